@@ -1,0 +1,68 @@
+package sagas
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+)
+
+// The outside, as this package needs it. What does not work is answered with
+// a *domain.Failure, whose class decides about the next attempt
+// (docs/sagas.md, "Errors"); an error without a class counts as unknown.
+
+// Payments is one payment provider.
+type Payments interface {
+	// Name is the provider's name in orders and rows: "test", "stripe", "paypal".
+	Name() string
+	// Host is where the provider's payment pages live, as in a URL
+	// ("checkout.stripe.com", "127.0.0.1:8080"). A session elsewhere is refused.
+	Host() string
+	// OpenSession opens a page where the customer pays. The same effect key
+	// answers with the same session.
+	OpenSession(context.Context, order.Checkout) (order.Session, error)
+	// Fetch reads what the provider holds for true about a session.
+	Fetch(ctx context.Context, session string) (order.Fetched, error)
+	// ExpireSession makes sure that a session cannot be paid any more. One
+	// that is over already is a success.
+	ExpireSession(ctx context.Context, session string) error
+	// Verify checks the signature of a webhook and reads the references in
+	// it. A bad signature is a domain.Error with code Invalid; one that
+	// cannot be checked now, or for want of a secret, has code Unavailable.
+	Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error)
+}
+
+// Engine is one server of a hosting engine, which knows no idempotency keys.
+type Engine interface {
+	// Server names the server in queues ("engine:<server>") and claims.
+	Server() string
+	// Find looks an object up by its natural key, by our reference in it, or
+	// by both. It reads only. Applied tells whether it has been carried out.
+	Find(ctx context.Context, kind, name, ref string) (hosting.EngineObject, bool, error)
+	// Create makes an object and returns the engine's id of it.
+	Create(context.Context, hosting.EngineObject) (int64, error)
+	// Remove deletes one object and nothing that belongs to it. One that is
+	// gone already is a success.
+	Remove(ctx context.Context, kind string, id int64) error
+}
+
+// Compute is one hypervisor or a cluster of them.
+type Compute interface {
+	// Server names it in queues ("compute:<server>") and claims.
+	Server() string
+	// FindVM looks a machine up by its tag, then by its name. It reads only.
+	FindVM(ctx context.Context, tag, name string) (hosting.VM, bool, error)
+	// CreateVM makes and starts a machine and returns the hypervisor's id of it.
+	CreateVM(context.Context, hosting.VM) (string, error)
+	// RemoveVM stops and deletes a machine. One that is gone is a success.
+	RemoveVM(ctx context.Context, external string) error
+}
+
+// Mail hands a message to a mail server. A failure is transient while the
+// server refused before its final answer, permanent when it refused for good,
+// and unknown when the connection was lost after the data.
+type Mail interface {
+	Send(context.Context, notice.Mail) error
+}
