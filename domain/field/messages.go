@@ -1,0 +1,44 @@
+package field
+
+import "fmt"
+
+// NonField is the name under which rules between fields speak.
+const NonField = "non_field_errors"
+
+// Messages that need something only a command knows, such as which records
+// exist (docs/api.md, "Wire rules").
+
+// NotAChoice says that a text is none of those allowed.
+func NotAChoice(input string) string { return fmt.Sprintf("\"%s\" is not a valid choice.", input) }
+
+// NoSuchPK says that a reference leads nowhere the caller may see.
+func NoSuchPK(id any) string {
+	return fmt.Sprintf("Invalid pk \"%v\" - object does not exist.", id)
+}
+
+// AlreadyExists says that another record has the value: "site with this domain
+// already exists.".
+func AlreadyExists(record, label string) string {
+	return fmt.Sprintf("%s with this %s already exists.", record, label)
+}
+
+// TooGreat says that a number is over n.
+func TooGreat(n any) string {
+	return fmt.Sprintf("Ensure this value is less than or equal to %v.", n)
+}
+
+// TooSmall says that a number is under n.
+func TooSmall(n any) string {
+	return fmt.Sprintf("Ensure this value is greater than or equal to %v.", n)
+}
+
+// IsRequired says that a field has to be sent.
+const IsRequired = "This field is required."
+
+const (
+	notNull       = "This field may not be null."
+	notChangeable = "This field cannot be changed."
+	notInteger    = "A valid integer is required."
+	notNumber     = "A valid number is required."
+	tooLarge      = "String value too large."
+)

@@ -1,0 +1,59 @@
+package field
+
+// An object is a record within the record.
+type object[T any, P interface {
+	*T
+	Record
+}] struct{ at **T }
+
+func (o object[T, P]) place() any                  { return o.at }
+func (o object[T, P]) apart() kind                 { return object[T, P]{new(*T)} }
+func (o object[T, P]) read(Value, *Field) []string { return nil }
+func (o object[T, P]) set(any) bool                { return false }
+
+func (o object[T, P]) show(b []byte, _ *Field) []byte {
+	if *o.at == nil {
+		return append(b, "null"...)
+	}
+	return P(*o.at).Fields().AppendJSON(b)
+}
+
+func (o object[T, P]) schema(*Field) map[string]any {
+	s := P(new(T)).Fields().Schema(Shown)
+	s["type"] = []any{"object", "null"}
+	return s
+}
+
+// Objects are records within the record.
+type objects[T any, P interface {
+	*T
+	Record
+}] struct{ at *[]T }
+
+func (o objects[T, P]) place() any                  { return o.at }
+func (o objects[T, P]) apart() kind                 { return objects[T, P]{new([]T)} }
+func (o objects[T, P]) read(Value, *Field) []string { return nil }
+func (o objects[T, P]) set(any) bool                { return false }
+
+func (o objects[T, P]) show(b []byte, _ *Field) []byte {
+	return AppendList[T, P](b, *o.at)
+}
+
+func (o objects[T, P]) schema(*Field) map[string]any {
+	return map[string]any{"type": "array", "items": P(new(T)).Fields().Schema(Shown)}
+}
+
+// AppendList appends records as a JSON array.
+func AppendList[T any, P interface {
+	*T
+	Record
+}](b []byte, records []T) []byte {
+	b = append(b, '[')
+	for i := range records {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = P(&records[i]).Fields().AppendJSON(b)
+	}
+	return append(b, ']')
+}

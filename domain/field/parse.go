@@ -1,0 +1,387 @@
+package field
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	depthMax    = 32 // objects and lists within each other
+	membersScan = 16 // members of an object above which names are looked up in a map
+)
+
+// Parse reads a JSON text strictly: no duplicate keys, no NaN, nothing after
+// the value, at most 32 levels, only UTF-8. An empty text is {}. The error is
+// a [*SyntaxError].
+func Parse(body []byte) (Value, error) {
+	if len(body) == 0 {
+		return Value{Kind: ObjectValue}, nil
+	}
+	if err := checkUTF8(body); err != nil {
+		return Value{}, err
+	}
+	p := parser{text: string(body)}
+	v := p.value()
+	p.blanks()
+	if p.wrong == nil && p.at < len(p.text) {
+		p.fail("Extra data", p.at)
+	}
+	if p.wrong != nil {
+		return Value{}, p.wrong
+	}
+	return v, nil
+}
+
+// A parser stops at the first thing that is wrong.
+type parser struct {
+	text  string
+	at    int
+	depth int
+	wrong *SyntaxError
+}
+
+func (p *parser) fail(message string, at int) {
+	if p.wrong == nil {
+		p.wrong = where(message, p.text, at)
+	}
+}
+
+func (p *parser) blanks() {
+	for p.at < len(p.text) && strings.IndexByte(" \t\n\r", p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// peek is the next character, or 0 at the end.
+func (p *parser) peek() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func (p *parser) value() Value {
+	p.blanks()
+	switch p.peek() {
+	case '"':
+		return Value{Kind: TextValue, Text: p.string()}
+	case '{':
+		return p.object()
+	case '[':
+		return p.list()
+	default:
+		return p.word()
+	}
+}
+
+var words = []struct {
+	text string
+	is   Value
+}{
+	{"null", Value{Kind: NullValue}},
+	{"true", Value{Kind: BoolValue, Text: "true"}},
+	{"false", Value{Kind: BoolValue, Text: "false"}},
+}
+
+func (p *parser) word() Value {
+	rest := p.text[p.at:]
+	for _, w := range words {
+		if strings.HasPrefix(rest, w.text) {
+			p.at += len(w.text)
+			return w.is
+		}
+	}
+	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
+		if strings.HasPrefix(rest, name) && p.wrong == nil {
+			p.wrong = &SyntaxError{fmt.Sprintf("Out of range float values are not JSON compliant: '%s'", name)}
+		}
+	}
+	n := numberLength(rest)
+	if n == 0 {
+		p.fail("Expecting value", p.at)
+	}
+	p.at += n
+	return Value{Kind: NumberValue, Text: rest[:n]}
+}
+
+// numberLength is the length of the number at the beginning of s; 0: none.
+func numberLength(s string) int {
+	i := 0
+	if i < len(s) && s[i] == '-' {
+		i++
+	}
+	n := i + digits(s[i:])
+	if n == i {
+		return 0
+	}
+	if s[i] == '0' {
+		n = i + 1
+	}
+	if d := 0; n < len(s) && s[n] == '.' {
+		if d = digits(s[n+1:]); d > 0 {
+			n += 1 + d
+		}
+	}
+	return n + exponentLength(s[n:])
+}
+
+func exponentLength(s string) int {
+	if s == "" || s[0]|0x20 != 'e' {
+		return 0
+	}
+	i := 1
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	if d := digits(s[i:]); d > 0 {
+		return i + d
+	}
+	return 0
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// enter counts the levels.
+func (p *parser) enter() bool {
+	if p.depth++; p.depth > depthMax {
+		p.fail("Nesting too deep", p.at)
+		return false
+	}
+	p.at++
+	p.blanks()
+	return true
+}
+
+func (p *parser) list() Value {
+	v := Value{Kind: ListValue}
+	if !p.enter() {
+		return v
+	}
+	for first := true; p.more(']', first); first = false {
+		v.Items = append(v.Items, p.value())
+	}
+	return v
+}
+
+func (p *parser) object() Value {
+	v := Value{Kind: ObjectValue}
+	if !p.enter() {
+		return v
+	}
+	var seen map[string]bool
+	for first := true; p.more('}', first); first = false {
+		at := p.at
+		member := p.member()
+		v.Items = append(v.Items, member)
+		if len(v.Items) == membersScan {
+			seen = namesOf(v.Items[:membersScan-1])
+		}
+		if p.wrong == nil && duplicate(v.Items, seen) {
+			p.fail("Duplicate key", at)
+		}
+	}
+	return v
+}
+
+func namesOf(members []Value) map[string]bool {
+	seen := make(map[string]bool, 4*membersScan)
+	for _, m := range members {
+		seen[m.Name] = true
+	}
+	return seen
+}
+
+// more stands before the next item, or behind the end of the list or object.
+func (p *parser) more(end byte, first bool) bool {
+	if p.wrong != nil {
+		return false
+	}
+	p.blanks()
+	if p.peek() == end && p.at < len(p.text) {
+		p.at++
+		p.depth--
+		return false
+	}
+	if !first {
+		if p.peek() != ',' {
+			p.fail("Expecting ',' delimiter", p.at)
+			return false
+		}
+		p.at++
+		p.blanks()
+	}
+	if end == '}' && p.peek() != '"' {
+		p.fail("Expecting property name enclosed in double quotes", p.at)
+		return false
+	}
+	return true
+}
+
+func (p *parser) member() Value {
+	name := p.string()
+	p.blanks()
+	if p.wrong == nil && p.peek() != ':' {
+		p.fail("Expecting ':' delimiter", p.at)
+	}
+	if p.wrong != nil {
+		return Value{}
+	}
+	p.at++
+	v := p.value()
+	v.Name = name
+	return v
+}
+
+// string reads a text. Without escapes it is a part of the body, not a copy.
+func (p *parser) string() string {
+	begin := p.at
+	p.at++
+	start := p.at
+	var copied []byte
+	for p.at < len(p.text) {
+		switch c := p.text[p.at]; {
+		case c == '"':
+			p.at++
+			if copied == nil {
+				return p.text[start : p.at-1]
+			}
+			return string(append(copied, p.text[start:p.at-1]...))
+		case c < ' ':
+			p.fail("Invalid control character at", p.at)
+			return ""
+		case c == '\\':
+			copied = append(copied, p.text[start:p.at]...)
+			if copied = p.escape(copied, begin); p.wrong != nil {
+				return ""
+			}
+			start = p.at
+		default:
+			p.at++
+		}
+	}
+	p.fail("Unterminated string starting at", begin)
+	return ""
+}
+
+const (
+	escapes   = `"\/bfnrt`
+	unescaped = "\"\\/\b\f\n\r\t"
+)
+
+func (p *parser) escape(b []byte, begin int) []byte {
+	at := p.at
+	if p.at++; p.at == len(p.text) {
+		p.fail("Unterminated string starting at", begin)
+		return b
+	}
+	c := p.text[p.at]
+	p.at++
+	if i := strings.IndexByte(escapes, c); i >= 0 {
+		return append(b, unescaped[i])
+	}
+	if c != 'u' {
+		p.fail(`Invalid \escape`, at)
+		return b
+	}
+	r, ok := p.hex(p.at)
+	if !ok {
+		p.fail(`Invalid \uXXXX escape`, at+1)
+		return b
+	}
+	p.at += 4
+	return p.paired(b, r)
+}
+
+// paired appends a character, together with its other half if it has one.
+func (p *parser) paired(b []byte, r rune) []byte {
+	if !utf16.IsSurrogate(r) {
+		return utf8.AppendRune(b, r)
+	}
+	if strings.HasPrefix(p.text[p.at:], `\u`) {
+		if low, ok := p.hex(p.at + 2); ok {
+			if whole := utf16.DecodeRune(r, low); whole != utf8.RuneError {
+				p.at += 6
+				return utf8.AppendRune(b, whole)
+			}
+		}
+	}
+	return appendSurrogate(b, r)
+}
+
+func (p *parser) hex(at int) (r rune, ok bool) {
+	if at+4 > len(p.text) {
+		return 0, false
+	}
+	for _, c := range []byte(p.text[at : at+4]) {
+		i := strings.IndexByte(hexadecimal, c|0x20)
+		if i < 0 || c < '0' || c > '9' && c < 'A' {
+			return 0, false
+		}
+		r = r<<4 | rune(i)
+	}
+	return r, true
+}
+
+// checkUTF8 names the first byte that is no UTF-8.
+func checkUTF8(body []byte) error {
+	if utf8.Valid(body) {
+		return nil
+	}
+	at := 0
+	for {
+		r, size := utf8.DecodeRune(body[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	length, reason := brokenSequence(body[at:])
+	if length == 1 {
+		return &SyntaxError{fmt.Sprintf("'utf-8' codec can't decode byte 0x%02x in position %d: %s", body[at], at, reason)}
+	}
+	return &SyntaxError{fmt.Sprintf("'utf-8' codec can't decode bytes in position %d-%d: %s", at, at+length-1, reason)}
+}
+
+// brokenSequence tells how many bytes of a character are there, and what is
+// wrong with the next one.
+func brokenSequence(b []byte) (length int, reason string) {
+	need, low, high := 0, byte(0x80), byte(0xBF)
+	switch c := b[0]; {
+	case c >= 0xC2 && c <= 0xDF:
+		need = 2
+	case c >= 0xE0 && c <= 0xEF:
+		need = 3
+	case c >= 0xF0 && c <= 0xF4:
+		need = 4
+	default:
+		return 1, "invalid start byte"
+	}
+	switch b[0] { // the second byte has less room in some characters
+	case 0xE0:
+		low = 0xA0
+	case 0xED:
+		high = 0x9F
+	case 0xF0:
+		low = 0x90
+	case 0xF4:
+		high = 0x8F
+	}
+	for n := 1; n < need; n++ {
+		if n == len(b) {
+			return n, "unexpected end of data"
+		}
+		if b[n] < low || b[n] > high {
+			return n, "invalid continuation byte"
+		}
+		low, high = 0x80, 0xBF
+	}
+	return 1, "invalid start byte"
+}

@@ -1,0 +1,120 @@
+package field
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+type moment struct{ at *time.Time }
+
+func (m moment) place() any                     { return m.at }
+func (m moment) apart() kind                    { return moment{new(time.Time)} }
+func (m moment) set(v any) bool                 { return setTime(m.at, v) }
+func (m moment) show(b []byte, _ *Field) []byte { return AppendTime(b, *m.at) }
+
+func (moment) schema(*Field) map[string]any {
+	return map[string]any{"type": "string", "format": "date-time"}
+}
+
+func setTime(at *time.Time, v any) bool {
+	t, ok := v.(time.Time)
+	if ok {
+		*at = t
+	}
+	return ok
+}
+
+// AppendTime appends a moment as JSON: in UTC, with six fraction digits, or
+// with none when the fraction is zero.
+func AppendTime(b []byte, t time.Time) []byte {
+	t = t.UTC().Truncate(time.Microsecond)
+	if t.Nanosecond() == 0 {
+		return t.AppendFormat(b, `"2006-01-02T15:04:05Z"`)
+	}
+	return t.AppendFormat(b, `"2006-01-02T15:04:05.000000Z"`)
+}
+
+const wrongTime = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
+
+func (m moment) read(sent Value, _ *Field) []string {
+	t, ok := ParseTime(sent.Text)
+	if !ok || sent.Kind != TextValue {
+		return []string{wrongTime}
+	}
+	*m.at = t
+	return nil
+}
+
+// times are the forms of a moment; Go reads a fraction after the seconds by
+// itself, and Z also for +00:00.
+var times = []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04"}
+
+// ParseTime reads a moment: T or a blank between day and hour, seconds and
+// zone optional (UTC), microseconds.
+func ParseTime(s string) (time.Time, bool) {
+	s = strings.TrimSpace(s)
+	if len(s) > 10 && s[10] == ' ' {
+		s = s[:10] + "T" + s[11:]
+	}
+	for _, layout := range times {
+		if t, err := time.Parse(layout, s); err == nil && !strings.Contains(s, ",") {
+			return t.UTC().Truncate(time.Microsecond), true
+		}
+	}
+	return time.Time{}, false
+}
+
+type day struct{ at *time.Time }
+
+func (d day) place() any     { return d.at }
+func (d day) apart() kind    { return day{new(time.Time)} }
+func (d day) set(v any) bool { return setTime(d.at, v) }
+
+func (d day) show(b []byte, _ *Field) []byte { return d.at.AppendFormat(b, `"2006-01-02"`) }
+
+func (d day) read(sent Value, _ *Field) []string {
+	t, err := time.Parse(time.DateOnly, strings.TrimSpace(sent.Text))
+	if err != nil || sent.Kind != TextValue {
+		return []string{"Date has wrong format. Use one of these formats instead: YYYY-MM-DD."}
+	}
+	*d.at = t
+	return nil
+}
+
+func (day) schema(*Field) map[string]any {
+	return map[string]any{"type": "string", "format": "date"}
+}
+
+type identifier struct{ at *uuid.UUID }
+
+func (i identifier) place() any  { return i.at }
+func (i identifier) apart() kind { return identifier{new(uuid.UUID)} }
+
+func (i identifier) set(v any) bool {
+	id, ok := v.(uuid.UUID)
+	if ok {
+		*i.at = id
+	}
+	return ok
+}
+
+func (i identifier) show(b []byte, _ *Field) []byte {
+	b = append(b, '"')
+	b = append(b, i.at.String()...)
+	return append(b, '"')
+}
+
+func (i identifier) read(sent Value, _ *Field) []string {
+	id, err := uuid.Parse(strings.TrimSpace(sent.Text))
+	if err != nil || sent.Kind != TextValue {
+		return []string{"Must be a valid UUID."}
+	}
+	*i.at = id
+	return nil
+}
+
+func (identifier) schema(*Field) map[string]any {
+	return map[string]any{"type": "string", "format": "uuid"}
+}
