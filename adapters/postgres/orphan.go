@@ -1,0 +1,102 @@
+//go:build unix
+
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// hangLimit is how long a server that calls itself ready may be silent before
+// it is ended.
+const hangLimit = 10 * time.Second
+
+// found is the server that runs here already: another command's, or one whose
+// panel was killed. It is nil when there is none, or none of use.
+func (c *Cluster) found(ctx context.Context) (*server, error) {
+	note, err := readNote(c.home.data())
+	if err != nil || note == nil {
+		return nil, err
+	}
+	if !isPostmaster(note.pid, c.home.data()) {
+		return nil, os.Remove(notePath(c.home.data())) // the number may be another process's by now
+	}
+	s := &server{pid: note.pid, address: note.address, data: c.home.data()}
+	if err := c.join(ctx, s, note.ready); err == nil || ctx.Err() != nil {
+		return s, err
+	}
+	return nil, s.stop(shutdown)
+}
+
+// join waits for the server as long as it may take: a ready one answers soon,
+// one that recovers needs its time.
+func (c *Cluster) join(ctx context.Context, s *server, ready bool) error {
+	if !ready {
+		return c.ready(ctx, s)
+	}
+	short, cancel := context.WithTimeout(ctx, hangLimit)
+	defer cancel()
+	return c.ready(short, s)
+}
+
+// A note is what a postmaster writes down about itself.
+type note struct {
+	pid     int
+	address address
+	ready   bool
+}
+
+func notePath(data string) string { return filepath.Join(data, "postmaster.pid") }
+
+// readNote reads postmaster.pid: the process, the folder, the start, the port,
+// the socket's folder, the address, the shared memory, and the state, a line
+// each. There is none (nil) where no server runs or ended badly.
+func readNote(data string) (*note, error) {
+	text, err := os.ReadFile(notePath(data))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := append(strings.Split(string(text), "\n"), make([]string, 8)...)
+	pid, err := strconv.Atoi(strings.TrimSpace(lines[0]))
+	if err != nil {
+		return &note{}, nil // cut short by a crash of the machine
+	}
+	port, _ := strconv.Atoi(lines[3])
+	at := address{host: lines[4], port: port}
+	if at.host == "" {
+		at.host = lines[5]
+	}
+	return &note{pid: pid, address: at, ready: strings.HasPrefix(lines[7], "ready")}, nil
+}
+
+// isPostmaster says whether the process is a server of this folder. A zombie
+// has no command line, so it is none.
+func isPostmaster(pid int, data string) bool {
+	if pid <= 0 {
+		return false
+	}
+	line := commandLine(pid)
+	return bytes.Contains(line, []byte("postgres")) && bytes.Contains(line, []byte(data))
+}
+
+// commandLine reads /proc, or asks ps where there is no such thing.
+func commandLine(pid int) []byte {
+	if _, err := os.Stat("/proc/self/cmdline"); err == nil {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return line
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pingLimit)
+	defer cancel()
+	line, _ := exec.CommandContext(ctx, "ps", "-ww", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
+	return line
+}
