@@ -1,0 +1,42 @@
+package domain
+
+import "github.com/google/uuid"
+
+// A Cause says who asked for a change, and what it belongs to. It stands with
+// every fact that came of it.
+type Cause struct {
+	ID          uuid.UUID // of the request; a repeat carries the same one and answers as the first did
+	Actor       string    // "user:12", "api_key:ab12CD34", "system:provision", "provider:stripe", "operator:1"
+	Correlation uuid.UUID // what belongs together; zero: ID begins something new
+	Causation   uuid.UUID // the fact that led to the request; zero: somebody outside did
+	Saga        string    // key of the run on whose behalf, such as "provision:6f1c…"
+	Request     string    // X-Request-ID
+	Key         *OnceKey  // stands or falls with the facts; nil: the request has none
+}
+
+// A OnceKey is the client's promise that two requests with it are the same
+// request (header Idempotency-Key).
+type OnceKey struct {
+	Principal   string // user or API key
+	Method      string
+	Path        string
+	Key         string
+	Fingerprint []byte // of the request; another one under the same key is refused
+	Status      int    // of the answer
+	Location    string // of the record that the answer shows
+	Keep        Keep
+}
+
+// Keep says how long a [OnceKey] is remembered.
+type Keep string
+
+const (
+	KeepDay  Keep = "24 hours"
+	KeepWeek Keep = "7 days" // creation of orders
+)
+
+// A Receipt tells where in the log the facts of a request stand.
+type Receipt struct {
+	Position int64          // of the last fact; 0: nothing was to be done
+	Versions map[Stream]int // of the streams that the request was decided on, after it
+}

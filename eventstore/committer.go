@@ -1,0 +1,288 @@
+package eventstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// A committer adds to the log for the whole process. Requests that wait
+// together go into one transaction, which is one round trip: their rows, the
+// writers' lock, their facts, the read tables, commit. The lock makes
+// positions contiguous and visible in order (docs/log.md, "Writers take
+// turns"); the group makes that fast.
+type committer struct {
+	store *Store
+
+	mu      sync.Mutex
+	waiting []*pending
+	busy    bool
+}
+
+// groupLimit bounds how many requests share one transaction.
+const groupLimit = 256
+
+// commitTimeout bounds one transaction; beyond it the database counts as away.
+const commitTimeout = 30 * time.Second
+
+// pending is one request that waits for its turn.
+type pending struct {
+	addition
+	position int64
+	done     chan error
+}
+
+// add puts an addition into the next group and waits for its commit. The
+// answer is the position of the last fact.
+func (c *committer) add(ctx context.Context, a addition) (int64, error) {
+	if err := c.store.prepare(ctx, &a); err != nil {
+		return 0, err
+	}
+	p := &pending{addition: a, done: make(chan error, 1)}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, p)
+	lead := !c.busy
+	c.busy = true
+	c.mu.Unlock()
+	if lead {
+		go c.work()
+	}
+	select {
+	case err := <-p.done:
+		return p.position, err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx) // it may still be added; a repeat will find out
+	}
+}
+
+// work commits group after group until nobody waits.
+func (c *committer) work() {
+	for {
+		c.mu.Lock()
+		group := c.waiting[:min(len(c.waiting), groupLimit)]
+		c.waiting = c.waiting[len(group):]
+		if len(group) == 0 {
+			c.waiting, c.busy = nil, false
+		}
+		c.mu.Unlock()
+		if len(group) == 0 {
+			return
+		}
+		c.commitGroup(group)
+	}
+}
+
+// commitGroup commits a group, or, if it breaks a rule, its members one by
+// one, so that only the guilty ones fail.
+func (c *committer) commitGroup(group []*pending) {
+	err := c.commit(group)
+	if err == nil || len(group) == 1 {
+		for _, p := range group {
+			p.done <- err
+		}
+		return
+	}
+	for _, p := range group {
+		p.done <- c.commit([]*pending{p})
+	}
+}
+
+func (c *committer) commit(group []*pending) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	conn, err := c.store.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("append: %w: %w", ErrUnavailable, err)
+	}
+	defer conn.Release()
+	if slices.ContainsFunc(group, func(p *pending) bool { return p.numbered() }) {
+		err = c.commitNumbered(ctx, conn, group)
+	} else {
+		// Without a BEGIN the batch is one transaction by itself.
+		err = c.send(ctx, conn, group)
+	}
+	if err != nil {
+		return refusal(err, group)
+	}
+	c.store.committed(group)
+	return nil
+}
+
+// commitNumbered draws the numbers first, which costs round trips of its own.
+func (c *committer) commitNumbered(ctx context.Context, conn *pgxpool.Conn, group []*pending) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		draw := func(series string) (number int64, err error) {
+			err = tx.QueryRow(ctx, `
+				insert into series as s (name, last) values ($1, 1)
+				on conflict (name) do update set last = s.last + 1 returning last`, series).Scan(&number)
+			return number, err
+		}
+		for _, p := range group {
+			if !p.numbered() {
+				continue
+			}
+			if err := p.number(draw); err != nil {
+				return fmt.Errorf("draw a number: %w", err)
+			}
+			if err := c.store.encode(&p.addition); err != nil {
+				return err
+			}
+		}
+		return c.send(ctx, tx, group)
+	})
+}
+
+// sender is a connection or a transaction.
+type sender interface {
+	SendBatch(context.Context, *pgx.Batch) pgx.BatchResults
+}
+
+const lockWriters = `select pg_advisory_xact_lock(4801223014)`
+
+// insertEvents adds facts behind the last position, at a time that never runs
+// back, and tells the read tables that time.
+const insertEvents = `
+with last as (
+	select position, recorded_at from events order by position desc limit 1
+), head as (
+	select coalesce((select position from last), 0) position, greatest(clock_timestamp(), (select recorded_at from last)) recorded_at
+), told as (
+	select set_config('hostpanel.recorded_at', recorded_at::text, true) from head
+), added as (
+	insert into events (` + columns + `)
+	select head.position + e.nth, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation,
+		e.causation, e.saga, e.data::json, e.meta::json, head.recorded_at, e.hash
+	from told, head, unnest($1::text[], $2::int[], $3::uuid[], $4::text[], $5::smallint[], $6::bigint[], $7::text[], $8::uuid[],
+		$9::uuid[], $10::text[], $11::text[], $12::text[], $13::bytea[]) with ordinality
+		as e(stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, hash, nth)
+)
+select position from head`
+
+// send carries the group out in one round trip.
+func (c *committer) send(ctx context.Context, conn sender, group []*pending) error {
+	b := &pgx.Batch{}
+	queueRows(b, group)
+	if events := args(group); events != nil {
+		b.Queue(lockWriters)
+		b.Queue(insertEvents, events...).QueryRow(func(r pgx.Row) error {
+			var head int64
+			if err := r.Scan(&head); err != nil {
+				return err
+			}
+			for _, p := range group {
+				head += int64(len(p.events))
+				p.position = head
+			}
+			return nil
+		})
+	}
+	for _, p := range group {
+		for _, s := range p.statements {
+			b.Queue(s.SQL, s.Args...)
+		}
+	}
+	return conn.SendBatch(ctx, b).Close()
+}
+
+// queueRows queues the rows of all members in one order, each with a check of
+// how many it touches.
+func queueRows(b *pgx.Batch, group []*pending) {
+	type member struct {
+		Row
+		nth int
+	}
+	var rows []member
+	for _, p := range group {
+		for i, r := range p.rows {
+			rows = append(rows, member{r, i})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b member) int { return cmp.Compare(a.Key, b.Key) })
+	for _, r := range rows {
+		if r.Touches == AnyRows {
+			b.Queue(r.SQL, r.Args...)
+			continue
+		}
+		n := len(r.Args)
+		b.Queue(fmt.Sprintf(`with touched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, r.SQL, n+1, n+2),
+			append(slices.Clip(r.Args), r.Touches, r.nth)...)
+	}
+}
+
+// args are the facts of a group, column by column.
+func args(group []*pending) []any {
+	var (
+		streams, names, actors, sagas, data, metas []string
+		versions                                   []int32
+		schemas                                    []int16
+		tenants                                    []*int64
+		ids, correlations                          [][16]byte
+		causations                                 []*[16]byte
+		hashes                                     [][]byte
+	)
+	for _, p := range group {
+		for i := range p.events {
+			e := &p.events[i]
+			streams, names, actors, sagas = append(streams, e.stream), append(names, e.name), append(actors, e.actor), append(sagas, e.saga)
+			data, metas = append(data, string(e.data)), append(metas, string(e.meta))
+			versions, schemas, tenants = append(versions, e.version), append(schemas, e.schema), append(tenants, e.tenant)
+			ids, correlations, causations = append(ids, e.id), append(correlations, e.correlation), append(causations, (*[16]byte)(e.causation))
+			hashes = append(hashes, e.hash)
+		}
+	}
+	if len(streams) == 0 {
+		return nil
+	}
+	return []any{streams, versions, ids, names, schemas, tenants, actors, correlations, causations, sagas, data, metas, hashes}
+}
+
+// refusal says what a broken transaction means to the request, which is only
+// known when it went alone.
+func refusal(err error, group []*pending) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return fmt.Errorf("append: %w", unavailable(err))
+	}
+	p := group[0]
+	switch pg.Code {
+	case "HP001": // expect_rows
+		var nth int
+		if _, scan := fmt.Sscan(pg.Detail, &nth); scan == nil && nth < len(p.rows) && p.rows[nth].Else != nil {
+			return p.rows[nth].Else
+		}
+		return ErrConflict
+	case "23505":
+		if pg.ConstraintName == "events_stream_version" {
+			return errLost
+		}
+		for _, s := range p.statements {
+			if taken, ok := s.Taken[pg.ConstraintName]; ok {
+				return taken
+			}
+		}
+	case "40001", "40P01":
+		return errLost
+	}
+	// The text of a Postgres error may quote values: only code and place are passed on.
+	return fmt.Errorf("append: %w", unavailable(&pgconn.PgError{
+		Severity: pg.Severity, Code: pg.Code, Message: pg.Message, TableName: pg.TableName, ConstraintName: pg.ConstraintName,
+	}))
+}
+
+// committed lets everybody who follows the log know of more.
+func (s *Store) committed(group []*pending) {
+	for _, p := range group {
+		if len(p.events) > 0 {
+			s.signal.raise()
+			return
+		}
+	}
+}

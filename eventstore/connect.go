@@ -1,0 +1,93 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// AppRole is the Postgres role that the program works as. It owns nothing and
+// can neither change nor remove a fact.
+const AppRole = "hostpanel_app"
+
+// ErrUnavailable means that the database does not answer, or not for writing.
+var ErrUnavailable = errors.New("the database is unavailable")
+
+// Connect opens a pool whose connections work as [AppRole], at most conns at a
+// time. The role exists once [Migrate] has run.
+func Connect(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
+	return connect(ctx, url, conns, map[string]string{
+		"role":                                AppRole,
+		"statement_timeout":                   "30s",
+		"idle_in_transaction_session_timeout": "10s",
+	})
+}
+
+// ConnectOwner opens a small pool as the role of the URL, for migrations and
+// rebuilds.
+func ConnectOwner(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	return connect(ctx, url, 4, nil)
+}
+
+func connect(ctx context.Context, url string, conns int32, params map[string]string) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("DATABASE_URL is not a valid Postgres URL") // its text may hold a password
+	}
+	cfg.MaxConns = conns
+	cfg.ConnConfig.RuntimeParams["application_name"] = "hostpanel"
+	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	for name, value := range params {
+		cfg.ConnConfig.RuntimeParams[name] = value
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	return pool, nil
+}
+
+// unavailable marks errors that say nothing about the request, only about the
+// database: it is away, starting, stopping, full or read-only.
+func unavailable(err error) error {
+	var pg *pgconn.PgError
+	var dial *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &pg):
+		for _, class := range []string{"08", "53", "57P", "58", "25006"} {
+			if strings.HasPrefix(pg.Code, class) {
+				return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			}
+		}
+		return err
+	case errors.As(err, &dial), errors.As(err, &network), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), isBroken(err):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// isBroken recognises a connection that ended in the middle of a conversation.
+func isBroken(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "unexpected EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "broken pipe") || strings.Contains(text, "connection reset")
+}
+
+// LockWriters makes all writers of the log wait until tx ends. Whoever holds
+// it sees the whole log and nothing can be added behind it.
+func LockWriters(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, lockWriters)
+	return err
+}

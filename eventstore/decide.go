@@ -1,0 +1,157 @@
+package eventstore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// A decision is what commands would add to the log, stream by stream.
+type decision struct {
+	branches []*branch // in the order of the commands
+	facts    []Recorded
+	rows     []Row
+	repeated bool // the request has been carried out before
+	position int64
+}
+
+// A branch is one stream with what a decision adds to it.
+type branch struct {
+	stream   domain.Stream
+	category category
+	state    any
+	version  int
+	added    int
+	history  []Recorded
+	hash     []byte
+}
+
+// decide reads the streams of the commands and lets each command decide on
+// what the ones before it have left.
+func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domain.Command) (*decision, error) {
+	d := &decision{}
+	for _, c := range commands {
+		b, err := s.branch(ctx, d, c.Stream())
+		if err != nil {
+			return d, err
+		}
+		if at := b.find(cause.ID); at != nil {
+			d.repeated, d.position = true, max(d.position, at.Position)
+			continue
+		}
+		facts, err := b.category.decide(b.state, c)
+		if err != nil {
+			return d, err
+		}
+		for _, e := range facts {
+			d.facts = append(d.facts, b.add(cause, e))
+		}
+	}
+	return d, nil
+}
+
+// branch returns the stream as the decision has left it so far.
+func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (*branch, error) {
+	for _, b := range d.branches {
+		if b.stream == stream {
+			return b, nil
+		}
+	}
+	served, ok := s.categories[stream.Category]
+	if !ok {
+		return nil, fmt.Errorf("nothing serves the streams of %s", stream.Category)
+	}
+	history, err := s.Read(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	b := &branch{stream: stream, category: served, state: served.zero, version: len(history), history: history}
+	for _, r := range history {
+		b.state, b.hash = served.evolve(b.state, r.Event), r.Hash
+	}
+	d.branches = append(d.branches, b)
+	return b, nil
+}
+
+// add puts a fact at the end of the branch.
+func (b *branch) add(cause domain.Cause, e domain.Event) Recorded {
+	b.state = b.category.evolve(b.state, e)
+	b.version++
+	b.added++
+	r := Recorded{
+		Stream: b.stream, Version: b.version, ID: eventID(cause.ID, b.stream, b.added), Cause: cause, Name: e.EventName(), Event: e,
+	}
+	if owned, ok := b.state.(domain.Owned); ok {
+		r.Tenant = owned.TenantID()
+	}
+	return r
+}
+
+// find returns the fact that an earlier try of the same request has left.
+func (b *branch) find(cause uuid.UUID) *Recorded {
+	first := eventID(cause, b.stream, 1)
+	for i := range slices.Backward(b.history) {
+		if b.history[i].ID == first {
+			return &b.history[i]
+		}
+	}
+	return nil
+}
+
+// eventID is the id of the n-th fact that a request adds to a stream: always
+// the same, so that a repeat is recognised.
+func eventID(cause uuid.UUID, stream domain.Stream, n int) uuid.UUID {
+	return uuid.NewSHA1(cause, binary.BigEndian.AppendUint32([]byte(stream.String()), uint32(n)))
+}
+
+// start adds the first facts of the runs that the decision's facts begin.
+func (s *Store) start(ctx context.Context, cause domain.Cause, d *decision) error {
+	if s.starter == nil || len(d.facts) == 0 {
+		return nil
+	}
+	starts, err := s.starter.Starts(ctx, d.facts)
+	if err != nil {
+		return fmt.Errorf("start runs: %w", err)
+	}
+	for _, start := range starts {
+		b, err := s.branch(ctx, d, start.Command.Stream())
+		if err != nil {
+			return err
+		}
+		if b.version > 0 {
+			continue // a run starts once, for ever
+		}
+		first, err := b.category.decide(b.state, start.Command)
+		if err != nil {
+			return err
+		}
+		cause := cause
+		cause.Causation, cause.Key = d.facts[start.Fact].ID, nil
+		for _, e := range first {
+			d.facts = append(d.facts, b.add(cause, e))
+		}
+		d.rows = append(d.rows, start.Rows...)
+	}
+	return nil
+}
+
+func (d *decision) addition(cause domain.Cause, rows []Row) addition {
+	a := addition{facts: d.facts, rows: slices.Concat(rows, d.rows), before: map[domain.Stream][]byte{}}
+	for _, b := range d.branches {
+		a.before[b.stream] = b.hash
+	}
+	return a
+}
+
+func (d *decision) receipt() domain.Receipt {
+	r := domain.Receipt{Position: d.position, Versions: map[domain.Stream]int{}}
+	for _, b := range d.branches {
+		r.Versions[b.stream] = b.version
+	}
+	return r
+}

@@ -1,0 +1,67 @@
+package eventstoretest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+// Keys is a keyring for tests.
+func Keys(t testing.TB) *eventstore.Keyring {
+	t.Helper()
+	keys, err := eventstore.ParseKeyring("dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// URL is a private database with the log's schema and the given ones.
+func URL(t testing.TB, more ...eventstore.Migration) string {
+	t.Helper()
+	key := "log"
+	for _, m := range more {
+		key += "_" + m.Area
+	}
+	return Database(t, key, func(ctx context.Context, url string) error {
+		owner, err := eventstore.ConnectOwner(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer owner.Close()
+		return eventstore.Migrate(ctx, owner, more...)
+	})
+}
+
+// Pool connects to a database as the program does.
+func Pool(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := eventstore.Connect(t.Context(), url, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// Owner connects to a database as the owner of its tables.
+func Owner(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := eventstore.ConnectOwner(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// Store is a log of the test's own, in a private database. Deciders are added
+// with [eventstore.Serve].
+func Store(t testing.TB, c domain.Catalogue, options ...eventstore.Option) *eventstore.Store {
+	t.Helper()
+	return eventstore.Open(Pool(t, URL(t)), c, Keys(t), options...)
+}

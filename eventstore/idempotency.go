@@ -1,0 +1,98 @@
+package eventstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+)
+
+// ErrInProgress is the refusal for a request whose twin, with the same
+// Idempotency-Key, was faster.
+var ErrInProgress error = &domain.Error{
+	Code: domain.Conflict, Reason: "idempotency_in_progress",
+	Message: "A request with this Idempotency-Key is still being processed.",
+}
+
+// onceRow binds a request to its key, in the transaction of its facts. The
+// request counts as running for 30 seconds, or until it ends.
+func (s *Store) onceRow(k domain.OnceKey) Row {
+	return Row{
+		Key: fmt.Sprintf("once_keys/%x", scope(k)),
+		SQL: `
+			insert into once_keys as o (scope, fingerprint, status, location, running_until, expires_at)
+			values ($1, $2, $3, $4, now() + interval '30 seconds', now() + $5::interval)
+			on conflict (scope) do update set fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location,
+				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at
+			where o.expires_at <= now()`,
+		Args: []any{scope(k), k.Fingerprint, k.Status, k.Location, string(k.Keep)}, Touches: 1, Else: ErrInProgress,
+	}
+}
+
+func scope(k domain.OnceKey) []byte {
+	sum := sha256.Sum256([]byte(strings.Join([]string{k.Principal, k.Method, k.Path, k.Key}, "\x00")))
+	return sum[:]
+}
+
+// Look tells what became of the request with this key.
+func (s *Store) Look(ctx context.Context, k domain.OnceKey) (domain.Replay, error) {
+	var r domain.Replay
+	var fingerprint []byte
+	var running bool
+	err := s.pool.QueryRow(ctx, `
+		select fingerprint, status, location, coalesce(etag, ''), body, coalesce(running_until > now(), false)
+		from once_keys where scope = $1 and expires_at > now()`, scope(k)).
+		Scan(&fingerprint, &r.Status, &r.Location, &r.ETag, &r.Body, &running)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return domain.Replay{State: domain.ReplayFree}, nil
+	case err != nil:
+		return r, fmt.Errorf("look up an idempotency key: %w", unavailable(err))
+	case string(fingerprint) != string(k.Fingerprint):
+		r.State = domain.ReplayReused
+	case r.Body != nil:
+		r.State = domain.ReplayFinished
+	case running:
+		r.State = domain.ReplayRunning
+	default:
+		r.State = domain.ReplayOpen
+	}
+	return r, nil
+}
+
+// Finish keeps the answer that a repeat will get.
+func (s *Store) Finish(ctx context.Context, k domain.OnceKey, status int, etag string, body []byte) error {
+	if body == nil {
+		body = []byte{} // an empty answer is an answer
+	}
+	_, err := s.pool.Exec(ctx, `update once_keys set status = $2, etag = $3, body = $4, running_until = null where scope = $1`,
+		scope(k), status, etag, body)
+	if err != nil {
+		return fmt.Errorf("keep the answer of an idempotency key: %w", unavailable(err))
+	}
+	return nil
+}
+
+// Release ends a request that has no answer to keep: a repeat goes on with it.
+func (s *Store) Release(ctx context.Context, k domain.OnceKey) error {
+	_, err := s.pool.Exec(ctx, `update once_keys set running_until = null where scope = $1 and body is null`, scope(k))
+	if err != nil {
+		return fmt.Errorf("release an idempotency key: %w", unavailable(err))
+	}
+	return nil
+}
+
+// Fingerprint is a keyed hash over the parts of a request.
+func (s *Store) Fingerprint(parts ...[]byte) []byte {
+	var all []byte
+	for _, p := range parts {
+		all = fmt.Appendf(all, "%d:", len(p))
+		all = append(all, p...)
+	}
+	return s.keys.MAC("fingerprint", all)
+}

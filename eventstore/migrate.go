@@ -1,0 +1,114 @@
+package eventstore
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+//go:embed migrations/*.sql
+var ownMigrations embed.FS
+
+// A Migration is the numbered SQL files of one area of the schema, such as
+// "0001_log.sql". Each is carried out once, in order; a file that has been
+// released never changes.
+type Migration struct {
+	Area  string
+	Files fs.FS // the files may stand in a folder named migrations
+}
+
+// Migrate brings the schema up to date. Several processes may call it at once:
+// one works, the others wait and find nothing left to do. A schema newer than
+// this program is refused.
+func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error {
+	return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			set local lock_timeout = '60s';
+			select pg_advisory_xact_lock(hashtext('hostpanel migrations'));
+			create table if not exists schema_migrations (
+				area text, number int, name text not null, applied_at timestamptz not null default now(), primary key (area, number))`)
+		if err != nil {
+			return fmt.Errorf("prepare migrations: %w", err)
+		}
+		for _, m := range slices.Concat([]Migration{{"log", ownMigrations}}, more) {
+			if err := m.apply(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (m Migration) apply(ctx context.Context, tx pgx.Tx) error {
+	files, err := m.list()
+	if err != nil {
+		return err
+	}
+	var done int
+	if err := tx.QueryRow(ctx, `select coalesce(max(number), 0) from schema_migrations where area = $1`, m.Area).Scan(&done); err != nil {
+		return fmt.Errorf("read the migrations of %s: %w", m.Area, err)
+	}
+	if newest := files[len(files)-1].number; done > newest {
+		return fmt.Errorf("the database's %s schema is at migration %d, newer than this program (%d): use a newer hostpanel", m.Area, done, newest)
+	}
+	for _, f := range files {
+		if f.number <= done {
+			continue
+		}
+		if _, err := tx.Exec(ctx, f.sql); err != nil {
+			return fmt.Errorf("migration %s/%s: %w", m.Area, f.name, withHint(err))
+		}
+		if _, err := tx.Exec(ctx, `insert into schema_migrations (area, number, name) values ($1, $2, $3)`, m.Area, f.number, f.name); err != nil {
+			return fmt.Errorf("record migration %s/%s: %w", m.Area, f.name, err)
+		}
+	}
+	return nil
+}
+
+type migrationFile struct {
+	number    int
+	name, sql string
+}
+
+func (m Migration) list() ([]migrationFile, error) {
+	var files []migrationFile
+	err := fs.WalkDir(m.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".sql" {
+			return err
+		}
+		digits, _, _ := strings.Cut(path.Base(name), "_")
+		number, err := strconv.Atoi(digits)
+		if err != nil {
+			return fmt.Errorf("migration %s/%s has no number", m.Area, name)
+		}
+		sql, err := fs.ReadFile(m.Files, name)
+		files = append(files, migrationFile{number, path.Base(name), string(sql)})
+		return err
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no migrations in %s", m.Area)
+	}
+	slices.SortFunc(files, func(a, b migrationFile) int { return cmp.Compare(a.number, b.number) })
+	return files, err
+}
+
+// withHint shows what Postgres advises, such as the statement that a
+// superuser has to run.
+func withHint(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Hint != "" {
+		return fmt.Errorf("%w (%s)", err, pg.Hint)
+	}
+	return err
+}

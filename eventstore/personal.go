@@ -1,0 +1,247 @@
+package eventstore
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+)
+
+// A subject is a person; each purpose has a key of its own, so that contact
+// data can be erased long before invoices.
+type subjectKey struct {
+	subject uuid.UUID
+	purpose domain.Purpose
+}
+
+// subjectKeys remembers opened keys for a moment, so that a key that has been
+// destroyed elsewhere is forgotten here too.
+type subjectKeys struct {
+	mu    sync.Mutex
+	known map[subjectKey]knownKey
+}
+
+type knownKey struct {
+	key   []byte // nil: destroyed, or never made
+	until time.Time
+}
+
+const keysRememberedFor = 5 * time.Second
+
+// sealedPrefix stands before a sealed text: "sealed:" and base64 of nonce and box.
+const sealedPrefix = "sealed:"
+
+// seal replaces the personal texts of an event. A subject without a key gets
+// one: the row that keeps it stands or falls with the event.
+func (s *Store) seal(ctx context.Context, id uuid.UUID, event domain.Event) (domain.Event, []Row, error) {
+	fields := s.catalogue.Personal(event.EventName())
+	person, ok := event.(domain.Personal)
+	if !ok || len(fields) == 0 {
+		return event, nil, nil
+	}
+	var rows []Row
+	keys := map[domain.Purpose][]byte{}
+	for _, purpose := range fields {
+		if keys[purpose] != nil {
+			continue
+		}
+		k := subjectKey{person.Subject(), purpose}
+		known, err := s.loadKeys(ctx, []subjectKey{k})
+		if err != nil {
+			return nil, nil, err
+		}
+		if keys[purpose] = known[k]; keys[purpose] == nil {
+			keys[purpose] = random(32)
+			rows = append(rows, s.newKeyRow(k, keys[purpose]))
+		}
+	}
+	sealed := rewritePersonal(event, fields, func(purpose domain.Purpose, text string) string {
+		if text == "" {
+			return ""
+		}
+		nonce := random(12)
+		return sealedPrefix + base64.RawStdEncoding.EncodeToString(gcm(keys[purpose]).Seal(nonce, nonce, []byte(text), id[:]))
+	})
+	return sealed, rows, nil
+}
+
+func (s *Store) newKeyRow(k subjectKey, key []byte) Row {
+	box := s.keys.Seal("subject key", k.subject.String()+"/"+string(k.purpose), key)
+	return Row{
+		Key:  "subject_keys/" + k.subject.String() + "/" + string(k.purpose),
+		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped) values ($1, $2, $3, $4) on conflict do nothing`,
+		Args: []any{k.subject, string(k.purpose), box.KeyID, append(box.Nonce, box.Box...)},
+		// Another request of the same person was faster: decide again, with its key.
+		Touches: 1, Else: errLost,
+	}
+}
+
+// open replaces the sealed texts of events by what they say, or by nothing
+// where the key is gone.
+func (s *Store) open(ctx context.Context, events []Recorded) error {
+	var wanted []subjectKey
+	for _, r := range events {
+		if p, ok := r.Event.(domain.Personal); ok {
+			for _, purpose := range s.catalogue.Personal(r.Name) {
+				wanted = append(wanted, subjectKey{p.Subject(), purpose})
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	keys, err := s.loadKeys(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	for i, r := range events {
+		p, ok := r.Event.(domain.Personal)
+		if !ok {
+			continue
+		}
+		events[i].Event = rewritePersonal(r.Event, s.catalogue.Personal(r.Name), func(purpose domain.Purpose, text string) string {
+			return openText(keys[subjectKey{p.Subject(), purpose}], text, r.ID)
+		})
+	}
+	return nil
+}
+
+func openText(key []byte, text string, id uuid.UUID) string {
+	boxed, sealed := strings.CutPrefix(text, sealedPrefix)
+	if !sealed || key == nil {
+		return ""
+	}
+	box, err := base64.RawStdEncoding.DecodeString(boxed)
+	if err != nil || len(box) < 12 {
+		return ""
+	}
+	clear, err := gcm(key).Open(nil, box[:12], box[12:], id[:])
+	if err != nil {
+		return "" // sealed with a key that has been destroyed since
+	}
+	return string(clear)
+}
+
+// loadKeys returns the subjects' keys that exist.
+func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectKey][]byte, error) {
+	found, missing := s.subjects.remembered(wanted)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	subjects, purposes := make([]uuid.UUID, len(missing)), make([]string, len(missing))
+	for i, k := range missing {
+		subjects[i], purposes[i] = k.subject, string(k.purpose)
+	}
+	rows, _ := s.pool.Query(ctx, `
+		select k.subject, k.purpose, k.key_id, k.wrapped from subject_keys k
+		join unnest($1::uuid[], $2::text[]) w(subject, purpose) using (subject, purpose)`, subjects, purposes)
+	var k subjectKey
+	var keyID string
+	var wrapped []byte
+	_, err := pgx.ForEachRow(rows, []any{&k.subject, &k.purpose, &keyID, &wrapped}, func() error {
+		key, err := s.keys.Open("subject key", k.subject.String()+"/"+string(k.purpose), Sealed{keyID, wrapped[:12], wrapped[12:]})
+		found[k] = key
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of subjects: %w", unavailable(err))
+	}
+	s.subjects.remember(found)
+	return found, nil
+}
+
+func (c *subjectKeys) remembered(wanted []subjectKey) (found map[subjectKey][]byte, missing []subjectKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, now := map[subjectKey][]byte{}, time.Now()
+	asked := map[subjectKey]bool{}
+	for _, k := range wanted {
+		if known, ok := c.known[k]; ok && now.Before(known.until) {
+			found[k] = known.key
+		} else if !asked[k] {
+			asked[k] = true
+			missing = append(missing, k)
+		}
+	}
+	return found, missing
+}
+
+func (c *subjectKeys) remember(found map[subjectKey][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) > 10_000 {
+		c.known = map[subjectKey]knownKey{}
+	}
+	for k, key := range found {
+		c.known[k] = knownKey{key, time.Now().Add(keysRememberedFor)}
+	}
+}
+
+// rewritePersonal copies an event with other personal texts.
+func rewritePersonal(e domain.Event, fields map[string]domain.Purpose, rewrite func(domain.Purpose, string) string) domain.Event {
+	copied := reflect.New(reflect.TypeOf(e)).Elem()
+	copied.Set(reflect.ValueOf(e))
+	for _, f := range personalFields(copied.Type(), fields) {
+		text := copied.FieldByIndex(f.index)
+		text.SetString(rewrite(f.purpose, text.String()))
+	}
+	return copied.Interface().(domain.Event)
+}
+
+type personalField struct {
+	index   []int
+	purpose domain.Purpose
+}
+
+var personalTypes sync.Map // reflect.Type → []personalField
+
+// personalFields finds the texts of an event type that the catalogue names.
+// It panics if there is no such text: a declaration is wrong.
+func personalFields(t reflect.Type, fields map[string]domain.Purpose) []personalField {
+	if known, ok := personalTypes.Load(t); ok {
+		return known.([]personalField)
+	}
+	var found []personalField
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if purpose, named := fields[name]; named && f.Type.Kind() == reflect.String {
+			found = append(found, personalField{f.Index, purpose})
+		}
+	}
+	if len(found) != len(fields) {
+		panic(fmt.Sprintf("eventstore: %s does not have all the texts that are declared personal: %v", t, fields))
+	}
+	personalTypes.Store(t, found)
+	return found
+}
+
+// Subject returns the subject of an e-mail address, and makes one if the
+// address is new. Subjects are random; a keyed hash leads to them.
+func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
+	address := []byte(strings.ToLower(strings.TrimSpace(email)))
+	macs := s.keys.MACs("address", address)
+	var subject uuid.UUID
+	find := func() error {
+		return s.pool.QueryRow(ctx, `select subject from subjects where address_mac = any($1) limit 1`, macs).Scan(&subject)
+	}
+	err := find()
+	if errors.Is(err, pgx.ErrNoRows) {
+		_, err = s.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, macs[0], uuid.New())
+		if err == nil {
+			err = find()
+		}
+	}
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("find a subject: %w", unavailable(err))
+	}
+	return subject, nil
+}

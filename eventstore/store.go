@@ -1,0 +1,224 @@
+// Package eventstore keeps the log of everything that has happened, in
+// Postgres, and carries out commands against it. Beside the log it keeps the
+// rows that are no facts: idempotency keys, rate windows, secrets on their
+// way, keys of personal data. docs/log.md tells how it works and why.
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+)
+
+// A Store is the log.
+type Store struct {
+	pool       *pgxpool.Pool
+	catalogue  domain.Catalogue
+	keys       *Keyring
+	projector  Projector
+	starter    Starter
+	categories map[string]category
+	committer  *committer
+	subjects   subjectKeys
+	signal     signal
+	turns      [1024]sync.Mutex
+	seed       maphash.Seed
+	identity   string // of this process, among those that share the log
+	log        *slog.Logger
+}
+
+// A Projector keeps read tables in step with the log, inside the transaction
+// that adds to it.
+type Projector interface {
+	Project(Recorded) []Statement
+}
+
+// A Statement changes a read table for one fact. In its SQL, recorded_at() is
+// the time of the fact.
+type Statement struct {
+	SQL  string
+	Args []any
+	// Taken are the refusals that callers get if the statement breaks a
+	// unique index, by the name of the index. Nothing has happened then.
+	Taken map[string]error
+}
+
+// A Starter says which runs of sagas begin with a fact. It is asked before
+// the transaction, and may read.
+type Starter interface {
+	Starts(ctx context.Context, facts []Recorded) ([]Start, error)
+}
+
+// A Start begins a run: its first fact and its rows go into the append of the
+// fact that causes it. If the run's stream exists already, the cause is
+// appended alone.
+type Start struct {
+	Fact    int // which of the facts is the cause
+	Command domain.Command
+	Rows    []Row
+}
+
+// An Option fits a store with what reacts inside its transactions.
+type Option func(*Store)
+
+// WithProjector keeps read tables up to date.
+func WithProjector(p Projector) Option { return func(s *Store) { s.projector = p } }
+
+// WithStarter begins runs of sagas.
+func WithStarter(st Starter) Option { return func(s *Store) { s.starter = st } }
+
+// WithLog sends what the store has to say to log; the default is slog.Default.
+func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
+
+// Open gives access to the log in the database behind pool, which [Migrate]
+// has prepared.
+func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *Keyring, options ...Option) *Store {
+	s := &Store{
+		pool: pool, catalogue: c, keys: keys, categories: map[string]category{},
+		seed: maphash.MakeSeed(), identity: uuid.NewString(), log: slog.Default(),
+	}
+	s.committer = &committer{store: s}
+	s.signal.closing, s.signal.raised = make(chan struct{}), make(chan struct{}, 1)
+	for _, o := range options {
+		o(s)
+	}
+	return s
+}
+
+// Attach fits the store after it was opened: what reacts to the log often
+// needs the store itself first.
+func (s *Store) Attach(options ...Option) {
+	for _, o := range options {
+		o(s)
+	}
+}
+
+// Pool is the database behind the log.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Keys are the secret keys of the installation.
+func (s *Store) Keys() *Keyring { return s.keys }
+
+// category carries out the commands for one category of streams. States are
+// values of the decider's own type.
+type category struct {
+	zero   any
+	evolve func(state any, e domain.Event) any
+	decide func(state any, c domain.Command) ([]domain.Event, error)
+}
+
+// Serve lets the store carry out the commands for one category of streams.
+func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
+	var zero S
+	s.categories[name] = category{
+		zero:   zero,
+		evolve: func(state any, e domain.Event) any { return d.Evolve(state.(S), e.(E)) },
+		decide: func(state any, c domain.Command) ([]domain.Event, error) {
+			facts, err := d.Decide(state.(S), c.(C))
+			events := make([]domain.Event, len(facts))
+			for i, e := range facts {
+				events[i] = e
+			}
+			return events, err
+		},
+	}
+}
+
+// Fold reads a stream and folds it into its present state and version.
+func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store, d domain.Decider[S, C, E], stream domain.Stream) (state S, version int, err error) {
+	history, err := s.Read(ctx, stream)
+	for _, r := range history {
+		state = d.Evolve(state, r.Event.(E))
+	}
+	return state, len(history), err
+}
+
+// errLost means that somebody else was faster: decide again.
+var errLost = errors.New("another writer was faster")
+
+// tries bounds how often a decision is made anew.
+const tries = 4
+
+// ErrConflict is the refusal for a request that lost every race.
+var ErrConflict error = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "conflict"}
+
+// Execute decides commands against their streams' histories and adds the
+// facts to the log, all or none. It answers with the refusal of the first
+// command that is refused, with [ErrConflict] if others were always faster,
+// or with [ErrUnavailable].
+func (s *Store) Execute(ctx context.Context, cause domain.Cause, commands ...domain.Command) (domain.Receipt, error) {
+	return s.ExecuteWith(ctx, cause, nil, commands...)
+}
+
+// ExecuteWith is Execute with rows that stand or fall with the facts. Without
+// commands the rows are carried out alone.
+func (s *Store) ExecuteWith(ctx context.Context, cause domain.Cause, rows []Row, commands ...domain.Command) (domain.Receipt, error) {
+	if cause.ID == uuid.Nil {
+		cause.ID = uuid.New()
+	}
+	if cause.Correlation == uuid.Nil {
+		cause.Correlation = cause.ID
+	}
+	for try := range tries {
+		receipt, err := s.try(ctx, cause, rows, commands, try)
+		if !errors.Is(err, errLost) {
+			return receipt, err
+		}
+	}
+	return domain.Receipt{}, ErrConflict
+}
+
+func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, commands []domain.Command, try int) (domain.Receipt, error) {
+	if try > 0 && len(commands) > 0 { // who has lost a race waits for its turn
+		turn := &s.turns[maphash.String(s.seed, commands[0].Stream().String())%uint64(len(s.turns))]
+		turn.Lock()
+		defer turn.Unlock()
+	}
+	d, err := s.decide(ctx, cause, commands)
+	if err != nil || d.repeated {
+		return d.receipt(), err
+	}
+	if err := s.start(ctx, cause, d); err != nil {
+		return domain.Receipt{}, err
+	}
+	a := d.addition(cause, rows)
+	if cause.Key != nil {
+		a.rows = append(a.rows, s.onceRow(*cause.Key))
+	}
+	if len(a.facts) == 0 && len(a.rows) == 0 {
+		return d.receipt(), nil
+	}
+	position, err := s.committer.add(ctx, a)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	receipt := d.receipt()
+	receipt.Position = position
+	return receipt, nil
+}
+
+// NextIDs draws numbers for records, one for each name: tenant, user, site,
+// vm, plan, widget. A number that is not used is lost, which does no harm.
+func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
+	ids := make([]int64, 0, len(names))
+	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass) from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("draw numbers for %v: %w", names, err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("draw numbers for %v: %w", names, unavailable(err))
+	}
+	return ids, nil
+}

@@ -1,0 +1,97 @@
+package eventstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+)
+
+// A Verdict is what [Store.Verify] found.
+type Verdict struct {
+	Intact       bool
+	Checked      int64
+	HeadPosition int64
+	HeadHash     []byte
+	Broken       int64  // first position, in the order of the log, that is not as it was written; 0: none
+	Stream       string // of that event
+	Reason       string
+	At           time.Time
+}
+
+// Verify reads the whole log and recomputes the chain of every stream; it
+// also checks that positions have no gaps and times never run back. Progress
+// is told now and then; nil is allowed.
+func (s *Store) Verify(ctx context.Context, progress func(done, all int64)) (Verdict, error) {
+	head, _, err := s.Head(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := verifier{Verdict: Verdict{Intact: true, HeadPosition: head}, streams: map[string]link{}}
+	for v.last < head {
+		rows, _ := s.pool.Query(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`, v.last, head, page)
+		var n int
+		e, scan := row{}, error(nil)
+		for rows.Next() {
+			if e, scan = scanRow(rows); scan != nil {
+				return v.Verdict, fmt.Errorf("verify: %w", scan)
+			}
+			v.check(&e)
+			n++
+		}
+		if err := rows.Err(); err != nil {
+			return v.Verdict, fmt.Errorf("verify: %w", unavailable(err))
+		}
+		if n == 0 {
+			v.broken(head, "", "the end of the log is missing")
+			break
+		}
+		if progress != nil {
+			progress(v.Checked, head)
+		}
+	}
+	v.At = time.Now().UTC()
+	return v.Verdict, nil
+}
+
+type verifier struct {
+	Verdict
+	streams  map[string]link
+	last     int64
+	lastTime time.Time
+}
+
+// A link is the end of a stream's chain.
+type link struct {
+	version int32
+	hash    [32]byte
+}
+
+func (v *verifier) check(e *row) {
+	before := v.streams[e.stream]
+	var previous []byte
+	if before.version > 0 {
+		previous = before.hash[:]
+	}
+	switch {
+	case e.position != v.last+1:
+		v.broken(v.last+1, e.stream, "a position is missing")
+	case e.version != before.version+1:
+		v.broken(e.position, e.stream, "a version of the stream is missing")
+	case e.recordedAt.Before(v.lastTime):
+		v.broken(e.position, e.stream, "the time runs back")
+	case !bytes.Equal(e.hash, e.chain(previous)):
+		v.broken(e.position, e.stream, "the hash does not match what is stored")
+	}
+	// Go on from what is stored, so that one broken event is one finding.
+	v.streams[e.stream] = link{e.version, [32]byte(append(bytes.Clone(e.hash), make([]byte, 32)...)[:32])}
+	v.last, v.lastTime = e.position, e.recordedAt
+	v.Checked++
+	v.HeadHash = e.hash
+}
+
+func (v *verifier) broken(position int64, stream, reason string) {
+	if v.Intact {
+		v.Intact, v.Broken, v.Stream, v.Reason = false, position, stream, reason
+	}
+}

@@ -1,0 +1,192 @@
+package eventstore
+
+import (
+	"context"
+	stdsql "database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Topic is the one Watermill topic: the log itself.
+const Topic = "events"
+
+// A Reading sets how a reader follows the log; zero values are defaults.
+type Reading struct {
+	Batch       int           // events per transaction: 100
+	AckDeadline time.Duration // above the slowest handler: 30 s
+	Poll        time.Duration // how long to wait for a wake-up at most: 1 s
+}
+
+// Subscriber reads the log for the named reader, from where it left off.
+// Processes that use the same name share one serial lane: one of them works,
+// and none waits for another. Handlers do database work only, because the
+// reader's transaction stays open around them.
+func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error) {
+	if r.Batch == 0 {
+		r.Batch = 100
+	}
+	if r.AckDeadline == 0 {
+		r.AckDeadline = 30 * time.Second
+	}
+	if r.Poll == 0 {
+		r.Poll = time.Second
+	}
+	return sql.NewSubscriber(sql.BeginnerFromStdSQL(stdlib.OpenDBFromPool(s.pool)), sql.SubscriberConfig{
+		ConsumerGroup:  reader,
+		AckDeadline:    &r.AckDeadline,
+		ResendInterval: 100 * time.Millisecond,
+		BackoffManager: &patience{store: s, poll: r.Poll, changed: s.Changed()},
+		SchemaAdapter:  logTable{r.Batch},
+		OffsetsAdapter: readersTable{},
+	}, watermill.NewSlogLogger(s.log))
+}
+
+// Recorded returns the event that a message of [Topic] carries.
+func (s *Store) Recorded(ctx context.Context, m *message.Message) (Recorded, error) {
+	var e row
+	if err := json.Unmarshal([]byte(m.Metadata["event"]), &e); err != nil {
+		return Recorded{}, fmt.Errorf("event of message %s: %w", m.UUID, err)
+	}
+	e.data = m.Payload
+	r, err := s.recorded(e)
+	if err != nil {
+		return r, err
+	}
+	opened := []Recorded{r}
+	err = s.open(ctx, opened)
+	return opened[0], err
+}
+
+// patience blocks a reader that has seen everything until the log grows, or a
+// second has passed. The wake-up is only a hint and may come before the row is
+// visible to everybody, so for a moment after it the reader looks often.
+type patience struct {
+	store   *Store
+	poll    time.Duration
+	changed <-chan struct{}
+	eager   time.Time
+}
+
+const (
+	eagerFor   = 200 * time.Millisecond
+	eagerEvery = 25 * time.Millisecond
+)
+
+func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err error) time.Duration {
+	switch {
+	case err != nil:
+		log.Error("cannot read the log", err, nil)
+		return p.poll
+	case !noMessage:
+		return 0
+	}
+	if time.Now().Before(p.eager) {
+		return eagerEvery
+	}
+	timer := time.NewTimer(p.poll)
+	defer timer.Stop()
+	select {
+	case <-p.changed:
+		p.eager = time.Now().Add(eagerFor)
+	case <-timer.C:
+	}
+	p.changed = p.store.Changed()
+	return 0
+}
+
+// logTable shows Watermill the events table as a topic that can only be read:
+// there is no second copy of an event, in an outbox or elsewhere.
+type logTable struct{ batch int }
+
+func (t logTable) SelectQuery(_, reader string, offsets sql.OffsetsAdapter) sql.Query {
+	next := offsets.NextOffsetQuery(Topic, reader)
+	return sql.Query{Query: `
+		with reader as materialized (` + next.Query + `)
+		select position, id::text, data::text, json_build_object(
+			'Position', position, 'Stream', stream, 'Version', version, 'ID', id, 'Name', name, 'Schema', schema, 'Tenant', tenant,
+			'Actor', actor, 'Correlation', correlation, 'Causation', causation, 'Saga', saga, 'Meta', meta, 'RecordedAt', recorded_at,
+			'Hash', encode(hash, 'base64'))::text
+		from events where position > (select position from reader)
+		order by position limit ` + fmt.Sprint(t.batch), Args: next.Args}
+}
+
+func (logTable) UnmarshalMessage(from sql.Scanner) (sql.Row, error) {
+	var r sql.Row
+	if err := from.Scan(&r.Offset, &r.UUID, &r.Payload, &r.Metadata); err != nil {
+		return r, err
+	}
+	r.Msg = message.NewMessage(string(r.UUID), r.Payload)
+	r.Msg.Metadata["event"] = string(r.Metadata)
+	return r, nil
+}
+
+func (logTable) InsertQuery(string, message.Messages) (sql.Query, error) {
+	return sql.Query{}, errors.New("events are added by Store.Execute, not published")
+}
+
+func (logTable) SchemaInitializingQueries(string) []sql.Query { return nil }
+func (logTable) SubscribeIsolationLevel() stdsql.IsolationLevel {
+	return stdsql.LevelReadCommitted
+}
+
+// UnmarshalJSON reads a row as logTable selects it.
+func (e *row) UnmarshalJSON(text []byte) error {
+	var w struct {
+		Position                  int64
+		Version                   int32
+		Schema                    int16
+		Tenant                    *int64
+		Stream, Name, Actor, Saga string
+		ID, Correlation           uuid.UUID
+		Causation                 *uuid.UUID
+		Meta                      json.RawMessage
+		RecordedAt                time.Time
+		Hash                      []byte
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*e = row{
+		position: w.Position, stream: w.Stream, version: w.Version, id: w.ID, name: w.Name, schema: w.Schema, tenant: w.Tenant,
+		actor: w.Actor, correlation: w.Correlation, causation: w.Causation, saga: w.Saga, meta: w.Meta, recordedAt: w.RecordedAt, hash: w.Hash,
+	}
+	return nil
+}
+
+// readersTable keeps how far each reader has come. A reader at work locks its
+// row; another process that finds it locked has nothing to do.
+type readersTable struct{}
+
+func (readersTable) NextOffsetQuery(_, reader string) sql.Query {
+	return sql.Query{Query: `select position from readers where name = $1 for update skip locked`, Args: []any{reader}}
+}
+
+func (readersTable) AckMessageQuery(_ string, row sql.Row, reader string) sql.Query {
+	return sql.Query{Query: `update readers set position = $1 where name = $2`, Args: []any{row.Offset, reader}}
+}
+
+func (readersTable) BeforeSubscribingQueries(_, reader string) []sql.Query {
+	return []sql.Query{{Query: `insert into readers (name) values ($1) on conflict do nothing`, Args: []any{reader}}}
+}
+
+func (readersTable) ConsumedMessageQuery(string, sql.Row, string, []byte) sql.Query {
+	return sql.Query{}
+}
+func (readersTable) SchemaInitializingQueries(string) []sql.Query { return nil }
+
+// Poison puts an event aside that a reader cannot handle, with the reason, so
+// that those behind it are not held up; part of the reader's transaction.
+func Poison(ctx context.Context, tx interface {
+	ExecContext(context.Context, string, ...any) (stdsql.Result, error)
+}, reader string, position int64, reason string) error {
+	_, err := tx.ExecContext(ctx, `insert into poisoned (reader, position, reason) values ($1, $2, $3) on conflict do nothing`, reader, position, reason)
+	return err
+}
