@@ -91,7 +91,10 @@ func (c *Cluster) places() []string {
 	if folders == nil {
 		folders = distributions
 	}
-	for _, pattern := range append(slices.Clone(folders), filepath.Join(c.home.binaries(), "*", "bin")) {
+	if isOurs(c.home.binaries) {
+		folders = append(slices.Clone(folders), filepath.Join(c.home.binaries, "*", "bin"))
+	}
+	for _, pattern := range folders {
 		matches, _ := filepath.Glob(pattern) // the patterns are well formed
 		places = append(places, matches...)
 	}

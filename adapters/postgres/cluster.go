@@ -68,6 +68,9 @@ func (c *Cluster) settle(ctx context.Context) (err error) {
 	if c.home, err = openHome(c.options.Dir); err != nil {
 		return err
 	}
+	if c.temp != nil {
+		c.home.binaries = sharedBinaries()
+	}
 	if c.owner, err = ownerOf(c.home); err != nil {
 		return err
 	}

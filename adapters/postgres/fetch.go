@@ -27,26 +27,34 @@ func (c *Cluster) fetch(ctx context.Context, major int) (binaries, error) {
 	if !known {
 		return binaries{}, fmt.Errorf("there are no binaries of version %d to fetch", major)
 	}
-	scratch, err := os.MkdirTemp(c.home.dir, "postgres.fetch-")
+	if err := os.MkdirAll(c.home.binaries, 0o755); err != nil {
+		return binaries{}, err
+	}
+	if !isOurs(c.home.binaries) {
+		return binaries{}, fmt.Errorf("%s belongs to somebody else", c.home.binaries)
+	}
+	scratch, err := os.MkdirTemp(c.home.binaries, "fetch-")
 	if err != nil {
 		return binaries{}, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	if err := download(ctx, scratch, version, c.options); err != nil {
+	if err := download(ctx, scratch, version, c.options.Repository); err != nil {
 		return binaries{}, err
 	}
-	target := filepath.Join(c.home.binaries(), string(version))
+	target := filepath.Join(c.home.binaries, string(version))
 	if err := install(filepath.Join(scratch, "binaries"), target); err != nil {
 		return binaries{}, err
 	}
 	return inspect(ctx, filepath.Join(target, "bin"))
 }
 
+// sharedBinaries is where throw-away clusters of one user share binaries.
+func sharedBinaries() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("hostpanel-postgres-%d", os.Geteuid()))
+}
+
 func install(from, to string) error {
 	if err := openForAll(from); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(to); err != nil {
@@ -74,7 +82,7 @@ func openForAll(folder string) error {
 // cannot fetch without starting a server, and cannot start one as root. So it
 // is given a data directory that looks like a cluster but is none: it fetches,
 // unpacks, fails to start, and that failure is the sign that all went well.
-func download(ctx context.Context, scratch string, version embedded.PostgresVersion, o Options) error {
+func download(ctx context.Context, scratch string, version embedded.PostgresVersion, repository string) error {
 	decoy := filepath.Join(scratch, "decoy")
 	if err := os.Mkdir(decoy, 0o700); err != nil {
 		return err
@@ -84,9 +92,9 @@ func download(ctx context.Context, scratch string, version embedded.PostgresVers
 		return err
 	}
 	config := embedded.DefaultConfig().Version(version).Port(0).Logger(io.Discard).DataPath(decoy).
-		RuntimePath(filepath.Join(scratch, "runtime")).BinariesPath(filepath.Join(scratch, "binaries")).CachePath(archives(scratch, o))
-	if o.Repository != "" {
-		config = config.BinaryRepositoryURL(strings.TrimSuffix(o.Repository, "/"))
+		RuntimePath(filepath.Join(scratch, "runtime")).BinariesPath(filepath.Join(scratch, "binaries")).CachePath(filepath.Join(scratch, "archives"))
+	if repository != "" {
+		config = config.BinaryRepositoryURL(strings.TrimSuffix(repository, "/"))
 	}
 	done := make(chan error, 1)
 	go func() { done <- embedded.NewDatabase(config).Start() }()
@@ -99,14 +107,4 @@ func download(ctx context.Context, scratch string, version embedded.PostgresVers
 		}
 		return nil
 	}
-}
-
-// archives is where fetched archives are kept for the next time. What another
-// repository answers is kept apart.
-func archives(scratch string, o Options) string {
-	cache, err := os.UserCacheDir()
-	if err != nil || o.Repository != "" {
-		return filepath.Join(scratch, "archives")
-	}
-	return filepath.Join(cache, "hostpanel", "postgres")
 }

@@ -17,20 +17,20 @@ const (
 	database = "hostpanel"
 )
 
-// A home is the data directory with the paths in it that are ours.
-type home struct{ dir string }
+// A home is the data directory with the paths in it that are ours. The binaries
+// for throw-away clusters stand elsewhere, to be there for the next one.
+type home struct{ dir, binaries string }
 
 func (h home) data() string         { return filepath.Join(h.dir, "postgres") }
 func (h home) unfinished() string   { return filepath.Join(h.dir, "postgres.new") }
 func (h home) passwordFile() string { return filepath.Join(h.dir, "postgres.password") }
 func (h home) log() string          { return filepath.Join(h.dir, "postgres.log") }
-func (h home) binaries() string     { return filepath.Join(h.dir, "postgres.bin") }
 func (h home) serveLock() string    { return filepath.Join(h.dir, "postgres.serve") }
 func (h home) usersLock() string    { return filepath.Join(h.dir, "postgres.users") }
 func (h home) turnLock() string     { return filepath.Join(h.dir, "postgres.turn") }
 
 func (h home) everything() []string {
-	return []string{h.data(), h.unfinished(), h.passwordFile(), h.log(), h.binaries()}
+	return []string{h.data(), h.unfinished(), h.passwordFile(), h.log()}
 }
 
 // openHome makes the data directory. Where it runs as root, the server's user
@@ -38,22 +38,22 @@ func (h home) everything() []string {
 func openHome(dir string) (home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return home{dir}, err
+		return home{dir: dir}, err
 	}
 	if err := os.MkdirAll(abs, directoryMode()); err != nil {
-		return home{abs}, err
+		return home{dir: abs}, err
 	}
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
-		return home{dir}, err
+		return home{dir: dir}, err
 	}
 	info, err := os.Stat(abs)
 	if err != nil {
-		return home{abs}, err
+		return home{dir: abs}, err
 	}
 	if mode := info.Mode().Perm(); isRoot() && mode&0o011 != 0o011 {
-		return home{abs}, os.Chmod(abs, mode|0o011)
+		err = os.Chmod(abs, mode|0o011)
 	}
-	return home{abs}, nil
+	return home{abs, filepath.Join(abs, "postgres.bin")}, err
 }
 
 func directoryMode() os.FileMode {

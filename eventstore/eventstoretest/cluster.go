@@ -1,0 +1,232 @@
+package eventstoretest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/postgres"
+)
+
+// limit bounds everything that a test asks of the cluster.
+const limit = time.Minute
+
+// Database returns the URL of a private database for this test, a clone of a
+// template that prepare has filled once per test binary and key (prepare may be
+// nil). It takes milliseconds, and is dropped after the test. The database
+// stands on the server of TEST_DATABASE_URL, or else on the [Cluster] of this
+// test binary.
+func Database(t testing.TB, key string, prepare func(ctx context.Context, url string) error) string {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	template, err := s.template(key, prepare)
+	if err != nil {
+		t.Fatalf("prepare the template %q: %v", key, err)
+	}
+	name := s.newName()
+	if err := s.clone(name, template); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.exec("drop database if exists " + quote(name) + " with (force)"); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return s.url(name)
+}
+
+// Cluster is the shared cluster of this test binary, which dies with it. Its
+// writes are not durable: for faults that lose data take a [Private] one.
+func Cluster(t testing.TB) *postgres.Cluster {
+	t.Helper()
+	c, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Restart makes the cluster crash and come back at the same address. Every
+// connection to it breaks.
+func Restart(t testing.TB, c *postgres.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := c.Crash(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Private is a cluster for this test alone, whose writes are durable, so that
+// what it has committed must survive a crash. The settings win over ours.
+func Private(t testing.TB, settings map[string]string) *postgres.Cluster {
+	t.Helper()
+	all := map[string]string{"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+	maps.Copy(all, settings)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	c, err := postgres.Start(ctx, postgres.Options{Volatile: true, Settings: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+var cluster = sync.OnceValues(func() (*postgres.Cluster, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return postgres.Start(ctx, postgres.Options{Volatile: true})
+})
+
+// A server is where the databases of this test binary stand.
+type server struct {
+	base     url.URL
+	admin    *pgxpool.Pool
+	run      string // names of this run begin with it
+	strategy string
+
+	mu        sync.Mutex
+	templates map[string]*template
+}
+
+type template struct {
+	once sync.Once
+	name string
+	err  error
+}
+
+var shared = sync.OnceValues(func() (*server, error) {
+	if given := os.Getenv("TEST_DATABASE_URL"); given != "" {
+		return connect(given, "")
+	}
+	c, err := cluster()
+	if err != nil {
+		return nil, err
+	}
+	return connect(c.URL(), " strategy file_copy") // faster where nothing is synced
+})
+
+func connect(address, strategy string) (*server, error) {
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("TEST_DATABASE_URL is no URL") // it holds a password
+	}
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = 2
+	admin, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, err
+	}
+	run := "hostpanel_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
+	s := &server{base: *base, admin: admin, run: run, strategy: strategy, templates: map[string]*template{}}
+	return s, s.clearUp(address)
+}
+
+func (s *server) template(key string, prepare func(context.Context, string) error) (string, error) {
+	s.mu.Lock()
+	if s.templates[key] == nil {
+		s.templates[key] = &template{name: fmt.Sprintf("%s_template_%d", s.run, len(s.templates))}
+	}
+	t := s.templates[key]
+	s.mu.Unlock()
+	t.once.Do(func() { t.err = s.prepare(t.name, prepare) })
+	return t.name, t.err
+}
+
+func (s *server) prepare(name string, prepare func(context.Context, string) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := s.clone(name, "template0"); err != nil || prepare == nil {
+		return err
+	}
+	return prepare(ctx, s.url(name))
+}
+
+func (s *server) clone(name, template string) error {
+	return s.exec("create database " + quote(name) + " template " + quote(template) + s.strategy)
+}
+
+func (s *server) exec(sql string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if _, err := s.admin.Exec(ctx, sql); err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
+	}
+	return nil
+}
+
+func (s *server) newName() string {
+	return s.run + "_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
+}
+
+func (s *server) url(database string) string {
+	u := s.base
+	u.Path = "/" + database
+	return u.String()
+}
+
+// clearUp drops what runs that have ended left on a server that outlives them:
+// their templates, and everything of those that were killed. A run is alive as
+// long as it holds the lock of its name.
+func (s *server) clearUp(address string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	alive, err := pgx.Connect(ctx, address) // never closed: it ends with the process
+	if err != nil {
+		return err
+	}
+	if _, err := alive.Exec(ctx, "select pg_advisory_lock(hashtextextended($1, 0))", s.run); err != nil {
+		return err
+	}
+	rows, err := alive.Query(ctx, `select datname from pg_database where datname ~ '^hostpanel_test_[0-9a-f]{12}_'`)
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := dropIfDead(ctx, alive, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dropIfDead(ctx context.Context, conn *pgx.Conn, name string) error {
+	const lock = "hashtextextended($1, 0)"
+	run := name[:len("hostpanel_test_")+12]
+	var dead bool
+	if err := conn.QueryRow(ctx, "select pg_try_advisory_lock("+lock+")", run).Scan(&dead); err != nil || !dead {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "drop database if exists "+quote(name)+" with (force)"); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, "select pg_advisory_unlock("+lock+")", run)
+	return err
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -1,0 +1,134 @@
+package eventstoretest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func TestEveryTestHasADatabaseOfItsOwn(t *testing.T) {
+	var prepared atomic.Int32
+	prepare := func(ctx context.Context, url string) error {
+		prepared.Add(1)
+		return run(ctx, url, "create table plans (name text)")
+	}
+	urls := make(chan string, 8)
+	t.Run("all at once", func(t *testing.T) {
+		for n := range 8 {
+			t.Run(fmt.Sprint("test ", n), func(t *testing.T) {
+				t.Parallel()
+				url := Database(t, "plans", prepare)
+				must(t, run(t.Context(), url, "insert into plans values ('basic')"))
+				if got := count(t, url, "select count(*) from plans"); got != 1 {
+					t.Errorf("a test sees %d plans, it has made 1", got)
+				}
+				urls <- url
+			})
+		}
+	})
+	if prepared.Load() != 1 {
+		t.Errorf("the template was prepared %d times", prepared.Load())
+	}
+	if err := run(t.Context(), <-urls, "select 1"); err == nil {
+		t.Error("a database is still there after its test")
+	}
+}
+
+func TestATestWithoutPreparationGetsAnEmptyDatabase(t *testing.T) {
+	if got := count(t, Database(t, "empty", nil), "select count(*) from pg_tables where schemaname = 'public'"); got != 0 {
+		t.Errorf("there are %d tables", got)
+	}
+}
+
+func TestACrashOfAPrivateClusterLosesNothingThatWasCommitted(t *testing.T) {
+	c := Private(t, map[string]string{"max_connections": "20"})
+	must(t, run(t.Context(), c.URL(), "create table payments (n int); insert into payments select generate_series(1, 1000)"))
+	before := c.URL()
+	Restart(t, c)
+	if c.URL() != before {
+		t.Error("the cluster came back at another address")
+	}
+	if got := count(t, before, "select count(*) from payments"); got != 1000 {
+		t.Errorf("%d of 1000 payments survived", got)
+	}
+	if got := count(t, before, "select current_setting('max_connections')::bigint"); got != 20 {
+		t.Errorf("max_connections is %d", got)
+	}
+}
+
+func TestTheSharedClusterComesBackAfterACrash(t *testing.T) {
+	url := Database(t, "crash", nil)
+	must(t, run(t.Context(), url, "create table payments (n int); checkpoint"))
+	Restart(t, Cluster(t))
+	if got := count(t, url, "select count(*) from payments"); got != 0 {
+		t.Errorf("the table has %d rows", got)
+	}
+}
+
+func TestWhatDeadRunsLeftIsDroppedAndWhatLivesIsKept(t *testing.T) {
+	s, err := shared()
+	must(t, err)
+	living, err := s.template("living", nil)
+	must(t, err)
+	const left = "hostpanel_test_0123456789ab_template_0"
+	must(t, s.exec("create database "+left))
+	second, err := connect(s.base.String(), s.strategy)
+	must(t, err)
+	defer second.admin.Close()
+	names := "select count(*) from pg_database where datname = '%s'"
+	if got := count(t, s.base.String(), fmt.Sprintf(names, left)); got != 0 {
+		t.Error("what a dead run left is still there")
+	}
+	if got := count(t, s.base.String(), fmt.Sprintf(names, living)); got != 1 {
+		t.Error("the template of a living run was dropped")
+	}
+}
+
+func BenchmarkDatabase(b *testing.B) {
+	for b.Loop() {
+		s, err := shared()
+		if err != nil {
+			b.Fatal(err)
+		}
+		template, err := s.template("benchmark", nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		name := s.newName()
+		if err := s.clone(name, template); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.exec("drop database " + name); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func run(ctx context.Context, url, sql string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+func count(t *testing.T, url, sql string) (n int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	must(t, conn.QueryRow(t.Context(), sql).Scan(&n))
+	return n
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
