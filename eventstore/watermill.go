@@ -39,7 +39,7 @@ func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error)
 	if r.Poll == 0 {
 		r.Poll = time.Second
 	}
-	return sql.NewSubscriber(sql.BeginnerFromStdSQL(stdlib.OpenDBFromPool(s.pool)), sql.SubscriberConfig{
+	return sql.NewSubscriber(stdlib.OpenDBFromPool(s.pool), sql.SubscriberConfig{
 		ConsumerGroup:  reader,
 		AckDeadline:    &r.AckDeadline,
 		ResendInterval: 100 * time.Millisecond,

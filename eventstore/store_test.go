@@ -1,0 +1,361 @@
+package eventstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// The tests keep a till: coins go in, and never more out than there are.
+type (
+	till  struct{ coins int }
+	putIn struct {
+		ID    string
+		Coins int
+	}
+	takeOut struct {
+		ID    string
+		Coins int
+	}
+	open struct {
+		ID, Owner string
+		Subject   uuid.UUID
+	}
+	bill struct{ ID string }
+)
+
+type (
+	coinsPut struct {
+		Coins int `json:"coins"`
+	}
+	coinsTaken struct {
+		Coins int `json:"coins"`
+	}
+	tillOpened struct {
+		Of    uuid.UUID `json:"subject"`
+		Owner string    `json:"owner"`
+	}
+	billWritten struct {
+		Number int64 `json:"number"`
+	}
+)
+
+func (coinsPut) EventName() string                  { return "till.coins_put" }
+func (coinsTaken) EventName() string                { return "till.coins_taken" }
+func (tillOpened) EventName() string                { return "till.opened" }
+func (billWritten) EventName() string               { return "till.bill_written" }
+func (e tillOpened) Subject() uuid.UUID             { return e.Of }
+func (billWritten) Series() string                  { return "BILL" }
+func (billWritten) WithNumber(n int64) domain.Event { return billWritten{n} }
+
+func tillStream(id string) domain.Stream { return domain.Stream{Category: "till", ID: id} }
+func (c putIn) Stream() domain.Stream    { return tillStream(c.ID) }
+func (c takeOut) Stream() domain.Stream  { return tillStream(c.ID) }
+func (c open) Stream() domain.Stream     { return tillStream(c.ID) }
+func (c bill) Stream() domain.Stream     { return tillStream(c.ID) }
+
+func (t till) TenantID() int64 { return 7 }
+
+var tills = domain.Decider[till, domain.Command, domain.Event]{
+	Decide: func(t till, c domain.Command) ([]domain.Event, error) {
+		switch c := c.(type) {
+		case putIn:
+			return []domain.Event{coinsPut{c.Coins}}, nil
+		case open:
+			return []domain.Event{tillOpened{c.Subject, c.Owner}}, nil
+		case bill:
+			return []domain.Event{billWritten{}}, nil
+		case takeOut:
+			if c.Coins > t.coins {
+				return nil, domain.Refuse(domain.Conflict, "there are only %d coins", t.coins)
+			}
+			return []domain.Event{coinsTaken{c.Coins}}, nil
+		}
+		return nil, errors.New("no such command")
+	},
+	Evolve: func(t till, e domain.Event) till {
+		switch e := e.(type) {
+		case coinsPut:
+			t.coins += e.Coins
+		case coinsTaken:
+			t.coins -= e.Coins
+		}
+		return t
+	},
+}
+
+var facts = domain.NewCatalogue([]domain.Fact{
+	domain.FactOf[coinsPut](), domain.FactOf[coinsTaken](), domain.FactOf[billWritten](),
+	domain.FactOf[tillOpened]().Sealing(domain.Contact, "owner"),
+})
+
+func newStore(t testing.TB, options ...eventstore.Option) *eventstore.Store {
+	s := eventstoretest.Store(t, facts, options...)
+	eventstore.Serve(s, "till", tills)
+	return s
+}
+
+func do(t testing.TB, s *eventstore.Store, commands ...domain.Command) domain.Receipt {
+	t.Helper()
+	receipt, err := s.Execute(t.Context(), domain.Cause{Actor: "system:test"}, commands...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+func TestWhatIsDecidedCanBeReadBack(t *testing.T) {
+	s := newStore(t)
+	receipt := do(t, s, putIn{"a", 5}, takeOut{"a", 2}, putIn{"b", 1})
+	if receipt.Position != 3 || receipt.Versions[tillStream("a")] != 2 {
+		t.Errorf("receipt %+v", receipt)
+	}
+	history, err := s.Read(t.Context(), tillStream("a"))
+	if err != nil || len(history) != 2 || history[1].Event != (coinsTaken{2}) || history[1].Tenant != 7 || history[1].Cause.Actor != "system:test" {
+		t.Errorf("history %+v, %v", history, err)
+	}
+}
+
+func TestARefusedCommandLeavesNothingBehind(t *testing.T) {
+	s := newStore(t)
+	_, err := s.Execute(t.Context(), domain.Cause{}, putIn{"b", 1}, takeOut{"a", 2})
+	if domain.CodeOf(err) != domain.Conflict {
+		t.Errorf("got %v", err)
+	}
+	if head, _, _ := s.Head(t.Context()); head != 0 {
+		t.Errorf("%d events were written", head)
+	}
+}
+
+func TestARepeatedRequestAppendsNothing(t *testing.T) {
+	s := newStore(t)
+	cause := domain.Cause{ID: uuid.New(), Actor: "system:test"}
+	for range 3 {
+		receipt, err := s.Execute(t.Context(), cause, putIn{"a", 5})
+		if err != nil || receipt.Position != 1 || receipt.Versions[tillStream("a")] != 1 {
+			t.Errorf("receipt %+v, %v", receipt, err)
+		}
+	}
+}
+
+// Sixty-four writers, one stream each and one that all share: no event is
+// lost, none is doubled, positions have no gaps and everybody is served.
+func TestManyWritersAtOnce(t *testing.T) {
+	s := newStore(t)
+	const writers, each = 64, 5
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for range each {
+				do(t, s, putIn{fmt.Sprint(w), 1})
+			}
+			for {
+				_, err := s.Execute(context.Background(), domain.Cause{Actor: "system:test"}, putIn{"shared", 1})
+				if err == nil {
+					return
+				}
+				if !errors.Is(err, eventstore.ErrConflict) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	state, version, err := eventstore.Fold(t.Context(), s, tills, tillStream("shared"))
+	if err != nil || state.coins != writers || version != writers {
+		t.Errorf("the shared till has %d coins after %d facts (%v)", state.coins, version, err)
+	}
+	verdict, err := s.Verify(t.Context(), nil)
+	if err != nil || !verdict.Intact || verdict.Checked != writers*(each+1) {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+}
+
+func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
+	s := newStore(t)
+	refusal := errors.New("fenced")
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			rows := []eventstore.Row{{Key: "x", SQL: `update readers set position = 0 where name = $1`, Args: []any{"nobody"}, Touches: 0}}
+			if i%10 == 0 {
+				rows[0].Touches, rows[0].Else = 1, refusal
+			}
+			_, err := s.ExecuteWith(context.Background(), domain.Cause{}, rows, putIn{fmt.Sprint(i), 1})
+			if i%10 == 0 && !errors.Is(err, refusal) || i%10 != 0 && err != nil {
+				t.Errorf("writer %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if head, _, _ := s.Head(t.Context()); head != 36 {
+		t.Errorf("%d events, want 36", head)
+	}
+}
+
+func TestNumbersHaveNoGapsWhateverFails(t *testing.T) {
+	s := newStore(t)
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			commands := []domain.Command{bill{fmt.Sprint(i)}}
+			row := eventstore.Row{Key: "x", SQL: `update readers set position = 0 where name = 'nobody'`, Touches: int64(i % 2)}
+			_, _ = s.ExecuteWith(context.Background(), domain.Cause{}, []eventstore.Row{row}, commands...)
+		})
+	}
+	wg.Wait()
+	seen := map[int64]bool{}
+	err := s.Replay(t.Context(), 0, func(r eventstore.Recorded) error { seen[r.Event.(billWritten).Number] = true; return nil })
+	if err != nil || len(seen) != 15 {
+		t.Fatalf("%d numbers, want 15 (%v)", len(seen), err)
+	}
+	for n := range int64(15) {
+		if !seen[n+1] {
+			t.Errorf("number %d is missing", n+1)
+		}
+	}
+}
+
+func TestTheLogCannotBeChanged(t *testing.T) {
+	url := eventstoretest.URL(t)
+	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t))
+	eventstore.Serve(s, "till", tills)
+	do(t, s, putIn{"a", 5})
+	owner := eventstoretest.Owner(t, url)
+	for _, sql := range []string{`update events set name = 'x'`, `delete from events`, `truncate events`} {
+		if _, err := s.Pool().Exec(t.Context(), sql); err == nil {
+			t.Errorf("the program may %s", sql)
+		}
+		if _, err := owner.Exec(t.Context(), sql); err == nil {
+			t.Errorf("the owner may %s", sql)
+		}
+	}
+}
+
+func TestVerifyNamesTheFirstBrokenEvent(t *testing.T) {
+	url := eventstoretest.URL(t)
+	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t))
+	eventstore.Serve(s, "till", tills)
+	for i := range 10 {
+		do(t, s, putIn{fmt.Sprint(i % 2), 1})
+	}
+	forge := func(sql string) {
+		_, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger user; `+sql+`; alter table events enable trigger user`)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	forge(`update events set data = '{"coins":1000}' where position = 6`)
+	verdict, err := s.Verify(t.Context(), nil)
+	if err != nil || verdict.Intact || verdict.Broken != 6 {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+	forge(`delete from events where position = 3`)
+	verdict, err = s.Verify(t.Context(), nil)
+	if err != nil || verdict.Intact || verdict.Broken != 3 {
+		t.Errorf("%+v, %v", verdict, err)
+	}
+}
+
+func TestPersonalDataIsSealedInTheLogAndClearToReaders(t *testing.T) {
+	s := newStore(t)
+	subject := uuid.New()
+	do(t, s, open{"a", "Ana Ruiz", subject})
+	do(t, s, open{"b", "Ana Ruiz", subject})
+	var stored string
+	if err := s.Pool().QueryRow(t.Context(), `select string_agg(data::text, '') from events`).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	if contains(stored, "Ana") {
+		t.Errorf("clear text in the log: %s", stored)
+	}
+	read := func() string {
+		history, err := s.Read(t.Context(), tillStream("b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return history[0].Event.(tillOpened).Owner
+	}
+	if read() != "Ana Ruiz" {
+		t.Errorf("reads as %q", read())
+	}
+	if _, err := s.Pool().Exec(t.Context(), `delete from subject_keys`); err != nil {
+		t.Fatal(err)
+	}
+	fresh := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t))
+	history, err := fresh.Read(t.Context(), tillStream("b"))
+	if err != nil || history[0].Event.(tillOpened).Owner != "" {
+		t.Errorf("after erasure: %+v, %v", history, err)
+	}
+	if verdict, err := fresh.Verify(t.Context(), nil); err != nil || !verdict.Intact {
+		t.Errorf("erasure broke the chain: %+v, %v", verdict, err)
+	}
+}
+
+func TestOnePersonHasOneSubject(t *testing.T) {
+	s := newStore(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	subjects := map[uuid.UUID]bool{}
+	for range 20 {
+		wg.Go(func() {
+			subject, err := s.Subject(context.Background(), " Ana@Example.com ")
+			if err == nil {
+				_, err = s.Execute(context.Background(), domain.Cause{}, open{uuid.NewString(), "Ana", subject})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			subjects[subject] = true
+		})
+	}
+	wg.Wait()
+	if len(subjects) != 1 {
+		t.Errorf("%d subjects", len(subjects))
+	}
+}
+
+func TestTheLogAsItStood(t *testing.T) {
+	s := newStore(t)
+	do(t, s, putIn{"a", 1})
+	_, first, _ := s.Head(t.Context())
+	time.Sleep(2 * time.Millisecond) // so that the times differ
+	do(t, s, putIn{"a", 2})
+	do(t, s, putIn{"b", 3})
+	for _, c := range []struct {
+		version int
+		at      time.Time
+		want    int
+	}{{0, time.Time{}, 2}, {1, time.Time{}, 1}, {0, first, 1}, {0, first.Add(-time.Microsecond), 0}} {
+		history, err := s.ReadUntil(t.Context(), tillStream("a"), c.version, c.at)
+		if err != nil || len(history) != c.want {
+			t.Errorf("until %d, %v: %d facts, want %d (%v)", c.version, c.at, len(history), c.want, err)
+		}
+	}
+	for at, want := range map[time.Time]int64{first: 1, first.Add(-time.Hour): 0, first.Add(time.Hour): 3} {
+		if got, err := s.PositionAt(t.Context(), at); err != nil || got != want {
+			t.Errorf("position at %v is %d, want %d (%v)", at, got, want, err)
+		}
+	}
+}
+
+func contains(text, part string) bool {
+	for i := range len(text) - len(part) + 1 {
+		if text[i:i+len(part)] == part {
+			return true
+		}
+	}
+	return false
+}
