@@ -1,0 +1,100 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore"
+)
+
+// A Log can be read from a position on, to its end.
+type Log interface {
+	Replay(ctx context.Context, after int64, each func(eventstore.Recorded) error) error
+	Head(ctx context.Context) (position int64, at time.Time, err error)
+}
+
+// register is the list of the read tables that exist, and of what made them.
+const register = `
+	create table if not exists projections (
+		name       text        primary key,
+		hash       text        not null,
+		tables     text[]      not null default '{}',
+		position   bigint      not null default 0,
+		status     text        not null,
+		updated_at timestamptz not null default now()
+	);
+	grant select on projections to ` + eventstore.AppRole
+
+// Prepare makes the tables that are missing and builds anew those whose
+// definition has changed, all in one pass over the log. It runs as the owner
+// of the database, before the program serves anything; processes that start
+// together take turns. See docs/read-tables.md.
+func Prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
+	return All.prepare(ctx, owner, log)
+}
+
+func (s Set) prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
+	return alone(ctx, owner, func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, register); err != nil {
+			return fmt.Errorf("prepare the register of read tables: %w", err)
+		}
+		changed, err := s.changed(ctx, conn)
+		if err != nil || len(changed) == 0 {
+			return err
+		}
+		return newRebuild(conn, log, changed, nil).run(ctx)
+	})
+}
+
+// Rebuild builds one read table anew while the old one goes on serving.
+// Progress, which may be nil, hears how many facts of how many are done.
+func Rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, name string, progress func(done, all int64)) error {
+	set, err := All.named(name)
+	if err != nil {
+		return err
+	}
+	return set.rebuild(ctx, owner, log, progress)
+}
+
+func (s Set) rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, progress func(done, all int64)) error {
+	return alone(ctx, owner, func(conn *pgx.Conn) error { return newRebuild(conn, log, s, progress).run(ctx) })
+}
+
+// changed are the projections whose tables are missing or out of date.
+func (s Set) changed(ctx context.Context, conn *pgx.Conn) (Set, error) {
+	rows, err := conn.Query(ctx, `select name, hash from projections`)
+	if err != nil {
+		return nil, fmt.Errorf("read the register of read tables: %w", err)
+	}
+	made := map[string]string{}
+	var name, hash string
+	if _, err = pgx.ForEachRow(rows, []any{&name, &hash}, func() error { made[name] = hash; return nil }); err != nil {
+		return nil, fmt.Errorf("read the register of read tables: %w", err)
+	}
+	var changed Set
+	for _, p := range s {
+		if made[p.name] != p.fingerprint() {
+			changed = append(changed, p)
+		}
+	}
+	return changed, nil
+}
+
+// alone works on a connection of its own while no other process prepares or
+// rebuilds. The lock ends with the connection, whatever happens.
+func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error) error {
+	pooled, err := owner.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("prepare the read tables: %w", err)
+	}
+	conn := pooled.Hijack() // its settings are changed, so it does not go back
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext('hostpanel projections'))`); err != nil {
+		return fmt.Errorf("wait for another process that prepares the read tables: %w", err)
+	}
+	return work(conn)
+}

@@ -1,0 +1,154 @@
+// Package projections keeps the tables that callers read: the plans that are
+// on offer, the state of every order, who may log in, what belongs to whom.
+//
+// Nothing here is the truth. Each table is what the log says, one SQL
+// statement per fact, carried out in the transaction that adds the fact. So
+// what a call has answered can be read back at once, and a unique index of a
+// read table is a rule of the business. A table that was lost or whose
+// definition has changed is built anew from the log (docs/read-tables.md).
+package projections
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+// A Projection is a read table, or a few that change together: how they are
+// made and what each fact does to them. Its queries stand in the same file,
+// as methods of [Scope].
+type Projection struct {
+	name     string
+	revision int
+	tables   string   // how they are made
+	names    []string // of the tables
+	beside   string
+	handlers map[string][]Handler // by name of the fact
+}
+
+var createTable = regexp.MustCompile(`create table (\w+)`)
+
+// New declares a projection. The tables are the SQL that makes them, indexes
+// included; names in it are not qualified, because a rebuild makes them in
+// another schema. It panics if they make no table.
+func New(name, tables string, handlers ...Handler) *Projection {
+	p := &Projection{name: name, tables: tables, handlers: map[string][]Handler{}}
+	for _, found := range createTable.FindAllStringSubmatch(tables, -1) {
+		p.names = append(p.names, found[1])
+	}
+	if p.names == nil {
+		panic("projections: " + name + " makes no table")
+	}
+	for _, h := range handlers {
+		p.handlers[h.fact] = append(p.handlers[h.fact], h)
+	}
+	return p
+}
+
+// Revision numbers what the fingerprint of the definition cannot see: the Go
+// code that picks the arguments. Raise it when that changes, and the table is
+// built anew.
+func (p *Projection) Revision(n int) *Projection { p.revision = n; return p }
+
+// Beside is SQL ("create table if not exists …") for a table that stands
+// beside the projection and holds what is no fact. A rebuild keeps it.
+func (p *Projection) Beside(sql string) *Projection { p.beside = sql; return p }
+
+// Name tells operators which table is meant.
+func (p *Projection) Name() string { return p.name }
+
+// A Handler says what one fact does to a table.
+type Handler struct {
+	fact  string
+	sql   string
+	args  func(eventstore.Recorded) []any
+	taken map[string]error
+}
+
+// On is the handler of the fact E: the statement, and its arguments out of the
+// fact. Nil arguments mean that this one fact does not concern the table. The
+// statement reads and writes the tables of its own projection alone; the time
+// of the fact is recorded_at().
+func On[E domain.Event](sql string, args func(eventstore.Recorded, E) []any) Handler {
+	var zero E
+	return Handler{fact: zero.EventName(), sql: sql, args: func(r eventstore.Recorded) []any {
+		return args(r, r.Event.(E))
+	}}
+}
+
+// Unique says how a caller is refused whose change breaks the named unique
+// index. Nothing has happened then, since the table changes with the log.
+func (h Handler) Unique(index string, refusal error) Handler {
+	taken := maps.Clone(h.taken)
+	if taken == nil {
+		taken = map[string]error{}
+	}
+	taken[index] = refusal
+	h.taken = taken
+	return h
+}
+
+func (h Handler) statement(r eventstore.Recorded) (eventstore.Statement, bool) {
+	args := h.args(r)
+	return eventstore.Statement{SQL: h.sql, Args: args, Taken: h.taken}, args != nil
+}
+
+// Project returns what the fact does to the tables.
+func (p *Projection) Project(r eventstore.Recorded) []eventstore.Statement {
+	var statements []eventstore.Statement
+	for _, h := range p.handlers[r.Event.EventName()] {
+		if s, concerned := h.statement(r); concerned {
+			statements = append(statements, s)
+		}
+	}
+	return statements
+}
+
+// fingerprint changes with the definition.
+func (p *Projection) fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%d\n%s\n", p.name, p.revision, p.tables)
+	for _, fact := range slices.Sorted(maps.Keys(p.handlers)) {
+		for _, handler := range p.handlers[fact] {
+			fmt.Fprintf(h, "%s\n%s\n", fact, handler.sql)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// A Set is several projections that follow the same log.
+type Set []*Projection
+
+// Projector lets the store keep all of them in step with the log.
+func Projector() eventstore.Projector { return All }
+
+// Project returns what the fact does to all tables.
+func (s Set) Project(r eventstore.Recorded) []eventstore.Statement {
+	var statements []eventstore.Statement
+	for _, p := range s {
+		statements = append(statements, p.Project(r)...)
+	}
+	return statements
+}
+
+func (s Set) named(name string) (Set, error) {
+	i := slices.IndexFunc(s, func(p *Projection) bool { return p.name == name })
+	if i < 0 {
+		return nil, domain.Refuse(domain.NotFound, "There is no read table %q.", name)
+	}
+	return s[i : i+1], nil
+}
+
+func (s Set) names() []string {
+	names := make([]string, len(s))
+	for i, p := range s {
+		names[i] = p.name
+	}
+	return names
+}

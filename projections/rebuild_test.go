@@ -1,0 +1,217 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+func TestAFactIsReadInTheTableAsSoonAsItStandsInTheLog(t *testing.T) {
+	l := openLibrary(t, Set{shelf(shelfSQL)})
+	l.do(t, Put{"1", "Emma"}, Lend{"1"})
+	if got := contents(t, l.owner, "books"); !strings.HasPrefix(got, `(1,Emma,1,"2`) {
+		t.Fatal(got)
+	}
+}
+
+func TestOneOfManyCallersGetsANameThatMayExistOnce(t *testing.T) {
+	l := openLibrary(t, Set{shelf(shelfSQL)})
+	results := make(chan error, 20)
+	for i := range cap(results) {
+		go func() {
+			_, err := l.Execute(t.Context(), domain.Cause{}, Put{fmt.Sprint(i), "Emma"})
+			results <- err
+		}()
+	}
+	won := 0
+	for range cap(results) {
+		switch err := <-results; {
+		case err == nil:
+			won++
+		case !errors.Is(err, titleTaken):
+			t.Error(err)
+		}
+	}
+	var facts int
+	if err := l.owner.QueryRow(t.Context(), `select count(*) from events`).Scan(&facts); err != nil {
+		t.Fatal(err)
+	}
+	if won != 1 || facts != 1 {
+		t.Fatalf("%d won, and %d facts stand in the log", won, facts)
+	}
+}
+
+func TestARebuiltTableIsTheLiveOneByteForByte(t *testing.T) {
+	set := Set{shelf(shelfSQL)}
+	l, chance := openLibrary(t, set), seeded(t)
+	for i := range 50 {
+		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
+	}
+	l.randomly(t, chance, 500)
+	live := contents(t, l.owner, "books")
+	heard := int64(0)
+	if err := set.rebuild(t.Context(), l.owner, l, func(done, all int64) { heard = done }); err != nil {
+		t.Fatal(err)
+	}
+	if rebuilt := contents(t, l.owner, "books"); rebuilt != live {
+		t.Fatalf("live:\n%s\nrebuilt:\n%s", live, rebuilt)
+	}
+	if heard != 550 {
+		t.Fatalf("progress ended at %d", heard)
+	}
+}
+
+func TestARebuildLosesNothingThatWritersAddMeanwhileAndNoReaderSeesAGap(t *testing.T) {
+	set := Set{shelf(shelfSQL)}
+	l, chance := openLibrary(t, set), seeded(t)
+	for i := range 50 {
+		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var workers sync.WaitGroup
+	workers.Go(func() {
+		for ctx.Err() == nil {
+			l.randomly(t, chance, 20)
+		}
+	})
+	workers.Go(func() {
+		for ctx.Err() == nil {
+			var n int
+			if err := l.Pool().QueryRow(t.Context(), `select count(*) from books`).Scan(&n); err != nil || n != 50 {
+				t.Errorf("a reader found %d books: %v", n, err)
+				return
+			}
+		}
+	})
+	for range 5 {
+		if err := set.rebuild(t.Context(), l.owner, l, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	workers.Wait()
+	live := contents(t, l.owner, "books")
+	if err := set.rebuild(t.Context(), l.owner, l, nil); err != nil {
+		t.Fatal(err)
+	}
+	if rebuilt := contents(t, l.owner, "books"); rebuilt != live {
+		t.Fatalf("live:\n%s\nrebuilt:\n%s", live, rebuilt)
+	}
+}
+
+func TestAChangedDefinitionIsBuiltAnewAtTheNextStart(t *testing.T) {
+	l := openLibrary(t, Set{shelf(shelfSQL)})
+	l.do(t, Put{"1", "Emma"}, Lend{"1"})
+	l.prepare(t, Set{shelf(strings.Replace(shelfSQL, "title text", "title varchar(99)", 1))})
+	l.do(t, Lend{"1"})
+	var kind string
+	var lent int
+	if err := l.Pool().QueryRow(t.Context(), `select pg_typeof(title), lent from books`).Scan(&kind, &lent); err != nil {
+		t.Fatal(err)
+	}
+	if kind != "character varying" || lent != 2 {
+		t.Fatal(kind, lent)
+	}
+}
+
+func TestAnUnchangedDefinitionIsLeftAlone(t *testing.T) {
+	l := openLibrary(t, Set{shelf(shelfSQL)})
+	table := func() (oid uint32) {
+		if err := l.owner.QueryRow(t.Context(), `select 'books'::regclass::oid`).Scan(&oid); err != nil {
+			t.Fatal(err)
+		}
+		return oid
+	}
+	before := table()
+	l.prepare(t, Set{shelf(shelfSQL)})
+	if after := table(); after != before {
+		t.Fatal("the table was built anew")
+	}
+	l.prepare(t, Set{shelf(shelfSQL).Revision(2)})
+	if after := table(); after == before {
+		t.Fatal("a new revision must build the table anew")
+	}
+}
+
+func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
+	l := openLibrary(t, Set{shelf(shelfSQL)})
+	l.do(t, Put{"1", "Emma"}, Put{"2", "Persuasion"}, Lend{"1"}, Lend{"2"})
+	before := contents(t, l.owner, "books")
+	err := Set{shelf(shelfSQL + `; create unique index books_lent on books (lent)`)}.prepare(t.Context(), l.owner, l)
+	if err == nil || !strings.Contains(err.Error(), "book.put") {
+		t.Fatalf("one rule that the log breaks: %v", err)
+	}
+	var status string
+	var leftOver bool
+	if err := l.owner.QueryRow(t.Context(), `select status, to_regnamespace('rebuild') is not null from projections`).Scan(&status, &leftOver); err != nil {
+		t.Fatal(err)
+	}
+	if after := contents(t, l.owner, "books"); status != "failed" || leftOver || after != before {
+		t.Fatal(status, leftOver, after)
+	}
+}
+
+func TestStartsAtTheSameTimeTakeTurns(t *testing.T) {
+	set := Set{shelf(shelfSQL)}
+	l := openLibrary(t, set)
+	l.do(t, Put{"1", "Emma"})
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		go func() { errs <- Set{shelf(shelfSQL).Revision(3)}.prepare(t.Context(), l.owner, l) }()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
+	set := Set{shelf(shelfSQL)}
+	l := openLibrary(t, set)
+	l.do(t, Put{"1", "Emma"})
+	reader, err := l.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Exec(t.Context(), `select * from books`); err != nil { // holds the table until it ends
+		t.Fatal(err)
+	}
+	rebuilt := make(chan error, 1)
+	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l, nil) }()
+	awaitLockOn(t, l, "books")
+	l.do(t, Lend{"1"}) // waits until the swap has stepped back
+	if err := reader.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-rebuilt; err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, l.owner, "books"); !strings.HasPrefix(got, "(1,Emma,1,") {
+		t.Fatal(got)
+	}
+}
+
+// awaitLockOn returns when somebody waits for the table.
+func awaitLockOn(t *testing.T, l library, table string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		var waits bool
+		if err := l.owner.QueryRow(t.Context(), `select exists (select from pg_locks where relation = $1::regclass and not granted)`, table).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+		if waits {
+			return
+		}
+	}
+	t.Fatalf("nobody waits for %s", table)
+}
+
+var _ eventstore.Projector = Set{}

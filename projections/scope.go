@@ -1,0 +1,156 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+)
+
+// Tables are the read tables of one database. Nothing can be read from them
+// without saying for whom.
+type Tables struct{ pool *pgxpool.Pool }
+
+// Open reads the tables of the database behind pool.
+func Open(pool *pgxpool.Pool) *Tables { return &Tables{pool} }
+
+// A Caller is on whose behalf is read. The zero Caller is a visitor, who sees
+// what is on offer and nothing else.
+type Caller struct {
+	User      int64 // who has logged in
+	Tenant    int64 // the caller's active tenant
+	Superuser bool
+	KeyOwner  int64 // the owner of the storefront key in use
+	System    bool  // the program itself
+}
+
+// System is the program itself: workers and the command line see everything.
+var System = Caller{System: true}
+
+// For is what the caller may see.
+func (t *Tables) For(c Caller) Scope { return Scope{t.pool, c} }
+
+// A Scope reads the tables for one caller. What the caller may not see does
+// not exist: lists leave it out, and asking for it is answered like asking for
+// nothing at all.
+type Scope struct {
+	pool   *pgxpool.Pool
+	caller Caller
+}
+
+func (c Caller) seesAll() bool { return c.System || c.Superuser }
+
+// where are the conditions of a query, of which the first is always the scope.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+// and adds a condition in which ? stands for the argument.
+func (w *where) and(condition string, arg any) {
+	w.args = append(w.args, arg)
+	w.conditions = append(w.conditions, strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(w.args))))
+}
+
+// given adds a condition unless the argument is the zero value of its type.
+func given[T comparable](w *where, condition string, arg T) {
+	var zero T
+	if arg != zero {
+		w.and(condition, arg)
+	}
+}
+
+func (w *where) String() string { return " where " + strings.Join(w.conditions, " and ") }
+
+// public is the scope of tables that everybody may read.
+func (s Scope) public() *where { return &where{conditions: []string{"true"}} }
+
+// operators is the scope of tables that are nobody else's business.
+func (s Scope) operators() *where { return s.only(false, "", 0) }
+
+// keyOwner is the scope of rows that belong to the owner of a storefront key.
+func (s Scope) keyOwner(column string) *where { return s.only(true, column, s.caller.KeyOwner) }
+
+// user is the scope of rows that belong to one user. A superuser has own ones
+// too, and sees no other.
+func (s Scope) user(column string) *where {
+	if s.caller.System {
+		return s.public()
+	}
+	return owned(column, s.caller.User)
+}
+
+// tenant is the scope of rows that belong to a tenant. A superuser without an
+// active tenant sees those of all.
+func (s Scope) tenant(column string) *where {
+	if s.caller.seesAll() && s.caller.Tenant == 0 {
+		return s.public()
+	}
+	return owned(column, s.caller.Tenant)
+}
+
+func (s Scope) only(others bool, column string, id int64) *where {
+	switch {
+	case s.caller.seesAll():
+		return s.public()
+	case others:
+		return owned(column, id)
+	default:
+		return nothing()
+	}
+}
+
+func owned(column string, id int64) *where {
+	if id == 0 {
+		return nothing()
+	}
+	w := &where{}
+	w.and(column+" = ?", id)
+	return w
+}
+
+func nothing() *where { return &where{conditions: []string{"false"}} }
+
+// list reads all rows that the conditions leave. The columns are named by the
+// fields of T; tail is what follows the conditions.
+func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string) ([]T, error) {
+	rows, err := s.pool.Query(ctx, sql+w.String()+tail, w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", nameOf[T](), err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", nameOf[T](), err)
+	}
+	return found, nil
+}
+
+// one reads the single row that the conditions leave, or refuses with
+// "No {class} matches the given query."
+func one[T any](ctx context.Context, s Scope, class, sql string, w *where) (T, error) {
+	found, err := list[T](ctx, s, sql, w, " limit 1")
+	if err == nil && len(found) == 0 {
+		err = domain.Refuse(domain.NotFound, "No %s matches the given query.", class)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return found[0], nil
+}
+
+// maybe turns the refusal of [one] into false.
+func maybe[T any](found T, err error) (T, bool, error) {
+	var refusal *domain.Error
+	if errors.As(err, &refusal) && refusal.Code == domain.NotFound {
+		return found, false, nil
+	}
+	return found, err == nil, err
+}
+
+func nameOf[T any]() string { var zero T; return fmt.Sprintf("%T", zero) }

@@ -1,0 +1,92 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostpanel/eventstore"
+)
+
+const (
+	swapWait  = "2s" // for readers of the old tables to finish, while the writers wait as well
+	swapTries = 15   // with the writers set free in between
+)
+
+// lockTimeout is Postgres's code for a lock that did not come in time.
+const lockTimeout = "55P03"
+
+// swapPatiently swaps as soon as no long reader is in the way.
+func (r *rebuild) swapPatiently(ctx context.Context) error {
+	for try := 1; ; try++ {
+		before := r.position
+		err := r.swap(ctx)
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) || pg.Code != lockTimeout || try == swapTries {
+			return err
+		}
+		r.position = before // what was taken under the lock has been undone
+		if err := r.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// swap waits for the writers, takes what they have added in the meantime, and
+// puts the new tables in the place of the old ones. Readers see one or the
+// other; all of it becomes visible at once.
+func (r *rebuild) swap(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error {
+		if err := eventstore.LockWriters(ctx, tx); err != nil {
+			return fmt.Errorf("wait for the writers: %w", err)
+		}
+		err := r.read(ctx, math.MaxInt64, func(b *batch) error { return b.send(ctx, tx) })
+		if err != nil {
+			return fmt.Errorf("take the last facts: %w", err)
+		}
+		return r.replace(ctx, tx)
+	})
+}
+
+// replace is the last thing before the commit, so that readers wait as short
+// as can be.
+func (r *rebuild) replace(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `set local lock_timeout = '`+swapWait+`'`); err != nil {
+		return err
+	}
+	for _, p := range r.set {
+		if err := p.replace(ctx, tx, r.position); err != nil {
+			return fmt.Errorf("put %s in place: %w", p.name, err)
+		}
+	}
+	_, err := tx.Exec(ctx, `drop schema `+shadow)
+	return err
+}
+
+func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) error {
+	var old []string
+	if err := tx.QueryRow(ctx, `select tables from projections where name = $1`, p.name).Scan(&old); err != nil {
+		return err
+	}
+	var sql strings.Builder
+	for _, table := range old {
+		fmt.Fprintf(&sql, "drop table if exists public.%s;", pgx.Identifier{table}.Sanitize())
+	}
+	for _, table := range p.names {
+		fmt.Fprintf(&sql, "alter table %s.%s set schema public; grant select, insert, update, delete on public.%[2]s to %[3]s;",
+			shadow, table, eventstore.AppRole)
+	}
+	sql.WriteString(p.beside)
+	if _, err := tx.Exec(ctx, sql.String()); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		update projections set hash = $2, tables = $3, position = $4, status = 'live', updated_at = now() where name = $1`,
+		p.name, p.fingerprint(), p.names, position)
+	return err
+}

@@ -1,0 +1,4 @@
+package projections
+
+// All are the read tables of the program.
+var All = Set{}
