@@ -2,6 +2,7 @@ package eventstoretest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/adapters/postgres"
@@ -102,6 +104,7 @@ type server struct {
 	admin    *pgxpool.Pool
 	run      string // names of this run begin with it
 	strategy string
+	alive    *pgx.Conn // holds the lock of the run on a server that outlives us
 
 	mu        sync.Mutex
 	templates map[string]*template
@@ -115,7 +118,11 @@ type template struct {
 
 var shared = sync.OnceValues(func() (*server, error) {
 	if given := os.Getenv("TEST_DATABASE_URL"); given != "" {
-		return connect(given, "")
+		s, err := connect(given, "")
+		if err != nil {
+			return nil, err
+		}
+		return s, s.clearUp()
 	}
 	c, err := cluster()
 	if err != nil {
@@ -139,8 +146,7 @@ func connect(address, strategy string) (*server, error) {
 		return nil, err
 	}
 	run := "hostpanel_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:12]
-	s := &server{base: *base, admin: admin, run: run, strategy: strategy, templates: map[string]*template{}}
-	return s, s.clearUp(address)
+	return &server{base: *base, admin: admin, run: run, strategy: strategy, templates: map[string]*template{}}, nil
 }
 
 func (s *server) template(key string, prepare func(context.Context, string) error) (string, error) {
@@ -170,7 +176,12 @@ func (s *server) clone(name, template string) error {
 func (s *server) exec(sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if _, err := s.admin.Exec(ctx, sql); err != nil {
+	_, err := s.admin.Exec(ctx, sql)
+	if refused := new(pgconn.PgError); err != nil && !errors.As(err, &refused) {
+		s.admin.Reset() // a restart has cut the connections
+		_, err = s.admin.Exec(ctx, sql)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", sql, err)
 	}
 	return nil
@@ -189,26 +200,22 @@ func (s *server) url(database string) string {
 // clearUp drops what runs that have ended left on a server that outlives them:
 // their templates, and everything of those that were killed. A run is alive as
 // long as it holds the lock of its name.
-func (s *server) clearUp(address string) error {
+func (s *server) clearUp() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	alive, err := pgx.Connect(ctx, address) // never closed: it ends with the process
-	if err != nil {
+	if s.alive, err = pgx.Connect(ctx, s.base.String()); err != nil {
 		return err
 	}
-	if _, err := alive.Exec(ctx, "select pg_advisory_lock(hashtextextended($1, 0))", s.run); err != nil {
+	if _, err := s.alive.Exec(ctx, "select pg_advisory_lock(hashtextextended($1, 0))", s.run); err != nil {
 		return err
 	}
-	rows, err := alive.Query(ctx, `select datname from pg_database where datname ~ '^hostpanel_test_[0-9a-f]{12}_'`)
-	if err != nil {
-		return err
-	}
+	rows, _ := s.alive.Query(ctx, `select datname from pg_database where datname ~ '^hostpanel_test_[0-9a-f]{12}_'`)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := dropIfDead(ctx, alive, name); err != nil {
+		if err := dropIfDead(ctx, s.alive, name); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,8 @@ func TestACrashOfAPrivateClusterLosesNothingThatWasCommitted(t *testing.T) {
 
 func TestTheSharedClusterComesBackAfterACrash(t *testing.T) {
 	url := Database(t, "crash", nil)
-	must(t, run(t.Context(), url, "create table payments (n int); checkpoint"))
+	must(t, run(t.Context(), url, "create table payments (n int)"))
+	must(t, run(t.Context(), url, "checkpoint"))
 	Restart(t, Cluster(t))
 	if got := count(t, url, "select count(*) from payments"); got != 0 {
 		t.Errorf("the table has %d rows", got)
@@ -69,22 +70,31 @@ func TestTheSharedClusterComesBackAfterACrash(t *testing.T) {
 }
 
 func TestWhatDeadRunsLeftIsDroppedAndWhatLivesIsKept(t *testing.T) {
-	s, err := shared()
+	given := Private(t, nil).URL()
+	dead, living := connected(t, given), connected(t, given)
+	left, err := dead.template("plans", nil)
 	must(t, err)
-	living, err := s.template("living", nil)
+	kept, err := living.template("plans", nil)
 	must(t, err)
-	const left = "hostpanel_test_0123456789ab_template_0"
-	must(t, s.exec("create database "+left))
-	second, err := connect(s.base.String(), s.strategy)
-	must(t, err)
-	defer second.admin.Close()
-	names := "select count(*) from pg_database where datname = '%s'"
-	if got := count(t, s.base.String(), fmt.Sprintf(names, left)); got != 0 {
+	must(t, dead.alive.Close(t.Context()))
+
+	connected(t, given)
+	const names = "select count(*) from pg_database where datname = '%s'"
+	if count(t, given, fmt.Sprintf(names, left)) != 0 {
 		t.Error("what a dead run left is still there")
 	}
-	if got := count(t, s.base.String(), fmt.Sprintf(names, living)); got != 1 {
+	if count(t, given, fmt.Sprintf(names, kept)) != 1 {
 		t.Error("the template of a living run was dropped")
 	}
+}
+
+func connected(t *testing.T, url string) *server {
+	t.Helper()
+	s, err := connect(url, "")
+	must(t, err)
+	t.Cleanup(s.admin.Close)
+	must(t, s.clearUp())
+	return s
 }
 
 func BenchmarkDatabase(b *testing.B) {
