@@ -1,0 +1,72 @@
+package order
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// Expire gives up an order whose customer could not be sent to pay in time.
+// The time for paying itself is [Observe]'s: only the provider knows whether
+// somebody did.
+type Expire struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// Cancel gives up an order that is not paid. Where a session was opened, it
+// is first expired at the provider and then fetched: what was paid until then
+// counts, and the order goes on.
+type Cancel struct {
+	ID      uuid.UUID
+	By      CancelReason // ByCustomer or ByAdmin
+	Reason  string       // an operator's, in words
+	Observe Observe      // the truth after the session was expired; not used while there is no session
+	At      time.Time
+}
+
+func (c Expire) decide(o Order) ([]Event, error) {
+	if o.Status != StatusPending || o.OnHold() {
+		return nil, nil // a session was opened, or money came without one
+	}
+	return []Event{Cancelled{Reason: NoSession, At: c.At}}, nil
+}
+
+func (c Cancel) decide(o Order) ([]Event, error) {
+	switch o.Status {
+	case StatusCancelled:
+		return nil, nil
+	case StatusPending:
+		if o.OnHold() {
+			return nil, o.forbids("cannot be cancelled while its payment is checked")
+		}
+		return []Event{Cancelled{Reason: NoSession, Note: c.Reason, At: c.At}}, nil
+	case StatusPaymentProcessing:
+		return c.unpaid(o)
+	}
+	return nil, o.forbids("cannot be cancelled")
+}
+
+// unpaid cancels unless the truth says otherwise.
+func (c Cancel) unpaid(o Order) ([]Event, error) {
+	facts := c.Observe.facts(o)
+	after := o
+	for _, e := range facts {
+		after = e.evolve(after)
+	}
+	truth := c.Observe.Fetched
+	switch {
+	case after.Status != StatusPaymentProcessing:
+		return facts, nil
+	case after.OnHold() || after.any(StatePending):
+		return nil, o.forbids("cannot be cancelled while its payment is checked")
+	case truth.Session != o.Session || truth.State != SessionExpired:
+		return nil, o.forbids("can still be paid")
+	}
+	return append(facts, Cancelled{Reason: c.By, Note: c.Reason, At: c.At}), nil
+}
+
+func (c Expire) Stream() domain.Stream { return Stream(c.ID) }
+func (c Cancel) Stream() domain.Stream { return Stream(c.ID) }

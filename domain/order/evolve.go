@@ -1,0 +1,115 @@
+package order
+
+import "maps"
+
+// What each fact means for the next decision. Maps and sets are copied before
+// they change: an older state stays what it was.
+
+func (e Placed) evolve(Order) Order {
+	return Order{
+		Status: StatusPending, ID: e.Order, Number: e.Number, Provider: e.Provider,
+		Minor: e.Minor, Currency: e.Currency, Test: e.Test, PlacedAt: e.At,
+	}
+}
+
+func (e SessionOpened) evolve(o Order) Order {
+	o.Status, o.Session, o.ExpiresAt = StatusPaymentProcessing, e.Session, e.ExpiresAt
+	return o
+}
+
+func (SessionFailed) evolve(o Order) Order { return o }
+
+func (e Approved) evolve(o Order) Order {
+	o.Approved = true
+	return o.know(e.Payment)
+}
+
+func (e AwaitingSettlement) evolve(o Order) Order {
+	o.Settling = true
+	return o.know(e.Payment)
+}
+
+func (e PaymentConfirmed) evolve(o Order) Order {
+	o.Status, o.Settling, o.Confirmed = StatusPaid, false, e.Payment.ID
+	return o.know(e.Payment)
+}
+
+func (e PaymentDeclined) evolve(o Order) Order { return o.know(e.Payment) }
+
+func (e PaymentMismatchFound) evolve(o Order) Order {
+	return o.know(e.Payment).hold(MismatchHold)
+}
+
+func (e DuplicatePaymentFound) evolve(o Order) Order {
+	return o.know(e.Payment).hold(DuplicateHold)
+}
+
+func (e LatePaymentFound) evolve(o Order) Order {
+	if len(e.Refund) > 0 {
+		o = o.hold(OperatorHold)
+	}
+	return o.know(e.Payment)
+}
+
+func (e Reopened) evolve(o Order) Order {
+	o.Status, o.Settling, o.Confirmed = StatusPaid, false, e.Payment
+	return o
+}
+
+func (e Cancelled) evolve(o Order) Order {
+	o.Status, o.Settling, o.CancelledAt, o.Cause = StatusCancelled, false, e.At, e.Reason
+	return o
+}
+
+func (e NewsIgnored) evolve(o Order) Order {
+	o.Ignored = maps.Clone(o.Ignored)
+	if o.Ignored == nil {
+		o.Ignored = map[string]bool{}
+	}
+	o.Ignored[e.key()] = true
+	return o
+}
+
+func (ProvisioningStarted) evolve(o Order) Order { o.Status = StatusProvisioning; return o }
+
+func (e ProvisioningParked) evolve(o Order) Order {
+	o.Status, o.Step = StatusFailed, e.Step
+	return o
+}
+
+func (ProvisioningResumed) evolve(o Order) Order {
+	o.Status, o.Step = StatusProvisioning, ""
+	return o
+}
+
+func (Activated) evolve(o Order) Order { o.Status = StatusActive; return o }
+
+func (WelcomeMailDelayed) evolve(o Order) Order {
+	o.Mail, o.Warnings = MailDelayed, with(o.Warnings, MailWarning)
+	return o
+}
+
+func (WelcomeMailSent) evolve(o Order) Order {
+	o.Mail, o.Warnings = MailSent, without(o.Warnings, MailWarning)
+	return o
+}
+
+func (WelcomeMailGivenUp) evolve(o Order) Order {
+	o.Mail, o.Warnings = MailGivenUp, with(o.Warnings, MailWarning)
+	return o
+}
+
+// know keeps what is known of a payment; a rank is never lowered.
+func (o Order) know(s Seen) Order {
+	if s.ID == "" || rank[s.State] <= rank[o.Payments[s.ID].State] {
+		return o
+	}
+	o.Payments = maps.Clone(o.Payments)
+	if o.Payments == nil {
+		o.Payments = map[string]Seen{}
+	}
+	o.Payments[s.ID] = s
+	return o
+}
+
+func (o Order) hold(h Hold) Order { o.Holds = with(o.Holds, h); return o }

@@ -1,0 +1,195 @@
+package order
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// Observe tells an order what its payment provider holds for true. It decides
+// everything that this may mean: confirmed, declined, settling, not as
+// ordered, paid twice, paid too late, come to nothing. The same truths lead to
+// the same end in whatever order and however often they are told.
+type Observe struct {
+	ID      uuid.UUID
+	Fetched Fetched
+	Payee   string // our account at the provider; empty: not compared
+	At      time.Time
+
+	// TimeUp says that the order's own time to be paid has passed. The session
+	// is expired at the provider first, then fetched, then told.
+	TimeUp bool
+
+	// What a late payment needs to reopen a cancelled order.
+	PlanStillOffered bool          // and at the same price
+	NamesFree        bool          // those that the order had claimed
+	ReopenWithin     time.Duration // of the cancellation; zero is [LateWindow], negative is never
+}
+
+// LateWindow is how long after its cancellation an order that only expired is
+// reopened by a payment.
+const LateWindow = 72 * time.Hour
+
+func (c Observe) decide(o Order) ([]Event, error) {
+	if o.Status == "" {
+		return nil, o.forbids("")
+	}
+	return c.facts(o), nil
+}
+
+// facts looks at every payment first and at the session last, each in the
+// light of what was found before it.
+func (c Observe) facts(o Order) (facts []Event) {
+	for _, p := range c.payments() {
+		for _, e := range c.payment(o, p) {
+			o, facts = e.evolve(o), append(facts, e)
+		}
+	}
+	return append(facts, c.session(o)...)
+}
+
+// payments are in the order in which they were made, whatever order the
+// provider lists them in.
+func (c Observe) payments() []Seen {
+	var seen []Seen
+	for _, p := range c.Fetched.Payments {
+		seen = append(seen, Seen{
+			Session: c.Fetched.Session, ID: p.ID, State: p.State,
+			Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, At: p.At,
+		})
+	}
+	slices.SortFunc(seen, func(a, b Seen) int {
+		return cmp.Or(rank[b.State]-rank[a.State], a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	})
+	return seen
+}
+
+// payment decides what one payment means. Nothing new about it means nothing.
+func (c Observe) payment(o Order, p Seen) []Event {
+	if rank[p.State] <= rank[o.Payments[p.ID].State] {
+		return nil
+	}
+	switch p.State {
+	case StatePaid:
+		return c.paid(o, p)
+	case StatePending:
+		return c.pending(o, p)
+	case StateDeclined, StateFailed:
+		return c.declined(o, p)
+	case StateCreated:
+		return c.approved(o, p)
+	}
+	return nil
+}
+
+// paid books a payment once, and says what it is: the order's own, a further
+// one, one for an order that was given up, or one that nobody asked for.
+func (c Observe) paid(o Order, p Seen) []Event {
+	differs := c.differs(o, p)
+	switch {
+	case o.Status == StatusCancelled:
+		return c.late(o, p, differs)
+	case len(differs) > 0:
+		return []Event{PaymentMismatchFound{Payment: p, Differs: differs, At: c.At}}
+	case o.Status == StatusPaymentProcessing:
+		return []Event{PaymentConfirmed{Payment: p, At: c.At}}
+	}
+	return []Event{DuplicatePaymentFound{Payment: p, At: c.At}}
+}
+
+func (c Observe) pending(o Order, p Seen) []Event {
+	switch {
+	case o.Status != StatusPaymentProcessing:
+		return c.ignore(o, "payment_pending", p.ID)
+	case o.Settling:
+		return nil
+	}
+	return []Event{AwaitingSettlement{Payment: p, At: c.At}}
+}
+
+func (c Observe) declined(o Order, p Seen) []Event {
+	if o.Status != StatusPaymentProcessing {
+		return c.ignore(o, "payment_"+string(p.State), p.ID)
+	}
+	return []Event{PaymentDeclined{Payment: p, At: c.At}}
+}
+
+// approved is the customer's word that the money may be taken, which is not
+// yet money.
+func (c Observe) approved(o Order, p Seen) []Event {
+	if c.Fetched.State != SessionApproved || o.Status != StatusPaymentProcessing {
+		return nil
+	}
+	if differs := c.differs(o, p); len(differs) > 0 {
+		return []Event{PaymentMismatchFound{Payment: p, Differs: differs, At: c.At}}
+	}
+	return []Event{Approved{Payment: p, At: c.At}}
+}
+
+// session decides what the session itself means once its payments are known.
+func (c Observe) session(o Order) []Event {
+	reason := c.over(o)
+	switch {
+	case reason == "" && c.settles(o):
+		return []Event{AwaitingSettlement{Payment: Seen{Session: c.Fetched.Session}, At: c.At}}
+	case reason == "":
+		return nil
+	case o.Status == StatusPaymentProcessing && !o.OnHold():
+		return []Event{Cancelled{Reason: reason, At: c.At}}
+	case o.Status == StatusCancelled || o.OnHold():
+		return nil // it is so already, or a person decides
+	}
+	return c.ignore(o, "session_"+string(reason), "")
+}
+
+// settles tells whether the customer is done and the bank is not.
+func (c Observe) settles(o Order) bool {
+	return o.Status == StatusPaymentProcessing && !o.Settling &&
+		c.Fetched.State == SessionComplete && !o.any(StatePaid)
+}
+
+// over tells why nobody will pay in this session any more; empty: somebody
+// may, or has.
+func (c Observe) over(o Order) CancelReason {
+	waiting := o.any(StatePending) && !c.TimeUp
+	switch {
+	case c.Fetched.Session != o.Session, c.Fetched.State == SessionOpen, waiting:
+		return ""
+	case c.Fetched.State == SessionExpired && o.Approved:
+		return ApprovalReversed
+	case c.Fetched.State == SessionExpired, c.TimeUp:
+		return Expired
+	case c.Fetched.State == SessionComplete && o.any(StateFailed) && !o.any(StatePaid):
+		return PaymentFailed
+	}
+	return ""
+}
+
+// any tells whether some payment stands at this state.
+func (o Order) any(state PaymentState) bool {
+	for _, p := range o.Payments {
+		if p.State == state {
+			return true
+		}
+	}
+	return false
+}
+
+// ignore puts news on record that asks for a move which the order cannot
+// make; once, however often it is told.
+func (c Observe) ignore(o Order, news, payment string) []Event {
+	e := NewsIgnored{News: news, Session: c.Fetched.Session, Payment: payment, Status: o.Status, At: c.At}
+	if o.Ignored[e.key()] {
+		return nil
+	}
+	return []Event{e}
+}
+
+func (e NewsIgnored) key() string { return e.News + " " + e.Session + " " + e.Payment }
+
+// Stream is the history of the order.
+func (c Observe) Stream() domain.Stream { return Stream(c.ID) }

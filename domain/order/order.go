@@ -1,0 +1,80 @@
+// Package order is the life of a storefront order, from the order form to a
+// running service (docs/orders.md).
+//
+// A payment provider's word is taken only as a whole and only from its own
+// API: everything it may mean is one command, [Observe]. Refunds, disputes and
+// cancelling what is already paid have their places in the table of moves but
+// no commands yet; where one would be due, the order is held for an operator.
+package order
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// Category is that of the streams "order-<uuid>".
+const Category = "order"
+
+// Stream is the history of one order.
+func Stream(id uuid.UUID) domain.Stream { return domain.Stream{Category: Category, ID: id.String()} }
+
+// An Order is what its history amounts to: just enough to decide what may
+// happen next. What the API shows of an order is a read table.
+type Order struct {
+	Status          Status    `json:"status"`
+	Holds           []Hold    `json:"holds,omitempty"`
+	Warnings        []Warning `json:"warnings,omitempty"`
+	CancelRequested bool      `json:"cancel_requested,omitempty"`
+	Suspended       bool      `json:"suspended,omitempty"`
+
+	ID       uuid.UUID `json:"id"`
+	Number   string    `json:"number"`
+	Provider string    `json:"provider"`
+	Minor    int64     `json:"minor"`
+	Currency string    `json:"currency"`
+	Test     bool      `json:"test,omitempty"` // no real money
+	PlacedAt time.Time `json:"placed_at"`
+
+	Session   string          `json:"session,omitempty"` // the one that we opened
+	ExpiresAt time.Time       `json:"expires_at,omitzero"`
+	Approved  bool            `json:"approved,omitempty"`
+	Settling  bool            `json:"settling,omitempty"`  // the customer is done, the bank is not
+	Payments  map[string]Seen `json:"payments,omitempty"`  // what is known of each, by the provider's id
+	Confirmed string          `json:"confirmed,omitempty"` // id of the payment that the order runs on
+
+	CancelledAt time.Time       `json:"cancelled_at,omitzero"`
+	Cause       CancelReason    `json:"cancel_reason,omitempty"`
+	Step        string          `json:"step,omitempty"` // at which provisioning is parked
+	Mail        MailState       `json:"mail,omitempty"`
+	Ignored     map[string]bool `json:"ignored,omitempty"` // old news that is on record already
+}
+
+// Decider is the behaviour of the streams "order-<uuid>".
+var Decider = domain.Decider[Order, Command, Event]{
+	Decide: func(o Order, c Command) ([]Event, error) { return c.decide(o) },
+	Evolve: func(o Order, e Event) Order { return e.evolve(o) },
+}
+
+// A Command asks an order for a change; its decide method is the rule.
+type Command interface {
+	domain.Command
+	decide(Order) ([]Event, error)
+}
+
+// OnHold tells whether a person has to look at the order.
+func (o Order) OnHold() bool { return len(o.Holds) > 0 }
+
+// Received is the money that was taken for the order, in minor units by
+// currency, whether it was due or not.
+func (o Order) Received() map[string]int64 {
+	sum := map[string]int64{}
+	for _, p := range o.Payments {
+		if p.State == StatePaid {
+			sum[p.Currency] += p.Minor
+		}
+	}
+	return sum
+}

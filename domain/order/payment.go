@@ -1,0 +1,119 @@
+package order
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+)
+
+// What passes between an order and the payment providers.
+
+// A Checkout asks a provider for a page where the customer can pay.
+type Checkout struct {
+	Order                uuid.UUID
+	Number               string // "ORD-20261121-7F3K9Q"
+	EffectKey            string // "order/<id>/session/1"; the same key answers with the same session
+	Minor                int64  // amount in the currency's smallest unit
+	Currency             string
+	Total                decimal.Decimal // the same amount with two places
+	Description          string
+	Email                string
+	Language             string
+	ReturnURL, CancelURL string
+	ExpiresAt            time.Time
+}
+
+// A Session is a page where one order can be paid.
+type Session struct {
+	ID        string
+	URL       string
+	ExpiresAt time.Time
+}
+
+// A SessionState is how far a session has come.
+type SessionState string
+
+const (
+	SessionOpen     SessionState = "open"     // the customer can still pay
+	SessionApproved SessionState = "approved" // the customer agreed; the money is not ours yet
+	SessionComplete SessionState = "complete" // the customer is done; the money may take days
+	SessionExpired  SessionState = "expired"  // nobody can pay any more
+)
+
+// A PaymentState is how far a payment has come.
+type PaymentState string
+
+const (
+	StateCreated  PaymentState = "created"
+	StatePending  PaymentState = "pending" // the customer did their part, the bank has yet to do its own
+	StateDeclined PaymentState = "declined"
+	StateFailed   PaymentState = "failed" // for good
+	StatePaid     PaymentState = "paid"   // for good
+)
+
+// rank orders what is known of one payment. News of a lower rank than what is
+// known is old news, whenever it arrives.
+var rank = map[PaymentState]int{StateCreated: 1, StatePending: 2, StateDeclined: 3, StateFailed: 4, StatePaid: 5}
+
+// Fetched is what a provider holds for true about a session.
+type Fetched struct {
+	Provider  string
+	Session   string
+	Order     uuid.UUID // our reference, as the provider keeps it
+	State     SessionState
+	Payments  []Payment
+	Live      bool // real money
+	ExpiresAt time.Time
+}
+
+// A Payment is one attempt to pay, as its provider keeps it.
+type Payment struct {
+	ID       string
+	State    PaymentState
+	Minor    int64
+	Currency string
+	Payee    string // the account that was paid; empty where the provider has no such notion
+	At       time.Time
+}
+
+// News is what a webhook claims. It may be false and only makes us look.
+type News struct {
+	EventID        string
+	TransmissionID string    // empty where the provider has none
+	Type           string    // in the provider's words
+	ObjectRef      string    // the session's id
+	Order          uuid.UUID // zero: unknown
+	Payment        string
+	VerifiedBy     string // which of our secrets, or which certificate
+	Live           bool
+	Handled        bool // a type that we act on
+}
+
+// A TestSession is a session at the test provider.
+type TestSession struct {
+	ID                   string
+	Order                uuid.UUID
+	Number               string
+	Minor                int64
+	Currency             string
+	Description          string
+	Language             string
+	State                SessionState
+	Payment              PaymentState // empty: nothing was paid yet
+	ReturnURL, CancelURL string
+	ExpiresAt            time.Time
+}
+
+// A TestAction is a button pressed on the test provider's page.
+type TestAction struct {
+	Session  string
+	Action   string        // pay, decline, cancel, expire, unpaid
+	Amount   *int64        // what is "really" paid; nil: what is due
+	Currency string        // likewise; empty: the session's
+	Copies   int           // of the webhook; 0: one
+	Distinct bool          // each copy has its own event id
+	Delay    time.Duration // before the webhook
+	Settle   time.Duration // of an unpaid one, until it is paid
+	Drop     bool          // no webhook at all
+}

@@ -1,0 +1,132 @@
+package order
+
+import (
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/money"
+)
+
+// Place puts in an order for a plan. That the plan is on offer and that the
+// names are free is checked where those stand, before.
+type Place struct {
+	ID       uuid.UUID
+	Suffix   string    // the random part of the number, see [Suffix]
+	Subject  uuid.UUID // of the customer's data
+	Customer Customer
+
+	Plan     Plan
+	Period   Period
+	Price    decimal.Decimal // per month, tax included
+	SetupFee decimal.Decimal
+	TaxRate  decimal.Decimal // percent
+	Currency string
+	Provider string // payment method
+	Test     bool   // no real money; at the test provider it never is
+
+	Domain   string
+	OS       string
+	Language string
+	Widget   string
+	APIKey   string // public id
+	Owner    int64  // user
+	At       time.Time
+}
+
+// A Customer is who placed the order.
+type Customer struct{ Name, Email, Phone, Company string }
+
+// A Period is how often a plan is billed.
+type Period string
+
+const (
+	Monthly Period = "monthly"
+	Yearly  Period = "yearly"
+)
+
+// A Plan is what was bought, as it was on that day: all that provisioning
+// needs to know of it.
+type Plan struct {
+	ID           int64            `json:"id"`
+	Name         string           `json:"name"`
+	Slug         string           `json:"slug"`
+	ResourceType string           `json:"resource_type"`     // hosting, vps, saas
+	Package      *int64           `json:"package,omitempty"` // hosting; nil: limits follow from the quotas
+	Quotas       map[string]int64 `json:"quotas,omitempty"`  // hosting: quota_sites …; -1 is without limit
+	VPS          *VPS             `json:"vps,omitempty"`
+	SaaS         *SaaS            `json:"saas,omitempty"`
+}
+
+// A VPS is the machine that a VPS plan buys.
+type VPS struct {
+	Cores     int64  `json:"cores"`
+	MemoryMB  int64  `json:"memory_mb"`
+	DiskGB    int64  `json:"disk_gb"`
+	TrafficTB int64  `json:"traffic_tb"`
+	DefaultOS string `json:"default_os"`
+}
+
+// SaaS is what a SaaS plan lets a sub-tenant have.
+type SaaS struct {
+	MaxVMs             int64 `json:"max_vms"`
+	MaxHostingAccounts int64 `json:"max_hosting_accounts"`
+	MaxAgents          int64 `json:"max_agents"`
+	WhiteLabel         bool  `json:"whitelabel"`
+}
+
+func (c Place) decide(o Order) ([]Event, error) {
+	if o.Status != "" {
+		return nil, nil // the same request again
+	}
+	number, err := Number(c.At, c.Suffix)
+	if err != nil {
+		return nil, err
+	}
+	cost := money.TotalsOf(c.Price, c.SetupFee, c.TaxRate, c.Period == Yearly)
+	minor, ok := Chargeable(c.Provider, c.Currency, cost.Total)
+	if !ok {
+		return nil, domain.RefuseField("payment_method", `"`+c.Provider+`" is not a valid choice.`)
+	}
+	return o.move(StatusPending, Placed{
+		Order: c.ID, Number: number, SubjectID: c.Subject,
+		Name: c.Customer.Name, Email: c.Customer.Email, Phone: c.Customer.Phone, Company: c.Customer.Company,
+		Plan: c.Plan, BillingPeriod: c.Period,
+		Price: c.Price, PeriodPrice: cost.Period, SetupFee: c.SetupFee, TaxRate: c.TaxRate,
+		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,
+		Provider: c.Provider, Minor: minor, Test: c.Test || c.Provider == money.Test,
+		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner, At: c.At,
+	})
+}
+
+// Chargeable tells what a provider is told for a total, and whether it can
+// charge that at all; see [money.Chargeable].
+func Chargeable(provider, currency string, total decimal.Decimal) (minor int64, ok bool) {
+	return money.Chargeable(provider, currency, total)
+}
+
+// letters are the digits and capitals that nobody mistakes for one another.
+const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+var suffix = regexp.MustCompile("^[" + letters + "]{6}$")
+
+// Suffix makes the random part of an order number from six random bytes.
+func Suffix(random [6]byte) string {
+	for i, b := range random {
+		random[i] = letters[b%32]
+	}
+	return string(random[:])
+}
+
+// Number is what people call the order: "ORD-20261121-7F3K9Q", by the day of
+// its placing in UTC.
+func Number(at time.Time, random string) (string, error) {
+	if !suffix.MatchString(random) {
+		return "", errors.New("order: the random part of an order number has six letters or digits")
+	}
+	return "ORD-" + at.UTC().Format("20060102") + "-" + random, nil
+}

@@ -1,0 +1,70 @@
+package order
+
+import (
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// OpenSession records where the customer is sent to pay. Only a page on the
+// provider's own host is accepted.
+type OpenSession struct {
+	ID      uuid.UUID
+	Session Session
+	Host    string // where the provider's payment pages live: "checkout.stripe.com", "127.0.0.1:8080"
+	At      time.Time
+}
+
+// FailSession records that the provider opened no page. The order waits to be
+// tried again.
+type FailSession struct {
+	ID   uuid.UUID
+	Code string
+	At   time.Time
+}
+
+func (c OpenSession) decide(o Order) ([]Event, error) {
+	switch {
+	case c.Session.ID != "" && c.Session.ID == o.Session:
+		return nil, nil
+	case o.Status != StatusPending:
+		return nil, o.forbids("cannot be paid in another session")
+	case !c.acceptable():
+		return nil, &domain.Error{
+			Code: domain.Unavailable, Reason: "payment_provider_unavailable",
+			Message: "The payment provider is temporarily unavailable.",
+		}
+	}
+	return o.move(StatusPaymentProcessing, SessionOpened{
+		Session: c.Session.ID, URL: c.Session.URL, ExpiresAt: c.Session.ExpiresAt, At: c.At,
+	})
+}
+
+func (c OpenSession) acceptable() bool {
+	u, err := url.Parse(c.Session.URL)
+	if err != nil || c.Session.ID == "" || !c.Session.ExpiresAt.After(c.At) {
+		return false
+	}
+	safe := u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname())
+	return safe && u.User == nil && u.Host != "" && u.Host == c.Host
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+func (c FailSession) decide(o Order) ([]Event, error) {
+	if o.Status != StatusPending {
+		return nil, nil // it was opened, or given up, meanwhile
+	}
+	return []Event{SessionFailed{Code: c.Code, At: c.At}}, nil
+}
+
+func (c Place) Stream() domain.Stream       { return Stream(c.ID) }
+func (c OpenSession) Stream() domain.Stream { return Stream(c.ID) }
+func (c FailSession) Stream() domain.Stream { return Stream(c.ID) }

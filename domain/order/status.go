@@ -1,0 +1,88 @@
+package order
+
+import (
+	"slices"
+
+	"hostpanel/domain"
+)
+
+// A Status is where an order stands, in the words of the API.
+type Status string
+
+const (
+	StatusPending           Status = "pending"
+	StatusPaymentProcessing Status = "payment_processing"
+	StatusPaid              Status = "paid"
+	StatusProvisioning      Status = "provisioning"
+	StatusActive            Status = "active"
+	StatusFailed            Status = "failed" // provisioning failed; a payment that comes to nothing is cancelled
+	StatusCancelled         Status = "cancelled"
+	StatusRefunded          Status = "refunded"
+)
+
+// next lists, for each status, the statuses an order may move on to. The
+// empty status is that of an order nobody has placed.
+var next = map[Status][]Status{
+	"":                      {StatusPending},
+	StatusPending:           {StatusPaymentProcessing, StatusCancelled},
+	StatusPaymentProcessing: {StatusPaid, StatusCancelled, StatusRefunded},
+	StatusPaid:              {StatusProvisioning, StatusRefunded, StatusCancelled}, // cancelled: only if no money was ever taken
+	StatusProvisioning:      {StatusActive, StatusFailed, StatusRefunded, StatusCancelled},
+	StatusFailed:            {StatusProvisioning, StatusRefunded, StatusCancelled},
+	StatusActive:            {StatusRefunded, StatusCancelled}, // cancelled: an operator ends the service
+	StatusCancelled:         {StatusPaid, StatusRefunded},      // the money came after all
+	StatusRefunded:          {},
+}
+
+// A Hold is a reason why a person has to look at an order.
+type Hold string
+
+const (
+	MismatchHold  Hold = "payment_mismatch"  // money came, but not as ordered
+	DuplicateHold Hold = "duplicate_payment" // the order was paid more than once
+	DisputeHold   Hold = "dispute"
+	RefundHold    Hold = "refund_failed"
+	OperatorHold  Hold = "needs_operator"
+)
+
+// A Warning is something that went wrong without stopping the order.
+type Warning string
+
+// MailWarning stands while the welcome mail has not been accepted.
+const MailWarning Warning = "welcome_mail_delayed"
+
+// move answers with e if the order may move to status s. An order that is
+// there already has nothing left to decide.
+func (o Order) move(s Status, e Event) ([]Event, error) {
+	switch {
+	case o.Status == s:
+		return nil, nil
+	case !slices.Contains(next[o.Status], s):
+		return nil, o.forbids("cannot become %s", s)
+	}
+	return []Event{e}, nil
+}
+
+// forbids refuses what the order's status does not allow.
+func (o Order) forbids(what string, args ...any) error {
+	status := o.Status
+	if status == "" {
+		return domain.Refuse(domain.NotFound, "No Order matches the given query.")
+	}
+	refusal := domain.Refuse(domain.Conflict, "The order is "+string(status)+" and "+what+".", args...).(*domain.Error)
+	refusal.Reason = "invalid_state"
+	return refusal
+}
+
+// with and without add to and take from a set that is kept sorted; the set
+// they are given stays as it is.
+func with[T ~string](set []T, x T) []T {
+	if slices.Contains(set, x) {
+		return set
+	}
+	return slices.Sorted(slices.Values(append(slices.Clone(set), x)))
+}
+
+func without[T ~string](set []T, x T) []T {
+	return slices.DeleteFunc(slices.Clone(set), func(y T) bool { return x == y })
+}

@@ -1,0 +1,66 @@
+package order
+
+import (
+	"strings"
+	"time"
+)
+
+// differs names everything in which a payment is not the one that the order
+// asked for. Amounts are compared as integers, without any tolerance.
+func (c Observe) differs(o Order, p Seen) (names []string) {
+	for _, check := range []struct {
+		name  string
+		holds bool
+	}{
+		{"provider", c.Fetched.Provider == o.Provider},
+		{"reference", c.Fetched.Order == o.ID},
+		{"session", p.Session == o.Session && o.Session != ""},
+		{"amount", p.Minor == o.Minor},
+		{"currency", strings.EqualFold(p.Currency, o.Currency)},
+		{"payee", c.Payee == "" || p.Payee == c.Payee},
+		{"mode", c.Fetched.Live != o.Test},
+	} {
+		if !check.holds {
+			names = append(names, check.name)
+		}
+	}
+	return names
+}
+
+// late decides about money for a cancelled order: it either reopens the order
+// or has to go back. Sending it back is an operator's until refunds are
+// automatic, so the order is held for one.
+func (c Observe) late(o Order, p Seen, differs []string) []Event {
+	refund := append(differs, c.closed(o, p)...)
+	found := LatePaymentFound{Payment: p, Refund: refund, At: c.At}
+	if len(refund) > 0 {
+		return []Event{found}
+	}
+	return []Event{found, Reopened{Payment: p.ID, At: c.At}}
+}
+
+// closed names everything that keeps a cancelled order from being reopened.
+func (c Observe) closed(o Order, p Seen) (names []string) {
+	for _, check := range []struct {
+		name  string
+		holds bool
+	}{
+		{"reason", o.Cause == Expired},
+		{"too_late", c.ReopenWithin >= 0 && !p.At.After(o.CancelledAt.Add(c.window()))},
+		{"plan", c.PlanStillOffered},
+		{"names", c.NamesFree},
+		{"on_hold", !o.OnHold()},
+	} {
+		if !check.holds {
+			names = append(names, check.name)
+		}
+	}
+	return names
+}
+
+func (c Observe) window() time.Duration {
+	if c.ReopenWithin == 0 {
+		return LateWindow
+	}
+	return c.ReopenWithin
+}
