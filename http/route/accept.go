@@ -1,0 +1,61 @@
+package route
+
+import (
+	"strconv"
+	"strings"
+)
+
+const indentMax = 8
+
+// negotiate checks that the caller takes JSON, which is all that the API
+// speaks. Pages, files and raw bodies have their own ways.
+func (x *exchange) negotiate() error {
+	if x.endpoint.first.Show != nil {
+		return nil
+	}
+	accepted := x.r.Header.Values("Accept")
+	if !accepts(accepted, "application/json") {
+		return notAcceptable
+	}
+	if f := x.call.Param("format"); f != "" && f != "json" {
+		return unknownPath
+	}
+	x.indent = indentOf(accepted)
+	return nil
+}
+
+// accepts tells whether a media type may be sent. Nothing said is anything.
+func accepts(headers []string, mediaType string) bool {
+	list := strings.TrimSpace(strings.Join(headers, ","))
+	if list == "" {
+		return true
+	}
+	group, _, _ := strings.Cut(mediaType, "/")
+	for item := range strings.SplitSeq(list, ",") {
+		media, _, _ := strings.Cut(item, ";")
+		switch strings.ToLower(strings.TrimSpace(media)) {
+		case mediaType, group + "/*", "*/*":
+			return true
+		}
+	}
+	return false
+}
+
+// indentOf reads "application/json; indent=2".
+func indentOf(headers []string) int {
+	for _, header := range headers {
+		for item := range strings.SplitSeq(header, ",") {
+			media, parameters, _ := strings.Cut(item, ";")
+			if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
+				continue
+			}
+			for parameter := range strings.SplitSeq(parameters, ";") {
+				name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+				if n, err := strconv.Atoi(value); strings.EqualFold(name, "indent") && err == nil {
+					return min(max(n, 0), indentMax)
+				}
+			}
+		}
+	}
+	return 0
+}

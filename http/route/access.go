@@ -1,0 +1,64 @@
+package route
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"hostpanel/domain"
+)
+
+// An Access rule says who may call a route. Its questions are asked in this
+// order, before anything of the call is looked at but its path.
+type Access struct {
+	Scheme    string         // name of the security scheme in the API document; "": no credentials
+	Security  map[string]any // the scheme in the API document
+	Challenge string         // WWW-Authenticate of its 401s
+
+	// Identify tells who calls, or refuses with 401.
+	Identify func(context.Context, Request) (Caller, error)
+	// Admit refuses callers with 403: role, active tenant, origin. nil: nobody.
+	Admit func(context.Context, Request, Caller) error
+	// Limit counts the call and tells what is left. nil: no limit.
+	Limit func(context.Context, Request, Caller) (Limit, error)
+}
+
+// A Request is what an access rule sees of a call.
+type Request struct {
+	*http.Request
+	IP netip.Addr // of the client, behind trusted proxies
+}
+
+// A Caller is who calls.
+type Caller struct {
+	Principal string   // "user:12", "api_key:ab12CD34"; "": nobody has said who they are
+	Origins   []string // from which browsers may call (docs/api.md, "CORS"); empty: from everywhere
+	PerMinute int      // calls
+	Detail    any      // what the access rule knows of the caller besides
+}
+
+// A Limit is what is left of a caller's quota, and what the quota is called:
+// "key", "user".
+type Limit struct {
+	Name string
+	domain.Quota
+}
+
+// Open routes need no credentials.
+var Open = Access{
+	Identify: func(context.Context, Request) (Caller, error) { return Caller{}, nil },
+}
+
+// Requiring adds a condition to the rule, asked last among its 403s.
+func (a Access) Requiring(admit func(context.Context, Request, Caller) error) Access {
+	first := a.Admit
+	a.Admit = func(ctx context.Context, r Request, c Caller) error {
+		if first != nil {
+			if err := first(ctx, r, c); err != nil {
+				return err
+			}
+		}
+		return admit(ctx, r, c)
+	}
+	return a
+}

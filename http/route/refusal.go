@@ -1,0 +1,177 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// A Refusal is an answer that is no success, in the words of HTTP.
+type Refusal struct {
+	Status   int
+	Detail   string
+	Code     string // in the body, and X-Error-Code
+	Slug     string // X-Error-Code of a body without code
+	After    time.Duration
+	Location string   // of a redirect, which has no body
+	More     []Member // further members of the body
+	fields   field.Errors
+}
+
+// A Member is a further member of a refusal's body.
+type Member struct{ Name, Value string }
+
+func (r *Refusal) Error() string {
+	if r.fields != nil {
+		return r.fields.Error()
+	}
+	return fmt.Sprintf("%d %s", r.Status, r.Detail)
+}
+
+// SeeOther sends a browser to another page.
+func SeeOther(location string) error {
+	return &Refusal{Status: http.StatusSeeOther, Location: location}
+}
+
+// Refusals that every route may answer with.
+var (
+	unknownPath   = &Refusal{Status: http.StatusNotFound, Detail: "Not found.", Slug: "not_found"}
+	notAcceptable = &Refusal{Status: http.StatusNotAcceptable, Detail: "Could not satisfy the request Accept header.", Slug: "not_acceptable"}
+	tooLarge      = &Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "Request body too large.", Code: "request_too_large"}
+	stale         = &Refusal{Status: http.StatusPreconditionFailed, Detail: "The resource was changed in the meantime.", Code: "precondition_failed"}
+	crashed       = &Refusal{Status: http.StatusInternalServerError, Detail: "A server error occurred.", Slug: "server_error"}
+	unavailable   = &Refusal{
+		Status: http.StatusServiceUnavailable, Code: "unavailable", After: retryAfter,
+		Detail: "The service is temporarily unavailable.",
+	}
+)
+
+// NotFound is the refusal for a path that leads nowhere.
+func NotFound() error { return unknownPath }
+
+const retryAfter = 5 * time.Second // of a 503 that does not say
+
+func notAllowed(method string) *Refusal {
+	return &Refusal{Status: http.StatusMethodNotAllowed, Detail: fmt.Sprintf("Method \"%s\" not allowed.", method), Slug: "method_not_allowed"}
+}
+
+func unsupported(mediaType string) *Refusal {
+	return &Refusal{
+		Status: http.StatusUnsupportedMediaType, Slug: "unsupported_media_type",
+		Detail: fmt.Sprintf("Unsupported media type \"%s\" in request.", mediaType),
+	}
+}
+
+func throttled(wait time.Duration) *Refusal {
+	unit, n := "seconds", seconds(wait)
+	if n == 1 {
+		unit = "second"
+	}
+	return &Refusal{
+		Status: http.StatusTooManyRequests, Slug: "throttled", After: wait,
+		Detail: fmt.Sprintf("Request was throttled. Expected available in %d %s.", n, unit),
+	}
+}
+
+// Throttle refuses a call that may be repeated after the wait.
+func Throttle(wait time.Duration) error { return throttled(wait) }
+
+// seconds are whole ones, at least one.
+func seconds(d time.Duration) int64 { return max(int64(math.Ceil(d.Seconds())), 1) }
+
+// statuses says how each refusal of the business looks in HTTP.
+var statuses = map[domain.Code]Refusal{
+	domain.Invalid:     {Status: http.StatusBadRequest, Slug: "invalid"},
+	domain.Denied:      {Status: http.StatusForbidden, Slug: "permission_denied"},
+	domain.NotFound:    {Status: http.StatusNotFound, Slug: "not_found"},
+	domain.Conflict:    {Status: http.StatusConflict, Code: "conflict"},
+	domain.Throttled:   {Status: http.StatusTooManyRequests, Slug: "throttled", After: time.Minute},
+	domain.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", After: retryAfter},
+}
+
+// refusalOf tells how an error looks to the caller. nil: it is a fault of ours,
+// which only the log may know.
+func (t *Table) refusalOf(err error) *Refusal {
+	var refusal *Refusal
+	var syntax *field.SyntaxError
+	var business *domain.Error
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.As(err, &syntax):
+		return &Refusal{Status: http.StatusBadRequest, Detail: syntax.Error(), Slug: "parse_error"}
+	case t.options.Unavailable != nil && t.options.Unavailable(err), errors.Is(err, context.DeadlineExceeded):
+		return unavailable
+	}
+	if wrong := field.ErrorsOf(err); len(wrong) > 0 {
+		return &Refusal{Status: http.StatusBadRequest, Slug: slugOf(err), fields: wrong}
+	}
+	if errors.As(err, &business) {
+		return businessRefusal(business)
+	}
+	return nil
+}
+
+// slugOf is the reason of a refusal about fields, which only a header tells.
+func slugOf(err error) string {
+	var business *domain.Error
+	if errors.As(err, &business) && business.Reason != "" {
+		return business.Reason
+	}
+	return "invalid"
+}
+
+func businessRefusal(e *domain.Error) *Refusal {
+	r, known := statuses[e.Code]
+	if !known {
+		return nil
+	}
+	r.Detail = e.Message
+	if e.Reason != "" {
+		r.Code = e.Reason
+	}
+	if e.Reason == "idempotency_in_progress" {
+		r.After = time.Second
+	}
+	if r.Detail == "" {
+		r.Detail = http.StatusText(r.Status)
+	}
+	return &r
+}
+
+// body is the JSON of the refusal.
+func (r *Refusal) body() []byte {
+	if r.fields != nil {
+		return r.fields.AppendJSON(nil)
+	}
+	b := field.AppendText([]byte(`{"detail":`), r.Detail)
+	if r.Code != "" {
+		b = field.AppendText(append(b, `,"code":`...), r.Code)
+	}
+	for _, m := range r.More {
+		b = field.AppendText(append(field.AppendText(append(b, ','), m.Name), ':'), m.Value)
+	}
+	return append(b, '}')
+}
+
+// headers that tell the refusal apart for programs.
+func (r *Refusal) headers(h http.Header) {
+	if r.Location != "" {
+		h.Set("Location", r.Location)
+		return
+	}
+	h.Set("X-Error-Code", r.Slug)
+	if r.Code != "" {
+		h.Set("X-Error-Code", r.Code)
+	}
+	if r.After > 0 {
+		h.Set("Retry-After", strconv.FormatInt(seconds(r.After), 10))
+	}
+}

@@ -1,0 +1,273 @@
+// Package route declares HTTP endpoints. One declaration gives an endpoint its
+// place in the router, its access rule, the order of checks that every call
+// goes through, the decoding and checking of its request, the form of its
+// answer and refusals, and its entry in the API document.
+//
+// Paths are written as callers know them, with variables in braces:
+// "{id:int}" is a whole number, "{order_id:uuid}" an identifier,
+// "{name:a|b}" whatever the expression after the colon matches.
+//
+// docs/api.md, "Wire rules", describes what callers see.
+package route
+
+import (
+	"context"
+	"net/http"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// A Route is one endpoint: a method of a path.
+type Route struct {
+	Method  string
+	Path    string
+	Name    string // operation id of the API document: "order_create"
+	Summary string
+	About   string
+
+	Access Access // zero: that of the area
+	Class  string // of the object that the path names, for its 404: "Order"
+	Status int    // of a successful answer
+	Cache  string // Cache-Control of a successful answer
+	Fails  []Fail // refusals of its own, for the API document
+	Params []Param
+
+	Request Shape // of the body; without fields: it is not looked at
+	Answer  Shape // of the answer; without fields: there is none
+
+	// Find loads the object that the path names, before the body is looked
+	// at. It becomes the call's Subject; its version is compared with If-Match.
+	Find func(context.Context, Call) (subject any, etag string, err error)
+
+	// Serve carries out the call. A nil answer has no body.
+	Serve func(context.Context, Call) (Answer, error)
+
+	// Resume answers a repeated request whose first answer was never given,
+	// from the record that stands at Location. nil: the record is shown as
+	// its own GET shows it.
+	Resume func(ctx context.Context, c Call, location string) (Answer, error)
+
+	// Show answers instead of Serve with a page, a file, or to a body that is
+	// taken raw.
+	Show func(context.Context, Call) (*Document, error)
+
+	keep    domain.Keep // of Idempotency-Key; "": it is not looked at
+	hashed  bool        // the ETag is made from the body
+	raw     bool        // takes any media type, in both slash forms
+	page    bool        // is for people: security headers of pages, errors as pages
+	bodyMax int64
+}
+
+// An Answer is what a successful call returns: a [field.Set], or a list.
+type Answer interface {
+	AppendJSON([]byte) []byte // as it is sent
+	AppendKept([]byte) []byte // as a replay sends it: null for what is shown only once
+}
+
+// A Shape describes the body of a request or of an answer.
+type Shape struct {
+	Fields func() field.Set
+	Mode   field.Mode
+	Many   bool // a plain array
+	Paged  bool // a page of a list
+}
+
+// A Fail is a refusal that a route may answer with, for the API document.
+type Fail struct {
+	Status int
+	When   string
+}
+
+// A Param is a query parameter, for the API document. Its schema is that of
+// the field.
+type Param struct {
+	Field field.Field
+	When  string
+}
+
+type record[T any] interface {
+	*T
+	field.Record
+}
+
+func fieldsOf[T any, P record[T]]() field.Set { return P(new(T)).Fields() }
+
+// Get declares an endpoint that shows one A.
+func Get[A any, PA record[A]](path, summary string, show func(context.Context, Call) (PA, error)) Route {
+	return Route{
+		Method: http.MethodGet, Path: path, Summary: summary, Status: http.StatusOK, Cache: "private, no-cache",
+		Answer: Shape{Fields: fieldsOf[A, PA], Mode: field.Shown},
+		Serve:  func(ctx context.Context, c Call) (Answer, error) { return shown[A](show(ctx, c)) },
+	}
+}
+
+// List declares an endpoint that shows all A's as a plain array.
+func List[A any, PA record[A]](path, summary string, list func(context.Context, Call) ([]A, error)) Route {
+	return Route{
+		Method: http.MethodGet, Path: path, Summary: summary, Status: http.StatusOK, Cache: "private, no-cache",
+		Answer: Shape{Fields: fieldsOf[A, PA], Mode: field.Shown, Many: true}, hashed: true,
+		Serve: func(ctx context.Context, c Call) (Answer, error) {
+			all, err := list(ctx, c)
+			return array[A, PA](all), err
+		},
+	}
+}
+
+// Pages declares an endpoint that shows A's in pages.
+func Pages[A any, PA record[A]](path, summary string, list func(context.Context, Call, Window) (Page[A], error)) Route {
+	return Route{
+		Method: http.MethodGet, Path: path, Summary: summary, Status: http.StatusOK, Cache: "private, no-cache",
+		Answer: Shape{Fields: fieldsOf[A, PA], Mode: field.Shown, Paged: true}, hashed: true,
+		Serve: func(ctx context.Context, c Call) (Answer, error) {
+			return paged[A, PA](ctx, c, list)
+		},
+	}
+}
+
+// Post declares an endpoint that takes a Q and makes an A.
+func Post[Q, A any, PQ record[Q], PA record[A]](path, summary string, make func(context.Context, Call, PQ) (PA, error)) Route {
+	r := write[Q, A, PQ, PA](http.MethodPost, path, summary, field.Create, make)
+	r.Status = http.StatusCreated
+	r.keep = domain.KeepDay
+	return r
+}
+
+// Put declares an endpoint that replaces what Find has found, a *Q.
+func Put[Q, A any, PQ record[Q], PA record[A]](path, summary string, replace func(context.Context, Call, PQ) (PA, error)) Route {
+	return write[Q, A, PQ, PA](http.MethodPut, path, summary, field.Replace, replace)
+}
+
+// Patch declares an endpoint that changes some fields of what Find has found,
+// a *Q.
+func Patch[Q, A any, PQ record[Q], PA record[A]](path, summary string, change func(context.Context, Call, PQ) (PA, error)) Route {
+	r := write[Q, A, PQ, PA](http.MethodPatch, path, summary, field.Patch, change)
+	r.keep = domain.KeepDay
+	return r
+}
+
+// Delete declares an endpoint that removes something.
+func Delete(path, summary string, remove func(context.Context, Call) error) Route {
+	return Route{
+		Method: http.MethodDelete, Path: path, Summary: summary, Status: http.StatusNoContent,
+		Serve: func(ctx context.Context, c Call) (Answer, error) { return nil, remove(ctx, c) },
+	}
+}
+
+func write[Q, A any, PQ record[Q], PA record[A]](
+	method, path, summary string, mode field.Mode, do func(context.Context, Call, PQ) (PA, error),
+) Route {
+	return Route{
+		Method: method, Path: path, Summary: summary, Status: http.StatusOK, Cache: "private, no-cache",
+		Request: Shape{Fields: fieldsOf[Q, PQ], Mode: mode},
+		Answer:  Shape{Fields: fieldsOf[A, PA], Mode: field.Shown},
+		Serve: func(ctx context.Context, c Call) (Answer, error) {
+			q, isQ := c.Subject.(PQ)
+			if !isQ {
+				q = new(Q)
+			}
+			var err error
+			if c.Sent, err = q.Fields().Decode(c.json, mode); err != nil {
+				return nil, err
+			}
+			return shown[A](do(ctx, c, q))
+		},
+	}
+}
+
+func shown[A any, PA record[A]](a PA, err error) (Answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return a.Fields(), nil
+}
+
+// A Document is an answer that is no record: a page, a file, or the answer to
+// a raw body.
+type Document struct {
+	Status int    // zero: that of the route
+	Type   string // Content-Type
+	Body   []byte
+	ETag   string // without quotes; "": none
+	Cache  string // "": that of the route
+	Header http.Header
+
+	FormAction []string // further origins that a page's forms may lead to
+	Images     []string // further origins of a page's images
+	Styles     string   // CSP source of a page's styles; "": 'self'
+}
+
+// File declares an endpoint that sends something other than records.
+func File(path, summary string, show func(context.Context, Call) (*Document, error)) Route {
+	return Route{Method: http.MethodGet, Path: path, Summary: summary, Status: http.StatusOK, Show: show}
+}
+
+// View declares a page for people, or with POST what its form does.
+func View(method, path, summary string, show func(context.Context, Call) (*Document, error)) Route {
+	return Route{Method: method, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store", Show: show, page: true, bodyMax: formMax}
+}
+
+// Raw declares an endpoint that takes a body of any media type as it is, in
+// both slash forms of its path, because providers follow no redirects.
+func Raw(path, summary string, take func(context.Context, Call) (*Document, error)) Route {
+	return Route{Method: http.MethodPost, Path: path, Summary: summary, Status: http.StatusOK, Show: take, raw: true, bodyMax: rawMax}
+}
+
+const (
+	bodyMax = 1 << 20   // bytes of a JSON body
+	rawMax  = 256 << 10 // bytes of a raw body
+	formMax = 64 << 10  // bytes of a form
+)
+
+// The options of a route.
+
+// As names the operation.
+func (r Route) As(name string) Route { r.Name = name; return r }
+
+// Of names the class of the object in the path.
+func (r Route) Of(class string) Route { r.Class = class; return r }
+
+// For sets an access rule of its own.
+func (r Route) For(a Access) Route { r.Access = a; return r }
+
+// With sets the status of a successful answer.
+func (r Route) With(status int) Route { r.Status = status; return r }
+
+// Caching sets the Cache-Control of a successful answer.
+func (r Route) Caching(directives string) Route { r.Cache = directives; return r }
+
+// Hashed gives the answer an ETag made from its body.
+func (r Route) Hashed() Route { r.hashed = true; return r }
+
+// Keeping says how long an Idempotency-Key is remembered; "": never looked at.
+func (r Route) Keeping(k domain.Keep) Route { r.keep = k; return r }
+
+// Resuming answers repeated requests whose first answer was never given.
+func (r Route) Resuming(f func(ctx context.Context, c Call, location string) (Answer, error)) Route {
+	r.Resume = f
+	return r
+}
+
+// Finding loads the object that the path names.
+func (r Route) Finding(f func(context.Context, Call) (any, string, error)) Route {
+	r.Find = f
+	return r
+}
+
+// Failing documents a refusal.
+func (r Route) Failing(status int, when string) Route {
+	r.Fails = append(append([]Fail{}, r.Fails...), Fail{status, when})
+	return r
+}
+
+// Taking documents a query parameter.
+func (r Route) Taking(f field.Field) Route {
+	r.Params = append(append([]Param{}, r.Params...), Param{Field: f, When: f.About})
+	return r
+}
+
+// Saying explains the route in the API document.
+func (r Route) Saying(about string) Route { r.About = about; return r }
+
+// UpTo sets how many bytes a body may have.
+func (r Route) UpTo(bytes int64) Route { r.bodyMax = bytes; return r }

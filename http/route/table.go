@@ -1,0 +1,239 @@
+package route
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+)
+
+// An Area is a group of routes that share a part of the paths, an access rule
+// and an owner in the API document.
+type Area struct {
+	Name   string
+	About  string
+	Prefix string // of its paths; also of unknown ones, for CORS
+	Access Access // of routes without one of their own
+	CORS   *CORS  // nil: none
+	Routes []Route
+}
+
+// Options are what all routes share.
+type Options struct {
+	Title, Version string // of the API document
+	PublicURL      func() string
+	Once           OnceKeys
+	Unavailable    func(error) bool // tells that the database is away
+	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
+	Log            *slog.Logger
+	Now            func() time.Time // for what the log tells; nil: the clock
+}
+
+// A Table serves routes.
+type Table struct {
+	options   Options
+	areas     []Area
+	fixed     map[string]*endpoint // paths without variables
+	variable  *mux.Router
+	endpoints []*endpoint
+}
+
+// An endpoint is everything that is done with one path.
+type endpoint struct {
+	path    string
+	area    *Area
+	methods map[string]*Route
+	first   *Route // whose access rule holds for methods that there are not
+	allow   string
+}
+
+// Mount makes the table of all routes. It panics when a declaration makes no
+// sense: a route without an access rule, a method declared twice.
+func Mount(o Options, areas ...Area) *Table {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	t := &Table{options: o, areas: areas, fixed: map[string]*endpoint{}}
+	t.variable = mux.NewRouter().SkipClean(true)
+	for i := range t.areas {
+		t.collect(&t.areas[i])
+	}
+	slices.SortFunc(t.endpoints, func(a, b *endpoint) int { return strings.Compare(a.path, b.path) }) // "{" sorts behind all letters
+	for _, e := range t.endpoints {
+		e.allow = allowed(e.methods)
+		if strings.Contains(e.path, "{") {
+			t.variable.Path(pattern(e.path)).Handler(e)
+		} else {
+			t.fixed[e.path] = e
+		}
+	}
+	t.Document() // every declaration has to be describable
+	return t
+}
+
+// ServeHTTP is never called: the router only finds endpoints.
+func (e *endpoint) ServeHTTP(http.ResponseWriter, *http.Request) {
+	panic("route: " + e.path + " is served by its table")
+}
+
+func (t *Table) collect(a *Area) {
+	for _, r := range a.Routes {
+		if r.Access.Identify == nil {
+			r.Access = a.Access
+		}
+		switch {
+		case r.Access.Identify == nil:
+			panic(fmt.Sprintf("route: %s %s has no access rule", r.Method, r.Path))
+		case !strings.HasPrefix(r.Path, a.Prefix):
+			panic(fmt.Sprintf("route: %s is outside of %s", r.Path, a.Prefix))
+		case (r.Serve == nil) == (r.Show == nil):
+			panic(fmt.Sprintf("route: %s %s needs either Serve or Show", r.Method, r.Path))
+		}
+		if r.bodyMax == 0 {
+			r.bodyMax = bodyMax
+		}
+		e := t.endpoint(a, r.Path)
+		if e.methods[r.Method] != nil {
+			panic(fmt.Sprintf("route: %s %s is declared twice", r.Method, r.Path))
+		}
+		e.methods[r.Method] = &r
+		if e.first == nil {
+			e.first = &r
+		}
+	}
+}
+
+func (t *Table) endpoint(a *Area, path string) *endpoint {
+	for _, e := range t.endpoints {
+		if e.path == path {
+			return e
+		}
+	}
+	e := &endpoint{path: path, area: a, methods: map[string]*Route{}}
+	t.endpoints = append(t.endpoints, e)
+	return e
+}
+
+var allowOrder = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+
+// allowed is the header Allow of an endpoint.
+func allowed(methods map[string]*Route) string {
+	var names []string
+	for _, m := range allowOrder {
+		if methods[m] != nil || m == "OPTIONS" || m == "HEAD" && methods["GET"] != nil {
+			names = append(names, m)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// of is the route of a method; HEAD is GET without a body.
+func (e *endpoint) of(method string) *Route {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return e.methods[method]
+}
+
+var pathVariable = regexp.MustCompile(`\{(\w+):([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|\{(\w+)\}`)
+
+// shapes are the names for common variables in paths.
+var shapes = map[string]string{
+	"int":  `-?[0-9]+`,
+	"uuid": `[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`,
+	"":     `[^/]+`,
+}
+
+// pattern is a path in the notation of the router.
+func pattern(path string) string {
+	return pathVariable.ReplaceAllStringFunc(path, func(v string) string {
+		name, shape, _ := strings.Cut(strings.Trim(v, "{}"), ":")
+		if strings.HasSuffix(v, "}}") { // the shape ends in a count
+			shape += "}"
+		}
+		if known, is := shapes[shape]; is {
+			shape = known
+		}
+		return "{" + name + ":" + shape + "}"
+	})
+}
+
+// plainPath is a path as the API document has it: "/sites/{id}/".
+func plainPath(path string) string { return pathVariable.ReplaceAllString(path, "{$1$3}") }
+
+// find is the endpoint of a path, and what its variables are.
+func (t *Table) find(path string) (*endpoint, map[string]string) {
+	if !clean(path) {
+		return nil, nil
+	}
+	if e := t.fixed[path]; e != nil {
+		return e, nil
+	}
+	var match mux.RouteMatch
+	if !t.variable.Match(&http.Request{URL: &url.URL{Path: path}}, &match) {
+		return nil, nil
+	}
+	e, _ := match.Handler.(*endpoint)
+	return e, match.Vars
+}
+
+// clean paths have no empty, "." or ".." segments. Others are never corrected.
+func clean(path string) bool {
+	if !strings.HasPrefix(path, "/") {
+		return false
+	}
+	for segment := range strings.SplitSeq(strings.TrimSuffix(path[1:], "/"), "/") {
+		if path != "/" && segment == "" || segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// corsOf is the CORS rule of the area that a path lies in.
+func (t *Table) corsOf(path string) *CORS {
+	for i := range t.areas {
+		if a := &t.areas[i]; a.CORS != nil && a.Prefix != "" && strings.HasPrefix(path, a.Prefix) {
+			return a.CORS
+		}
+	}
+	return nil
+}
+
+// url is the absolute URL of a path of ours.
+func (t *Table) url(path string) string {
+	return strings.TrimSuffix(t.options.PublicURL(), "/") + path
+}
+
+// clientIP is the address of the client: of the nearest hop that is no trusted
+// proxy of ours.
+func (t *Table) clientIP(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	ip := peer.Addr().Unmap()
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && t.trusts(ip); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		ip = hop.Unmap()
+	}
+	return ip
+}
+
+func (t *Table) trusts(ip netip.Addr) bool {
+	return slices.ContainsFunc(t.options.Trusted, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
