@@ -1,0 +1,166 @@
+package hosting
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// An Event is a fact in the life of a resource; its evolve method is what the
+// fact means for the next decision.
+type Event interface {
+	domain.Event
+	evolve(Resource) Resource
+}
+
+// Facts lists every event that a resource's stream may hold.
+var Facts = []domain.Fact{
+	domain.FactOf[Requested]().Sealing(domain.Contact, "personal"),
+	domain.FactOf[Changed]().Sealing(domain.Contact, "personal"),
+	domain.FactOf[Confirmed](),
+	domain.FactOf[RemovalRequested](),
+	domain.FactOf[Removed](),
+	domain.FactOf[EngineRefused](),
+}
+
+// What was asked for. Personal holds the personal fields of the spec as JSON
+// in one text, which the log seals; once it is erased they are blank.
+type (
+	Requested struct {
+		Kind      string       `json:"kind"`
+		Tenant    int64        `json:"tenant"`
+		Spec      field.Values `json:"spec"`
+		SubjectID uuid.UUID    `json:"subject,omitzero"`
+		Personal  string       `json:"personal,omitempty"`
+		For       string       `json:"for,omitempty"`
+	}
+	Changed struct {
+		Spec      field.Values `json:"spec"` // only what changes
+		SubjectID uuid.UUID    `json:"subject,omitzero"`
+		Personal  string       `json:"personal,omitempty"`
+	}
+	RemovalRequested struct{}
+)
+
+// What the engine answered.
+type (
+	Confirmed struct {
+		EngineID int64        `json:"engine_id,omitempty"`
+		External string       `json:"external,omitempty"`
+		Observed field.Values `json:"observed,omitempty"`
+		Version  int          `json:"version,omitempty"` // of the wish that was answered; 0: the last one
+	}
+	Removed       struct{}
+	EngineRefused struct {
+		Code string `json:"code"`
+	}
+)
+
+func (Requested) EventName() string        { return "hosting.requested" }
+func (Changed) EventName() string          { return "hosting.changed" }
+func (Confirmed) EventName() string        { return "hosting.confirmed" }
+func (RemovalRequested) EventName() string { return "hosting.removal_requested" }
+func (Removed) EventName() string          { return "hosting.removed" }
+func (EngineRefused) EventName() string    { return "hosting.engine_refused" }
+
+// Subject is the person whose data the resource holds, if it holds any.
+func (e Requested) Subject() uuid.UUID { return e.SubjectID }
+
+// Subject is the person whose data the resource holds, if it holds any.
+func (e Changed) Subject() uuid.UUID { return e.SubjectID }
+
+// Values are all the fields that were asked for. Erased ones are missing.
+func (e Requested) Values() field.Values { return join(e.Spec, e.Personal) }
+
+// Values are all the fields that changed. Erased ones are missing.
+func (e Changed) Values() field.Values { return join(e.Spec, e.Personal) }
+
+func (e Requested) evolve(r Resource) Resource {
+	return Resource{
+		Status: Wanted, Kind: e.Kind, Tenant: e.Tenant, For: e.For, Subject: e.SubjectID,
+		Version: r.Version, Wish: r.Version,
+	}
+}
+
+func (Changed) evolve(r Resource) Resource {
+	if r.Status == Refused && !r.made() {
+		return r.wish(Wanted)
+	}
+	if r.Status == Wanted {
+		return r.wish(Wanted)
+	}
+	return r.wish(Changing)
+}
+
+func (e Confirmed) evolve(r Resource) Resource {
+	if e.EngineID != 0 {
+		r.EngineID = e.EngineID
+	}
+	if e.External != "" {
+		r.External = e.External
+	}
+	switch {
+	case r.Status == Leaving:
+	case r.late(e.Version):
+		r.Status = Changing // it is there, but not yet as wanted
+	default:
+		r.Status, r.Code = Running, ""
+	}
+	return r
+}
+
+func (RemovalRequested) evolve(r Resource) Resource { return r.wish(Leaving) }
+func (Removed) evolve(r Resource) Resource          { r.Status, r.Code = Gone, ""; return r }
+
+// evolve of a refusal: what could not be made or changed is refused; what
+// could not be removed is still to be.
+func (e EngineRefused) evolve(r Resource) Resource {
+	r.Code = e.Code
+	if r.Status != Leaving {
+		r.Status = Refused
+	}
+	return r
+}
+
+func (r Resource) wish(s Status) Resource {
+	r.Status, r.Wish, r.Code = s, r.Version, ""
+	return r
+}
+
+func (r Resource) made() bool { return r.EngineID != 0 || r.External != "" }
+
+// divide parts the personal fields of a spec from the others.
+func (k Kind) divide(spec field.Values) (rest field.Values, personal string) {
+	rest, own := maps.Clone(spec), field.Values{}
+	for _, name := range k.Personal {
+		if value, present := rest[name]; present {
+			own[name] = value
+			delete(rest, name)
+		}
+	}
+	if len(own) == 0 {
+		return rest, ""
+	}
+	text, err := json.Marshal(own)
+	if err != nil {
+		panic("hosting: a field's value is no JSON: " + err.Error()) // values come out of field.Set
+	}
+	return rest, string(text)
+}
+
+func join(spec field.Values, personal string) field.Values {
+	all := maps.Clone(spec)
+	if personal == "" {
+		return all
+	}
+	own := field.Values{}
+	if err := json.Unmarshal([]byte(personal), &own); err != nil {
+		return all // not ours to repair: what is unreadable is as good as erased
+	}
+	maps.Copy(all, own)
+	return all
+}

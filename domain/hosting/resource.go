@@ -1,0 +1,191 @@
+// Package hosting is the life of everything that runs for a tenant: the
+// tenant's place on the engine, sites, machines and the rest.
+//
+// A tenant asks, the engine confirms or declines. Every kind of resource goes
+// through the same life, written once in this file (docs/hosting.md).
+package hosting
+
+import (
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// A Resource is what the history of one hosting resource amounts to.
+type Resource struct {
+	Status   Status    `json:"status"`
+	Kind     string    `json:"kind"`
+	Tenant   int64     `json:"tenant"` // a tenant is its own
+	EngineID int64     `json:"engine_id,omitempty"`
+	External string    `json:"external,omitempty"` // the hypervisor's id
+	For      string    `json:"for,omitempty"`      // "order:<uuid>"
+	Subject  uuid.UUID `json:"subject,omitzero"`   // of the person whose data it holds
+	Code     string    `json:"code,omitempty"`     // of the engine's last refusal
+
+	// Version counts the facts of the stream; Wish is the version of the last
+	// thing that was asked for. An answer to an earlier one is late.
+	Version int `json:"version"`
+	Wish    int `json:"wish"`
+}
+
+// TenantID is the tenant that the resource belongs to.
+func (r Resource) TenantID() int64 { return r.Tenant }
+
+// A Status is where a resource stands between the tenant's wish and the engine.
+type Status string
+
+const (
+	Wanted   Status = "wanted"   // asked for; the engine has yet to make it
+	Running  Status = "running"  // as it was asked for
+	Changing Status = "changing" // runs; the engine has yet to change it
+	Leaving  Status = "leaving"  // the engine has yet to remove it
+	Gone     Status = "gone"
+	Refused  Status = "refused" // the engine would not; the next change tries again
+)
+
+// Decider is the behaviour of the streams of every [Kind].
+var Decider = domain.Decider[Resource, Command, Event]{
+	Decide: func(r Resource, c Command) ([]Event, error) { return c.decide(r) },
+	Evolve: func(r Resource, e Event) Resource {
+		r.Version++
+		return e.evolve(r)
+	},
+}
+
+// A Command asks a resource for a change; its decide method is the rule.
+type Command interface {
+	domain.Command
+	decide(Resource) ([]Event, error)
+}
+
+// A Ref names a resource: its kind and its number in the API.
+type Ref struct {
+	Kind string
+	ID   int64
+}
+
+// Stream is the history of the resource.
+func (r Ref) Stream() domain.Stream {
+	return domain.Stream{Category: r.Kind, ID: strconv.FormatInt(r.ID, 10)}
+}
+
+// Request, Change and Remove are what a tenant may ask for. For names an order
+// ("order:<uuid>") whose own run pushes the resource to the engine.
+type (
+	Request struct {
+		Ref
+		Tenant  int64 // that it belongs to; of a tenant: its own number
+		Spec    field.Values
+		Subject uuid.UUID // needed by kinds with personal fields
+		For     string
+	}
+	Change struct {
+		Ref
+		Spec field.Values // only what changes
+	}
+	Remove struct{ Ref }
+)
+
+// Confirm and Decline are the answers of the engine. Version is that of the
+// wish they answer (the stream's version after it); zero is the last one.
+type (
+	Confirm struct {
+		Ref
+		EngineID int64        // 0: not told, or gone
+		External string       // the hypervisor's id
+		Observed field.Values // what only the engine knows, such as document_root
+		Version  int
+	}
+	Decline struct {
+		Ref
+		Code    string // short and stable, such as "name_taken"
+		Version int
+	}
+)
+
+func (c Request) decide(r Resource) ([]Event, error) {
+	kind, known := KindNamed(c.Kind)
+	switch {
+	case !known:
+		return nil, domain.Refuse(domain.Invalid, "There is no kind %q.", c.Kind)
+	case r.Status == "":
+		spec, personal := kind.divide(c.Spec)
+		return []Event{Requested{Kind: c.Kind, Tenant: c.Tenant, Spec: spec, SubjectID: c.Subject, Personal: personal, For: c.For}}, nil
+	case c.For != "" && c.For == r.For:
+		return nil, nil // a saga may repeat itself
+	}
+	return nil, domain.Refuse(domain.Conflict, "%s %d exists.", kind.Class, c.ID)
+}
+
+func (c Change) decide(r Resource) ([]Event, error) {
+	kind, _ := KindNamed(c.Kind)
+	switch r.Status {
+	case "", Leaving, Gone:
+		return nil, kind.absent()
+	}
+	if len(c.Spec) == 0 {
+		return nil, nil
+	}
+	spec, personal := kind.divide(c.Spec)
+	return []Event{Changed{Spec: spec, SubjectID: r.Subject, Personal: personal}}, nil
+}
+
+func (c Remove) decide(r Resource) ([]Event, error) {
+	switch r.Status {
+	case "":
+		kind, _ := KindNamed(c.Kind)
+		return nil, kind.absent()
+	case Leaving, Gone:
+		return nil, nil
+	}
+	return []Event{RemovalRequested{}}, nil
+}
+
+func (c Confirm) decide(r Resource) ([]Event, error) {
+	made := c.EngineID != 0 || c.External != ""
+	switch r.Status {
+	case Wanted, Changing:
+		if r.late(c.Version) && r.knows(c) {
+			return nil, nil // a later wish is still open
+		}
+		return []Event{c.confirmed()}, nil
+	case Leaving:
+		if !made && !r.late(c.Version) {
+			return []Event{Removed{}}, nil
+		}
+		if made && !r.knows(c) {
+			return []Event{c.confirmed()}, nil // made before it was to go: what has to be removed is known now
+		}
+	case Running, Refused:
+		if r.Status == Refused || !r.knows(c) {
+			return []Event{c.confirmed()}, nil
+		}
+	}
+	return nil, nil // the engine repeats itself
+}
+
+func (c Decline) decide(r Resource) ([]Event, error) {
+	switch r.Status {
+	case Wanted, Changing, Leaving:
+		if r.late(c.Version) || r.Code == c.Code {
+			return nil, nil
+		}
+		return []Event{EngineRefused{Code: c.Code}}, nil
+	}
+	return nil, nil // late: it is running, gone or refused already
+}
+
+func (c Confirm) confirmed() Event {
+	return Confirmed{EngineID: c.EngineID, External: c.External, Observed: c.Observed, Version: c.Version}
+}
+
+// late tells whether an answer is to an earlier wish than the last one.
+func (r Resource) late(version int) bool { return version != 0 && version < r.Wish }
+
+// knows tells whether an answer has no id that is news.
+func (r Resource) knows(c Confirm) bool {
+	return (c.EngineID == 0 || c.EngineID == r.EngineID) && (c.External == "" || c.External == r.External)
+}

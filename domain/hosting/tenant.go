@@ -1,0 +1,63 @@
+package hosting
+
+import (
+	"strconv"
+	"time"
+
+	"hostpanel/domain/field"
+)
+
+// A Tenant is an organisation and its place on the engine.
+type Tenant struct {
+	Name, Email, Slug         string
+	ContactName, CompanyName  string
+	Phone, TaxID              string
+	Address, City, PostalCode string
+	Country                   string // two letters
+	Language                  string
+	Package                   *int64 // nil: the limits below are the tenant's own
+	Parent                    *int64 // of a sub-tenant
+	Username                  string // engine login
+	CustomerNumber            string // our reference at the engine
+	Status                    string // active, suspended, terminated
+	SuspendedReason           string
+	SuspendedAt               *time.Time
+	IsActive                  bool
+	Limits                    Limits
+	SaaS                      SaaSLimits
+}
+
+// personalOfTenant are the fields of a tenant that may tell of a person.
+var personalOfTenant = []string{
+	"name", "email", "slug", "contact_name", "company_name", "phone", "tax_id", "address", "city", "postal_code",
+}
+
+// CustomerNumber is our reference to a tenant at the engine, and its login
+// there unless another was chosen: "t17".
+func CustomerNumber(id int64) string { return "t" + strconv.FormatInt(id, 10) }
+
+func (t *Tenant) Fields() field.Set {
+	set := field.Set{
+		field.Text("name", &t.Name).Required().Max(200).Is(field.Plain),
+		field.Text("email", &t.Email).Required().Is(field.Email),
+		field.Text("slug", &t.Slug).Max(100).Is(field.Slug).Default("").Doc("Unique; derived from the name when absent."),
+		field.Text("contact_name", &t.ContactName).Max(200).Is(field.Plain).Default(""),
+		field.Text("company_name", &t.CompanyName).Max(200).Is(field.Plain).Default(""),
+		field.Text("phone", &t.Phone).Is(field.Phone).Default(""),
+		field.Text("tax_id", &t.TaxID).Max(64).Is(field.Plain).Default(""),
+		field.Text("address", &t.Address).Is(field.Plain).Default(""),
+		field.Text("city", &t.City).Max(100).Is(field.Plain).Default(""),
+		field.Text("postal_code", &t.PostalCode).Max(32).Is(field.Plain).Default(""),
+		field.Text("country", &t.Country).Is(field.Match("^[A-Z]{2}$")).Default(""),
+		field.Text("language", &t.Language).Is(field.Language).Default("es"),
+		field.NullRef("package", &t.Package),
+		field.NullRef("parent", &t.Parent).Once(),
+		field.Text("username", &t.Username).Is(field.Username).Default("").Once().Doc("Login at the engine; t{id} when absent."),
+		field.Text("customer_number", &t.CustomerNumber).ReadOnly(),
+		field.Text("status", &t.Status).Among("active", "suspended", "terminated").Default("active"),
+		field.Text("suspended_reason", &t.SuspendedReason).Default(""),
+		field.NullTime("suspended_at", &t.SuspendedAt).ReadOnly(),
+		field.Flag("is_active", &t.IsActive).Default(true),
+	}
+	return append(append(set, t.Limits.Fields()...), t.SaaS.Fields()...)
+}
