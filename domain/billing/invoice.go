@@ -1,0 +1,129 @@
+package billing
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+)
+
+// InvoiceCategory is that of the streams "invoice-<order>".
+const InvoiceCategory = "invoice"
+
+// An Invoice is never changed and never deleted.
+type Invoice struct {
+	Issued bool   `json:"issued"`
+	Tenant int64  `json:"tenant"`
+	Number string `json:"number"`
+}
+
+// TenantID is the tenant that is billed.
+func (i Invoice) TenantID() int64 { return i.Tenant }
+
+// Invoices is the behaviour of the streams "invoice-<order>".
+var Invoices = domain.Decider[Invoice, InvoiceCommand, InvoiceEvent]{
+	Decide: func(i Invoice, c InvoiceCommand) ([]InvoiceEvent, error) { return c.decide(i) },
+	Evolve: func(i Invoice, e InvoiceEvent) Invoice { return e.evolve(i) },
+}
+
+type (
+	// An InvoiceCommand asks for an invoice.
+	InvoiceCommand interface {
+		domain.Command
+		decide(Invoice) ([]InvoiceEvent, error)
+	}
+	// An InvoiceEvent is a fact about an invoice.
+	InvoiceEvent interface {
+		domain.Event
+		evolve(Invoice) Invoice
+	}
+)
+
+// Facts lists every event that the streams of this package may hold.
+var Facts = []domain.Fact{
+	domain.FactOf[SubscriptionStarted](),
+	domain.FactOf[SubscriptionEnded](),
+	domain.FactOf[InvoiceIssued]().Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
+}
+
+// Issue writes the invoice of a paid order, with the order's frozen totals.
+type Issue struct {
+	Order                uuid.UUID
+	Tenant               int64
+	SubjectID            uuid.UUID
+	Name, Email, Company string
+	Line                 string // what is billed: plan and period
+	Total, Subtotal, Tax decimal.Decimal
+	TaxRate              decimal.Decimal // percent
+	Currency             string
+	Test                 bool // no real money: another series
+	At                   time.Time
+}
+
+func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
+	if i.Issued {
+		return nil, nil
+	}
+	return []InvoiceEvent{InvoiceIssued{
+		Order: c.Order, Tenant: c.Tenant, SubjectID: c.SubjectID,
+		Name: c.Name, Email: c.Email, Company: c.Company, Line: c.Line,
+		Total: c.Total, Subtotal: c.Subtotal, Tax: c.Tax, TaxRate: c.TaxRate, Currency: c.Currency,
+		Status: "paid", Ledger: SeriesOf(c.At, c.Test), At: c.At,
+	}}, nil
+}
+
+// SeriesOf names the series of an invoice: by the year of its issue (UTC), and
+// apart for orders without real money.
+func SeriesOf(at time.Time, test bool) string {
+	if test {
+		return fmt.Sprintf("TEST-%d", at.UTC().Year())
+	}
+	return fmt.Sprintf("INV-%d", at.UTC().Year())
+}
+
+// Stream is the history of the order's invoice.
+func (c Issue) Stream() domain.Stream {
+	return domain.Stream{Category: InvoiceCategory, ID: c.Order.String()}
+}
+
+// InvoiceIssued is the invoice itself. Its number is given by the log, without
+// gaps, in the moment in which it is written.
+type InvoiceIssued struct {
+	Order     uuid.UUID       `json:"order"`
+	Tenant    int64           `json:"tenant"`
+	SubjectID uuid.UUID       `json:"subject"`
+	Name      string          `json:"customer_name"`
+	Email     string          `json:"customer_email"`
+	Company   string          `json:"customer_company"`
+	Line      string          `json:"line"`
+	Total     decimal.Decimal `json:"total"`
+	Subtotal  decimal.Decimal `json:"subtotal"`
+	Tax       decimal.Decimal `json:"tax"`
+	TaxRate   decimal.Decimal `json:"tax_rate"`
+	Currency  string          `json:"currency"`
+	Status    string          `json:"status"`
+	Ledger    string          `json:"series"`
+	Sequence  int64           `json:"sequence"` // 1, 2, 3 … in its series
+	At        time.Time       `json:"at"`
+}
+
+func (InvoiceIssued) EventName() string { return "billing.invoice_issued" }
+
+// Subject is the person who is billed.
+func (e InvoiceIssued) Subject() uuid.UUID { return e.SubjectID }
+
+// Series is where the number is drawn: "INV-2026".
+func (e InvoiceIssued) Series() string { return e.Ledger }
+
+// WithNumber is the invoice with its number.
+func (e InvoiceIssued) WithNumber(n int64) domain.Event { e.Sequence = n; return e }
+
+// Number is what people call the invoice: "INV-2026-000001".
+func (e InvoiceIssued) Number() string { return fmt.Sprintf("%s-%06d", e.Ledger, e.Sequence) }
+
+func (e InvoiceIssued) evolve(Invoice) Invoice {
+	return Invoice{Issued: true, Tenant: e.Tenant, Number: e.Number()}
+}
