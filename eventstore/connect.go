@@ -79,10 +79,15 @@ func unavailable(err error) error {
 	return err
 }
 
-// isBroken recognises a connection that ended in the middle of a conversation.
+// isBroken recognises a connection that ended in the middle of a
+// conversation, and a pool that is being closed: these have no type.
 func isBroken(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "unexpected EOF") || strings.Contains(text, "conn closed") || strings.Contains(text, "broken pipe") || strings.Contains(text, "connection reset")
+	for _, part := range []string{"unexpected EOF", "conn closed", "closed pool", "broken pipe", "connection reset"} {
+		if strings.Contains(err.Error(), part) {
+			return true
+		}
+	}
+	return false
 }
 
 // LockWriters makes all writers of the log wait until tx ends. Whoever holds

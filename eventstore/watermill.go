@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -46,8 +47,12 @@ func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error)
 		BackoffManager: &patience{store: s, poll: r.Poll, changed: s.Changed()},
 		SchemaAdapter:  logTable{r.Batch},
 		OffsetsAdapter: readersTable{},
-	}, watermill.NewSlogLogger(s.log))
+	}, watermill.NewSlogLoggerWithLevelMapping(s.log, quieter))
 }
+
+// quieter takes Watermill's news of every start and stop out of the log.
+// Losing a connection is a warning: the reader tries again.
+var quieter = map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug, slog.LevelError: slog.LevelWarn}
 
 // Recorded returns the event that a message of [Topic] carries.
 func (s *Store) Recorded(ctx context.Context, m *message.Message) (Recorded, error) {
@@ -82,6 +87,8 @@ const (
 
 func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err error) time.Duration {
 	switch {
+	case errors.Is(err, context.Canceled):
+		return 0 // the reader is being closed
 	case err != nil:
 		log.Error("cannot read the log", err, nil)
 		return p.poll
