@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"fmt"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -13,9 +12,12 @@ import (
 // 107.
 const longest = 100
 
-// socketPort only names the socket's file: each cluster has its socket in a
-// folder of its own.
-const socketPort = 5432
+// The port only names the socket's file: each cluster has its socket in a folder
+// of its own.
+const (
+	socketPort = 5432
+	socketName = ".s.PGSQL.5432"
+)
 
 // An address is where a server listens: a folder with its socket, or loopback.
 type address struct {
@@ -27,8 +29,7 @@ func (a address) tcp() bool      { return !filepath.IsAbs(a.host) }
 func (a address) String() string { return net.JoinHostPort(a.host, strconv.Itoa(a.port)) }
 
 func (h home) address() address {
-	socket := filepath.Join(h.data(), fmt.Sprintf(".s.PGSQL.%d", socketPort))
-	if len(socket) > longest {
+	if len(filepath.Join(h.data(), socketName)) > longest {
 		return address{host: "127.0.0.1"}
 	}
 	return address{h.data(), socketPort}

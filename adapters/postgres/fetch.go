@@ -27,11 +27,8 @@ func (c *Cluster) fetch(ctx context.Context, major int) (binaries, error) {
 	if !known {
 		return binaries{}, fmt.Errorf("there are no binaries of version %d to fetch", major)
 	}
-	if err := os.MkdirAll(c.home.binaries, 0o755); err != nil {
+	if err := c.makeRoom(); err != nil {
 		return binaries{}, err
-	}
-	if !isOurs(c.home.binaries) {
-		return binaries{}, fmt.Errorf("%s belongs to somebody else", c.home.binaries)
 	}
 	scratch, err := os.MkdirTemp(c.home.binaries, "fetch-")
 	if err != nil {
@@ -46,6 +43,16 @@ func (c *Cluster) fetch(ctx context.Context, major int) (binaries, error) {
 		return binaries{}, err
 	}
 	return inspect(ctx, filepath.Join(target, "bin"))
+}
+
+func (c *Cluster) makeRoom() error {
+	if err := os.MkdirAll(c.home.binaries, 0o755); err != nil {
+		return err
+	}
+	if !isOurs(c.home.binaries) {
+		return fmt.Errorf("%s belongs to somebody else", c.home.binaries)
+	}
+	return os.Chmod(c.home.binaries, 0o755) // whatever the umask is
 }
 
 // sharedBinaries is where throw-away clusters of one user share binaries.

@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,11 +67,13 @@ func directoryMode() os.FileMode {
 // password returns the cluster's password, and makes one for a new cluster.
 // initdb reads it from the file, so the file is the server's user's.
 func (h home) password(o owner) (string, error) {
-	switch text, err := os.ReadFile(h.passwordFile()); {
-	case err == nil && len(text) > 0:
+	text, err := os.ReadFile(h.passwordFile())
+	if err == nil {
 		return strings.TrimSpace(string(text)), nil
-	case err != nil && !os.IsNotExist(err):
-		return "", err
+	}
+	major, err2 := h.major()
+	if !os.IsNotExist(err) || err2 != nil || major != 0 {
+		return "", errors.Join(err, err2) // the password of an old cluster cannot be made up
 	}
 	return h.newPassword(o, rand.Text())
 }

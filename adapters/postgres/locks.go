@@ -68,12 +68,17 @@ func (l *locks) lastUser(h home) (bool, error) {
 	if l.serve != nil {
 		return true, nil
 	}
-	unlock(&l.users)
-	l.users, err = lock(h.usersLock(), syscall.LOCK_EX)
-	if errors.Is(err, errLocked) {
-		return false, nil
+	return l.alone()
+}
+
+// alone says whether nobody else uses the cluster. It is asked in turn only, so
+// nobody comes in meanwhile.
+func (l *locks) alone() (bool, error) {
+	err := flock(l.users, syscall.LOCK_EX)
+	if err != nil && !errors.Is(err, errLocked) {
+		return false, err
 	}
-	return err == nil, err
+	return err == nil, flock(l.users, syscall.LOCK_SH)
 }
 
 func (l *locks) endTurn() { unlock(&l.turn) }

@@ -11,28 +11,42 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // hangLimit is how long a server that calls itself ready may be silent before
-// it is ended.
-const hangLimit = 10 * time.Second
+// it counts as hung, and eviction how a hung one is ended.
+var (
+	hangLimit = 10 * time.Second
+	eviction  = farewell{{syscall.SIGQUIT, 7 * time.Second}, {syscall.SIGKILL, 5 * time.Second}}
+)
 
 // found is the server that runs here already: another command's, or one whose
-// panel was killed. It is nil when there is none, or none of use.
+// panel was killed. It is nil when there is none, or none of use. A silent one
+// is ended if nobody else uses it.
 func (c *Cluster) found(ctx context.Context) (*server, error) {
 	note, err := readNote(c.home.data())
 	if err != nil || note == nil {
 		return nil, err
 	}
 	if !isPostmaster(note.pid, c.home.data()) {
-		return nil, os.Remove(notePath(c.home.data())) // the number may be another process's by now
+		return nil, nil // the number may be another process's by now
 	}
 	s := &server{pid: note.pid, address: note.address, data: c.home.data()}
-	if err := c.join(ctx, s, note.ready); err == nil || ctx.Err() != nil {
+	err = c.join(ctx, s, note.ready)
+	if err == nil || ctx.Err() != nil || hopeless(err) || !c.mayEvict() {
 		return s, err
 	}
-	return nil, s.stop(shutdown)
+	return nil, s.stop(eviction)
+}
+
+func (c *Cluster) mayEvict() bool {
+	if c.options.Volatile {
+		return true
+	}
+	alone, err := c.locks.alone()
+	return err == nil && alone
 }
 
 // join waits for the server as long as it may take: a ready one answers soon,
@@ -77,6 +91,19 @@ func readNote(data string) (*note, error) {
 		at.host = lines[5]
 	}
 	return &note{pid: pid, address: at, ready: strings.HasPrefix(lines[7], "ready")}, nil
+}
+
+// clearNotes removes what a server that is no more has left. The next one would
+// believe its number, were it another process's or a zombie's; whether sessions
+// of the dead one still run it finds out by their shared memory.
+func (h home) clearNotes() error {
+	socket := filepath.Join(h.data(), socketName)
+	for _, path := range []string{notePath(h.data()), socket, socket + ".lock"} {
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // isPostmaster says whether the process is a server of this folder. A zombie

@@ -41,7 +41,7 @@ var errBusy = errors.New("in use")
 // busyLimit bounds how often that is hoped.
 const busyLimit = 15 * time.Second
 
-// launch starts the server and returns when it answers.
+// launch starts the server where none runs, and returns when it answers.
 func (c *Cluster) launch(ctx context.Context, at address) error {
 	b, err := c.binaries(ctx)
 	if err != nil {
@@ -59,6 +59,9 @@ func (c *Cluster) launch(ctx context.Context, at address) error {
 }
 
 func (c *Cluster) try(ctx context.Context, b binaries, at address) error {
+	if err := c.home.clearNotes(); err != nil {
+		return err
+	}
 	at, err := at.settled()
 	if err != nil {
 		return err

@@ -1,0 +1,190 @@
+//go:build unix
+
+package postgres
+
+import (
+	"bytes"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	makePayments  = "create table payments (n int)"
+	twoPayments   = "insert into payments values (1), (2)"
+	countPayments = "select count(*)::text from payments"
+)
+
+func TestTheFirstStartMakesAClusterThatTheNextOneFinds(t *testing.T) {
+	dir := dataDir(t)
+	c := start(t, Options{Dir: dir, Serve: true, Settings: map[string]string{"max_connections": "42"}})
+	run(t, c.URL(), makePayments)
+	run(t, c.URL(), twoPayments)
+	for setting, want := range map[string]string{
+		"server_encoding": "UTF8", "timezone": "UTC", "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+		"listen_addresses": "", "max_connections": "42", "password_encryption": "scram-sha-256",
+	} {
+		expect(t, c.URL(), "select current_setting('"+setting+"')", want)
+	}
+	must(t, c.Stop())
+	if !c.server.gone() || isThere(c.home.serveLock()) {
+		t.Error("something is left after Stop")
+	}
+	must(t, c.Stop())
+	expect(t, start(t, Options{Dir: dir, Serve: true}).URL(), countPayments, "2")
+}
+
+func TestThePasswordIsAskedForAndKeptPrivate(t *testing.T) {
+	c := start(t, Options{Dir: dataDir(t)})
+	info, err := os.Stat(filepath.Join(c.home.dir, "postgres.password"))
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the password's file has the mode %v", info.Mode())
+	}
+	u, err := url.Parse(c.URL())
+	must(t, err)
+	u.User = url.UserPassword("hostpanel", "guess")
+	if _, err := pgx.Connect(t.Context(), u.String()); sqlState(err) != wrongPassword {
+		t.Errorf("a guessed password is answered with %v", err)
+	}
+	must(t, c.Stop())
+	must(t, os.Remove(c.home.passwordFile()))
+	refused(t, Options{Dir: c.home.dir}, "postgres.password")
+}
+
+func TestASecondServeIsRefusedAndNamesTheFirst(t *testing.T) {
+	dir := dataDir(t)
+	first := startPanel(t, Options{Dir: dir, Serve: true})
+	err := refused(t, Options{Dir: dir, Serve: true}, dir, strconv.Itoa(first.cmd.Process.Pid))
+	if !errors.Is(err, ErrServed) {
+		t.Errorf("%v is not ErrServed", err)
+	}
+	expect(t, first.url, "select '1'", "1")
+	first.stop(t)
+	start(t, Options{Dir: dir, Serve: true})
+}
+
+func TestACommandJoinsTheClusterThatIsServed(t *testing.T) {
+	dir := dataDir(t)
+	serve := start(t, Options{Dir: dir, Serve: true})
+	command := start(t, Options{Dir: dir})
+	if command.URL() != serve.URL() || command.server.pid != serve.server.pid {
+		t.Errorf("the command uses %s, not %s", command.URL(), serve.URL())
+	}
+	must(t, command.Stop())
+	expect(t, serve.URL(), "select '1'", "1")
+	late := start(t, Options{Dir: dir})
+	must(t, serve.Stop())
+	if !serve.server.gone() {
+		t.Error("the server outlives serve")
+	}
+	must(t, late.Stop())
+}
+
+func TestServeJoinsTheClusterOfACommandAndKeepsItWhenThatEnds(t *testing.T) {
+	dir := dataDir(t)
+	command := startPanel(t, Options{Dir: dir})
+	serve := start(t, Options{Dir: dir, Serve: true})
+	command.stop(t)
+	expect(t, serve.URL(), "select '1'", "1")
+	must(t, serve.Stop())
+	if !serve.server.gone() {
+		t.Error("the server outlives serve")
+	}
+}
+
+func TestOfSeveralCommandsTheLastEndsTheCluster(t *testing.T) {
+	dir := dataDir(t)
+	commands := make([]*Cluster, 3)
+	var all sync.WaitGroup
+	for n := range commands { // at the same time: one starts it, the others join
+		all.Go(func() { commands[n], _ = Start(t.Context(), Options{Dir: dir}) })
+	}
+	all.Wait()
+	for n, c := range commands {
+		if c == nil {
+			t.Fatalf("command %d did not start", n)
+		}
+		expect(t, c.URL(), "select '1'", "1")
+		must(t, c.Stop())
+	}
+	last := commands[len(commands)-1]
+	if !last.server.gone() {
+		t.Error("the server outlives the last command")
+	}
+}
+
+func TestAClusterWithALongPathIsServedOnLoopback(t *testing.T) {
+	dir := filepath.Join(dataDir(t), strings.Repeat("long", 25))
+	c := start(t, Options{Dir: dir, Volatile: true})
+	before := c.URL()
+	if !strings.Contains(before, "@127.0.0.1:") {
+		t.Errorf("it is served at %s", before)
+	}
+	expect(t, before, "select current_setting('listen_addresses')", "127.0.0.1")
+	expect(t, before, "select current_setting('unix_socket_directories')", "")
+	must(t, c.Crash(t.Context()))
+	if c.URL() != before {
+		t.Errorf("after a crash it is served at %s", c.URL())
+	}
+	must(t, c.Stop())
+	if isThere(c.home.data()) {
+		t.Error("a volatile cluster is still there after its end")
+	}
+}
+
+func TestACrashKeepsWhatWasCommitted(t *testing.T) {
+	c := start(t, Options{Dir: dataDir(t)})
+	run(t, c.URL(), makePayments)
+	run(t, c.URL(), twoPayments)
+	before := c.server.pid
+	must(t, c.Crash(t.Context()))
+	if c.server.pid == before {
+		t.Error("the server did not end")
+	}
+	expect(t, c.URL(), countPayments, "2")
+}
+
+func TestMessagesTellOfTheServerAndNeverOfData(t *testing.T) {
+	var log bytes.Buffer
+	c := start(t, Options{Volatile: true, Log: &log})
+	conn, err := pgx.Connect(t.Context(), c.URL())
+	must(t, err)
+	for _, sql := range []string{
+		"create table people (email text primary key)", "insert into people values ('eva@example.com')",
+		"insert into people values ('eva@example.com')", "select 'eva@example.com'::int",
+	} {
+		_, _ = conn.Exec(t.Context(), sql)
+	}
+	_ = conn.Close(t.Context())
+	must(t, c.Stop())
+	if said := log.String(); !strings.Contains(said, "ready to accept connections") || strings.Contains(said, "eva@") {
+		t.Errorf("the server's messages are\n%s", said)
+	}
+}
+
+func TestAClusterOfAnotherVersionIsNotTouched(t *testing.T) {
+	dir := dataDir(t)
+	c := start(t, Options{Dir: dir})
+	must(t, c.Stop())
+	version := filepath.Join(c.home.data(), "PG_VERSION")
+	must(t, os.WriteFile(version, []byte("99\n"), 0o600))
+	err := refused(t, Options{Dir: dir}, "made by version 99", "postgresql-99")
+	if !errors.Is(err, ErrMissing) {
+		t.Errorf("%v is not ErrMissing", err)
+	}
+	if !isThere(filepath.Join(c.home.data(), "global", "pg_control")) {
+		t.Error("the cluster is gone")
+	}
+}
+
+func TestASettingThatTheServerRefusesIsExplained(t *testing.T) {
+	refused(t, Options{Volatile: true, Settings: map[string]string{"shared_buffers": "plenty"}}, "shared_buffers", "plenty")
+}
