@@ -1,0 +1,55 @@
+package notice
+
+import (
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// Facts lists every event that the streams of this package may hold.
+var Facts = []domain.Fact{
+	domain.FactOf[Raised](),
+	domain.FactOf[Read](),
+	domain.FactOf[MarkedUnread](),
+	domain.FactOf[Mailed](),
+	domain.FactOf[Deleted](),
+	domain.FactOf[PreferencesSet](),
+}
+
+type (
+	Raised struct {
+		User     int64             `json:"user"`
+		Type     Type              `json:"type"`
+		Title    string            `json:"title"`
+		Message  string            `json:"message"`
+		URL      string            `json:"url"`
+		Metadata map[string]string `json:"metadata,omitempty"`
+		At       time.Time         `json:"at"`
+	}
+	Read struct {
+		At time.Time `json:"at"`
+	}
+	MarkedUnread struct{}
+	Mailed       struct {
+		At time.Time `json:"at"`
+	}
+	Deleted struct{}
+	// PreferencesSet holds what changed.
+	PreferencesSet struct {
+		Values field.Values `json:"values"`
+	}
+)
+
+func (Raised) EventName() string         { return "notice.raised" }
+func (Read) EventName() string           { return "notice.read" }
+func (MarkedUnread) EventName() string   { return "notice.marked_unread" }
+func (Mailed) EventName() string         { return "notice.mailed" }
+func (Deleted) EventName() string        { return "notice.deleted" }
+func (PreferencesSet) EventName() string { return "notice.preferences_set" }
+
+func (e Raised) evolve(Notification) Notification       { return Notification{Raised: true, User: e.User} }
+func (Read) evolve(n Notification) Notification         { n.Read = true; return n }
+func (MarkedUnread) evolve(n Notification) Notification { n.Read = false; return n }
+func (Mailed) evolve(n Notification) Notification       { n.Mailed = true; return n }
+func (Deleted) evolve(n Notification) Notification      { n.Deleted = true; return n }

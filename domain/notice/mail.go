@@ -1,0 +1,47 @@
+package notice
+
+import (
+	"strings"
+
+	"hostpanel/domain"
+)
+
+// A Mail is a message, ready to be sent. A second sending of it is the same
+// message again, so it carries nothing that may be read only once.
+type Mail struct {
+	MessageID string // without angle brackets; equal on every retry
+	From      string
+	To        string
+	ReplyTo   string
+	Subject   string
+	Text      string
+	HTML      string
+	Headers   map[string]string
+}
+
+// CheckHeader refuses what would break out of a mail header: line breaks and
+// other control characters.
+func CheckHeader(name, value string) error {
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }) {
+		return domain.RefuseField(name, "Line breaks are not allowed.")
+	}
+	return nil
+}
+
+// Check refuses a mail of which some header could be broken out of.
+func (m Mail) Check() error {
+	headers := map[string]string{"message_id": m.MessageID, "from": m.From, "to": m.To, "reply_to": m.ReplyTo, "subject": m.Subject}
+	for name, value := range m.Headers {
+		headers["header"] = name
+		headers[name] = value
+		if err := CheckHeader("header", name); err != nil {
+			return err
+		}
+	}
+	for name, value := range headers {
+		if err := CheckHeader(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

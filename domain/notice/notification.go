@@ -1,0 +1,142 @@
+// Package notice is what the panel tells its users: the notifications that it
+// shows, the mails that it sends, and what each user wants to hear of
+// (docs/notifications.md).
+package notice
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// NotificationCategory is that of the streams "notification-<uuid>".
+const NotificationCategory = "notification"
+
+// A Type says what a notification is about, in the words of the API.
+type Type string
+
+const (
+	Info    Type = "info"
+	Success Type = "success"
+	Warning Type = "warning"
+	Error   Type = "error"
+	Billing Type = "billing"
+	Ticket  Type = "ticket"
+	Hosting Type = "hosting"
+	VPS     Type = "vps"
+	System  Type = "system"
+)
+
+// Types are all that there are.
+var Types = []Type{Info, Success, Warning, Error, Billing, Ticket, Hosting, VPS, System}
+
+// A Notification is what its history amounts to.
+type Notification struct {
+	Raised  bool  `json:"raised"`
+	User    int64 `json:"user"`
+	Read    bool  `json:"read,omitempty"`
+	Mailed  bool  `json:"mailed,omitempty"`
+	Deleted bool  `json:"deleted,omitempty"`
+}
+
+// Notifications is the behaviour of the streams "notification-<uuid>".
+var Notifications = domain.Decider[Notification, NotificationCommand, NotificationEvent]{
+	Decide: func(n Notification, c NotificationCommand) ([]NotificationEvent, error) { return c.decide(n) },
+	Evolve: func(n Notification, e NotificationEvent) Notification { return e.evolve(n) },
+}
+
+type (
+	// A NotificationCommand asks for a notification or for a change of one.
+	NotificationCommand interface {
+		domain.Command
+		decide(Notification) ([]NotificationEvent, error)
+	}
+	// A NotificationEvent is a fact about a notification.
+	NotificationEvent interface {
+		domain.Event
+		evolve(Notification) Notification
+	}
+)
+
+type (
+	// Raise tells a user something. The identifier follows from what happened
+	// and from who is told, so nobody is told twice.
+	Raise struct {
+		ID       uuid.UUID
+		User     int64
+		Text     Text
+		Metadata map[string]string // ids only
+		At       time.Time
+	}
+	MarkRead struct {
+		ID uuid.UUID
+		At time.Time
+	}
+	Unread struct{ ID uuid.UUID }
+	// ConfirmMail records that the mail server accepted the notification's mail.
+	ConfirmMail struct {
+		ID uuid.UUID
+		At time.Time
+	}
+	Delete struct{ ID uuid.UUID }
+)
+
+// A Text is what a notification says.
+type Text struct {
+	Type           Type
+	Title, Message string
+	URL            string // path within the panel
+}
+
+func (c Raise) decide(n Notification) ([]NotificationEvent, error) {
+	switch {
+	case n.Raised:
+		return nil, nil
+	case !strings.HasPrefix(c.Text.URL, "/") || strings.HasPrefix(c.Text.URL, "//"):
+		return nil, domain.RefuseField("url", "Enter a path within the panel.")
+	}
+	return []NotificationEvent{Raised{
+		User: c.User, Type: c.Text.Type, Title: c.Text.Title, Message: c.Text.Message,
+		URL: c.Text.URL, Metadata: c.Metadata, At: c.At,
+	}}, nil
+}
+
+func (c MarkRead) decide(n Notification) ([]NotificationEvent, error) {
+	return n.unless(n.Read, Read{At: c.At})
+}
+
+func (c Unread) decide(n Notification) ([]NotificationEvent, error) {
+	return n.unless(!n.Read, MarkedUnread{})
+}
+
+func (c ConfirmMail) decide(n Notification) ([]NotificationEvent, error) {
+	return n.unless(n.Mailed, Mailed{At: c.At})
+}
+
+func (c Delete) decide(n Notification) ([]NotificationEvent, error) {
+	return n.unless(false, Deleted{})
+}
+
+// unless answers with e if it is not so already. What is deleted is not there.
+func (n Notification) unless(already bool, e NotificationEvent) ([]NotificationEvent, error) {
+	switch {
+	case !n.Raised || n.Deleted:
+		return nil, domain.Refuse(domain.NotFound, "No Notification matches the given query.")
+	case already:
+		return nil, nil
+	}
+	return []NotificationEvent{e}, nil
+}
+
+func notification(id uuid.UUID) domain.Stream {
+	return domain.Stream{Category: NotificationCategory, ID: id.String()}
+}
+
+func (c Raise) Stream() domain.Stream       { return notification(c.ID) }
+func (c MarkRead) Stream() domain.Stream    { return notification(c.ID) }
+func (c Unread) Stream() domain.Stream      { return notification(c.ID) }
+func (c ConfirmMail) Stream() domain.Stream { return notification(c.ID) }
+func (c Delete) Stream() domain.Stream      { return notification(c.ID) }
