@@ -85,12 +85,13 @@ func On[E domain.Event](sql string, args func(eventstore.Recorded, E) []any) Han
 // Unique says how a caller is refused whose change breaks the named unique
 // index. Nothing has happened then, since the table changes with the log.
 func (h Handler) Unique(index string, refusal error) Handler {
-	taken := maps.Clone(h.taken)
-	if taken == nil {
-		taken = map[string]error{}
-	}
-	taken[index] = refusal
-	h.taken = taken
+	return h.refusing(map[string]error{index: refusal})
+}
+
+func (h Handler) refusing(taken map[string]error) Handler {
+	all := maps.Clone(taken)
+	maps.Copy(all, h.taken)
+	h.taken = all
 	return h
 }
 

@@ -85,14 +85,18 @@ func (s Scope) user(column string) *where {
 	return owned(column, s.caller.User)
 }
 
-// tenant is the scope of rows that belong to a tenant. A superuser without an
-// active tenant sees those of all.
+// tenant is the scope of lists of rows that belong to a tenant. A superuser
+// without an active tenant sees those of all.
 func (s Scope) tenant(column string) *where {
 	if s.caller.seesAll() && s.caller.Tenant == 0 {
 		return s.public()
 	}
 	return owned(column, s.caller.Tenant)
 }
+
+// tenantOrAll is the scope of a single row that belongs to a tenant, of which
+// superusers reach every one.
+func (s Scope) tenantOrAll(column string) *where { return s.only(true, column, s.caller.Tenant) }
 
 func (s Scope) only(others bool, column string, id int64) *where {
 	switch {
@@ -129,6 +133,17 @@ func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string
 	}
 	return found, nil
 }
+
+// newest is the tail of a list that shows the newest rows first.
+func newest(time, id string, limit int) string {
+	if limit == 0 {
+		limit = usualLimit
+	}
+	return fmt.Sprintf(" order by %s desc, %s desc limit %d", time, id, limit)
+}
+
+// usualLimit bounds lists that set no limit of their own.
+const usualLimit = 100
 
 // one reads the single row that the conditions leave, or refuses with
 // "No {class} matches the given query."

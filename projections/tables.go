@@ -1,4 +1,4 @@
 package projections
 
 // All are the read tables of the program.
-var All = Set{}
+var All = Set{users, orders, names, resources, subscriptions}

@@ -1,0 +1,146 @@
+package projections
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/eventstore"
+)
+
+// subscriptions is what customers pay for, and their invoices, which nobody
+// ever changes.
+var subscriptions = New("billing", `
+	create table subscriptions (
+		order_id       uuid    primary key,
+		tenant         bigint  not null,
+		user_id        bigint  not null,
+		plan_id        bigint  not null,
+		plan_name      text    not null,
+		billing_period text    not null,
+		price          numeric not null, -- of one period
+		currency       text    not null,
+		status         text    not null, -- active, ended
+		period_start   timestamptz not null,
+		period_end     timestamptz not null, -- the first moment that is not paid for
+		end_reason     text    not null default '',
+		created_at     timestamptz not null,
+		updated_at     timestamptz not null,
+		version        int     not null  -- of the subscription's stream
+	);
+	create index subscriptions_tenant on subscriptions (tenant, created_at desc, order_id desc);
+	create index subscriptions_due on subscriptions (period_end) where status = 'active';
+
+	create table invoices (
+		number           text    primary key,
+		order_id         uuid    not null,
+		tenant           bigint  not null,
+		subject          uuid    not null,
+		customer_name    text    not null,
+		customer_email   text    not null,
+		customer_company text    not null,
+		line             text    not null,
+		total            numeric not null,
+		subtotal         numeric not null,
+		tax              numeric not null,
+		tax_rate         numeric not null,
+		currency         text    not null,
+		status           text    not null,
+		issued_at        timestamptz not null
+	);
+	create unique index invoices_order on invoices (order_id);
+	create index invoices_tenant on invoices (tenant, issued_at desc, number desc);
+	create index invoices_subject on invoices (subject)`,
+
+	On(`insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status,
+			period_start, period_end, created_at, updated_at, version)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, 'active', $9, $10, recorded_at(), recorded_at(), $11)`,
+		func(at eventstore.Recorded, e billing.SubscriptionStarted) []any {
+			return []any{
+				e.Order, e.Tenant, e.User, e.Plan, e.PlanName, e.BillingPeriod, e.Price, e.Currency,
+				e.PeriodStart, e.PeriodEnd, at.Version,
+			}
+		}),
+	On(`update subscriptions set status = 'ended', end_reason = $3, updated_at = recorded_at(), version = $2 where order_id = $1`,
+		func(at eventstore.Recorded, e billing.SubscriptionEnded) []any {
+			return []any{at.Stream.ID, at.Version, e.Reason}
+		}),
+	On(`insert into invoices (number, order_id, tenant, subject, customer_name, customer_email, customer_company, line,
+			total, subtotal, tax, tax_rate, currency, status, issued_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		func(_ eventstore.Recorded, e billing.InvoiceIssued) []any {
+			return []any{
+				e.Number(), e.Order, e.Tenant, e.SubjectID, e.Name, e.Email, e.Company, e.Line,
+				e.Total, e.Subtotal, e.Tax, e.TaxRate, e.Currency, e.Status, e.At,
+			}
+		}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
+)
+
+// A Subscription is a service that a customer pays for.
+type Subscription struct {
+	OrderID       uuid.UUID
+	Tenant        int64
+	UserID        int64
+	PlanID        int64
+	PlanName      string
+	BillingPeriod string
+	Price         decimal.Decimal // of one period
+	Currency      string
+	Status        billing.SubscriptionStatus
+	PeriodStart   time.Time
+	PeriodEnd     time.Time // the first moment that is not paid for
+	EndReason     string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	Version       int
+}
+
+const subscriptionColumns = `order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status,
+	period_start, period_end, end_reason, created_at, updated_at, version`
+
+// An Invoice is what a customer was billed.
+type Invoice struct {
+	Number          string // "INV-2026-000001"
+	OrderID         uuid.UUID
+	Tenant          int64
+	Subject         uuid.UUID
+	CustomerName    string
+	CustomerEmail   string
+	CustomerCompany string
+	Line            string
+	Total           decimal.Decimal
+	Subtotal        decimal.Decimal
+	Tax             decimal.Decimal
+	TaxRate         decimal.Decimal
+	Currency        string
+	Status          string
+	IssuedAt        time.Time
+}
+
+const invoiceColumns = `number, order_id, tenant, subject, customer_name, customer_email, customer_company, line,
+	total, subtotal, tax, tax_rate, currency, status, issued_at`
+
+// SubscriptionOfOrder returns the subscription that an order started, if it
+// has come so far.
+func (s Scope) SubscriptionOfOrder(ctx context.Context, order uuid.UUID) (Subscription, bool, error) {
+	w := s.tenantOrAll("tenant")
+	w.and("order_id = ?", order)
+	return maybe(one[Subscription](ctx, s, "Subscription", `select `+subscriptionColumns+` from subscriptions`, w))
+}
+
+// InvoiceOfOrder returns the invoice of an order, if it has come so far.
+func (s Scope) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bool, error) {
+	w := s.tenantOrAll("tenant")
+	w.and("order_id = ?", order)
+	return maybe(one[Invoice](ctx, s, "Invoice", `select `+invoiceColumns+` from invoices`, w))
+}
+
+// Invoices lists what the caller's tenant was billed, newest first.
+func (s Scope) Invoices(ctx context.Context, limit int) ([]Invoice, error) {
+	return list[Invoice](ctx, s, `select `+invoiceColumns+` from invoices`, s.tenant("tenant"),
+		newest("issued_at", "number", limit))
+}

@@ -1,0 +1,134 @@
+package projections
+
+import (
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+)
+
+// orders is every order as it stands: what its customer sees of it, what
+// operators see, and what provisioning has to know.
+var orders = New("orders", `
+	create table orders (
+		id                 uuid    primary key,
+		order_number       text    not null,
+		status             text    not null,
+		holds              text[]  not null default '{}',
+		warnings           text[]  not null default '{}',
+		settling           boolean not null default false, -- the customer is done, the bank is not
+		failed_step        text    not null default '',
+		failed_code        text    not null default '',
+		cancel_reason      text    not null default '',
+		subject            uuid    not null,
+		customer_name      text    not null,
+		customer_email     text    not null,
+		customer_phone     text    not null,
+		customer_company   text    not null,
+		plan_id            bigint  not null,
+		plan_name          text    not null,
+		resource_type      text    not null,
+		plan               jsonb   not null, -- as it was bought
+		billing_period     text    not null,
+		price              numeric not null, -- per month
+		period_price       numeric not null, -- per billing period, exact
+		setup_fee          numeric not null,
+		tax_rate           numeric not null,
+		total              numeric not null,
+		subtotal           numeric not null,
+		tax                numeric not null,
+		currency           text    not null,
+		minor              bigint  not null, -- the total as the provider counts it
+		payment_method     text    not null,
+		test               boolean not null,
+		domain             text    not null,
+		os_choice          text    not null,
+		language           text    not null,
+		widget_id          text    not null,
+		api_key            text    not null, -- its public id
+		owner              bigint  not null, -- the user to whom the key belongs
+		session_id         text    not null default '',
+		payment_url        text    not null default '',
+		session_expires_at timestamptz,
+		payment_id         text    not null default '',
+		payment_status     text    not null default '',
+		created_at         timestamptz not null,
+		updated_at         timestamptz not null,
+		version            int     not null  -- of the order's stream
+	) with (fillfactor = 80);
+	create unique index orders_number on orders (order_number);
+	create index orders_newest on orders (created_at desc, id desc);
+	create index orders_status on orders (status, created_at desc, id desc);
+	create index orders_owner on orders (owner, created_at desc, id desc);
+	create index orders_subject on orders (subject);
+	create index orders_plan on orders (plan_id);
+	create index orders_session on orders (session_id) where session_id <> ''`,
+
+	On(`insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company,
+			plan_id, plan_name, resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax,
+			currency, minor, payment_method, test, domain, os_choice, language, widget_id, api_key, owner, created_at, updated_at, version)
+		values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+			$20, $21, $22, $23, $24, $25, $26, $27, $28, $29, recorded_at(), recorded_at(), $30)`, placed).
+		Unique("orders_number", errNumberTaken),
+	orderChange(`status = 'payment_processing', session_id = $3, payment_url = $4, session_expires_at = $5`,
+		func(e order.SessionOpened) []any { return []any{e.Session, e.URL, e.ExpiresAt} }),
+	orderChange(seen, func(e order.Approved) []any { return of(e.Payment) }),
+	orderChange(seen+`, settling = true`, func(e order.AwaitingSettlement) []any { return of(e.Payment) }),
+	orderChange(seen, func(e order.PaymentDeclined) []any { return of(e.Payment) }),
+	orderChange(seen+`, settling = false, status = 'paid'`, func(e order.PaymentConfirmed) []any { return of(e.Payment) }),
+	orderChange(seen+`, `+hold, func(e order.PaymentMismatchFound) []any { return append(of(e.Payment), order.MismatchHold) }),
+	orderChange(seen, func(e order.LatePaymentFound) []any { return of(e.Payment) }),
+	orderChange(`holds = array(select distinct h from unnest(holds || $3::text) h order by h)`, func(e order.LatePaymentFound) []any {
+		if len(e.Refund) == 0 {
+			return nil
+		}
+		return []any{order.OperatorHold}
+	}),
+	orderChange(`holds = array(select distinct h from unnest(holds || $3::text) h order by h)`,
+		func(order.DuplicatePaymentFound) []any { return []any{order.DuplicateHold} }),
+	orderChange(`status = 'paid', settling = false, payment_id = $3, cancel_reason = ''`,
+		func(e order.Reopened) []any { return []any{e.Payment} }),
+	orderChange(`status = 'cancelled', settling = false, cancel_reason = $3`,
+		func(e order.Cancelled) []any { return []any{e.Reason} }),
+	orderChange(`status = 'provisioning'`, func(order.ProvisioningStarted) []any { return []any{} }),
+	orderChange(`status = 'failed', failed_step = $3, failed_code = $4`,
+		func(e order.ProvisioningParked) []any { return []any{e.Step, e.Code} }),
+	orderChange(`status = 'provisioning', failed_step = '', failed_code = ''`,
+		func(order.ProvisioningResumed) []any { return []any{} }),
+	orderChange(`status = 'active'`, func(order.Activated) []any { return []any{} }),
+	orderChange(warn, func(order.WelcomeMailDelayed) []any { return []any{order.MailWarning} }),
+	orderChange(warn, func(order.WelcomeMailGivenUp) []any { return []any{order.MailWarning} }),
+	orderChange(`warnings = array_remove(warnings, $3::text)`, func(order.WelcomeMailSent) []any { return []any{order.MailWarning} }),
+)
+
+// Parts of statements that several facts share.
+const (
+	seen = `payment_id = coalesce(nullif($3::text, ''), payment_id), payment_status = $4`
+	hold = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`
+	warn = `warnings = array(select distinct w from unnest(warnings || $3::text) w order by w)`
+)
+
+// errNumberTaken makes the caller draw another random part.
+var errNumberTaken = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "order_number_taken"}
+
+func of(p order.Seen) []any { return []any{p.ID, p.State} }
+
+// orderChange is what a fact does to the row of its order. The arguments begin
+// with $3; nil means that nothing changes.
+func orderChange[E domain.Event](set string, args func(E) []any) Handler {
+	return On(`update orders set `+set+`, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e E) []any {
+			if more := args(e); more != nil {
+				return append([]any{at.Stream.ID, at.Version}, more...)
+			}
+			return nil
+		})
+}
+
+func placed(at eventstore.Recorded, e order.Placed) []any {
+	return []any{
+		e.Order, e.Number, e.SubjectID, e.Name, e.Email, e.Phone, e.Company,
+		e.Plan.ID, e.Plan.Name, e.Plan.ResourceType, e.Plan, e.BillingPeriod,
+		e.Price, e.PeriodPrice, e.SetupFee, e.TaxRate, e.Total, e.Subtotal, e.Tax, e.Currency, e.Minor,
+		e.Provider, e.Test, e.Domain, e.OS, e.Language, e.Widget, e.APIKey, e.Owner, at.Version,
+	}
+}

@@ -1,0 +1,177 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+)
+
+// An OrderView is what whoever sold the order may see of it, through the
+// storefront: nothing about its customer (docs/api.md, "Orders").
+type OrderView struct {
+	ID            uuid.UUID
+	OrderNumber   string
+	Status        order.Status
+	StatusMessage string `db:"-"` // see [OrderView.Explain]
+	PlanName      string
+	PeriodPrice   decimal.Decimal
+	SetupFee      decimal.Decimal
+	TaxRate       decimal.Decimal
+	Currency      string
+	BillingPeriod string
+	Subtotal      decimal.Decimal
+	Total         decimal.Decimal
+	PaymentMethod string
+	CreatedAt     time.Time
+
+	Holds      []order.Hold
+	Settling   bool
+	Language   string
+	FailedStep string
+	Version    int // of the order's stream
+}
+
+const orderViewColumns = `id, order_number, status, plan_name, period_price, setup_fee, tax_rate, currency, billing_period,
+	subtotal, total, payment_method, created_at, holds, settling, language, failed_step, version`
+
+// Fields are the order as the storefront shows it.
+func (o *OrderView) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &o.ID).ReadOnly(),
+		field.Text("order_number", &o.OrderNumber).ReadOnly(),
+		field.Text("status", (*string)(&o.Status)).ReadOnly(),
+		field.Text("status_message", &o.StatusMessage).ReadOnly(),
+		field.Text("plan_name", &o.PlanName).ReadOnly(),
+		field.Amount("price", &o.PeriodPrice, 16, 4).ReadOnly(),
+		field.Amount("setup_fee", &o.SetupFee, 16, 4).ReadOnly(),
+		field.Amount("tax_rate", &o.TaxRate, 5, 2).ReadOnly(),
+		field.Text("currency", &o.Currency).ReadOnly(),
+		field.Text("billing_period", &o.BillingPeriod).ReadOnly(),
+		field.Amount("subtotal", &o.Subtotal, 14, 2).ReadOnly(),
+		field.Amount("total", &o.Total, 14, 2).ReadOnly(),
+		field.Text("payment_method", &o.PaymentMethod).ReadOnly(),
+		field.Time("created_at", &o.CreatedAt).ReadOnly(),
+	}
+}
+
+// An Order is all that is known of an order, for operators and for
+// provisioning.
+type Order struct {
+	ID               uuid.UUID
+	OrderNumber      string
+	Status           order.Status
+	Holds            []order.Hold
+	Warnings         []order.Warning
+	Settling         bool
+	FailedStep       string
+	FailedCode       string
+	CancelReason     order.CancelReason
+	Subject          uuid.UUID // of the customer's data
+	CustomerName     string
+	CustomerEmail    string
+	CustomerPhone    string
+	CustomerCompany  string
+	PlanID           int64
+	PlanName         string
+	ResourceType     string
+	Plan             order.Plan
+	BillingPeriod    order.Period
+	Price            decimal.Decimal // per month
+	PeriodPrice      decimal.Decimal // per billing period, exact
+	SetupFee         decimal.Decimal
+	TaxRate          decimal.Decimal
+	Total            decimal.Decimal
+	Subtotal         decimal.Decimal
+	Tax              decimal.Decimal
+	Currency         string
+	Minor            int64
+	PaymentMethod    string
+	Test             bool
+	Domain           string
+	OSChoice         string
+	Language         string
+	WidgetID         string
+	APIKey           string // public id
+	Owner            int64
+	SessionID        string
+	PaymentURL       string
+	SessionExpiresAt *time.Time
+	PaymentID        string
+	PaymentStatus    order.PaymentState
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+	Version          int // of the order's stream
+}
+
+const orderColumns = `id, order_number, status, holds, warnings, settling, failed_step, failed_code, cancel_reason, subject,
+	customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name, resource_type, plan,
+	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
+	domain, os_choice, language, widget_id, api_key, owner, session_id, payment_url, session_expires_at,
+	payment_id, payment_status, created_at, updated_at, version`
+
+// OrderView returns one order as the storefront shows it. Callers with a key
+// see the orders that were placed with a key of the same owner.
+func (s Scope) OrderView(ctx context.Context, id uuid.UUID) (OrderView, error) {
+	w := s.keyOwner("owner")
+	w.and("id = ?", id)
+	return one[OrderView](ctx, s, "Order", `select `+orderViewColumns+` from orders`, w)
+}
+
+// Order returns all about one order.
+func (s Scope) Order(ctx context.Context, id uuid.UUID) (Order, error) {
+	w := s.operators()
+	w.and("id = ?", id)
+	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
+}
+
+// OrderByNumber finds an order by what people call it ("ORD-20261121-7F3K9Q").
+func (s Scope) OrderByNumber(ctx context.Context, number string) (Order, error) {
+	w := s.operators()
+	w.and("order_number = ?", number)
+	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
+}
+
+// OrderForRun is what provisioning has to know of the order.
+func (s Scope) OrderForRun(ctx context.Context, id uuid.UUID) (Order, error) { return s.Order(ctx, id) }
+
+// An OrderFilter picks orders; the zero value of a field sets no condition.
+type OrderFilter struct {
+	Status order.Status
+	Hold   order.Hold
+	Plan   int64
+	Before time.Time // placed earlier than
+	Limit  int       // 0: 100
+}
+
+// Orders lists orders, newest first.
+func (s Scope) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
+	w := s.operators()
+	given(w, "status = ?", f.Status)
+	given(w, "? = any(holds)", f.Hold)
+	given(w, "plan_id = ?", f.Plan)
+	given(w, "created_at < ?", f.Before)
+	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, newest("created_at", "id", f.Limit))
+}
+
+// OrdersByStatus counts orders.
+func (s Scope) OrdersByStatus(ctx context.Context) (map[order.Status]int64, error) {
+	counts := map[order.Status]int64{}
+	w := s.operators()
+	rows, err := s.pool.Query(ctx, `select status, count(*) from orders`+w.String()+` group by status`, w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("count orders: %w", err)
+	}
+	var status order.Status
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&status, &n}, func() error { counts[status] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("count orders: %w", err)
+	}
+	return counts, nil
+}

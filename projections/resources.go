@@ -1,0 +1,145 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+)
+
+// resources is everything that runs for a tenant, of every kind, tenants
+// included: what was asked for, and how far the engine is.
+var resources = New("resources", `
+	create table resources (
+		kind        text   not null,
+		id          bigint not null,
+		tenant      bigint not null, -- a tenant is its own
+		status      text   not null, -- wanted, running, changing, leaving, gone, refused
+		spec        jsonb  not null, -- as wanted, and what the engine has reported
+		subject     uuid,            -- of the person whose data the spec holds
+		engine_id   bigint,
+		external    text   not null default '', -- the hypervisor's id
+		wish        int    not null, -- version of the last thing that was asked for
+		sync_status text   not null,
+		sync_error  text   not null default '', -- code of the engine's refusal
+		requested_for text not null, -- "order:<uuid>", or blank
+		created_at  timestamptz not null,
+		updated_at  timestamptz not null,
+		version     int    not null, -- of the resource's stream
+		primary key (kind, id),
+		unique (tenant, kind, id)
+	) with (fillfactor = 80);
+	create index resources_newest on resources (kind, tenant, created_at desc, id desc);
+	create index resources_requested_for on resources (requested_for) where requested_for <> '';
+	create index resources_subject on resources (subject) where subject is not null`,
+
+	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
+		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
+		func(at eventstore.Recorded, e hosting.Requested) []any {
+			return resource(at, e.Tenant, e.Values(), orNull(e.SubjectID), e.For)
+		}),
+	On(`update resources set spec = spec || $4, wish = $3, sync_status = 'pending', sync_error = '',
+			status = case when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
+			updated_at = recorded_at(), version = $3
+		where kind = $1 and id = $2`,
+		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }),
+	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
+			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
+			sync_status = case when status = 'leaving' or $7 and $8 < wish then sync_status else 'synced' end,
+			sync_error = case when status = 'leaving' or $7 and $8 < wish then sync_error else '' end,
+			updated_at = recorded_at(), version = $3
+		where kind = $1 and id = $2`,
+		func(at eventstore.Recorded, e hosting.Confirmed) []any {
+			return resource(at, observed(e), orNull(e.EngineID), orNull(e.External), e.Version != 0, e.Version)
+		}),
+	On(`update resources set status = 'leaving', wish = $3, sync_status = 'pending', sync_error = '', updated_at = recorded_at(), version = $3
+		where kind = $1 and id = $2`,
+		func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return resource(at) }),
+	On(`update resources set status = 'gone', sync_status = 'synced', sync_error = '', updated_at = recorded_at(), version = $3
+		where kind = $1 and id = $2`,
+		func(at eventstore.Recorded, _ hosting.Removed) []any { return resource(at) }),
+	On(`update resources set status = case when status = 'leaving' then status else 'refused' end,
+			sync_status = 'error', sync_error = $4, updated_at = recorded_at(), version = $3
+		where kind = $1 and id = $2`,
+		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
+)
+
+// resource are the arguments of every statement: which resource, the version
+// of its stream, and more from $4 on.
+func resource(at eventstore.Recorded, more ...any) []any {
+	return append([]any{at.Stream.Category, at.Stream.ID, at.Version}, more...)
+}
+
+func observed(e hosting.Confirmed) field.Values {
+	if e.Observed == nil {
+		return field.Values{}
+	}
+	return e.Observed
+}
+
+// A Resource is one hosting resource as callers see it.
+type Resource struct {
+	Kind         string
+	ID           int64
+	Tenant       int64
+	TenantName   string
+	Status       hosting.Status
+	Spec         field.Values
+	Subject      *uuid.UUID
+	EngineID     *int64
+	External     string
+	SyncStatus   string // pending, synced, error
+	SyncError    string // code of the engine's refusal, or blank
+	RequestedFor string // "order:<uuid>", or blank
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Version      int // of the resource's stream
+}
+
+const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, r.status, r.spec, r.subject, r.engine_id, r.external,
+	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
+
+const fromResources = ` from resources r left join resources t on t.kind = 'tenant' and t.id = r.tenant`
+
+// Load fills the spec of the resource's kind, such as a [hosting.Site].
+func (r *Resource) Load(spec hosting.Spec) error {
+	if err := spec.Fields().Load(r.Spec); err != nil {
+		return fmt.Errorf("load %s %d: %w", r.Kind, r.ID, err)
+	}
+	return nil
+}
+
+// Resource returns one resource of the caller's tenant; superusers reach all.
+// One that is leaving or gone is no more.
+func (s Scope) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
+	w := s.tenantOrAll("r.tenant")
+	w.and("r.kind = ?", ref.Kind)
+	w.and("r.id = ?", ref.ID)
+	w.conditions = append(w.conditions, present)
+	kind, _ := hosting.KindNamed(ref.Kind)
+	return one[Resource](ctx, s, kind.Class, `select `+resourceColumns+fromResources, w)
+}
+
+const present = `r.status not in ('leaving', 'gone')`
+
+// Resources lists the resources of a kind that the caller's tenant has,
+// newest first; limit 0 is 100.
+func (s Scope) Resources(ctx context.Context, kind string, limit int) ([]Resource, error) {
+	w := s.tenant("r.tenant")
+	w.and("r.kind = ?", kind)
+	w.conditions = append(w.conditions, present)
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, newest("r.created_at", "r.id", limit))
+}
+
+// ResourcesOfOrder are the resources that were requested for an order, in
+// whatever state, oldest first.
+func (s Scope) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.requested_for = ?", "order:"+order.String())
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
+}
