@@ -1,0 +1,204 @@
+// Package sandbox is a hypervisor whose machines exist on paper only. They
+// have a tag, a name, a number, a time until they have booted and then an
+// address of a range kept for documentation; what is ordered to go wrong goes
+// wrong (docs/adapters.md, "Sandboxes").
+package sandbox
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+)
+
+// Migrations make the hypervisor's tables. They need those of package faults.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
+
+// A Cluster is the sandbox hypervisor.
+type Cluster struct {
+	pool    *pgxpool.Pool
+	ordered *faults.Ordered
+	boot    time.Duration
+}
+
+// An Option changes how the hypervisor behaves.
+type Option func(*Cluster)
+
+// Booting lets every machine take that long to boot; without it, no time.
+func Booting(takes time.Duration) Option { return func(c *Cluster) { c.boot = takes } }
+
+// New returns the hypervisor whose machines stand in the schema sandbox_compute.
+func New(pool *pgxpool.Pool, options ...Option) *Cluster {
+	c := &Cluster{pool: pool, ordered: faults.For(pool, "compute")}
+	for _, o := range options {
+		o(c)
+	}
+	return c
+}
+
+// Server names the only cluster.
+func (c *Cluster) Server() string { return "sandbox" }
+
+// Faults are what has been ordered to go wrong. The kind of their calls is "vm".
+func (c *Cluster) Faults() *faults.Ordered { return c.ordered }
+
+func call(what, name string) faults.Call { return faults.Call{Call: what, Kind: "vm", Name: name} }
+
+// FindVM looks a machine up by its tag and, when none has it, by its name; an
+// empty one does not count. Two machines with the tag are a permanent failure.
+func (c *Cluster) FindVM(ctx context.Context, tag, name string) (found hosting.VM, ok bool, err error) {
+	err = c.ordered.Around(ctx, call(faults.Find, name), func(faults.Fault) error {
+		found, ok, err = c.find(ctx, tag, name)
+		return err
+	})
+	if err != nil {
+		return hosting.VM{}, false, err
+	}
+	return found, ok, nil
+}
+
+func (c *Cluster) find(ctx context.Context, tag, name string) (hosting.VM, bool, error) {
+	all, err := c.query(ctx, `
+		where (tag = $1 and $1 <> '' or name = $2 and $2 <> '') and visible_at <= now() and gone_at > now()
+		order by tag = $1 and $1 <> '' desc, id limit 2`, tag, name)
+	switch {
+	case err != nil || len(all) == 0:
+		return hosting.VM{}, false, err
+	case len(all) == 2 && tag != "" && all[1].Tag == tag:
+		return hosting.VM{}, false, domain.Fail(domain.Permanent, "ambiguous", errors.New("two machines have the tag"))
+	}
+	return all[0], true, nil
+}
+
+// query reads machines; where begins with "where". A machine that boots has
+// no address yet.
+func (c *Cluster) query(ctx context.Context, where string, args ...any) ([]hosting.VM, error) {
+	rows, err := c.pool.Query(ctx, `
+		select id::text, name, tag, cores, memory_mb, disk_gb, traffic_tb, os,
+		       case when boots_at <= now() then 'running' else 'booting' end,
+		       case when boots_at <= now() then address else '' end
+		from sandbox_compute.machines `+where, args...)
+	if err != nil {
+		return nil, unanswered("read", err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (vm hosting.VM, err error) {
+		return vm, row.Scan(&vm.External, &vm.Name, &vm.Tag, &vm.Cores, &vm.MemoryMB, &vm.DiskGB, &vm.TrafficTB, &vm.OS, &vm.State, &vm.Address)
+	})
+	return all, unanswered("read", err)
+}
+
+// CreateVM makes and starts a machine and returns its number. Names are
+// unique; sizes that no host has are refused.
+func (c *Cluster) CreateVM(ctx context.Context, vm hosting.VM) (string, error) {
+	var id int64
+	err := c.ordered.Around(ctx, call(faults.Create, vm.Name), func(f faults.Fault) (err error) {
+		id, err = c.create(ctx, vm, f)
+		return err
+	})
+	if err == nil && id == 0 { // the hypervisor claims to have made it
+		id, err = c.unused(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatInt(id, 10), nil
+}
+
+func (c *Cluster) create(ctx context.Context, vm hosting.VM, f faults.Fault) (id int64, err error) {
+	if err := check(vm); err != nil {
+		return 0, domain.Fail(domain.Permanent, "invalid", err)
+	}
+	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		if err := admit(ctx, tx, vm.Name); err != nil {
+			return err
+		}
+		id, err = c.insert(ctx, tx, vm, f)
+		return err
+	})
+	return id, unanswered("create", err)
+}
+
+// admit takes the turn of the name, so that of two equal creations one is refused.
+func admit(ctx context.Context, tx pgx.Tx, name string) error {
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('sandbox_compute/' || $1, 0))`, name); err != nil {
+		return err
+	}
+	var taken bool
+	err := tx.QueryRow(ctx, `select exists (select from sandbox_compute.machines where name = $1 and gone_at > now())`, name).Scan(&taken)
+	if err == nil && taken {
+		return domain.Fail(domain.Permanent, "name_taken", errors.New("there is a machine with this name already"))
+	}
+	return err
+}
+
+func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, vm hosting.VM, f faults.Fault) (id int64, err error) {
+	var late, forgotten *time.Duration
+	switch f.What {
+	case faults.Late:
+		late = &f.Delay
+	case faults.Forget:
+		forgotten = &f.Delay
+	}
+	err = tx.QueryRow(ctx, `
+		with made as (
+			insert into sandbox_compute.machines (name, tag, cores, memory_mb, disk_gb, traffic_tb, os, boots_at, visible_at, gone_at)
+			values ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval, now() + coalesce($9::interval, '0'), coalesce(now() + $10::interval, 'infinity'))
+			returning id)
+		insert into sandbox_compute.creations (name, tag, id) select $1, $2, id from made returning id`,
+		vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, c.boot, late, forgotten).Scan(&id)
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.Exec(ctx, `update sandbox_compute.machines set address = $2 where id = $1`, id, address(id))
+	return id, err
+}
+
+// unused draws a number that no machine will ever have.
+func (c *Cluster) unused(ctx context.Context) (id int64, err error) {
+	err = c.pool.QueryRow(ctx, `select nextval(pg_get_serial_sequence('sandbox_compute.machines', 'id'))`).Scan(&id)
+	return id, unanswered("create", err)
+}
+
+// RemoveVM stops and deletes a machine. One that is gone is a success.
+func (c *Cluster) RemoveVM(ctx context.Context, external string) error {
+	return c.ordered.Around(ctx, call(faults.Remove, ""), func(faults.Fault) error {
+		_, err := c.pool.Exec(ctx, `delete from sandbox_compute.machines where id::text = $1`, external)
+		return unanswered("remove", err)
+	})
+}
+
+// Created tells how often a machine with the tag has really been created, no
+// matter what the caller was told and whether it is still there.
+func (c *Cluster) Created(ctx context.Context, tag string) (times int, err error) {
+	err = c.pool.QueryRow(ctx, `select count(*) from sandbox_compute.creations where tag = $1`, tag).Scan(&times)
+	if err != nil {
+		return 0, fmt.Errorf("count the creations of a machine: %w", err)
+	}
+	return times, nil
+}
+
+// Machines lists what the hypervisor really has, by number, seen by look-ups
+// or not.
+func (c *Cluster) Machines(ctx context.Context) ([]hosting.VM, error) {
+	return c.query(ctx, `where gone_at > now() order by id`)
+}
+
+// unanswered makes an error of the database what it would be with a real
+// hypervisor: no answer. Failures pass.
+func unanswered(call string, err error) error {
+	if _, classed := errors.AsType[*domain.Failure](err); classed || err == nil {
+		return err
+	}
+	return domain.Fail(domain.Unknown, "no_answer", fmt.Errorf("sandbox hypervisor, %s: %w", call, err))
+}
