@@ -63,3 +63,9 @@ func Chargeable(provider, currency string, total decimal.Decimal) (minor int64, 
 
 // most is the largest amount in minor units that any provider books at once.
 var most = decimal.New(99_999_999_999, 0)
+
+// Known tells whether some provider takes the currency.
+func Known(currency string) bool {
+	_, byStripe := Places(Stripe, currency)
+	return byStripe // which takes all that are listed
+}

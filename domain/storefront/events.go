@@ -1,0 +1,91 @@
+package storefront
+
+import (
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// Facts lists every event that the streams of this package may hold.
+var Facts = []domain.Fact{
+	domain.FactOf[PlanOffered](),
+	domain.FactOf[PlanChanged](),
+	domain.FactOf[PlanWithdrawn](),
+	domain.FactOf[WidgetMade](),
+	domain.FactOf[WidgetChanged](),
+	domain.FactOf[WidgetRemoved](),
+	domain.FactOf[KeyIssued](),
+	domain.FactOf[KeyChanged](),
+	domain.FactOf[KeyRevoked](),
+}
+
+type (
+	PlanOffered struct {
+		Spec field.Values `json:"spec"` // of [Plan], complete
+		At   time.Time    `json:"at"`
+	}
+	PlanChanged struct {
+		Spec field.Values `json:"spec"` // only what changed
+		At   time.Time    `json:"at"`
+	}
+	PlanWithdrawn struct {
+		At time.Time `json:"at"`
+	}
+	WidgetMade struct {
+		WidgetID string       `json:"widget_id"` // the public name
+		Spec     field.Values `json:"spec"`      // of [Widget]
+		At       time.Time    `json:"at"`
+	}
+	WidgetChanged struct {
+		Spec field.Values `json:"spec"` // only what changed
+		At   time.Time    `json:"at"`
+	}
+	WidgetRemoved struct {
+		At time.Time `json:"at"`
+	}
+	// KeyIssued never holds the key, only the SHA-256 of it. The key is 190
+	// random bits, so the sum cannot be searched for.
+	KeyIssued struct {
+		ID        string       `json:"id"` // public
+		Mode      Mode         `json:"mode"`
+		Hash      []byte       `json:"hash"`
+		Spec      field.Values `json:"spec"`       // of [APIKey]
+		CreatedBy int64        `json:"created_by"` // user
+		Owner     int64        `json:"owner"`      // user
+		At        time.Time    `json:"at"`
+	}
+	KeyChanged struct {
+		Spec field.Values `json:"spec"` // only what changed
+		At   time.Time    `json:"at"`
+	}
+	KeyRevoked struct {
+		At time.Time `json:"at"`
+	}
+)
+
+func (PlanOffered) EventName() string   { return "storefront.plan_offered" }
+func (PlanChanged) EventName() string   { return "storefront.plan_changed" }
+func (PlanWithdrawn) EventName() string { return "storefront.plan_withdrawn" }
+func (WidgetMade) EventName() string    { return "storefront.widget_made" }
+func (WidgetChanged) EventName() string { return "storefront.widget_changed" }
+func (WidgetRemoved) EventName() string { return "storefront.widget_removed" }
+func (KeyIssued) EventName() string     { return "storefront.key_issued" }
+func (KeyChanged) EventName() string    { return "storefront.key_changed" }
+func (KeyRevoked) EventName() string    { return "storefront.key_revoked" }
+
+func (e PlanOffered) evolve(Offer) Offer   { return Offer{Status: OnOffer, Spec: e.Spec} }
+func (e PlanChanged) evolve(o Offer) Offer { o.Spec = merged(o.Spec, e.Spec); return o }
+func (PlanWithdrawn) evolve(o Offer) Offer { o.Status = Withdrawn; return o }
+
+func (e WidgetMade) evolve(Form) Form {
+	return Form{Status: OnOffer, WidgetID: e.WidgetID, Spec: e.Spec}
+}
+func (e WidgetChanged) evolve(f Form) Form { f.Spec = merged(f.Spec, e.Spec); return f }
+func (WidgetRemoved) evolve(f Form) Form   { f.Status = Withdrawn; return f }
+
+func (e KeyIssued) evolve(Key) Key {
+	return Key{Issued: true, Mode: e.Mode, Spec: e.Spec, Owner: e.Owner}
+}
+func (e KeyChanged) evolve(k Key) Key { k.Spec = merged(k.Spec, e.Spec); return k }
+func (e KeyRevoked) evolve(k Key) Key { k.RevokedAt = e.At; return k }

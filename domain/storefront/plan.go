@@ -1,0 +1,186 @@
+package storefront
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/money"
+)
+
+// The sorts of plans.
+const (
+	HostingPlan = "hosting"
+	VPSPlan     = "vps"
+	SaaSPlan    = "saas"
+)
+
+// A Plan is what the shop offers. Of the fields that only some sort of plan
+// has, those of the other sorts are null.
+type Plan struct {
+	Name, Slug, Description string
+	Price                   decimal.Decimal // per month, tax included
+	SetupFee                decimal.Decimal
+	Currency                string
+	BillingPeriod           string // in which it is shown: monthly, yearly
+	ResourceType            string // hosting, vps, saas
+	Package                 *int64 // hosting: nil is one derived from the quotas
+	Position                int64
+	IsActive                bool
+
+	Quotas Quotas // hosting; -1 is without limit
+	VPS    VPS
+	SaaS   SaaS
+}
+
+// Quotas are what a hosting plan promises.
+type Quotas struct {
+	Sites, Databases, StorageGB, Mailboxes, Domains, FTPUsers *int64
+}
+
+// A VPS is the machine that a VPS plan sells.
+type VPS struct {
+	CPUCores, MemoryMB, DiskGB, BandwidthTB *int64
+	OSOptions                               []string
+	DefaultOS                               *string
+}
+
+// SaaS is what a SaaS plan lets a sub-tenant have.
+type SaaS struct {
+	MaxVMs, MaxHostingAccounts, MaxAgents *int64
+	WhiteLabel                            *bool
+}
+
+// Fields are all fields of all sorts of plans.
+func (p *Plan) Fields() field.Set {
+	return slices.Concat(p.common(), p.hosting(), p.vps(), p.saas())
+}
+
+// Shown are the fields that customers see: the common ones and those of the
+// plan's own sort.
+func (p *Plan) Shown() field.Set {
+	common := p.common().Only("name", "slug", "description", "price", "setup_fee", "currency", "billing_period", "resource_type")
+	switch p.ResourceType {
+	case HostingPlan:
+		return append(common, p.hosting()...)
+	case VPSPlan:
+		return append(common, p.vps()...)
+	}
+	return append(common, p.saas()...)
+}
+
+func (p *Plan) common() field.Set {
+	return field.Set{
+		field.Text("name", &p.Name).Required().Max(100),
+		field.Text("slug", &p.Slug).Max(100).Is(field.Slug).Default("").Doc("Unique; derived from the name when absent."),
+		field.Text("description", &p.Description).Lines().Max(2000).Default(""),
+		field.Amount("price", &p.Price, 12, 4).Required().Min(0).Places(2).Doc("A month, tax included."),
+		field.Amount("setup_fee", &p.SetupFee, 12, 4).Default("0").Min(0).Places(2),
+		field.Text("currency", &p.Currency).Is(field.Currency).Default("EUR"),
+		field.Text("billing_period", &p.BillingPeriod).Among("monthly", "yearly").Default("monthly"),
+		field.Text("resource_type", &p.ResourceType).Required().Once().Among(HostingPlan, VPSPlan, SaaSPlan),
+		field.NullRef("package", &p.Package).Default(nil).Doc("Hosting only."),
+		field.Int("position", &p.Position).Default(0),
+		field.Flag("is_active", &p.IsActive).Default(true),
+	}
+}
+
+const most = 1<<31 - 1
+
+func (p *Plan) hosting() field.Set {
+	return field.Set{
+		field.NullInt("quota_sites", &p.Quotas.Sites).Between(-1, most),
+		field.NullInt("quota_databases", &p.Quotas.Databases).Between(-1, most),
+		field.NullInt("quota_storage_gb", &p.Quotas.StorageGB).Between(-1, 1<<20),
+		field.NullInt("quota_mailboxes", &p.Quotas.Mailboxes).Between(-1, most),
+		field.NullInt("quota_domains", &p.Quotas.Domains).Between(-1, most),
+		field.NullInt("quota_ftp_users", &p.Quotas.FTPUsers).Between(-1, most),
+	}
+}
+
+func (p *Plan) vps() field.Set {
+	return field.Set{
+		field.NullInt("vps_cpu_cores", &p.VPS.CPUCores).Between(1, 128),
+		field.NullInt("vps_memory_mb", &p.VPS.MemoryMB).Between(128, 1048576),
+		field.NullInt("vps_disk_gb", &p.VPS.DiskGB).Between(1, 65536),
+		field.NullInt("vps_bandwidth_tb", &p.VPS.BandwidthTB).Between(0, 10000),
+		field.Texts("vps_os_options", &p.VPS.OSOptions, func(f field.Field) field.Field { return f.Max(64) }).Min(1).Max(50),
+		field.NullText("vps_default_os", &p.VPS.DefaultOS).Max(64).Doc("One of the options; the first when absent."),
+	}
+}
+
+func (p *Plan) saas() field.Set {
+	return field.Set{
+		field.NullInt("saas_max_vms", &p.SaaS.MaxVMs).Between(-1, most),
+		field.NullInt("saas_max_hosting_accounts", &p.SaaS.MaxHostingAccounts).Between(-1, most),
+		field.NullInt("saas_max_agents", &p.SaaS.MaxAgents).Between(-1, most),
+		field.NullFlag("saas_whitelabel", &p.SaaS.WhiteLabel),
+	}
+}
+
+// complete gives the fields of the plan's sort their defaults and empties
+// those of the other sorts.
+func (p *Plan) complete() {
+	if p.ResourceType != HostingPlan {
+		p.Quotas, p.Package = Quotas{}, nil
+	}
+	if p.ResourceType != VPSPlan {
+		p.VPS = VPS{}
+	}
+	if p.ResourceType != SaaSPlan {
+		p.SaaS = SaaS{}
+	}
+	switch q, v, s := &p.Quotas, &p.VPS, &p.SaaS; p.ResourceType {
+	case HostingPlan:
+		preset(1, &q.Sites, &q.Databases, &q.Domains, &q.FTPUsers)
+		preset(10, &q.StorageGB, &q.Mailboxes)
+	case VPSPlan:
+		preset(1, &v.CPUCores, &v.BandwidthTB)
+		preset(1024, &v.MemoryMB)
+		preset(20, &v.DiskGB)
+		if len(v.OSOptions) == 0 {
+			v.OSOptions = []string{"debian-12"}
+		}
+		preset(v.OSOptions[0], &v.DefaultOS)
+	case SaaSPlan:
+		preset(0, &s.MaxVMs)
+		preset(1, &s.MaxHostingAccounts, &s.MaxAgents)
+		preset(false, &s.WhiteLabel)
+	}
+}
+
+func preset[T any](value T, at ...**T) {
+	for _, p := range at {
+		if *p == nil {
+			*p = &value
+		}
+	}
+}
+
+// Check holds a complete plan against the rules between its fields.
+func (p *Plan) Check() error {
+	switch {
+	case p.ResourceType == VPSPlan && !slices.Contains(p.VPS.OSOptions, *p.VPS.DefaultOS):
+		return domain.RefuseField("vps_default_os", field.NotAChoice(*p.VPS.DefaultOS))
+	case !money.Known(p.Currency):
+		return domain.RefuseField("currency", field.NotAChoice(p.Currency))
+	case !p.chargeable():
+		return domain.RefuseField("price", "No payment provider can charge this price.")
+	}
+	return nil
+}
+
+// chargeable tells whether some provider can charge the plan. What one of them
+// cannot charge is refused when it is ordered.
+func (p *Plan) chargeable() bool {
+	cost := money.TotalsOf(p.Price, p.SetupFee, decimal.Zero, p.BillingPeriod == "yearly")
+	return slices.ContainsFunc([]string{money.Stripe, money.PayPal}, func(provider string) bool {
+		_, ok := money.Chargeable(provider, p.Currency, cost.Total)
+		return ok
+	})
+}
+
+// EffectivePrice is the monthly price with two places.
+func (p *Plan) EffectivePrice() decimal.Decimal { return p.Price.Round(2) }

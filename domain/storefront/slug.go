@@ -1,0 +1,28 @@
+package storefront
+
+import "strings"
+
+// Slug is a name in the form in which it may stand in a URL: small letters,
+// digits and single hyphens. It is empty where the name has none of those.
+func Slug(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(plain.Replace(name)) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.TrimSuffix(b.String(), "-")
+}
+
+// plain spells the letters of our customers' languages without their marks.
+var plain = strings.NewReplacer(
+	"á", "a", "à", "a", "ä", "a", "â", "a", "ã", "a", "å", "a", "Á", "a", "À", "a", "Ä", "a", "Â", "a",
+	"é", "e", "è", "e", "ë", "e", "ê", "e", "É", "e", "È", "e", "Ê", "e",
+	"í", "i", "ì", "i", "ï", "i", "î", "i", "Í", "i",
+	"ó", "o", "ò", "o", "ö", "o", "ô", "o", "õ", "o", "Ó", "o", "Ö", "o",
+	"ú", "u", "ù", "u", "ü", "u", "û", "u", "Ú", "u", "Ü", "u",
+	"ñ", "n", "Ñ", "n", "ç", "c", "Ç", "c", "ß", "ss",
+)
