@@ -1,6 +1,7 @@
 package money
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -35,18 +36,31 @@ var currencies = []struct {
 // Places is the number of decimal places with which a provider counts a
 // currency; ok is false where it does not take it.
 func Places(provider, currency string) (places int32, ok bool) {
-	for _, row := range currencies {
-		if len(currency) != 3 || !strings.Contains(row.codes, currency) || strings.Contains(currency, " ") {
-			continue
-		}
-		switch provider {
-		case Stripe, Test:
-			return row.stripe, row.stripe != refused
-		case PayPal:
-			return row.paypal, row.paypal != refused
+	row := rowOf(currency)
+	if row < 0 {
+		return 0, false
+	}
+	switch provider {
+	case Stripe, Test:
+		places = currencies[row].stripe
+	case PayPal:
+		places = currencies[row].paypal
+	default:
+		return 0, false
+	}
+	return places, places != refused
+}
+
+// Known tells whether a currency is in the table at all.
+func Known(currency string) bool { return rowOf(currency) >= 0 }
+
+func rowOf(currency string) int {
+	for i, row := range currencies {
+		if slices.Contains(strings.Fields(row.codes), currency) {
+			return i
 		}
 	}
-	return 0, false
+	return -1
 }
 
 // Chargeable turns a total into the integer that a provider is told. It is
@@ -63,9 +77,3 @@ func Chargeable(provider, currency string, total decimal.Decimal) (minor int64, 
 
 // most is the largest amount in minor units that any provider books at once.
 var most = decimal.New(99_999_999_999, 0)
-
-// Known tells whether some provider takes the currency.
-func Known(currency string) bool {
-	_, byStripe := Places(Stripe, currency)
-	return byStripe // which takes all that are listed
-}

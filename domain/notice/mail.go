@@ -30,16 +30,14 @@ func CheckHeader(name, value string) error {
 
 // Check refuses a mail of which some header could be broken out of.
 func (m Mail) Check() error {
-	headers := map[string]string{"message_id": m.MessageID, "from": m.From, "to": m.To, "reply_to": m.ReplyTo, "subject": m.Subject}
-	for name, value := range m.Headers {
-		headers["header"] = name
-		headers[name] = value
-		if err := CheckHeader("header", name); err != nil {
-			return err
-		}
+	headers := [][2]string{
+		{"message_id", m.MessageID}, {"from", m.From}, {"to", m.To}, {"reply_to", m.ReplyTo}, {"subject", m.Subject},
 	}
-	for name, value := range headers {
-		if err := CheckHeader(name, value); err != nil {
+	for name, value := range m.Headers {
+		headers = append(headers, [2]string{"headers", name}, [2]string{"headers", value})
+	}
+	for _, header := range headers {
+		if err := CheckHeader(header[0], header[1]); err != nil {
 			return err
 		}
 	}
