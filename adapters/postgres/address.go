@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -36,11 +37,12 @@ func (h home) address() address {
 }
 
 // settled is the address with a port that is free at this moment.
-func (a address) settled() (address, error) {
+func (a address) settled(ctx context.Context) (address, error) {
 	if a.port != 0 {
 		return a, nil
 	}
-	l, err := net.Listen("tcp", a.String())
+	var free net.ListenConfig
+	l, err := free.Listen(ctx, "tcp", a.String())
 	if err != nil {
 		return a, err
 	}

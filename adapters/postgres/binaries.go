@@ -55,7 +55,7 @@ func (c *Cluster) binaries(ctx context.Context) (binaries, error) {
 	}
 	b, err := c.fetch(ctx, major)
 	if err != nil {
-		return binaries{}, fmt.Errorf("%w: %s %s", ErrMissing, missing(major), err)
+		return binaries{}, fmt.Errorf("%w: %s %w", ErrMissing, missing(major), err)
 	}
 	return b, nil
 }

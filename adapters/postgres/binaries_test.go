@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -43,10 +42,7 @@ func TestWithoutPostgreSQLTheErrorNamesThePackage(t *testing.T) {
 	offline.Close()
 	dir := dataDir(t)
 	o := Options{Dir: dir, folders: []string{}, Repository: offline.URL}
-	err := refused(t, o, "apt install postgresql", "postgresql-server", "brew install", "DATABASE_URL", offline.URL)
-	if !errors.Is(err, ErrMissing) {
-		t.Errorf("%v is not ErrMissing", err)
-	}
+	refused(t, o, ErrMissing, "apt install postgresql", "postgresql-server", "brew install", "DATABASE_URL", offline.URL)
 	if isThere(filepath.Join(dir, "postgres")) {
 		t.Error("there is half a cluster")
 	}
@@ -95,7 +91,7 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 	defer repository.Close()
 	t.Setenv("PATH", "")
 	dir := dataDir(t)
-	refused(t, Options{Dir: dir, folders: []string{}, Repository: repository.URL}, "checksums do not match")
+	refused(t, Options{Dir: dir, folders: []string{}, Repository: repository.URL}, ErrMissing, "checksums do not match")
 	left, err := os.ReadDir(filepath.Join(dir, "postgres.bin"))
 	must(t, err)
 	if len(left) != 0 {

@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"bytes"
-	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -56,23 +55,20 @@ func TestThePasswordIsAskedForAndKeptPrivate(t *testing.T) {
 	}
 	must(t, c.Stop())
 	must(t, os.Remove(c.home.passwordFile()))
-	refused(t, Options{Dir: c.home.dir}, "postgres.password")
+	refused(t, Options{Dir: c.home.dir}, os.ErrNotExist, "postgres.password")
 }
 
 func TestASecondServeIsRefusedAndNamesTheFirst(t *testing.T) {
-	dir := dataDir(t)
+	dir := madeDir(t)
 	first := startPanel(t, Options{Dir: dir, Serve: true})
-	err := refused(t, Options{Dir: dir, Serve: true}, dir, strconv.Itoa(first.cmd.Process.Pid))
-	if !errors.Is(err, ErrServed) {
-		t.Errorf("%v is not ErrServed", err)
-	}
+	refused(t, Options{Dir: dir, Serve: true}, ErrServed, dir, strconv.Itoa(first.cmd.Process.Pid))
 	expect(t, first.url, "select '1'", "1")
 	first.stop(t)
 	start(t, Options{Dir: dir, Serve: true})
 }
 
 func TestACommandJoinsTheClusterThatIsServed(t *testing.T) {
-	dir := dataDir(t)
+	dir := madeDir(t)
 	serve := start(t, Options{Dir: dir, Serve: true})
 	command := start(t, Options{Dir: dir})
 	if command.URL() != serve.URL() || command.server.pid != serve.server.pid {
@@ -89,7 +85,7 @@ func TestACommandJoinsTheClusterThatIsServed(t *testing.T) {
 }
 
 func TestServeJoinsTheClusterOfACommandAndKeepsItWhenThatEnds(t *testing.T) {
-	dir := dataDir(t)
+	dir := madeDir(t)
 	command := startPanel(t, Options{Dir: dir})
 	serve := start(t, Options{Dir: dir, Serve: true})
 	command.stop(t)
@@ -141,7 +137,7 @@ func TestAClusterWithALongPathIsServedOnLoopback(t *testing.T) {
 }
 
 func TestACrashKeepsWhatWasCommitted(t *testing.T) {
-	c := start(t, Options{Dir: dataDir(t)})
+	c := start(t, Options{Dir: madeDir(t)})
 	run(t, c.URL(), makePayments)
 	run(t, c.URL(), twoPayments)
 	before := c.server.pid
@@ -171,20 +167,17 @@ func TestMessagesTellOfTheServerAndNeverOfData(t *testing.T) {
 }
 
 func TestAClusterOfAnotherVersionIsNotTouched(t *testing.T) {
-	dir := dataDir(t)
+	dir := madeDir(t)
 	c := start(t, Options{Dir: dir})
 	must(t, c.Stop())
 	version := filepath.Join(c.home.data(), "PG_VERSION")
 	must(t, os.WriteFile(version, []byte("99\n"), 0o600))
-	err := refused(t, Options{Dir: dir}, "made by version 99", "postgresql-99")
-	if !errors.Is(err, ErrMissing) {
-		t.Errorf("%v is not ErrMissing", err)
-	}
+	refused(t, Options{Dir: dir}, ErrMissing, "made by version 99", "postgresql-99")
 	if !isThere(filepath.Join(c.home.data(), "global", "pg_control")) {
 		t.Error("the cluster is gone")
 	}
 }
 
 func TestASettingThatTheServerRefusesIsExplained(t *testing.T) {
-	refused(t, Options{Volatile: true, Settings: map[string]string{"shared_buffers": "plenty"}}, "shared_buffers", "plenty")
+	refused(t, Options{Volatile: true, Settings: map[string]string{"shared_buffers": "plenty"}}, nil, "shared_buffers", "plenty")
 }

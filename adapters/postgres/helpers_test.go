@@ -6,12 +6,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +27,9 @@ import (
 func TestMain(m *testing.M) {
 	order := os.Getenv("PANEL_OPTIONS")
 	if order == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		_ = os.RemoveAll(sampleDir)
+		os.Exit(code)
 	}
 	if err := bePanel(order); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -106,6 +110,34 @@ func dataDir(t *testing.T) string {
 	return dir
 }
 
+// madeDir is a data directory with a cluster that has been used and stopped,
+// which takes a fraction of the time to make one.
+func madeDir(t *testing.T) string {
+	t.Helper()
+	from, err := sample()
+	must(t, err)
+	to := home{dir: dataDir(t)}
+	o, err := ownerOf(from)
+	must(t, err)
+	must(t, copyTree(from.data(), to.data(), o.own))
+	must(t, copyTree(from.passwordFile(), to.passwordFile(), o.own))
+	return to.dir
+}
+
+var sampleDir string
+
+var sample = sync.OnceValues(func() (home, error) {
+	var err error
+	if sampleDir, err = os.MkdirTemp(tempRoot(), "hostpanel-test-"); err != nil {
+		return home{}, err
+	}
+	c, err := Start(context.Background(), Options{Dir: sampleDir})
+	if err != nil {
+		return home{}, err
+	}
+	return c.home, c.Stop()
+})
+
 func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), o)
@@ -114,7 +146,8 @@ func start(t *testing.T, o Options) *Cluster {
 	return c
 }
 
-func refused(t *testing.T, o Options, words ...string) error {
+// refused holds that o does not start, because of reason, in these words.
+func refused(t *testing.T, o Options, reason error, words ...string) {
 	t.Helper()
 	c, err := Start(t.Context(), o)
 	if err == nil {
@@ -125,7 +158,9 @@ func refused(t *testing.T, o Options, words ...string) error {
 			t.Errorf("%q does not say %q", err, word)
 		}
 	}
-	return err
+	if reason != nil && !errors.Is(err, reason) {
+		t.Errorf("%v is not: %v", err, reason)
+	}
 }
 
 func run(t *testing.T, url, sql string) {

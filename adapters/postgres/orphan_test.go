@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 )
 
 func TestTheServerOfAKilledServeIsTakenOver(t *testing.T) {
-	dir := dataDir(t)
+	dir := madeDir(t)
 	killed := startPanel(t, Options{Dir: dir, Serve: true})
 	run(t, killed.url, makePayments)
 	run(t, killed.url, twoPayments)
@@ -29,7 +30,7 @@ func TestTheServerOfAKilledServeIsTakenOver(t *testing.T) {
 }
 
 func TestACrashOfATakenOverServerKeepsWhatWasCommitted(t *testing.T) {
-	dir := dataDir(t)
+	dir := madeDir(t)
 	killed := startPanel(t, Options{Dir: dir, Serve: true})
 	run(t, killed.url, makePayments)
 	killed.kill()
@@ -41,7 +42,7 @@ func TestACrashOfATakenOverServerKeepsWhatWasCommitted(t *testing.T) {
 
 func TestAHungServerOfAKilledServeIsReplaced(t *testing.T) {
 	patience(t, 200*time.Millisecond)
-	dir := dataDir(t)
+	dir := madeDir(t)
 	killed := startPanel(t, Options{Dir: dir, Serve: true})
 	run(t, killed.url, makePayments)
 	run(t, killed.url, twoPayments)
@@ -56,10 +57,10 @@ func TestAHungServerOfAKilledServeIsReplaced(t *testing.T) {
 
 func TestAHungServerThatSomebodyUsesIsNotReplaced(t *testing.T) {
 	patience(t, 200*time.Millisecond)
-	dir := dataDir(t)
+	dir := madeDir(t)
 	serve := startPanel(t, Options{Dir: dir, Serve: true})
 	signal(t, serve.server, syscall.SIGSTOP)
-	refused(t, Options{Dir: dir}, "does not answer")
+	refused(t, Options{Dir: dir}, context.DeadlineExceeded, "does not answer")
 	signal(t, serve.server, syscall.SIGCONT)
 	expect(t, serve.url, "select '1'", "1")
 }
@@ -73,7 +74,7 @@ func patience(t *testing.T, d time.Duration) {
 func TestANoteOfADeadServerDoesNotHinderTheNext(t *testing.T) {
 	for what, pid := range map[string]int{"a process that has ended": 1 << 22, "another process by now": os.Getpid()} {
 		t.Run(what, func(t *testing.T) {
-			dir := dataDir(t)
+			dir := madeDir(t)
 			killed := startPanel(t, Options{Dir: dir, Serve: true})
 			run(t, killed.url, makePayments)
 			killed.kill()

@@ -62,7 +62,7 @@ func (c *Cluster) try(ctx context.Context, b binaries, at address) error {
 	if err := c.home.clearNotes(); err != nil {
 		return err
 	}
-	at, err := at.settled()
+	at, err := at.settled(ctx)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ const (
 func tempRoot() string {
 	root := os.TempDir()
 	var fs syscall.Statfs_t
-	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memoryFolder, &fs) == nil && uint64(fs.Bavail)*uint64(fs.Bsize) >= memoryNeeded {
+	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memoryFolder, &fs) == nil && fs.Bavail*uint64(fs.Bsize) >= memoryNeeded {
 		root = memoryFolder
 	}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
