@@ -1,0 +1,193 @@
+// Package test is a payment provider without money. Nothing else about it is
+// a shortcut: it has its own books, its own page with buttons, webhooks that
+// it signs and delivers over HTTP until they are taken, and only what its
+// books say counts as paid (docs/adapters.md, "The test provider"; rule X-1).
+package test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+)
+
+// Migrations make the provider's tables. They need those of package faults.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
+
+// Options are what the provider needs to know of the panel.
+type Options struct {
+	PublicURL func() string // of the panel, without a slash at the end
+	Secret    []byte        // signs webhooks; without one nothing can be verified
+	Former    [][]byte      // secrets that still verify, while the secret is being changed
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// A Provider is the test provider.
+type Provider struct {
+	Options
+	pool    *pgxpool.Pool
+	ordered *faults.Ordered
+	news    chan struct{} // a webhook may be due
+}
+
+// New returns the provider whose books stand in the schema test_payments.
+func New(pool *pgxpool.Pool, o Options) *Provider {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Provider{Options: o, pool: pool, ordered: faults.For(pool, "payments"), news: make(chan struct{}, 1)}
+}
+
+// Name is that of the provider in orders.
+func (p *Provider) Name() string { return "test" }
+
+// Host is where the payment page is: the panel's own.
+func (p *Provider) Host() string {
+	u, err := url.Parse(p.PublicURL())
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Faults are what has been ordered to go wrong: "create", "find" and "remove"
+// are opening, fetching and expiring; the kind is "session".
+func (p *Provider) Faults() *faults.Ordered { return p.ordered }
+
+func call(what, name string) faults.Call {
+	return faults.Call{Call: what, Kind: "session", Name: name}
+}
+
+// OpenSession opens a payment page. The same effect key answers with the same
+// session; with another order or amount it is refused for good.
+func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (s order.Session, err error) {
+	err = p.ordered.Around(ctx, call(faults.Create, c.Number), func(faults.Fault) error {
+		s, err = p.open(ctx, c)
+		return err
+	})
+	if err == nil && s.ID == "" {
+		return s, domain.Fail(domain.Unknown, "garbage", errors.New("the answer has no session"))
+	}
+	return s, err
+}
+
+func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, error) {
+	if len(p.Secret) == 0 {
+		return order.Session{}, domain.Fail(domain.Permanent, "not_configured", errors.New("the test provider has no secret"))
+	}
+	id := "cs_test_" + p.derive("session", c.EffectKey)
+	if c.ExpiresAt.IsZero() {
+		c.ExpiresAt = p.Now().Add(24*time.Hour - 5*time.Minute)
+	}
+	_, err := p.pool.Exec(ctx, `
+		insert into test_payments.sessions (id, effect_key, payment_id, order_id, reference, number, minor, currency, description, language,
+			return_url, cancel_url, expires_at, made_at)
+		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13) on conflict (effect_key) do nothing`,
+		id, c.EffectKey, "pay_test_"+p.derive("payment", id), c.Order, c.Number, c.Minor, c.Currency, c.Description, c.Language,
+		c.ReturnURL, c.CancelURL, c.ExpiresAt, p.Now())
+	if err != nil {
+		return order.Session{}, unanswered("open a session", err)
+	}
+	var s order.Session
+	var same bool
+	err = p.pool.QueryRow(ctx, `
+		select id, expires_at, order_id = $2 and minor = $3 and currency = upper($4) from test_payments.sessions where effect_key = $1`,
+		c.EffectKey, c.Order, c.Minor, c.Currency).Scan(&s.ID, &s.ExpiresAt, &same)
+	if err != nil {
+		return order.Session{}, unanswered("open a session", err)
+	}
+	if !same {
+		return order.Session{}, domain.Fail(domain.Permanent, "key_reused", errors.New("the key belongs to another request"))
+	}
+	s.URL = strings.TrimSuffix(p.PublicURL(), "/") + "/storefront/checkout/test/" + s.ID + "/"
+	return s, nil
+}
+
+// derive makes 24 characters of which nobody without the secret can guess the
+// next, and which are the same at every repeat.
+func (p *Provider) derive(what, from string) string {
+	mac := hmac.New(sha256.New, p.Secret)
+	_, _ = fmt.Fprintf(mac, "%s\x00%s", what, from)
+	return base62(mac.Sum(nil))
+}
+
+func base62(bytes []byte) string {
+	text := new(big.Int).SetBytes(bytes).Text(62)
+	return strings.Repeat("0", max(0, 24-len(text))) + text[max(0, len(text)-24):]
+}
+
+// Fetch reads the books: the truth about a session.
+func (p *Provider) Fetch(ctx context.Context, id string) (f order.Fetched, err error) {
+	err = p.ordered.Around(ctx, call(faults.Find, ""), func(faults.Fault) error {
+		f, err = p.fetch(ctx, id)
+		return err
+	})
+	if err != nil {
+		return order.Fetched{}, err
+	}
+	return f, nil
+}
+
+func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) {
+	if err := p.mature(ctx, id); err != nil {
+		return order.Fetched{}, unanswered("fetch", err)
+	}
+	f := order.Fetched{Provider: p.Name(), Session: id}
+	var reference string
+	err := p.pool.QueryRow(ctx, `select reference, state, expires_at from test_payments.sessions where id = $1`, id).
+		Scan(&reference, &f.State, &f.ExpiresAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return f, domain.Fail(domain.Permanent, "no_such_session", errors.New("the provider has no such session"))
+	}
+	if err != nil {
+		return f, unanswered("fetch", err)
+	}
+	f.Order, _ = uuid.Parse(reference) // an event may have put anything there; what is no order's id is no order
+	rows, err := p.pool.Query(ctx, `select id, state, minor, currency, at from test_payments.payments where session = $1 order by at, id`, id)
+	if err != nil {
+		return f, unanswered("fetch", err)
+	}
+	f.Payments, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pay order.Payment, err error) {
+		return pay, row.Scan(&pay.ID, &pay.State, &pay.Minor, &pay.Currency, &pay.At)
+	})
+	return f, unanswered("fetch", err)
+}
+
+// ExpireSession makes sure that nobody can pay any more. A session that is
+// over already, paid or not, is a success; Fetch tells which.
+func (p *Provider) ExpireSession(ctx context.Context, id string) error {
+	return p.ordered.Around(ctx, call(faults.Remove, ""), func(faults.Fault) error {
+		_, err := p.pool.Exec(ctx, `update test_payments.sessions set state = 'expired' where id = $1 and state = 'open'`, id)
+		return unanswered("expire a session", err)
+	})
+}
+
+// unanswered makes an error of the database what it would be with a real
+// provider: no answer. Failures pass.
+func unanswered(call string, err error) error {
+	if _, classed := errors.AsType[*domain.Failure](err); classed || err == nil {
+		return err
+	}
+	return domain.Fail(domain.Unknown, "no_answer", fmt.Errorf("test provider, %s: %w", call, err))
+}
