@@ -76,7 +76,7 @@ func (f *Field) decode(sent Value, present bool, mode Mode) Wrong {
 			wrong.Items = l.readItems(sent)
 		}
 	case f.required && (mode == Create || mode == Replace && !f.once && !f.secret):
-		wrong.Messages = []string{IsRequired}
+		wrong.Messages = []string{Missing}
 	case mode == Create && f.hasPreset:
 		f.preSet()
 	}

@@ -108,6 +108,9 @@ func (f Field) Doc(about string) Field { f.About = about; return f }
 // IsSecret tells whether the field is accepted and never shown.
 func (f Field) IsSecret() bool { return f.secret }
 
+// IsRequired tells whether the field has to be sent.
+func (f Field) IsRequired() bool { return f.required }
+
 // mayBeBlank tells whether "" is a value of the text.
 func (f *Field) mayBeBlank() bool { return f.blank || f.hasPreset && f.preset == "" }
 

@@ -32,8 +32,8 @@ func TooSmall(n any) string {
 	return fmt.Sprintf("Ensure this value is greater than or equal to %v.", n)
 }
 
-// IsRequired says that a field has to be sent.
-const IsRequired = "This field is required."
+// Missing says that a field has to be sent.
+const Missing = "This field is required."
 
 const (
 	notNull       = "This field may not be null."

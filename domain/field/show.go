@@ -1,8 +1,6 @@
 package field
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // MarshalJSON shows the record: its fields in declared order, less the secret.
 func (s Set) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
@@ -58,6 +56,7 @@ func AppendText(b []byte, s string) []byte {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
+			size = brokenLength(s[i:])
 			b = append(append(b, s[start:i]...), "\ufffd"...)
 			start = i + size
 		case r == '\u2028', r == '\u2029':
@@ -68,6 +67,15 @@ func AppendText(b []byte, s string) []byte {
 		i += size
 	}
 	return append(append(b, s[start:]...), '"')
+}
+
+// brokenLength is the number of bytes that one replacement character stands
+// for: half of a pair is one.
+func brokenLength(s string) int {
+	if len(s) > 2 && s[0] == 0xED && s[1] >= 0xA0 {
+		return 3
+	}
+	return 1
 }
 
 var short = map[byte]byte{'"': '"', '\\': '\\', '\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f'}

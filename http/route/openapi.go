@@ -1,4 +1,259 @@
 package route
 
-// Document is the OpenAPI document of all routes.
-func (t *Table) Document() map[string]any { return nil }
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostpanel/domain/field"
+)
+
+// Document is the OpenAPI document of all routes. It panics if a declaration
+// makes no sense.
+func (t *Table) Document() map[string]any {
+	paths, schemes, tags := map[string]any{}, map[string]any{}, []any{}
+	for i := range t.areas {
+		tags = append(tags, map[string]any{"name": t.areas[i].Name, "description": t.areas[i].About})
+	}
+	for _, e := range t.endpoints {
+		item := map[string]any{}
+		for method, r := range e.methods {
+			item[strings.ToLower(method)] = r.operation(e)
+			if r.Access.Scheme != "" {
+				schemes[r.Access.Scheme] = r.Access.Security
+			}
+		}
+		paths[plainPath(e.path)] = item
+	}
+	return map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]any{"title": t.options.Title, "version": t.options.Version},
+		"servers": []any{map[string]any{"url": "/"}},
+		"tags":    tags, "paths": paths,
+		"components": map[string]any{"securitySchemes": schemes, "schemas": errorSchemas, "headers": answerHeaders},
+	}
+}
+
+var errorSchemas = map[string]any{
+	"Error": map[string]any{
+		"type": "object", "required": []string{"detail"},
+		"properties": map[string]any{
+			"detail": map[string]any{"type": "string", "description": "What is wrong, for people."},
+			"code":   map[string]any{"type": "string", "description": "What is wrong, for programs, where it is not plain from the status."},
+		},
+	},
+	"FieldErrors": map[string]any{
+		"type":        "object",
+		"description": "What is wrong with each field. Rules between fields speak as non_field_errors; items of a list are named by their place.",
+		"additionalProperties": map[string]any{"anyOf": []any{
+			map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+			map[string]any{"type": "object"},
+		}},
+	},
+}
+
+var answerHeaders = map[string]any{
+	"X-Request-ID":        textHeader("Names the request in our logs. Taken from the request if it has one."),
+	"X-Error-Code":        textHeader("What is wrong, for programs."),
+	"Retry-After":         numberHeader("Seconds until a repeat makes sense."),
+	"Location":            textHeader("URL of the record."),
+	"ETag":                textHeader("Version of the record."),
+	"WWW-Authenticate":    textHeader("Which credentials are asked for."),
+	"RateLimit":           textHeader("What is left of the quota."),
+	"RateLimit-Policy":    textHeader("The quota."),
+	"Idempotent-Replayed": textHeader("\"true\" when the answer was given before."),
+}
+
+func textHeader(about string) map[string]any {
+	return map[string]any{"description": about, "schema": map[string]any{"type": "string"}}
+}
+
+func numberHeader(about string) map[string]any {
+	return map[string]any{"description": about, "schema": map[string]any{"type": "integer"}}
+}
+
+// operation is one route in the document.
+func (r *Route) operation(e *endpoint) map[string]any {
+	op := map[string]any{
+		"operationId": r.operationID(), "summary": r.Summary, "tags": []string{e.area.Name},
+		"responses": r.responses(),
+	}
+	if r.About != "" {
+		op["description"] = r.About
+	}
+	if parameters := r.parameters(); len(parameters) > 0 {
+		op["parameters"] = parameters
+	}
+	if r.Access.Scheme != "" {
+		op["security"] = []any{map[string]any{r.Access.Scheme: []string{}}}
+	}
+	if r.Request.Fields != nil {
+		op["requestBody"] = map[string]any{"content": jsonOf(r.Request.Fields().Schema(r.Request.Mode))}
+	}
+	if r.raw {
+		op["requestBody"] = map[string]any{"content": map[string]any{"*/*": map[string]any{"schema": map[string]any{}}}}
+	}
+	return op
+}
+
+func (r *Route) operationID() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	words := strings.FieldsFunc(plainPath(r.Path), func(c rune) bool { return strings.ContainsRune("/{}-.", c) })
+	return strings.ToLower(r.Method) + "_" + strings.Join(words, "_")
+}
+
+func jsonOf(schema map[string]any) map[string]any {
+	return map[string]any{"application/json": map[string]any{"schema": schema}}
+}
+
+func (r *Route) parameters() (all []any) {
+	for _, v := range pathVariable.FindAllStringSubmatch(r.Path, -1) {
+		all = append(all, map[string]any{"name": v[1] + v[3], "in": "path", "required": true, "schema": pathSchema(v[2])})
+	}
+	if r.Answer.Paged {
+		all = append(all,
+			parameter("query", "page", "integer", "Number of the page, or \"last\"."),
+			parameter("query", "page_size", "integer", fmt.Sprintf("Records on a page: %d, at most %d.", pageSize, pageSizeMax)))
+	}
+	for _, p := range r.Params {
+		all = append(all, map[string]any{"name": p.Field.Name, "in": "query", "description": p.When, "schema": p.Field.Schema(field.Patch)})
+	}
+	if r.keep != "" && r.Access.Scheme != "" {
+		all = append(all, parameter("header", "Idempotency-Key", "string", "Makes a repeat of the request safe; remembered for "+string(r.keep)+"."))
+	}
+	if r.Find != nil && r.Method != http.MethodGet {
+		all = append(all, parameter("header", "If-Match", "string", "The ETag that the record must still have."))
+	}
+	return all
+}
+
+func pathSchema(shape string) map[string]any {
+	switch shape {
+	case "int":
+		return map[string]any{"type": "integer", "format": "int64"}
+	case "uuid":
+		return map[string]any{"type": "string", "format": "uuid"}
+	case "":
+		return map[string]any{"type": "string"}
+	default:
+		return map[string]any{"type": "string", "pattern": "^(" + shape + ")$"}
+	}
+}
+
+func parameter(in, name, kind, about string) map[string]any {
+	return map[string]any{"name": name, "in": in, "description": about, "schema": map[string]any{"type": kind}}
+}
+
+// statuses are all that the route may answer with besides success, and when.
+func (r *Route) statuses() map[int]string {
+	all := map[int]string{http.StatusInternalServerError: "A fault of ours.", http.StatusServiceUnavailable: "Something that we need does not answer."}
+	when := func(holds bool, status int, about string) {
+		if holds {
+			all[status] = about
+		}
+	}
+	json, takes, secured := r.Show == nil, r.Request.Fields != nil, r.Access.Scheme != ""
+	when(r.Method == http.MethodGet && r.hashed, http.StatusNotModified, "Unchanged since If-None-Match.")
+	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
+	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
+	when(secured && r.Access.Admit != nil, http.StatusForbidden, "The caller may not do this.")
+	when(strings.Contains(r.Path, "{") || r.Answer.Paged, http.StatusNotFound, "There is no such thing for this caller.")
+	when(json, http.StatusNotAcceptable, "The answer would be JSON.")
+	when(secured && r.keep != "", http.StatusConflict, "Not in the present state, or a request with this key is running.")
+	when(r.Find != nil && r.Method != http.MethodGet, http.StatusPreconditionFailed, "The record is not the one that If-Match names.")
+	when(takes || r.raw, http.StatusRequestEntityTooLarge, "The body is too large.")
+	when(json && takes, http.StatusUnsupportedMediaType, "The body is not application/json.")
+	when(secured && r.keep != "", http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another request.")
+	when(r.Access.Limit != nil, http.StatusTooManyRequests, "Too many calls.")
+	for _, f := range r.Fails {
+		all[f.Status] = f.When
+	}
+	return all
+}
+
+func (r *Route) responses() map[string]any {
+	all := map[string]any{strconv.Itoa(r.Status): r.success()}
+	for status, when := range r.statuses() {
+		answer := map[string]any{"description": when, "headers": r.failureHeaders(status)}
+		switch {
+		case status == http.StatusBadRequest && r.Request.Fields != nil:
+			answer["content"] = jsonOf(map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error")}})
+		case status >= http.StatusBadRequest && !r.page:
+			answer["content"] = jsonOf(schemaRef("Error"))
+		}
+		all[strconv.Itoa(status)] = answer
+	}
+	return all
+}
+
+func schemaRef(name string) map[string]any {
+	return map[string]any{"$ref": "#/components/schemas/" + name}
+}
+
+func headerRefs(names ...string) map[string]any {
+	all := map[string]any{}
+	for _, name := range names {
+		all[name] = map[string]any{"$ref": "#/components/headers/" + name}
+	}
+	return all
+}
+
+func (r *Route) failureHeaders(status int) map[string]any {
+	names := []string{"X-Request-ID"}
+	if status >= http.StatusBadRequest {
+		names = append(names, "X-Error-Code")
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		names = append(names, "WWW-Authenticate")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		names = append(names, "Retry-After")
+	}
+	return headerRefs(names...)
+}
+
+func (r *Route) success() map[string]any {
+	names := []string{"X-Request-ID"}
+	if r.Access.Limit != nil {
+		names = append(names, "RateLimit", "RateLimit-Policy")
+	}
+	if r.Status == http.StatusCreated {
+		names = append(names, "Location")
+	}
+	if r.hashed || r.Find != nil {
+		names = append(names, "ETag")
+	}
+	if r.keep != "" && r.Access.Scheme != "" {
+		names = append(names, "Idempotent-Replayed")
+	}
+	answer := map[string]any{"description": http.StatusText(r.Status), "headers": headerRefs(names...)}
+	if r.Answer.Fields != nil {
+		answer["content"] = jsonOf(r.Answer.schema())
+	}
+	return answer
+}
+
+func (s Shape) schema() map[string]any {
+	one := s.Fields().Schema(field.Shown)
+	many := map[string]any{"type": "array", "items": one}
+	switch {
+	case s.Many:
+		return many
+	case s.Paged:
+		link := map[string]any{"type": []any{"string", "null"}, "format": "uri"}
+		return map[string]any{
+			"type": "object", "required": []string{"count", "next", "previous", "results"},
+			"properties": map[string]any{"count": map[string]any{"type": "integer"}, "next": link, "previous": link, "results": many},
+		}
+	default:
+		return one
+	}
+}
+
+// sortedStatuses are for the page, which shows them in order.
+func (r *Route) sortedStatuses() []int { return slices.Sorted(maps.Keys(r.statuses())) }

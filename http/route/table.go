@@ -43,6 +43,8 @@ type Table struct {
 	fixed     map[string]*endpoint // paths without variables
 	variable  *mux.Router
 	endpoints []*endpoint
+
+	json, yaml, html []byte // the API, described by itself
 }
 
 // An endpoint is everything that is done with one path.
@@ -63,7 +65,8 @@ func Mount(o Options, areas ...Area) *Table {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	t := &Table{options: o, areas: areas, fixed: map[string]*endpoint{}}
+	t := &Table{options: o, fixed: map[string]*endpoint{}}
+	t.areas = append(slices.Clone(areas), t.docs())
 	t.variable = mux.NewRouter().SkipClean(true)
 	for i := range t.areas {
 		t.collect(&t.areas[i])
@@ -77,7 +80,7 @@ func Mount(o Options, areas ...Area) *Table {
 			t.fixed[e.path] = e
 		}
 	}
-	t.Document() // every declaration has to be describable
+	t.describe()
 	return t
 }
 
