@@ -75,16 +75,15 @@ var orders = New("orders", `
 	orderChange(seen+`, settling = true`, func(e order.AwaitingSettlement) []any { return of(e.Payment) }),
 	orderChange(seen, func(e order.PaymentDeclined) []any { return of(e.Payment) }),
 	orderChange(seen+`, settling = false, status = 'paid'`, func(e order.PaymentConfirmed) []any { return of(e.Payment) }),
-	orderChange(seen+`, `+hold, func(e order.PaymentMismatchFound) []any { return append(of(e.Payment), order.MismatchHold) }),
+	orderChange(seen+`, `+hold5, func(e order.PaymentMismatchFound) []any { return append(of(e.Payment), order.MismatchHold) }),
 	orderChange(seen, func(e order.LatePaymentFound) []any { return of(e.Payment) }),
-	orderChange(`holds = array(select distinct h from unnest(holds || $3::text) h order by h)`, func(e order.LatePaymentFound) []any {
+	orderChange(hold3, func(e order.LatePaymentFound) []any {
 		if len(e.Refund) == 0 {
 			return nil
 		}
 		return []any{order.OperatorHold}
 	}),
-	orderChange(`holds = array(select distinct h from unnest(holds || $3::text) h order by h)`,
-		func(order.DuplicatePaymentFound) []any { return []any{order.DuplicateHold} }),
+	orderChange(hold3, func(order.DuplicatePaymentFound) []any { return []any{order.DuplicateHold} }),
 	orderChange(`status = 'paid', settling = false, payment_id = $3, cancel_reason = ''`,
 		func(e order.Reopened) []any { return []any{e.Payment} }),
 	orderChange(`status = 'cancelled', settling = false, cancel_reason = $3`,
@@ -102,9 +101,12 @@ var orders = New("orders", `
 
 // Parts of statements that several facts share.
 const (
-	seen = `payment_id = coalesce(nullif($3::text, ''), payment_id), payment_status = $4`
-	hold = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`
-	warn = `warnings = array(select distinct w from unnest(warnings || $3::text) w order by w)`
+	seen = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
+		payment_status = case when ` + unpaid + ` then $4::text else payment_status end`
+	unpaid = `status in ('pending', 'payment_processing', 'cancelled')` // the payment that it runs on stays
+	hold3  = `holds = array(select distinct h from unnest(holds || $3::text) h order by h)`
+	hold5  = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`
+	warn   = `warnings = array(select distinct w from unnest(warnings || $3::text) w order by w)`
 )
 
 // errNumberTaken makes the caller draw another random part.

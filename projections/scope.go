@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,10 +15,13 @@ import (
 
 // Tables are the read tables of one database. Nothing can be read from them
 // without saying for whom.
-type Tables struct{ pool *pgxpool.Pool }
+type Tables struct {
+	pool    *pgxpool.Pool
+	touched sync.Map // by API key: the hour in which its use was noted
+}
 
 // Open reads the tables of the database behind pool.
-func Open(pool *pgxpool.Pool) *Tables { return &Tables{pool} }
+func Open(pool *pgxpool.Pool) *Tables { return &Tables{pool: pool} }
 
 // A Caller is on whose behalf is read. The zero Caller is a visitor, who sees
 // what is on offer and nothing else.
@@ -166,6 +170,19 @@ func maybe[T any](found T, err error) (T, bool, error) {
 		return found, false, nil
 	}
 	return found, err == nil, err
+}
+
+// loaded turns rows into records, one by one.
+func loaded[Row, T any](load func(Row) (T, error)) func([]Row, error) ([]T, error) {
+	return func(rows []Row, err error) ([]T, error) {
+		found := make([]T, len(rows))
+		for i, r := range rows {
+			if err == nil {
+				found[i], err = load(r)
+			}
+		}
+		return found, err
+	}
 }
 
 func nameOf[T any]() string { var zero T; return fmt.Sprintf("%T", zero) }

@@ -1,0 +1,146 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
+	"hostpanel/eventstore"
+)
+
+// apiKeys is the keys with which websites may use the storefront. When one was
+// last used is no fact and stands beside.
+var apiKeys = New("api_keys", `
+	create table api_keys (
+		id         text    primary key, -- public
+		mode       text    not null,
+		hash       bytea   not null, -- SHA-256 of the whole key
+		spec       jsonb   not null,
+		created_by bigint  not null,
+		owner      bigint  not null,
+		revoked_at timestamptz,
+		created_at timestamptz not null,
+		updated_at timestamptz not null,
+		version    int     not null -- of the key's stream
+	);
+	create index api_keys_newest on api_keys (created_at desc, id desc)`,
+
+	On(`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
+		values ($1, $3, $4, $5, $6, $7, recorded_at(), recorded_at(), $2)`,
+		func(at eventstore.Recorded, e storefront.KeyIssued) []any {
+			return []any{at.Stream.ID, at.Version, e.Mode, e.Hash, e.Spec, e.CreatedBy, e.Owner}
+		}),
+	On(`update api_keys set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e storefront.KeyChanged) []any {
+			return []any{at.Stream.ID, at.Version, e.Spec}
+		}),
+	On(`update api_keys set revoked_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, _ storefront.KeyRevoked) []any { return []any{at.Stream.ID, at.Version} }),
+).Beside(`
+	create table if not exists api_key_uses (
+		id           text primary key,
+		last_used_at timestamptz not null -- to the hour
+	);
+	grant select, insert, update on api_key_uses to ` + eventstore.AppRole)
+
+// An APIKey lets a website use the storefront.
+type APIKey struct {
+	ID   string // public
+	Mode storefront.Mode
+	Hash []byte // SHA-256 of the whole key
+	storefront.APIKey
+	CreatedBy  int64
+	Owner      int64
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time // to the hour
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Version    int // of the key's stream
+}
+
+// Prefix is the part of the key that may be shown: "sfk_test_ab12CD34".
+func (k *APIKey) Prefix() string { return storefront.Prefix(k.Mode, k.ID) }
+
+// Record are the fields that operators see.
+func (k *APIKey) Record() field.Set {
+	prefix := k.Prefix()
+	return slices.Concat(field.Set{
+		field.Text("id", &k.ID).ReadOnly(),
+		field.Text("mode", (*string)(&k.Mode)).Once(),
+		field.Text("prefix", &prefix).ReadOnly(),
+	}, k.APIKey.Fields(), field.Set{
+		field.NullTime("revoked_at", &k.RevokedAt).ReadOnly(),
+		field.NullTime("last_used_at", &k.LastUsedAt).ReadOnly(),
+		field.Int("created_by", &k.CreatedBy).ReadOnly(),
+		field.Int("owner", &k.Owner).Once(),
+		field.Time("created_at", &k.CreatedAt).ReadOnly(),
+	})
+}
+
+// keyRow is a key as its table keeps it.
+type keyRow struct {
+	ID         string
+	Mode       storefront.Mode
+	Hash       []byte
+	Spec       field.Values
+	CreatedBy  int64
+	Owner      int64
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Version    int
+}
+
+const selectKeys = `select id, mode, hash, spec, created_by, owner, revoked_at, last_used_at, created_at, updated_at, version
+	from api_keys left join api_key_uses using (id)`
+
+func (r keyRow) key() (APIKey, error) {
+	k := APIKey{
+		ID: r.ID, Mode: r.Mode, Hash: r.Hash, CreatedBy: r.CreatedBy, Owner: r.Owner, RevokedAt: r.RevokedAt,
+		LastUsedAt: r.LastUsedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
+	}
+	if err := k.APIKey.Fields().Load(r.Spec); err != nil {
+		return k, fmt.Errorf("load API key %s: %w", r.ID, err)
+	}
+	return k, nil
+}
+
+// APIKey finds a key by its public id, revoked and expired ones too: whether
+// it may be used is for the caller to judge. It is for the program itself and
+// for operators.
+func (s Scope) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
+	w := s.operators()
+	w.and("id = ?", id)
+	r, found, err := maybe(one[keyRow](ctx, s, "APIKey", selectKeys, w))
+	if !found || err != nil {
+		return APIKey{}, false, err
+	}
+	k, err := r.key()
+	return k, err == nil, err
+}
+
+// APIKeys lists all keys, newest first, to operators.
+func (s Scope) APIKeys(ctx context.Context) ([]APIKey, error) {
+	return loaded(keyRow.key)(list[keyRow](ctx, s, selectKeys, s.operators(), " order by created_at desc, id desc"))
+}
+
+// TouchKey notes that a key is in use, to the hour. Within an hour only the
+// first call of each process reaches the database.
+func (t *Tables) TouchKey(ctx context.Context, id string, now time.Time) error {
+	hour := now.UTC().Truncate(time.Hour)
+	if last, known := t.touched.Load(id); known && last == hour {
+		return nil
+	}
+	_, err := t.pool.Exec(ctx, `
+		insert into api_key_uses as u (id, last_used_at) values ($1, $2)
+		on conflict (id) do update set last_used_at = excluded.last_used_at where u.last_used_at < excluded.last_used_at`, id, hour)
+	if err != nil {
+		return fmt.Errorf("note the use of API key %s: %w", id, err)
+	}
+	t.touched.Store(id, hour)
+	return nil
+}

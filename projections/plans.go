@@ -1,0 +1,146 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
+	"hostpanel/eventstore"
+)
+
+// plans is what the shop offers. A plan that is withdrawn is gone; orders have
+// kept what they agreed on.
+var plans = New("plans", `
+	create table plans (
+		id            bigint  primary key,
+		spec          jsonb   not null,
+		slug          text    not null generated always as (spec ->> 'slug') stored,
+		resource_type text    not null generated always as (spec ->> 'resource_type') stored,
+		price         numeric not null generated always as ((spec ->> 'price')::numeric) stored,
+		position      bigint  not null generated always as ((spec ->> 'position')::bigint) stored,
+		is_active     boolean not null generated always as ((spec ->> 'is_active')::boolean) stored,
+		created_at    timestamptz not null,
+		updated_at    timestamptz not null,
+		version       int     not null -- of the plan's stream
+	);
+	create unique index plans_slug on plans (slug)`,
+
+	On(`insert into plans (id, spec, created_at, updated_at, version) values ($1, $3, recorded_at(), recorded_at(), $2)`,
+		func(at eventstore.Recorded, e storefront.PlanOffered) []any {
+			return []any{at.Stream.ID, at.Version, e.Spec}
+		}).
+		Unique("plans_slug", errSlugTaken),
+	On(`update plans set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e storefront.PlanChanged) []any {
+			return []any{at.Stream.ID, at.Version, e.Spec}
+		}).
+		Unique("plans_slug", errSlugTaken),
+	On(`delete from plans where id = $1`,
+		func(at eventstore.Recorded, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }),
+)
+
+var errSlugTaken = domain.RefuseField("slug", field.AlreadyExists("plan", "slug"))
+
+// A Plan is on offer.
+type Plan struct {
+	ID int64
+	storefront.Plan
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int // of the plan's stream
+}
+
+// Fields are the plan as customers see it: the common fields, then those of
+// its own sort.
+func (p *Plan) Fields() field.Set {
+	set := p.Shown()
+	effective := p.EffectivePrice()
+	after := 1 + slices.IndexFunc(set, func(f field.Field) bool { return f.Name == "price" })
+	set = slices.Insert(set, after, effectivePrice(&effective))
+	return slices.Insert(set, 0, field.Int("id", &p.ID).ReadOnly())
+}
+
+func effectivePrice(at *decimal.Decimal) field.Field {
+	return field.Amount("effective_price", at, 12, 2).ReadOnly()
+}
+
+// Record are all fields of all sorts of plans, as operators see them.
+func (p *Plan) Record() field.Set {
+	return slices.Concat(field.Set{field.Int("id", &p.ID).ReadOnly()}, p.Plan.Fields(), field.Set{
+		field.Time("created_at", &p.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &p.UpdatedAt).ReadOnly(),
+	})
+}
+
+// planRow is a plan as its table keeps it.
+type planRow struct {
+	ID        int64
+	Spec      field.Values
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int
+}
+
+const selectPlans = `select id, spec, created_at, updated_at, version from plans`
+
+func (r planRow) plan() (Plan, error) {
+	p := Plan{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version}
+	if err := p.Plan.Fields().Load(r.Spec); err != nil {
+		return p, fmt.Errorf("load plan %d: %w", r.ID, err)
+	}
+	return p, nil
+}
+
+// offered is the scope of what is on offer: everybody sees what is active,
+// operators see all.
+func (s Scope) offered() *where {
+	w := s.public()
+	if !s.caller.seesAll() {
+		w.and("is_active = ?", true)
+	}
+	return w
+}
+
+// Plans lists the active plans in the order in which they are offered; a
+// resource type picks those of one sort.
+func (s Scope) Plans(ctx context.Context, resourceType string) ([]Plan, error) {
+	w := s.public()
+	w.and("is_active = ?", true)
+	given(w, "resource_type = ?", resourceType)
+	return s.plans(ctx, w)
+}
+
+// AllPlans lists plans that are not active as well, to operators.
+func (s Scope) AllPlans(ctx context.Context) ([]Plan, error) { return s.plans(ctx, s.operators()) }
+
+func (s Scope) plans(ctx context.Context, w *where) ([]Plan, error) {
+	return loaded(planRow.plan)(list[planRow](ctx, s, selectPlans, w, " order by position, price, id"))
+}
+
+// Plan returns an active plan; operators and the program itself find others too.
+func (s Scope) Plan(ctx context.Context, id int64) (Plan, error) {
+	w := s.offered()
+	w.and("id = ?", id)
+	r, err := one[planRow](ctx, s, "Plan", selectPlans, w)
+	if err != nil {
+		return Plan{}, err
+	}
+	return r.plan()
+}
+
+// PlanInUse tells whether anybody ever ordered the plan.
+func (s Scope) PlanInUse(ctx context.Context, id int64) (used bool, err error) {
+	w := s.operators()
+	w.and("plan_id = ?", id)
+	err = s.pool.QueryRow(ctx, `select exists (select from orders`+w.String()+`)`, w.args...).Scan(&used)
+	if err != nil {
+		err = fmt.Errorf("look for orders of plan %d: %w", id, err)
+	}
+	return used, err
+}

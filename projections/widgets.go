@@ -1,0 +1,123 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
+	"hostpanel/eventstore"
+)
+
+// widgets is the order forms on other websites.
+var widgets = New("widgets", `
+	create table widgets (
+		id         bigint  primary key,
+		widget_id  text    not null, -- the public name
+		spec       jsonb   not null,
+		is_active  boolean not null generated always as ((spec ->> 'is_active')::boolean) stored,
+		created_at timestamptz not null,
+		updated_at timestamptz not null,
+		version    int     not null -- of the widget's stream
+	);
+	create unique index widgets_widget_id on widgets (widget_id)`,
+
+	On(`insert into widgets (id, widget_id, spec, created_at, updated_at, version)
+		values ($1, $3, $4, recorded_at(), recorded_at(), $2)`,
+		func(at eventstore.Recorded, e storefront.WidgetMade) []any {
+			return []any{at.Stream.ID, at.Version, e.WidgetID, e.Spec}
+		}),
+	On(`update widgets set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e storefront.WidgetChanged) []any {
+			return []any{at.Stream.ID, at.Version, e.Spec}
+		}),
+	On(`delete from widgets where id = $1`,
+		func(at eventstore.Recorded, _ storefront.WidgetRemoved) []any { return []any{at.Stream.ID} }),
+)
+
+// A Widget is an order form, with the plans that it offers at the moment.
+type Widget struct {
+	ID       int64
+	WidgetID string // the public name
+	storefront.Widget
+	Offered   []Plan
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int // of the widget's stream
+}
+
+// Fields are the widget as the website that shows it needs it.
+func (w *Widget) Fields() field.Set {
+	set := slices.DeleteFunc(w.Widget.Fields(), func(f field.Field) bool { return f.Name == "plans" || f.Name == "is_active" })
+	return append(slices.Insert(set, 0, field.Text("widget_id", &w.WidgetID).ReadOnly()), field.Objects("plans", &w.Offered))
+}
+
+// Record are the fields that operators see and change.
+func (w *Widget) Record() field.Set {
+	return slices.Concat(field.Set{
+		field.Int("id", &w.ID).ReadOnly(),
+		field.Text("widget_id", &w.WidgetID).ReadOnly(),
+	}, w.Widget.Fields(), field.Set{
+		field.Time("created_at", &w.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &w.UpdatedAt).ReadOnly(),
+	})
+}
+
+// Offers tells whether the form is for this plan.
+func (w *Widget) Offers(plan int64) bool { return slices.Contains(w.Plans, plan) }
+
+// widgetRow is a widget as its table keeps it.
+type widgetRow struct {
+	ID        int64
+	WidgetID  string
+	Spec      field.Values
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int
+}
+
+const selectWidgets = `select id, widget_id, spec, created_at, updated_at, version from widgets`
+
+func (r widgetRow) widget() (Widget, error) {
+	w := Widget{ID: r.ID, WidgetID: r.WidgetID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version}
+	if err := w.Widget.Fields().Load(r.Spec); err != nil {
+		return w, fmt.Errorf("load widget %d: %w", r.ID, err)
+	}
+	return w, nil
+}
+
+// Widget returns an active widget by its public name, with the active plans
+// that it shows; operators find others too.
+func (s Scope) Widget(ctx context.Context, widgetID string) (Widget, error) {
+	cond := s.offered()
+	cond.and("widget_id = ?", widgetID)
+	r, err := one[widgetRow](ctx, s, "Widget", selectWidgets, cond)
+	if err != nil {
+		return Widget{}, err
+	}
+	w, err := r.widget()
+	if err == nil {
+		w.Offered, err = s.shownBy(ctx, w)
+	}
+	return w, err
+}
+
+func (s Scope) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
+	cond := s.public()
+	cond.and("is_active = ?", true)
+	cond.and("id = any(?)", w.Plans)
+	if !w.ShowHosting {
+		cond.and("resource_type <> ?", storefront.HostingPlan)
+	}
+	if !w.ShowVPS {
+		cond.and("resource_type <> ?", storefront.VPSPlan)
+	}
+	return s.plans(ctx, cond)
+}
+
+// Widgets lists all widgets, oldest first, to operators.
+func (s Scope) Widgets(ctx context.Context) ([]Widget, error) {
+	return loaded(widgetRow.widget)(list[widgetRow](ctx, s, selectWidgets, s.operators(), " order by id"))
+}
