@@ -1,0 +1,92 @@
+// Package folder puts each message into a directory, as a file that mail
+// programs open (.eml). It is what the panel does with its mail as long as no
+// mail server is set (docs/adapters.md, "Mail").
+package folder
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hostpanel/adapters/mail"
+	"hostpanel/domain"
+	"hostpanel/domain/notice"
+)
+
+// A Folder keeps messages, one file each.
+type Folder struct{ dir string }
+
+// New returns a folder in dir, which is made when the first message comes.
+func New(dir string) *Folder { return &Folder{dir} }
+
+// Send writes the message to `<UTC time>-<message id>.eml`. Nobody ever sees
+// half a file, and two sends of one message are two files.
+func (f *Folder) Send(_ context.Context, m notice.Mail) error {
+	now := time.Now().UTC()
+	letter, err := mail.Compose(m, now)
+	if err != nil {
+		return err
+	}
+	if err := f.put(fileName(now, m.MessageID), letter.Content); err != nil {
+		return domain.Fail(domain.Transient, "disk", err)
+	}
+	return nil
+}
+
+// put gives the file its name only once it is whole. A link, unlike a
+// rename, refuses to replace a file.
+func (f *Folder) put(name string, content []byte) error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return fmt.Errorf("make the outbox: %w", err)
+	}
+	half, err := write(f.dir, content)
+	if half != "" {
+		defer func() { _ = os.Remove(half) }()
+	}
+	if err != nil {
+		return fmt.Errorf("write to the outbox: %w", err)
+	}
+	if err := os.Link(half, filepath.Join(f.dir, name)); err != nil {
+		return fmt.Errorf("finish a message in the outbox: %w", err)
+	}
+	return nil
+}
+
+// write makes an invisible file, which os.CreateTemp gives mode 0600.
+func write(dir string, content []byte) (string, error) {
+	file, err := os.CreateTemp(dir, ".half-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	if _, err := file.Write(content); err != nil {
+		return file.Name(), err
+	}
+	if err := file.Sync(); err != nil {
+		return file.Name(), err
+	}
+	return file.Name(), file.Close()
+}
+
+// fileName sorts by time. Its tail keeps two sends in one microsecond apart.
+func fileName(at time.Time, messageID string) string {
+	return fmt.Sprintf("%s-%s-%s.eml", at.Format("20060102T150405.000000Z"), plain(messageID), rand.Text()[:6])
+}
+
+// plain leaves of a message id what any file system takes, 100 bytes at most.
+func plain(id string) string {
+	id = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '@':
+			return r
+		case r == '<' || r == '>':
+			return -1
+		}
+		return '_'
+	}, id)
+	return id[:min(len(id), 100)]
+}
