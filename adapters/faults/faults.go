@@ -198,21 +198,39 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// answer is what the caller is told instead of the truth.
+// answers are what callers are told instead of the truth.
+var answers = map[What]domain.Failure{
+	TimeoutBefore: {Class: domain.Unknown, Code: "timeout", Err: errors.New("no answer in time")},
+	TimeoutAfter:  {Class: domain.Unknown, Code: "timeout", Err: errors.New("no answer in time")},
+	ResetBefore:   {Class: domain.Unknown, Code: "reset", Err: errors.New("the connection was cut")},
+	ResetAfter:    {Class: domain.Unknown, Code: "reset", Err: errors.New("the connection was cut")},
+	ErrorBefore:   {Class: domain.Unknown, Code: "error_500", Err: errors.New("answer 500 without a body")},
+	ErrorAfter:    {Class: domain.Unknown, Code: "error_500", Err: errors.New("answer 500 without a body")},
+	Busy:          {Class: domain.Transient, Code: "busy", Err: errors.New("busy, try again later")},
+	DeniesDoing:   {Class: domain.Transient, Code: "busy", Err: errors.New("busy, try again later")},
+	Refuse:        {Class: domain.Permanent, Code: "refused", Err: errors.New("refused for good")},
+	Auth:          {Class: domain.Permanent, Code: "auth_refused", Err: errors.New("our credentials are refused")},
+}
+
 func (f Fault) answer() error {
-	switch f.What {
-	case TimeoutBefore, TimeoutAfter:
-		return domain.Fail(domain.Unknown, "timeout", errors.New("no answer in time"))
-	case ResetBefore, ResetAfter:
-		return domain.Fail(domain.Unknown, "reset", errors.New("the connection was cut"))
-	case ErrorBefore, ErrorAfter:
-		return domain.Fail(domain.Unknown, "error_500", errors.New("answer 500 without a body"))
-	case Busy, DeniesDoing:
-		return &domain.Failure{Class: domain.Transient, Code: "busy", RetryAfter: f.Delay, Err: errors.New("busy, try again later")}
-	case Refuse:
-		return domain.Fail(domain.Permanent, "refused", errors.New("refused for good"))
-	case Auth:
-		return domain.Fail(domain.Permanent, "auth_refused", errors.New("our credentials are refused"))
+	answer, lies := answers[f.What]
+	if !lies {
+		return nil
 	}
-	return nil
+	if answer.Class == domain.Transient {
+		answer.RetryAfter = f.Delay
+	}
+	return &answer
+}
+
+// Fate tells a creation when look-ups begin to see the object and when it is
+// gone; nil: at once, and never.
+func (f Fault) Fate() (seen, gone *time.Duration) {
+	if f.What == Late {
+		seen = &f.Delay
+	}
+	if f.What == Forget {
+		gone = &f.Delay
+	}
+	return seen, gone
 }

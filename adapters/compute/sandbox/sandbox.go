@@ -143,20 +143,14 @@ func admit(ctx context.Context, tx pgx.Tx, name string) error {
 }
 
 func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, vm hosting.VM, f faults.Fault) (id int64, err error) {
-	var late, forgotten *time.Duration
-	switch f.What {
-	case faults.Late:
-		late = &f.Delay
-	case faults.Forget:
-		forgotten = &f.Delay
-	}
+	seen, gone := f.Fate()
 	err = tx.QueryRow(ctx, `
 		with made as (
 			insert into sandbox_compute.machines (name, tag, cores, memory_mb, disk_gb, traffic_tb, os, boots_at, visible_at, gone_at)
 			values ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval, now() + coalesce($9::interval, '0'), coalesce(now() + $10::interval, 'infinity'))
 			returning id)
 		insert into sandbox_compute.creations (name, tag, id) select $1, $2, id from made returning id`,
-		vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, c.boot, late, forgotten).Scan(&id)
+		vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, c.boot, seen, gone).Scan(&id)
 	if err != nil {
 		return 0, err
 	}

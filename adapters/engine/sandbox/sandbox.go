@@ -159,20 +159,14 @@ func admit(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) error {
 }
 
 func (e *Engine) insert(ctx context.Context, tx pgx.Tx, o hosting.EngineObject, open field.Values, hashed map[string]string, f faults.Fault) (int64, error) {
-	var late, forgotten *time.Duration
-	switch f.What {
-	case faults.Late:
-		late = &f.Delay
-	case faults.Forget:
-		forgotten = &f.Delay
-	}
+	seen, gone := f.Fate()
 	err := tx.QueryRow(ctx, `
 		with made as (
 			insert into sandbox_engine.objects (kind, owner, name, ref, sent, observed, secrets, applied_at, visible_at, gone_at)
 			values ($1, $2, $3, $4, $5, '{}', $6, now() + $7::interval, now() + coalesce($8::interval, '0'), coalesce(now() + $9::interval, 'infinity'))
 			returning id)
 		insert into sandbox_engine.creations (kind, name, ref, id) select $1, $3, $4, id from made returning id`,
-		o.Kind, o.Owner, o.Name, o.Ref, open, hashed, e.delay, late, forgotten).Scan(&o.ID)
+		o.Kind, o.Owner, o.Name, o.Ref, open, hashed, e.delay, seen, gone).Scan(&o.ID)
 	if err != nil {
 		return 0, err
 	}
