@@ -61,6 +61,18 @@ func (o *OrderView) Fields() field.Set {
 	}
 }
 
+// Explain puts the order's standing into words for its customer, in the
+// order's language. While it is being provisioned only its run knows the step
+// ("tenant.engine"); one that is parked knows by itself.
+func (o *OrderView) Explain(step string) {
+	if o.FailedStep != "" {
+		step = o.FailedStep
+	}
+	o.StatusMessage = order.Message(order.Standing{
+		Status: o.Status, Settling: o.Settling, OnHold: len(o.Holds) > 0, Step: step,
+	}, o.Language)
+}
+
 // An Order is all that is known of an order, for operators and for
 // provisioning.
 type Order struct {
@@ -117,11 +129,14 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 	payment_id, payment_status, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
-// see the orders that were placed with a key of the same owner.
+// see the orders that were placed with a key of the same owner. While one is
+// being provisioned its message names the first step; see [OrderView.Explain].
 func (s Scope) OrderView(ctx context.Context, id uuid.UUID) (OrderView, error) {
 	w := s.keyOwner("owner")
 	w.and("id = ?", id)
-	return one[OrderView](ctx, s, "Order", `select `+orderViewColumns+` from orders`, w)
+	o, err := one[OrderView](ctx, s, "Order", `select `+orderViewColumns+` from orders`, w)
+	o.Explain("")
+	return o, err
 }
 
 // Order returns all about one order.

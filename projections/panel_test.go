@@ -143,3 +143,7 @@ func shown(t testing.TB, r field.Record) string {
 	}
 	return string(text)
 }
+
+func foldOf(t testing.TB, p *panel, ref hosting.Ref) (hosting.Resource, int, error) {
+	return eventstore.Fold(t.Context(), p.Store, hosting.Decider, ref.Stream())
+}

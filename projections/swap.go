@@ -56,7 +56,7 @@ func (r *rebuild) swap(ctx context.Context) error {
 // replace is the last thing before the commit, so that readers wait as short
 // as can be.
 func (r *rebuild) replace(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, `set local lock_timeout = '`+swapWait+`'`); err != nil {
+	if _, err := tx.Exec(ctx, `set local search_path = public; set local lock_timeout = '`+swapWait+`'`); err != nil {
 		return err
 	}
 	for _, p := range r.set {
