@@ -1,0 +1,129 @@
+package http
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"hostpanel/domain/storefront"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+const (
+	keyLife     = 5 * time.Second // that a look-up may be old
+	keysKept    = 10_000
+	refusedKeys = 60 // per minute and address
+)
+
+// keyring knows who holds which API key. What it has looked up it remembers
+// for a moment.
+type keyring struct {
+	mu    sync.Mutex
+	known map[string]knownKey
+}
+
+type knownKey struct {
+	projections.APIKey
+	until time.Time
+}
+
+func (k *keyring) get(id string, now time.Time) (projections.APIKey, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, known := k.known[id]
+	return key.APIKey, known && now.Before(key.until)
+}
+
+func (k *keyring) keep(key projections.APIKey, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= keysKept {
+		k.known = map[string]knownKey{}
+	}
+	k.known[key.ID] = knownKey{key, now.Add(keyLife)}
+}
+
+// ForgetKey makes the next call with a key look it up anew, such as after it
+// was revoked.
+func (s *Server) ForgetKey(id string) {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	delete(s.keys.known, id)
+}
+
+// holders is the keyring as the access rule of the storefront sees it.
+type holders struct{ *Server }
+
+// Holder tells whose key it is. Keys of a wrong form cost no look-up.
+func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (route.Caller, error) {
+	parts, ok := storefront.ParseKey(text)
+	if !ok {
+		return route.Caller{}, route.InvalidKey
+	}
+	key, err := s.key(ctx, parts.ID)
+	if err != nil {
+		return route.Caller{}, err
+	}
+	hash := storefront.HashKey(text)
+	switch {
+	case subtle.ConstantTimeCompare(hash[:], key.Hash) != 1, key.RevokedAt != nil:
+		return route.Caller{}, s.refusedKey(ctx, from)
+	case key.ExpiresAt != nil && !s.now().Before(*key.ExpiresAt):
+		return route.Caller{}, route.ExpiredKey
+	}
+	return route.Caller{
+		Principal: "api_key:" + key.ID, Origins: key.AllowedDomains, PerMinute: int(key.RateLimit), Detail: key,
+	}, nil
+}
+
+// key looks a key up. One that nobody has issued is the zero key, which no
+// hash matches.
+func (s *Server) key(ctx context.Context, id string) (projections.APIKey, error) {
+	now := s.now()
+	if key, known := s.keys.get(id, now); known {
+		return key, nil
+	}
+	key, issued, err := s.system().APIKey(ctx, id)
+	if err != nil || !issued {
+		return projections.APIKey{}, err
+	}
+	s.keys.keep(key, now)
+	if err := s.Tables.TouchKey(ctx, id, now); err != nil {
+		s.log().WarnContext(ctx, "the last use of a key was not noted", "key", id, "err", err.Error())
+	}
+	return key, nil
+}
+
+// refusedKey is the answer to a key that opens nothing. Who tries many of them
+// has to wait.
+func (s *Server) refusedKey(ctx context.Context, from netip.Addr) error {
+	if !s.Settings.Abuse || !from.IsValid() {
+		return route.InvalidKey
+	}
+	return errors.Join(s.limit(ctx, "refused_key", from.String(), refusedKeys, time.Minute), route.InvalidKey)
+}
+
+// limit spends one call of a limit against abuse. Who or what is limited is
+// kept as a keyed hash, for it may be personal.
+func (s *Server) limit(ctx context.Context, what, who string, calls int, window time.Duration) error {
+	key := what + ":" + hex.EncodeToString(s.Once.Fingerprint([]byte(what), []byte(who)))
+	left, err := s.Limits.Take(ctx, key, calls, window)
+	if err != nil {
+		return err
+	}
+	if !left.Allowed {
+		return route.Throttle(left.Wait)
+	}
+	return nil
+}
+
+// keyOf is the key with which a call was made.
+func keyOf(c route.Call) projections.APIKey {
+	key, _ := c.Caller.Detail.(projections.APIKey)
+	return key
+}

@@ -1,0 +1,190 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/http/route"
+)
+
+const (
+	checkoutPrefix = "/storefront/checkout/"
+	testPagePath   = checkoutPrefix + "test/{session:cs_test_[0-9A-Za-z]{24}}/"
+	returnPath     = "/storefront/return/"
+)
+
+// checkout are the pages that a customer passes between the order form and the
+// thanks of the shop.
+func (s *Server) checkout() route.Area {
+	area := route.Area{
+		Name: "Checkout", Access: route.Open,
+		About: "The pages that customers pass while they pay.",
+		Routes: []route.Route{
+			route.View(http.MethodGet, returnPath+"{order_id:uuid}/", "Where payment providers send customers back to", s.comeBack).
+				As("payment_return").Of("Order").
+				Taking(field.Text("outcome", new(string)).Among("success", "cancel").Doc("Where the customer came from. It proves nothing.")).
+				Failing(http.StatusSeeOther, "On to the page that the widget names.").
+				Failing(http.StatusNotFound, "There is no such order."),
+		},
+	}
+	if s.Test != nil {
+		area.Routes = append(area.Routes,
+			route.View(http.MethodGet, testPagePath, "The payment page of the test provider", s.showTestPage).
+				As("test_checkout_page").Failing(http.StatusNotFound, "There is no such session."),
+			route.View(http.MethodPost, testPagePath, "Press a button on the test provider's page", s.pressButton).
+				As("test_checkout").
+				Failing(http.StatusSeeOther, "Back to the shop.").
+				Failing(http.StatusNotFound, "There is no such session.").
+				Failing(http.StatusConflict, "The session is over."))
+	}
+	return area
+}
+
+func (s *Server) showTestPage(ctx context.Context, c route.Call) (*route.Document, error) {
+	session, err := s.Test.Session(ctx, c.Var("session"))
+	if err != nil {
+		return nil, err
+	}
+	return s.testPage(ctx, c, http.StatusOK, session, "")
+}
+
+// pressButton does on the page what its buttons say. Whoever comes from it is
+// sent on; a declined card may be tried again.
+func (s *Server) pressButton(ctx context.Context, c route.Call) (*route.Document, error) {
+	form, err := c.Form()
+	if err != nil {
+		return nil, err
+	}
+	var button testForm
+	if err := decodeForm(&button, form); err != nil {
+		return nil, err
+	}
+	session, err := s.Test.Act(ctx, button.action(c.Var("session")))
+	var refusal *domain.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == domain.Conflict:
+		return s.closedPage(ctx, c)
+	case err != nil:
+		return nil, err
+	}
+	switch button.Action {
+	case "pay", "unpaid":
+		return nil, route.SeeOther(session.ReturnURL)
+	case "cancel", "expire":
+		return nil, route.SeeOther(session.CancelURL)
+	}
+	return s.testPage(ctx, c, http.StatusOK, session, texts[spoken(session.Language)]["declined"])
+}
+
+// closedPage answers whoever presses a button after the session is over.
+func (s *Server) closedPage(ctx context.Context, c route.Call) (*route.Document, error) {
+	session, err := s.Test.Session(ctx, c.Var("session"))
+	if err != nil {
+		return nil, err
+	}
+	return s.testPage(ctx, c, http.StatusConflict, session, "")
+}
+
+// A testForm is a button of the page, with fields for trying out what may go
+// wrong.
+type testForm struct {
+	Action         string
+	Amount         *int64
+	Currency       string
+	Copies         int64
+	Distinct, Drop bool
+	Delay, Settle  int64 // milliseconds
+}
+
+// Fields are the form of the test provider's page (docs/storefront.md, "Test
+// checkout").
+func (f *testForm) Fields() field.Set {
+	const fortnight = 14 * 24 * 60 * 60 * 1000
+	return field.Set{
+		field.Text("action", &f.Action).Required().Among("pay", "decline", "cancel", "expire", "unpaid"),
+		field.NullInt("amount", &f.Amount).Min(0),
+		field.Text("currency", &f.Currency).Is(field.Match(`^[A-Za-z]{3}$`)).Default(""),
+		field.Int("copies", &f.Copies).Between(1, 200).Default(1),
+		field.Flag("distinct", &f.Distinct).Default(false),
+		field.Int("delay_ms", &f.Delay).Between(0, fortnight).Default(0),
+		field.Flag("drop", &f.Drop).Default(false),
+		field.Int("settle_ms", &f.Settle).Between(0, fortnight).Default(0),
+	}
+}
+
+func (f *testForm) action(session string) order.TestAction {
+	return order.TestAction{
+		Session: session, Action: f.Action, Amount: f.Amount, Currency: f.Currency, Copies: int(f.Copies), Distinct: f.Distinct, Drop: f.Drop,
+		Delay: time.Duration(f.Delay) * time.Millisecond, Settle: time.Duration(f.Settle) * time.Millisecond,
+	}
+}
+
+func (s *Server) testPage(ctx context.Context, c route.Call, status int, session order.TestSession, message string) (*route.Document, error) {
+	language := spoken(session.Language)
+	isOpen := session.State == order.SessionOpen && s.now().Before(session.ExpiresAt)
+	back := session.CancelURL
+	if session.State == order.SessionComplete {
+		back = session.ReturnURL
+	}
+	if !isOpen {
+		message = texts[language][whyClosed(session)]
+	}
+	d, err := page(status, "checkout", language, map[string]any{
+		"Session": session, "Amount": amountOf(session), "Open": isOpen, "Message": message, "Back": back, "Path": c.Path,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.FormAction, err = s.returnOrigins(ctx, session)
+	return d, err
+}
+
+func whyClosed(session order.TestSession) string {
+	switch {
+	case session.State != order.SessionComplete:
+		return "expired"
+	case session.Payment == order.StatePaid:
+		return "completed"
+	}
+	return "awaiting"
+}
+
+// amountOf is what is due, with the decimal places of its currency.
+func amountOf(session order.TestSession) string {
+	places, _ := money.Places(money.Test, session.Currency)
+	return decimal.New(session.Minor, -places).StringFixed(places)
+}
+
+// returnOrigins are where the way from the page's form may lead to in the end:
+// browsers follow the whole way with the page's policy in hand.
+func (s *Server) returnOrigins(ctx context.Context, session order.TestSession) ([]string, error) {
+	o, err := s.system().Order(ctx, session.Order)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var origins []string
+	for _, outcome := range []string{"success", "cancel"} {
+		target, err := s.shopPage(ctx, o, outcome)
+		if err != nil {
+			return nil, err
+		}
+		if target != nil {
+			origins = append(origins, originOf(target))
+		}
+	}
+	return origins, nil
+}
+
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }

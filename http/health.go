@@ -1,0 +1,89 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"hostpanel/http/route"
+)
+
+// operations is for those who run the panel, and for what watches over it.
+func (s *Server) operations() route.Area {
+	area := route.Area{
+		Name: "Health", Access: route.Open,
+		About: "Whether the panel is well.",
+		Routes: []route.Route{
+			route.File("/healthz", "Tell that the process lives", s.alive).As("healthz").Caching("no-store"),
+			route.File("/readyz", "Tell whether requests can be served", s.ready).As("readyz").Caching("no-store").
+				Failing(http.StatusServiceUnavailable, "Something that every request needs is missing; checks says what."),
+		},
+	}
+	if s.Metrics != nil {
+		area.Routes = append(area.Routes, route.File("/metrics", "Figures about the panel, in the text format of Prometheus", s.figures).
+			As("metrics").For(loopback).Caching("no-store").
+			Failing(http.StatusForbidden, "The caller is not on this machine."))
+	}
+	return area
+}
+
+// loopback admits callers on this machine. Behind a proxy that is on this
+// machine too everybody would look like one, so whoever was forwarded is not.
+var loopback = route.Open.Requiring(func(_ context.Context, r route.Request, _ route.Caller) error {
+	if !r.IP.IsLoopback() || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+		return route.NoPermission
+	}
+	return nil
+})
+
+func (s *Server) alive(context.Context, route.Call) (*route.Document, error) {
+	return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`)}, nil
+}
+
+const readyTime = 5 * time.Second
+
+func (s *Server) ready(ctx context.Context, c route.Call) (*route.Document, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	checks := s.Health.Ready(ctx)
+	if len(checks) == 0 {
+		return s.alive(ctx, c)
+	}
+	body, err := json.Marshal(struct {
+		Status string            `json:"status"`
+		Checks map[string]string `json:"checks"`
+	}{"unavailable", checks})
+	if err != nil {
+		return nil, fmt.Errorf("tell what is missing: %w", err)
+	}
+	return &route.Document{
+		Status: http.StatusServiceUnavailable, Type: "application/json", Body: body,
+		Header: http.Header{"X-Error-Code": {"unavailable"}, "Retry-After": {"5"}},
+	}, nil
+}
+
+// figures asks the handler that collects them.
+func (s *Server) figures(ctx context.Context, c route.Call) (*route.Document, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("collect figures: %w", err)
+	}
+	r.Header.Set("Accept", c.Header.Get("Accept"))
+	page := &caught{header: http.Header{}, status: http.StatusOK}
+	s.Metrics.ServeHTTP(page, r)
+	return &route.Document{Status: page.status, Type: page.header.Get("Content-Type"), Body: page.body.Bytes()}, nil
+}
+
+// caught is an answer that is looked at before it is sent.
+type caught struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (c *caught) Header() http.Header         { return c.header }
+func (c *caught) WriteHeader(status int)      { c.status = status }
+func (c *caught) Write(b []byte) (int, error) { return c.body.Write(b) }

@@ -1,0 +1,81 @@
+package http
+
+import (
+	_ "embed" // the list of common passwords
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"hostpanel/domain/field"
+)
+
+const (
+	passwordMin = 8 // characters
+	passwordMax = 128
+	nameMin     = 3 // characters of a name that a password must not contain
+)
+
+// CheckPassword tells what is wrong with a password that somebody wants to
+// have for an account: too short or too long, one of the common ones, nothing
+// but digits, or one that contains the user name (docs/storefront.md,
+// "Passwords"). The error is of type field.Errors.
+func CheckPassword(password, username string) error {
+	var wrong field.Errors
+	for _, message := range weaknesses(password, username) {
+		wrong.Add("password", message)
+	}
+	return wrong.Err()
+}
+
+func weaknesses(password, username string) (wrong []string) {
+	length := utf8.RuneCountInString(password)
+	for _, check := range []struct {
+		weak    bool
+		message string
+	}{
+		{length < passwordMin, fmt.Sprintf("This password is too short. It must contain at least %d characters.", passwordMin)},
+		{length > passwordMax, fmt.Sprintf("Ensure this field has no more than %d characters.", passwordMax)},
+		{isCommon(password), "This password is too common."},
+		{password != "" && strings.Trim(password, "0123456789") == "", "This password is entirely numeric."},
+		{containsName(password, username), "The password is too similar to the username."},
+	} {
+		if check.weak {
+			wrong = append(wrong, check.message)
+		}
+	}
+	return wrong
+}
+
+// common-passwords.txt is what people choose first when eight characters are
+// asked for: words, names and keyboard rows, and what is usually put behind
+// them. One a line, in lower case, sorted.
+//
+//go:embed web/common-passwords.txt
+var commonText string
+
+var common = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(commonText) {
+		all[strings.TrimSpace(line)] = true
+	}
+	return all
+})
+
+func isCommon(password string) bool { return common()[strings.ToLower(password)] }
+
+// containsName looks for the user name, and for its part before the @.
+func containsName(password, username string) bool {
+	lower := strings.ToLower(password)
+	local, _, _ := strings.Cut(username, "@")
+	for _, name := range []string{username, local} {
+		if utf8.RuneCountInString(name) >= nameMin && strings.Contains(lower, strings.ToLower(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// actorOf is how facts name a user.
+func actorOf(user int64) string { return "user:" + strconv.FormatInt(user, 10) }

@@ -1,0 +1,166 @@
+// Package http is how people and programs outside talk to the panel: the
+// storefront that other sites embed, the webhooks of payment providers, the
+// pages on which a customer pays and sets a password, and what operators look
+// at to see whether the panel is well.
+//
+// The package is named like the one in the standard library, on purpose: this
+// is the only part of the program that speaks HTTP, and whoever imports it
+// (only cmd does) has no need of net/http. It imports as panel.
+package http
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// A Server answers for all areas. Everything it needs of the rest of the
+// program is one of these interfaces.
+type Server struct {
+	Settings Settings
+
+	Commands  Commands
+	Subjects  Subjects
+	Once      route.OnceKeys
+	Limits    route.Limits
+	Tables    *projections.Tables
+	Payments  Payments
+	Test      TestCheckout // nil: test payments are off
+	Runs      Runs
+	Passwords Passwords
+	Changes   Changes
+	Health    Health
+	Metrics   http.Handler // nil: there is no /metrics
+	Log       *slog.Logger
+
+	keys keyring
+}
+
+// Settings are what an operator has decided (docs/configuration.md).
+type Settings struct {
+	Version   string
+	PublicURL func() string // of the panel, without a slash at the end
+	TaxRate   decimal.Decimal
+	Offers    []Offer // payment methods that are configured
+	Abuse     bool    // whether the limits against abuse hold
+	Trusted   []netip.Prefix
+
+	// Unavailable tells that an error means: the database is away.
+	Unavailable func(error) bool
+}
+
+// An Offer is a payment method that customers may choose.
+type Offer struct {
+	Name string // "stripe", "paypal", "test"
+	Live bool   // whether its money is real
+}
+
+// Commands carries out what callers ask for, all or none.
+type Commands interface {
+	Execute(context.Context, domain.Cause, ...domain.Command) (domain.Receipt, error)
+}
+
+// Subjects finds the person behind an address, or makes one.
+type Subjects interface {
+	Subject(ctx context.Context, email string) (uuid.UUID, error)
+}
+
+// Payments takes what providers tell, and asks them.
+type Payments interface {
+	// Receive verifies a webhook and stores it; it is acted on later. A bad
+	// signature is refused with domain.Invalid, one that cannot be checked
+	// with domain.Unavailable.
+	Receive(ctx context.Context, provider string, raw []byte, header map[string][]string) error
+	// OpenSession makes sure that a pending order has a page to be paid on. A
+	// repeat answers with the same session. It ends within 20 seconds.
+	OpenSession(ctx context.Context, order uuid.UUID) (order.Session, error)
+	// Hint asks to look at an order soon. It may be sent any number of times.
+	Hint(ctx context.Context, order uuid.UUID, reason string) error
+}
+
+// TestCheckout is the test provider's own side of its page. What is not there
+// is refused with domain.NotFound, a session that is over with domain.Conflict.
+type TestCheckout interface {
+	Session(ctx context.Context, id string) (order.TestSession, error)
+	Act(context.Context, order.TestAction) (order.TestSession, error)
+}
+
+// Passwords sets the password of whoever holds a one-time link. A link that is
+// used, expired or unknown is refused with domain.NotFound.
+type Passwords interface {
+	TokenUser(ctx context.Context, token string) (user int64, err error)
+	Set(ctx context.Context, cause domain.Cause, token, password string) error
+}
+
+// Runs knows how far the provisioning of an order is.
+type Runs interface {
+	// Step names the step at which it is: "tenant.engine". Empty: the first.
+	Step(ctx context.Context, order uuid.UUID) (string, error)
+}
+
+// Changes tells when the log grows: the channel closes at the next fact.
+type Changes interface{ Changed() <-chan struct{} }
+
+// Health tells what keeps the panel from serving, by the name of the check:
+// "database", "migrations", "projections". Empty: nothing does.
+type Health interface {
+	Ready(context.Context) map[string]string
+}
+
+// Areas are all endpoints of the panel, by area.
+func (s *Server) Areas() []route.Area {
+	return []route.Area{
+		s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.operations(), s.files(),
+	}
+}
+
+// Routes are all endpoints of the panel.
+func (s *Server) Routes() []route.Route {
+	var all []route.Route
+	for _, area := range s.Areas() {
+		for _, r := range area.Routes {
+			if r.Access.Identify == nil {
+				r.Access = area.Access
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// Handler is the panel, ready to be served. It panics if a route is declared
+// wrongly.
+func (s *Server) Handler() http.Handler { return s.table() }
+
+// Document is the OpenAPI document of the panel, as JSON.
+func (s *Server) Document() []byte { return s.table().JSON() }
+
+func (s *Server) table() *route.Table {
+	return route.Mount(route.Options{
+		Title: "hostpanel", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
+		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(),
+	}, s.Areas()...)
+}
+
+func (s *Server) log() *slog.Logger {
+	if s.Log == nil {
+		return slog.Default()
+	}
+	return s.Log
+}
+
+func (s *Server) now() time.Time { return time.Now().UTC() }
+
+// system reads as the program itself, where the caller is a browser that
+// holds nothing but an unguessable address.
+func (s *Server) system() projections.Scope { return s.Tables.For(projections.System) }

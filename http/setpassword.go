@@ -1,0 +1,125 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"hostpanel/domain"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+const setPasswordPath = "/set-password/"
+
+// accounts is what people do for themselves.
+func (s *Server) accounts() route.Area {
+	const wrong = "The link is used, expired or unknown, or the password is not acceptable."
+	return route.Area{
+		Name: "Accounts", Access: route.Open,
+		About: "What people do for themselves.",
+		Routes: []route.Route{
+			route.View(http.MethodGet, setPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
+				As("set_password_page").Failing(http.StatusBadRequest, wrong),
+			route.View(http.MethodPost, setPasswordPath, "Set the password of whoever holds the link", s.setPassword).
+				As("set_password").Failing(http.StatusBadRequest, wrong),
+		},
+	}
+}
+
+// noReferrer keeps the token in the address from whatever page comes next.
+var noReferrer = http.Header{"Referrer-Policy": {"no-referrer"}}
+
+// showSetPassword never uses the link up: programs that look at mails for
+// their readers follow links too.
+func (s *Server) showSetPassword(ctx context.Context, c route.Call) (*route.Document, error) {
+	token := c.Param("token")
+	user, err := s.holder(ctx, token)
+	if isDead(err) {
+		return deadLink(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return passwordForm(http.StatusOK, token, user, nil)
+}
+
+func (s *Server) setPassword(ctx context.Context, c route.Call) (*route.Document, error) {
+	form, err := c.Form()
+	if err != nil {
+		return nil, err
+	}
+	token, password := form.Get("token"), form.Get("password")
+	user, err := s.holder(ctx, token)
+	if isDead(err) {
+		return deadLink(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	wrong := weaknesses(password, user.Email)
+	if form.Get("password_repeat") != password {
+		wrong = append(wrong, texts[spoken(user.Language)]["pw_differ"])
+	}
+	if len(wrong) > 0 {
+		return passwordForm(http.StatusBadRequest, token, user, wrong)
+	}
+	cause := c.Cause()
+	cause.Actor = actorOf(user.ID)
+	switch err := s.Passwords.Set(ctx, cause, token, password); {
+	case isDead(err): // somebody else with the same link was faster
+		return deadLink(c)
+	case err != nil:
+		return nil, err
+	}
+	return passwordIsSet(user)
+}
+
+// holder is whose link it is.
+func (s *Server) holder(ctx context.Context, token string) (projections.User, error) {
+	if token == "" {
+		return projections.User{}, domain.Refuse(domain.NotFound, "No token.")
+	}
+	id, err := s.Passwords.TokenUser(ctx, token)
+	if err != nil {
+		return projections.User{}, err
+	}
+	user, err := s.system().User(ctx, id)
+	if err == nil && !user.IsActive {
+		err = domain.Refuse(domain.NotFound, "The account has ended.")
+	}
+	return user, err
+}
+
+func isDead(err error) bool {
+	var refusal *domain.Error
+	return errors.As(err, &refusal) && refusal.Code == domain.NotFound
+}
+
+func deadLink(c route.Call) (*route.Document, error) {
+	language := preferred(c.Header)
+	return private(page(http.StatusBadRequest, "notice", language, map[string]any{
+		"Title": texts[language]["link_title"], "Notice": "This link is no longer valid.",
+	}))
+}
+
+func passwordForm(status int, token string, user projections.User, wrong []string) (*route.Document, error) {
+	return private(page(status, "password", spoken(user.Language), map[string]any{
+		"Token": token, "User": user.Email, "Wrong": wrong,
+	}))
+}
+
+// passwordIsSet ends the visit. Nobody is signed in by a link alone.
+func passwordIsSet(user projections.User) (*route.Document, error) {
+	language := spoken(user.Language)
+	return private(page(http.StatusOK, "notice", language, map[string]any{
+		"Title": texts[language]["pw_done_title"], "Notice": texts[language]["pw_done"],
+	}))
+}
+
+func private(d *route.Document, err error) (*route.Document, error) {
+	if d != nil {
+		d.Header = noReferrer
+	}
+	return d, err
+}
