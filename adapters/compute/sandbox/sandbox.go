@@ -120,47 +120,47 @@ func (c *Cluster) create(ctx context.Context, vm hosting.VM, f faults.Fault) (id
 		return 0, domain.Fail(domain.Permanent, "invalid", err)
 	}
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
-		if err := admit(ctx, tx, vm.Name); err != nil {
+		if id, err = admit(ctx, tx, vm.Name); err != nil {
 			return err
 		}
-		id, err = c.insert(ctx, tx, vm, f)
-		return err
+		return c.insert(ctx, tx, id, vm, f)
 	})
 	return id, unanswered("create", err)
 }
 
-// admit takes the turn of the name, so that of two equal creations one is refused.
-func admit(ctx context.Context, tx pgx.Tx, name string) error {
-	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('sandbox_compute/' || $1, 0))`, name); err != nil {
-		return err
-	}
-	var taken bool
-	err := tx.QueryRow(ctx, `select exists (select from sandbox_compute.machines where name = $1 and gone_at > now())`, name).Scan(&taken)
-	if err == nil && taken {
-		return domain.Fail(domain.Permanent, "name_taken", errors.New("there is a machine with this name already"))
-	}
-	return err
-}
+const nextID = `nextval('sandbox_compute.machines_id_seq')`
 
-func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, vm hosting.VM, f faults.Fault) (id int64, err error) {
-	seen, gone := f.Fate()
-	err = tx.QueryRow(ctx, `
-		with made as (
-			insert into sandbox_compute.machines (name, tag, cores, memory_mb, disk_gb, traffic_tb, os, boots_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval, now() + coalesce($9::interval, '0'), coalesce(now() + $10::interval, 'infinity'))
-			returning id)
-		insert into sandbox_compute.creations (name, tag, id) select $1, $2, id from made returning id`,
-		vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, c.boot, seen, gone).Scan(&id)
-	if err != nil {
+// admit takes the turn of the name, so that of two equal creations one is
+// refused, and gives the machine a number.
+func admit(ctx context.Context, tx pgx.Tx, name string) (id int64, err error) {
+	var taken bool
+	questions := &pgx.Batch{}
+	questions.Queue(`select pg_advisory_xact_lock(hashtextextended('sandbox_compute/' || $1, 0))`, name)
+	questions.Queue(`select exists (select from sandbox_compute.machines where name = $1 and gone_at > now()), `+nextID, name).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&taken, &id) })
+	if err := tx.SendBatch(ctx, questions).Close(); err != nil {
 		return 0, err
 	}
-	_, err = tx.Exec(ctx, `update sandbox_compute.machines set address = $2 where id = $1`, id, address(id))
-	return id, err
+	if taken {
+		return 0, domain.Fail(domain.Permanent, "name_taken", errors.New("there is a machine with this name already"))
+	}
+	return id, nil
+}
+
+func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, id int64, vm hosting.VM, f faults.Fault) error {
+	seen, gone := f.Fate()
+	_, err := tx.Exec(ctx, `
+		with made as (
+			insert into sandbox_compute.machines (id, name, tag, cores, memory_mb, disk_gb, traffic_tb, os, address, boots_at, visible_at, gone_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10::interval, now() + coalesce($11::interval, '0'), coalesce(now() + $12::interval, 'infinity')))
+		insert into sandbox_compute.creations (name, tag, id) values ($2, $3, $1)`,
+		id, vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, address(id), c.boot, seen, gone)
+	return err
 }
 
 // unused draws a number that no machine will ever have.
 func (c *Cluster) unused(ctx context.Context) (id int64, err error) {
-	err = c.pool.QueryRow(ctx, `select nextval(pg_get_serial_sequence('sandbox_compute.machines', 'id'))`).Scan(&id)
+	err = c.pool.QueryRow(ctx, `select `+nextID).Scan(&id)
 	return id, unanswered("create", err)
 }
 

@@ -127,56 +127,53 @@ func (e *Engine) create(ctx context.Context, o hosting.EngineObject, f faults.Fa
 		return 0, err
 	}
 	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
-		if err := admit(ctx, tx, o); err != nil {
+		if o.ID, err = admit(ctx, tx, o); err != nil {
 			return err
 		}
-		o.ID, err = e.insert(ctx, tx, o, open, hashed, f)
-		return err
+		return e.insert(ctx, tx, o, open, hashed, f)
 	})
 	return o.ID, unanswered("create", err)
 }
 
+const nextID = `nextval('sandbox_engine.objects_id_seq')`
+
 // admit takes the turn of the name, so that of two equal creations one is
-// refused, and looks whether there is room for the object.
-func admit(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) error {
-	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('sandbox_engine/' || $1 || '/' || $2, 0))`, o.Kind, o.Name); err != nil {
-		return err
-	}
+// refused, looks whether there is room for the object, and gives it a number.
+func admit(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) (id int64, err error) {
 	var taken, owned bool
-	err := tx.QueryRow(ctx, `
+	questions := &pgx.Batch{}
+	questions.Queue(`select pg_advisory_xact_lock(hashtextextended('sandbox_engine/' || $1 || '/' || $2, 0))`, o.Kind, o.Name)
+	questions.Queue(`
 		select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > now()),
-		       $3 = 0 or exists (select from sandbox_engine.objects where kind = 'tenant' and id = $3 and gone_at > now() for key share)`,
-		o.Kind, o.Name, o.Owner).Scan(&taken, &owned)
+		       $3 = 0 or exists (select from sandbox_engine.objects where kind = 'tenant' and id = $3 and gone_at > now() for key share),
+		       `+nextID, o.Kind, o.Name, o.Owner).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&taken, &owned, &id) })
+	err = tx.SendBatch(ctx, questions).Close()
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case taken:
-		return domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("there is a %s with this name already", o.Kind))
+		return 0, domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("there is a %s with this name already", o.Kind))
 	case !owned:
-		return domain.Fail(domain.Permanent, "owner_missing", errors.New("the owning client does not exist"))
+		return 0, domain.Fail(domain.Permanent, "owner_missing", errors.New("the owning client does not exist"))
 	}
-	return nil
+	return id, nil
 }
 
-func (e *Engine) insert(ctx context.Context, tx pgx.Tx, o hosting.EngineObject, open field.Values, hashed map[string]string, f faults.Fault) (int64, error) {
+func (e *Engine) insert(ctx context.Context, tx pgx.Tx, o hosting.EngineObject, open field.Values, hashed map[string]string, f faults.Fault) error {
 	seen, gone := f.Fate()
-	err := tx.QueryRow(ctx, `
+	_, err := tx.Exec(ctx, `
 		with made as (
-			insert into sandbox_engine.objects (kind, owner, name, ref, sent, observed, secrets, applied_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, '{}', $6, now() + $7::interval, now() + coalesce($8::interval, '0'), coalesce(now() + $9::interval, 'infinity'))
-			returning id)
-		insert into sandbox_engine.creations (kind, name, ref, id) select $1, $3, $4, id from made returning id`,
-		o.Kind, o.Owner, o.Name, o.Ref, open, hashed, e.delay, seen, gone).Scan(&o.ID)
-	if err != nil {
-		return 0, err
-	}
-	_, err = tx.Exec(ctx, `update sandbox_engine.objects set observed = $3 where kind = $1 and id = $2`, o.Kind, o.ID, rules[o.Kind].observed(o))
-	return o.ID, err
+			insert into sandbox_engine.objects (kind, id, owner, name, ref, sent, observed, secrets, applied_at, visible_at, gone_at)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9::interval, now() + coalesce($10::interval, '0'), coalesce(now() + $11::interval, 'infinity')))
+		insert into sandbox_engine.creations (kind, name, ref, id) values ($1, $4, $5, $2)`,
+		o.Kind, o.ID, o.Owner, o.Name, o.Ref, open, rules[o.Kind].observed(o), hashed, e.delay, seen, gone)
+	return err
 }
 
 // unused draws a number that no object will ever have.
 func (e *Engine) unused(ctx context.Context) (id int64, err error) {
-	err = e.pool.QueryRow(ctx, `select nextval(pg_get_serial_sequence('sandbox_engine.objects', 'id'))`).Scan(&id)
+	err = e.pool.QueryRow(ctx, `select `+nextID).Scan(&id)
 	return id, unanswered("create", err)
 }
 
