@@ -291,6 +291,9 @@ func (x *exchange) sendRefusal(r *Refusal) {
 	h := x.w.Header()
 	switch {
 	case r.Location != "":
+		if x.route != nil && x.route.page {
+			h.Set("Cache-Control", "no-store")
+		}
 		x.send(r.Status, nil)
 	case x.route != nil && x.route.page:
 		x.document(errorPage(r))
