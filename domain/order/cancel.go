@@ -49,13 +49,9 @@ func (c Cancel) decide(o Order) ([]Event, error) {
 	return nil, o.forbids("cannot be cancelled")
 }
 
-// unpaid cancels unless the truth says otherwise.
+// unpaid cancels unless somebody paid, or still may.
 func (c Cancel) unpaid(o Order) ([]Event, error) {
-	facts := c.Observe.facts(o)
-	after := o
-	for _, e := range facts {
-		after = e.evolve(after)
-	}
+	after, facts := c.Observe.money(o)
 	truth := c.Observe.Fetched
 	switch {
 	case after.Status != StatusPaymentProcessing:

@@ -38,18 +38,19 @@ func (c Observe) decide(o Order) ([]Event, error) {
 	if o.Status == "" {
 		return nil, o.forbids("")
 	}
-	return c.facts(o), nil
+	after, facts := c.money(o)
+	return append(facts, c.session(after)...), nil
 }
 
-// facts looks at every payment first and at the session last, each in the
-// light of what was found before it.
-func (c Observe) facts(o Order) (facts []Event) {
+// money looks at every payment in the light of those before it, and returns
+// how the order stands then.
+func (c Observe) money(o Order) (after Order, facts []Event) {
 	for _, p := range c.payments() {
 		for _, e := range c.payment(o, p) {
 			o, facts = e.evolve(o), append(facts, e)
 		}
 	}
-	return append(facts, c.session(o)...)
+	return o, facts
 }
 
 // payments are in the order in which they were made, whatever order the
@@ -58,32 +59,33 @@ func (c Observe) payments() []Seen {
 	var seen []Seen
 	for _, p := range c.Fetched.Payments {
 		seen = append(seen, Seen{
-			Session: c.Fetched.Session, ID: p.ID, State: p.State,
+			Session: c.Fetched.Session, ID: cmp.Or(p.ID, c.Fetched.Session), State: p.State,
 			Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, At: p.At,
 		})
 	}
-	slices.SortFunc(seen, func(a, b Seen) int {
-		return cmp.Or(rank[b.State]-rank[a.State], a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(seen, func(a, b Seen) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return seen
 }
 
-// payment decides what one payment means. Nothing new about it means nothing.
+// payment decides what one payment means. Nothing new about it means nothing;
+// what was not paid in our own session means nothing either.
 func (c Observe) payment(o Order, p Seen) []Event {
-	if rank[p.State] <= rank[o.Payments[p.ID].State] {
+	switch {
+	case rank[p.State] <= rank[o.Payments[p.ID].State]:
+		return nil
+	case p.State == StatePaid:
+		return c.paid(o, p)
+	case p.Session != o.Session:
 		return nil
 	}
 	switch p.State {
-	case StatePaid:
-		return c.paid(o, p)
 	case StatePending:
 		return c.pending(o, p)
 	case StateDeclined, StateFailed:
 		return c.declined(o, p)
-	case StateCreated:
+	default:
 		return c.approved(o, p)
 	}
-	return nil
 }
 
 // paid books a payment once, and says what it is: the order's own, a further
@@ -102,11 +104,8 @@ func (c Observe) paid(o Order, p Seen) []Event {
 }
 
 func (c Observe) pending(o Order, p Seen) []Event {
-	switch {
-	case o.Status != StatusPaymentProcessing:
+	if o.Status != StatusPaymentProcessing {
 		return c.ignore(o, "payment_pending", p.ID)
-	case o.Settling:
-		return nil
 	}
 	return []Event{AwaitingSettlement{Payment: p, At: c.At}}
 }
@@ -132,18 +131,21 @@ func (c Observe) approved(o Order, p Seen) []Event {
 
 // session decides what the session itself means once its payments are known.
 func (c Observe) session(o Order) []Event {
+	if c.Fetched.Session != o.Session {
+		return nil
+	}
 	reason := c.over(o)
 	switch {
 	case reason == "" && c.settles(o):
 		return []Event{AwaitingSettlement{Payment: Seen{Session: c.Fetched.Session}, At: c.At}}
-	case reason == "":
+	case reason == "", o.Status == StatusCancelled:
 		return nil
-	case o.Status == StatusPaymentProcessing && !o.OnHold():
-		return []Event{Cancelled{Reason: reason, At: c.At}}
-	case o.Status == StatusCancelled || o.OnHold():
-		return nil // it is so already, or a person decides
+	case o.Status != StatusPaymentProcessing:
+		return c.ignore(o, "session_"+string(reason), "")
+	case o.OnHold():
+		return nil // a person decides
 	}
-	return c.ignore(o, "session_"+string(reason), "")
+	return []Event{Cancelled{Reason: reason, At: c.At}}
 }
 
 // settles tells whether the customer is done and the bank is not.
@@ -155,15 +157,21 @@ func (c Observe) settles(o Order) bool {
 // over tells why nobody will pay in this session any more; empty: somebody
 // may, or has.
 func (c Observe) over(o Order) CancelReason {
-	waiting := o.any(StatePending) && !c.TimeUp
+	state := c.Fetched.State
 	switch {
-	case c.Fetched.Session != o.Session, c.Fetched.State == SessionOpen, waiting:
+	case state == SessionOpen, o.any(StatePending) && !c.TimeUp:
 		return ""
-	case c.Fetched.State == SessionExpired && o.Approved:
+	case state == SessionExpired && o.Approved:
 		return ApprovalReversed
-	case c.Fetched.State == SessionExpired, c.TimeUp:
+	case state == SessionExpired:
 		return Expired
-	case c.Fetched.State == SessionComplete && o.any(StateFailed) && !o.any(StatePaid):
+	case o.any(StatePaid):
+		return ""
+	case state == SessionApproved && c.TimeUp:
+		return CaptureDeadline
+	case c.TimeUp:
+		return Expired
+	case state == SessionComplete && o.any(StateFailed):
 		return PaymentFailed
 	}
 	return ""

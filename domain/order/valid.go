@@ -49,7 +49,6 @@ func (c Observe) closed(o Order, p Seen) (names []string) {
 		{"too_late", c.ReopenWithin >= 0 && !p.At.After(o.CancelledAt.Add(c.window()))},
 		{"plan", c.PlanStillOffered},
 		{"names", c.NamesFree},
-		{"on_hold", !o.OnHold()},
 	} {
 		if !check.holds {
 			names = append(names, check.name)

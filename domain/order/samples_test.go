@@ -1,0 +1,117 @@
+package order_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/domaintest"
+	"hostpanel/domain/order"
+)
+
+var (
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	id   = uuid.MustParse("6f1c0d6e-0000-4000-8000-000000000001")
+	ana  = uuid.MustParse("0a7a0d6e-0000-4000-8000-00000000000a")
+
+	place = order.Place{
+		ID: id, Suffix: "7F3K9Q", Subject: ana,
+		Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com", Phone: "+34 600 000 000", Company: "Ruiz SL"},
+		Plan: order.Plan{
+			ID: 7, Name: "Básico", Slug: "basico", ResourceType: "hosting",
+			Quotas: map[string]int64{"quota_sites": 5, "quota_storage_gb": 10},
+		},
+		Period: order.Yearly, Price: decimal.RequireFromString("2.99"), SetupFee: decimal.Zero,
+		TaxRate: decimal.RequireFromString("21"), Currency: "EUR", Provider: "test",
+		Domain: "example.com", Language: "es", Widget: "abcdefghij012345", APIKey: "ab12CD34", Owner: 1, At: noon,
+	}
+
+	placed = order.Placed{
+		Order: id, Number: "ORD-20261121-7F3K9Q", SubjectID: ana,
+		Name: "Ana Ruiz", Email: "ana@example.com", Phone: "+34 600 000 000", Company: "Ruiz SL",
+		Plan: place.Plan, BillingPeriod: "yearly",
+		Price: decimal.RequireFromString("2.99"), PeriodPrice: decimal.RequireFromString("28.704"), SetupFee: decimal.Zero,
+		TaxRate: decimal.RequireFromString("21"),
+		Total:   decimal.RequireFromString("28.70"), Subtotal: decimal.RequireFromString("23.72"), Tax: decimal.RequireFromString("4.98"),
+		Currency: "EUR", Provider: "test", Minor: 2870, Test: true,
+		Domain: "example.com", Language: "es", Widget: "abcdefghij012345", APIKey: "ab12CD34", Owner: 1, At: noon,
+	}
+	opened = order.SessionOpened{
+		Session: "cs_1", URL: "https://pay.example/cs_1", ExpiresAt: noon.Add(24 * time.Hour), At: noon,
+	}
+	seen      = order.Seen{Session: "cs_1", ID: "pay_1", State: order.StatePaid, Minor: 2870, Currency: "eur", At: noon.Add(time.Minute)}
+	confirmed = order.PaymentConfirmed{Payment: seen, At: later}
+	started   = order.ProvisioningStarted{At: later}
+	parked    = order.ProvisioningParked{Step: "tenant.engine", Code: "name_taken", At: later}
+	expired   = order.Cancelled{Reason: order.Expired, At: later}
+
+	later = noon.Add(time.Hour)
+)
+
+func given(t *testing.T, history ...order.Event) *domaintest.Story[order.Order, order.Command, order.Event] {
+	return domaintest.Given(t, order.Decider, history)
+}
+
+// truth is what the provider holds for true about the session of [opened].
+func truth(state order.SessionState, payments ...order.Payment) order.Observe {
+	return order.Observe{
+		ID: id, At: later, PlanStillOffered: true, NamesFree: true,
+		Fetched: order.Fetched{Provider: "test", Session: "cs_1", Order: id, State: state, Payments: payments},
+	}
+}
+
+func payment(id string, state order.PaymentState) order.Payment {
+	return order.Payment{ID: id, State: state, Minor: 2870, Currency: "eur", At: noon.Add(time.Minute)}
+}
+
+func of(p order.Payment) order.Seen {
+	return order.Seen{Session: "cs_1", ID: p.ID, State: p.State, Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, At: p.At}
+}
+
+func events(list ...order.Event) []order.Event { return list }
+
+// Every event, as it is written to the log.
+func TestEventsAreReadForever(t *testing.T) {
+	packageID := int64(3)
+	vps, saas := placed, placed
+	vps.Plan = order.Plan{ID: 8, Name: "VPS 1", Slug: "vps-1", ResourceType: "vps", VPS: &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"}}
+	saas.Plan = order.Plan{ID: 9, Name: "SaaS", Slug: "saas", ResourceType: "saas", Package: &packageID, SaaS: &order.SaaS{MaxVMs: 1, MaxHostingAccounts: 2, MaxAgents: 3, WhiteLabel: true}}
+
+	domaintest.Golden(t, order.Facts,
+		placed, opened, order.SessionFailed{Code: "timeout", At: noon},
+		order.Approved{Payment: order.Seen{Session: "cs_1", ID: "o_1", State: order.StateCreated, Minor: 2870, Currency: "EUR", Payee: "M1"}, At: later},
+		order.AwaitingSettlement{Payment: of(payment("pay_1", order.StatePending)), At: later},
+		confirmed, order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later},
+		order.PaymentMismatchFound{Payment: seen, Differs: []string{"amount"}, At: later},
+		order.LatePaymentFound{Payment: seen, Refund: []string{"reason"}, At: later},
+		order.Reopened{Payment: "pay_1", At: later},
+		order.DuplicatePaymentFound{Payment: seen, At: later},
+		order.Cancelled{Reason: order.ByAdmin, Note: "asked for by mail", At: later},
+		started, parked,
+		order.ProvisioningResumed{Step: "tenant.engine", How: order.Skip, Reason: "made by hand", Proof: "14", At: later},
+		order.Activated{At: later}, order.WelcomeMailDelayed{At: later},
+		order.WelcomeMailSent{At: later}, order.WelcomeMailGivenUp{At: later},
+		order.NewsIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
+	)
+	for _, e := range events(vps, saas) {
+		if got := reread(t, e); !equal(got, e) {
+			t.Errorf("%+v reads as %+v", e, got)
+		}
+	}
+}
+
+// C-6: what tells of the customer is sealed, and nothing else is.
+func TestTheCustomersDataIsPersonal(t *testing.T) {
+	personal := domain.NewCatalogue(order.Facts).Personal("order.placed")
+	for _, name := range []string{"customer_name", "customer_email", "customer_phone", "customer_company"} {
+		if personal[name] != domain.Contact {
+			t.Errorf("%s is not sealed", name)
+		}
+	}
+	if len(personal) != 4 || placed.Subject() != ana {
+		t.Errorf("sealed: %v", personal)
+	}
+}
