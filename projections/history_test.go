@@ -1,0 +1,261 @@
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
+)
+
+func TestARebuiltTableIsTheLiveOne(t *testing.T) {
+	p := openPanel(t)
+	h := &history{panel: p, chance: seeded(t)}
+	h.write(t, 1500)
+	live := map[string]string{}
+	p.eachTable(func(table string) {
+		live[table] = contents(t, p.owner, table)
+		if live[table] == "" {
+			t.Errorf("the history says nothing about %s", table)
+		}
+	})
+	if err := All.rebuild(t.Context(), p.owner, p.Store, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.eachTable(func(table string) {
+		if rebuilt := contents(t, p.owner, table); rebuilt != live[table] {
+			t.Errorf("%s, live:\n%s\nrebuilt:\n%s", table, live[table], rebuilt)
+		}
+	})
+}
+
+func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
+	p := openPanel(t)
+	seed := seeded(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for range 4 {
+		h := &history{panel: p, chance: rand.New(rand.NewPCG(seed.Uint64(), 0))}
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				h.write(t, 20)
+			}
+		})
+	}
+	for _, projection := range All {
+		if err := Rebuild(t.Context(), p.owner, p.Store, projection.Name(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	writers.Wait()
+	live := map[string]string{}
+	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
+	if err := All.rebuild(t.Context(), p.owner, p.Store, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.eachTable(func(table string) {
+		if rebuilt := contents(t, p.owner, table); rebuilt != live[table] {
+			t.Errorf("%s, live:\n%s\nrebuilt:\n%s", table, live[table], rebuilt)
+		}
+	})
+}
+
+func (p *panel) eachTable(do func(table string)) {
+	for _, projection := range All {
+		for _, table := range projection.names {
+			do(table)
+		}
+	}
+}
+
+// A history is written by chance. What is refused has not happened.
+type history struct {
+	*panel
+	chance *rand.Rand
+	orders []order.Place
+}
+
+func (h *history) write(t testing.TB, commands int) {
+	t.Helper()
+	for range commands {
+		_, err := h.Execute(t.Context(), domain.Cause{Actor: "chance"}, h.any()...)
+		var refusal *domain.Error
+		if err != nil && !errors.As(err, &refusal) {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+func (h *history) id() int64       { return 1 + h.chance.Int64N(20) }
+func (h *history) flip() bool      { return h.chance.IntN(2) == 0 }
+func (h *history) at() time.Time   { return noon.Add(time.Duration(h.chance.IntN(1000)) * time.Second) }
+func (h *history) uuid() uuid.UUID { return uuid.NewSHA1(uuid.Nil, fmt.Append(nil, h.id())) }
+func (h *history) site() string    { return fmt.Sprintf("site%d.example.com", h.id()) }
+func (h *history) ref() hosting.Ref {
+	return hosting.Ref{Kind: []string{"tenant", "site"}[h.chance.IntN(2)], ID: h.id()}
+}
+
+func (h *history) any() []domain.Command {
+	switch h.chance.IntN(8) {
+	case 0, 1, 2:
+		return h.order()
+	case 3, 4:
+		return []domain.Command{h.resource()}
+	case 5:
+		return []domain.Command{h.account()}
+	case 6:
+		return []domain.Command{h.shop()}
+	default:
+		return []domain.Command{h.notice()}
+	}
+}
+
+func (h *history) order() []domain.Command {
+	if len(h.orders) == 0 || h.chance.IntN(6) == 0 {
+		c := h.place("")
+		if h.flip() {
+			c.Domain = h.site()
+		}
+		h.orders = append(h.orders, c)
+		return []domain.Command{c}
+	}
+	c := h.orders[h.chance.IntN(len(h.orders))]
+	switch h.chance.IntN(12) {
+	case 0, 1, 2:
+		return []domain.Command{order.OpenSession{ID: c.ID, At: noon, Host: "127.0.0.1", Session: order.Session{
+			ID: session(c.ID), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour)}}}
+	case 3, 4:
+		return []domain.Command{h.news(c)}
+	case 5:
+		return []domain.Command{order.StartProvisioning{ID: c.ID, At: h.at()}}
+	case 6:
+		return []domain.Command{order.Park{ID: c.ID, Step: "site", Code: "name_taken", At: h.at()}}
+	case 7:
+		return []domain.Command{order.Resume{ID: c.ID, Step: "site", How: order.Retry, Reason: "again", At: h.at()}}
+	case 8:
+		return []domain.Command{order.Activate{ID: c.ID, At: h.at()}, order.DelayMail{ID: c.ID, At: h.at()}}
+	case 9:
+		return []domain.Command{order.ConfirmMail{ID: c.ID, At: h.at()}}
+	case 10:
+		return []domain.Command{order.Cancel{ID: c.ID, By: order.ByAdmin, At: h.at()}}
+	default:
+		return []domain.Command{
+			billing.Subscribe{Order: c.ID, Tenant: h.id(), User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
+			billing.Issue{Order: c.ID, Tenant: h.id(), SubjectID: c.Subject, Name: "Ana", Line: "Basic", Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
+		}
+	}
+}
+
+// news is what the provider may say of the order.
+func (h *history) news(c order.Place) domain.Command {
+	states := []order.PaymentState{order.StatePaid, order.StatePaid, order.StatePending, order.StateDeclined, order.StateFailed}
+	sessions := []order.SessionState{order.SessionComplete, order.SessionOpen, order.SessionExpired}
+	o := h.truth(c, sessions[h.chance.IntN(3)], order.Payment{ID: fmt.Sprintf("%s/%d", c.ID, h.chance.IntN(2)), State: states[h.chance.IntN(5)], Minor: 2870 - h.chance.Int64N(2)})
+	if h.flip() {
+		o.Fetched.Payments = nil
+	}
+	o.TimeUp, o.NamesFree = h.flip(), h.flip()
+	return o
+}
+
+func (h *history) resource() domain.Command {
+	ref := h.ref()
+	switch h.chance.IntN(7) {
+	case 0, 1:
+		if ref.Kind == "tenant" {
+			return tenant(ref.ID, "Ana", fmt.Sprintf("slug-%d", h.id()))
+		}
+		forOrder := ""
+		if len(h.orders) > 0 && h.flip() {
+			forOrder = "order:" + h.orders[h.chance.IntN(len(h.orders))].ID.String()
+		}
+		return site(ref.ID, h.id(), h.site(), forOrder)
+	case 2, 3:
+		spec := field.Values{"domain": text(h.site())}
+		if ref.Kind == "tenant" {
+			spec = field.Values{"slug": text(fmt.Sprintf("slug-%d", h.id())), "phone": text("+34")}
+		}
+		return hosting.Change{Ref: ref, Spec: spec}
+	case 4:
+		return hosting.Remove{Ref: ref}
+	case 5:
+		return hosting.Decline{Ref: ref, Code: "name_taken", Version: h.chance.IntN(4)}
+	default:
+		return hosting.Confirm{Ref: ref, EngineID: h.chance.Int64N(3), Version: h.chance.IntN(4), Observed: field.Values{"document_root": text("/var/www")}}
+	}
+}
+
+func text(s string) json.RawMessage { return fmt.Appendf(nil, "%q", s) }
+
+func (h *history) account() domain.Command {
+	user, tenant := h.id(), h.id()
+	switch h.chance.IntN(7) {
+	case 0, 1:
+		return open(user, fmt.Sprintf("user%d@example.com", h.id()))
+	case 2, 3:
+		return account.GrantMembership{User: user, Tenant: tenant, Role: account.Admin, At: h.at()}
+	case 4:
+		return account.RevokeMembership{User: user, Tenant: tenant, At: h.at()}
+	case 5:
+		return account.ChangePassword{User: user, At: h.at()}
+	default:
+		return account.Deactivate{User: user, At: h.at()}
+	}
+}
+
+func (h *history) shop() domain.Command {
+	id := h.id()
+	name, key := fmt.Sprintf("%016d", id), fmt.Sprintf("%08d", id)
+	switch h.chance.IntN(9) {
+	case 0:
+		return offer(id, []string{"hosting", "vps", "saas"}[id%3], fmt.Sprint("Plan ", h.id()), fmt.Sprintf("%d.%04d", id, h.chance.IntN(9999)))
+	case 1:
+		return change(id, "price", fmt.Sprintf(`"%d.5"`, h.id()))
+	case 2:
+		return storefront.WithdrawPlan{Plan: id + 10, At: h.at()}
+	case 3:
+		return form(id, name, storefront.Widget{Plans: []int64{h.id(), h.id()}})
+	case 4:
+		return storefront.ChangeWidget{Widget: id, Spec: field.Values{"is_active": json.RawMessage(fmt.Sprint(h.flip()))}, At: h.at()}
+	case 5:
+		return storefront.RemoveWidget{Widget: id + 10, At: h.at()}
+	case 6:
+		return issue(key)
+	case 7:
+		return storefront.ChangeKey{ID: key, Spec: field.Values{"rate_limit_per_minute": json.RawMessage(fmt.Sprint(h.id()))}, At: h.at()}
+	default:
+		return storefront.RevokeKey{ID: key, At: h.at()}
+	}
+}
+
+func (h *history) notice() domain.Command {
+	id := h.uuid()
+	switch h.chance.IntN(6) {
+	case 0, 1:
+		return notice.Raise{ID: id, User: h.id(), Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: h.at()}
+	case 2:
+		return notice.MarkRead{ID: id, At: h.at()}
+	case 3:
+		return notice.Unread{ID: id}
+	case 4:
+		return notice.SetPreferences{User: h.id(), Values: field.Values{"email_on_invoice": json.RawMessage(fmt.Sprint(h.flip()))}}
+	default:
+		return notice.ConfirmMail{ID: id, At: h.at()}
+	}
+}
