@@ -1,3 +1,5 @@
+// Package eventstoretest gives every test a log of its own in a real Postgres,
+// in milliseconds.
 package eventstoretest
 
 import (
