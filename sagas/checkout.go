@@ -1,0 +1,167 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// errProviderAway is what a customer is told when no session could be opened.
+var errProviderAway = &domain.Error{
+	Code: domain.Unavailable, Reason: "payment_provider_unavailable", Message: "The payment provider is temporarily unavailable.",
+}
+
+// OpenSession sends the customer of a pending order to the provider: the call
+// is made with nothing open, under a key that never changes, and its answer is
+// one append with the row that watches over the payment (rules T2, T3). Asked
+// again it answers with the same session. If the provider does not answer in
+// time, the order stays pending and the answer has reason
+// "payment_provider_unavailable".
+func (s *Sagas) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget+s.times.Write)
+	defer cancel()
+	o, err := s.order(ctx, id)
+	if err != nil {
+		return order.Session{}, err
+	}
+	if o.SessionID != "" && o.SessionExpiresAt != nil {
+		return order.Session{ID: o.SessionID, URL: o.PaymentURL, ExpiresAt: *o.SessionExpiresAt}, nil
+	}
+	p, ok := s.payments[o.PaymentMethod]
+	if !ok {
+		return order.Session{}, errProviderAway
+	}
+	if err := s.intendSession(ctx, o); err != nil {
+		return order.Session{}, err
+	}
+	session, err := s.askForSession(ctx, p, s.checkoutOf(o))
+	if err != nil {
+		return order.Session{}, s.sessionFailed(ctx, o, err)
+	}
+	return session, s.keepSession(ctx, o, p, session)
+}
+
+func (s *Sagas) checkoutOf(o projections.Order) order.Checkout {
+	back := s.publicURL() + "/storefront/return/" + o.ID.String() + "/?outcome="
+	return order.Checkout{
+		Order: o.ID, Number: o.OrderNumber, EffectKey: "order/" + o.ID.String() + "/session/1", Minor: o.Minor, Currency: o.Currency, Total: o.Total,
+		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
+		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
+	}
+}
+
+// intendSession writes down, before the call, that a session may be opened,
+// and makes sure that somebody watches over the order.
+func (s *Sagas) intendSession(ctx context.Context, o projections.Order) error {
+	key := effectKey(o.ID, "session")
+	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
+	n, err := s.exec(ctx, "intend a session", `
+		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', $3, now(), 1, 0)
+		on conflict (key) do update set sent_at = now(), sends = effect.sends + 1, updated_at = now()
+		where effect.request_mac = excluded.request_mac and effect.state in ('intended', 'unknown', 'absent')`,
+		key, o.ID, s.store.Keys().MAC("effect request", encode(request)))
+	if err == nil && n == 0 {
+		err = domain.Refuse(domain.Conflict, "The order has been sent to the provider before.")
+	}
+	if err != nil {
+		return err
+	}
+	return s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt)
+}
+
+// sessionTries is how often a session is asked for in one request.
+const sessionTries = 2
+
+func (s *Sagas) askForSession(ctx context.Context, p Payments, c order.Checkout) (session order.Session, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
+	defer cancel()
+	for try := range sessionTries {
+		if try > 0 {
+			pause(ctx, s.times.SessionPause, nil)
+		}
+		call, done := context.WithTimeout(ctx, s.times.SessionCall)
+		session, err = p.OpenSession(call, c)
+		done()
+		if err == nil || domain.ClassOf(err) == domain.Permanent || ctx.Err() != nil {
+			return session, err
+		}
+	}
+	return session, err
+}
+
+func (s *Sagas) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
+	defer cancel()
+	s.log.WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", scrub(failure))
+	row := eventstore.Row{
+		Key: "effect/" + effectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = now() where key = $1 and state = 'intended'`,
+		Args: []any{effectKey(o.ID, "session"), string(endOf(failure))}, Touches: eventstore.AnyRows,
+	}
+	fail := order.FailSession{ID: o.ID, Code: codeOf(failure), At: s.now()}
+	if _, err := s.store.ExecuteWith(ctx, s.system("checkout", o.ID), []eventstore.Row{row}, fail); err != nil {
+		return errors.Join(errProviderAway, err)
+	}
+	return errProviderAway
+}
+
+// endOf is what the ledger knows after a call that failed.
+func endOf(failure error) effectState {
+	if class := domain.ClassOf(failure); class == domain.Transient || class == domain.Permanent {
+		return absent
+	}
+	return unknown
+}
+
+// keepSession makes the session the order's own and has its payment watched.
+// News of it that came earlier find their order now (rule I-11).
+func (s *Sagas) keepSession(ctx context.Context, o projections.Order, p Payments, session order.Session) error {
+	key := effectKey(o.ID, "session")
+	rows := []eventstore.Row{
+		{
+			Key:  "effect/" + key,
+			SQL:  `update effect set state = 'confirmed', external_id = $2, updated_at = now() where key = $1`,
+			Args: []any{key, session.ID}, Touches: 1,
+		},
+		{
+			Key: "payment_watch/" + o.ID.String(),
+			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = now() + $3::interval, wakes = wakes + 1
+				where order_id = $1`,
+			Args: []any{o.ID, session.ID, s.times.SessionChecks[0]}, Touches: 1,
+		},
+		{
+			Key: "webhook_inbox/" + o.ID.String(),
+			SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now()
+				where state = 'unmatched' and provider = $1 and (object_ref = $2 or order_id = $3)`,
+			Args: []any{p.Name(), session.ID, o.ID}, Touches: eventstore.AnyRows,
+		},
+	}
+	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.now()}
+	_, err := s.store.ExecuteWith(ctx, s.system("checkout", o.ID), rows, open)
+	if err != nil {
+		return fmt.Errorf("keep session of order %s: %w", o.ID, err)
+	}
+	s.wake(inboxQueue)
+	return nil
+}
+
+// watchPending makes the watch row of an order that has been placed: without
+// a session it is given up after a while (rule T4).
+func (s *Sagas) watchPending(ctx context.Context, id uuid.UUID, provider string, placed time.Time) error {
+	_, err := s.exec(ctx, "watch an order", `
+		insert into payment_watch (order_id, provider, reason, next_at) values ($1, $2, 'placed', $3) on conflict do nothing`,
+		id, provider, placed.Add(s.times.PendingTTL))
+	return err
+}
+
+// system is the cause of what the program does of its own accord.
+func (s *Sagas) system(what string, order uuid.UUID) domain.Cause {
+	return domain.Cause{ID: uuid.New(), Actor: "system:" + what, Correlation: order}
+}

@@ -1,0 +1,43 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostpanel/eventstore"
+)
+
+// sqlError says what was attempted when the database refused or gave no
+// answer. That it is away, full or read-only is no failure of a step.
+func sqlError(err error, what string, args ...any) error {
+	if err == nil || errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	what = fmt.Sprintf(what, args...)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && !away(pg) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w: %w", what, eventstore.ErrUnavailable, err)
+}
+
+// away tells whether an error of Postgres is about itself, not about a statement.
+func away(err *pgconn.PgError) bool {
+	for _, class := range []string{"08", "53", "57P", "58", "25006"} {
+		if strings.HasPrefix(err.Code, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// exec carries out one statement and tells how many rows it touched.
+func (s *Sagas) exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
+	tag, err := s.pool.Exec(ctx, sql, args...)
+	return tag.RowsAffected(), sqlError(err, "%s", what)
+}

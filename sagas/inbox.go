@@ -1,0 +1,280 @@
+package sagas
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+)
+
+// Webhooks are stored first, answered second and acted on third. They are
+// hints: all that follows from one is that its order is looked at
+// (docs/sagas.md, "Webhooks").
+
+// Receive takes a webhook: the signature is checked over the raw body, and the
+// row is committed before the answer. One that came before is taken again and
+// changes nothing. A bad signature is refused with code Invalid; without a
+// secret, or while it cannot be checked or stored, with Unavailable.
+func (s *Sagas) Receive(ctx context.Context, provider string, raw []byte, header map[string][]string) error {
+	p, ok := s.payments[provider]
+	if !ok {
+		return domain.Refuse(domain.NotFound, "Not found.")
+	}
+	news, err := p.Verify(raw, header, s.now())
+	if err != nil {
+		s.rejected.Add(1)
+		return err
+	}
+	if simulated, ok := p.(simulator); ok { // it has no truth but what it is told
+		if err := simulated.Apply(ctx, raw); err != nil {
+			return fmt.Errorf("apply a webhook of %s: %w", provider, err)
+		}
+	}
+	if err := s.keep(ctx, provider, news, raw, header); err != nil {
+		return err
+	}
+	s.wake(inboxQueue)
+	return nil
+}
+
+// A simulator is a provider without anything behind it: a webhook that is
+// correctly signed is also what happened (rule X-1).
+type simulator interface {
+	Apply(ctx context.Context, raw []byte) error
+}
+
+// keep puts one webhook into the inbox, once for ever.
+func (s *Sagas) keep(ctx context.Context, provider string, n order.News, raw []byte, header map[string][]string) error {
+	hash := sha256.Sum256(raw)
+	state := "stored"
+	if !n.Handled {
+		state = "ignored"
+	}
+	stored, err := s.exec(ctx, "store a webhook", `
+		insert into webhook_inbox (provider, event_id, transmission_id, type, object_ref, payment_ref, order_id, body, body_hash, headers, verified_by, state)
+		values ($1, $2, nullif($3, ''), $4, nullif($5, ''), nullif($6, ''), nullif($7, '00000000-0000-0000-0000-000000000000'::uuid), $8, $9, $10::jsonb, $11, $12)
+		on conflict do nothing`,
+		provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.Order, raw, hash[:], string(encode(masked(header))), n.VerifiedBy, state)
+	if err != nil || stored == 1 {
+		return err
+	}
+	return s.compare(ctx, provider, n, hash[:])
+}
+
+// compare looks at what came under the same id before.
+func (s *Sagas) compare(ctx context.Context, provider string, n order.News, hash []byte) error {
+	var before []byte
+	err := s.pool.QueryRow(ctx, `select body_hash from webhook_inbox where provider = $1 and event_id = $2`, provider, n.EventID).Scan(&before)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // so it was the transmission that came before
+		s.alarm(ctx, "a transmission came with another event", "provider", provider, "event", n.EventID)
+		return domain.Refuse(domain.Invalid, "Invalid signature.")
+	case err != nil:
+		return sqlError(err, "compare a webhook")
+	case bytes.Equal(before, hash):
+		return nil
+	}
+	s.alarm(ctx, "a webhook came again with another body; the first is kept", "provider", provider, "event", n.EventID)
+	_, err = s.exec(ctx, "flag a webhook", `
+		update webhook_inbox set error = 'came again with another body' where provider = $1 and event_id = $2`, provider, n.EventID)
+	return err
+}
+
+// masked keeps the headers of a webhook without the values of signatures.
+func masked(header map[string][]string) map[string][]string {
+	kept := map[string][]string{}
+	for name, values := range header {
+		lower := strings.ToLower(name)
+		switch {
+		case strings.Contains(lower, "signature"), strings.Contains(lower, "-sig"), lower == "authorization", lower == "cookie":
+			kept[name] = []string{"***"}
+		case lower == "content-type", lower == "user-agent", strings.HasPrefix(lower, "paypal-"), strings.HasPrefix(lower, "stripe-"):
+			kept[name] = values
+		}
+	}
+	return kept
+}
+
+// stored is a webhook that is being worked on.
+type stored struct {
+	id       int64
+	provider string
+	ref      string
+	payment  string
+	order    *uuid.UUID
+	attempts int
+	age      time.Duration
+}
+
+// readInbox works on stored webhooks, one transaction each, until ctx ends.
+func (s *Sagas) readInbox(ctx context.Context) {
+	woken := s.wakes.of(inboxQueue)
+	for ctx.Err() == nil {
+		more, err := s.readOne(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "the inbox was not read", "error", err)
+		}
+		if !more || err != nil {
+			pause(ctx, jittered(s.times.Poll), woken)
+		} else {
+			nudge(woken) // there may be more, for another reader too
+		}
+	}
+}
+
+// readOne matches the webhook that is due first.
+func (s *Sagas) readOne(ctx context.Context) (more bool, err error) {
+	var m stored
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var age float64
+		err := tx.QueryRow(ctx, `
+			select id, provider, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from now() - received_at)::float8
+			from webhook_inbox where state = 'stored' and next_at <= now() order by next_at, id limit 1 for update skip locked`).
+			Scan(&m.id, &m.provider, &m.ref, &m.payment, &m.order, &m.attempts, &age)
+		if err != nil {
+			return err
+		}
+		m.age = time.Duration(age * float64(time.Second))
+		if s.inboxFault != nil {
+			if err := s.inboxFault(m.id); err != nil {
+				return err
+			}
+		}
+		return s.match(ctx, tx, m)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil && m.id != 0 && ctx.Err() == nil {
+		return true, s.postpone(ctx, m, err)
+	}
+	return err == nil, sqlError(err, "read the inbox")
+}
+
+// matchNews finds the order of a webhook by our own reference, by the session
+// or by the payment, makes its check due, and marks the row done.
+const matchNews = `
+with found as (
+	select order_id from payment_watch where provider = $2 and order_id = $3
+	union select order_id from payment_watch where provider = $2 and provider_ref = $4 and $4 <> ''
+	union select order_id from payment_object where provider = $2 and object_id = $5 and $5 <> ''
+	limit 1
+), hint as (
+	update payment_watch w set next_at = least(w.next_at, now()), wakes = w.wakes + 1, reason = 'webhook'
+	from found where w.order_id = found.order_id
+)
+update webhook_inbox i set
+	state = case when exists (select from found) then 'done' when $6 then 'unmatched' else 'stored' end,
+	order_id = coalesce((select order_id from found), i.order_id), attempts = i.attempts + 1, next_at = now() + $7::interval
+where i.id = $1 returning state`
+
+func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) error {
+	var state string
+	again := backOff(min(floor, s.times.InboxBase), s.times.InboxBase, s.times.InboxCap, m.attempts+1)
+	err := tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, m.age > s.times.InboxMatch, again).Scan(&state)
+	switch {
+	case err != nil:
+		return fmt.Errorf("match webhook %d: %w", m.id, err)
+	case state == "unmatched":
+		s.alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
+	case state == "done":
+		s.wake(watchQueue)
+	default:
+		s.wakeLater(inboxQueue, again)
+	}
+	return nil
+}
+
+// inboxTries is how often a webhook may fail before a person has to look.
+const inboxTries = 10
+
+// postpone leaves a webhook for later, or to a person.
+func (s *Sagas) postpone(ctx context.Context, m stored, cause error) error {
+	state, again := "stored", backOff(min(floor, s.times.InboxBase), s.times.InboxBase, s.times.InboxCap, m.attempts+1)
+	if m.attempts+1 >= inboxTries {
+		state = "parked"
+		s.alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
+	}
+	_, err := s.exec(ctx, "postpone a webhook", `
+		update webhook_inbox set state = $2, attempts = attempts + 1, next_at = now() + $3::interval, error = $4 where id = $1 and state = 'stored'`,
+		m.id, state, again, scrub(cause))
+	s.wakeLater(inboxQueue, again)
+	return err
+}
+
+// An InboxRow is a webhook as operators see it.
+type InboxRow struct {
+	ID         int64           `db:"id"`
+	Provider   string          `db:"provider"`
+	EventID    string          `db:"event_id"`
+	Type       string          `db:"type"`
+	State      string          `db:"state"` // stored, done, ignored, unmatched, parked
+	Order      *uuid.UUID      `db:"order_id"`
+	Attempts   int             `db:"attempts"`
+	Error      string          `db:"error"`
+	ReceivedAt time.Time       `db:"received_at"`
+	Headers    json.RawMessage `db:"headers"`
+}
+
+// An InboxFilter picks webhooks; the zero value of a field sets no condition.
+type InboxFilter struct {
+	IDs      []int64
+	Provider string
+	State    string
+	Type     string
+	EventID  string
+	Order    uuid.UUID
+	From, To time.Time // of the receipt
+	Limit    int       // 0: 100
+}
+
+const inboxWhere = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or provider = $2) and ($3 = '' or state = $3)
+	and ($4 = '' or type = $4) and ($5 = '' or event_id = $5) and ($6 = '00000000-0000-0000-0000-000000000000'::uuid or order_id = $6)
+	and ($7::timestamptz is null or received_at >= $7) and ($8::timestamptz is null or received_at < $8)`
+
+func (f InboxFilter) args() []any {
+	return []any{f.IDs, f.Provider, f.State, f.Type, f.EventID, f.Order, orNull(f.From), orNull(f.To)}
+}
+
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// InboxRows lists webhooks, newest first.
+func (s *Sagas) InboxRows(ctx context.Context, f InboxFilter) ([]InboxRow, error) {
+	if f.Limit == 0 {
+		f.Limit = 100
+	}
+	rows, _ := s.pool.Query(ctx, `select id, provider, event_id, type, state, order_id, attempts, coalesce(error, '') as error, received_at, headers
+		from webhook_inbox`+inboxWhere+` order by id desc limit $9`, append(f.args(), f.Limit)...)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[InboxRow])
+	return list, sqlError(err, "list webhooks")
+}
+
+// Replay puts webhooks back to be worked on, whatever became of them, and
+// tells how many; with dryRun it only counts. Their signatures were checked
+// when they came. What was booked is not booked again.
+func (s *Sagas) Replay(ctx context.Context, f InboxFilter, dryRun bool) (int64, error) {
+	if dryRun {
+		var n int64
+		err := s.pool.QueryRow(ctx, `select count(*) from webhook_inbox`+inboxWhere, f.args()...).Scan(&n)
+		return n, sqlError(err, "count webhooks")
+	}
+	n, err := s.exec(ctx, "replay webhooks",
+		`update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null`+inboxWhere, f.args()...)
+	s.wake(inboxQueue)
+	return n, err
+}

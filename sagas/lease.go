@@ -1,0 +1,156 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// errStopping ends calls that are still running when the program has waited
+// long enough for them.
+var errStopping = errors.New("the program is stopping")
+
+// A hold is a run that this process has the lease of.
+type hold struct {
+	token  int64
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	until  time.Time
+	writes int // begun and ended by the worker itself; odd: one is going on
+}
+
+// left is how much of the lease remains, by the monotonic or the wall clock,
+// whichever ends first: a suspended machine stops only one of them.
+func (h *hold) left() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return min(time.Until(h.until), h.until.Round(0).Sub(time.Now().Round(0)))
+}
+
+func (h *hold) renewed(until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until.After(h.until) {
+		h.until = until
+	}
+}
+
+// write runs a transaction on the run's row. Meanwhile the row is locked by
+// ourselves, which a renewal must not take for a lost lease.
+func (h *hold) write(do func() error) error {
+	h.mark()
+	defer h.mark()
+	return do()
+}
+
+func (h *hold) mark() {
+	h.mu.Lock()
+	h.writes++
+	h.mu.Unlock()
+}
+
+// written tells how often the worker has written to the row.
+func (h *hold) written() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.writes
+}
+
+// leases are the runs that this process works on.
+type leases struct {
+	mu    sync.Mutex
+	holds map[uuid.UUID]*hold
+}
+
+// take registers a claimed run and gives the context in which it is worked on.
+func (l *leases) take(ctx context.Context, c claimed) (context.Context, *hold) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h := &hold{token: c.token, cancel: cancel, until: c.until}
+	l.mu.Lock()
+	l.holds[c.id] = h
+	l.mu.Unlock()
+	return ctx, h
+}
+
+// drop forgets a run, unless it has been claimed again meanwhile.
+func (l *leases) drop(id uuid.UUID, h *hold) {
+	h.cancel(nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.holds[id] == h {
+		delete(l.holds, id)
+	}
+}
+
+func (l *leases) all() (ids []uuid.UUID, holds []*hold) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, h := range l.holds {
+		ids, holds = append(ids, id), append(holds, h)
+	}
+	return ids, holds
+}
+
+// renewLeases keeps our runs ours until ctx ends. What is not ours any more is
+// stopped at once.
+func (s *Sagas) renewLeases(ctx context.Context) {
+	for ctx.Err() == nil {
+		pause(ctx, s.times.Lease/3, nil)
+		if s.frozen != nil && s.frozen() { // tests stop a process this way
+			continue
+		}
+		ids, holds := s.leases.all()
+		if len(ids) == 0 {
+			continue
+		}
+		if err := s.renewAll(ctx, ids, holds); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "leases were not renewed", "error", err)
+		}
+	}
+}
+
+func (s *Sagas) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) error {
+	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
+	defer cancel()
+	tokens, writes := make([]int64, len(holds)), make([]int, len(holds))
+	for i, h := range holds {
+		tokens[i], writes[i] = h.token, h.written()
+	}
+	until := time.Now().Add(s.times.Lease)
+	ours, err := renew(ctx, s.pool, ids, tokens, s.times.Lease)
+	if err != nil {
+		return fmt.Errorf("renew %d leases: %w", len(ids), err)
+	}
+	still := map[uuid.UUID]bool{}
+	for _, id := range ours {
+		still[id] = true
+	}
+	for i, h := range holds {
+		switch {
+		case still[ids[i]]:
+			h.renewed(until)
+		case h.written() == writes[i] && writes[i]%2 == 0:
+			h.cancel(errFenced)
+		} // otherwise the worker was writing to the row itself, and will find out on its own
+	}
+	return nil
+}
+
+// enough makes sure that a call of the given length fits into the lease.
+func (s *Sagas) enough(ctx context.Context, c claimed, call time.Duration) error {
+	if c.hold.left() >= call {
+		return nil
+	}
+	if err := s.renewAll(ctx, []uuid.UUID{c.id}, []*hold{c.hold}); err != nil {
+		return err
+	}
+	if c.hold.left() < call {
+		return errFenced
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package sagas
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+// The ledger has a row for everything that may have been done outside, made
+// before it is done. Passwords, tokens and personal data never stand in it.
+
+// An effectState is what the ledger knows of an effect.
+type effectState string
+
+const (
+	intended  effectState = "intended"  // it may have been done
+	unknown   effectState = "unknown"   // it was asked for, and no answer came
+	absent    effectState = "absent"    // it has certainly not been done
+	confirmed effectState = "confirmed" // it has been done
+	deferred  effectState = "deferred"  // another run goes on with it
+	skipped   effectState = "skipped"   // a person has done it
+	undoing   effectState = "undoing"
+	undone    effectState = "undone"
+)
+
+// An entry is one row of the ledger.
+type entry struct {
+	key    string
+	state  effectState // "": there is no row
+	age    time.Duration
+	sends  int
+	result Result
+}
+
+// may tells whether the effect may have been done without our knowing.
+func (e entry) may() bool { return e.state == intended || e.state == unknown || e.state == undoing }
+
+func (s *Sagas) entry(ctx context.Context, key string) (entry, error) {
+	e := entry{key: key}
+	var age float64
+	var external *string
+	err := s.pool.QueryRow(ctx, `
+		select state, coalesce(extract(epoch from now() - sent_at), 1e9)::float8, sends, external_id, result
+		from effect where key = $1`, key).Scan(&e.state, &age, &e.sends, &external, &e.result.Data)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return e, nil
+	}
+	if external != nil {
+		e.result.External = *external
+	}
+	e.age = time.Duration(age * float64(time.Second))
+	return e, sqlError(err, "read effect %s", key)
+}
+
+// intendEffect takes the claim on the object and writes down what will be
+// done, if the lease is long enough and the same key asks for the same.
+const intendEffect = `
+with fence as (
+	select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3
+		and lease_until >= now() + $4::interval for no key update
+), claim as (
+	insert into external_claim (server, kind, name, owner) select $5, $6, $7, $8 from fence where $5 <> ''
+	on conflict (server, kind, name) do update set owner = excluded.owner where external_claim.owner = excluded.owner
+	returning 1
+), intent as (
+	insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token)
+	select $8, id, $9, 'intended', $10, now(), 1, $2 from fence where $5 = '' or exists (select from claim)
+	on conflict (key) do update set state = case when effect.state = 'deferred' then effect.state else excluded.state end,
+		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = now(), sends = effect.sends + 1,
+		token = excluded.token, updated_at = now()
+	where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
+		and effect.request_mac in (excluded.request_mac, ''::bytea) and effect.state in ('intended', 'unknown', 'absent', 'deferred')
+	returning 1
+), attempt as (
+	insert into saga_attempt (saga_id, token, step) select id, $2, $3 from fence where exists (select from intent)
+	on conflict (saga_id, token, step) do update set started_at = now(), finished_at = null, outcome = null
+)
+select (select count(*) from fence), (select count(*) from claim), (select count(*) from intent)`
+
+// intend writes the effect down before it is done.
+func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
+	mac := s.store.Keys().MAC("effect request", encode(call.Request))
+	o := call.Claim
+	var fence, claim, intent int
+	err := c.hold.write(func() error {
+		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, mac).
+			Scan(&fence, &claim, &intent)
+	})
+	switch {
+	case err != nil:
+		return sqlError(err, "intend %s", key)
+	case fence == 0:
+		return errFenced
+	case o != (Claim{}) && claim == 0:
+		return domain.Fail(domain.Permanent, "object_claimed", errors.New("another order writes to the same object"))
+	case intent == 0:
+		return domain.Fail(domain.Permanent, "request_changed", errors.New("the same effect was asked for differently before"))
+	}
+	return nil
+}
+
+// note writes down how a call ended that did not succeed. What was certainly
+// not done does not count as sent.
+func (s *Sagas) note(ctx context.Context, c claimed, key string, class domain.Class) error {
+	state, back := unknown, 0
+	if class == domain.Transient || class == domain.Permanent {
+		state, back = absent, 1
+	}
+	_, err := s.exec(ctx, "note the end of a call", `
+		update effect set state = case when state = 'deferred' then state else $3 end, sends = sends - $4::int, updated_at = now()
+		where key = $1 and token = $2 and state in ('intended', 'unknown', 'deferred')`, key, c.token, string(state), back)
+	return err
+}
+
+// confirmedRow records that an effect has been done.
+func confirmedRow(key string, c claimed, r Result) eventstore.Row {
+	return eventstore.Row{
+		Key: "effect/" + key,
+		SQL: `update effect set state = 'confirmed', external_id = nullif($3, ''), result = $4::jsonb, token = $2, saga_id = $5,
+				updated_at = now()
+			where key = $1 and (saga_id <> $5 or token <= $2) and state in ('intended', 'unknown', 'absent', 'deferred')`,
+		Args:    []any{key, c.token, r.External, text(r.Data), c.id},
+		Touches: 1, Else: errFenced,
+	}
+}
+
+// deferredRow leaves an effect to another run. There is no row if it never
+// came to an intent.
+func deferredRow(key string, c claimed) eventstore.Row {
+	return eventstore.Row{
+		Key: "effect/" + key,
+		SQL: `insert into effect (key, saga_id, step, state, request_mac, token) values ($1, $3, $4, 'deferred', ''::bytea, $2)
+			on conflict (key) do update set state = 'deferred', token = excluded.token, saga_id = excluded.saga_id, updated_at = now()
+			where effect.state in ('intended', 'unknown', 'absent', 'deferred')`,
+		Args:    []any{key, c.token, c.id, c.Place().Name},
+		Touches: 1, Else: errFenced,
+	}
+}
+
+// undoneRow records that an effect has been taken back.
+func undoneRow(key string, c claimed) eventstore.Row {
+	return eventstore.Row{
+		Key: "effect/" + key, SQL: `update effect set state = 'undone', token = $2, updated_at = now() where key = $1 and token <= $2`,
+		Args: []any{key, c.token}, Touches: 1, Else: errFenced,
+	}
+}
+
+// freeRow gives up the claim on an object that is gone.
+func freeRow(key string) eventstore.Row {
+	return eventstore.Row{
+		Key: "external_claim/" + key, SQL: `delete from external_claim where owner = $1`, Args: []any{key}, Touches: eventstore.AnyRows,
+	}
+}
+
+// text is JSON as Postgres takes it; nil stays null.
+func text(data json.RawMessage) *string {
+	if data == nil {
+		return nil
+	}
+	t := string(data)
+	return &t
+}

@@ -1,0 +1,249 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+)
+
+// What operators may do with runs. Each command is a fact with its actor and
+// reason; one that touches a run that is being worked on takes the lease away,
+// so either the worker or the operator wins (docs/sagas.md, "Operators").
+
+// changeable are the fields that an operator may correct, by the step that
+// they matter to.
+var changeable = map[string]string{"site": "domain", "vm": "os_choice"}
+
+// Retry lets the parked provisioning of an order go on at the step where it
+// stopped, under the same effect keys (rule T15). Input changes what the step
+// works with: "domain" at site, "os_choice" at vm; nil changes nothing.
+func (s *Sagas) Retry(ctx context.Context, cause domain.Cause, id uuid.UUID, input map[string]string, reason string) error {
+	run, err := s.run(ctx, "provision:"+id.String())
+	if err != nil {
+		return err
+	}
+	at := run.Place().Name
+	resume := order.Resume{ID: id, Step: at, How: order.Retry, Reason: reason, At: s.now()}
+	var rows []eventstore.Row
+	if len(input) > 0 {
+		resume.How = order.RetryWithInput
+		if rows, err = s.changeInput(ctx, run, input); err != nil {
+			return err
+		}
+	}
+	return s.overrule(ctx, byOperator(cause, id), run, Resume{Key: run.Key, Reason: reason, Input: input}, rows, resume)
+}
+
+// changeInput checks a changed input. It may only change what has certainly
+// not been done under the old one.
+func (s *Sagas) changeInput(ctx context.Context, run Run, input map[string]string) ([]eventstore.Row, error) {
+	step := s.steps[run.Place().Name]
+	for name, value := range input {
+		if changeable[step.name] != name || value == "" {
+			return nil, domain.RefuseField("input", "This step has no such input.")
+		}
+	}
+	key := step.effect.key(run.Job)
+	e, err := s.entry(ctx, key)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.state == "":
+		return nil, nil
+	case e.state != absent:
+		return nil, &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "What was asked for before may exist. Retry without changes first."}
+	}
+	return []eventstore.Row{
+		{
+			Key: "effect/" + key, SQL: `update effect set request_mac = ''::bytea, updated_at = now() where key = $1 and state = 'absent'`,
+			Args: []any{key}, Touches: 1,
+		},
+		freeRow(key),
+	}, nil
+}
+
+// Skip puts the step where an order is parked behind it, because a person has
+// done it by hand. What they made is looked up first; local steps and waits
+// cannot be skipped.
+func (s *Sagas) Skip(ctx context.Context, cause domain.Cause, id uuid.UUID, name, external, reason string) error {
+	run, err := s.run(ctx, "provision:"+id.String())
+	if err != nil {
+		return err
+	}
+	step := s.steps[run.Place().Name]
+	if step.name != name || step.effect == nil {
+		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
+	}
+	call, err := step.effect.prepare(ctx, run.Job)
+	if err != nil {
+		return err
+	}
+	proof := Result{External: external}
+	if call.Lookup != nil {
+		limited, cancel := context.WithTimeout(ctx, s.call(step))
+		defer cancel()
+		found, is, err := call.Lookup(limited)
+		if err != nil || is != Yes || found.External != external {
+			return domain.RefuseField("external_id", "Nothing of ours was found under this id.")
+		}
+		proof = found
+	}
+	e := claimed{Run: run}.confirmed(call, proof, true)
+	key := step.effect.key(run.Job)
+	rows := append(e.work.Rows, eventstore.Row{
+		Key: "effect/" + key,
+		SQL: `insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, $3, 'skipped', ''::bytea, nullif($4, ''), 0)
+			on conflict (key) do update set state = 'skipped', external_id = excluded.external_id, updated_at = now()`,
+		Args: []any{key, run.ID(), step.name, external}, Touches: 1,
+	})
+	skip := Skip{Key: run.Key, Step: run.Step, External: external, Reason: reason, Job: e.command.(Complete).Job}
+	resume := order.Resume{ID: id, Step: name, How: order.Skip, Reason: reason, Proof: external, At: s.now()}
+	return s.overrule(ctx, byOperator(cause, id), run, skip, rows, append([]domain.Command{resume}, e.work.Commands...)...)
+}
+
+// Pause keeps a run from going on.
+func (s *Sagas) Pause(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
+	return s.direct(ctx, cause, id, func(r Run) command { return Pause{Key: r.Key, Reason: reason} })
+}
+
+// Continue ends a pause.
+func (s *Sagas) Continue(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
+	return s.direct(ctx, cause, id, func(r Run) command { return Continue{Key: r.Key, Reason: reason} })
+}
+
+// TakeBack turns a run round: it undoes what it has done, last step first.
+func (s *Sagas) TakeBack(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
+	return s.direct(ctx, cause, id, func(r Run) command {
+		from := r.Step
+		if s.steps[r.Place().Name].effect == nil {
+			from-- // it has not happened yet, or changes nothing
+		}
+		return Turn{Key: r.Key, From: from, Reason: reason}
+	})
+}
+
+// Release takes a run away from whoever works on it.
+func (s *Sagas) Release(ctx context.Context, id uuid.UUID) error {
+	n, err := s.exec(ctx, "release a run", `
+		update saga_run set status = 'ready', run_at = now(), lease_until = null, worker = null, lease_token = lease_token + 1
+		where id = $1 and status in ('running', 'waiting')`, id)
+	if err == nil && n == 0 {
+		err = &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "Nobody works on the run."}
+	}
+	return err
+}
+
+func (s *Sagas) direct(ctx context.Context, cause domain.Cause, id uuid.UUID, what func(Run) command) error {
+	run, _, err := eventstore.Fold(ctx, s.store, Decider, domain.Stream{Category: Category, ID: id.String()})
+	if err != nil {
+		return err
+	}
+	if run.Key == "" {
+		return errNoRun
+	}
+	return s.overrule(ctx, byOperator(cause, run.Order), run, what(run), nil)
+}
+
+var errNoRun = domain.Refuse(domain.NotFound, "No Saga matches the given query.")
+
+func (s *Sagas) run(ctx context.Context, key string) (Run, error) {
+	run, _, err := eventstore.Fold(ctx, s.store, Decider, StreamOf(key))
+	if err == nil && run.Key == "" {
+		err = errNoRun
+	}
+	return run, err
+}
+
+// overrule carries out an operator's command on a run, with what belongs to it.
+func (s *Sagas) overrule(ctx context.Context, cause domain.Cause, run Run, c command, rows []eventstore.Row, more ...domain.Command) error {
+	facts, err := Decider.Decide(run, c)
+	if err != nil || len(facts) == 0 {
+		return err
+	}
+	next := run
+	for _, f := range facts {
+		next = Decider.Evolve(next, f)
+	}
+	cause.Saga = run.Key
+	_, err = s.store.ExecuteWith(ctx, cause, append(rows, s.overruleRow(next)), append([]domain.Command{c}, more...)...)
+	if err == nil && next.Status == Ready {
+		s.wake(next.Place().Queue)
+	}
+	return err
+}
+
+// A RunView is a run as operators see it.
+type RunView struct {
+	ID        uuid.UUID  `db:"id"`
+	Key       string     `db:"key"`
+	Def       string     `db:"def"`
+	Steps     []Place    `db:"steps"`
+	Order     *uuid.UUID `db:"order_id"`
+	Direction string     `db:"direction"`
+	Status    string     `db:"status"`
+	Step      int        `db:"step"`
+	Attempt   int        `db:"attempt"`
+	RunAt     time.Time  `db:"run_at"`
+	Worker    *string    `db:"worker"`
+
+	Attempts []AttemptView `db:"-"`
+	Effects  []EffectView  `db:"-"`
+}
+
+// An AttemptView is one attempt at one step.
+type AttemptView struct {
+	Step       int        `db:"step"`
+	Token      int64      `db:"token"`
+	StartedAt  time.Time  `db:"started_at"`
+	FinishedAt *time.Time `db:"finished_at"`
+	Outcome    string     `db:"outcome"`
+	Class      string     `db:"error_class"`
+	Error      string     `db:"error"`
+	NextRunAt  *time.Time `db:"next_run_at"`
+}
+
+// An EffectView is a row of the ledger.
+type EffectView struct {
+	Key       string    `db:"key"`
+	Step      string    `db:"step"`
+	State     string    `db:"state"`
+	External  string    `db:"external_id"`
+	Sends     int       `db:"sends"`
+	UpdatedAt time.Time `db:"updated_at"`
+}
+
+const runColumns = `select id, key, def, steps, order_id, direction, status, step, attempt, run_at, worker from saga_run`
+
+// RunsOf are the runs of an order, with their attempts and effects.
+func (s *Sagas) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
+	rows, _ := s.pool.Query(ctx, runColumns+` where order_id = $1 order by key desc`, order)
+	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[RunView])
+	if err != nil {
+		return nil, sqlError(err, "list the runs of order %s", order)
+	}
+	for i := range runs {
+		if err := s.detail(ctx, &runs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
+}
+
+func (s *Sagas) detail(ctx context.Context, r *RunView) (err error) {
+	attempts, _ := s.pool.Query(ctx, `
+		select step, token, started_at, finished_at, coalesce(outcome, '') as outcome, coalesce(error_class, '') as error_class,
+			coalesce(error, '') as error, next_run_at from saga_attempt where saga_id = $1 order by started_at, token, step`, r.ID)
+	var failed, broken error
+	r.Attempts, failed = pgx.CollectRows(attempts, pgx.RowToStructByName[AttemptView])
+	effects, _ := s.pool.Query(ctx, `
+		select key, step, state, coalesce(external_id, '') as external_id, sends, updated_at from effect where saga_id = $1 order by updated_at, key`, r.ID)
+	r.Effects, broken = pgx.CollectRows(effects, pgx.RowToStructByName[EffectView])
+	return sqlError(errors.Join(failed, broken), "read run %s", r.Key)
+}

@@ -1,0 +1,161 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Who works on which run is decided here, by leases with fencing tokens
+// (docs/sagas.md, "Leases"). Only the database's clock counts.
+
+// errFenced means that the run belongs to somebody else by now: whatever this
+// worker was about to write is dropped.
+var errFenced = errors.New("the lease is lost")
+
+// claimed is a run as its work row tells it, with the lease on it.
+type claimed struct {
+	Run
+	id       uuid.UUID
+	queue    string
+	attempt  int
+	token    int64
+	left     time.Duration // until the step's deadline; negative: past it
+	deadline bool          // whether it has one
+	until    time.Time     // end of the lease, by our clock, counted from before the claim
+	hold     *hold
+}
+
+// lockQueue makes the limit of a queue strict: claims of one queue take turns.
+const lockQueue = `
+select 1 from saga_queue where queue = $1 and not paused and coalesce(open_until, now()) <= now() for no key update`
+
+// An open breaker lets one probe through. Keep every coalesce: LIMIT NULL
+// means no limit.
+const claimRuns = `
+with room as (
+	select greatest(0, least($2::int, case when fails >= $6::int then 1 else max_in_flight end - (
+		select count(*) from saga_run r where r.queue = q.queue and r.status = 'running' and r.lease_until >= now())))::int n
+	from saga_queue q where queue = $1 and not paused and coalesce(open_until, now()) <= now()
+), lost as (
+	select id from saga_run where queue = $1 and status = 'running' and lease_until < now() and def = any($5::text[])
+	order by lease_until limit coalesce((select n from room), 0) for update skip locked
+), due as (
+	select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= now() and def = any($5::text[])
+	order by run_at limit coalesce((select n from room), 0) for update skip locked
+), pick as (
+	select id from (select id, 0 o from lost union all select id, 1 from due) x order by o limit coalesce((select n from room), 0)
+)
+update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, lease_token = lease_token + 1,
+	lease_until = now() + $4::interval
+from pick where s.id = pick.id
+returning s.id, s.key, s.def, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
+	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token,
+	coalesce(extract(epoch from s.step_deadline - now()), 0)::float8, s.step_deadline is not null`
+
+// breaks is how many failures in a row open a queue's breaker.
+const breaks = 5
+
+// claim takes up to limit runs that are due in a queue, or whose worker is
+// lost. Both statements are one transaction and one round trip.
+func (s *Sagas) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
+	defer cancel()
+	until := time.Now().Add(s.times.Lease)
+	b := &pgx.Batch{}
+	b.Queue(lockQueue, queue)
+	b.Queue(claimRuns, queue, limit, s.worker, s.times.Lease, s.defs, breaks).Query(func(rows pgx.Rows) error {
+		runs, err = pgx.CollectRows(rows, scanClaimed)
+		return err
+	})
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, fmt.Errorf("claim runs of %s: %w", queue, err)
+	}
+	for i := range runs {
+		runs[i].until = until
+	}
+	return runs, nil
+}
+
+func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
+	var left float64
+	err = row.Scan(&c.id, &c.Key, &c.Def, &c.Steps, &c.Job, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
+		&c.queue, &c.attempt, &c.token, &left, &c.deadline)
+	c.Status, c.left = Ready, time.Duration(left*float64(time.Second))
+	return c, err
+}
+
+// renew prolongs leases and returns those runs that are still ours. Rows that
+// are being written to are left out, so that this cannot deadlock.
+func renew(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID, tokens []int64, lease time.Duration) ([]uuid.UUID, error) {
+	rows, _ := pool.Query(ctx, `
+		update saga_run set lease_until = now() + $3::interval where id in (
+			select r.id from saga_run r join unnest($1::uuid[], $2::bigint[]) h(id, token) on r.id = h.id and r.lease_token = h.token
+			where r.status = 'running' for update of r skip locked)
+		returning id`, ids, tokens, lease)
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// A verdict is how an attempt that did not complete its step ended.
+type verdict struct {
+	outcome string // "retry", "wait", "released"
+	class   string
+	text    string // for operators, scrubbed
+	delay   time.Duration
+	counts  bool
+}
+
+// putBack gives a run up until its time comes, and writes down the attempt.
+func (s *Sagas) putBack(ctx context.Context, c claimed, v verdict) error {
+	free := 1
+	if v.counts {
+		free = 0
+	}
+	tag, err := s.pool.Exec(ctx, `
+		with back as (
+			update saga_run set status = 'waiting', run_at = now() + $4::interval, attempt = greatest(0, attempt - $5::int),
+				lease_until = null, worker = null
+			where id = $1 and lease_token = $2 and status = 'running' and step = $3 returning id, run_at)
+		insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error, next_run_at)
+		select id, $2, $3, now(), $6, nullif($7, ''), nullif($8, ''), run_at from back
+		on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
+			error_class = excluded.error_class, error = excluded.error, next_run_at = excluded.next_run_at`,
+		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text)
+	if err != nil {
+		return fmt.Errorf("put back %s: %w", c.Key, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return errFenced
+	}
+	s.wakeLater(c.queue, v.delay)
+	return nil
+}
+
+// failed counts a failure against the breaker of a queue.
+func (s *Sagas) failed(ctx context.Context, queue string) error {
+	_, err := s.pool.Exec(ctx, `
+		update saga_queue set fails = fails + 1, open_until = case when fails + 1 >= $2 then
+			now() + least($4::interval, $3::interval * power(2, least(fails + 1 - $2, 20))) end
+		where queue = $1`, queue, breaks, s.times.Break, s.times.BreakMax)
+	if err != nil {
+		return fmt.Errorf("count a failure of %s: %w", queue, err)
+	}
+	return nil
+}
+
+// ensureQueues makes the rows of the queues that this program serves. What an
+// operator has set in them stays.
+func (s *Sagas) ensureQueues(ctx context.Context) error {
+	for queue, limit := range s.queues {
+		_, err := s.pool.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, queue, limit)
+		if err != nil {
+			return fmt.Errorf("make queue %s: %w", queue, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package sagas
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// Reactions to the log are Watermill handlers. They do database work only: the
+// reader's transaction is open around them. An event may come twice, so what a
+// reaction does is named after the event (docs/sagas.md, "Reactions").
+
+// reader is the name under which the log remembers how far reactions have come.
+const reader = "sagas.reactions"
+
+// router builds the lane of reactions and returns what runs it until its
+// context ends.
+func (s *Sagas) router(ctx context.Context) (run func(context.Context), err error) {
+	logger := watermill.NewSlogLoggerWithLevelMapping(s.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
+	r, err := message.NewRouter(message.RouterConfig{CloseTimeout: s.times.Grace}, logger)
+	if err != nil {
+		return nil, fmt.Errorf("prepare reactions: %w", err)
+	}
+	subscriber, err := s.store.Subscriber(reader, eventstore.Reading{Poll: s.times.Poll})
+	if err != nil {
+		return nil, fmt.Errorf("prepare reactions: %w", err)
+	}
+	poison, err := middleware.PoisonQueueWithFilter(poisoned{s}, reader, func(err error) bool { return domain.CodeOf(err) == "" })
+	if err != nil {
+		return nil, fmt.Errorf("prepare reactions: %w", err)
+	}
+	r.AddMiddleware(poison, middleware.Retry{MaxRetries: 3, InitialInterval: 50 * time.Millisecond, Logger: logger}.Middleware, middleware.Recoverer)
+	r.AddConsumerHandler(reader, eventstore.Topic, subscriber, s.react)
+	return func(stop context.Context) {
+		if err := r.Run(stop); err != nil && stop.Err() == nil {
+			s.alarm(ctx, "reactions have stopped", "error", err)
+		}
+		_ = subscriber.Close()
+	}, nil
+}
+
+// react handles one event of the log.
+func (s *Sagas) react(m *message.Message) error {
+	r, err := s.store.Recorded(m.Context(), m)
+	if err != nil {
+		return err
+	}
+	return s.reactTo(m.Context(), r)
+}
+
+func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
+	switch e := r.Event.(type) {
+	case order.Placed:
+		return s.watchPending(ctx, e.Order, e.Provider, e.At)
+	case order.Activated:
+		return s.tellCustomer(ctx, r, activeTexts)
+	case order.ProvisioningParked:
+		return s.tellOperators(ctx, r, parkedTexts)
+	case order.PaymentMismatchFound:
+		return s.tellOperators(ctx, r, mismatchTexts)
+	}
+	return nil
+}
+
+// telling is a notification in one language; %s is the order's number.
+type telling struct{ title, message string }
+
+// A news is what a notification says, by language, and of which type it is.
+type news struct {
+	kind  notice.Type
+	texts map[string]telling
+}
+
+var (
+	activeTexts = news{notice.Success, map[string]telling{
+		"en": {"Your order is active", "Your order %s is active."},
+		"es": {"Su pedido está activo", "Su pedido %s está activo."},
+	}}
+	parkedTexts = news{notice.Error, map[string]telling{
+		"en": {"An order needs attention", "Setting up order %s was interrupted."},
+		"es": {"Un pedido necesita atención", "La puesta en marcha del pedido %s se ha interrumpido."},
+	}}
+	mismatchTexts = news{notice.Warning, map[string]telling{
+		"en": {"A payment needs checking", "A payment for order %s is not as ordered."},
+		"es": {"Hay que revisar un pago", "Un pago del pedido %s no coincide con lo pedido."},
+	}}
+)
+
+// tellCustomer notifies the user whom the order was set up for, in the order's
+// language.
+func (s *Sagas) tellCustomer(ctx context.Context, r eventstore.Recorded, n news) error {
+	id := uuid.MustParse(r.Stream.ID)
+	o, err := s.order(ctx, id)
+	if err != nil {
+		return err
+	}
+	run, _, err := eventstore.Fold(ctx, s.store, Decider, StreamOf("provision:"+id.String()))
+	if err != nil {
+		return err
+	}
+	return s.tell(ctx, r, o, run.Job.User, o.Language, n)
+}
+
+// tellOperators notifies every superuser, each in their own language.
+func (s *Sagas) tellOperators(ctx context.Context, r eventstore.Recorded, n news) error {
+	o, err := s.order(ctx, uuid.MustParse(r.Stream.ID))
+	if err != nil {
+		return err
+	}
+	users, err := s.tables.For(projections.System).Superusers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if err := s.tell(ctx, r, o, u.ID, u.Language, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell raises one notification. Its id follows from the event and the user, so
+// nobody is told twice (rule W-7).
+func (s *Sagas) tell(ctx context.Context, r eventstore.Recorded, o projections.Order, user int64, language string, n news) error {
+	wishes, _, err := eventstore.Fold(ctx, s.store, notice.Preferring, notice.SetPreferences{User: user}.Stream())
+	if err != nil || user == 0 || !wishes.Preferences().InApp {
+		return err
+	}
+	text := inLanguage(n.texts, language)
+	id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "notification/%d", user))
+	cause := domain.Cause{
+		ID: uuid.NewSHA1(id, []byte("raise")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID, Saga: r.Cause.Saga,
+	}
+	_, err = s.store.Execute(ctx, cause, notice.Raise{
+		ID: id, User: user, At: r.RecordedAt, Metadata: map[string]string{"order_id": o.ID.String()},
+		Text: notice.Text{Type: n.kind, Title: text.title, Message: fmt.Sprintf(text.message, o.OrderNumber), URL: "/"},
+	})
+	return err
+}
+
+// poisoned takes the events that no reaction can handle, so that those behind
+// them get their turn. It is a Watermill publisher onto a table.
+type poisoned struct{ s *Sagas }
+
+func (p poisoned) Publish(_ string, messages ...*message.Message) error {
+	for _, m := range messages {
+		r, err := p.s.store.Recorded(m.Context(), m)
+		if err != nil {
+			return err // the reader waits: an event that cannot be read is nobody's to skip
+		}
+		reason := m.Metadata.Get(middleware.ReasonForPoisonedKey)
+		_, err = p.s.exec(m.Context(), "move an event out of the way", `
+			insert into poisoned (reader, position, reason) values ($1, $2, $3) on conflict (reader, position) do update set reason = excluded.reason`,
+			reader, r.Position, reason[:min(len(reason), scrubbed)])
+		if err != nil {
+			return err
+		}
+		p.s.alarm(m.Context(), "a reaction failed for good", "reader", reader, "position", r.Position, "event", r.Name)
+	}
+	return nil
+}
+
+func (poisoned) Close() error { return nil }
+
+// Requeue handles an event that was moved out of the way again, under the same
+// id; whatever was done the first time is not done twice.
+func (s *Sagas) Requeue(ctx context.Context, position int64) error {
+	found, err := s.store.After(ctx, position-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || found[0].Position != position {
+		return domain.Refuse(domain.NotFound, "No event at this position.")
+	}
+	if err := s.reactTo(ctx, found[0]); err != nil {
+		return fmt.Errorf("handle event %d again: %w", position, err)
+	}
+	_, err = s.exec(ctx, "forget a poisoned event", `delete from poisoned where reader = $1 and position = $2`, reader, position)
+	return err
+}

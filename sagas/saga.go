@@ -1,0 +1,168 @@
+// Package sagas carries out business that takes more than one stream or that
+// reaches outside: it provisions what was paid for, finds out what payment
+// providers hold for true, and sends the mails that must not get lost.
+//
+// A saga is a list of steps. What one execution of it, a run, has done so far
+// is a stream of its own, so it goes on after a crash where it stopped; what
+// it may have done outside stands in a ledger, so it looks before it repeats
+// anything. docs/sagas.md tells the whole story.
+package sagas
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+// A Job is what a run knows of its business: ids, and what an operator has
+// corrected. Personal data is read when it is needed and never kept here.
+type Job struct {
+	Order  uuid.UUID `json:"order"`
+	Type   string    `json:"type,omitempty"` // hosting, vps, saas
+	User   int64     `json:"user,omitempty"`
+	Opened bool      `json:"opened,omitempty"` // the account was opened for this order
+	Tenant int64     `json:"tenant,omitempty"`
+	Site   int64     `json:"site,omitempty"`
+	VM     int64     `json:"vm,omitempty"`
+	Client int64     `json:"client,omitempty"` // the engine's id of the tenant
+	Domain string    `json:"domain,omitempty"` // instead of the one that was ordered
+	OS     string    `json:"os_choice,omitempty"`
+	Effect string    `json:"effect,omitempty"` // which a mail run continues
+}
+
+// with returns the job as an operator has changed it.
+func (j Job) with(input map[string]string) Job {
+	if name, ok := input["domain"]; ok {
+		j.Domain = name
+	}
+	if os, ok := input["os_choice"]; ok {
+		j.OS = os
+	}
+	return j
+}
+
+// A saga is a list of steps under a name that runs are known by.
+type saga struct {
+	name   string // "provision": the first part of its runs' keys
+	def    string // "provision/1": another list is another def
+	begun  func(Job) []domain.Command
+	parked func(job Job, step, code string) []domain.Command
+}
+
+// Work is what a step changes in our own database; it happens in the
+// transaction that completes the step, or not at all.
+type Work struct {
+	Commands []domain.Command
+	Rows     []eventstore.Row
+	Learn    func(*Job) // nil: nothing was learnt
+}
+
+// A step is one entry in a saga's list. Its name is stored for years and never
+// changes. It is exactly one of local, effect and wait.
+type step struct {
+	name   string
+	says   string // in the words of the customer
+	queue  string
+	policy Policy
+
+	local  *local
+	effect *effect
+	wait   *until
+}
+
+// A local step changes only our own database: it happens exactly once.
+type local struct {
+	do   func(context.Context, Job) (Work, error)
+	undo func(context.Context, Job) (Work, error) // nil: there is nothing to take back
+}
+
+// An until lasts as long as something is not so.
+type until struct {
+	ready func(context.Context, Job) (bool, Work, error)
+}
+
+// An effect changes the outside. See effect.go for how that happens once.
+type effect struct {
+	key     func(Job) string // "o/<order>/vm": no attempt, no clock, no chance
+	prepare func(context.Context, Job) (Call, error)
+	// deferred is what it means to go on without the effect; final: nobody
+	// will try it again.
+	deferred func(job Job, final bool) Work
+}
+
+// A Call is an effect made ready: what will be asked for, and how.
+type Call struct {
+	Request   any   // what is asked for; the same key must always ask for the same
+	Claim     Claim // the object outside; zero: none that could be taken
+	Lookup    func(context.Context) (Result, Found, error)
+	Do        func(context.Context) (Result, error)
+	Undo      func(context.Context, Result) error // "gone" is a success
+	Confirmed func(Result) Work                   // what follows for us
+}
+
+// A Claim names an object outside that only one effect may write to.
+type Claim struct{ Server, Kind, Name string }
+
+// A Result is what came of an effect: the outside id, and ids that later steps
+// or an undo need.
+type Result struct {
+	External string
+	Data     json.RawMessage
+}
+
+// Found is the answer of a look-up.
+type Found int
+
+const (
+	No Found = iota
+	Yes
+	Maybe // it cannot be told yet
+)
+
+// A Policy says how long and how often a step is tried, and what happens then.
+type Policy struct {
+	Timeout    time.Duration // of one call
+	Attempts   int           // 0: as many as the budget allows
+	Budget     time.Duration // 0: as long as it takes
+	Least      time.Duration // between two attempts
+	Base, Cap  time.Duration // of the back-off
+	First      time.Duration // between the first two looks of a wait; Last: in the long run
+	Last       time.Duration
+	Quarantine time.Duration // before "not found" is proof
+	Sends      int           // calls that may have got through, where nothing can be looked up; 0: no limit
+	Defer      bool          // when all is used up go on without; otherwise park
+}
+
+// Says tells the steps in the words of the customer, one a line.
+func (s *Sagas) Says(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(s.steps[name].says + "\n")
+	}
+	return b.String()
+}
+
+// places freezes a list of steps.
+func (s *Sagas) places(names []string) []Place {
+	places := make([]Place, len(names))
+	for i, name := range names {
+		step, known := s.steps[name]
+		if !known {
+			panic("sagas: no step is named " + name)
+		}
+		places[i] = Place{name, step.queue}
+	}
+	return places
+}
+
+// of returns the saga that a run belongs to.
+func (s *Sagas) of(r Run) saga {
+	name, _, _ := strings.Cut(r.Key, ":")
+	return s.lists[name]
+}

@@ -1,0 +1,337 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// There is one way from "something happened" to facts: an order's watch row
+// comes due, the provider is asked what it holds for true, and the order
+// decides what that means. A webhook, the return page, an operator and the
+// clock differ only in when they make that happen (docs/sagas.md, "Watch").
+
+// A check is one look at an order, under a lease of its own.
+type check struct {
+	order    uuid.UUID
+	provider string
+	reason   string
+	wakes    int64
+	fails    int
+	failing  time.Duration
+	token    int64
+}
+
+// Hint makes an order be looked at now: the return page, an operator or a
+// webhook had news. Anybody may send any number of hints.
+func (s *Sagas) Hint(ctx context.Context, id uuid.UUID, reason string) error {
+	n, err := s.exec(ctx, "hint at an order", `
+		update payment_watch set next_at = least(next_at, now()), wakes = wakes + 1, reason = $2 where order_id = $1`, id, reason)
+	if err == nil && n == 0 {
+		var o projections.Order
+		if o, err = s.order(ctx, id); err == nil {
+			_, err = s.exec(ctx, "hint at an order", `
+				insert into payment_watch as w (order_id, provider, reason, next_at) values ($1, $2, $3, now())
+				on conflict (order_id) do update set next_at = least(w.next_at, now()), wakes = w.wakes + 1, reason = excluded.reason`,
+				id, o.PaymentMethod, reason)
+		}
+	}
+	if err == nil {
+		s.wake(watchQueue)
+	}
+	return err
+}
+
+// watch looks at orders that are due, one at a time, until ctx ends. A check
+// that has begun goes on in the context work.
+func (s *Sagas) watch(ctx, work context.Context) {
+	woken := s.wakes.of(watchQueue)
+	for ctx.Err() == nil {
+		c, due, err := s.nextCheck(ctx)
+		switch {
+		case err == nil && due:
+			nudge(woken) // there may be more, for another watcher too
+			if err := s.check(work, c); err != nil && work.Err() == nil {
+				s.log.WarnContext(ctx, "an order was not checked", "order", c.order, "error", scrub(err))
+			}
+			continue
+		case err != nil && ctx.Err() == nil:
+			s.log.WarnContext(ctx, "no orders were checked", "error", err)
+		}
+		pause(ctx, jittered(s.times.Poll), woken)
+	}
+}
+
+func (s *Sagas) nextCheck(ctx context.Context) (c check, due bool, err error) {
+	var failing float64
+	err = s.pool.QueryRow(ctx, `
+		update payment_watch set lease_token = lease_token + 1, lease_until = now() + $1::interval, checks = checks + 1
+		where order_id = (select order_id from payment_watch where next_at <= now() and (lease_until is null or lease_until < now())
+			order by next_at limit 1 for update skip locked)
+		returning order_id, provider, reason, wakes, fails, coalesce(extract(epoch from now() - failing_since), 0)::float8, lease_token`,
+		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.fails, &failing, &c.token)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, false, nil
+	}
+	c.failing = time.Duration(failing * float64(time.Second))
+	return c, err == nil, sqlError(err, "lease a check")
+}
+
+// check asks for the truth about one order and lets the order decide. Nothing
+// is open while the provider is asked.
+func (s *Sagas) check(ctx context.Context, c check) error {
+	history, err := s.store.Read(ctx, order.Stream(c.order))
+	if err != nil {
+		return err
+	}
+	look := lookAt(history)
+	look.late = s.timeUp(look)
+	var commands []domain.Command
+	var rows []eventstore.Row
+	switch {
+	case look.order.Status == "":
+	case look.order.Session == "":
+		if due := look.order.PlacedAt.Add(s.times.PendingTTL); !s.now().Before(due) {
+			commands = append(commands, order.Expire{ID: c.order, At: s.now()})
+		}
+	default:
+		truths, err := s.fetch(ctx, c, look)
+		if err != nil {
+			return s.unanswered(ctx, c, err)
+		}
+		if commands, rows, err = s.observe(ctx, c, look, truths); err != nil {
+			return err
+		}
+	}
+	return s.closeCheck(ctx, c, look, rows, commands)
+}
+
+// A glance is an order with the moments that its schedule depends on.
+type glance struct {
+	order  order.Order
+	placed order.Placed
+	opened time.Time
+	paid   time.Time
+	late   bool // its own time to be paid has passed
+}
+
+func lookAt(history []eventstore.Recorded) (g glance) {
+	for _, r := range history {
+		g = g.after(r.Event.(order.Event))
+	}
+	return g
+}
+
+func (g glance) after(e order.Event) glance {
+	g.order = order.Decider.Evolve(g.order, e)
+	switch e := e.(type) {
+	case order.Placed:
+		g.placed = e
+	case order.SessionOpened:
+		g.opened = e.At
+	case order.PaymentConfirmed:
+		g.paid = e.At
+	case order.Reopened:
+		g.paid = e.At
+	}
+	return g
+}
+
+// timeUp tells whether the order's own time to be paid has passed.
+func (s *Sagas) timeUp(g glance) bool {
+	limit := s.times.OrderTTL
+	if g.order.Settling {
+		limit = s.times.SettlementTTL
+	}
+	return g.order.Status == order.StatusPaymentProcessing && !s.now().Before(g.placed.At.Add(limit))
+}
+
+// fetch reads what the provider holds for true: about the order's session, and
+// about others that claim to pay for the order.
+func (s *Sagas) fetch(ctx context.Context, c check, g glance) ([]order.Fetched, error) {
+	p, ok := s.payments[c.provider]
+	if !ok {
+		return nil, domain.Fail(domain.Transient, "provider_not_configured", fmt.Errorf("no provider %s", c.provider))
+	}
+	if c.fails > 0 {
+		s.paces.wait(ctx, c.provider, s.times.DownPace)
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(s.times.CheckCall, s.times.CheckLease*5/6))
+	defer cancel()
+	if g.late {
+		if err := p.ExpireSession(ctx, g.order.Session); err != nil {
+			return nil, err
+		}
+	}
+	truth, err := p.Fetch(ctx, g.order.Session)
+	if err != nil {
+		return nil, err
+	}
+	truths := []order.Fetched{truth}
+	others, err := s.otherSessions(ctx, c, g)
+	for _, session := range others {
+		truth, err := p.Fetch(ctx, session)
+		switch {
+		case err == nil:
+			truths = append(truths, truth)
+		case domain.ClassOf(err) != domain.Permanent: // the provider does not know it: it was only claimed
+			return nil, err
+		}
+	}
+	return truths, err
+}
+
+// otherSessions are those that webhooks have named for this order.
+func (s *Sagas) otherSessions(ctx context.Context, c check, g glance) ([]string, error) {
+	rows, _ := s.pool.Query(ctx, `
+		select distinct object_ref from webhook_inbox
+		where order_id = $1 and provider = $2 and state = 'done' and object_ref <> $3 limit 5`, c.order, c.provider, g.order.Session)
+	sessions, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return sessions, sqlError(err, "look for other sessions of order %s", c.order)
+}
+
+// observe says what the truth is to the order, and books every payment under
+// its id, once.
+func (s *Sagas) observe(ctx context.Context, c check, g glance, truths []order.Fetched) (commands []domain.Command, rows []eventstore.Row, err error) {
+	for _, truth := range truths {
+		o := order.Observe{ID: c.order, Fetched: truth, At: s.now(), TimeUp: g.late && truth.Session == g.order.Session}
+		if g.order.Status == order.StatusCancelled {
+			if o.PlanStillOffered, o.NamesFree, err = s.reopenable(ctx, g); err != nil {
+				return nil, nil, err
+			}
+		}
+		commands = append(commands, o)
+		for _, p := range truth.Payments {
+			if p.State == order.StatePaid {
+				rows = append(rows, bookRow(truth.Provider, p.ID, c.order))
+			}
+		}
+	}
+	return commands, rows, nil
+}
+
+// errBooked means that the payment has been booked for another order.
+var errBooked = errors.New("the payment belongs to another order")
+
+// bookRow books a payment for one order, for ever (rule I-14).
+func bookRow(provider, payment string, id uuid.UUID) eventstore.Row {
+	return eventstore.Row{
+		Key: "payment_object/" + provider + "/" + payment,
+		SQL: `insert into payment_object (provider, object_id, kind, order_id) values ($1, $2, 'payment', $3)
+			on conflict (provider, object_id) do update set kind = excluded.kind where payment_object.order_id = excluded.order_id`,
+		Args: []any{provider, payment, id}, Touches: 1, Else: errBooked,
+	}
+}
+
+// reopenable tells whether what a cancelled order bought could still be bought.
+func (s *Sagas) reopenable(ctx context.Context, g glance) (offered, free bool, err error) {
+	scope := s.tables.For(projections.System)
+	plan, err := scope.Plan(ctx, g.placed.Plan.ID)
+	if err != nil && domain.CodeOf(err) != domain.NotFound {
+		return false, false, err
+	}
+	offered = err == nil && plan.IsActive && plan.Currency == g.placed.Currency &&
+		plan.Price.Equal(g.placed.Price) && plan.SetupFee.Equal(g.placed.SetupFee)
+	taken := false
+	if g.placed.Domain != "" {
+		taken, err = scope.NameTakenByOthers(ctx, "site", "domain", g.placed.Domain, g.placed.Order)
+	} else {
+		err = nil
+	}
+	return offered, !taken, err
+}
+
+// closeCheck ends a check: facts, bookings, the start of a run and the next
+// check are one append, fenced. A hint that came meanwhile causes one more.
+func (s *Sagas) closeCheck(ctx context.Context, c check, g glance, rows []eventstore.Row, commands []domain.Command) error {
+	next := s.nextLook(s.foresee(g, commands))
+	rows = append(rows, eventstore.Row{
+		Key: "payment_watch/" + c.order.String(),
+		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null,
+				next_at = case when wakes = $3 then coalesce(now() + $4::interval, 'infinity') else now() end
+			where order_id = $1 and lease_token = $2`,
+		Args: []any{c.order, c.token, c.wakes, next}, Touches: 1, Else: errFenced,
+	})
+	cause := domain.Cause{
+		ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider, Correlation: c.order,
+	}
+	_, err := s.store.ExecuteWith(ctx, cause, rows, commands...)
+	switch {
+	case errors.Is(err, errFenced):
+		s.fenced.Add(1)
+		return nil
+	case errors.Is(err, errBooked):
+		s.alarm(ctx, "a payment that belongs to another order was shown for this one", "order", c.order, "provider", c.provider)
+		return s.unanswered(ctx, c, domain.Fail(domain.Permanent, "payment_booked", err))
+	case err != nil:
+		return fmt.Errorf("close the check of order %s: %w", c.order, err)
+	}
+	s.checked.Add(1)
+	s.wake(localQueue)
+	if next != nil {
+		s.wakeLater(watchQueue, *next)
+	}
+	return nil
+}
+
+// foresee is the order as the commands will leave it, for its schedule. Who
+// changes the order in between sends a hint.
+func (s *Sagas) foresee(g glance, commands []domain.Command) glance {
+	for _, c := range commands {
+		facts, err := order.Decider.Decide(g.order, c.(order.Command))
+		if err != nil {
+			return g // the append will be refused for the same reason
+		}
+		for _, e := range facts {
+			g = g.after(e)
+		}
+	}
+	return g
+}
+
+// unanswered puts a check off because the provider gave no usable answer. It
+// is asked again for ever; somebody is told after a while (rule J-2).
+func (s *Sagas) unanswered(ctx context.Context, c check, failure error) error {
+	var f *domain.Failure
+	pause := backOff(min(floor, s.times.DownBase), s.times.DownBase, s.times.DownCap, c.fails+1)
+	if errors.As(failure, &f) {
+		pause = max(pause, f.RetryAfter)
+	}
+	if c.failing > s.times.DownAlarm {
+		s.alarm(ctx, "a payment provider does not answer", "provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
+	defer cancel()
+	_, err := s.exec(ctx, "put off a check", `
+		update payment_watch set lease_until = null, fails = fails + 1, failing_since = coalesce(failing_since, now()), next_at = now() + $3::interval
+		where order_id = $1 and lease_token = $2`, c.order, c.token, pause)
+	s.wakeLater(watchQueue, pause)
+	return errors.Join(failure, err)
+}
+
+// paces keep questions to providers that are down apart.
+type paces struct {
+	mu   sync.Mutex
+	next map[string]time.Time
+}
+
+func (p *paces) wait(ctx context.Context, provider string, apart time.Duration) {
+	p.mu.Lock()
+	at := p.next[provider]
+	if now := time.Now(); at.Before(now) {
+		at = now
+	}
+	p.next[provider] = at.Add(apart)
+	p.mu.Unlock()
+	pause(ctx, time.Until(at), nil)
+}
