@@ -1,0 +1,43 @@
+# make, or make help, lists what there is.
+
+.DEFAULT_GOAL := help
+GO ?= go
+DATA ?= .data
+ORDERS ?= 50
+SEED ?=
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## serve a demo in ./.data (DATA=folder)
+	$(GO) run ./cmd/hostpanel serve --demo --data-dir $(DATA)
+
+build: ## build the program into ./bin
+	$(GO) build -trimpath -o bin/hostpanel ./cmd/hostpanel
+
+test: ## all tests
+	$(GO) test ./...
+
+race: ## all tests under the race detector
+	$(GO) test -race ./...
+
+lint: ## vet and golangci-lint
+	$(GO) vet ./...
+	golangci-lint run ./...
+
+bench: ## measure against pgbench and others, side by side; some minutes
+	$(GO) run ./cmd/hostpanel bench
+
+faults: ## kill the program over and over (ORDERS=50 SEED=n); some minutes
+	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
+
+generate: ## write http/openapi.json anew
+	$(GO) generate ./http/...
+
+verify: ## check the log of the demo in ./.data (DATA=folder)
+	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)
+
+ci: ## all that continuous integration does
+	.ci/run
+
+.PHONY: help run build test race lint bench faults generate verify ci
