@@ -15,7 +15,10 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/sagas"
 )
+
+var _ sagas.Compute = (*sandbox.Cluster)(nil)
 
 func pool(t *testing.T) *pgxpool.Pool {
 	return eventstoretest.Pool(t, eventstoretest.URL(t,

@@ -16,7 +16,10 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/sagas"
 )
+
+var _ sagas.Engine = (*sandbox.Engine)(nil)
 
 func pool(t *testing.T) *pgxpool.Pool {
 	return eventstoretest.Pool(t, eventstoretest.URL(t,

@@ -37,21 +37,32 @@ func (f *Folder) Send(_ context.Context, m notice.Mail) error {
 	return nil
 }
 
-// put gives the file its name only once it is whole. A link, unlike a
-// rename, refuses to replace a file.
+// put gives the file its name only once it is whole, and is done only when a
+// power cut would not take it away again.
 func (f *Folder) put(name string, content []byte) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return fmt.Errorf("make the outbox: %w", err)
 	}
 	half, err := write(f.dir, content)
-	if half != "" {
-		defer func() { _ = os.Remove(half) }()
+	if err == nil {
+		err = os.Rename(half, filepath.Join(f.dir, name))
 	}
 	if err != nil {
+		_ = os.Remove(half)
 		return fmt.Errorf("write to the outbox: %w", err)
 	}
-	if err := os.Link(half, filepath.Join(f.dir, name)); err != nil {
-		return fmt.Errorf("finish a message in the outbox: %w", err)
+	return f.sync()
+}
+
+// sync makes the new name durable.
+func (f *Folder) sync() error {
+	dir, err := os.Open(f.dir)
+	if err != nil {
+		return fmt.Errorf("open the outbox: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("keep a message in the outbox: %w", err)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 	"hostpanel/domain/order"
 )
 
-// A panel takes webhooks and answers each with the next status, then 200.
-type panel struct {
+// A listener is a panel that takes webhooks and answers each with the next status, then 200.
+type listener struct {
 	*httptest.Server
 	t        *testing.T
 	clock    *clock
@@ -31,14 +31,14 @@ type panel struct {
 	verifier *test.Provider
 }
 
-func newPanel(t *testing.T, c *clock, answers ...int) *panel {
-	p := &panel{t: t, clock: c, answers: answers, received: make(chan string, 1000), verifier: test.New(nil, test.Options{Secret: secret})}
+func newPanel(t *testing.T, c *clock, answers ...int) *listener {
+	p := &listener{t: t, clock: c, answers: answers, received: make(chan string, 1000), verifier: test.New(nil, test.Options{Secret: secret})}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(p.Close)
 	return p
 }
 
-func (p *panel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	status := http.StatusOK
 	if len(p.answers) > 0 {
@@ -61,7 +61,7 @@ func (p *panel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // next is the id of the next event that arrives.
-func (p *panel) next() string {
+func (p *listener) next() string {
 	p.t.Helper()
 	select {
 	case id := <-p.received:
@@ -87,7 +87,7 @@ func delivering(t *testing.T, p *test.Provider) (stop func()) {
 	return stop
 }
 
-func atPanel(t *testing.T, c *clock, p *panel, db *pgxpool.Pool) (*test.Provider, string) {
+func atPanel(t *testing.T, c *clock, p *listener, db *pgxpool.Pool) (*test.Provider, string) {
 	provider := test.New(db, test.Options{
 		PublicURL: func() string { return p.URL }, Secret: secret, Now: c.now, Log: slog.New(slog.DiscardHandler),
 	})
