@@ -61,7 +61,8 @@ func notAnObject(sent Value) error {
 		return Errors{{Field: NonField, Messages: []string{"No data provided"}}}
 	default:
 		return Errors{{Field: NonField, Messages: []string{
-			"Invalid data. Expected a dictionary, but got " + sent.typeName() + "."}}}
+			"Invalid data. Expected a dictionary, but got " + sent.typeName() + ".",
+		}}}
 	}
 }
 

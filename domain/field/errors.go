@@ -2,9 +2,8 @@ package field
 
 import (
 	"errors"
-	"strings"
-
 	"hostpanel/domain"
+	"strings"
 )
 
 // Errors are all the fields of a request that are wrong, in the order of the
@@ -80,7 +79,7 @@ func ErrorsOf(err error) Errors {
 func collect(err error, all *Errors) {
 	var fields Errors
 	var refusal *domain.Error
-	many, joined := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the join itself, not what it wraps
+	many, joined := err.(interface{ Unwrap() []error }) // only the join itself, not what it wraps
 	switch {
 	case joined:
 		for _, one := range many.Unwrap() {
@@ -108,12 +107,13 @@ func (e Errors) AppendJSON(b []byte) []byte {
 			b = w.Items.AppendJSON(b)
 			continue
 		}
-		b = appendTexts(b, w.Messages)
+		b = AppendTexts(b, w.Messages)
 	}
 	return append(b, '}')
 }
 
-func appendTexts(b []byte, texts []string) []byte {
+// AppendTexts appends a list of texts as JSON.
+func AppendTexts(b []byte, texts []string) []byte {
 	b = append(b, '[')
 	for i, text := range texts {
 		if i > 0 {

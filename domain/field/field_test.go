@@ -3,15 +3,14 @@ package field_test
 import (
 	"encoding/json"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
-
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 )
 
 // sample has a field of every sort.
@@ -171,13 +170,23 @@ func TestCoercion(t *testing.T) {
 		{`"plan":"7"`, "plan", `7`},
 		{`"parent":""`, "parent", `null`},
 		{`"parent":3`, "parent", `3`},
-		{`"quota":3.0`, "quota", `3`}, {`"quota":"3.0"`, "quota", `3`}, {`"quota":" 4 "`, "quota", `4`}, {`"quota":1e1`, "quota", `10`},
-		{`"active":"No"`, "active", `false`}, {`"active":0`, "active", `false`}, {`"active":"T"`, "active", `true`}, {`"active":"ON"`, "active", `true`},
-		{`"price":"1e3"`, "price", `"1000.00"`}, {`"price":2.50`, "price", `"2.50"`}, {`"price":"2.555"`, "price", `"2.5550"`}, {`"price":0`, "price", `"0.00"`},
+		{`"quota":3.0`, "quota", `3`},
+		{`"quota":"3.0"`, "quota", `3`},
+		{`"quota":" 4 "`, "quota", `4`},
+		{`"quota":1e1`, "quota", `10`},
+		{`"active":"No"`, "active", `false`},
+		{`"active":0`, "active", `false`},
+		{`"active":"T"`, "active", `true`},
+		{`"active":"ON"`, "active", `true`},
+		{`"price":"1e3"`, "price", `"1000.00"`},
+		{`"price":2.50`, "price", `"2.50"`},
+		{`"price":"2.555"`, "price", `"2.5550"`},
+		{`"price":0`, "price", `"0.00"`},
 		{`"starts":"2024-01-01 10:00"`, "starts", `"2024-01-01T10:00:00Z"`},
 		{`"starts":"2024-01-01T10:00:00.12+02:00"`, "starts", `"2024-01-01T08:00:00.120000Z"`},
 		{`"starts":"2024-01-01T10:00:00.1234567Z"`, "starts", `"2024-01-01T10:00:00.123456Z"`},
-		{`"ends":null`, "ends", `null`}, {`"ends":"2024-01-01T00:00:00Z"`, "ends", `"2024-01-01T00:00:00Z"`},
+		{`"ends":null`, "ends", `null`},
+		{`"ends":"2024-01-01T00:00:00Z"`, "ends", `"2024-01-01T00:00:00Z"`},
 		{`"day":"2024-02-29"`, "day", `"2024-02-29"`},
 		{`"order":"3F2504E0-4F89-41D3-9A0C-0305E82C3301"`, "order", `"3f2504e0-4f89-41d3-9a0c-0305e82c3301"`},
 		{`"options":["a"," b "]`, "options", `["a","b"]`},

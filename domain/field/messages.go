@@ -42,3 +42,11 @@ const (
 	notNumber     = "A valid number is required."
 	tooLarge      = "String value too large."
 )
+
+// NoSuchChoice says that a filter names a record that the caller does not see.
+const NoSuchChoice = "Select a valid choice. That choice is not one of the available choices."
+
+// NotAmong says that a filter's text is none of those allowed.
+func NotAmong(input string) string {
+	return fmt.Sprintf("Select a valid choice. %s is not one of the available choices.", input)
+}

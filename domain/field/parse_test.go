@@ -3,11 +3,10 @@ package field_test
 import (
 	"bytes"
 	"encoding/json"
+	"hostpanel/domain/field"
 	"reflect"
 	"strings"
 	"testing"
-
-	"hostpanel/domain/field"
 )
 
 func TestSyntaxErrorsNameTheirPlace(t *testing.T) {

@@ -1,10 +1,9 @@
 package field_test
 
 import (
+	"hostpanel/domain/field"
 	"strings"
 	"testing"
-
-	"hostpanel/domain/field"
 )
 
 func TestRules(t *testing.T) {
@@ -15,27 +14,45 @@ func TestRules(t *testing.T) {
 		good map[string]string // what is sent → what is kept
 		bad  []string
 	}{
-		{"domain", field.Domain, map[string]string{"Example.COM.": "example.com", "münchen.de": "xn--mnchen-3ya.de", "a.bc": "a.bc", label63 + ".com": label63 + ".com", "1.2.x3": "1.2.x3"},
-			[]string{"com", "a.b", "-a.com", "a-.com", "a..com", "a_b.com", "192.0.2.1", label63 + "a.com", "ex ample.com", "*.example.com", strings.Repeat("a.", 127) + "com"}},
-		{"dns_name", field.DNSName, map[string]string{"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*": "*", "*.a": "*.a", "_x._tcp": "_x._tcp"},
-			[]string{"a.*", "*a", "a..b", "-a", "a b"}},
-		{"fqdn_dot", field.FullName, map[string]string{"ns1.example.com": "ns1.example.com.", "NS1.example.com.": "ns1.example.com."},
-			[]string{"@", "a..b", "a b."}},
+		{
+			"domain", field.Domain,
+			map[string]string{"Example.COM.": "example.com", "münchen.de": "xn--mnchen-3ya.de", "a.bc": "a.bc", label63 + ".com": label63 + ".com", "1.2.x3": "1.2.x3"},
+			[]string{"com", "a.b", "-a.com", "a-.com", "a..com", "a_b.com", "192.0.2.1", label63 + "a.com", "ex ample.com", "*.example.com", strings.Repeat("a.", 127) + "com"},
+		},
+		{
+			"dns_name", field.DNSName,
+			map[string]string{"@": "@", "WWW": "www", "_dmarc": "_dmarc", "*": "*", "*.a": "*.a", "_x._tcp": "_x._tcp"},
+			[]string{"a.*", "*a", "a..b", "-a", "a b"},
+		},
+		{
+			"fqdn_dot", field.FullName,
+			map[string]string{"ns1.example.com": "ns1.example.com.", "NS1.example.com.": "ns1.example.com."},
+			[]string{"@", "a..b", "a b."},
+		},
 		{"username", field.Username, map[string]string{"ana": "ana", "A.b_c-9": "A.b_c-9"}, []string{"_a", ".a", "a b", strings.Repeat("a", 33)}},
 		{"color", field.Color, map[string]string{"#4F46e5": "#4F46e5"}, []string{"4F46E5", "#FFF", "#GGGGGG"}},
 		{"path", field.Path, map[string]string{"/": "/", "/a b/c.d": "/a b/c.d"}, []string{"a", "/../x", "//a", "/ü"}},
-		{"email", field.Email, map[string]string{"Ana@Example.COM": "Ana@example.com", "a+b@x.example": "a+b@x.example", "a@bücher.example": "a@xn--bcher-kva.example"},
-			[]string{"ana", "@x.com", "a@", "a@b", "a b@x.com", "a..b@x.com", ".a@x.com", "Ana <a@x.com>", strings.Repeat("a", 65) + "@x.com"}},
-		{"https_url", field.HTTPSURL, map[string]string{"https://example.com/a?b#c": "https://example.com/a?b#c", "http://localhost:8080/": "http://localhost:8080/", "http://127.0.0.1/": "http://127.0.0.1/", "https://203.0.113.9/": "https://203.0.113.9/"},
-			[]string{"http://example.com/", "https://u:p@example.com/", "https://10.0.0.1/", "https://[fe80::1]/", "https://intern/", "javascript:alert(1)", "//example.com", "https:example.com", "https://exa mple.com"}},
+		{
+			"email", field.Email,
+			map[string]string{"Ana@Example.COM": "Ana@example.com", "a+b@x.example": "a+b@x.example", "a@bücher.example": "a@xn--bcher-kva.example"},
+			[]string{"ana", "@x.com", "a@", "a@b", "a b@x.com", "a..b@x.com", ".a@x.com", "Ana <a@x.com>", strings.Repeat("a", 65) + "@x.com"},
+		},
+		{
+			"https_url", field.HTTPSURL,
+			map[string]string{"https://example.com/a?b#c": "https://example.com/a?b#c", "http://localhost:8080/": "http://localhost:8080/", "http://127.0.0.1/": "http://127.0.0.1/", "https://203.0.113.9/": "https://203.0.113.9/"},
+			[]string{"http://example.com/", "https://u:p@example.com/", "https://10.0.0.1/", "https://[fe80::1]/", "https://intern/", "javascript:alert(1)", "//example.com", "https:example.com", "https://exa mple.com"},
+		},
 		{"ip", field.IP, map[string]string{"192.0.2.1": "192.0.2.1", "2001:DB8::0001": "2001:db8::1"}, []string{"*", "192.0.2", "fe80::1%eth0"}},
 		{"ip or any", field.IPOrAny, map[string]string{"*": "*", "192.0.2.1": "192.0.2.1"}, []string{"x", "**"}},
 		{"language", field.Language, map[string]string{"es": "es", "pt-BR": "pt-BR"}, []string{"ES", "spa", "es-es"}},
 		{"phone", field.Phone, map[string]string{"+34 (91) 1.2-3": "+34 (91) 1.2-3"}, []string{"12a", "1/2"}},
 		{"slug", field.Slug, map[string]string{"basic-1_a": "basic-1_a"}, []string{"a b", "ñ"}},
 		{"plain", field.Plain, map[string]string{"Ana & Ño": "Ana & Ño"}, []string{"<b>", "a😀"}},
-		{"origin", field.Origin, map[string]string{"Example.com": "example.com", "*.example.com": "*.example.com", "localhost": "localhost", "127.0.0.1": "127.0.0.1", "https://example.com:8443": "https://example.com:8443", "http://localhost:3000": "http://localhost:3000", "HTTPS://Bücher.example": "https://xn--bcher-kva.example"},
-			[]string{"*", "*.com", "https://example.com/", "ftp://example.com", "example.com/x", "https://u@example.com", "null", "*.*.example.com"}},
+		{
+			"origin", field.Origin,
+			map[string]string{"Example.com": "example.com", "*.example.com": "*.example.com", "localhost": "localhost", "127.0.0.1": "127.0.0.1", "https://example.com:8443": "https://example.com:8443", "http://localhost:3000": "http://localhost:3000", "HTTPS://Bücher.example": "https://xn--bcher-kva.example"},
+			[]string{"*", "*.com", "https://example.com/", "ftp://example.com", "example.com/x", "https://u@example.com", "null", "*.*.example.com"},
+		},
 	}
 	for _, test := range tests {
 		for sent, kept := range test.good {

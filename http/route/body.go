@@ -2,8 +2,10 @@ package route
 
 import (
 	"errors"
+	"hostpanel/domain/field"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // read reads the body once, up to the limit of the route.
@@ -24,4 +26,33 @@ func (x *exchange) read() ([]byte, error) {
 	}
 	x.body, x.isRead = body, true
 	return body, nil
+}
+
+// takeBody reads the body, if the route wants one, and parses it.
+func (x *exchange) takeBody() error {
+	if x.route.Show != nil {
+		if x.r.Method != http.MethodPost {
+			return nil
+		}
+		var err error
+		x.call.Body, err = x.read()
+		return err
+	}
+	if x.route.Request.Fields == nil {
+		return nil
+	}
+	body, err := x.read()
+	if err != nil {
+		return err
+	}
+	if len(body) > 0 && !isJSON(x.r.Header.Get("Content-Type")) {
+		return unsupported(x.r.Header.Get("Content-Type"))
+	}
+	x.call.json, err = field.Parse(body)
+	return err
+}
+
+func isJSON(mediaType string) bool {
+	base, _, _ := strings.Cut(mediaType, ";")
+	return strings.EqualFold(strings.TrimSpace(base), "application/json")
 }

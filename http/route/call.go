@@ -2,6 +2,8 @@ package route
 
 import (
 	"context"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -9,9 +11,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 )
 
 // A Call is one request to a route, as its handler sees it.

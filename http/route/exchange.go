@@ -3,16 +3,13 @@ package route
 import (
 	"context"
 	"errors"
+	"hostpanel/domain"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 )
 
 // An exchange is one request and its answer.
@@ -59,7 +56,9 @@ var errAnswered = errors.New("answered")
 
 // ServeHTTP answers one request.
 func (t *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{t: t, w: w, r: r, started: t.options.Now()}
+	ctx, cancel := context.WithTimeout(r.Context(), t.options.Timeout)
+	defer cancel()
+	x := &exchange{t: t, w: w, r: r.WithContext(ctx), started: t.options.Now()}
 	x.begin()
 	defer x.log()
 	defer x.recover()
@@ -263,118 +262,4 @@ func (x *exchange) serve() error {
 	}
 	x.answer(answer)
 	return errAnswered
-}
-
-// refuse answers with what err says to callers.
-func (x *exchange) refuse(err error) {
-	refusal := x.t.refusalOf(err)
-	if refusal == nil {
-		x.fault = err
-		refusal = crashed
-	}
-	if x.fault == nil && refusal.Status >= http.StatusInternalServerError {
-		x.fault = err
-	}
-	x.release(refusal.Status)
-	h := x.w.Header()
-	refusal.headers(h)
-	switch {
-	case refusal.Status == http.StatusUnauthorized && x.access.Challenge != "":
-		h.Set("WWW-Authenticate", x.access.Challenge)
-	case refusal.Status == http.StatusInternalServerError:
-		x.cors.crashed(h)
-	}
-	x.sendRefusal(refusal)
-}
-
-func (x *exchange) sendRefusal(r *Refusal) {
-	h := x.w.Header()
-	switch {
-	case r.Location != "":
-		if x.route != nil && x.route.page {
-			h.Set("Cache-Control", "no-store")
-		}
-		x.send(r.Status, nil)
-	case x.route != nil && x.route.page:
-		x.document(errorPage(r))
-	default:
-		h.Set("Content-Type", "application/json")
-		x.send(r.Status, indented(r.body(), x.indent))
-	}
-}
-
-// recover answers for a handler that panicked, if nothing is sent yet.
-func (x *exchange) recover() {
-	p := recover()
-	switch {
-	case p == nil:
-		return
-	case p == http.ErrAbortHandler: //nolint:errorlint // net/http compares it likewise
-		panic(p)
-	}
-	x.t.options.Log.ErrorContext(x.r.Context(), "a handler panicked",
-		"method", x.r.Method, "route", x.template(), "request_id", x.call.RequestID, "panic", p, "stack", string(debug.Stack()))
-	if x.status == 0 {
-		x.refuse(crashed)
-	}
-}
-
-func (x *exchange) template() string {
-	if x.endpoint == nil {
-		return "(none)"
-	}
-	return plainPath(x.endpoint.path)
-}
-
-// log writes the line of the access log. It never holds the path as it was
-// called, a query, a body or credentials.
-func (x *exchange) log() {
-	took := x.t.options.Now().Sub(x.started)
-	attributes := []any{
-		"method", x.r.Method, "route", x.template(), "status", x.status,
-		"ms", float64(took.Microseconds()) / 1000, "request_id", x.call.RequestID,
-	}
-	if x.call.Caller.Principal != "" {
-		attributes = append(attributes, "caller", x.call.Caller.Principal)
-	}
-	log := x.t.options.Log
-	if x.fault != nil {
-		log.ErrorContext(x.r.Context(), "request failed", append(attributes, "err", x.fault.Error())...)
-		return
-	}
-	log.InfoContext(x.r.Context(), "request", attributes...)
-}
-
-// takeBody reads the body, if the route wants one, and parses it.
-func (x *exchange) takeBody() error {
-	if x.route.Show != nil {
-		if x.r.Method != http.MethodPost {
-			return nil
-		}
-		var err error
-		x.call.Body, err = x.read()
-		return err
-	}
-	if x.route.Request.Fields == nil {
-		return nil
-	}
-	body, err := x.read()
-	if err != nil {
-		return err
-	}
-	if len(body) > 0 && !isJSON(x.r.Header.Get("Content-Type")) {
-		return unsupported(x.r.Header.Get("Content-Type"))
-	}
-	x.call.json, err = field.Parse(body)
-	return err
-}
-
-func isJSON(mediaType string) bool {
-	base, _, _ := strings.Cut(mediaType, ";")
-	return strings.EqualFold(strings.TrimSpace(base), "application/json")
-}
-
-// later is a context for what has to be done even if the client has gone.
-func (x *exchange) later() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(x.r.Context()), 5*time.Second)
 }

@@ -6,6 +6,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
+	"hostpanel/http/route/routetest"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -17,11 +21,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
-
-	"hostpanel/domain"
-	"hostpanel/domain/field"
-	"hostpanel/http/route"
-	"hostpanel/http/route/routetest"
 )
 
 // A shop is a small API with a route of every sort.

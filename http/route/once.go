@@ -1,10 +1,11 @@
 package route
 
 import (
+	"context"
+	"hostpanel/domain"
 	"net/http"
 	"strings"
-
-	"hostpanel/domain"
+	"time"
 )
 
 const onceHeader = "Idempotency-Key"
@@ -136,4 +137,9 @@ func (x *exchange) release(status int) {
 	if err := x.t.options.Once.Release(ctx, *x.key); err != nil {
 		x.t.options.Log.ErrorContext(ctx, "an idempotency key stays busy", "request_id", x.call.RequestID, "err", err.Error())
 	}
+}
+
+// later is a context for what has to be done even if the client has gone.
+func (x *exchange) later() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(x.r.Context()), 5*time.Second)
 }

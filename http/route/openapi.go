@@ -2,13 +2,12 @@ package route
 
 import (
 	"fmt"
+	"hostpanel/domain/field"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-
-	"hostpanel/domain/field"
 )
 
 // Document is the OpenAPI document of all routes. It panics if a declaration

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
-
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 )
 
 // A Refusal is an answer that is no success, in the words of HTTP.
@@ -23,14 +23,18 @@ type Refusal struct {
 	Location string   // of a redirect, which has no body
 	More     []Member // further members of the body
 	fields   field.Errors
+	list     []string // instead of an object
 }
 
 // A Member is a further member of a refusal's body.
 type Member struct{ Name, Value string }
 
 func (r *Refusal) Error() string {
-	if r.fields != nil {
+	switch {
+	case r.fields != nil:
 		return r.fields.Error()
+	case r.list != nil:
+		return strings.Join(r.list, " ")
 	}
 	return fmt.Sprintf("%d %s", r.Status, r.Detail)
 }
@@ -148,8 +152,11 @@ func businessRefusal(e *domain.Error) *Refusal {
 
 // body is the JSON of the refusal.
 func (r *Refusal) body() []byte {
-	if r.fields != nil {
+	switch {
+	case r.fields != nil:
 		return r.fields.AppendJSON(nil)
+	case r.list != nil:
+		return field.AppendTexts(nil, r.list)
 	}
 	b := field.AppendText([]byte(`{"detail":`), r.Detail)
 	if r.Code != "" {

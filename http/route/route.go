@@ -12,10 +12,9 @@ package route
 
 import (
 	"context"
-	"net/http"
-
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"net/http"
 )
 
 // A Route is one endpoint: a method of a path.
@@ -145,6 +144,12 @@ func Patch[Q, A any, PQ record[Q], PA record[A]](path, summary string, change fu
 	r.keep = domain.KeepDay
 	return r
 }
+
+// Nothing is the request of an endpoint that takes no fields.
+type Nothing struct{}
+
+// Fields of nothing are none.
+func (*Nothing) Fields() field.Set { return field.Set{} }
 
 // Delete declares an endpoint that removes something.
 func Delete(path, summary string, remove func(context.Context, Call) error) Route {

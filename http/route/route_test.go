@@ -3,6 +3,9 @@ package route_test
 import (
 	"context"
 	"encoding/json"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +14,6 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"hostpanel/domain"
-	"hostpanel/domain/field"
-	"hostpanel/http/route"
 )
 
 func call(t http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
@@ -174,14 +173,27 @@ func TestOriginsOfKeys(t *testing.T) {
 		domain, origin string
 		admitted       bool
 	}{
-		{"example.com", "https://example.com", true}, {"example.com", "https://EXAMPLE.com:8443", true},
-		{"example.com", "http://example.com", false}, {"example.com", "https://www.example.com", false},
-		{"example.com", "https://notexample.com", false}, {"example.com", "https://example.com.evil.example", false},
-		{"example.com", "null", false}, {"example.com", "https://example.com/path", false}, {"example.com", "https://u@example.com", false},
-		{"*.example.com", "https://a.b.example.com", true}, {"*.example.com", "https://example.com", false}, {"*.example.com", "https://xexample.com", false},
-		{"https://example.com", "https://example.com:443", true}, {"https://example.com:8443", "https://example.com", false}, {"http://example.com", "http://example.com", true},
-		{"localhost", "http://localhost:3000", true}, {"localhost", "https://localhost", true}, {"127.0.0.1", "http://127.0.0.1:9", true},
-		{"xn--bcher-kva.example", "https://bücher.example", true}, {"other.example", "https://panel.example", true}, {"other.example", "http://panel.example", false},
+		{"example.com", "https://example.com", true},
+		{"example.com", "https://EXAMPLE.com:8443", true},
+		{"example.com", "http://example.com", false},
+		{"example.com", "https://www.example.com", false},
+		{"example.com", "https://notexample.com", false},
+		{"example.com", "https://example.com.evil.example", false},
+		{"example.com", "null", false},
+		{"example.com", "https://example.com/path", false},
+		{"example.com", "https://u@example.com", false},
+		{"*.example.com", "https://a.b.example.com", true},
+		{"*.example.com", "https://example.com", false},
+		{"*.example.com", "https://xexample.com", false},
+		{"https://example.com", "https://example.com:443", true},
+		{"https://example.com:8443", "https://example.com", false},
+		{"http://example.com", "http://example.com", true},
+		{"localhost", "http://localhost:3000", true},
+		{"localhost", "https://localhost", true},
+		{"127.0.0.1", "http://127.0.0.1:9", true},
+		{"xn--bcher-kva.example", "https://bücher.example", true},
+		{"other.example", "https://panel.example", true},
+		{"other.example", "http://panel.example", false},
 	}
 	for _, test := range tests {
 		if got := route.AdmitsOrigin([]string{test.domain}, test.origin, public); got != test.admitted {

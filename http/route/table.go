@@ -32,6 +32,7 @@ type Options struct {
 	Once           OnceKeys
 	Unavailable    func(error) bool // tells that the database is away
 	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
+	Timeout        time.Duration    // of a call; zero: 30 s, for which an Idempotency-Key counts as busy
 	Log            *slog.Logger
 	Now            func() time.Time // for what the log tells; nil: the clock
 }
@@ -59,13 +60,7 @@ type endpoint struct {
 // Mount makes the table of all routes. It panics when a declaration makes no
 // sense: a route without an access rule, a method declared twice.
 func Mount(o Options, areas ...Area) *Table {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	t := &Table{options: o, fixed: map[string]*endpoint{}}
+	t := &Table{options: o.complete(), fixed: map[string]*endpoint{}}
 	t.areas = append(slices.Clone(areas), t.docs())
 	t.variable = mux.NewRouter().SkipClean(true)
 	for i := range t.areas {
@@ -82,6 +77,22 @@ func Mount(o Options, areas ...Area) *Table {
 	}
 	t.describe()
 	return t
+}
+
+func (o Options) complete() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.PublicURL == nil {
+		o.PublicURL = func() string { return "" }
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
+	return o
 }
 
 // ServeHTTP is never called: the router only finds endpoints.

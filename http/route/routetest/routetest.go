@@ -18,6 +18,7 @@
 package routetest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -129,7 +130,7 @@ func split(s string) (first string, headers [][2]string, body string) {
 }
 
 func (t Turn) say(server http.Handler, names Known) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(t.Method, names.fill(t.Path), strings.NewReader(names.fill(t.Body)))
+	r := httptest.NewRequestWithContext(context.Background(), t.Method, names.fill(t.Path), strings.NewReader(names.fill(t.Body)))
 	if t.Body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
