@@ -17,14 +17,10 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	panel "hostpanel/http"
 	"hostpanel/sagas"
 )
 
-var (
-	_ sagas.Payments     = (*test.Provider)(nil)
-	_ panel.TestCheckout = (*test.Provider)(nil)
-)
+var _ sagas.Payments = (*test.Provider)(nil)
 
 var secret = []byte("a secret of the tests")
 
