@@ -12,11 +12,11 @@ import (
 	"hostpanel/domain/order"
 )
 
-// Absorb brings the books up to what a verified event says, so that whoever
+// Apply brings the books up to what a verified event says, so that whoever
 // has the secret can play the provider without the page. Call it after
 // [Provider.Verify] and before the event is stored. An event of another type
 // or session, one that says unpaid, and one that is known change nothing.
-func (p *Provider) Absorb(ctx context.Context, raw []byte) error {
+func (p *Provider) Apply(ctx context.Context, raw []byte) error {
 	e, err := read(raw)
 	if err != nil {
 		return domain.Refuse(domain.Invalid, "Invalid event.")
@@ -32,10 +32,10 @@ func (p *Provider) Absorb(ctx context.Context, raw []byte) error {
 		if err != nil {
 			return err
 		}
-		return p.absorb(ctx, tx, s, e)
+		return p.apply(ctx, tx, s, e)
 	})
 	if err != nil {
-		return fmt.Errorf("absorb a test event: %w", err)
+		return fmt.Errorf("apply a test event: %w", err)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (p *Provider) isNews(ctx context.Context, e event) (news bool, err error) {
 	return news, nil
 }
 
-func (p *Provider) absorb(ctx context.Context, tx pgx.Tx, s row, e event) error {
+func (p *Provider) apply(ctx context.Context, tx pgx.Tx, s row, e event) error {
 	o := e.Data.Object
 	switch e.Type {
 	case completed:

@@ -37,7 +37,7 @@ func digest(secret []byte, t int64, raw []byte) []byte {
 }
 
 // Verify checks a webhook's signature and reads its references. It changes
-// nothing; [Provider.Absorb] does. One header with exactly one time and at
+// nothing; [Provider.Apply] does. One header with exactly one time and at
 // least one v1 is wanted; any v1 may match, under any active secret.
 func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error) {
 	if len(p.Secret) == 0 {
