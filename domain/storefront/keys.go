@@ -21,10 +21,9 @@ type APIKey struct {
 }
 
 func (k *APIKey) Fields() field.Set {
-	origin := field.Rule{Max: 253, Message: "Enter a valid domain or origin.", Tidy: tidyOrigin, Holds: isOrigin}
 	return field.Set{
 		field.Text("name", &k.Name).Required().Max(100),
-		field.Texts("allowed_domains", &k.AllowedDomains, func(f field.Field) field.Field { return f.Is(origin) }).
+		field.Texts("allowed_domains", &k.AllowedDomains, func(f field.Field) field.Field { return f.Is(field.Origin) }).
 			Default([]string{}).Doc("Websites that may use the key; none listed: all."),
 		field.Int("rate_limit_per_minute", &k.RateLimit).Between(1, 6000).Default(60),
 		field.NullTime("expires_at", &k.ExpiresAt).Default(nil),
