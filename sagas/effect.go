@@ -55,7 +55,7 @@ func (s *Sagas) lookBefore(ctx context.Context, c claimed, step step, call Call,
 	case found == Yes:
 		return r, true, nil
 	case found == Maybe:
-		return Result{}, false, wait("undecided", floor)
+		return Result{}, false, wait("undecided", s.times.Floor)
 	}
 	if quarantine := step.policy.Quarantine; known.may() && known.age < quarantine {
 		return Result{}, false, wait("quarantine", quarantine-known.age)

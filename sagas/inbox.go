@@ -180,7 +180,7 @@ where i.id = $1 returning state`
 
 func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) error {
 	var state string
-	again := backOff(min(floor, s.times.InboxBase), s.times.InboxBase, s.times.InboxCap, m.attempts+1)
+	again := backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	err := tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, m.age > s.times.InboxMatch, again).Scan(&state)
 	switch {
 	case err != nil:
@@ -200,7 +200,7 @@ const inboxTries = 10
 
 // postpone leaves a webhook for later, or to a person.
 func (s *Sagas) postpone(ctx context.Context, m stored, cause error) error {
-	state, again := "stored", backOff(min(floor, s.times.InboxBase), s.times.InboxBase, s.times.InboxCap, m.attempts+1)
+	state, again := "stored", backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	if m.attempts+1 >= inboxTries {
 		state = "parked"
 		s.alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)

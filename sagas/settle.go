@@ -33,7 +33,7 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) err
 	}
 	class, wait := classify(err)
 	if class == domain.Waiting && !c.late() {
-		return s.putBackHeld(ctx, c, verdict{outcome: "wait", class: string(class), text: scrub(err), delay: max(wait, floor)})
+		return s.putBackHeld(ctx, c, verdict{outcome: "wait", class: string(class), text: scrub(err), delay: max(wait, s.times.Floor)})
 	}
 	if step.outside() && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
 		if err := s.failed(ctx, c.Place().Queue); err != nil {
@@ -43,7 +43,7 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) err
 	if class == domain.Permanent || step.policy.usedUp(c) {
 		return s.giveUp(ctx, c, step, class, err)
 	}
-	delay := max(wait, backOff(max(floor, step.policy.Least), step.policy.Base, step.policy.Cap, c.attempt))
+	delay := max(wait, backOff(max(s.times.Floor, step.policy.Least), step.policy.Base, step.policy.Cap, c.attempt))
 	return s.putBackHeld(ctx, c, verdict{outcome: "retry", class: string(class), text: scrub(err), delay: delay, counts: true})
 }
 

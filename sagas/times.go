@@ -15,6 +15,7 @@ type Times struct {
 	Grace    time.Duration // for calls that are running when the program stops
 	Call     time.Duration // of a step whose policy names no other limit
 	Write    time.Duration // of a transaction
+	Floor    time.Duration // the least pause between two attempts
 	Break    time.Duration // a queue rests after failures in a row, at first
 	BreakMax time.Duration // and at last
 
@@ -60,7 +61,7 @@ const day = 24 * time.Hour
 
 // Defaults are the times of docs/sagas.md.
 var Defaults = Times{
-	Lease: 30 * time.Second, Poll: time.Second, Grace: 15 * time.Second, Call: 20 * time.Second, Write: 5 * time.Second,
+	Lease: 30 * time.Second, Poll: time.Second, Grace: 15 * time.Second, Call: 20 * time.Second, Write: 5 * time.Second, Floor: 200 * time.Millisecond,
 	Break: 30 * time.Second, BreakMax: 5 * time.Minute, Quarantine: time.Minute,
 	LocalBase: 200 * time.Millisecond, LocalCap: 5 * time.Second,
 	EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: day,
@@ -78,9 +79,6 @@ var Defaults = Times{
 	CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
 	Keep:            90 * day, Sweep: time.Minute,
 }
-
-// floor is the least pause between two attempts.
-const floor = 200 * time.Millisecond
 
 // backOff is the pause after the n-th failure in a row: longer each time,
 // spread at random so that many do not come back at once.

@@ -47,7 +47,7 @@ func (s *Sagas) undoEffect(ctx context.Context, c claimed, step step) (ending, e
 	}
 	switch {
 	case found == Maybe:
-		return ending{}, wait("undecided", floor)
+		return ending{}, wait("undecided", s.times.Floor)
 	case found == No && known.may() && known.age < step.policy.Quarantine:
 		return ending{}, wait("quarantine", step.policy.Quarantine-known.age)
 	case found == No:

@@ -303,7 +303,7 @@ func (s *Sagas) foresee(g glance, commands []domain.Command) glance {
 // is asked again for ever; somebody is told after a while (rule J-2).
 func (s *Sagas) unanswered(ctx context.Context, c check, failure error) error {
 	var f *domain.Failure
-	pause := backOff(min(floor, s.times.DownBase), s.times.DownBase, s.times.DownCap, c.fails+1)
+	pause := backOff(s.times.Floor, s.times.DownBase, s.times.DownCap, c.fails+1)
 	if errors.As(failure, &f) {
 		pause = max(pause, f.RetryAfter)
 	}
