@@ -103,6 +103,11 @@ func (e Confirmed) evolve(r Resource) Resource {
 	if e.External != "" {
 		r.External = e.External
 	}
+	r.Observed = maps.Clone(r.Observed)
+	if r.Observed == nil {
+		r.Observed = field.Values{}
+	}
+	maps.Copy(r.Observed, e.Observed)
 	switch {
 	case r.Status == Leaving:
 	case r.late(e.Version):

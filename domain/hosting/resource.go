@@ -6,6 +6,7 @@
 package hosting
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -24,6 +25,8 @@ type Resource struct {
 	For      string    `json:"for,omitempty"`      // "order:<uuid>"
 	Subject  uuid.UUID `json:"subject,omitzero"`   // of the person whose data it holds
 	Code     string    `json:"code,omitempty"`     // of the engine's last refusal
+
+	Observed field.Values `json:"observed,omitempty"` // what only the engine knows
 
 	// Version counts the facts of the stream; Wish is the version of the last
 	// thing that was asked for. An answer to an earlier one is late.
@@ -145,26 +148,21 @@ func (c Remove) decide(r Resource) ([]Event, error) {
 }
 
 func (c Confirm) decide(r Resource) ([]Event, error) {
-	made := c.EngineID != 0 || c.External != ""
+	late, news := r.late(c.Version), r.news(c)
 	switch r.Status {
-	case Wanted, Changing:
-		if r.late(c.Version) && r.knows(c) {
-			return nil, nil // a later wish is still open
-		}
-		return []Event{c.confirmed()}, nil
+	case "", Gone:
+		return nil, nil
 	case Leaving:
-		if !made && !r.late(c.Version) {
+		if removed := c.EngineID == 0 && c.External == ""; removed && !late {
 			return []Event{Removed{}}, nil
 		}
-		if made && !r.knows(c) {
-			return []Event{c.confirmed()}, nil // made before it was to go: what has to be removed is known now
-		}
-	case Running, Refused:
-		if r.Status == Refused || !r.knows(c) {
-			return []Event{c.confirmed()}, nil
-		}
+	case Wanted, Changing, Refused:
+		news = news || !late
 	}
-	return nil, nil // the engine repeats itself
+	if !news {
+		return nil, nil // the engine repeats itself, or answers what nobody waits for any more
+	}
+	return []Event{Confirmed{EngineID: c.EngineID, External: c.External, Observed: c.Observed, Version: c.Version}}, nil
 }
 
 func (c Decline) decide(r Resource) ([]Event, error) {
@@ -178,14 +176,16 @@ func (c Decline) decide(r Resource) ([]Event, error) {
 	return nil, nil // late: it is running, gone or refused already
 }
 
-func (c Confirm) confirmed() Event {
-	return Confirmed{EngineID: c.EngineID, External: c.External, Observed: c.Observed, Version: c.Version}
-}
-
 // late tells whether an answer is to an earlier wish than the last one.
 func (r Resource) late(version int) bool { return version != 0 && version < r.Wish }
 
-// knows tells whether an answer has no id that is news.
-func (r Resource) knows(c Confirm) bool {
-	return (c.EngineID == 0 || c.EngineID == r.EngineID) && (c.External == "" || c.External == r.External)
+// news tells whether an answer holds anything that was not known yet: the
+// engine's id, even where the answer is late, or what the engine observed.
+func (r Resource) news(c Confirm) bool {
+	for name, value := range c.Observed {
+		if !bytes.Equal(r.Observed[name], value) {
+			return true
+		}
+	}
+	return c.EngineID != 0 && c.EngineID != r.EngineID || c.External != "" && c.External != r.External
 }

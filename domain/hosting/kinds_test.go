@@ -1,0 +1,93 @@
+package hosting_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+)
+
+// A row of the table speaks of fields that its spec has.
+func TestEveryKindSpeaksOfItsOwnFields(t *testing.T) {
+	common := []string{"package", "status"}
+	for _, k := range hosting.Kinds {
+		set := k.New().Fields()
+		for _, name := range slices.Concat(k.Unique, k.Personal, k.Filters, k.Search, k.Ordering) {
+			if !set.Has(name) && !slices.Contains(common, name) {
+				t.Errorf("%s has no field %s", k.Name, name)
+			}
+		}
+		if (k.Collection == "") != (k.Verbs == 0) || k.Class == "" || k.Label == "" {
+			t.Errorf("%s is not told whole: %+v", k.Name, k)
+		}
+		if found, ok := hosting.KindNamed(k.Name); !ok || found.Name != k.Name {
+			t.Errorf("%s is not found", k.Name)
+		}
+	}
+}
+
+// A field that is written in one call must be the same field in the next.
+func TestEveryKindDeclaresItsFieldsOnce(t *testing.T) {
+	for _, k := range hosting.Kinds {
+		seen := map[string]bool{}
+		for _, f := range k.New().Fields() {
+			if seen[f.Name] {
+				t.Errorf("%s declares %s twice", k.Name, f.Name)
+			}
+			seen[f.Name] = true
+		}
+	}
+}
+
+// Every kind's quota is a limit that tenants have.
+func TestEveryQuotaIsALimit(t *testing.T) {
+	limits := (&hosting.Limits{}).Fields()
+	for _, k := range hosting.Kinds {
+		if k.Quota != "" && !limits.Has("max_"+k.Quota) {
+			t.Errorf("%s counts against max_%s", k.Name, k.Quota)
+		}
+	}
+}
+
+func ExampleSite() {
+	site := new(hosting.Site)
+	_, err := site.Fields().DecodeJSON([]byte(`{"domain": "Example.COM."}`), field.Create)
+	shown, _ := json.Marshal(site.Fields())
+	fmt.Println(string(shown), err)
+	// Output: {"domain":"example.com","ip_address":"*","is_active":true,"ssl_enabled":false,"document_root":""} <nil>
+}
+
+func ExamplePackageFrom() {
+	limits := hosting.PackageFrom(map[string]int64{
+		"quota_sites": 5, "quota_databases": 0, "quota_storage_gb": 10,
+		"quota_mailboxes": -1, "quota_domains": 3, "quota_ftp_users": 2,
+	})
+	shown, _ := json.Marshal(limits.Fields())
+	fmt.Println(string(shown))
+	// Output: {"max_sites":5,"max_databases":0,"max_storage_mb":10240,"max_traffic_mb":-1,"max_mail_domains":3,"max_mailboxes":-1,"max_mail_aliases":-1,"max_ftp_accounts":2,"max_shell_users":-1,"max_dns_zones":3}
+}
+
+func TestWhatAPlanDoesNotSpeakOfHasNoLimit(t *testing.T) {
+	if got := hosting.PackageFrom(nil); got != hosting.NoLimits() {
+		t.Errorf("%+v", got)
+	}
+	if got := hosting.PackageFrom(map[string]int64{"quota_storage_gb": -1}).StorageMB; got != hosting.Unlimited {
+		t.Errorf("%d MB", got)
+	}
+}
+
+// E-1: names at the engine follow from our ids.
+func TestNamesFollowFromIDs(t *testing.T) {
+	if hosting.CustomerNumber(17) != "t17" || hosting.MachineName(77) != "vm77" || site.Stream().String() != "site-42" {
+		t.Error(hosting.CustomerNumber(17), hosting.MachineName(77), site.Stream())
+	}
+}
+
+func ExampleMachine() {
+	machine := hosting.Machine{Name: hosting.MachineName(77), Tag: "6f1c", Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 1, OS: "debian-12"}
+	fmt.Printf("%+v\n", machine.VM())
+	// Output: {External: Name:vm77 Tag:6f1c Cores:2 MemoryMB:2048 DiskGB:40 TrafficTB:1 OS:debian-12 State: Address:}
+}
