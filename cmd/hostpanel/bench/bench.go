@@ -1,0 +1,171 @@
+// Package bench measures the panel against its peers, side by side in one
+// run: the raw database by pgbench, message-db, plain SQL. Figures of two
+// machines cannot be compared; ratios can (docs/benchmarks.md).
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/postgres"
+	"hostpanel/eventstore"
+)
+
+// Options say what is measured, and for how long.
+type Options struct {
+	Smoke bool     // a moment of everything, to see that it runs
+	Only  []string // sections: log, commands, replay, sagas, webhooks; empty: all
+	JSON  bool
+	Out   io.Writer
+	Panel Panel
+}
+
+// A Result is one measured line.
+type Result struct {
+	Section string  `json:"section"`
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit"`
+	Ratio   float64 `json:"ratio,omitempty"` // to the peer
+	Peer    string  `json:"peer,omitempty"`
+	Bar     float64 `json:"bar,omitempty"` // what the ratio, or else the value, has to reach
+	AtMost  bool    `json:"at_most,omitempty"`
+	Note    string  `json:"note,omitempty"`
+}
+
+// Reached tells whether a line with a bar reaches it.
+func (r Result) Reached() bool {
+	measured := r.Value
+	if r.Peer != "" {
+		measured = r.Ratio
+	}
+	if r.AtMost {
+		return measured <= r.Bar
+	}
+	return measured >= r.Bar
+}
+
+// A run is one measurement of everything, on a cluster of its own.
+type run struct {
+	Options
+	cluster  *postgres.Cluster
+	duration time.Duration // of each measurement
+	rounds   int           // the median of them counts
+	results  []Result
+}
+
+// Run measures and prints. It needs pgbench, which comes with PostgreSQL.
+func Run(ctx context.Context, o Options) error {
+	r := &run{Options: o, duration: 4 * time.Second, rounds: 3}
+	if o.Smoke {
+		r.duration, r.rounds = 300*time.Millisecond, 1
+	}
+	// On a real disk: everything that is measured waits for it, as in production.
+	folder, err := os.MkdirTemp("", "hostpanel-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	cluster, err := postgres.Start(ctx, postgres.Options{Dir: folder, Settings: map[string]string{
+		"max_connections": "400", "shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "30min",
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = cluster.Stop() }()
+	r.cluster = cluster
+	quiet := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	defer slog.SetDefault(quiet)
+	for _, s := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{
+		{"log", r.log}, {"commands", r.commands}, {"replay", r.replay}, {"sagas", r.sagas}, {"webhooks", r.webhooks},
+	} {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, s.name) {
+			continue
+		}
+		if err := s.measure(ctx); err != nil {
+			return fmt.Errorf("measure %s: %w", s.name, err)
+		}
+	}
+	if o.JSON {
+		return json.NewEncoder(o.Out).Encode(r.results)
+	}
+	return nil
+}
+
+// report prints a line as soon as it is measured.
+func (r *run) report(line Result) {
+	first := len(r.results) == 0 || r.results[len(r.results)-1].Section != line.Section
+	r.results = append(r.results, line)
+	if r.JSON {
+		return
+	}
+	if first {
+		fmt.Fprintf(r.Out, "\n%s\n", line.Section)
+	}
+	fmt.Fprintf(r.Out, "  %-58s %12s %-9s", line.Name, figure(line.Value), line.Unit)
+	if line.Peer != "" {
+		fmt.Fprintf(r.Out, " %6.2f x %s", line.Ratio, line.Peer)
+	}
+	if line.Bar != 0 {
+		sign, verdict := "at least", "reached"
+		if line.AtMost {
+			sign = "at most"
+		}
+		if !line.Reached() {
+			verdict = "MISSED"
+		}
+		fmt.Fprintf(r.Out, "  (bar: %s %s; %s)", sign, figure(line.Bar), verdict)
+	}
+	if line.Note != "" {
+		fmt.Fprintf(r.Out, "  %s", line.Note)
+	}
+	fmt.Fprintln(r.Out)
+}
+
+func figure(v float64) string {
+	switch {
+	case v >= 1000:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// median measures several times and takes the middle.
+func (r *run) median(measure func() (float64, error)) (float64, error) {
+	var all []float64
+	for range r.rounds {
+		v, err := measure()
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, v)
+	}
+	slices.Sort(all)
+	return all[len(all)/2], nil
+}
+
+// database makes a database with the log's schema and the given migrations.
+func (r *run) database(ctx context.Context, name string, more ...eventstore.Migration) (url string, owner *pgxpool.Pool, err error) {
+	url, err = r.empty(ctx, name)
+	if err != nil {
+		return "", nil, err
+	}
+	if owner, err = eventstore.ConnectOwner(ctx, url); err != nil {
+		return "", nil, err
+	}
+	return url, owner, eventstore.Migrate(ctx, owner, more...)
+}

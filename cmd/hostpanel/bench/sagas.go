@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+var errEnough = errors.New("enough")
+
+// enough turns the end of a bounded load into success.
+func enough(err error) error {
+	if err == nil || strings.ReplaceAll(strings.ReplaceAll(err.Error(), errEnough.Error(), ""), "\n", "") == "" {
+		return nil
+	}
+	return err
+}
+
+// sagas measures what a customer waits for: from the payment's fact to the
+// active order, with an outside that answers at once.
+func (r *run) sagas(ctx context.Context) error {
+	p, err := r.panel(ctx, "bench_sagas")
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	defer p.work(ctx)()
+	orders := 200
+	if r.Smoke {
+		orders = 10
+	}
+	var ids []uuid.UUID
+	for n := range orders {
+		id, err := p.checkout(ctx, n)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+		if err := p.sagas.Hint(ctx, id, "bench"); err != nil {
+			return err
+		}
+		if err := p.await(ctx, []uuid.UUID{id}); err != nil {
+			return err
+		}
+	}
+	waits, err := p.waits(ctx, ids)
+	if err != nil {
+		return err
+	}
+	r.report(Result{Section: "sagas", Name: "N-3 paid → active, hosting, idle, p50", Value: milliseconds(waits[len(waits)/2]), Unit: "ms", Bar: 10, AtMost: true})
+	r.report(Result{Section: "sagas", Name: "N-3 paid → active, hosting, idle, p95", Value: milliseconds(waits[len(waits)*95/100]), Unit: "ms", Bar: 30, AtMost: true})
+	return r.backlog(ctx, p, 10*orders)
+}
+
+// backlog pays many orders at once and measures how fast they get through.
+func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
+	ids := make([]uuid.UUID, orders)
+	var next atomic.Int64
+	_, err := together(ctx, 32, time.Hour, func(ctx context.Context, _, _ int) error {
+		n := int(next.Add(1)) - 1
+		if n >= orders {
+			return errEnough
+		}
+		var err error
+		ids[n], err = p.checkout(ctx, 1_000_000+n)
+		return err
+	})
+	if enough(err) != nil {
+		return err
+	}
+	before, err := p.sagas.Gauges(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	for _, id := range ids {
+		if err := p.sagas.Hint(ctx, id, "bench"); err != nil {
+			return err
+		}
+	}
+	if err := p.await(ctx, ids); err != nil {
+		return err
+	}
+	took := time.Since(start).Seconds()
+	after, err := p.sagas.Gauges(ctx)
+	if err != nil {
+		return err
+	}
+	r.report(Result{Section: "sagas", Name: fmt.Sprintf("%d orders paid at once, all active", orders), Value: float64(orders) / took, Unit: "orders/s"})
+	r.report(Result{Section: "sagas", Name: "steps of these orders, effects included", Value: float64(after.Completed-before.Completed) / took, Unit: "steps/s"})
+	return nil
+}
+
+// await waits until orders are active.
+func (p *panel) await(ctx context.Context, ids []uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for {
+		changed := p.store.Changed()
+		var left int
+		err := p.owner.QueryRow(ctx, `select count(*) from unnest($1::uuid[]) i(id) where not exists (select from orders o where o.id = i.id and o.status = 'active')`, ids).Scan(&left)
+		if err != nil || left == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d orders did not become active in time", left)
+		case <-changed:
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// waits are the times from PaymentConfirmed to Activated, shortest first, by
+// the log's own clock.
+func (p *panel) waits(ctx context.Context, ids []uuid.UUID) ([]time.Duration, error) {
+	rows, _ := p.owner.Query(ctx, `
+		select a.recorded_at - p.recorded_at from unnest($1::uuid[]) i(id)
+		join events p on p.stream = 'order-' || i.id and p.name = 'order.payment_confirmed'
+		join events a on a.stream = p.stream and a.name = 'order.activated'`, ids)
+	waits, err := pgx.CollectRows(rows, pgx.RowTo[time.Duration])
+	slices.Sort(waits)
+	if err == nil && len(waits) != len(ids) {
+		err = fmt.Errorf("%d of %d orders tell of payment and activation", len(waits), len(ids))
+	}
+	return waits, err
+}

@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/eventstore"
+)
+
+// webhooks measures how fast a webhook is verified and stored, against bare
+// INSERTs of the same body, and how fast a backlog drains.
+func (r *run) webhooks(ctx context.Context) error {
+	p, err := r.panel(ctx, "bench_webhooks")
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	body := bytes.Repeat([]byte("payload "), 384) // 3 kB
+	plain, err := r.empty(ctx, "bench_plain")
+	if err != nil {
+		return err
+	}
+	if err := execute(ctx, plain, `create table bodies (id uuid primary key, body bytea not null)`); err != nil {
+		return err
+	}
+	pool, err := eventstore.ConnectOwner(ctx, plain)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	inserts, err := r.pgbench(ctx, plain, fmt.Sprintf(`insert into bodies values (gen_random_uuid(), '%s'::bytea);`, body), 50)
+	if err != nil {
+		return err
+	}
+	r.report(Result{Section: "webhooks", Name: "INSERT of 3 kB, 50 clients (pgbench)", Value: inserts, Unit: "/s"})
+	id, err := p.checkout(ctx, 1)
+	if err != nil {
+		return err
+	}
+	receive := func(ctx context.Context, _, _ int) error {
+		return p.sagas.Receive(ctx, "test", body, map[string][]string{"Order": {id.String()}, "Event": {uuid.NewString()}})
+	}
+	var many load
+	stored, err := r.median(func() (float64, error) {
+		many, err = together(ctx, 50, r.duration, receive)
+		return many.perSecond, err
+	})
+	if err != nil {
+		return err
+	}
+	one, err := together(ctx, 1, r.duration/2, receive)
+	if err != nil {
+		return err
+	}
+	r.report(Result{Section: "webhooks", Name: "N-4 webhook verified and stored, 50 clients", Value: stored, Unit: "/s", Ratio: stored / inserts, Peer: "INSERT", Bar: 0.3})
+	r.report(Result{Section: "webhooks", Name: "N-4 the same, absolute", Value: stored, Unit: "/s", Bar: 2000})
+	r.report(Result{Section: "webhooks", Name: "N-4 p99 with 50 clients", Value: milliseconds(many.at(0.99)), Unit: "ms", Bar: 50, AtMost: true})
+	r.report(Result{Section: "webhooks", Name: "N-4 p50 with one client", Value: milliseconds(one.at(0.5)), Unit: "ms", Bar: 1, AtMost: true})
+	return r.drain(ctx, p)
+}
+
+// drain lets one node work off what has piled up.
+func (r *run) drain(ctx context.Context, p *panel) error {
+	stored := func() (n int64, err error) {
+		g, err := p.sagas.Gauges(ctx)
+		return g.InboxStored, err
+	}
+	if _, err := p.owner.Exec(ctx, `update webhook_inbox set state = 'ignored' where id not in (select id from webhook_inbox where state = 'stored' limit 10000)`); err != nil {
+		return err
+	}
+	begin, err := stored()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	defer p.work(ctx)()
+	for left := begin; left > 0; {
+		if left, err = stored(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	r.report(Result{Section: "webhooks", Name: fmt.Sprintf("N-6 backlog of %d webhooks, one node", begin), Value: float64(begin) / time.Since(start).Seconds(), Unit: "/s", Bar: 500})
+	return nil
+}
