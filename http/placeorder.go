@@ -41,7 +41,7 @@ func (s *Server) orderCreate() route.Route {
 		form := &orderForm{}
 		c.Subject = form
 		answer, err := decode(ctx, c)
-		if wrong := field.ErrorsOf(err); len(wrong) > 0 && !form.complete {
+		if wrong := field.ErrorsOf(err); len(wrong) > 0 && !form.complete && !isWrong(wrong, field.NonField) {
 			err = s.check(ctx, c, form, wrong)
 		}
 		return answer, err

@@ -46,18 +46,19 @@ func (s *Server) storefront() route.Area {
 
 var planTypes = []string{storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan}
 
-func (s *Server) plans(ctx context.Context, c route.Call) ([]projections.Plan, error) {
+func (s *Server) plans(ctx context.Context, c route.Call) ([]offeredPlan, error) {
 	kind := c.Param("type")
 	switch kind {
 	case "", storefront.HostingPlan, storefront.VPSPlan, storefront.SaaSPlan:
-		return s.visitor(c).Plans(ctx, kind)
+		plans, err := s.visitor(c).Plans(ctx, kind)
+		return offered(plans), err
 	}
 	return nil, domain.RefuseField("type", "Select a valid choice. "+kind+" is not one of the available choices.")
 }
 
-func (s *Server) widget(ctx context.Context, c route.Call) (*projections.Widget, error) {
+func (s *Server) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.visitor(c).Widget(ctx, c.Var("widget_id"))
-	return &widget, err
+	return &offeredWidget{widget, offered(widget.Offered)}, err
 }
 
 func (s *Server) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {
@@ -68,17 +69,12 @@ func (s *Server) orderView(ctx context.Context, c route.Call) (*projections.Orde
 // stands. At which step provisioning is, only its run knows.
 func (s *Server) explained(ctx context.Context, scope projections.Scope, id uuid.UUID) (*projections.OrderView, error) {
 	view, err := scope.OrderView(ctx, id)
-	if err != nil {
-		return nil, err
+	if err != nil || view.Status != order.StatusProvisioning {
+		return &view, err
 	}
-	step := view.FailedStep
-	if view.Status == order.StatusProvisioning {
-		if step, err = s.Runs.Step(ctx, id); err != nil {
-			return nil, err
-		}
-	}
+	step, err := s.Runs.Step(ctx, id)
 	view.Explain(step)
-	return &view, nil
+	return &view, err
 }
 
 // visitor reads what the holder of the key may see.

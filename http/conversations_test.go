@@ -1,0 +1,17 @@
+package http_test
+
+import (
+	"net/http"
+	"testing"
+
+	"hostpanel/http/route/routetest"
+)
+
+// Each file in testdata is a conversation with the panel, as one would hold it
+// with curl.
+func TestConversations(t *testing.T) {
+	routetest.Run(t, "testdata/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
+		s := openShop(t).stock(t)
+		return s.handler, s.known
+	})
+}

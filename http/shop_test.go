@@ -1,0 +1,298 @@
+package http_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/adapters/payments/test"
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+	panel "hostpanel/http"
+	"hostpanel/http/route/routetest"
+	"hostpanel/projections"
+)
+
+// A shop is the whole panel as far as callers of this package see it: a real
+// log with real read tables, and the test provider. Only what follows from a
+// payment is missing.
+type shop struct {
+	*eventstore.Store
+	*projections.Tables
+	server   *panel.Server
+	handler  http.Handler
+	provider *test.Provider
+	owner    *pgxpool.Pool
+	logged   *logBook
+	known    routetest.Known
+
+	mu    sync.Mutex
+	away  bool // the payment provider does not answer
+	step  string
+	quiet bool // hints lead to nothing
+}
+
+const (
+	public = "https://panel.example"
+	secret = "the secret of the test provider"
+)
+
+// logBook keeps what is logged.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func openShop(t testing.TB, options ...func(*panel.Server)) *shop {
+	t.Helper()
+	url := eventstoretest.URL(t,
+		eventstore.Migration{Area: "faults", Files: faults.Migrations},
+		eventstore.Migration{Area: "test_payments", Files: test.Migrations})
+	pool := eventstoretest.Pool(t, url)
+	facts := domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts)
+	s := &shop{
+		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector())),
+		Tables: projections.Open(pool), owner: eventstoretest.Owner(t, url), logged: &logBook{}, known: routetest.Known{},
+	}
+	eventstore.Serve(s.Store, order.Category, order.Decider)
+	eventstore.Serve(s.Store, account.Category, account.Decider)
+	eventstore.Serve(s.Store, storefront.PlanCategory, storefront.Plans)
+	eventstore.Serve(s.Store, storefront.WidgetCategory, storefront.Widgets)
+	eventstore.Serve(s.Store, storefront.KeyCategory, storefront.Keys)
+	if err := projections.Prepare(t.Context(), s.owner, s.Store); err != nil {
+		t.Fatal(err)
+	}
+	base := func() string { return public }
+	s.provider = test.New(pool, test.Options{PublicURL: base, Secret: []byte(secret)})
+	s.server = &panel.Server{
+		Settings: panel.Settings{
+			Version: "test", PublicURL: base, TaxRate: decimal.RequireFromString("21"),
+			Offers:      []panel.Offer{{Name: "test"}},
+			Unavailable: func(err error) bool { return errors.Is(err, eventstore.ErrUnavailable) },
+			Trusted:     []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
+		},
+		Commands: s.Store, Subjects: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
+		Payments: s, Test: s.provider, Runs: s, Passwords: passwords{s.Store}, Health: s,
+		Log: slog.New(slog.NewJSONHandler(s.logged, nil)),
+	}
+	for _, o := range options {
+		o(s.server)
+	}
+	s.handler = s.server.Handler()
+	return s
+}
+
+// stock fills the shop with three plans, a widget for each of them, one for
+// all, and some keys.
+func (s *shop) stock(t testing.TB) *shop {
+	t.Helper()
+	s.offer(t, 1, &storefront.Plan{Name: "Hosting S", Price: price("2.99"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Description: "For <small> sites & shops"})
+	s.offer(t, 2, &storefront.Plan{Name: "VPS M", Price: price("49.9"), SetupFee: price("5"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, Position: 1,
+		VPS: storefront.VPS{OSOptions: []string{"debian-12", "ubuntu-24"}}})
+	s.offer(t, 3, &storefront.Plan{Name: "Reseller", Price: price("10.005"), Currency: "EUR", ResourceType: "saas", BillingPeriod: "monthly", IsActive: true, Position: 2})
+	s.offer(t, 4, &storefront.Plan{Name: "Old", Price: price("1"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", Position: 3})
+	s.offer(t, 5, &storefront.Plan{Name: "Yen", Price: price("1"), Currency: "JPY", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Position: 4})
+	s.offer(t, 6, &storefront.Plan{Name: "Free", Price: price("0"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Position: 5})
+	s.widget(t, 1, "allplansallplans", &storefront.Widget{Name: "All", Plans: []int64{1, 2, 3, 4}, ShowHosting: true, ShowVPS: true, SuccessURL: "https://shop.example/thanks?from=panel", CancelURL: "https://shop.example/cart"})
+	s.widget(t, 2, "strictstrict0000", &storefront.Widget{Name: "Strict", Plans: []int64{1}, ShowHosting: true, RequirePhone: true, RequireCompany: true})
+	s.widget(t, 3, "inactiveinactive", &storefront.Widget{Name: "Off", Plans: []int64{1}, ShowHosting: true, IsActive: false})
+	s.widget(t, 4, "strangerstranger", &storefront.Widget{Name: "Stranger", Plans: []int64{1}, ShowHosting: true, SuccessURL: "https://evil.example/", CancelURL: "https://evil.example/"})
+	s.known["key"] = s.issue(t, storefront.Test, "OpenKey1", 7, &storefront.APIKey{RateLimit: 6000})
+	s.known["sister"] = s.issue(t, storefront.Test, "Sister01", 7, &storefront.APIKey{RateLimit: 6000})
+	s.known["stranger"] = s.issue(t, storefront.Test, "Strange1", 8, &storefront.APIKey{RateLimit: 6000})
+	s.known["live"] = s.issue(t, storefront.Live, "LiveKey1", 7, &storefront.APIKey{RateLimit: 6000})
+	s.known["bound"] = s.issue(t, storefront.Test, "BoundKey", 7, &storefront.APIKey{RateLimit: 6000, AllowedDomains: []string{"shop.example", "*.sub.example", "https://full.example:8443", "localhost"}})
+	s.known["scarce"] = s.issue(t, storefront.Test, "Scarce01", 7, &storefront.APIKey{RateLimit: 60})
+	yesterday := time.Now().Add(-24 * time.Hour)
+	s.known["expired"] = s.issue(t, storefront.Test, "Expired1", 7, &storefront.APIKey{RateLimit: 60, ExpiresAt: &yesterday})
+	s.known["revoked"] = s.issue(t, storefront.Test, "Revoked1", 7, &storefront.APIKey{RateLimit: 60})
+	s.do(t, storefront.RevokeKey{ID: "Revoked1", At: time.Now()})
+	s.known["unknown"] = storefront.ComposeKey(storefront.Test, "Nobody01", strings.Repeat("x", 32))
+	s.known["wrong_secret"] = storefront.ComposeKey(storefront.Test, "OpenKey1", strings.Repeat("x", 32))
+	s.known["mistyped"] = s.known["key"][:len(s.known["key"])-1] + "!"
+	s.known["base"] = public
+	return s
+}
+
+func price(text string) decimal.Decimal { return decimal.RequireFromString(text) }
+
+func (s *shop) do(t testing.TB, commands ...domain.Command) {
+	t.Helper()
+	if _, err := s.Execute(t.Context(), domain.Cause{Actor: "test"}, commands...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *shop) offer(t testing.TB, id int64, p *storefront.Plan) {
+	t.Helper()
+	s.do(t, storefront.OfferPlan{Plan: id, Spec: p.Fields().Values(), At: time.Now()})
+}
+
+func (s *shop) widget(t testing.TB, id int64, name string, w *storefront.Widget) {
+	t.Helper()
+	if w.Name != "Off" {
+		w.IsActive = true
+	}
+	w.Theme, w.Layout, w.PrimaryColor, w.AccentColor, w.BorderRadius = "auto", "cards", "#4F46E5", "#10B981", 12
+	w.ShowFeatures, w.CTAText, w.Language = true, "Contratar", "es"
+	s.do(t, storefront.MakeWidget{Widget: id, WidgetID: name, Spec: w.Fields().Values(), At: time.Now()})
+}
+
+func (s *shop) issue(t testing.TB, mode storefront.Mode, id string, owner int64, spec *storefront.APIKey) string {
+	t.Helper()
+	spec.Name = id
+	key := storefront.ComposeKey(mode, id, fmt.Sprintf("%032d", len(id)*int(owner)))
+	s.do(t, storefront.IssueKey{ID: id, Mode: mode, Hash: storefront.HashKey(key), Spec: spec.Fields().Values(), CreatedBy: owner, Owner: owner, At: time.Now()})
+	return key
+}
+
+// Receive, OpenSession and Hint do at once what the workers of a running
+// panel do one after another.
+
+func (s *shop) Receive(ctx context.Context, _ string, raw []byte, header map[string][]string) error {
+	if _, err := s.provider.Verify(raw, header, time.Now()); err != nil {
+		return err
+	}
+	return s.provider.Apply(ctx, raw)
+}
+
+func (s *shop) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+	if s.isAway() {
+		return order.Session{}, domain.Fail(domain.Transient, "away", errors.New("connection refused"))
+	}
+	o, err := s.For(projections.System).Order(ctx, id)
+	if err != nil {
+		return order.Session{}, err
+	}
+	back := public + "/storefront/return/" + id.String() + "/?outcome="
+	session, err := s.provider.OpenSession(ctx, order.Checkout{
+		Order: id, Number: o.OrderNumber, EffectKey: "order/" + id.String() + "/session/1", Minor: o.Minor, Currency: o.Currency,
+		Description: o.PlanName, Language: o.Language, ReturnURL: back + "success", CancelURL: back + "cancel",
+	})
+	if err == nil {
+		_, err = s.Execute(ctx, domain.Cause{}, order.OpenSession{ID: id, Session: session, Host: s.provider.Host(), At: time.Now()})
+	}
+	return session, err
+}
+
+func (s *shop) Hint(ctx context.Context, id uuid.UUID, _ string) error {
+	if s.quiet {
+		return nil
+	}
+	o, err := s.For(projections.System).Order(ctx, id)
+	if err != nil || o.SessionID == "" {
+		return err
+	}
+	truth, err := s.provider.Fetch(ctx, o.SessionID)
+	if err != nil {
+		return err
+	}
+	_, err = s.Execute(ctx, domain.Cause{}, order.Observe{ID: id, Fetched: truth, At: time.Now()})
+	return err
+}
+
+func (s *shop) Step(context.Context, uuid.UUID) (string, error) { return s.step, nil }
+
+func (s *shop) Ready(ctx context.Context) map[string]string {
+	if err := s.Pool().Ping(ctx); err != nil {
+		return map[string]string{"database": "does not answer"}
+	}
+	return nil
+}
+
+func (s *shop) setAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+func (s *shop) isAway() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away
+}
+
+// passwords is the wiring of one-time links that the program has.
+type passwords struct{ *eventstore.Store }
+
+const purpose = "set_password"
+
+func (p passwords) TokenUser(ctx context.Context, token string) (int64, error) {
+	user, err := p.Store.TokenUser(ctx, token, purpose)
+	return user, dead(err)
+}
+
+func (p passwords) Set(ctx context.Context, cause domain.Cause, token, password string) error {
+	user, err := p.TokenUser(ctx, token)
+	if err != nil {
+		return err
+	}
+	rows := []eventstore.Row{eventstore.PasswordRow(user, eventstore.HashPassword(password)), eventstore.UseToken(token, purpose)}
+	_, err = p.ExecuteWith(ctx, cause, rows, account.ChangePassword{User: user, At: time.Now()})
+	return dead(err)
+}
+
+func dead(err error) error {
+	if errors.Is(err, eventstore.ErrLink) {
+		return domain.Refuse(domain.NotFound, "This link is no longer valid.")
+	}
+	return err
+}
+
+// A request is one call with headers in pairs.
+func (s *shop) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+func (s *shop) count(t testing.TB, sql string, args ...any) (n int) {
+	t.Helper()
+	if err := s.owner.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// events is how many facts of a name stand in the log.
+func (s *shop) events(t testing.TB, name string) int {
+	t.Helper()
+	return s.count(t, `select count(*) from events where name = $1`, name)
+}
