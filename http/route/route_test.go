@@ -2,7 +2,6 @@ package route_test
 
 import (
 	"context"
-	"encoding/json"
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
@@ -12,8 +11,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 func call(t http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
@@ -217,71 +214,6 @@ func TestNamedOriginsMayCallAnAreaWithCORS(t *testing.T) {
 		if got != want || preflight != want {
 			t.Errorf("%s: %q, preflight %q", origin, got, preflight)
 		}
-	}
-}
-
-func TestTheDocumentIsOpenAPI(t *testing.T) {
-	_, table := newShop()
-	w := call(table, "GET", "/api/schema/", "", "Accept", "text/html, */*;q=0.8")
-	expect(t, w, 200, `"openapi":"3.1.0"`)
-	document, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := document.Validate(context.Background(), openapi3.IsOpenAPI31OrLater()); err != nil {
-		t.Fatal(err)
-	}
-	create := document.Paths.Value("/storefront/api/orders/").Post
-	body := create.RequestBody.Value.Content["application/json"].Schema.Value
-	if create.OperationID != "order_create" || len(body.Required) != 3 || body.Properties["plan_id"].Value.Description == "" {
-		t.Errorf("%+v", create)
-	}
-	for _, status := range []string{"201", "400", "401", "403", "406", "409", "413", "415", "422", "429", "500", "503"} {
-		if create.Responses.Value(status) == nil {
-			t.Errorf("order_create lacks %s", status)
-		}
-	}
-}
-
-func TestTheDocumentIsServedAsYAMLToo(t *testing.T) {
-	_, table := newShop()
-	for _, w := range []*httptest.ResponseRecorder{
-		call(table, "GET", "/api/schema/?format=yaml", ""), call(table, "GET", "/api/schema/", "", "Accept", "application/yaml"),
-	} {
-		expect(t, w, 200, "openapi: \"3.1.0\"\n")
-		if w.Header().Get("Content-Type") != "application/yaml" {
-			t.Error(w.Header())
-		}
-		fromYAML, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, _ := json.Marshal(fromYAML)
-		fromJSON, _ := openapi3.NewLoader().LoadFromData(table.JSON())
-		want, _ := json.Marshal(fromJSON)
-		if string(again) != string(want) {
-			t.Errorf("\n got %s\nwant %s", again, want)
-		}
-	}
-	expect(t, call(table, "GET", "/api/schema/?format=xml", ""), 404, "Not found.")
-	expect(t, call(table, "GET", "/api/schema/", "", "Accept", "text/html"), 406, "Accept header")
-}
-
-func TestThePageOfTheAPIShowsEveryRoute(t *testing.T) {
-	_, table := newShop()
-	w := call(table, "GET", "/api/schema/swagger-ui/", "")
-	expect(t, w, 200, "/storefront/api/orders/{order_id}/")
-	page := w.Body.String()
-	for _, part := range []string{"plan_id", "(required)", "stripe | test", "Place an order", "If-Match"} {
-		if !strings.Contains(page, part) {
-			t.Errorf("the page lacks %s", part)
-		}
-	}
-	if strings.Contains(page, "<script") || strings.Contains(page, "//cdn") {
-		t.Error("the page loads foreign code")
-	}
-	if got := w.Header().Get("Content-Security-Policy"); !strings.Contains(got, "style-src 'self' 'unsafe-inline'") {
-		t.Error(got)
 	}
 }
 

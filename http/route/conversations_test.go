@@ -1,0 +1,78 @@
+package route_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"hostpanel/domain"
+	"hostpanel/http/route/routetest"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// memory keeps answers as the database does.
+type memory struct {
+	rows   map[string]domain.Replay
+	prints map[string][]byte
+}
+
+func scope(k domain.OnceKey) string {
+	return strings.Join([]string{k.Principal, k.Method, k.Path, k.Key}, " ")
+}
+
+func (m *memory) begin(k domain.OnceKey) {
+	m.rows[scope(k)] = domain.Replay{State: domain.ReplayRunning, Status: k.Status, Location: k.Location}
+	m.prints[scope(k)] = k.Fingerprint
+}
+
+func (m *memory) Look(_ context.Context, k domain.OnceKey) (domain.Replay, error) {
+	r, known := m.rows[scope(k)]
+	switch {
+	case k.Key == "away":
+		return r, errAway
+	case !known:
+		return domain.Replay{State: domain.ReplayFree}, nil
+	case !bytes.Equal(k.Fingerprint, m.prints[scope(k)]):
+		return domain.Replay{State: domain.ReplayReused}, nil
+	}
+	return r, nil
+}
+
+func (m *memory) Finish(_ context.Context, k domain.OnceKey, status int, etag string, body []byte) error {
+	if r, known := m.rows[scope(k)]; known {
+		r.State, r.Status, r.ETag, r.Body = domain.ReplayFinished, status, etag, body
+		m.rows[scope(k)] = r
+	}
+	return nil
+}
+
+func (m *memory) Release(_ context.Context, k domain.OnceKey) error {
+	if r, known := m.rows[scope(k)]; known {
+		r.State = domain.ReplayOpen
+		m.rows[scope(k)] = r
+	}
+	return nil
+}
+
+func (m *memory) Fingerprint(parts ...[]byte) []byte {
+	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
+	return sum[:]
+}
+
+func TestConversations(t *testing.T) {
+	routetest.Run(t, "testdata/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
+		s, table := newShop()
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(s.log.String())
+			}
+		})
+		return table, routetest.Known{
+			"key": goodKey, "bound": boundKey, "expired": expiredKey, "scarce": scarceKey, "base": public, "widget": widgetID,
+			"expose": "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, Deprecation, Sunset",
+			"deep":   strings.Repeat("[", 33) + strings.Repeat("]", 33),
+			"big":    `{"domain":"` + strings.Repeat("x", 1<<20) + `"}`,
+		}
+	})
+}
