@@ -1,0 +1,61 @@
+package routetest
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+const conversation = `# Somebody greets.
+GET /hello/
+X-Name: <who>
+=> 200 OK
+X-Seen: <int:seen>
+X-None: -
+{"hello":"<who>","id":"<uuid:id>"}
+
+# And comes back.
+POST /again/<id>/
+{"seen":<seen>}
+=> 200 OK
+{"hello":"","id":"<id>"}
+`
+
+func echo(id string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Seen", "41")
+		_, _ = fmt.Fprintf(w, `{"hello":"%s","id":"%s"}`, r.Header.Get("X-Name"), id)
+	})
+}
+
+func TestAConversationKeepsWhatItNames(t *testing.T) {
+	Hold(t, echo("3f2504e0-4f89-41d3-9a0c-0305e82c3301"), conversation, Known{"who": "Ana"})
+	turns := Parse(conversation)
+	if len(turns) != 2 || turns[1].Line != 9 || turns[1].Method != "POST" || turns[1].Body != `{"seen":<seen>}` {
+		t.Errorf("%+v", turns)
+	}
+}
+
+func TestWhatDiffersIsFound(t *testing.T) {
+	turn := Parse(conversation)[0]
+	right := Known{"who": "Ana"}
+	answer := turn.say(echo("3f2504e0-4f89-41d3-9a0c-0305e82c3301"), right)
+	if err := turn.compare(answer, right); err != nil || right["seen"] != "41" {
+		t.Fatalf("%v %v", err, right)
+	}
+	wrong := map[string]func(*Turn){
+		"status": func(t *Turn) { t.Status = "201 Created" },
+		"header": func(t *Turn) { t.WantHeaders = [][2]string{{"X-Seen", "42"}} },
+		"absent": func(t *Turn) { t.WantHeaders = [][2]string{{"X-Seen", "-"}} },
+		"body":   func(t *Turn) { t.WantBody += " " },
+		"form":   func(t *Turn) { t.WantBody = `{"hello":"<int>","id":"<uuid>"}` },
+		"name":   func(t *Turn) { t.WantBody = `{"hello":"<nobody>","id":"<uuid>"}` },
+	}
+	for what, change := range wrong {
+		other := turn
+		change(&other)
+		if other.compare(answer, Known{"who": "Ana"}) == nil {
+			t.Errorf("another %s was not noticed", what)
+		}
+	}
+}
