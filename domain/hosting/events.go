@@ -109,10 +109,9 @@ func (e Confirmed) evolve(r Resource) Resource {
 	}
 	maps.Copy(r.Observed, e.Observed)
 	switch {
-	case r.Status == Leaving:
-	case r.late(e.Version):
+	case r.Status == Wanted && r.late(e.Version):
 		r.Status = Changing // it is there, but not yet as wanted
-	default:
+	case r.Status != Leaving && !r.late(e.Version):
 		r.Status, r.Code = Running, ""
 	}
 	return r

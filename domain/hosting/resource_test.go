@@ -94,6 +94,8 @@ func TestAnAnswerToAnEarlierWishIsLate(t *testing.T) {
 	// the engine's id is worth knowing, even so
 	given(t, requested, changed).When(confirm(1)).Then(confirmed(1))
 	stands(t, hosting.Changing, requested, changed, confirmed(1))
+	stands(t, hosting.Running, requested, made, changed, confirmed(3), confirmed(1))
+	stands(t, hosting.Refused, requested, changed, refused, confirmed(1))
 	given(t, requested, changed).When(hosting.Decline{Ref: site, Code: "busy", Version: 1}).Then()
 	given(t, requested, changed, hosting.EngineRefused{Code: "x"}).When(confirm(2)).Then(confirmed(2))
 	given(t, requested, made, changed, hosting.EngineRefused{Code: "x"}).When(confirm(1)).Then()
