@@ -3,12 +3,11 @@ package projections
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
-
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
+	"slices"
+	"time"
 )
 
 // apiKeys is the keys with which websites may use the storefront. When one was
@@ -64,8 +63,8 @@ type APIKey struct {
 // Prefix is the part of the key that may be shown: "sfk_test_ab12CD34".
 func (k *APIKey) Prefix() string { return storefront.Prefix(k.Mode, k.ID) }
 
-// Record are the fields that operators see.
-func (k *APIKey) Record() field.Set {
+// Fields are the key as operators see it.
+func (k *APIKey) Fields() field.Set {
 	prefix := k.Prefix()
 	return slices.Concat(field.Set{
 		field.Text("id", &k.ID).ReadOnly(),

@@ -2,14 +2,13 @@ package projections
 
 import (
 	"context"
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/eventstore"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
-
-	"hostpanel/domain"
-	"hostpanel/domain/billing"
-	"hostpanel/eventstore"
 )
 
 // subscriptions is what customers pay for, and their invoices, which nobody
@@ -61,7 +60,7 @@ var subscriptions = New("billing", `
 		values ($1, $2, $3, $4, $5, $6, $7, $8, 'active', $9, $10, recorded_at(), recorded_at(), $11)`,
 		func(at eventstore.Recorded, e billing.SubscriptionStarted) []any {
 			return []any{
-				e.Order, e.Tenant, e.User, e.Plan, e.PlanName, e.BillingPeriod, e.Price, e.Currency,
+				e.Order, e.Tenant, e.User, e.Plan, e.PlanName, e.BillingPeriod, e.Price.String(), e.Currency,
 				e.PeriodStart, e.PeriodEnd, at.Version,
 			}
 		}),
@@ -75,7 +74,7 @@ var subscriptions = New("billing", `
 		func(_ eventstore.Recorded, e billing.InvoiceIssued) []any {
 			return []any{
 				e.Number(), e.Order, e.Tenant, e.SubjectID, e.Name, e.Email, e.Company, e.Line,
-				e.Total, e.Subtotal, e.Tax, e.TaxRate, e.Currency, e.Status, e.At,
+				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.Status, e.At,
 			}
 		}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
 )
@@ -141,6 +140,6 @@ func (s Scope) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bo
 
 // Invoices lists what the caller's tenant was billed, newest first.
 func (s Scope) Invoices(ctx context.Context, limit int) ([]Invoice, error) {
-	return list[Invoice](ctx, s, `select `+invoiceColumns+` from invoices`, s.tenant("tenant"),
-		newest("issued_at", "number", limit))
+	w := s.tenant("tenant")
+	return list[Invoice](ctx, s, `select `+invoiceColumns+` from invoices`, w, w.newest("issued_at", "number", limit))
 }

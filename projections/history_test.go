@@ -5,13 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
-	"testing"
-	"time"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -20,6 +13,12 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 func TestARebuiltTableIsTheLiveOne(t *testing.T) {
@@ -139,7 +138,8 @@ func (h *history) order() []domain.Command {
 	switch h.chance.IntN(12) {
 	case 0, 1, 2:
 		return []domain.Command{order.OpenSession{ID: c.ID, At: noon, Host: "127.0.0.1", Session: order.Session{
-			ID: session(c.ID), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour)}}}
+			ID: session(c.ID), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour),
+		}}}
 	case 3, 4:
 		return []domain.Command{h.news(c)}
 	case 5:

@@ -2,20 +2,18 @@ package projections
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"encoding/json"
-
-	"github.com/google/uuid"
-
+	"fmt"
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // names is who holds each name that may exist once in the whole panel: the

@@ -1,13 +1,12 @@
 package projections
 
 import (
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
 )
 
 const siteTaken = "site with this domain already exists."

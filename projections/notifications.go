@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 // notifications is what users have been told and what they want to hear of.
@@ -113,8 +112,8 @@ func (s Scope) Notification(ctx context.Context, id uuid.UUID) (Notification, er
 // Notifications lists the caller's own notifications, newest first; limit 0 is
 // 100.
 func (s Scope) Notifications(ctx context.Context, limit int) ([]Notification, error) {
-	return list[Notification](ctx, s, `select `+notificationColumns+` from notifications`, s.user("user_id"),
-		newest("created_at", "id", limit))
+	w := s.user("user_id")
+	return list[Notification](ctx, s, `select `+notificationColumns+` from notifications`, w, w.newest("created_at", "id", limit))
 }
 
 // Unread are the caller's own notifications that are unread, oldest first.

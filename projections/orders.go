@@ -58,10 +58,7 @@ var orders = New("orders", `
 	create unique index orders_number on orders (order_number);
 	create index orders_newest on orders (created_at desc, id desc);
 	create index orders_status on orders (status, created_at desc, id desc);
-	create index orders_owner on orders (owner, created_at desc, id desc);
-	create index orders_subject on orders (subject);
-	create index orders_plan on orders (plan_id);
-	create index orders_session on orders (session_id) where session_id <> ''`,
+	create index orders_subject on orders (subject)`,
 
 	On(`insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company,
 			plan_id, plan_name, resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax,
@@ -130,7 +127,8 @@ func placed(at eventstore.Recorded, e order.Placed) []any {
 	return []any{
 		e.Order, e.Number, e.SubjectID, e.Name, e.Email, e.Phone, e.Company,
 		e.Plan.ID, e.Plan.Name, e.Plan.ResourceType, e.Plan, e.BillingPeriod,
-		e.Price, e.PeriodPrice, e.SetupFee, e.TaxRate, e.Total, e.Subtotal, e.Tax, e.Currency, e.Minor,
+		e.Price.String(), e.PeriodPrice.String(), e.SetupFee.String(), e.TaxRate.String(),
+		e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.Currency, e.Minor,
 		e.Provider, e.Test, e.Domain, e.OS, e.Language, e.Widget, e.APIKey, e.Owner, at.Version,
 	}
 }

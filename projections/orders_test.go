@@ -1,13 +1,13 @@
 package projections
 
 import (
+	"errors"
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 	"slices"
 	"testing"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 )
 
 func TestAnOrderIsShownAsItWasAgreed(t *testing.T) {
@@ -149,8 +149,8 @@ func TestAnOrderNumberIsDrawnAgainWhenItExists(t *testing.T) {
 	one, other := p.place(""), p.place("")
 	other.Suffix = one.Suffix
 	p.do(t, one)
-	var refusal = p.try(t, other)
-	if refusal == nil || refusal.(*domain.Error).Reason != "order_number_taken" {
-		t.Fatal(refusal)
+	var refusal *domain.Error
+	if err := p.try(t, other); !errors.As(err, &refusal) || refusal.Reason != "order_number_taken" {
+		t.Fatal(err)
 	}
 }

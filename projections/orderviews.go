@@ -3,14 +3,13 @@ package projections
 import (
 	"context"
 	"fmt"
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
-
-	"hostpanel/domain/field"
-	"hostpanel/domain/order"
 )
 
 // An OrderView is what whoever sold the order may see of it, through the
@@ -172,7 +171,7 @@ func (s Scope) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
 	given(w, "? = any(holds)", f.Hold)
 	given(w, "plan_id = ?", f.Plan)
 	given(w, "created_at < ?", f.Before)
-	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, newest("created_at", "id", f.Limit))
+	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, w.newest("created_at", "id", f.Limit))
 }
 
 // OrdersByStatus counts orders.

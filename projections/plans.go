@@ -3,15 +3,14 @@ package projections
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
-
-	"github.com/shopspring/decimal"
-
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // plans is what the shop offers. A plan that is withdrawn is gone; orders have

@@ -3,12 +3,11 @@ package projections
 import (
 	"context"
 	"fmt"
+	"hostpanel/eventstore"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"hostpanel/eventstore"
 )
 
 // A Log can be read from a position on, to its end.

@@ -12,12 +12,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 	"maps"
 	"regexp"
 	"slices"
-
-	"hostpanel/domain"
-	"hostpanel/eventstore"
+	"strings"
 )
 
 // A Projection is a read table, or a few that change together: how they are
@@ -26,21 +26,32 @@ import (
 type Projection struct {
 	name     string
 	revision int
-	tables   string   // how they are made
 	names    []string // of the tables
+	rules    []string // SQL that makes them, with the indexes that are rules
+	indexes  []string // SQL of the other indexes
 	beside   string
 	handlers map[string][]Handler // by name of the fact
 }
 
-var createTable = regexp.MustCompile(`create table (\w+)`)
+var createTable = regexp.MustCompile(`^create table (\w+)`)
 
 // New declares a projection. The tables are the SQL that makes them, indexes
 // included; names in it are not qualified, because a rebuild makes them in
-// another schema. It panics if they make no table.
+// another schema, and no semicolon stands within a statement. It panics if they
+// make no table.
 func New(name, tables string, handlers ...Handler) *Projection {
-	p := &Projection{name: name, tables: tables, handlers: map[string][]Handler{}}
-	for _, found := range createTable.FindAllStringSubmatch(tables, -1) {
-		p.names = append(p.names, found[1])
+	p := &Projection{name: name, handlers: map[string][]Handler{}}
+	for sql := range strings.SplitSeq(tables, ";") {
+		switch sql = strings.TrimSpace(sql); {
+		case sql == "":
+		case strings.HasPrefix(sql, "create index"):
+			p.indexes = append(p.indexes, sql)
+		default:
+			p.rules = append(p.rules, sql)
+		}
+		if made := createTable.FindStringSubmatch(sql); made != nil {
+			p.names = append(p.names, made[1])
+		}
 	}
 	if p.names == nil {
 		panic("projections: " + name + " makes no table")
@@ -113,14 +124,14 @@ func (p *Projection) Project(r eventstore.Recorded) []eventstore.Statement {
 
 // fingerprint changes with the definition.
 func (p *Projection) fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%s\n", p.name, p.revision, p.tables)
+	definition := fmt.Appendf(nil, "%s\n%d\n%q\n%q\n%s\n", p.name, p.revision, p.rules, p.indexes, p.beside)
 	for _, fact := range slices.Sorted(maps.Keys(p.handlers)) {
 		for _, handler := range p.handlers[fact] {
-			fmt.Fprintf(h, "%s\n%s\n", fact, handler.sql)
+			definition = fmt.Appendf(definition, "%s\n%s\n", fact, handler.sql)
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(definition)
+	return hex.EncodeToString(sum[:])
 }
 
 // A Set is several projections that follow the same log.

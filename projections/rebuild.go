@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/eventstore"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
-
-	"hostpanel/eventstore"
 )
 
 const (
@@ -54,6 +55,12 @@ func (r *rebuild) steps(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	if err := r.index(ctx); err != nil {
+		return err
+	}
 	for range mostPasses {
 		before := r.position
 		if err := r.catchUp(ctx); err != nil {
@@ -73,16 +80,29 @@ func (r *rebuild) start(ctx context.Context) error {
 		var sql strings.Builder
 		fmt.Fprintf(&sql, "drop schema if exists %[1]s cascade; create schema %[1]s; set search_path = %[1]s, public; set synchronous_commit = off;", shadow)
 		for _, p := range r.set {
-			sql.WriteString(p.tables + ";")
+			sql.WriteString(strings.Join(p.rules, ";") + ";")
 		}
 		if _, err := tx.Exec(ctx, sql.String()); err != nil {
 			return fmt.Errorf("make the tables: %w", err)
 		}
 		_, err := tx.Exec(ctx, `
 			insert into projections (name, hash, status) select unnest($1::text[]), '', 'rebuilding'
-			on conflict (name) do update set status = 'rebuilding', updated_at = now()`, r.set.names())
+			on conflict (name) do update set status = 'rebuilding', position = 0, updated_at = now()`, r.set.names())
 		return err
 	})
+}
+
+// index adds the indexes that are no rules: it is cheaper to sort once than to
+// keep them in order on the way.
+func (r *rebuild) index(ctx context.Context) error {
+	for _, p := range r.set {
+		for _, sql := range p.indexes {
+			if _, err := r.conn.Exec(ctx, sql); err != nil {
+				return fmt.Errorf("index %s: %w", p.name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // catchUp carries the log, to its present end, into the new tables. While one
@@ -107,14 +127,23 @@ func (r *rebuild) catchUp(ctx context.Context) error {
 	})
 	work.Go(func() error {
 		for b := range batches {
-			if err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return b.send(ctx, tx) }); err != nil {
+			if err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return r.take(ctx, tx, b) }); err != nil {
 				return err
 			}
-			r.progress(b.position, r.head)
 		}
 		return nil
 	})
 	return work.Wait()
+}
+
+// take applies a batch and notes how far the rebuild has come.
+func (r *rebuild) take(ctx context.Context, tx pgx.Tx, b *batch) error {
+	if err := b.send(ctx, tx); err != nil {
+		return err
+	}
+	r.progress(b.position, r.head)
+	_, err := tx.Exec(ctx, `update projections set position = $2, updated_at = now() where name = any($1)`, r.set.names(), b.position)
+	return err
 }
 
 var errFarEnough = errors.New("far enough")
@@ -138,6 +167,7 @@ func (r *rebuild) read(ctx context.Context, until int64, pass func(*batch) error
 	if err != nil && !errors.Is(err, errFarEnough) {
 		return err
 	}
+	b.position = r.position
 	return pass(b)
 }
 
@@ -151,16 +181,24 @@ type batch struct {
 func (b *batch) add(set Set, fact eventstore.Recorded) {
 	b.position = fact.Position
 	for _, s := range set.Project(fact) {
-		if strings.Contains(s.SQL, "recorded_at()") {
-			b.queue(fact, `select set_config('hostpanel.recorded_at', $1, true)`, fact.RecordedAt.Format(time.RFC3339Nano))
-		}
-		b.queue(fact, s.SQL, s.Args...)
+		b.Queue(timed(s.SQL, len(s.Args)), timedArgs(s, fact)...)
+		b.facts = append(b.facts, fact.Name)
 	}
 }
 
-func (b *batch) queue(fact eventstore.Recorded, sql string, args ...any) {
-	b.Queue(sql, args...)
-	b.facts = append(b.facts, fact.Name)
+const timeOfFact = "recorded_at()"
+
+// timed is the statement with the time of the fact as one more argument: in a
+// rebuild every fact has its own.
+func timed(sql string, args int) string {
+	return strings.ReplaceAll(sql, timeOfFact, "$"+strconv.Itoa(args+1)+"::timestamptz")
+}
+
+func timedArgs(s eventstore.Statement, fact eventstore.Recorded) []any {
+	if !strings.Contains(s.SQL, timeOfFact) {
+		return s.Args
+	}
+	return append(slices.Clip(s.Args), fact.RecordedAt)
 }
 
 func (b *batch) send(ctx context.Context, tx pgx.Tx) error {

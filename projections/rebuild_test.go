@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 )
 
 func TestAFactIsReadInTheTableAsSoonAsItStandsInTheLog(t *testing.T) {
@@ -155,6 +154,34 @@ func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
 	}
 	if after := contents(t, l.owner, "books"); status != "failed" || leftOver || after != before {
 		t.Fatal(status, leftOver, after)
+	}
+}
+
+func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {
+	set := Set{shelf(shelfSQL)}
+	l := openLibrary(t, set)
+	l.do(t, Put{"1", "Emma"}, Lend{"1"})
+	tables := Open(l.Pool())
+	state := func() State {
+		t.Helper()
+		all, err := tables.For(Caller{Superuser: true}).States(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[0]
+	}
+	if s := state(); s.Name != "books" || s.Status != "live" || s.Position != 2 || s.Head != 2 {
+		t.Fatalf("%+v", s)
+	}
+	if err := set.rebuild(t.Context(), l.owner, l, func(int64, int64) {
+		if s := state(); s.Status != "rebuilding" || s.Head != 2 {
+			t.Errorf("%+v", s)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := tables.For(Caller{KeyOwner: 1}).States(t.Context()); err != nil || len(all) != 0 {
+		t.Fatal(all, err)
 	}
 }
 

@@ -3,13 +3,12 @@ package projections
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 // resources is everything that runs for a tenant, of every kind, tenants
@@ -133,7 +132,7 @@ func (s Scope) Resources(ctx context.Context, kind string, limit int) ([]Resourc
 	w := s.tenant("r.tenant")
 	w.and("r.kind = ?", kind)
 	w.conditions = append(w.conditions, present)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, newest("r.created_at", "r.id", limit))
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, w.newest("r.created_at", "r.id", limit))
 }
 
 // ResourcesOfOrder are the resources that were requested for an order, in

@@ -2,13 +2,12 @@ package projections
 
 import (
 	"encoding/json"
-	"testing"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"testing"
+
+	"github.com/google/uuid"
 )
 
 func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
 	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"hostpanel/domain"
 )
 
 // Tables are the read tables of one database. Nothing can be read from them
@@ -138,12 +137,13 @@ func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string
 	return found, nil
 }
 
-// newest is the tail of a list that shows the newest rows first.
-func newest(time, id string, limit int) string {
+// newest ends a query that shows the newest rows first, up to a limit.
+func (w *where) newest(time, id string, limit int) string {
 	if limit == 0 {
 		limit = usualLimit
 	}
-	return fmt.Sprintf(" order by %s desc, %s desc limit %d", time, id, limit)
+	w.args = append(w.args, limit)
+	return fmt.Sprintf(" order by %s desc, %s desc limit $%d", time, id, len(w.args))
 }
 
 // usualLimit bounds lists that set no limit of their own.

@@ -2,6 +2,9 @@ package projections
 
 import (
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,10 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"hostpanel/domain"
-	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 // The mechanism is told with a shelf of books, each a stream of its own.

@@ -3,14 +3,13 @@ package projections
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"hostpanel/domain"
+	"hostpanel/domain/storefront"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/shopspring/decimal"
-
-	"hostpanel/domain"
-	"hostpanel/domain/storefront"
 )
 
 // offer is a plan of the sort, at a monthly price.

@@ -2,15 +2,14 @@ package projections
 
 import (
 	"context"
-	"strings"
-	"time"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/eventstore"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 // users is who may sign in, and to which tenants they belong.
@@ -18,7 +17,7 @@ var users = New("users", `
 	create table users (
 		id            bigint  primary key,
 		subject       uuid    not null,
-		email         text    not null, -- also the user name; blank: erased
+		email         text    not null, -- also the user name (blank: erased)
 		name          text    not null,
 		language      text    not null,
 		is_superuser  boolean not null,

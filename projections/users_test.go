@@ -1,15 +1,14 @@
 package projections
 
 import (
-	"testing"
-	"time"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/notice"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 func open(id int64, email string) account.Open {
@@ -108,8 +107,10 @@ func TestSuperusersAreThoseWhoMayStillSignIn(t *testing.T) {
 func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
 	p := openPanel(t)
 	id := uuid.New()
-	issue := billing.Issue{Order: id, Tenant: 5, SubjectID: uuid.New(), Name: "Ana", Email: "ana@example.com", Line: "Basic",
-		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon}
+	issue := billing.Issue{
+		Order: id, Tenant: 5, SubjectID: uuid.New(), Name: "Ana", Email: "ana@example.com", Line: "Basic",
+		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
+	}
 	p.do(t, billing.Subscribe{Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon}, issue)
 	p.do(t, issue)
 	s := p.For(Caller{User: 1, Tenant: 5})
@@ -141,8 +142,10 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	p := openPanel(t)
 	raise := func(user int64) uuid.UUID {
 		id := uuid.New()
-		p.do(t, notice.Raise{ID: id, User: user, Text: notice.Text{Type: notice.Success, Title: "Ready", Message: "It runs.", URL: "/orders/1/"},
-			Metadata: map[string]string{"order_id": "1"}, At: noon})
+		p.do(t, notice.Raise{
+			ID: id, User: user, Text: notice.Text{Type: notice.Success, Title: "Ready", Message: "It runs.", URL: "/orders/1/"},
+			Metadata: map[string]string{"order_id": "1"}, At: noon,
+		})
 		return id
 	}
 	first, second, _ := raise(1), raise(1), raise(2)

@@ -3,12 +3,11 @@ package projections
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
-
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
+	"slices"
+	"time"
 )
 
 // widgets is the order forms on other websites.
