@@ -1,0 +1,178 @@
+package main
+
+import (
+	"cmp"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
+
+// A config is the settings, checked and in their own types.
+type config struct {
+	demo           bool
+	databaseURL    string // empty: Postgres of our own
+	dataDir        string
+	listen         string
+	publicURL      string // empty: known once we listen
+	secretKey      string // empty: to be found, or made, in the data directory
+	adminEmail     string
+	adminPassword  string // empty: to be drawn
+	smtpURL        string
+	mailFrom       string // empty: made of the public host
+	testPayments   bool
+	testSecret     string // empty: derived from the secret key
+	taxRate        decimal.Decimal
+	currency       string
+	abuseLimits    bool
+	trustedProxies []netip.Prefix
+	warnings       []string
+}
+
+// configure checks the settings. In the demo nothing outside is used, and
+// payments are without money.
+func configure(s Settings, demo bool) (*config, error) {
+	c := &config{
+		demo: demo, databaseURL: s.DatabaseURL, secretKey: s.SecretKey,
+		listen: cmp.Or(s.Listen, "127.0.0.1:8080"), adminEmail: cmp.Or(s.AdminEmail, "admin@localhost"),
+		adminPassword: s.AdminPassword, smtpURL: s.SMTPURL, mailFrom: s.MailFrom, testSecret: s.TestWebhookSecret,
+	}
+	var err error
+	if c.warnings, err = checkEnvironment(os.Environ()); err != nil {
+		return nil, err
+	}
+	for _, check := range []func(Settings) error{
+		c.place, c.address, c.outside, c.switches, c.money, c.proxies, c.secrets,
+	} {
+		if err := check(s); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *config) place(s Settings) (err error) {
+	c.dataDir, err = dataDir(s.DataDir)
+	return err
+}
+
+// address checks where we listen and how we are reached.
+func (c *config) address(s Settings) error {
+	if _, _, err := net.SplitHostPort(c.listen); err != nil {
+		return misused("HOSTPANEL_LISTEN: %q is not an address such as 127.0.0.1:8080", c.listen)
+	}
+	if s.PublicURL == "" {
+		return nil
+	}
+	u, err := url.Parse(strings.TrimRight(s.PublicURL, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return misused("HOSTPANEL_PUBLIC_URL: %q is not a URL such as https://panel.example.com", s.PublicURL)
+	}
+	c.publicURL = u.String()
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		c.warn("HOSTPANEL_PUBLIC_URL is http on a host that others can reach: passwords and keys would travel in clear text")
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.IsLoopback()
+}
+
+// outside checks what is used outside the program: only the sandboxes so far.
+func (c *config) outside(s Settings) error {
+	for _, part := range []struct{ setting, value, what string }{
+		{"HOSTPANEL_ENGINE", s.Engine, "no site is really made"},
+		{"HOSTPANEL_COMPUTE", s.Compute, "no machine is really made"},
+	} {
+		if cmp.Or(part.value, "sandbox") != "sandbox" {
+			return misused("%s: this version has only the sandbox, not %q", part.setting, part.value)
+		}
+		if !c.demo {
+			c.warn(part.setting + " is the sandbox: " + part.what)
+		}
+	}
+	return nil
+}
+
+func (c *config) switches(s Settings) (err error) {
+	if c.testPayments, err = onOff("HOSTPANEL_TEST_PAYMENTS", s.TestPayments, c.demo); err != nil {
+		return err
+	}
+	if c.demo && !c.testPayments {
+		return misused("HOSTPANEL_TEST_PAYMENTS is off, but the demo pays with nothing else")
+	}
+	c.abuseLimits, err = onOff("HOSTPANEL_ABUSE_LIMITS", s.AbuseLimits, !c.demo)
+	return err
+}
+
+func onOff(setting, value string, otherwise bool) (bool, error) {
+	switch value {
+	case "":
+		return otherwise, nil
+	case "on", "off":
+		return value == "on", nil
+	}
+	return false, misused("%s is on or off, not %q", setting, value)
+}
+
+var currencies = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func (c *config) money(s Settings) (err error) {
+	c.currency = cmp.Or(s.Currency, "EUR")
+	if !currencies.MatchString(c.currency) {
+		return misused("HOSTPANEL_CURRENCY: %q is not three capitals such as EUR", c.currency)
+	}
+	rate := "0.00"
+	if c.demo {
+		rate = "21.00"
+	}
+	rate = cmp.Or(s.TaxRate, rate)
+	c.taxRate, err = decimal.NewFromString(rate)
+	if err != nil || c.taxRate.IsNegative() || c.taxRate.GreaterThan(decimal.NewFromInt(100)) || !c.taxRate.Equal(c.taxRate.Round(2)) {
+		return misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
+	}
+	return nil
+}
+
+func (c *config) proxies(s Settings) error {
+	for text := range strings.SplitSeq(s.TrustedProxies, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if addr, err2 := netip.ParseAddr(text); err != nil && err2 == nil {
+			network, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return misused("HOSTPANEL_TRUSTED_PROXIES: %q is not a network such as 10.0.0.0/8", text)
+		}
+		c.trustedProxies = append(c.trustedProxies, network.Masked())
+	}
+	return nil
+}
+
+func (c *config) secrets(s Settings) error {
+	if s.DatabaseURL != "" && s.SecretKey == "" {
+		return misused("HOSTPANEL_SECRET_KEY is needed with DATABASE_URL, the same one in every process; make one with: openssl rand -base64 32")
+	}
+	if n := len([]rune(s.AdminPassword)); s.AdminPassword != "" && (n < 8 || n > 128) {
+		return misused("HOSTPANEL_ADMIN_PASSWORD must have 8 to 128 characters")
+	}
+	return nil
+}
+
+func (c *config) warn(text string) { c.warnings = append(c.warnings, text) }
+
+// announce logs what whoever starts the program should know.
+func (c *config) announce(log *slog.Logger) {
+	for _, w := range c.warnings {
+		log.Warn(w)
+	}
+}

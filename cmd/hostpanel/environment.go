@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// secretFiles reads a secret from the file that <NAME>_FILE names, unless the
+// flag or the variable itself is given.
+type secretFiles struct{}
+
+func (secretFiles) Validate(*kong.Application) error { return nil }
+
+func (secretFiles) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !flag.Tag.Has("secret") || os.Getenv(flag.Envs[0]) != "" {
+		return nil, nil
+	}
+	variable := flag.Envs[0] + "_FILE"
+	path := os.Getenv(variable)
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", variable, err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// variables are the names of all environment variables that we read.
+func variables() []string {
+	var names []string
+	for f := range reflect.TypeFor[Settings]().Fields() {
+		name := f.Tag.Get("env")
+		names = append(names, name)
+		if _, secret := f.Tag.Lookup("secret"); secret {
+			names = append(names, name+"_FILE")
+		}
+	}
+	return names
+}
+
+// checkEnvironment refuses settings of parts that are not there, and answers
+// with warnings about those that have no effect.
+func checkEnvironment(environment []string) (warnings []string, err error) {
+	known := variables()
+	for _, pair := range environment {
+		name, value, _ := strings.Cut(pair, "=")
+		plain := strings.TrimSuffix(name, "_FILE")
+		switch {
+		case value == "" || slices.Contains(known, name):
+		case slices.Contains(later, plain):
+			return nil, misused("%s is set, but this version cannot use it: take it out of the environment", name)
+		case slices.Contains(idle, plain):
+			warnings = append(warnings, name+" has no effect in this version")
+		case strings.HasPrefix(name, "HOSTPANEL_"):
+			warnings = append(warnings, name+" is not a setting of hostpanel")
+		}
+	}
+	slices.Sort(warnings)
+	return warnings, nil
+}

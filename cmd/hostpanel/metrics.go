@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// scrapeTime bounds how long a scrape may keep the database.
+const scrapeTime = 5 * time.Second
+
+// figures are read from the log and the tables beside it whenever somebody
+// asks for them. A figure that cannot be read is left out.
+type figures struct{ *program }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("hostpanel_"+name, help, labels, nil)
+}
+
+var (
+	up       = describe("up", "1: the figures could be read from the database.")
+	position = describe("log_position", "Events in the log.")
+	headAge  = describe("log_head_age_seconds", "Time since the last event.")
+	orders   = describe("orders", "Orders by status.", "status")
+)
+
+// ofSagas are the figures that sagas know of themselves.
+var ofSagas = []figure{
+	gauge("saga_oldest_ready_seconds", "How long the oldest run that is due has been waiting.", func(g sagas.Gauges) float64 { return g.OldestReady.Seconds() }),
+	gauge("saga_ready", "Runs that are due.", func(g sagas.Gauges) float64 { return float64(g.Ready) }),
+	gauge("saga_running", "Runs that are being worked on.", func(g sagas.Gauges) float64 { return float64(g.Running) }),
+	gauge("saga_waiting", "Runs that wait for their time.", func(g sagas.Gauges) float64 { return float64(g.Waiting) }),
+	gauge("saga_parked", "Runs that need a person.", func(g sagas.Gauges) float64 { return float64(g.Parked) }),
+	gauge("saga_leases_expired", "Runs whose worker is lost.", func(g sagas.Gauges) float64 { return float64(g.LeasesExpired) }),
+	gauge("effects_unknown", "Calls to the outside without an answer for over a minute.", func(g sagas.Gauges) float64 { return float64(g.UnknownEffects) }),
+	gauge("inbox_stored", "Webhooks that nobody has worked on yet.", func(g sagas.Gauges) float64 { return float64(g.InboxStored) }),
+	gauge("inbox_age_seconds", "Age of the oldest of them.", func(g sagas.Gauges) float64 { return g.InboxAge.Seconds() }),
+	gauge("inbox_unmatched", "Webhooks whose order was never found.", func(g sagas.Gauges) float64 { return float64(g.Unmatched) }),
+	gauge("inbox_parked", "Webhooks that failed too often.", func(g sagas.Gauges) float64 { return float64(g.InboxParked) }),
+	gauge("watch_lag_seconds", "How late the most overdue look at an order is.", func(g sagas.Gauges) float64 { return g.WatchLag.Seconds() }),
+	gauge("readers_poisoned", "Facts that a reader of the log has put aside.", func(g sagas.Gauges) float64 { return float64(g.Poisoned) }),
+	counter("saga_steps_total", "Steps done by this process.", func(g sagas.Gauges) float64 { return float64(g.Completed) }),
+	counter("saga_fenced_total", "Writes of workers that had lost their lease, dropped.", func(g sagas.Gauges) float64 { return float64(g.Fenced) }),
+	counter("payment_checks_total", "Orders looked at by this process.", func(g sagas.Gauges) float64 { return float64(g.Checked) }),
+	counter("webhooks_rejected_total", "Webhooks that were not authentic.", func(g sagas.Gauges) float64 { return float64(g.Rejected) }),
+}
+
+// A figure is one number of them.
+type figure struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(sagas.Gauges) float64
+}
+
+func gauge(name, help string, of func(sagas.Gauges) float64) figure {
+	return figure{describe(name, help), prometheus.GaugeValue, of}
+}
+
+func counter(name, help string, of func(sagas.Gauges) float64) figure {
+	return figure{describe(name, help), prometheus.CounterValue, of}
+}
+
+// registry has the figures and those of the process itself.
+func (p *program) registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(figures{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Describe names the figures.
+func (f figures) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders} {
+		to <- d
+	}
+	for _, g := range ofSagas {
+		to <- g.desc
+	}
+}
+
+// Collect reads them.
+func (f figures) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	well := 1.0
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofOrders, f.ofSagas} {
+		if err := read(ctx, to); err != nil {
+			f.log.WarnContext(ctx, "figures could not be read", "error", err)
+			well = 0
+		}
+	}
+	to <- prometheus.MustNewConstMetric(up, prometheus.GaugeValue, well)
+}
+
+func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
+	head, at, err := f.store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	to <- prometheus.MustNewConstMetric(position, prometheus.GaugeValue, float64(head))
+	if head > 0 {
+		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, time.Since(at).Seconds())
+	}
+	return nil
+}
+
+func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) error {
+	counts, err := f.tables.For(projections.System).OrdersByStatus(ctx)
+	for status, n := range counts {
+		to <- prometheus.MustNewConstMetric(orders, prometheus.GaugeValue, float64(n), string(status))
+	}
+	return err
+}
+
+func (f figures) ofSagas(ctx context.Context, to chan<- prometheus.Metric) error {
+	found, err := f.sagas.Gauges(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range ofSagas {
+		to <- prometheus.MustNewConstMetric(g.desc, g.kind, g.of(found))
+	}
+	return nil
+}

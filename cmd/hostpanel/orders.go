@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+type ordersCommand struct {
+	List  ordersList  `cmd:"" help:"List orders, newest first."`
+	Show  ordersShow  `cmd:"" help:"Show one order and how its setup went."`
+	Retry ordersRetry `cmd:"" help:"Let a failed order go on at the step where it stopped."`
+}
+
+type ordersList struct {
+	Status string `placeholder:"STATUS" help:"Only these: pending, payment_processing, paid, provisioning, active, failed, cancelled, refunded."`
+	Limit  int    `default:"100" help:"At most so many."`
+	JSON   bool   `name:"json" help:"For programs."`
+}
+
+// Run lists orders.
+func (l ordersList) Run(ctx context.Context, s Settings, c console) error {
+	return with(ctx, s, c, func(p *program) error {
+		found, err := p.tables.For(projections.System).Orders(ctx, projections.OrderFilter{Status: order.Status(l.Status), Limit: l.Limit})
+		if err != nil {
+			return err
+		}
+		if l.JSON {
+			return c.json(each(found, summary))
+		}
+		i := c.ink()
+		t := table{head: []string{"order", "status", "customer", "plan", "total", "paid by", "placed (UTC)", "stopped at"}}
+		for _, o := range found {
+			t.add(plain(o.OrderNumber), painted(string(o.Status), i.status), plain(o.CustomerEmail), plain(o.PlanName),
+				cell{text: o.Total.StringFixed(2) + " " + o.Currency, right: true}, plain(o.PaymentMethod), moment(o.CreatedAt), painted(stopped(o), i.red))
+		}
+		t.print(c)
+		return nil
+	})
+}
+
+// stopped is where an order waits for a person.
+func stopped(o projections.Order) string {
+	return strings.Join(append(texts(o.Holds), or(o.FailedStep, "")), " ")
+}
+
+// An orderLine is an order as --json shows it.
+type orderLine struct {
+	ID            uuid.UUID `json:"id"`
+	Number        string    `json:"order_number"`
+	Status        string    `json:"status"`
+	Holds         []string  `json:"holds"`
+	Warnings      []string  `json:"warnings"`
+	CustomerEmail string    `json:"customer_email"`
+	CustomerName  string    `json:"customer_name"`
+	Plan          int64     `json:"plan"`
+	PlanName      string    `json:"plan_name"`
+	BillingPeriod string    `json:"billing_period"`
+	Total         string    `json:"total"`
+	Currency      string    `json:"currency"`
+	PaymentMethod string    `json:"payment_method"`
+	Domain        string    `json:"domain"`
+	FailedStep    string    `json:"failed_step"`
+	FailedCode    string    `json:"failed_code"`
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+}
+
+func summary(o projections.Order) orderLine {
+	return orderLine{
+		o.ID, o.OrderNumber, string(o.Status), texts(o.Holds), texts(o.Warnings), o.CustomerEmail, o.CustomerName, o.PlanID, o.PlanName,
+		string(o.BillingPeriod), o.Total.StringFixed(2), o.Currency, o.PaymentMethod, o.Domain, o.FailedStep, o.FailedCode, o.CreatedAt, o.UpdatedAt,
+	}
+}
+
+type ordersShow struct {
+	Order string `arg:"" help:"Number or id."`
+	JSON  bool   `name:"json" help:"For programs."`
+}
+
+// Run shows an order, its runs and what became of each try.
+func (cmd ordersShow) Run(ctx context.Context, s Settings, c console) error {
+	return with(ctx, s, c, func(p *program) error {
+		o, err := p.orderNamed(ctx, cmd.Order)
+		if err != nil {
+			return err
+		}
+		runs, err := p.sagas.RunsOf(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		if cmd.JSON {
+			return c.json(struct {
+				orderLine
+				Runs []runLine `json:"runs"`
+			}{summary(o), each(runs, asRun)})
+		}
+		c.order(o)
+		for _, r := range runs {
+			c.run(r)
+		}
+		return nil
+	})
+}
+
+func (c console) order(o projections.Order) {
+	i := c.ink()
+	fmt.Fprintf(c.out, "%s  %s\n\n", i.bold(o.OrderNumber), i.status(string(o.Status)))
+	for _, line := range [][2]string{
+		{"id", o.ID.String()},
+		{"customer", strings.Join(some(o.CustomerName, o.CustomerCompany, o.CustomerEmail, o.CustomerPhone), ", ")},
+		{"plan", fmt.Sprintf("%s, %s", o.PlanName, o.BillingPeriod)},
+		{"total", fmt.Sprintf("%s %s, of it %s tax", o.Total.StringFixed(2), o.Currency, o.Tax.StringFixed(2))},
+		{"payment", strings.Join(some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
+		{"domain", o.Domain},
+		{"system", o.OSChoice},
+		{"placed", o.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC")},
+		{"holds", strings.Join(texts(o.Holds), ", ")},
+		{"warnings", strings.Join(texts(o.Warnings), ", ")},
+		{"cancelled", words(string(o.CancelReason))},
+		{"stopped at", in("", o.FailedStep, in(": ", words(o.FailedCode), ""))},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(c.out, "  %s %s\n", i.faint(fmt.Sprintf("%-10s", line[0])), oneLine(line[1]))
+		}
+	}
+}
+
+// run prints the steps of a run, what was made and what failed.
+func (c console) run(r sagas.RunView) {
+	i := c.ink()
+	fmt.Fprintf(c.out, "\n%s  %s\n", i.bold(r.Def), i.status(r.Status))
+	t := table{head: []string{"step", "state", "tries", "made", "last error"}}
+	for n, place := range r.Steps {
+		l := lineOf(r, n, place)
+		t.add(plain("  "+l.Step), painted(l.State, i.status), number(l.Attempts), plain(l.External), painted(l.LastError, i.red))
+	}
+	t.print(c)
+}
+
+// A runLine is a run as --json shows it.
+type runLine struct {
+	ID        uuid.UUID  `json:"id"`
+	Key       string     `json:"key"`
+	Def       string     `json:"def"`
+	Direction string     `json:"direction"`
+	Status    string     `json:"status"`
+	NextRunAt time.Time  `json:"next_run_at"`
+	Steps     []stepLine `json:"steps"`
+}
+
+type stepLine struct {
+	Step      string `json:"step"`
+	State     string `json:"state"` // done, then that of the run, then ahead
+	Attempts  int    `json:"attempts"`
+	External  string `json:"external_id"`
+	LastError string `json:"last_error"`
+}
+
+func asRun(r sagas.RunView) runLine {
+	l := runLine{r.ID, r.Key, r.Def, r.Direction, r.Status, r.RunAt, nil}
+	for n, place := range r.Steps {
+		l.Steps = append(l.Steps, lineOf(r, n, place))
+	}
+	return l
+}
+
+func lineOf(r sagas.RunView, n int, place sagas.Place) stepLine {
+	l := stepLine{Step: place.Name, State: "ahead"}
+	switch {
+	case n < r.Step:
+		l.State = "done"
+	case n == r.Step:
+		l.State = r.Status
+	}
+	for _, a := range r.Attempts {
+		if a.Step == n {
+			l.Attempts++
+			l.LastError = a.Error
+		}
+	}
+	for _, e := range r.Effects {
+		if e.Step == place.Name {
+			l.External = e.External
+		}
+	}
+	return l
+}
+
+type ordersRetry struct {
+	Order  string            `arg:"" help:"Number or id."`
+	Reason string            `required:"" help:"Why; it stands in the log."`
+	Input  map[string]string `placeholder:"FIELD=VALUE" help:"What the step shall work with instead, such as domain=other.example."`
+}
+
+// Run lets an order go on.
+func (r ordersRetry) Run(ctx context.Context, s Settings, c console) error {
+	return with(ctx, s, c, func(p *program) error {
+		o, err := p.orderNamed(ctx, r.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.sagas.Retry(ctx, domain.Cause{Actor: operator()}, o.ID, r.Input, r.Reason); err != nil {
+			return fmt.Errorf("retry %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.out, "%s goes on\n", o.OrderNumber)
+		return nil
+	})
+}
+
+// operator is who acts from the command line: the number of the user at this
+// machine, for there is no account in the panel to name.
+func operator() string { return fmt.Sprintf("operator:%d", os.Getuid()) }
+
+func each[A, B any](all []A, as func(A) B) []B {
+	out := make([]B, len(all))
+	for i, a := range all {
+		out[i] = as(a)
+	}
+	return out
+}
+
+func texts[T ~string](all []T) []string { return each(all, func(t T) string { return string(t) }) }
+
+// some are the texts that are not empty.
+func some(all ...string) (out []string) {
+	for _, text := range all {
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}

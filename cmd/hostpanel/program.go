@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/compute/sandbox"
+	enginesandbox "hostpanel/adapters/engine/sandbox"
+	"hostpanel/adapters/mail/folder"
+	"hostpanel/adapters/mail/smtp"
+	"hostpanel/adapters/payments/test"
+	"hostpanel/adapters/postgres"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// A program is the panel, put together: the log, the read tables, the sagas,
+// and what stands between them and the world.
+type program struct {
+	config  *config
+	log     *slog.Logger
+	cluster *postgres.Cluster // nil: the database is somebody else's
+	url     string            // of the database, for its owner
+	pool    *pgxpool.Pool
+	keys    *eventstore.Keyring
+	store   *eventstore.Store
+	tables  *projections.Tables
+	sagas   *sagas.Sagas
+	test    *test.Provider // nil: test payments are off
+	public  atomic.Pointer[string]
+}
+
+// errEmpty means that nobody has served this database yet.
+var errEmpty = errors.New(`this database has no panel in it, or an older one: run "hostpanel migrate" or "hostpanel serve" first`)
+
+// A part is what a command needs of the panel.
+type part int
+
+const (
+	reading part = iota // join what runs, or start the database for a moment
+	working             // as reading, for long
+	serving             // claim the data directory, and bring the database up to date
+)
+
+// open puts the panel together. Close it in any case but an error.
+func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program, err error) {
+	p = &program{config: c, log: log}
+	defer func() {
+		if err != nil {
+			p.close()
+			p = nil
+		}
+	}()
+	p.setPublicURL(c.publicURL)
+	if err := makeDataDir(c.dataDir); err != nil {
+		return p, err
+	}
+	if p.keys, err = c.keyring(); err != nil {
+		return p, err
+	}
+	if err := p.database(ctx, as); err != nil {
+		return p, err
+	}
+	if as == serving {
+		if err := p.migrate(ctx); err != nil {
+			return p, err
+		}
+	}
+	if p.pool, err = eventstore.Connect(ctx, p.url, connections(as)); err != nil {
+		return p, orEmpty(err)
+	}
+	return p, p.assemble(ctx)
+}
+
+// connections bounds what one process takes of the database, whose own
+// default is a hundred.
+func connections(as part) int32 {
+	if as == reading {
+		return 4
+	}
+	return int32(min(16+8*runtime.NumCPU(), 64))
+}
+
+// database finds the database, or runs one in the data directory.
+func (p *program) database(ctx context.Context, as part) (err error) {
+	if p.url = p.config.databaseURL; p.url != "" {
+		return nil
+	}
+	p.cluster, err = postgres.Start(ctx, postgres.Options{Dir: p.config.dataDir, Serve: as == serving})
+	if errors.Is(err, postgres.ErrServed) {
+		return fmt.Errorf("%w (give this one another HOSTPANEL_DATA_DIR, or stop the other)", err)
+	}
+	if err != nil {
+		return err
+	}
+	p.url = p.cluster.URL()
+	return nil
+}
+
+// migrate brings the schema up to date, and then the read tables.
+func (p *program) migrate(ctx context.Context) error {
+	owner, err := eventstore.ConnectOwner(ctx, p.url)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if err := eventstore.Migrate(ctx, owner, migrations()...); err != nil {
+		return err
+	}
+	return projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue(), p.keys, eventstore.WithLog(p.log)))
+}
+
+// assemble wires the parts to each other.
+func (p *program) assemble(ctx context.Context) error {
+	p.store = eventstore.Open(p.pool, catalogue(), p.keys, eventstore.WithProjector(projections.Projector()), eventstore.WithLog(p.log))
+	serveAll(p.store)
+	p.tables = projections.Open(p.pool)
+	if _, _, err := p.store.Head(ctx); err != nil {
+		return orEmpty(err)
+	}
+	mail, err := p.mail()
+	if err != nil {
+		return err
+	}
+	p.sagas = sagas.New(sagas.Options{
+		Store: p.store, Tables: p.tables, Payments: p.payments(), Mail: mail,
+		Engine: enginesandbox.New(p.pool), Compute: sandbox.New(p.pool),
+		PublicURL: p.publicURL, MailFrom: p.mailFrom(), Log: p.log,
+	})
+	p.store.Attach(eventstore.WithStarter(p.sagas))
+	return nil
+}
+
+func (p *program) mail() (sagas.Mail, error) {
+	if p.config.smtpURL == "" {
+		return folder.New(filepath.Join(p.config.dataDir, "outbox")), nil
+	}
+	server, err := smtp.New(p.config.smtpURL, p.mailFrom())
+	if err != nil {
+		return nil, misused("SMTP_URL: %w", err)
+	}
+	return server, nil
+}
+
+func (p *program) mailFrom() string {
+	if p.config.mailFrom != "" {
+		return p.config.mailFrom
+	}
+	host := "localhost"
+	if u, err := url.Parse(p.config.publicURL); err == nil && u.Hostname() != "" && !isLoopback(u.Hostname()) {
+		host = u.Hostname()
+	}
+	return "hostpanel@" + host
+}
+
+// payments are the providers that are configured.
+func (p *program) payments() map[string]sagas.Payments {
+	all := map[string]sagas.Payments{}
+	if p.config.testPayments {
+		p.test = test.New(p.pool, test.Options{PublicURL: p.publicURL, Secret: []byte(p.testSecret()), Log: p.log})
+		all[p.test.Name()] = p.test
+	}
+	return all
+}
+
+// testSecret signs the test provider's webhooks.
+func (p *program) testSecret() string {
+	if p.config.testSecret != "" {
+		return p.config.testSecret
+	}
+	return fmt.Sprintf("whsec_%x", p.keys.Derive("test webhooks"))
+}
+
+// publicURL is where the world reaches us, without a slash at the end.
+func (p *program) publicURL() string { return *p.public.Load() }
+
+func (p *program) setPublicURL(url string) { p.public.Store(&url) }
+
+// close lets go of everything, the database last.
+func (p *program) close() {
+	if p.pool != nil {
+		p.pool.Close()
+	}
+	if p.cluster == nil {
+		return
+	}
+	if err := p.cluster.Stop(); err != nil {
+		p.log.Error("the database did not stop as it should", "error", err)
+	}
+}

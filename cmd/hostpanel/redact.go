@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// newLog writes structured lines to w, without secrets (docs/operations.md,
+// "Logs"). slog's text form escapes line breaks and control characters.
+func newLog(w io.Writer, least slog.Level) *slog.Logger {
+	return slog.New(redacted{slog.NewTextHandler(w, &slog.HandlerOptions{Level: least})})
+}
+
+// masked stands where a secret stood.
+const masked = "***"
+
+// redacted keeps secrets out of the log: by the name of what is logged, and
+// by its look. Whoever logs does not have to think of it.
+type redacted struct{ next slog.Handler }
+
+func (r redacted) Enabled(ctx context.Context, level slog.Level) bool {
+	return r.next.Enabled(ctx, level)
+}
+
+func (r redacted) Handle(ctx context.Context, record slog.Record) error {
+	clean := slog.NewRecord(record.Time, record.Level, mask(record.Message), record.PC)
+	record.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(redact(a))
+		return true
+	})
+	return r.next.Handle(ctx, clean)
+}
+
+func (r redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = redact(a)
+	}
+	return redacted{r.next.WithAttrs(clean)}
+}
+
+func (r redacted) WithGroup(name string) slog.Handler { return redacted{r.next.WithGroup(name)} }
+
+func redact(a slog.Attr) slog.Attr {
+	value := a.Value.Resolve()
+	switch {
+	case isSecret(a.Key):
+		return slog.String(a.Key, masked)
+	case value.Kind() == slog.KindGroup:
+		var clean []slog.Attr
+		for _, member := range value.Group() {
+			clean = append(clean, redact(member))
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(clean...)}
+	case value.Kind() == slog.KindString, value.Kind() == slog.KindAny: // errors and everything that is written as text
+		return slog.String(a.Key, mask(value.String()))
+	}
+	return slog.Attr{Key: a.Key, Value: value}
+}
+
+// secretNames are the names of things that are never logged.
+var secretNames = regexp.MustCompile(`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|private_key|chain|idempotency-key)$`)
+
+func isSecret(key string) bool { return secretNames.MatchString(strings.TrimSpace(key)) }
+
+// secretLooks are the looks of secrets: JSON web tokens, keys of the
+// storefront and of webhooks, PEM blocks, passwords in URLs.
+var secretLooks = []struct {
+	look *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), masked},
+	{regexp.MustCompile(`(sfk_(?:live|test)_[A-Za-z0-9]{8}_)[A-Za-z0-9_]+`), "${1}" + masked},
+	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=_-]+`), masked},
+	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]+-----.*?(-----END [A-Z ]+-----|$)`), masked},
+	{regexp.MustCompile(`([a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+@`), "${1}" + masked + "@"},
+	{regexp.MustCompile(`(?i)([?&]token=)[^&\s"]+`), "${1}" + masked},
+}
+
+func mask(text string) string {
+	for _, s := range secretLooks {
+		text = s.look.ReplaceAllString(text, s.with)
+	}
+	return text
+}

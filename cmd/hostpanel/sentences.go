@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
+	"hostpanel/sagas"
+)
+
+// sentence says in plain words what a fact is.
+func sentence(e domain.Event) string {
+	if says, ok := sentences[reflect.TypeOf(e)]; ok {
+		return says(e)
+	}
+	_, words, _ := strings.Cut(e.EventName(), ".")
+	return strings.ReplaceAll(words, "_", " ")
+}
+
+// sentences has one for every fact of the log.
+var sentences = collect(
+	says(func(e order.Placed) string {
+		return fmt.Sprintf("%s orders %s, %s, for %s %s: %s%s", or(e.Name, "somebody"), e.Plan.Name, e.BillingPeriod, e.Total.StringFixed(2), e.Currency, e.Number, in(" (", e.Domain, ")"))
+	}),
+	says(func(e order.SessionOpened) string { return "can be paid until " + minute(e.ExpiresAt) }),
+	says(func(e order.SessionFailed) string { return "the payment provider could not be reached: " + e.Code }),
+	says(func(e order.Approved) string { return "the customer agreed to pay " + paid(e.Payment) }),
+	says(func(e order.AwaitingSettlement) string {
+		return "paid; the customer's bank has yet to settle " + paid(e.Payment)
+	}),
+	says(func(e order.PaymentConfirmed) string { return paid(e.Payment) + " arrived, payment " + e.Payment.ID }),
+	says(func(e order.PaymentDeclined) string { return "the payment of " + paid(e.Payment) + " was declined" }),
+	says(func(e order.PaymentMismatchFound) string {
+		return fmt.Sprintf("%s arrived, but differs in %s: somebody has to look", paid(e.Payment), strings.Join(e.Differs, ", "))
+	}),
+	says(func(e order.DuplicatePaymentFound) string {
+		return "paid a second time: " + paid(e.Payment) + ", payment " + e.Payment.ID
+	}),
+	says(func(e order.LatePaymentFound) string {
+		return paid(e.Payment) + " arrived after the order was cancelled" + in("; to be given back: ", strings.Join(e.Refund, ", "), "")
+	}),
+	says(func(e order.Reopened) string { return "opened again by payment " + e.Payment }),
+	says(func(e order.Cancelled) string { return "cancelled: " + words(string(e.Reason)) + in(" (", e.Note, ")") }),
+	says(func(e order.NewsIgnored) string {
+		return "news ignored: " + words(e.News) + ", for an order that is " + words(string(e.Status))
+	}),
+	says(func(order.ProvisioningStarted) string { return "setup starts" }),
+	says(func(e order.ProvisioningParked) string { return "setup stopped at " + e.Step + ": " + words(e.Code) }),
+	says(func(e order.ProvisioningResumed) string {
+		return fmt.Sprintf("setup goes on at %s (%s)%s", e.Step, words(string(e.How)), in(": ", e.Reason, ""))
+	}),
+	says(func(order.Activated) string { return "active" }),
+	says(func(order.WelcomeMailDelayed) string { return "the welcome mail is late" }),
+	says(func(order.WelcomeMailSent) string { return "the welcome mail has been sent" }),
+	says(func(order.WelcomeMailGivenUp) string { return "the welcome mail could not be sent" }),
+
+	says(func(e billing.InvoiceIssued) string {
+		return fmt.Sprintf("invoice %s over %s %s, %s", e.Number(), e.Total.StringFixed(2), e.Currency, e.Status)
+	}),
+	says(func(e billing.SubscriptionStarted) string {
+		return fmt.Sprintf("subscribed to %s, %s, until %s", e.PlanName, e.BillingPeriod, day(e.PeriodEnd))
+	}),
+	says(func(e billing.SubscriptionEnded) string { return "ended: " + words(e.Reason) }),
+
+	says(func(e account.Opened) string {
+		return "account opened" + in(" for ", or(e.Name, e.Email), "") + in(", ", superuser(e.Superuser), "") + in(" (", e.For, ")")
+	}),
+	says(func(e account.MembershipGranted) string { return fmt.Sprintf("is %s of tenant %d", e.Role, e.Tenant) }),
+	says(func(e account.MembershipRevoked) string { return fmt.Sprintf("has left tenant %d", e.Tenant) }),
+	says(func(e account.TenantActivated) string {
+		if e.Tenant == 0 {
+			return "acts for no tenant"
+		}
+		return fmt.Sprintf("acts for tenant %d", e.Tenant)
+	}),
+	says(func(account.PasswordChanged) string { return "has a new password" }),
+	says(func(account.Deactivated) string { return "account closed" }),
+
+	says(func(e hosting.Requested) string {
+		return fmt.Sprintf("%s wanted by tenant %d%s%s", e.Kind, e.Tenant, in(": ", named(e.Values()), ""), in(" (", e.For, ")"))
+	}),
+	says(func(e hosting.Changed) string { return "to be changed: " + fields(e.Values()) }),
+	says(func(e hosting.Confirmed) string {
+		return "the engine has it" + in(" as ", or(e.External, id(e.EngineID)), "")
+	}),
+	says(func(hosting.RemovalRequested) string { return "to be removed" }),
+	says(func(hosting.Removed) string { return "removed" }),
+	says(func(e hosting.EngineRefused) string { return "the engine refused: " + words(e.Code) }),
+
+	says(func(e storefront.PlanOffered) string { return "plan offered" + in(": ", named(e.Spec), "") }),
+	says(func(e storefront.PlanChanged) string { return "plan changed: " + fields(e.Spec) }),
+	says(func(storefront.PlanWithdrawn) string { return "plan withdrawn" }),
+	says(func(e storefront.WidgetMade) string {
+		return "widget " + e.WidgetID + " made" + in(": ", named(e.Spec), "")
+	}),
+	says(func(e storefront.WidgetChanged) string { return "widget changed: " + fields(e.Spec) }),
+	says(func(storefront.WidgetRemoved) string { return "widget removed" }),
+	says(func(e storefront.KeyIssued) string {
+		return fmt.Sprintf("%s key %s issued for user %d", e.Mode, e.ID, e.Owner)
+	}),
+	says(func(e storefront.KeyChanged) string { return "key changed: " + fields(e.Spec) }),
+	says(func(storefront.KeyRevoked) string { return "key revoked" }),
+
+	says(func(e notice.Raised) string { return fmt.Sprintf("user %d is told: %s", e.User, e.Title) }),
+	says(func(notice.Read) string { return "read" }),
+	says(func(notice.MarkedUnread) string { return "marked as unread" }),
+	says(func(notice.Mailed) string { return "sent by mail too" }),
+	says(func(notice.Deleted) string { return "deleted" }),
+	says(func(e notice.PreferencesSet) string { return "preferences changed: " + fields(e.Values) }),
+
+	says(func(e sagas.Started) string {
+		return fmt.Sprintf("run %s begins, %s", e.Def, count(len(e.Steps), "step"))
+	}),
+	says(func(e sagas.StepCompleted) string {
+		return "done: " + e.Name + in(", made ", e.External, "") + map[bool]string{true: " (it was there already)"}[e.Found]
+	}),
+	says(func(e sagas.StepUndone) string { return "taken back: " + e.Name }),
+	says(func(e sagas.StepSkipped) string {
+		return "skipped: " + e.Name + in(", proof ", e.External, "") + in(" (", e.Reason, ")")
+	}),
+	says(func(e sagas.Deferred) string { return "put off: " + e.Name + ", " + words(e.Code) }),
+	says(func(e sagas.Parked) string { return "stopped at " + e.Name + ": " + words(e.Code) }),
+	says(func(e sagas.Resumed) string { return "goes on at " + e.Name + in(" (", e.Reason, ")") }),
+	says(func(e sagas.Paused) string { return "paused" + in(" (", e.Reason, ")") }),
+	says(func(e sagas.Continued) string { return "goes on" + in(" (", e.Reason, ")") }),
+	says(func(e sagas.Turned) string { return "to be taken back, from " + e.Name + in(" (", e.Reason, ")") }),
+)
+
+type said struct {
+	about reflect.Type
+	says  func(domain.Event) string
+}
+
+func says[E domain.Event](say func(E) string) said {
+	return said{reflect.TypeFor[E](), func(e domain.Event) string { return say(e.(E)) }}
+}
+
+func collect(all ...said) map[reflect.Type]func(domain.Event) string {
+	by := map[reflect.Type]func(domain.Event) string{}
+	for _, s := range all {
+		by[s.about] = s.says
+	}
+	return by
+}
+
+// paid is an amount as people write it: "28.70 EUR".
+func paid(p order.Seen) string {
+	places, ok := money.Places(money.Stripe, strings.ToUpper(p.Currency))
+	if !ok {
+		places = 2
+	}
+	return decimal.New(p.Minor, -places).StringFixed(places) + " " + strings.ToUpper(p.Currency)
+}
+
+func superuser(is bool) string {
+	if is {
+		return "superuser"
+	}
+	return ""
+}
+
+// named is what people call a resource.
+func named(v field.Values) string {
+	for _, name := range []string{"domain", "name", "username"} {
+		var text string
+		if err := json.Unmarshal(v[name], &text); err == nil && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func fields(v field.Values) string { return strings.Join(slices.Sorted(maps.Keys(v)), ", ") }
+
+// in puts text between two others, unless there is none.
+func in(before, text, after string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text + after
+}
+
+func id(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func or(text, otherwise string) string { return cmp.Or(text, otherwise) }
+func words(code string) string         { return strings.ReplaceAll(code, "_", " ") }
+func minute(t time.Time) string        { return t.UTC().Format("2006-01-02 15:04 UTC") }
+func day(t time.Time) string           { return t.UTC().Format("2006-01-02") }

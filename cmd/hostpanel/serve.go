@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	panel "hostpanel/http"
+)
+
+type serveCommand struct {
+	Demo bool `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
+}
+
+// Run serves until it is told to stop, then ends what runs and leaves the rest
+// to the next start.
+func (s serveCommand) Run(ctx context.Context, settings Settings, c console) error {
+	config, err := configure(settings, s.Demo)
+	if err != nil {
+		return err
+	}
+	log := newLog(c.err, slog.LevelInfo)
+	slog.SetDefault(log)
+	config.announce(log)
+	p, err := open(ctx, config, log, serving)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	listener, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.settle(ctx, c); err != nil {
+		_ = listener.Close()
+		return err
+	}
+	return p.serve(ctx, listener, c)
+}
+
+// listen claims the address, which tells where we are reached.
+func (p *program) listen(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", p.config.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", p.config.listen, err)
+	}
+	if p.config.publicURL == "" {
+		p.setPublicURL("http://" + reachable(listener.Addr()))
+	}
+	return listener, nil
+}
+
+// reachable is an address that a browser can go to: one that listens on every
+// interface is reached on this machine.
+func reachable(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("localhost:%d", tcp.Port)
+	}
+	return at.String()
+}
+
+// settle makes what a panel cannot be without.
+func (p *program) settle(ctx context.Context, c console) error {
+	if p.config.demo {
+		return p.seedDemo(ctx)
+	}
+	return p.ensureAdmin(ctx, c)
+}
+
+// serve runs everything until ctx ends or a part breaks; then all parts end.
+func (p *program) serve(ctx context.Context, listener net.Listener, c console) error {
+	server := p.server()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return server.Serve(ctx, listener) })
+	group.Go(func() error {
+		if p.awaitReady(ctx) {
+			fmt.Fprintf(c.out, "hostpanel is ready at %s\n", "http://"+reachable(listener.Addr()))
+		}
+		return nil
+	})
+	p.work(ctx, group)
+	err := group.Wait()
+	p.log.Info("hostpanel has stopped")
+	return err
+}
+
+// work starts everything that goes on without anybody asking.
+func (p *program) work(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error { p.store.Follow(ctx); return nil })
+	group.Go(func() error { return p.sagas.Run(ctx) })
+	if p.test != nil {
+		group.Go(func() error { return p.test.Run(ctx) })
+	}
+}
+
+// awaitReady waits until /readyz is 200.
+func (p *program) awaitReady(ctx context.Context) bool {
+	for {
+		if len(p.Ready(ctx)) == 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// server is the API, wired to the parts behind it.
+func (p *program) server() *panel.Server {
+	s := &panel.Server{
+		Settings: panel.Settings{
+			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate,
+			Abuse: p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
+		},
+		Commands: p.store, Subjects: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
+		Payments: p.sagas, Runs: runs{p.store}, Passwords: passwords{p.store}, Changes: p.store, Health: p, Log: p.log,
+		Metrics: promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
+	}
+	if p.test != nil {
+		s.Test = p.test
+		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.test.Name()})
+	}
+	return s
+}
+
+// version is that of the build.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}

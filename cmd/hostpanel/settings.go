@@ -1,0 +1,44 @@
+package main
+
+// Settings are what can be set, by flag, else by environment variable, else by
+// default; an empty text is the default. docs/configuration.md explains each.
+// Those marked secret may also come from a file named by <NAME>_FILE.
+type Settings struct {
+	DatabaseURL string `group:"settings" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
+	DataDir     string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
+	Listen      string `group:"settings" env:"HOSTPANEL_LISTEN" placeholder:"127.0.0.1:8080" help:"Address to serve on; port 0 is any free one."`
+	PublicURL   string `group:"settings" env:"HOSTPANEL_PUBLIC_URL" placeholder:"URL" help:"How the world reaches us; none: http:// and the address."`
+	SecretKey   string `group:"settings" env:"HOSTPANEL_SECRET_KEY" secret:"" placeholder:"BASE64" help:"32 bytes; several with commas while rotating. Generated with the own Postgres."`
+
+	AdminEmail    string `group:"settings" env:"HOSTPANEL_ADMIN_EMAIL" placeholder:"admin@localhost" help:"First superuser, made when there is none."`
+	AdminPassword string `group:"settings" env:"HOSTPANEL_ADMIN_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the first superuser; none: a random one, printed once."`
+
+	Engine  string `group:"settings" env:"HOSTPANEL_ENGINE" placeholder:"sandbox" help:"Hosting engine."`
+	Compute string `group:"settings" env:"HOSTPANEL_COMPUTE" placeholder:"sandbox" help:"Where virtual machines are made."`
+
+	SMTPURL  string `name:"smtp-url" group:"settings" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
+	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails; none: hostpanel@ and the public host."`
+
+	TestPayments      string `group:"settings" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
+	TestWebhookSecret string `group:"settings" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
+
+	TaxRate        string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
+	Currency       string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
+	AbuseLimits    string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
+	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Whose X-Forwarded-For is believed."`
+}
+
+// later are settings of parts that this version does not have. To set one of
+// them is a mistake that must not pass in silence: money would not arrive.
+var later = []string{
+	"DATABASE_READ_URL", "NATS_URL",
+	"STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_API_URL",
+	"PAYPAL_CLIENT_ID", "PAYPAL_CLIENT_SECRET", "PAYPAL_WEBHOOK_ID", "PAYPAL_API_URL",
+}
+
+// idle are settings that nothing here asks for yet; to set one does no harm.
+var idle = []string{
+	"ISPCONFIG_URL", "ISPCONFIG_USERNAME", "ISPCONFIG_PASSWORD", "ISPCONFIG_SERVER_ID",
+	"PROXMOX_URL", "PROXMOX_TOKEN_ID", "PROXMOX_TOKEN_SECRET", "PROXMOX_NODE",
+	"HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_NAMESERVERS", "HOSTPANEL_CORS_ORIGINS",
+}

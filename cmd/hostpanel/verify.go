@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hostpanel/eventstore"
+)
+
+type verifyCommand struct {
+	JSON bool `name:"json" help:"For programs."`
+}
+
+// Run checks the whole log. A chain that is broken is a failure.
+func (v verifyCommand) Run(ctx context.Context, s Settings, c console) error {
+	return with(ctx, s, c, func(p *program) error {
+		step, end := c.progress("verifying")
+		verdict, err := p.store.Verify(ctx, step)
+		end()
+		if err != nil {
+			return err
+		}
+		if err := v.print(c, verdict); err != nil {
+			return err
+		}
+		if !verdict.Intact {
+			return errSaid
+		}
+		return nil
+	})
+}
+
+func (v verifyCommand) print(c console, found eventstore.Verdict) error {
+	i := c.ink()
+	switch {
+	case v.JSON:
+		return c.json(asReport(found))
+	case found.Intact:
+		fmt.Fprintf(c.out, "%s: %s, head %d %x\n", i.green("intact"), count(found.Checked, "event"), found.HeadPosition, found.HeadHash)
+	default:
+		fmt.Fprintf(c.out, "%s at position %d%s: %s\n", i.red("broken"), found.Broken, in(", stream ", found.Stream, ""), found.Reason)
+	}
+	return nil
+}
+
+// A report is a verdict as --json shows it.
+type report struct {
+	Status       string    `json:"status"` // ok, broken
+	Checked      int64     `json:"checked"`
+	HeadPosition int64     `json:"head_position"`
+	HeadHash     string    `json:"head_hash"`
+	FirstBroken  *int64    `json:"first_broken_position"`
+	Stream       string    `json:"stream,omitempty"`
+	Reason       string    `json:"reason,omitempty"`
+	VerifiedAt   time.Time `json:"verified_at"`
+}
+
+func asReport(v eventstore.Verdict) report {
+	r := report{
+		Status: "ok", Checked: v.Checked, HeadPosition: v.HeadPosition, HeadHash: fmt.Sprintf("%x", v.HeadHash),
+		Stream: v.Stream, Reason: v.Reason, VerifiedAt: v.At,
+	}
+	if !v.Intact {
+		r.Status, r.FirstBroken = "broken", &v.Broken
+	}
+	return r
+}
