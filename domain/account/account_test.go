@@ -1,0 +1,116 @@
+package account_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/domaintest"
+)
+
+var (
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	ana  = uuid.MustParse("0a7a0d6e-0000-4000-8000-00000000000a")
+
+	open = account.Open{
+		User: 12, SubjectID: ana, Email: "ana@example.com", Name: "Ana Ruiz", Language: "es", For: "order:6f1c", At: noon,
+	}
+	opened    = account.Opened{SubjectID: ana, Email: "ana@example.com", Name: "Ana Ruiz", Language: "es", For: "order:6f1c", At: noon}
+	granted   = account.MembershipGranted{Tenant: 17, Role: account.Admin, At: noon}
+	activated = account.TenantActivated{Tenant: 17, At: noon}
+	second    = account.MembershipGranted{Tenant: 18, Role: account.Member, At: noon}
+	gone      = account.Deactivated{At: noon}
+)
+
+const nobody = "No User matches the given query."
+
+func given(t *testing.T, history ...account.Event) *domaintest.Story[account.User, account.Command, account.Event] {
+	return domaintest.Given(t, account.Decider, history)
+}
+
+func TestAnAccountIsOpenedOnce(t *testing.T) {
+	given(t).When(open).Then(opened)
+	given(t, opened).When(open).Then() // the order's run repeats itself
+	other := open
+	other.For = ""
+	given(t, opened).When(other).ThenRefused(domain.Conflict, "The user exists.")
+}
+
+func TestTheFirstTenantBecomesTheActiveOne(t *testing.T) {
+	grant := account.GrantMembership{User: 12, Tenant: 17, Role: account.Admin, At: noon}
+	given(t, opened).When(grant).Then(granted, activated)
+	given(t, opened, granted, activated).When(grant).Then()
+	given(t, opened, granted, activated).When(account.GrantMembership{User: 12, Tenant: 18, Role: account.Member, At: noon}).Then(second)
+	grant.Role = account.Member
+	given(t, opened, granted, activated).When(grant).Then(account.MembershipGranted{Tenant: 17, Role: account.Member, At: noon})
+	grant.Role = "owner"
+	given(t, opened).When(grant).ThenRefused(domain.Invalid, `role: "owner" is not a valid choice.`)
+	given(t).When(grant).ThenRefused(domain.NotFound, nobody)
+	given(t, opened, gone).When(grant).ThenRefused(domain.NotFound, nobody)
+}
+
+func TestWhoLeavesTheActiveTenantActsForAnother(t *testing.T) {
+	revoke := account.RevokeMembership{User: 12, Tenant: 17, At: noon}
+	revoked := account.MembershipRevoked{Tenant: 17, At: noon}
+	given(t, opened, granted, activated).When(revoke).Then(revoked, account.TenantActivated{At: noon})
+	given(t, opened, granted, activated, second).When(revoke).Then(revoked, account.TenantActivated{Tenant: 18, At: noon})
+	given(t, opened, granted, activated, second).When(account.RevokeMembership{User: 12, Tenant: 18, At: noon}).
+		Then(account.MembershipRevoked{Tenant: 18, At: noon})
+	given(t, opened).When(revoke).Then()
+	given(t).When(revoke).ThenRefused(domain.NotFound, nobody)
+}
+
+func TestOnlyAnOwnTenantBecomesActive(t *testing.T) {
+	activate := account.ActivateTenant{User: 12, Tenant: 18, At: noon}
+	given(t, opened, granted, activated).When(activate).
+		ThenRefused(domain.Invalid, `active_tenant: Invalid pk "18" - object does not exist.`)
+	given(t, opened, granted, activated, second).When(activate).Then(account.TenantActivated{Tenant: 18, At: noon})
+	given(t, opened, granted, activated).When(account.ActivateTenant{User: 12, Tenant: 17, At: noon}).Then()
+	given(t, opened, granted, activated).When(account.ActivateTenant{User: 12, At: noon}).Then(account.TenantActivated{At: noon})
+	root := opened
+	root.Superuser = true
+	given(t, root).When(activate).Then(account.TenantActivated{Tenant: 18, At: noon})
+	given(t, root, gone).When(activate).ThenRefused(domain.NotFound, nobody)
+}
+
+func TestAPasswordIsOnlySaidToHaveChanged(t *testing.T) {
+	given(t, opened).When(account.ChangePassword{User: 12, At: noon}).Then(account.PasswordChanged{At: noon})
+	given(t, opened, gone).When(account.ChangePassword{User: 12, At: noon}).ThenRefused(domain.NotFound, nobody)
+}
+
+func TestAnAccountIsDeactivatedOnce(t *testing.T) {
+	given(t, opened).When(account.Deactivate{User: 12, At: noon}).Then(gone)
+	given(t, opened, gone).When(account.Deactivate{User: 12, At: noon}).Then()
+	given(t).When(account.Deactivate{User: 12, At: noon}).ThenRefused(domain.NotFound, nobody)
+	if u := account.Decider.Replay(opened, gone); u.Active || !u.Exists {
+		t.Errorf("%+v", u)
+	}
+}
+
+func TestStatesDoNotShareMemberships(t *testing.T) {
+	before := account.Decider.Replay(opened, granted)
+	account.Decider.Evolve(before, second)
+	account.Decider.Evolve(before, account.MembershipRevoked{Tenant: 17})
+	if len(before.Memberships) != 1 {
+		t.Errorf("%v", before.Memberships)
+	}
+}
+
+func TestEventsAreReadForever(t *testing.T) {
+	domaintest.Golden(t, account.Facts,
+		opened, granted, account.MembershipRevoked{Tenant: 17, At: noon}, activated, account.PasswordChanged{At: noon}, gone)
+	personal := domain.NewCatalogue(account.Facts).Personal("account.opened")
+	if len(personal) != 2 || personal["email"] != domain.Contact || personal["name"] != domain.Contact || opened.Subject() != ana {
+		t.Errorf("sealed: %v", personal)
+	}
+}
+
+// Names of streams never hold personal data.
+func TestAStreamIsNamedByNumber(t *testing.T) {
+	if name := open.Stream().String(); name != "user-12" {
+		t.Error(name)
+	}
+}

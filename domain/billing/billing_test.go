@@ -1,0 +1,115 @@
+package billing_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/domaintest"
+)
+
+var (
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	order = uuid.MustParse("6f1c0d6e-0000-4000-8000-000000000001")
+	ana   = uuid.MustParse("0a7a0d6e-0000-4000-8000-00000000000a")
+
+	subscribe = billing.Subscribe{
+		Order: order, Tenant: 17, User: 12, Plan: 7, PlanName: "Básico", BillingPeriod: "yearly",
+		Price: amount("28.704"), Currency: "EUR", At: noon,
+	}
+	started = billing.SubscriptionStarted{
+		Order: order, Tenant: 17, User: 12, Plan: 7, PlanName: "Básico", BillingPeriod: "yearly",
+		Price: amount("28.704"), Currency: "EUR", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0),
+	}
+	ended = billing.SubscriptionEnded{Reason: "undone", At: noon}
+
+	issue = billing.Issue{
+		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Line: "Básico, yearly",
+		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
+	}
+	issued = billing.InvoiceIssued{
+		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Line: "Básico, yearly",
+		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR",
+		Status: "paid", Ledger: "INV-2026", At: noon,
+	}
+)
+
+func amount(text string) decimal.Decimal { return decimal.RequireFromString(text) }
+
+func TestASubscriptionStartsOnce(t *testing.T) {
+	domaintest.Given(t, billing.Subscriptions, nil).When(subscribe).Then(started)
+	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started}).When(subscribe).Then()
+	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started, ended}).When(subscribe).Then()
+	if s := billing.Subscriptions.Replay(started); s.TenantID() != 17 || s.Status != billing.Running || !s.PeriodEnd.Equal(started.PeriodEnd) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestASubscriptionEndsOnce(t *testing.T) {
+	end := billing.End{Order: order, Reason: "undone", At: noon}
+	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started}).When(end).Then(ended)
+	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started, ended}).When(end).Then()
+	domaintest.Given(t, billing.Subscriptions, nil).When(end).Then()
+}
+
+func ExamplePeriodEnd() {
+	for _, start := range []string{"2026-01-15", "2026-01-31", "2027-01-31", "2028-01-31", "2026-12-31"} {
+		day, _ := time.Parse(time.DateOnly, start)
+		fmt.Println(start, billing.PeriodEnd(day, "monthly").Format(time.DateOnly), billing.PeriodEnd(day, "yearly").Format(time.DateOnly))
+	}
+	leap, _ := time.Parse(time.DateOnly, "2028-02-29")
+	fmt.Println("2028-02-29", billing.PeriodEnd(leap, "monthly").Format(time.DateOnly), billing.PeriodEnd(leap, "yearly").Format(time.DateOnly))
+	// Output:
+	// 2026-01-15 2026-02-15 2027-01-15
+	// 2026-01-31 2026-02-28 2027-01-31
+	// 2027-01-31 2027-02-28 2028-01-31
+	// 2028-01-31 2028-02-29 2029-01-31
+	// 2026-12-31 2027-01-31 2027-12-31
+	// 2028-02-29 2028-03-29 2029-02-28
+}
+
+// An invoice has the order's totals and is written once.
+func TestAnInvoiceIsIssuedOnce(t *testing.T) {
+	domaintest.Given(t, billing.Invoices, nil).When(issue).Then(issued)
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{issued}).When(issue).Then()
+}
+
+// The log gives the number in the moment of writing.
+func TestAnInvoiceIsNumberedInItsSeries(t *testing.T) {
+	var numbered domain.Numbered = issued
+	invoice := numbered.WithNumber(1).(billing.InvoiceIssued)
+	if numbered.Series() != "INV-2026" || invoice.Number() != "INV-2026-000001" || issued.Sequence != 0 {
+		t.Error(numbered.Series(), invoice.Number(), issued.Sequence)
+	}
+	if i := billing.Invoices.Replay(invoice); i.Number != "INV-2026-000001" || i.TenantID() != 17 {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestASeriesIsOfTheYearInUTCAndOfItsMoney(t *testing.T) {
+	newYear := time.Date(2027, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600))
+	if got := billing.SeriesOf(newYear, false); got != "INV-2026" {
+		t.Error(got)
+	}
+	if got := billing.SeriesOf(newYear.Add(time.Hour), true); got != "TEST-2027" {
+		t.Error(got)
+	}
+}
+
+func TestEventsAreReadForever(t *testing.T) {
+	domaintest.Golden(t, billing.Facts, started, ended, issued.WithNumber(1))
+	personal := domain.NewCatalogue(billing.Facts).Personal("billing.invoice_issued")
+	for _, name := range []string{"customer_name", "customer_email", "customer_company"} {
+		if personal[name] != domain.Fiscal {
+			t.Errorf("%s is not sealed until the legal period ends", name)
+		}
+	}
+	if issued.Subject() != ana {
+		t.Error(issued.Subject())
+	}
+}
