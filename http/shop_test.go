@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -17,11 +18,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/shopspring/decimal"
+	"golang.org/x/sync/errgroup"
 
+	compute "hostpanel/adapters/compute/sandbox"
+	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/faults"
+	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -29,25 +37,24 @@ import (
 	panel "hostpanel/http"
 	"hostpanel/http/route/routetest"
 	"hostpanel/projections"
+	"hostpanel/sagas"
 )
 
-// A shop is the whole panel as far as callers of this package see it: a real
-// log with real read tables, and the test provider. Only what follows from a
-// payment is missing.
+// A shop is the whole panel on a private database: log, read tables, sagas,
+// the test provider and sandboxes for everything outside. Its workers rest
+// until it opens.
 type shop struct {
 	*eventstore.Store
 	*projections.Tables
+	*sagas.Sagas
 	server   *panel.Server
 	handler  http.Handler
 	provider *test.Provider
 	owner    *pgxpool.Pool
 	logged   *logBook
+	letters  string // folder of mails
+	public   string
 	known    routetest.Known
-
-	mu    sync.Mutex
-	away  bool // the payment provider does not answer
-	step  string
-	quiet bool // hints lead to nothing
 }
 
 const (
@@ -73,42 +80,103 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-func openShop(t testing.TB, options ...func(*panel.Server)) *shop {
+var facts = domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, sagas.Facts)
+
+// database is a private one with all tables in place.
+func database(t testing.TB) string {
 	t.Helper()
-	url := eventstoretest.URL(t,
-		eventstore.Migration{Area: "faults", Files: faults.Migrations},
-		eventstore.Migration{Area: "test_payments", Files: test.Migrations})
+	return eventstoretest.Database(t, "panel", func(ctx context.Context, url string) error {
+		owner, err := eventstore.ConnectOwner(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer owner.Close()
+		err = eventstore.Migrate(ctx, owner,
+			eventstore.Migration{Area: "sagas", Files: sagas.Migrations},
+			eventstore.Migration{Area: "faults", Files: faults.Migrations},
+			eventstore.Migration{Area: "test_payments", Files: test.Migrations},
+			eventstore.Migration{Area: "sandbox_engine", Files: engine.Migrations},
+			eventstore.Migration{Area: "sandbox_compute", Files: compute.Migrations})
+		if err != nil {
+			return err
+		}
+		return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
+	})
+}
+
+func openShop(t testing.TB, options ...func(*shop)) *shop {
+	t.Helper()
+	url := database(t)
 	pool := eventstoretest.Pool(t, url)
-	facts := domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts)
 	s := &shop{
 		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector())),
-		Tables: projections.Open(pool), owner: eventstoretest.Owner(t, url), logged: &logBook{}, known: routetest.Known{},
+		Tables: projections.Open(pool), owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),
+		public: public, known: routetest.Known{},
 	}
+	s.serveStreams()
+	base, log := func() string { return s.public }, slog.New(slog.NewJSONHandler(s.logged, nil))
+	s.provider = test.New(pool, test.Options{PublicURL: base, Secret: []byte(secret), Log: log})
+	times := sagas.Defaults
+	times.SessionCall, times.SessionPause, times.SessionBudget = 2*time.Second, 10*time.Millisecond, 3*time.Second
+	times.ReadyFirst, times.EngineBase, times.LocalBase = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
+	s.Sagas = sagas.New(sagas.Options{
+		Store: s.Store, Tables: s.Tables, Payments: map[string]sagas.Payments{"test": s.provider},
+		Engine: engine.New(pool), Compute: compute.New(pool), Mail: folder.New(s.letters), MailFrom: "panel@example.com",
+		PublicURL: base, Times: times, Log: log,
+	})
+	s.Attach(eventstore.WithStarter(s.Sagas))
+	s.server = &panel.Server{
+		Settings: panel.Settings{
+			Version: "test", PublicURL: base, TaxRate: price("21"), Offers: []panel.Offer{{Name: "test"}},
+			Unavailable: func(err error) bool { return errors.Is(err, eventstore.ErrUnavailable) },
+			Trusted:     []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
+		},
+		Commands: s.Store, Subjects: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
+		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Passwords: passwords{s.Store}, Health: health{s.Store}, Log: log,
+	}
+	for _, o := range options {
+		o(s)
+	}
+	s.handler = s.server.Handler()
+	return s
+}
+
+func (s *shop) serveStreams() {
 	eventstore.Serve(s.Store, order.Category, order.Decider)
 	eventstore.Serve(s.Store, account.Category, account.Decider)
 	eventstore.Serve(s.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(s.Store, storefront.WidgetCategory, storefront.Widgets)
 	eventstore.Serve(s.Store, storefront.KeyCategory, storefront.Keys)
-	if err := projections.Prepare(t.Context(), s.owner, s.Store); err != nil {
+	for _, kind := range hosting.Kinds {
+		eventstore.Serve(s.Store, kind.Name, hosting.Decider)
+	}
+	eventstore.Serve(s.Store, billing.SubscriptionCategory, billing.Subscriptions)
+	eventstore.Serve(s.Store, billing.InvoiceCategory, billing.Invoices)
+	eventstore.Serve(s.Store, notice.NotificationCategory, notice.Notifications)
+	eventstore.Serve(s.Store, notice.PreferencesCategory, notice.Preferring)
+	sagas.Serve(s.Store)
+}
+
+// open sets everything going: the server on a real port, the workers, and the
+// provider's deliveries. It all ends with the test.
+func (s *shop) open(t testing.TB) *shop {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	base := func() string { return public }
-	s.provider = test.New(pool, test.Options{PublicURL: base, Secret: []byte(secret)})
-	s.server = &panel.Server{
-		Settings: panel.Settings{
-			Version: "test", PublicURL: base, TaxRate: decimal.RequireFromString("21"),
-			Offers:      []panel.Offer{{Name: "test"}},
-			Unavailable: func(err error) bool { return errors.Is(err, eventstore.ErrUnavailable) },
-			Trusted:     []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
-		},
-		Commands: s.Store, Subjects: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
-		Payments: s, Test: s.provider, Runs: s, Passwords: passwords{s.Store}, Health: s,
-		Log: slog.New(slog.NewJSONHandler(s.logged, nil)),
-	}
-	for _, o := range options {
-		o(s.server)
-	}
-	s.handler = s.server.Handler()
+	s.public = "http://" + listener.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	var all errgroup.Group
+	all.Go(func() error { return s.server.Serve(ctx, listener) })
+	all.Go(func() error { return s.Sagas.Run(ctx) })
+	all.Go(func() error { return s.provider.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		if err := all.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
 	return s
 }
 
@@ -140,7 +208,7 @@ func (s *shop) stock(t testing.TB) *shop {
 	s.known["unknown"] = storefront.ComposeKey(storefront.Test, "Nobody01", strings.Repeat("x", 32))
 	s.known["wrong_secret"] = storefront.ComposeKey(storefront.Test, "OpenKey1", strings.Repeat("x", 32))
 	s.known["mistyped"] = s.known["key"][:len(s.known["key"])-1] + "!"
-	s.known["base"] = public
+	s.known["base"] = s.public
 	return s
 }
 
@@ -176,74 +244,27 @@ func (s *shop) issue(t testing.TB, mode storefront.Mode, id string, owner int64,
 	return key
 }
 
-// Receive, OpenSession and Hint do at once what the workers of a running
-// panel do one after another.
+// What the program wires between its parts.
+type (
+	runs      struct{ *sagas.Sagas }
+	health    struct{ *eventstore.Store }
+	passwords struct{ *eventstore.Store }
+)
 
-func (s *shop) Receive(ctx context.Context, _ string, raw []byte, header map[string][]string) error {
-	if _, err := s.provider.Verify(raw, header, time.Now()); err != nil {
-		return err
+func (r runs) Step(ctx context.Context, id uuid.UUID) (string, error) {
+	all, err := r.RunsOf(ctx, id)
+	if err != nil || len(all) == 0 {
+		return "", err
 	}
-	return s.provider.Apply(ctx, raw)
+	return all[0].Steps[min(all[0].Step, len(all[0].Steps)-1)].Name, nil
 }
 
-func (s *shop) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
-	if s.isAway() {
-		return order.Session{}, domain.Fail(domain.Transient, "away", errors.New("connection refused"))
-	}
-	o, err := s.For(projections.System).Order(ctx, id)
-	if err != nil {
-		return order.Session{}, err
-	}
-	back := public + "/storefront/return/" + id.String() + "/?outcome="
-	session, err := s.provider.OpenSession(ctx, order.Checkout{
-		Order: id, Number: o.OrderNumber, EffectKey: "order/" + id.String() + "/session/1", Minor: o.Minor, Currency: o.Currency,
-		Description: o.PlanName, Language: o.Language, ReturnURL: back + "success", CancelURL: back + "cancel",
-	})
-	if err == nil {
-		_, err = s.Execute(ctx, domain.Cause{}, order.OpenSession{ID: id, Session: session, Host: s.provider.Host(), At: time.Now()})
-	}
-	return session, err
-}
-
-func (s *shop) Hint(ctx context.Context, id uuid.UUID, _ string) error {
-	if s.quiet {
-		return nil
-	}
-	o, err := s.For(projections.System).Order(ctx, id)
-	if err != nil || o.SessionID == "" {
-		return err
-	}
-	truth, err := s.provider.Fetch(ctx, o.SessionID)
-	if err != nil {
-		return err
-	}
-	_, err = s.Execute(ctx, domain.Cause{}, order.Observe{ID: id, Fetched: truth, At: time.Now()})
-	return err
-}
-
-func (s *shop) Step(context.Context, uuid.UUID) (string, error) { return s.step, nil }
-
-func (s *shop) Ready(ctx context.Context) map[string]string {
-	if err := s.Pool().Ping(ctx); err != nil {
+func (h health) Ready(ctx context.Context) map[string]string {
+	if err := h.Pool().Ping(ctx); err != nil {
 		return map[string]string{"database": "does not answer"}
 	}
 	return nil
 }
-
-func (s *shop) setAway(away bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.away = away
-}
-
-func (s *shop) isAway() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.away
-}
-
-// passwords is the wiring of one-time links that the program has.
-type passwords struct{ *eventstore.Store }
 
 const purpose = "set_password"
 
@@ -296,3 +317,5 @@ func (s *shop) events(t testing.TB, name string) int {
 	t.Helper()
 	return s.count(t, `select count(*) from events where name = $1`, name)
 }
+
+func revoke(id string) domain.Command { return storefront.RevokeKey{ID: id, At: time.Now()} }

@@ -1,0 +1,309 @@
+package http_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"hostpanel/adapters/faults"
+	panel "hostpanel/http"
+	"hostpanel/projections"
+)
+
+const aHostingOrder = `{"plan_id":1,"customer_email":"ana@example.com","customer_name":"Ana Canary","payment_method":"test"}`
+
+// An answer to an order.
+type answer struct {
+	ID     string `json:"order_id"`
+	Number string `json:"order_number"`
+	URL    string `json:"payment_url"`
+	Status string `json:"status"`
+	Code   string `json:"code"`
+}
+
+func read(t testing.TB, w *httptest.ResponseRecorder) (a answer) {
+	t.Helper()
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	return a
+}
+
+// order places an order and fails the test unless the answer has this status.
+func (s *shop) order(t testing.TB, status int, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := s.call("POST", "/storefront/api/orders/", body, append([]string{"X-API-Key", s.known["key"]}, headers...)...)
+	if w.Code != status {
+		t.Fatalf("got %d %s, want %d", w.Code, w.Body, status)
+	}
+	return w
+}
+
+func TestTheSameOrderSentTwiceIsPlacedOnce(t *testing.T) {
+	s := openShop(t).stock(t)
+	first := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "once")
+	again := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", `"once"`)
+	if first.Body.String() != again.Body.String() || first.Header().Get("Location") != again.Header().Get("Location") {
+		t.Fatalf("first %s, then %s", first.Body, again.Body)
+	}
+	if first.Header().Get("Idempotent-Replayed") != "" || again.Header().Get("Idempotent-Replayed") != "true" {
+		t.Fatal(first.Header(), again.Header())
+	}
+	if n := s.events(t, "order.placed"); n != 1 {
+		t.Fatalf("%d orders were placed", n)
+	}
+}
+
+func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
+	s := openShop(t).stock(t)
+	s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "once")
+	other := s.order(t, http.StatusUnprocessableEntity, strings.Replace(aHostingOrder, "Ana", "Eve", 1), "Idempotency-Key", "once")
+	if read(t, other).Code != "idempotency_key_reused" {
+		t.Fatal(other.Body)
+	}
+	s.order(t, http.StatusBadRequest, aHostingOrder, "Idempotency-Key", "not visible")
+	s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "once", "X-API-Key", s.known["sister"])
+	if n := s.events(t, "order.placed"); n != 2 {
+		t.Fatalf("%d orders were placed", n)
+	}
+}
+
+func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
+	s := openShop(t).stock(t)
+	answers := s.atOnce(100, func(int) *httptest.ResponseRecorder {
+		return s.call("POST", "/storefront/api/orders/", aHostingOrder, "X-API-Key", s.known["key"], "Idempotency-Key", "once")
+	})
+	ids := map[string]bool{}
+	for _, w := range answers {
+		switch w.Code {
+		case http.StatusCreated:
+			ids[read(t, w).ID] = true
+		case http.StatusConflict:
+			if w.Header().Get("Retry-After") != "1" || read(t, w).Code != "idempotency_in_progress" {
+				t.Errorf("%s %v", w.Body, w.Header())
+			}
+		default:
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.events(t, "order.placed"); n != 1 || len(ids) != 1 {
+		t.Fatalf("%d orders were placed, %d answered", n, len(ids))
+	}
+	if !ids[read(t, s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "once")).ID] {
+		t.Fatal("a later repeat got another order")
+	}
+}
+
+// atOnce makes many calls together.
+func (s *shop) atOnce(n int, call func(int) *httptest.ResponseRecorder) []*httptest.ResponseRecorder {
+	answers := make([]*httptest.ResponseRecorder, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { answers[i] = call(i) })
+	}
+	all.Wait()
+	return answers
+}
+
+func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
+	s := openShop(t).stock(t)
+	if _, err := s.provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 4}); err != nil {
+		t.Fatal(err)
+	}
+	waiting := s.order(t, http.StatusServiceUnavailable, aHostingOrder, "Idempotency-Key", "patience")
+	a := read(t, waiting)
+	want := `{"detail":"The payment provider is temporarily unavailable.","code":"payment_provider_unavailable","order_id":"` + a.ID + `"}`
+	if waiting.Body.String() != want || waiting.Header().Get("Retry-After") == "" {
+		t.Fatalf("%s %v", waiting.Body, waiting.Header())
+	}
+	view := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"])
+	if !strings.Contains(view.Body.String(), `"status":"pending"`) {
+		t.Fatal(view.Body)
+	}
+	if again := read(t, s.order(t, http.StatusServiceUnavailable, aHostingOrder, "Idempotency-Key", "patience")); again.ID != a.ID {
+		t.Fatalf("first %s, then %s", a.ID, again.ID)
+	}
+	placed := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "patience")
+	if b := read(t, placed); b.ID != a.ID || b.URL == "" || b.Status != "payment_processing" {
+		t.Fatal(placed.Body)
+	}
+	if !strings.HasSuffix(placed.Header().Get("Location"), a.ID+"/") {
+		t.Fatal(placed.Header())
+	}
+	if again := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "patience"); again.Body.String() != placed.Body.String() {
+		t.Fatal(again.Body)
+	}
+	if n := s.events(t, "order.placed"); n != 1 {
+		t.Fatalf("%d orders were placed", n)
+	}
+}
+
+func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
+	s := openShop(t).stock(t)
+	facts := s.count(t, `select count(*) from events`)
+	for _, body := range []string{
+		`{`, `[]`, `{"plan_id":1}`, strings.Replace(aHostingOrder, "1", "4", 1), strings.Replace(aHostingOrder, `"test"`, `"stripe"`, 1),
+		strings.Replace(aHostingOrder, "ana@example.com", "nobody", 1), strings.Replace(aHostingOrder, `"plan_id":1`, `"plan_id":1,"widget_id":"nosuchwidget0000"`, 1),
+	} {
+		s.order(t, http.StatusBadRequest, body, "Idempotency-Key", "free")
+	}
+	s.order(t, http.StatusRequestEntityTooLarge, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`, "Idempotency-Key", "free")
+	if n := s.count(t, `select count(*) from events`); n != facts {
+		t.Fatalf("%d facts were added", n-facts)
+	}
+	if n := s.count(t, `select count(*) from once_keys`) + s.count(t, `select count(*) from subjects`); n != 0 {
+		t.Fatalf("%d rows were left", n)
+	}
+	s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "free")
+}
+
+func TestOneOfManyCustomersGetsADomain(t *testing.T) {
+	s := openShop(t).stock(t)
+	answers := s.atOnce(20, func(i int) *httptest.ResponseRecorder {
+		body := strings.Replace(aHostingOrder, "{", fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
+		return s.call("POST", "/storefront/api/orders/", body, "X-API-Key", s.known["key"])
+	})
+	won := 0
+	for _, w := range answers {
+		switch {
+		case w.Code == http.StatusCreated:
+			won++
+		case w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}`:
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.events(t, "order.placed"); won != 1 || n != 1 {
+		t.Fatalf("%d won, %d orders were placed", won, n)
+	}
+}
+
+func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, `{"plan_id":2,"customer_email":" Ana@EXAMPLE.com","customer_name":" Ana ","customer_phone":"+34 600","customer_company":"Ana SL",
+		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans","price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
+	o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(o.CustomerName, "|", o.CustomerEmail, "|", o.CustomerPhone, "|", o.CustomerCompany, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
+		o.Currency, o.Minor, o.PaymentMethod, o.Test, o.OSChoice, o.Language, o.WidgetID, o.APIKey, o.Owner, *o.Plan.VPS)
+	want := "Ana|Ana@example.com|+34 600|Ana SL|49.9 479.04 5 21 484.04 400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
+	if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(want), "") {
+		t.Fatalf("\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
+	s := openShop(t).stock(t)
+	answers := s.atOnce(200, func(i int) *httptest.ResponseRecorder {
+		if i%2 == 0 {
+			return s.call("DELETE", "/storefront/api/plans/", "", "X-API-Key", s.known["scarce"]) // counts too
+		}
+		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["scarce"])
+	})
+	throttled := 0
+	for _, w := range answers {
+		if w.Code != http.StatusTooManyRequests {
+			continue
+		}
+		throttled++
+		wait := w.Header().Get("Retry-After")
+		if want := `{"detail":"Request was throttled. Expected available in ` + wait + ` seconds."}`; w.Body.String() != want || w.Header().Get("X-RateLimit-Remaining") != "0" {
+			t.Errorf("%s %v", w.Body, w.Header())
+		}
+	}
+	if throttled != 140 {
+		t.Fatalf("%d of 200 calls were throttled", throttled)
+	}
+	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {
+		t.Fatalf("another key got %d", w.Code)
+	}
+}
+
+func TestOrdersInMassesAreSlowedDown(t *testing.T) {
+	s := openShop(t, func(s *shop) {
+		s.server.Settings.Abuse = true
+		s.server.Settings.Offers = append(s.server.Settings.Offers, panel.Offer{Name: "stripe", Live: true}) // which does not answer
+	}).stock(t)
+	live := strings.Replace(aHostingOrder, `"test"`, `"stripe"`, 1)
+	for range 10 {
+		s.order(t, http.StatusServiceUnavailable, live, "X-API-Key", s.known["live"])
+	}
+	s.order(t, http.StatusTooManyRequests, strings.Replace(live, "ana@", "ANA@", 1), "X-API-Key", s.known["live"])
+	s.order(t, http.StatusServiceUnavailable, strings.Replace(live, "ana@", "bob@", 1), "X-API-Key", s.known["live"])
+	s.order(t, http.StatusCreated, aHostingOrder) // a test key
+	if n := s.count(t, `select count(*) from rate_windows where key like '%ana%' or key like '%192.0.2%'`); n != 0 {
+		t.Fatal("personal data stands in the rate windows")
+	}
+}
+
+func TestWhoTriesManyKeysHasToWait(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
+	for i := range 62 {
+		w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["unknown"])
+		if want := map[bool]int{true: http.StatusUnauthorized, false: http.StatusTooManyRequests}[i < 60]; w.Code != want {
+			t.Fatalf("try %d: got %d, want %d", i+1, w.Code, want)
+		}
+	}
+	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {
+		t.Fatalf("a good key got %d", w.Code)
+	}
+}
+
+func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
+	s := openShop(t).stock(t)
+	get := func() int {
+		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["sister"]).Code
+	}
+	if code := get(); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	s.do(t, revoke("Sister01"))
+	s.server.ForgetKey("Sister01")
+	if code := get(); code != http.StatusUnauthorized {
+		t.Fatal(code)
+	}
+	if n := s.count(t, `select count(*) from api_key_uses where id = 'Sister01' and last_used_at = date_trunc('hour', last_used_at)`); n != 1 {
+		t.Fatal("the last use of the key is not known to the hour")
+	}
+}
+
+func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
+	s := openShop(t).stock(t)
+	s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "ana@example.com", "canary@example.com", 1), "Idempotency-Key", "canary-idempotency")
+	s.order(t, http.StatusBadRequest, strings.Replace(aHostingOrder, "ana@example.com", "canary@", 1))
+	s.call("GET", "/storefront/api/plans/?secret=canary", "", "X-API-Key", s.known["unknown"])
+	for _, canary := range []string{"canary", "Canary", s.known["key"], s.known["unknown"], strings.Repeat("x", 32)} {
+		if strings.Contains(s.logged.String(), canary) {
+			t.Errorf("%q is in the program's log", canary)
+		}
+		n := s.count(t, `select (select count(*) from events where strpos(data::text || meta::text, $1) > 0)
+			+ (select count(*) from once_keys where strpos(once_keys::text, $1) > 0) + (select count(*) from rate_windows where strpos(rate_windows::text, $1) > 0)`, canary)
+		if n != 0 {
+			t.Errorf("%q stands in %d rows", canary, n)
+		}
+	}
+}
+
+func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
+	s := openShop(t).stock(t)
+	s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"])
+	s.Pool().Close()
+	for _, path := range []string{"/storefront/api/plans/", "/storefront/api/orders/"} {
+		w := s.call("GET", path, "", "X-API-Key", s.known["key"])
+		if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"detail":"The service is temporarily unavailable.","code":"unavailable"}` || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s %v", path, w.Code, w.Body, w.Header())
+		}
+	}
+	if w := s.call("GET", "/healthz", ""); w.Code != http.StatusOK {
+		t.Error("the process lives, but does not say so")
+	}
+	w := s.call("GET", "/readyz", "")
+	if want := `{"status":"unavailable","checks":{"database":"does not answer"}}`; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
