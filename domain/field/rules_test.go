@@ -76,3 +76,13 @@ func check(r field.Rule, sent string) (kept, wrong string) {
 	}
 	return kept, wrong
 }
+
+// Turning a name into A-labels takes longer than its length: what is too long
+// anyway is not turned.
+func TestTextsThatAreTooLongAreNotTidied(t *testing.T) {
+	tidied := false
+	rule := field.Rule{Message: "no", Max: 10, Tidy: func(s string) string { tidied = true; return s }, Holds: func(string) bool { return true }}
+	if _, wrong := check(rule, strings.Repeat("x", 1000)); wrong != "x: Ensure this field has no more than 10 characters." || tidied {
+		t.Error(wrong, tidied)
+	}
+}

@@ -68,11 +68,11 @@ func checkText(s string, f *Field) (string, []string) {
 		most = textMax
 	}
 	for _, r := range f.rules {
-		if r.Tidy != nil {
-			s = r.Tidy(s)
-		}
 		if !f.limit.hasMax && r.Max > 0 {
 			most = r.Max
+		}
+		if r.Tidy != nil && int64(len(s)) <= utf8.UTFMax*(most+1) { // longer ones are wrong in any form
+			s = r.Tidy(s)
 		}
 	}
 	wrong := checkLength(s, f, most)

@@ -60,7 +60,8 @@ func ParseTime(s string) (time.Time, bool) {
 	}
 	for _, layout := range times {
 		if t, err := time.Parse(layout, s); err == nil && !strings.Contains(s, ",") {
-			return t.UTC().Truncate(time.Microsecond), true
+			t = t.UTC().Truncate(time.Microsecond)
+			return t, t.Year() >= 1 && t.Year() <= 9999 // others have no form of their own
 		}
 	}
 	return time.Time{}, false
