@@ -1,0 +1,147 @@
+package notice_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/domaintest"
+	"hostpanel/domain/field"
+	"hostpanel/domain/notice"
+)
+
+var (
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	id   = uuid.MustParse("70717276-0000-4000-8000-000000000001")
+	text = notice.OrderActive("hosting", "ORD-20261121-7F3K9Q", "Básico", "es")
+
+	raise  = notice.Raise{ID: id, User: 12, Text: text, Metadata: map[string]string{"order_id": "6f1c"}, At: noon}
+	raised = notice.Raised{
+		User: 12, Type: notice.Success, Title: text.Title, Message: text.Message, URL: text.URL,
+		Metadata: map[string]string{"order_id": "6f1c"}, At: noon,
+	}
+	read    = notice.Read{At: noon}
+	mailed  = notice.Mailed{At: noon}
+	deleted = notice.Deleted{}
+)
+
+func given(t *testing.T, history ...notice.NotificationEvent) *domaintest.Story[notice.Notification, notice.NotificationCommand, notice.NotificationEvent] {
+	return domaintest.Given(t, notice.Notifications, history)
+}
+
+func TestNobodyIsToldTwice(t *testing.T) {
+	given(t).When(raise).Then(raised)
+	given(t, raised).When(raise).Then()
+	given(t, raised, deleted).When(raise).Then()
+}
+
+func TestANotificationLeadsNowhereElse(t *testing.T) {
+	for _, url := range []string{"", "https://evil.example/", "//evil.example/", "orders/"} {
+		c := raise
+		c.Text.URL = url
+		given(t).When(c).ThenRefused(domain.Invalid, "url: Enter a path within the panel.")
+	}
+}
+
+func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
+	given(t, raised).When(notice.MarkRead{ID: id, At: noon}).Then(read)
+	given(t, raised, read).When(notice.MarkRead{ID: id, At: noon.Add(time.Hour)}).Then() // read_at stays
+	given(t, raised, read).When(notice.Unread{ID: id}).Then(notice.MarkedUnread{})
+	given(t, raised).When(notice.Unread{ID: id}).Then()
+	given(t, raised).When(notice.ConfirmMail{ID: id, At: noon}).Then(mailed)
+	given(t, raised, mailed).When(notice.ConfirmMail{ID: id, At: noon}).Then()
+	given(t, raised).When(notice.Delete{ID: id}).Then(deleted)
+	for _, c := range []notice.NotificationCommand{notice.MarkRead{ID: id}, notice.Unread{ID: id}, notice.Delete{ID: id}} {
+		given(t).When(c).ThenRefused(domain.NotFound, "No Notification matches the given query.")
+		given(t, raised, deleted).When(c).ThenRefused(domain.NotFound, "No Notification matches the given query.")
+	}
+	if n := notice.Notifications.Replay(raised, read, notice.MarkedUnread{}); n.Read || n.User != 12 {
+		t.Errorf("%+v", n)
+	}
+}
+
+func ExamplePreferences() {
+	preferences := notice.DefaultPreferences()
+	shown, _ := json.Marshal(preferences.Fields())
+	fmt.Println(string(shown))
+	// Output: {"email_on_ticket_reply":true,"email_on_invoice":true,"email_on_hosting_alert":true,"email_on_vps_alert":true,"email_on_system":true,"in_app_enabled":true}
+}
+
+func values(text string) field.Values {
+	v := field.Values{}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestPreferencesKeepWhatChanged(t *testing.T) {
+	off := notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)}
+	whole := notice.SetPreferences{User: 12, Values: values(`{"email_on_invoice":false,"in_app_enabled":true}`)}
+	domaintest.Given(t, notice.Preferring, nil).When(whole).Then(off)
+	domaintest.Given(t, notice.Preferring, []notice.PreferencesSet{off}).When(whole).Then()
+	domaintest.Given(t, notice.Preferring, nil).When(notice.SetPreferences{User: 12}).Then()
+	if _, err := notice.Preferring.Decide(notice.Wishes{}, notice.SetPreferences{User: 12, Values: values(`{"horn":true}`)}); err == nil {
+		t.Error("there is no such preference")
+	}
+	p := notice.Preferring.Replay(off).Preferences()
+	if p.OnInvoice || !p.InApp || !p.OnSystem {
+		t.Errorf("%+v", p)
+	}
+	if notice.Preferring.Replay().Preferences() != notice.DefaultPreferences() {
+		t.Error("nobody said anything")
+	}
+}
+
+// Each type of notification has its preference.
+func TestMailFollowsThePreferenceOfItsType(t *testing.T) {
+	for preference, types := range map[string][]notice.Type{
+		"email_on_ticket_reply":  {notice.Ticket},
+		"email_on_invoice":       {notice.Billing},
+		"email_on_hosting_alert": {notice.Hosting},
+		"email_on_vps_alert":     {notice.VPS},
+		"email_on_system":        {notice.System, notice.Info, notice.Success, notice.Warning, notice.Error},
+	} {
+		p := notice.Preferring.Replay(notice.PreferencesSet{Values: values(`{"` + preference + `":false}`)}).Preferences()
+		for _, kind := range notice.Types {
+			if p.Mails(kind) == slices.Contains(types, kind) {
+				t.Errorf("%s without %s: mailed %v", kind, preference, p.Mails(kind))
+			}
+		}
+	}
+	if len(notice.Types) != 9 {
+		t.Error(notice.Types)
+	}
+}
+
+func ExampleOrderActive() {
+	for _, kind := range []string{"hosting", "vps", "saas"} {
+		for _, language := range []string{"es", "de"} {
+			text := notice.OrderActive(kind, "ORD-20261121-7F3K9Q", "Uno", language)
+			fmt.Println(text.Type, text.URL, text.Title+":", text.Message)
+		}
+	}
+	// Output:
+	// success /orders/ Su pedido está activo: Su plan de alojamiento Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
+	// success /orders/ Your order is active: Your hosting plan Uno is ready to use (order ORD-20261121-7F3K9Q).
+	// success /orders/ Su pedido está activo: Su servidor virtual Uno ya está en marcha (pedido ORD-20261121-7F3K9Q).
+	// success /orders/ Your order is active: Your virtual server Uno is running (order ORD-20261121-7F3K9Q).
+	// success /orders/ Su pedido está activo: Su plan Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
+	// success /orders/ Your order is active: Your plan Uno is ready to use (order ORD-20261121-7F3K9Q).
+}
+
+func TestEventsAreReadForever(t *testing.T) {
+	domaintest.Golden(t, notice.Facts,
+		raised, read, notice.MarkedUnread{}, mailed, deleted, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
+}
+
+func TestStreamsAreNamedByNumber(t *testing.T) {
+	if raise.Stream().String() != "notification-"+id.String() || (notice.SetPreferences{User: 12}).Stream().String() != "preferences-12" {
+		t.Error(raise.Stream(), notice.SetPreferences{User: 12}.Stream())
+	}
+}
