@@ -44,6 +44,8 @@ type Field struct {
 type limit struct {
 	min, max       int64
 	hasMin, hasMax bool
+	or             int64 // one more value outside of them
+	hasOr          bool
 }
 
 // Required fields have to be sent when a record is created or replaced.
@@ -83,6 +85,9 @@ func (f Field) Max(n int64) Field { f.limit.max, f.limit.hasMax = n, true; retur
 
 // Between is both Min and Max.
 func (f Field) Between(low, high int64) Field { return f.Min(low).Max(high) }
+
+// Or is one more value of a number, outside of its bounds: -1 for "no limit".
+func (f Field) Or(n int64) Field { f.limit.or, f.limit.hasOr = n, true; return f }
 
 // Blank allows "" for a text.
 func (f Field) Blank() Field { f.blank = true; return f }

@@ -43,6 +43,8 @@ func (i integer) read(sent Value, f *Field) []string {
 	}
 	*i.at = n
 	switch {
+	case f.limit.hasOr && n == f.limit.or:
+		return nil
 	case f.limit.hasMax && n > f.limit.max:
 		return []string{TooGreat(f.limit.max)}
 	case f.limit.hasMin && n < f.limit.min:
@@ -87,6 +89,9 @@ func magnitude(d decimal.Decimal) int64 { return int64(d.NumDigits()) + int64(d.
 func (integer) schema(f *Field) map[string]any {
 	s := map[string]any{"type": "integer", "format": "int64"}
 	f.limit.describe(s, "minimum", "maximum")
+	if f.limit.hasOr {
+		return map[string]any{"type": "integer", "anyOf": []any{s, map[string]any{"const": f.limit.or}}}
+	}
 	return s
 }
 

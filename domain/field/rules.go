@@ -161,10 +161,11 @@ func tidyEmail(s string) string {
 }
 
 // IsEmail tells whether a text is an e-mail address: a plain local part of at
-// most 64 characters at a domain.
+// most 64 characters at a domain, or at localhost.
 func IsEmail(s string) bool {
 	at := strings.LastIndexByte(s, '@')
-	return at > 0 && at <= 64 && localPart.MatchString(s[:at]) && isDomain(s[at+1:])
+	host := s[max(at, 0):]
+	return at > 0 && at <= 64 && localPart.MatchString(s[:at]) && (isDomain(host[1:]) || host == "@localhost")
 }
 
 func tidyIP(s string) string {

@@ -3,15 +3,19 @@ package route_test
 import (
 	"context"
 	"encoding/json"
+	"hostpanel/http/route"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
+var variable = regexp.MustCompile(`\{(\w+)(:[^/]*)?\}`)
+
 func TestTheDocumentIsOpenAPI(t *testing.T) {
-	_, table := newShop()
+	s, table := newShop()
 	w := call(table, "GET", "/api/schema/", "", "Accept", "text/html, */*;q=0.8")
 	expect(t, w, 200, `"openapi":"3.1.0"`)
 	document, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
@@ -20,6 +24,14 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 	}
 	if err := document.Validate(context.Background(), openapi3.IsOpenAPI31OrLater()); err != nil {
 		t.Fatal(err)
+	}
+	for _, area := range []route.Area{s.storefront(), s.hosting(), s.others()} {
+		for _, r := range area.Routes {
+			path := variable.ReplaceAllString(r.Path, "{$1}")
+			if document.Paths.Value(path) == nil || document.Paths.Value(path).GetOperation(r.Method) == nil {
+				t.Errorf("%s %s is not in the document", r.Method, path)
+			}
+		}
 	}
 	create := document.Paths.Value("/storefront/api/orders/").Post
 	body := create.RequestBody.Value.Content["application/json"].Schema.Value

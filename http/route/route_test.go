@@ -107,7 +107,7 @@ func TestAFormIsToldWhatIsWrongOnAPage(t *testing.T) {
 
 func TestTheLogTellsTheRouteAndNoSecrets(t *testing.T) {
 	s, table := newShop()
-	call(table, "GET", "/storefront/api/orders/00000000-0000-4000-8000-000000000000/?token=hidden", "", "X-API-Key", goodKey, "Authorization", "Bearer hidden")
+	call(table, "GET", "/storefront/api/orders/00000000-0000-4000-8000-000000000000/?token=hidden", "", "X-API-Key", goodKey, "Authorization", "Bearer hidden", "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	call(table, "GET", "/storefront/api/broken/", `{"password":"hidden"}`, "X-API-Key", goodKey)
 	call(table, "GET", "/nowhere%0D%0Ahidden", "")
 	call(table, "GET", "/storefront/api/crash/", "", "X-API-Key", goodKey)
@@ -115,7 +115,7 @@ func TestTheLogTellsTheRouteAndNoSecrets(t *testing.T) {
 	if strings.Contains(log, "hidden") || strings.Contains(log, goodKey) || strings.Contains(log, "00000000-0000-4000") {
 		t.Errorf("the log tells too much:\n%s", log)
 	}
-	for _, line := range []string{`"route":"/storefront/api/orders/{order_id}/"`, `"caller":"api_key:good"`, `"err":"disk on fire"`, `"panic":"oh no"`, `"route":"(none)"`, `"status":500`} {
+	for _, line := range []string{`"route":"/storefront/api/orders/{order_id}/"`, `"caller":"api_key:good"`, `"trace":"4bf92f3577b34da6a3ce929d0e0e4736"`, `"err":"disk on fire"`, `"panic":"oh no"`, `"route":"(none)"`, `"status":500`} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log lacks %s:\n%s", line, log)
 		}
