@@ -125,11 +125,10 @@ func (c Request) decide(r Resource) ([]Event, error) {
 
 func (c Change) decide(r Resource) ([]Event, error) {
 	kind, _ := KindNamed(c.Kind)
-	switch r.Status {
-	case "", Leaving, Gone:
+	switch {
+	case r.Status == "", r.Status == Leaving, r.Status == Gone:
 		return nil, kind.absent()
-	}
-	if len(c.Spec) == 0 {
+	case len(c.Spec) == 0:
 		return nil, nil
 	}
 	spec, personal := kind.divide(c.Spec)
@@ -143,8 +142,9 @@ func (c Remove) decide(r Resource) ([]Event, error) {
 		return nil, kind.absent()
 	case Leaving, Gone:
 		return nil, nil
+	default:
+		return []Event{RemovalRequested{}}, nil
 	}
-	return []Event{RemovalRequested{}}, nil
 }
 
 func (c Confirm) decide(r Resource) ([]Event, error) {
@@ -158,6 +158,7 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 		}
 	case Wanted, Changing, Refused:
 		news = news || !late
+	case Running:
 	}
 	if !news {
 		return nil, nil // the engine repeats itself, or answers what nobody waits for any more
@@ -166,14 +167,11 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 }
 
 func (c Decline) decide(r Resource) ([]Event, error) {
-	switch r.Status {
-	case Wanted, Changing, Leaving:
-		if r.late(c.Version) || r.Code == c.Code {
-			return nil, nil
-		}
-		return []Event{EngineRefused{Code: c.Code}}, nil
+	open := r.Status == Wanted || r.Status == Changing || r.Status == Leaving
+	if !open || r.late(c.Version) || r.Code == c.Code {
+		return nil, nil // nobody waits for this answer, or it is a repeat
 	}
-	return nil, nil // late: it is running, gone or refused already
+	return []Event{EngineRefused{Code: c.Code}}, nil
 }
 
 // late tells whether an answer is to an earlier wish than the last one.

@@ -127,12 +127,12 @@ func ExampleOrderActive() {
 		}
 	}
 	// Output:
-	// success /orders/ Su pedido está activo: Su plan de alojamiento Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
-	// success /orders/ Your order is active: Your hosting plan Uno is ready to use (order ORD-20261121-7F3K9Q).
-	// success /orders/ Su pedido está activo: Su servidor virtual Uno ya está en marcha (pedido ORD-20261121-7F3K9Q).
-	// success /orders/ Your order is active: Your virtual server Uno is running (order ORD-20261121-7F3K9Q).
-	// success /orders/ Su pedido está activo: Su plan Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
-	// success /orders/ Your order is active: Your plan Uno is ready to use (order ORD-20261121-7F3K9Q).
+	// success / Su pedido está activo: Su plan de alojamiento Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
+	// success / Your order is active: Your hosting plan Uno is ready to use (order ORD-20261121-7F3K9Q).
+	// success / Su pedido está activo: Su servidor virtual Uno ya está en marcha (pedido ORD-20261121-7F3K9Q).
+	// success / Your order is active: Your virtual server Uno is running (order ORD-20261121-7F3K9Q).
+	// success / Su pedido está activo: Su plan Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
+	// success / Your order is active: Your plan Uno is ready to use (order ORD-20261121-7F3K9Q).
 }
 
 func TestEventsAreReadForever(t *testing.T) {

@@ -46,8 +46,9 @@ func (p Preferences) Mails(t Type) bool {
 		return p.OnHostingAlert
 	case VPS:
 		return p.OnVPSAlert
+	default:
+		return p.OnSystem
 	}
-	return p.OnSystem
 }
 
 // Wishes is what the history of a user's preferences amounts to.

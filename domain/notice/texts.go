@@ -11,7 +11,7 @@ func OrderActive(kind, number, plan, language string) Text {
 		speech = orderActive["es"]
 	}
 	fill := strings.NewReplacer("{number}", number, "{plan}", plan)
-	return Text{Type: Success, Title: speech.title, Message: fill.Replace(speech.message(kind)), URL: "/orders/"}
+	return Text{Type: Success, Title: speech.title, Message: fill.Replace(speech.message(kind)), URL: "/"}
 }
 
 func isSpanish(language string) bool { return language == "es" || strings.HasPrefix(language, "es-") }

@@ -45,8 +45,9 @@ func (c Cancel) decide(o Order) ([]Event, error) {
 		return []Event{Cancelled{Reason: NoSession, Note: c.Reason, At: c.At}}, nil
 	case StatusPaymentProcessing:
 		return c.unpaid(o)
+	default:
+		return nil, o.forbids("cannot be cancelled")
 	}
-	return nil, o.forbids("cannot be cancelled")
 }
 
 // unpaid cancels unless somebody paid, or still may.

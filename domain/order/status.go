@@ -1,6 +1,7 @@
 package order
 
 import (
+	"fmt"
 	"slices"
 
 	"hostpanel/domain"
@@ -65,13 +66,13 @@ func (o Order) move(s Status, e Event) ([]Event, error) {
 
 // forbids refuses what the order's status does not allow.
 func (o Order) forbids(what string, args ...any) error {
-	status := o.Status
-	if status == "" {
+	if o.Status == "" {
 		return domain.Refuse(domain.NotFound, "No Order matches the given query.")
 	}
-	refusal := domain.Refuse(domain.Conflict, "The order is "+string(status)+" and "+what+".", args...).(*domain.Error)
-	refusal.Reason = "invalid_state"
-	return refusal
+	return &domain.Error{
+		Code: domain.Conflict, Reason: "invalid_state",
+		Message: "The order is " + string(o.Status) + " and " + fmt.Sprintf(what, args...) + ".",
+	}
 }
 
 // with and without add to and take from a set that is kept sorted; the set

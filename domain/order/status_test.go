@@ -73,10 +73,15 @@ func TestEveryStatusHasItsMoves(t *testing.T) {
 func commands(id uuid.UUID, at time.Time) []Command {
 	list := []Command{
 		OpenSession{ID: id, Session: Session{ID: "cs_1", URL: "https://h/1", ExpiresAt: at.Add(time.Hour)}, Host: "h", At: at},
-		FailSession{ID: id, At: at}, Expire{ID: id, At: at},
-		StartProvisioning{ID: id, At: at}, Park{ID: id, Step: "site", At: at},
-		Resume{ID: id, Step: "site", How: Retry, Reason: "because", At: at}, Activate{ID: id, At: at},
-		DelayMail{ID: id, At: at}, ConfirmMail{ID: id, At: at}, GiveUpMail{ID: id, At: at},
+		FailSession{ID: id, At: at},
+		Expire{ID: id, At: at},
+		StartProvisioning{ID: id, At: at},
+		Park{ID: id, Step: "site", At: at},
+		Resume{ID: id, Step: "site", How: Retry, Reason: "because", At: at},
+		Activate{ID: id, At: at},
+		DelayMail{ID: id, At: at},
+		ConfirmMail{ID: id, At: at},
+		GiveUpMail{ID: id, At: at},
 	}
 	for _, state := range []SessionState{SessionOpen, SessionApproved, SessionComplete, SessionExpired} {
 		for payment := range rank {
