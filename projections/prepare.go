@@ -74,13 +74,17 @@ func (s Set) changed(ctx context.Context, conn *pgx.Conn) (Set, error) {
 	if _, err = pgx.ForEachRow(rows, []any{&name, &hash}, func() error { made[name] = hash; return nil }); err != nil {
 		return nil, fmt.Errorf("read the register of read tables: %w", err)
 	}
-	var changed Set
+	var changed, current Set
 	for _, p := range s {
-		if made[p.name] != p.fingerprint() {
+		if made[p.name] == p.fingerprint() {
+			current = append(current, p)
+		} else {
 			changed = append(changed, p)
 		}
 	}
-	return changed, nil
+	// A rebuild that came to nothing has left these as they were, and live.
+	_, err = conn.Exec(ctx, `update projections set status = 'live' where name = any($1) and status <> 'live'`, current.names())
+	return changed, err
 }
 
 // alone works on a connection of its own while no other process prepares or

@@ -155,6 +155,10 @@ func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
 	if after := contents(t, l.owner, "books"); status != "failed" || leftOver || after != before {
 		t.Fatal(status, leftOver, after)
 	}
+	l.prepare(t, Set{shelf(shelfSQL)}) // the next start, with the definition that the table has
+	if err := l.owner.QueryRow(t.Context(), `select status from projections`).Scan(&status); err != nil || status != "live" {
+		t.Fatal(status, err)
+	}
 }
 
 func TestOperatorsSeeHowFarEveryTableIs(t *testing.T) {

@@ -74,10 +74,13 @@ func (w *where) String() string { return " where " + strings.Join(w.conditions, 
 func (s Scope) public() *where { return &where{conditions: []string{"true"}} }
 
 // operators is the scope of tables that are nobody else's business.
-func (s Scope) operators() *where { return s.only(false, "", 0) }
+func (s Scope) operators() *where { return s.allOr(nothing()) }
 
 // keyOwner is the scope of rows that belong to the owner of a storefront key.
-func (s Scope) keyOwner(column string) *where { return s.only(true, column, s.caller.KeyOwner) }
+func (s Scope) keyOwner(column string) *where { return s.allOr(owned(column, s.caller.KeyOwner)) }
+
+// self is the scope of accounts: one's own, or all for operators.
+func (s Scope) self(column string) *where { return s.allOr(owned(column, s.caller.User)) }
 
 // user is the scope of rows that belong to one user. A superuser has own ones
 // too, and sees no other.
@@ -91,25 +94,21 @@ func (s Scope) user(column string) *where {
 // tenant is the scope of lists of rows that belong to a tenant. A superuser
 // without an active tenant sees those of all.
 func (s Scope) tenant(column string) *where {
-	if s.caller.seesAll() && s.caller.Tenant == 0 {
-		return s.public()
+	if s.caller.Tenant == 0 {
+		return s.operators()
 	}
 	return owned(column, s.caller.Tenant)
 }
 
 // tenantOrAll is the scope of a single row that belongs to a tenant, of which
 // superusers reach every one.
-func (s Scope) tenantOrAll(column string) *where { return s.only(true, column, s.caller.Tenant) }
+func (s Scope) tenantOrAll(column string) *where { return s.allOr(owned(column, s.caller.Tenant)) }
 
-func (s Scope) only(others bool, column string, id int64) *where {
-	switch {
-	case s.caller.seesAll():
+func (s Scope) allOr(w *where) *where {
+	if s.caller.seesAll() {
 		return s.public()
-	case others:
-		return owned(column, id)
-	default:
-		return nothing()
 	}
+	return w
 }
 
 func owned(column string, id int64) *where {

@@ -108,7 +108,7 @@ type Membership struct {
 
 // User returns a user: one's own account, or any for operators.
 func (s Scope) User(ctx context.Context, id int64) (User, error) {
-	w := s.only(true, "id", s.caller.User)
+	w := s.self("id")
 	w.and("id = ?", id)
 	return one[User](ctx, s, "User", `select `+userColumns+` from users`, w)
 }
@@ -141,14 +141,14 @@ const fromMemberships = ` from memberships m left join resources t on t.kind = '
 // Memberships are the tenants that a user may act for: one's own, or anybody's
 // for operators.
 func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error) {
-	w := s.only(true, "m.user_id", s.caller.User)
+	w := s.self("m.user_id")
 	w.and("m.user_id = ?", user)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.tenant")
 }
 
 // Members are the users who may act for the caller's tenant.
 func (s Scope) Members(ctx context.Context, tenant int64) ([]Membership, error) {
-	w := s.only(true, "m.tenant", s.caller.Tenant)
+	w := s.tenantOrAll("m.tenant")
 	w.and("m.tenant = ?", tenant)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id")
 }
