@@ -32,21 +32,36 @@ func (s *Sagas) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, e
 	if err != nil {
 		return order.Session{}, err
 	}
-	if o.SessionID != "" && o.SessionExpiresAt != nil {
-		return order.Session{ID: o.SessionID, URL: o.PaymentURL, ExpiresAt: *o.SessionExpiresAt}, nil
-	}
 	p, ok := s.payments[o.PaymentMethod]
-	if !ok {
+	switch {
+	case o.SessionID != "":
+		return sessionOfOrder(o), nil
+	case o.Status != order.StatusPending:
+		return order.Session{}, &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "The order cannot be paid any more."}
+	case !ok:
 		return order.Session{}, errProviderAway
 	}
-	if err := s.intendSession(ctx, o); err != nil {
+	first, err := s.intendSession(ctx, o)
+	if err != nil {
 		return order.Session{}, err
+	}
+	if !first { // another request for the same order was faster
+		o, err = s.order(ctx, id)
+		return sessionOfOrder(o), err
 	}
 	session, err := s.askForSession(ctx, p, s.checkoutOf(o))
 	if err != nil {
 		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
 	return session, s.keepSession(ctx, o, p, session)
+}
+
+func sessionOfOrder(o projections.Order) order.Session {
+	session := order.Session{ID: o.SessionID, URL: o.PaymentURL}
+	if o.SessionExpiresAt != nil {
+		session.ExpiresAt = *o.SessionExpiresAt
+	}
+	return session
 }
 
 func (s *Sagas) checkoutOf(o projections.Order) order.Checkout {
@@ -59,8 +74,9 @@ func (s *Sagas) checkoutOf(o projections.Order) order.Checkout {
 }
 
 // intendSession writes down, before the call, that a session may be opened,
-// and makes sure that somebody watches over the order.
-func (s *Sagas) intendSession(ctx context.Context, o projections.Order) error {
+// and makes sure that somebody watches over the order. The answer is false if
+// it has been opened meanwhile.
+func (s *Sagas) intendSession(ctx context.Context, o projections.Order) (bool, error) {
 	key := effectKey(o.ID, "session")
 	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
 	n, err := s.exec(ctx, "intend a session", `
@@ -68,13 +84,10 @@ func (s *Sagas) intendSession(ctx context.Context, o projections.Order) error {
 		on conflict (key) do update set sent_at = now(), sends = effect.sends + 1, updated_at = now()
 		where effect.request_mac = excluded.request_mac and effect.state in ('intended', 'unknown', 'absent')`,
 		key, o.ID, s.store.Keys().MAC("effect request", encode(request)))
-	if err == nil && n == 0 {
-		err = domain.Refuse(domain.Conflict, "The order has been sent to the provider before.")
+	if err != nil || n == 0 {
+		return false, err
 	}
-	if err != nil {
-		return err
-	}
-	return s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt)
+	return true, s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt)
 }
 
 // sessionTries is how often a session is asked for in one request.
@@ -146,6 +159,7 @@ func (s *Sagas) keepSession(ctx context.Context, o projections.Order, p Payments
 	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.now()}
 	_, err := s.store.ExecuteWith(ctx, s.system("checkout", o.ID), rows, open)
 	if err != nil {
+		s.alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", scrub(err))
 		return fmt.Errorf("keep session of order %s: %w", o.ID, err)
 	}
 	s.wake(inboxQueue)

@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -37,7 +38,7 @@ func (s *Sagas) router(ctx context.Context) (run func(context.Context), err erro
 	if err != nil {
 		return nil, fmt.Errorf("prepare reactions: %w", err)
 	}
-	poison, err := middleware.PoisonQueueWithFilter(poisoned{s}, reader, func(err error) bool { return domain.CodeOf(err) == "" })
+	poison, err := middleware.PoisonQueueWithFilter(poisoned{s}, reader, poisonous)
 	if err != nil {
 		return nil, fmt.Errorf("prepare reactions: %w", err)
 	}
@@ -49,6 +50,12 @@ func (s *Sagas) router(ctx context.Context) (run func(context.Context), err erro
 		}
 		_ = subscriber.Close()
 	}, nil
+}
+
+// poisonous tells whether trying again is of no use: neither a lost race nor a
+// database that is away is the event's own fault.
+func poisonous(err error) bool {
+	return domain.CodeOf(err) != domain.Conflict && !errors.Is(err, eventstore.ErrUnavailable)
 }
 
 // react handles one event of the log.

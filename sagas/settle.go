@@ -12,8 +12,9 @@ import (
 )
 
 // What a failed attempt means (docs/sagas.md, "Errors"). A worker that lost
-// its lease, or was killed by a test, writes nothing at all.
-func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) error {
+// its lease, or was killed by a test, writes nothing at all. The answer has a
+// hold if the run goes on without the step and this worker with the run.
+func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) (claimed, error) {
 	if ctx.Err() != nil { // it tells more than the error of what it ended
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
@@ -21,30 +22,28 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) err
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()
 	switch {
-	case errors.Is(err, errKilled):
-		return nil
-	case errors.Is(err, errFenced), errors.Is(err, errPassed):
-		s.fenced.Add(1)
-		return nil
+	case errors.Is(err, errKilled), errors.Is(err, errFenced), errors.Is(err, errPassed):
+		return claimed{}, s.dropFenced(err)
 	case errors.Is(err, errStopping):
-		return s.release(ctx, c)
+		return claimed{}, s.release(ctx, c)
 	case errors.Is(err, eventstore.ErrUnavailable):
-		return s.putBackHeld(ctx, c, verdict{outcome: "wait", class: "database", text: scrub(err), delay: s.times.Poll})
+		return claimed{}, s.putBackHeld(ctx, c, verdict{outcome: "wait", class: "database", text: scrub(err), delay: s.times.Poll})
 	}
 	class, wait := classify(err)
 	if class == domain.Waiting && !c.late() {
-		return s.putBackHeld(ctx, c, verdict{outcome: "wait", class: string(class), text: scrub(err), delay: max(wait, s.times.Floor)})
+		return claimed{}, s.putBackHeld(ctx, c, verdict{outcome: "wait", class: string(class), text: scrub(err), delay: max(wait, s.times.Floor)})
 	}
 	if step.outside() && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
 		if err := s.failed(ctx, c.Place().Queue); err != nil {
-			return err
+			return claimed{}, err
 		}
 	}
 	if class == domain.Permanent || step.policy.usedUp(c) {
-		return s.giveUp(ctx, c, step, class, err)
+		next, err := s.giveUp(ctx, c, step, class, err)
+		return next, s.dropFenced(err)
 	}
 	delay := max(wait, backOff(max(s.times.Floor, step.policy.Least), step.policy.Base, step.policy.Cap, c.attempt))
-	return s.putBackHeld(ctx, c, verdict{outcome: "retry", class: string(class), text: scrub(err), delay: delay, counts: true})
+	return claimed{}, s.putBackHeld(ctx, c, verdict{outcome: "retry", class: string(class), text: scrub(err), delay: delay, counts: true})
 }
 
 // classify tells how an error is treated. Our own refusals may vanish when
@@ -86,17 +85,20 @@ func (s *Sagas) release(ctx context.Context, c claimed) error {
 
 // giveUp ends the attempts at a step: the run goes on without it where the
 // step allows that, otherwise it is parked until a person decides.
-func (s *Sagas) giveUp(ctx context.Context, c claimed, step step, class domain.Class, cause error) error {
+func (s *Sagas) giveUp(ctx context.Context, c claimed, step step, class domain.Class, cause error) (claimed, error) {
 	e := ending{outcome: "parked", class: class, text: scrub(cause)}
 	code := codeOf(cause)
 	if step.effect != nil && step.policy.Defer && c.Direction == Do {
 		e.outcome, e.command = "deferred", Defer{Key: c.Key, Step: c.Step, Code: code}
 		e.work = step.effect.deferred(c.Job, class == domain.Permanent && code != unanswered)
 		e.work.Rows = append(e.work.Rows, deferredRow(step.effect.key(c.Job), c))
-		_, err := s.finish(ctx, c, e)
-		return s.dropFenced(err)
+		next, err := s.finish(ctx, c, e)
+		if err != nil {
+			return claimed{}, err
+		}
+		return next, nil
 	}
-	return s.park(ctx, c, e, code)
+	return claimed{}, s.park(ctx, c, e, code)
 }
 
 // park stops a run. If what the run is about cannot be told, because it has
@@ -114,9 +116,10 @@ func (s *Sagas) park(ctx context.Context, c claimed, e ending, code string) erro
 	if err == nil {
 		s.alarm(ctx, "a run is parked", "run", c.id, "key", c.Key, "step", c.Place().Name, "code", code)
 	}
-	return s.dropFenced(err)
+	return err
 }
 
+// dropFenced counts a worker that had lost its lease, and lets it be.
 func (s *Sagas) dropFenced(err error) error {
 	if errors.Is(err, errFenced) || errors.Is(err, errPassed) {
 		s.fenced.Add(1)

@@ -73,11 +73,12 @@ func (s *Sagas) claimSome(ctx context.Context, queue string, room int) ([]claime
 
 // work carries a run on, step by step, as far as this worker can.
 func (s *Sagas) work(ctx context.Context, c claimed) {
+	id := c.id
 	for on := true; on && ctx.Err() == nil; {
 		stepCtx, h := s.leases.take(ctx, c)
 		c.hold = h
 		c, on = s.step(stepCtx, c)
-		s.leases.drop(c.id, h)
+		s.leases.drop(id, h)
 	}
 }
 
@@ -96,10 +97,11 @@ func (s *Sagas) step(ctx context.Context, c claimed) (claimed, bool) {
 			return next, next.hold != nil
 		}
 	}
-	if err := s.settle(ctx, c, step, err); err != nil {
-		s.log.WarnContext(ctx, "an attempt could not be settled", "run", c.id, "step", step.name, "error", err)
+	next, err := s.settle(ctx, c, step, err)
+	if err != nil {
+		s.log.WarnContext(ctx, "an attempt could not be settled", "run", c.id, "step", step.name, "error", scrub(err))
 	}
-	return c, false
+	return next, next.hold != nil
 }
 
 // An ending is how an attempt moves its run on: the run's own command, and

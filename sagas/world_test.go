@@ -172,6 +172,23 @@ func (w *world) place(o ordering) uuid.UUID {
 
 func (w *world) placed(o ordering) uuid.UUID {
 	w.t.Helper()
+	id := uuid.New()
+	w.put(id, o)
+	return id
+}
+
+// placedLater is the number of an order that is yet to come; placeAs lets it come.
+func (w *world) placedLater() uuid.UUID { return uuid.New() }
+
+func (w *world) placeAs(id uuid.UUID) {
+	w.t.Helper()
+	w.put(id, ordering{})
+	_, err := w.OpenSession(w.t.Context(), id)
+	w.must(err)
+}
+
+func (w *world) put(id uuid.UUID, o ordering) {
+	w.t.Helper()
 	n := drawn.Add(1)
 	email := cmp.Or(o.email, fmt.Sprintf("ana%d@example.com", n))
 	subject, err := w.store.Subject(w.t.Context(), email)
@@ -186,14 +203,13 @@ func (w *world) placed(o ordering) uuid.UUID {
 		plan.SaaS = &order.SaaS{MaxVMs: 3, MaxHostingAccounts: 10, MaxAgents: 2}
 	}
 	c := order.Place{
-		ID: uuid.New(), Suffix: fmt.Sprintf("%06d", n), Subject: subject,
+		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company},
 		Plan:     plan, Period: order.Monthly, Price: decimal.RequireFromString("12.10"), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
 		Provider: "test", Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.now(),
 	}
 	_, err = w.store.Execute(w.t.Context(), domain.Cause{Actor: "api_key:ab12CD34"}, c)
 	w.must(err)
-	return c.ID
 }
 
 // paid pays an order and lets one webhook tell.
