@@ -114,7 +114,7 @@ func (p *program) newDemo(ctx context.Context) (d demo, commands []domain.Comman
 	d = demo{
 		BaseURL:     p.publicURL(),
 		Superuser:   login{Username: p.config.adminEmail, Password: cmp.Or(p.config.adminPassword, newPassword())},
-		TenantAdmin: login{Username: "demo@localhost", Password: newPassword(), Tenant: tenant},
+		TenantAdmin: login{Username: "customer@demo.example", Password: newPassword(), Tenant: tenant},
 		APIKey:      newKey(), APIKeyDefault: newKey(), WidgetID: newWidgetID(),
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
 		TestWebhookSecret: p.testSecret(),

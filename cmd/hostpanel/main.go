@@ -45,8 +45,9 @@ func main() {
 
 // run carries out one command and answers with the exit code.
 func run(ctx context.Context, args []string, c console) int {
+	var all commands
 	code, helped := done, false
-	parser, err := newParser(c, func(int) { helped = true })
+	parser, err := newParser(&all, c, func(int) { helped = true })
 	if err != nil {
 		panic(err) // a mistake in the declarations above
 	}
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string, c console) int {
 	}
 	if err == nil {
 		chosen.BindTo(ctx, (*context.Context)(nil))
-		err = chosen.Run(c)
+		err = chosen.Run(all.Settings, c)
 	}
 	if err != nil {
 		code = c.complain(err)
@@ -64,8 +65,8 @@ func run(ctx context.Context, args []string, c console) int {
 	return code
 }
 
-func newParser(c console, exit func(int)) (*kong.Kong, error) {
-	return kong.New(&commands{},
+func newParser(into *commands, c console, exit func(int)) (*kong.Kong, error) {
+	return kong.New(into,
 		kong.Name("hostpanel"),
 		kong.Description("Takes orders for hosting, waits for the money, and sets up what was bought."),
 		kong.Writers(c.out, c.err),
