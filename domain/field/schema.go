@@ -44,6 +44,9 @@ func (f *Field) Schema(mode Mode) map[string]any {
 	if f.readOnly && mode != Shown {
 		s["readOnly"] = true
 	}
+	if f.oneTime && mode == Shown {
+		s["type"] = []any{s["type"], "null"}
+	}
 	if f.secret {
 		s["writeOnly"] = true
 	}

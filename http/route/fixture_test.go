@@ -228,7 +228,7 @@ func (s *shop) others() route.Area {
 				return nil, domain.Refuse(domain.Invalid, "Invalid signature.")
 			}
 			return &route.Document{Type: "application/json", Body: []byte(`{"received":true}`)}, nil
-		}),
+		}).Failing(400, "The signature is wrong."),
 		route.File("/healthz", "Whether the process lives", func(context.Context, route.Call) (*route.Document, error) {
 			return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`), ETag: "v1"}, nil
 		}),
@@ -244,7 +244,7 @@ func (s *shop) others() route.Area {
 				return nil, domain.Refuse(domain.Denied, "Wrong <password>.")
 			}
 			return nil, route.SeeOther("/storefront/")
-		}),
+		}).With(http.StatusSeeOther).Failing(403, "The password is wrong."),
 	}}
 }
 

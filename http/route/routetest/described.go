@@ -1,0 +1,54 @@
+package routetest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+)
+
+// Described is the server with a watch on its answers: each has to be what the
+// OpenAPI document says that its route may answer, status and body. Paths that
+// are not in the document are left alone.
+func Described(t *testing.T, server http.Handler, document []byte) http.Handler {
+	t.Helper()
+	described, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatalf("read the document: %v", err)
+	}
+	router, err := gorillamux.NewRouter(described)
+	if err != nil {
+		t.Fatalf("read the paths of the document: %v", err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		server.ServeHTTP(answer, r)
+		if route, vars, err := router.FindRoute(r); err == nil {
+			compare(t, r, route, vars, answer)
+		}
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+}
+
+func compare(t *testing.T, r *http.Request, route *routers.Route, vars map[string]string, answer *httptest.ResponseRecorder) {
+	t.Helper()
+	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: vars, Route: route},
+		Status:                 answer.Code, Header: answer.Header(), Body: io.NopCloser(bytes.NewReader(answer.Body.Bytes())),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	})
+	if err != nil {
+		t.Errorf("%s %s is not answered as it is described: %v", r.Method, r.URL.Path, err)
+	}
+}
