@@ -2,6 +2,7 @@ package order
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,18 +19,33 @@ var statuses = []Status{
 	StatusFailed, StatusActive, StatusCancelled, StatusRefunded,
 }
 
-// The life of an order, as a picture: paste it where Mermaid is drawn.
-func Example_life() {
-	fmt.Println("stateDiagram-v2")
-	fmt.Println("  [*] -->", next[""][0])
+// life is the life of an order as a picture.
+func life() string {
+	lines := []string{"stateDiagram-v2", "  [*] --> " + string(next[""][0])}
 	for _, from := range statuses {
 		for _, to := range next[from] {
-			fmt.Printf("  %s --> %s\n", from, to)
+			lines = append(lines, fmt.Sprintf("  %s --> %s", from, to))
 		}
 		if len(next[from]) == 0 {
-			fmt.Printf("  %s --> [*]\n", from)
+			lines = append(lines, fmt.Sprintf("  %s --> [*]", from))
 		}
 	}
+	return strings.Join(lines, "\n")
+}
+
+func TestTheDocumentShowsTheLifeOfAnOrder(t *testing.T) {
+	document, err := os.ReadFile("../../docs/orders.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(document), "```mermaid\n"+life()+"\n```\n") {
+		t.Errorf("docs/orders.md does not have this picture:\n%s", life())
+	}
+}
+
+// Paste it where Mermaid is drawn.
+func Example_life() {
+	fmt.Println(life())
 	// Output:
 	// stateDiagram-v2
 	//   [*] --> pending
