@@ -249,7 +249,7 @@ func args(group []*pending) []any {
 func refusal(err error, group []*pending) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
-		return fmt.Errorf("append: %w", unavailable(err))
+		return fmt.Errorf("append: %w", Unavailable(err))
 	}
 	p := group[0]
 	switch pg.Code {
@@ -272,7 +272,7 @@ func refusal(err error, group []*pending) error {
 		return errLost
 	}
 	// The text of a Postgres error may quote values: only code and place are passed on.
-	return fmt.Errorf("append: %w", unavailable(&pgconn.PgError{
+	return fmt.Errorf("append: %w", Unavailable(&pgconn.PgError{
 		Severity: pg.Severity, Code: pg.Code, Message: pg.Message, TableName: pg.TableName, ConstraintName: pg.ConstraintName,
 	}))
 }

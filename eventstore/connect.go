@@ -57,9 +57,9 @@ func connect(ctx context.Context, url string, conns int32, params map[string]str
 	return pool, nil
 }
 
-// unavailable marks errors that say nothing about the request, only about the
+// Unavailable marks errors that say nothing about the request, only about the
 // database: it is away, starting, stopping, full or read-only.
-func unavailable(err error) error {
+func Unavailable(err error) error {
 	var pg *pgconn.PgError
 	var dial *pgconn.ConnectError
 	var network net.Error

@@ -77,7 +77,7 @@ func (s *Store) HasPassword(ctx context.Context, user int64) (bool, error) {
 	var has bool
 	err := s.pool.QueryRow(ctx, `select exists (select from credentials where user_id = $1)`, user).Scan(&has)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return false, fmt.Errorf("look up credentials: %w", unavailable(err))
+		return false, fmt.Errorf("look up credentials: %w", Unavailable(err))
 	}
 	return has, nil
 }

@@ -37,7 +37,7 @@ func (s *Store) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]b
 		return nil, fmt.Errorf("%s for %s: %w", purpose, effectKey, ErrShredded)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take %s for %s: %w", purpose, effectKey, unavailable(err))
+		return nil, fmt.Errorf("take %s for %s: %w", purpose, effectKey, Unavailable(err))
 	}
 	return s.keys.Open("handoff "+purpose, effectKey, box)
 }
@@ -60,7 +60,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 		`delete from rate_windows where not exists (select from unnest(calls) c where c > now() - interval '1 day')`,
 	} {
 		if _, err := s.pool.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("sweep: %w", unavailable(err))
+			return fmt.Errorf("sweep: %w", Unavailable(err))
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (s *Store) Look(ctx context.Context, k domain.OnceKey) (domain.Replay, erro
 	case errors.Is(err, pgx.ErrNoRows):
 		return domain.Replay{State: domain.ReplayFree}, nil
 	case err != nil:
-		return r, fmt.Errorf("look up an idempotency key: %w", unavailable(err))
+		return r, fmt.Errorf("look up an idempotency key: %w", Unavailable(err))
 	case string(fingerprint) != string(k.Fingerprint):
 		r.State = domain.ReplayReused
 	case r.Body != nil:
@@ -73,7 +73,7 @@ func (s *Store) Finish(ctx context.Context, k domain.OnceKey, status int, etag s
 	_, err := s.pool.Exec(ctx, `update once_keys set status = $2, etag = $3, body = $4, running_until = null where scope = $1`,
 		scope(k), status, etag, body)
 	if err != nil {
-		return fmt.Errorf("keep the answer of an idempotency key: %w", unavailable(err))
+		return fmt.Errorf("keep the answer of an idempotency key: %w", Unavailable(err))
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (s *Store) Finish(ctx context.Context, k domain.OnceKey, status int, etag s
 func (s *Store) Release(ctx context.Context, k domain.OnceKey) error {
 	_, err := s.pool.Exec(ctx, `update once_keys set running_until = null where scope = $1 and body is null`, scope(k))
 	if err != nil {
-		return fmt.Errorf("release an idempotency key: %w", unavailable(err))
+		return fmt.Errorf("release an idempotency key: %w", Unavailable(err))
 	}
 	return nil
 }

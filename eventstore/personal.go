@@ -153,7 +153,7 @@ func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectK
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of subjects: %w", unavailable(err))
+		return nil, fmt.Errorf("read the keys of subjects: %w", Unavailable(err))
 	}
 	s.subjects.remember(found)
 	return found, nil
@@ -241,7 +241,7 @@ func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
 		}
 	}
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("find a subject: %w", unavailable(err))
+		return uuid.Nil, fmt.Errorf("find a subject: %w", Unavailable(err))
 	}
 	return subject, nil
 }

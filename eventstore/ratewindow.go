@@ -26,7 +26,7 @@ func (s *Store) Take(ctx context.Context, key string, limit int, window time.Dur
 	var oldest float64 // seconds until the oldest call leaves the window
 	err := s.pool.QueryRow(ctx, takeOne, key, limit, window).Scan(&q.Allowed, &taken, &oldest)
 	if err != nil {
-		return q, fmt.Errorf("count a call: %w", unavailable(err))
+		return q, fmt.Errorf("count a call: %w", Unavailable(err))
 	}
 	q.Remaining = max(0, limit-taken)
 	q.Reset = time.Duration(oldest * float64(time.Second))

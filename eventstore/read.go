@@ -88,7 +88,7 @@ func (s *Store) Head(ctx context.Context) (position int64, at time.Time, err err
 		return 0, time.Time{}, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("read the head of the log: %w", unavailable(err))
+		err = fmt.Errorf("read the head of the log: %w", Unavailable(err))
 	}
 	return position, at, err
 }
@@ -109,7 +109,7 @@ func (s *Store) PositionAt(ctx context.Context, at time.Time) (int64, error) {
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("find the position at %s: %w", at.Format(time.RFC3339), unavailable(err))
+		return 0, fmt.Errorf("find the position at %s: %w", at.Format(time.RFC3339), Unavailable(err))
 	}
 	return low, nil
 }
@@ -117,7 +117,7 @@ func (s *Store) PositionAt(ctx context.Context, at time.Time) (int64, error) {
 func (s *Store) read(ctx context.Context, sql string, args ...any) ([]Recorded, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read the log: %w", unavailable(err))
+		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
 	events, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (Recorded, error) {
 		e, err := scanRow(r)
@@ -127,7 +127,7 @@ func (s *Store) read(ctx context.Context, sql string, args ...any) ([]Recorded, 
 		return s.recorded(e)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the log: %w", unavailable(err))
+		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
 	return events, s.open(ctx, events)
 }

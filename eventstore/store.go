@@ -218,7 +218,7 @@ func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
 		ids = append(ids, id)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("draw numbers for %v: %w", names, unavailable(err))
+		return nil, fmt.Errorf("draw numbers for %v: %w", names, Unavailable(err))
 	}
 	return ids, nil
 }

@@ -55,7 +55,7 @@ func (s *Store) TokenUser(ctx context.Context, token, purpose string) (int64, er
 		return 0, ErrLink
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look up a link: %w", unavailable(err))
+		return 0, fmt.Errorf("look up a link: %w", Unavailable(err))
 	}
 	return user, nil
 }

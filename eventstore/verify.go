@@ -40,7 +40,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, all int64)) (Ver
 			n++
 		}
 		if err := rows.Err(); err != nil {
-			return v.Verdict, fmt.Errorf("verify: %w", unavailable(err))
+			return v.Verdict, fmt.Errorf("verify: %w", Unavailable(err))
 		}
 		if n == 0 {
 			v.broken(head, "", "the end of the log is missing")

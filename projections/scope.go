@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hostpanel/domain"
+	"hostpanel/eventstore"
 	"strings"
 	"sync"
 
@@ -127,11 +128,11 @@ func nothing() *where { return &where{conditions: []string{"false"}} }
 func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string) ([]T, error) {
 	rows, err := s.pool.Query(ctx, sql+w.String()+tail, w.args...)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", nameOf[T](), err)
+		return nil, fmt.Errorf("read %s: %w", nameOf[T](), eventstore.Unavailable(err))
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", nameOf[T](), err)
+		return nil, fmt.Errorf("read %s: %w", nameOf[T](), eventstore.Unavailable(err))
 	}
 	return found, nil
 }
