@@ -87,6 +87,9 @@ func (c ChangePlan) decide(o Offer) ([]PlanEvent, error) {
 	if o.Status != OnOffer {
 		return nil, absent("Plan")
 	}
+	if sort, sent := c.Spec["resource_type"]; sent && !bytes.Equal(sort, o.Spec["resource_type"]) {
+		return nil, domain.RefuseField("resource_type", "This field cannot be changed.")
+	}
 	spec, err := checked(c.Plan, merged(o.Spec, c.Spec))
 	if err != nil {
 		return nil, err

@@ -114,6 +114,8 @@ func TestAChangeOfAPlanSaysWhatChanged(t *testing.T) {
 	change(`{"price":"3.49","quota_sites":5}`).Then(storefront.PlanChanged{Spec: values(`{"price":"3.49"}`), At: noon})
 	change(`{"quota_sites":5}`).Then()
 	change(`{}`).Then()
+	change(`{"resource_type":"hosting"}`).Then()
+	change(`{"resource_type":"vps"}`).ThenRefused(domain.Invalid, "resource_type: This field cannot be changed.")
 	change(`{"price":"3.505","currency":"JPY"}`).ThenRefused(domain.Invalid, "price: No payment provider can charge this price.")
 
 	after := storefront.Plans.Replay(append(facts, storefront.PlanChanged{Spec: values(`{"price":"3.49"}`)})...)
