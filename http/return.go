@@ -15,7 +15,7 @@ import (
 
 const (
 	returnWait = 3 * time.Second        // for the provider's truth to arrive
-	returnLook = 500 * time.Millisecond // between two looks, should no news be heard
+	returnLook = 100 * time.Millisecond // between two looks
 )
 
 // comeBack receives a customer from the payment provider. The visit proves
@@ -64,9 +64,10 @@ func (s *Server) askAndWait(ctx context.Context, o projections.Order) (projectio
 		case <-enough.C:
 			return o, nil
 		case <-changed:
+			changed = nil // until the next look: a busy log must not keep us reading
 		case <-look.C:
+			changed = s.Changes.Changed()
 		}
-		changed = s.Changes.Changed()
 		now, err := s.system().Order(ctx, o.ID)
 		if err != nil || now.Version != o.Version {
 			return now, err

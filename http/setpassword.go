@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -49,7 +50,7 @@ func (s *Server) setPassword(ctx context.Context, c route.Call) (*route.Document
 	if err != nil {
 		return nil, err
 	}
-	token, password := form.Get("token"), form.Get("password")
+	token, password := cmp.Or(form.Get("token"), c.Param("token")), form.Get("password")
 	user, err := s.holder(ctx, token)
 	if isDead(err) {
 		return deadLink(c)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/puddle/v2"
 	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
 
@@ -128,8 +129,10 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	s.server = &panel.Server{
 		Settings: panel.Settings{
 			Version: "test", PublicURL: base, TaxRate: price("21"), Offers: []panel.Offer{{Name: "test"}},
-			Unavailable: func(err error) bool { return errors.Is(err, eventstore.ErrUnavailable) },
-			Trusted:     []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
+			Unavailable: func(err error) bool {
+				return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, puddle.ErrClosedPool) // tests close the pool
+			},
+			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
 		Commands: s.Store, Subjects: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
 		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Passwords: passwords{s.Store}, Health: health{s.Store}, Log: log,
@@ -169,7 +172,7 @@ func (s *shop) open(t testing.TB) *shop {
 	ctx, stop := context.WithCancel(context.Background())
 	var all errgroup.Group
 	all.Go(func() error { return s.server.Serve(ctx, listener) })
-	all.Go(func() error { return s.Sagas.Run(ctx) })
+	all.Go(func() error { return s.Run(ctx) })
 	all.Go(func() error { return s.provider.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
@@ -185,8 +188,10 @@ func (s *shop) open(t testing.TB) *shop {
 func (s *shop) stock(t testing.TB) *shop {
 	t.Helper()
 	s.offer(t, 1, &storefront.Plan{Name: "Hosting S", Price: price("2.99"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Description: "For <small> sites & shops"})
-	s.offer(t, 2, &storefront.Plan{Name: "VPS M", Price: price("49.9"), SetupFee: price("5"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, Position: 1,
-		VPS: storefront.VPS{OSOptions: []string{"debian-12", "ubuntu-24"}}})
+	s.offer(t, 2, &storefront.Plan{
+		Name: "VPS M", Price: price("49.9"), SetupFee: price("5"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, Position: 1,
+		VPS: storefront.VPS{OSOptions: []string{"debian-12", "ubuntu-24"}},
+	})
 	s.offer(t, 3, &storefront.Plan{Name: "Reseller", Price: price("10.005"), Currency: "EUR", ResourceType: "saas", BillingPeriod: "monthly", IsActive: true, Position: 2})
 	s.offer(t, 4, &storefront.Plan{Name: "Old", Price: price("1"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", Position: 3})
 	s.offer(t, 5, &storefront.Plan{Name: "Yen", Price: price("1"), Currency: "JPY", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Position: 4})
@@ -265,8 +270,6 @@ func (h health) Ready(ctx context.Context) map[string]string {
 	}
 	return nil
 }
-
-const purpose = "set_password"
 
 func (p passwords) TokenUser(ctx context.Context, token string) (int64, error) {
 	user, err := p.Store.TokenUser(ctx, token, purpose)

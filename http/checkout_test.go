@@ -1,0 +1,241 @@
+package http_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+)
+
+// press sends the form of the test provider's page.
+func (s *shop) press(a answer, fields ...string) *httptest.ResponseRecorder {
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	return s.call("POST", pathOf(a.URL), form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+func pathOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return u.RequestURI()
+}
+
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in:\n%s", part, text)
+		}
+	}
+}
+
+const withWidget = `{"plan_id":1,"customer_email":"ana@example.com","customer_name":"Ana","payment_method":"test","widget_id":"allplansallplans"}`
+
+func TestThePaymentPageShowsWhatIsDueAndHasNoCode(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, withWidget))
+	w := s.call("GET", pathOf(a.URL), "")
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	has(t, w.Body.String(), a.Number, "2.99 EUR", "Hosting S", `<html lang="es">`, `value="pay"`, `value="decline"`, `value="cancel"`, "/panel/style.css")
+	has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "style-src 'self'", "frame-ancestors 'none'",
+		"form-action 'self' https://shop.example https://shop.example;")
+	for _, forbidden := range []string{"<script", "style=", "onclick", "ana@example.com"} {
+		if strings.Contains(w.Body.String(), forbidden) {
+			t.Errorf("%s is on the page", forbidden)
+		}
+	}
+	if s.call("GET", strings.Replace(pathOf(a.URL), "cs_test_", "cs_test_0", 1), "").Code != http.StatusNotFound {
+		t.Error("a session of another form is found")
+	}
+	if s.call("GET", "/storefront/checkout/test/cs_test_"+strings.Repeat("a", 24)+"/", "").Code != http.StatusNotFound {
+		t.Error("an unknown session is found")
+	}
+}
+
+func TestADeclinedCardMayBeTriedAgain(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(withWidget, "{", `{"language":"en",`, 1)))
+	declined := s.press(a, "action", "decline")
+	if declined.Code != http.StatusOK {
+		t.Fatalf("%d %s", declined.Code, declined.Body)
+	}
+	has(t, declined.Body.String(), "The card was declined. You can try again.", `role="alert"`, `value="pay"`)
+	paid := s.press(a, "action", "pay")
+	if paid.Code != http.StatusSeeOther || paid.Header().Get("Location") != public+"/storefront/return/"+a.ID+"/?outcome=success" {
+		t.Fatalf("%d %v", paid.Code, paid.Header())
+	}
+	late := s.press(a, "action", "cancel")
+	if late.Code != http.StatusConflict {
+		t.Fatalf("%d %s", late.Code, late.Body)
+	}
+	has(t, late.Body.String(), "This order has been paid already.", "outcome=success")
+}
+
+func TestCancellingLeadsBackToTheShop(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, withWidget))
+	w := s.press(a, "action", "cancel")
+	if w.Code != http.StatusSeeOther || !strings.HasSuffix(w.Header().Get("Location"), "?outcome=cancel") {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	has(t, s.call("GET", pathOf(a.URL), "").Body.String(), "Esta página de pago ya no está abierta.")
+}
+
+func TestTheFormOfThePaymentPageIsChecked(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, withWidget))
+	for _, fields := range [][]string{
+		{},
+		{"action", "steal"},
+		{"action", "pay", "amount", "-1"},
+		{"action", "pay", "amount", "much"},
+		{"action", "pay", "currency", "euros"},
+		{"action", "pay", "copies", "201"},
+		{"action", "pay", "copies", "0"},
+		{"action", "pay", "delay_ms", "-1"},
+		{"action", "unpaid", "settle_ms", "x"},
+	} {
+		if w := s.press(a, fields...); w.Code != http.StatusBadRequest {
+			t.Errorf("%v: %d", fields, w.Code)
+		}
+	}
+	if w := s.call("POST", pathOf(a.URL), `{"action":"pay"}`); w.Code != http.StatusUnsupportedMediaType {
+		t.Errorf("JSON: %d", w.Code)
+	}
+	if n := s.count(t, `select count(*) from test_payments.payments`); n != 0 {
+		t.Fatal("a wrong form has paid")
+	}
+}
+
+func TestWhatIsReallyPaidCanBeToldToThePage(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, withWidget))
+	w := s.press(a, "action", "pay", "amount", "298", "currency", "usd", "copies", "3", "distinct", "1", "delay_ms", "0", "settle_ms", "")
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if n := s.count(t, `select count(distinct body) from test_payments.webhooks`); n != 3 {
+		t.Fatalf("%d events", n)
+	}
+	if n := s.count(t, `select count(*) from test_payments.payments where minor = 298 and currency = 'USD'`); n != 1 {
+		t.Fatal("the page paid something else")
+	}
+}
+
+// A step is what a browser gets when it goes to an address.
+type step struct {
+	status   int
+	location string
+	page     string
+}
+
+// follow is a browser that goes one step.
+func follow(t *testing.T, address string) step {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: 10 * time.Second}
+	r, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step{r.StatusCode, r.Header.Get("Location"), string(text)}
+}
+
+func (s *shop) await(t *testing.T, a answer, status order.Status) projections.OrderView {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		changed := s.Changed()
+		o, err := s.For(projections.System).OrderView(t.Context(), uuid.MustParse(a.ID))
+		if err == nil && o.Status == status {
+			return o
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the order is %s (%v), want %s\n%s", o.Status, err, status, s.logged)
+		}
+		select {
+		case <-changed:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func TestWhoPaysComesBackToTheShopAndGetsWhatWasBought(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(withWidget, "{", `{"domain":"ana.example",`, 1)))
+	paid := s.press(a, "action", "pay")
+	back := follow(t, paid.Header().Get("Location"))
+	if want := "https://shop.example/thanks?from=panel&order_id=" + a.ID; back.status != http.StatusSeeOther || back.location != want {
+		t.Fatalf("%d %v", back.status, back.location)
+	}
+	s.await(t, a, order.StatusActive)
+	view := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"]).Body.String()
+	has(t, view, `"status":"active","status_message":"Su pedido está activo."`)
+}
+
+func TestAWebhookFromOutsideIsEnough(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	s.tell("/storefront/webhooks/test/", event("evt_1", "checkout.session.completed", a, 299, "paid"))
+	s.await(t, a, order.StatusActive)
+}
+
+func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"language":"en",`, 1)))
+	back := follow(t, s.press(a, "action", "pay", "amount", "1").Header().Get("Location"))
+	if back.status != http.StatusOK {
+		t.Fatal(back.status)
+	}
+	has(t, back.page, "Your payment is being checked by our team.", a.Number)
+}
+
+func TestTheVisitOfTheReturnPageProvesNothing(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"language":"en",`, 1)))
+	began := time.Now()
+	back := follow(t, s.public+"/storefront/return/"+a.ID+"/?outcome=success&status=paid")
+	if took := time.Since(began); back.status != http.StatusOK || took < 2*time.Second || took > 6*time.Second {
+		t.Fatalf("%d after %v", back.status, took)
+	}
+	has(t, back.page, "Waiting for payment.", a.URL)
+	s.await(t, a, order.StatusPaymentProcessing)
+	if follow(t, s.public+"/storefront/return/00000000-0000-4000-8000-000000000000/").status != http.StatusNotFound {
+		t.Fatal("an unknown order is found")
+	}
+}
+
+func TestCustomersAreSentOnlyToSitesThatTheKeyIsFor(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	body := strings.Replace(withWidget, "allplansallplans", "strangerstranger", 1)
+	a := read(t, s.order(t, http.StatusCreated, body, "X-API-Key", s.known["bound"]))
+	page := s.call("GET", pathOf(a.URL), "")
+	if strings.Contains(page.Header().Get("Content-Security-Policy"), "evil.example") {
+		t.Error("the form may lead to a foreign site")
+	}
+	if back := follow(t, s.press(a, "action", "pay").Header().Get("Location")); back.status != http.StatusOK {
+		t.Fatalf("%d %v", back.status, back.location)
+	}
+	b := read(t, s.order(t, http.StatusCreated, withWidget, "X-API-Key", s.known["bound"]))
+	if back := follow(t, s.press(b, "action", "cancel").Header().Get("Location")); back.status != http.StatusSeeOther {
+		t.Fatalf("%d %v", back.status, back.location)
+	}
+}

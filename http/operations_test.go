@@ -1,0 +1,203 @@
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/adapters/payments/test"
+	panel "hostpanel/http"
+)
+
+var update = flag.Bool("update", false, "write openapi.json and testdata/routes.txt anew")
+
+// declared is a server that can tell what it serves, and nothing else.
+func declared() *panel.Server {
+	return &panel.Server{
+		Settings: panel.Settings{Version: "1", PublicURL: func() string { return public }, TaxRate: decimal.Zero},
+		Test:     test.New(nil, test.Options{}), Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func TestEveryRouteHasAnAccessRule(t *testing.T) {
+	var all strings.Builder
+	for _, r := range declared().Routes() {
+		rule := r.Access.Scheme
+		if r.Access.Identify == nil {
+			t.Errorf("%s %s is open to everybody by mistake", r.Method, r.Path)
+		}
+		if rule == "" {
+			rule = "open"
+		}
+		if r.Access.Scheme == "" && r.Access.Admit != nil {
+			rule = "open, on conditions"
+		}
+		fmt.Fprintf(&all, "%-5s %-68s %s\n", r.Method, r.Path, rule)
+	}
+	current(t, "testdata/routes.txt", all.String())
+}
+
+func TestTheAPIDocumentIsCurrentAndValid(t *testing.T) {
+	document := declared().Document()
+	var tidy any
+	if err := json.Unmarshal(document, &tidy); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(tidy, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	current(t, "openapi.json", string(text)+"\n")
+	parsed, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parsed.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// current compares a committed file with what it should be.
+func current(t *testing.T, file, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != want {
+		t.Fatalf("%s is not current; run go test ./http -run '%s' -update (%v)", file, t.Name(), err)
+	}
+}
+
+func TestTheAPIDescribesItself(t *testing.T) {
+	handler := declared().Handler()
+	for path, part := range map[string]string{
+		"/api/schema/": `"openapi":"3.1.0"`, "/api/schema/?format=yaml": "openapi: ", "/api/schema/swagger-ui/": "/storefront/api/orders/",
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), part) {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}
+
+func TestFiguresAreForThisMachineAlone(t *testing.T) {
+	s := declared()
+	s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		_, _ = io.WriteString(w, "orders 7\n")
+	})
+	handler := s.Handler()
+	for _, call := range []struct {
+		from, forwarded string
+		want            int
+	}{
+		{"127.0.0.1:5", "", http.StatusOK},
+		{"[::1]:5", "", http.StatusOK},
+		{"192.0.2.7:5", "", http.StatusForbidden},
+		{"127.0.0.1:5", "203.0.113.9", http.StatusForbidden},
+		{"127.0.0.1:5", "127.0.0.1", http.StatusForbidden},
+	} {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.RemoteAddr = call.from
+		if call.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", call.forwarded)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != call.want || call.want == http.StatusOK && w.Body.String() != "orders 7\n" {
+			t.Errorf("%v: %d %s", call, w.Code, w.Body)
+		}
+	}
+}
+
+// slow is a check of the panel's health that takes until it is told to end.
+type slow struct{ asked, end chan struct{} }
+
+func (s slow) Ready(context.Context) map[string]string {
+	close(s.asked)
+	<-s.end
+	return nil
+}
+
+func TestCallsThatRunWhenTheProgramStopsAreFinished(t *testing.T) {
+	check := slow{make(chan struct{}), make(chan struct{})}
+	s := declared()
+	s.Health = check
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended, status := make(chan error, 1), make(chan int, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	go func() {
+		r, err := http.Get("http://" + listener.Addr().String() + "/readyz")
+		if err != nil {
+			status <- 0
+			return
+		}
+		_ = r.Body.Close()
+		status <- r.StatusCode
+	}()
+	<-check.asked
+	stop()
+	select {
+	case err := <-ended:
+		t.Fatalf("the program stopped before the call ended: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(check.end)
+	if got := <-status; got != http.StatusOK {
+		t.Errorf("the call got %d", got)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHeadersHaveALimit(t *testing.T) {
+	s := declared()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	for size, want := range map[int]int{30 << 10: http.StatusOK, 40 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		r, err := http.NewRequest("GET", "http://"+listener.Addr().String()+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Long", strings.Repeat("x", size))
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%d bytes: %d", size, answer.StatusCode)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,145 @@
+package http_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/eventstore"
+	panel "hostpanel/http"
+)
+
+const purpose = "set_password"
+
+// invited opens an account and gives out a link for it.
+func (s *shop) invited(t *testing.T, user int64, email, language string) (token string) {
+	t.Helper()
+	s.do(t, account.Open{User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, At: time.Now()})
+	return s.link(t, user)
+}
+
+func (s *shop) link(t *testing.T, user int64) string {
+	t.Helper()
+	token := eventstore.NewToken()
+	if _, err := s.ExecuteWith(t.Context(), domain.Cause{}, eventstore.TokenRows(token, purpose, user, time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func (s *shop) choose(token, password, repeat string) *httptest.ResponseRecorder {
+	form := url.Values{"token": {token}, "password": {password}, "password_repeat": {repeat}, "username": {"somebody@else.example"}}
+	return s.call("POST", "/set-password/", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+func TestALinkSetsOnePasswordOnce(t *testing.T) {
+	s := openShop(t)
+	token := s.invited(t, 1, "ana@example.com", "es")
+	for range 3 { // looking at the page does not use the link up
+		w := s.call("GET", "/set-password/?token="+token, "")
+		if w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("Cache-Control") != "no-store" {
+			t.Fatalf("%d %v", w.Code, w.Header())
+		}
+		has(t, w.Body.String(), `<html lang="es">`, token, "ana@example.com", `autocomplete="new-password"`)
+		has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "form-action 'self';")
+	}
+	if w := s.choose(token, "Tr0ub4dor & 3 caballos", "Tr0ub4dor & 3 caballos"); w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if n := s.count(t, `select count(*) from events where name = 'account.password_changed' and actor = 'user:1' and stream = 'user-1'`); n != 1 {
+		t.Fatalf("%d facts", n)
+	}
+	var phc string
+	if err := s.owner.QueryRow(t.Context(), `select phc from credentials where user_id = 1`).Scan(&phc); err != nil || !eventstore.PasswordIs(phc, "Tr0ub4dor & 3 caballos") {
+		t.Fatal("another password is set", err)
+	}
+	for _, w := range []*httptest.ResponseRecorder{
+		s.choose(token, "another good one", "another good one"), s.call("GET", "/set-password/?token="+token, ""),
+		s.call("GET", "/set-password/", ""), s.call("GET", "/set-password/?token=guessed", ""), s.choose("", "another good one", "another good one"),
+	} {
+		if w.Code != http.StatusBadRequest || w.Header().Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%d %v", w.Code, w.Header())
+		}
+		has(t, w.Body.String(), "This link is no longer valid.")
+	}
+	if strings.Contains(s.logged.String(), token) || strings.Contains(s.logged.String(), "caballos") {
+		t.Error("a secret is in the log")
+	}
+}
+
+func TestAHundredUsesOfALinkAtOnceSetOnePassword(t *testing.T) {
+	s := openShop(t)
+	token := s.invited(t, 1, "ana@example.com", "en")
+	won := 0
+	for _, w := range s.atOnce(20, func(i int) *httptest.ResponseRecorder {
+		password := "a good password " + string(rune('a'+i))
+		return s.choose(token, password, password)
+	}) {
+		if w.Code == http.StatusOK {
+			won++
+		} else if w.Code != http.StatusBadRequest {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.events(t, "account.password_changed"); won != 1 || n != 1 {
+		t.Fatalf("%d won, %d facts", won, n)
+	}
+}
+
+func TestAWeakPasswordIsRefusedAndTheLinkStays(t *testing.T) {
+	s := openShop(t)
+	token := s.invited(t, 1, "ana@example.com", "en")
+	for password, message := range map[string]string{
+		"tiny pw":                "This password is too short. It must contain at least 8 characters.",
+		strings.Repeat("ä", 129): "Ensure this field has no more than 128 characters.",
+		"Password1":              "This password is too common.",
+		"83746592018374":         "This password is entirely numeric.",
+		"my name is ANA, ok":     "The password is too similar to the username.",
+	} {
+		w := s.choose(token, password, password)
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", password, w.Code)
+		}
+		has(t, w.Body.String(), message, `role="alert"`)
+		if strings.Contains(w.Body.String(), password) {
+			t.Errorf("%s is on the page", password)
+		}
+	}
+	has(t, s.choose(token, "a good password", "a good passwort").Body.String(), "The two passwords are not the same.")
+	if w := s.choose(token, "  a good password  ", "  a good password  "); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestANewLinkEndsTheOlderOneAndAnAccountThatHasEndedHasNone(t *testing.T) {
+	s := openShop(t)
+	older := s.invited(t, 1, "ana@example.com", "en")
+	newer := s.link(t, 1)
+	if s.call("GET", "/set-password/?token="+older, "").Code != http.StatusBadRequest || s.call("GET", "/set-password/?token="+newer, "").Code != http.StatusOK {
+		t.Fatal("the older link is good, or the newer one is not")
+	}
+	s.do(t, account.Deactivate{User: 1, At: time.Now()})
+	if s.call("GET", "/set-password/?token="+newer, "").Code != http.StatusBadRequest {
+		t.Fatal("an account that has ended gets a password")
+	}
+}
+
+func TestPasswordsThatPeopleChooseFirst(t *testing.T) {
+	for _, password := range []string{"password", "PASSWORD123", "qwertyuiop", "contraseña1", "barcelona2024", "11111111", "iloveyou!", "p@ssw0rd"} {
+		if err := panel.CheckPassword(password, "somebody"); err == nil {
+			t.Errorf("%s is accepted", password)
+		}
+	}
+	for _, password := range []string{"correct horse battery staple", "ñandú-77-cometa", "x9!kd02mz", "日本語のパスワード"} {
+		if err := panel.CheckPassword(password, "al@example.com"); err != nil {
+			t.Errorf("%s: %v", password, err)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package http_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/adapters/payments/test"
+)
+
+// event is a signed event of the test provider about an order that was placed.
+func event(id, kind string, a answer, minor int64, status string) string {
+	session := a.URL[strings.LastIndex(a.URL[:len(a.URL)-1], "/")+1 : len(a.URL)-1]
+	return fmt.Sprintf(`{"id":%q,"type":%q,"data":{"object":{"id":%q,"client_reference_id":%q,"amount_total":%d,"currency":"eur","payment_status":%q,"payment_id":"pay_1"}}}`,
+		id, kind, session, a.ID, minor, status)
+}
+
+func (s *shop) tell(path, body string) *httptest.ResponseRecorder {
+	return s.call("POST", path, body, test.Header, test.Sign([]byte(secret), []byte(body), time.Now()))
+}
+
+func TestAWebhookIsStoredByteForByteInBothFormsOfItsPath(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	for i, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test"} {
+		body := event(fmt.Sprintf("evt_%d", i), "checkout.session.completed", a, 299, "paid") + " \n"
+		w := s.tell(path, body)
+		if w.Code != http.StatusOK || w.Body.String() != `{"received":true}` || w.Header().Get("Content-Type") != "application/json" {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		sum := sha256.Sum256([]byte(body))
+		if n := s.count(t, `select count(*) from webhook_inbox where event_id = $1 and body_hash = $2`, fmt.Sprintf("evt_%d", i), sum[:]); n != 1 {
+			t.Fatalf("%s: %d rows", path, n)
+		}
+	}
+}
+
+func TestAPaymentWebhookMayComeAHundredTimesAtOnce(t *testing.T) {
+	s := openShop(t).stock(t)
+	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	body := event("evt_1", "checkout.session.completed", a, 299, "paid")
+	for _, w := range s.atOnce(100, func(int) *httptest.ResponseRecorder { return s.tell("/storefront/webhooks/test/", body) }) {
+		if w.Code != http.StatusOK || w.Body.String() != `{"received":true}` {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.count(t, `select count(*) from webhook_inbox`); n != 1 {
+		t.Fatalf("%d rows", n)
+	}
+}
+
+func TestNewsThatNobodyKnowsWhatToDoWithAreTakenToo(t *testing.T) {
+	s := openShop(t).stock(t)
+	unknown := answer{ID: "00000000-0000-4000-8000-000000000000", URL: "https://x/cs_test_nobody/"}
+	for i, body := range []string{
+		event("evt_1", "invoice.finalized", unknown, 1, "paid"),
+		event("evt_2", "checkout.session.completed", unknown, 1, "paid"),
+	} {
+		if w := s.tell("/storefront/webhooks/test/", body); w.Code != http.StatusOK {
+			t.Errorf("%d: %d %s", i, w.Code, w.Body)
+		}
+	}
+	if n := s.count(t, `select count(*) from webhook_inbox`); n != 2 {
+		t.Fatalf("%d rows", n)
+	}
+}
+
+func TestAWebhookWithoutAGoodSignatureLeavesNothingBehind(t *testing.T) {
+	s := openShop(t).stock(t)
+	body := event("evt_1", "checkout.session.completed", read(t, s.order(t, http.StatusCreated, aHostingOrder)), 299, "paid")
+	good := func(at time.Time) string { return test.Sign([]byte(secret), []byte(body), at) }
+	for name, signature := range map[string]string{
+		"none": "", "another secret": test.Sign([]byte("guessed"), []byte(body), time.Now()), "old": good(time.Now().Add(-301 * time.Second)),
+		"from the future": good(time.Now().Add(302 * time.Second)), "of another body": test.Sign([]byte(secret), []byte(body+" "), time.Now()),
+	} {
+		w := s.call("POST", "/storefront/webhooks/test/", body, test.Header, signature)
+		if w.Code != http.StatusBadRequest || w.Body.String() != `{"detail":"Invalid signature."}` {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if n := s.count(t, `select count(*) from webhook_inbox`); n != 0 {
+		t.Fatalf("%d rows", n)
+	}
+	if strings.Contains(s.logged.String(), "evt_1") {
+		t.Fatal("the body of a forged webhook is in the log")
+	}
+}
+
+func TestAWebhookMayHave256KiBAndNotOneByteMore(t *testing.T) {
+	s := openShop(t).stock(t)
+	body := `{"id":"evt_big","type":"noise"}`
+	body += strings.Repeat(" ", 256<<10-len(body))
+	if w := s.tell("/storefront/webhooks/test/", body); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := s.tell("/storefront/webhooks/test/", body+" "); w.Code != http.StatusRequestEntityTooLarge {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
+	s := openShop(t).stock(t)
+	body := event("evt_1", "checkout.session.completed", read(t, s.order(t, http.StatusCreated, aHostingOrder)), 299, "paid")
+	s.Pool().Close()
+	if w := s.tell("/storefront/webhooks/test/", body); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestWhileTestPaymentsAreOffTheTestProviderDoesNotExist(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Test, s.server.Settings.Offers = nil, nil }).stock(t)
+	for _, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test", "/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/"} {
+		if w := s.tell(path, "{}"); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	w := s.order(t, http.StatusBadRequest, aHostingOrder)
+	if w.Body.String() != `{"payment_method":["\"test\" is not a valid choice."]}` {
+		t.Error(w.Body)
+	}
+}
