@@ -17,7 +17,7 @@ import (
 // Described is the server with a watch on its answers: each has to be what the
 // OpenAPI document says that its route may answer, status and body. Paths that
 // are not in the document are left alone.
-func Described(t *testing.T, server http.Handler, document []byte) http.Handler {
+func Described(t testing.TB, server http.Handler, document []byte) http.Handler {
 	t.Helper()
 	described, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -41,7 +41,7 @@ func Described(t *testing.T, server http.Handler, document []byte) http.Handler 
 	})
 }
 
-func compare(t *testing.T, r *http.Request, route *routers.Route, vars map[string]string, answer *httptest.ResponseRecorder) {
+func compare(t testing.TB, r *http.Request, route *routers.Route, vars map[string]string, answer *httptest.ResponseRecorder) {
 	t.Helper()
 	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: vars, Route: route},
