@@ -45,16 +45,22 @@ func Welcome(w Welcoming) (Mail, error) {
 	if err := m.Check(); err != nil {
 		return Mail{}, err
 	}
+	var err error
+	m.HTML, err = speech.page(w)
+	return m, err
+}
+
+// page is the mail for those who read HTML.
+func (t welcomeText) page(w Welcoming) (string, error) {
 	var b strings.Builder
 	if err := welcomePage.Execute(&b, struct {
 		Welcoming
 		T    welcomeText
 		Call string
-	}{w, speech, speech.call(w.NewAccount)}); err != nil {
-		return Mail{}, fmt.Errorf("write the welcome mail: %w", err)
+	}{w, t, t.call(w.NewAccount)}); err != nil {
+		return "", fmt.Errorf("write the welcome mail: %w", err)
 	}
-	m.HTML = b.String()
-	return m, nil
+	return b.String(), nil
 }
 
 // A welcomeText is the mail in one language.
