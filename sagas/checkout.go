@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 // errProviderAway is what a customer is told when no session could be opened.

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 )
 
 // A crash kills the worker of one order once, at one point of one step.
@@ -30,8 +29,13 @@ func crashes() (all []crash) {
 	} {
 		for _, step := range steps {
 			for _, c := range []crash{
-				{at: beforeIntent}, {at: afterIntent}, {at: sent}, {at: sent, made: true}, {at: answered, made: true},
-				{at: beforeComplete, made: true}, {at: afterComplete, made: true},
+				{at: beforeIntent},
+				{at: afterIntent},
+				{at: sent},
+				{at: sent, made: true},
+				{at: answered, made: true},
+				{at: beforeComplete, made: true},
+				{at: afterComplete, made: true},
 			} {
 				c.kind, c.step = kind, step
 				all = append(all, c)

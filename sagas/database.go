@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/eventstore"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"hostpanel/eventstore"
 )
 
 // sqlError says what was attempted when the database refused or gave no

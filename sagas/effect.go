@@ -3,9 +3,8 @@ package sagas
 import (
 	"context"
 	"errors"
-	"time"
-
 	"hostpanel/domain"
+	"time"
 )
 
 // How something outside happens once (docs/sagas.md, "Effects"): write down

@@ -1,9 +1,9 @@
 package sagas
 
 import (
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
+
+	"github.com/google/uuid"
 )
 
 // Facts lists every event that the stream of a run may hold.

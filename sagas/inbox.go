@@ -7,14 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 )
 
 // Webhooks are stored first, answered second and acted on third. They are

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 )
 
 // The ledger has a row for everything that may have been done outside, made

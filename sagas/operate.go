@@ -2,15 +2,11 @@ package sagas
 
 import (
 	"context"
-	"errors"
-	"time"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
 )
 
 // What operators may do with runs. Each command is a fact with its actor and
@@ -67,6 +63,17 @@ func (s *Sagas) changeInput(ctx context.Context, run Run, input map[string]strin
 		},
 		freeRow(key),
 	}, nil
+}
+
+// byOperator is the cause of an operator's command.
+func byOperator(c domain.Cause, order uuid.UUID) domain.Cause {
+	if c.ID == uuid.Nil {
+		c.ID = uuid.New()
+	}
+	if c.Correlation == uuid.Nil {
+		c.Correlation = order
+	}
+	return c
 }
 
 // Skip puts the step where an order is parked behind it, because a person has
@@ -177,73 +184,4 @@ func (s *Sagas) overrule(ctx context.Context, cause domain.Cause, run Run, c com
 		s.wake(next.Place().Queue)
 	}
 	return err
-}
-
-// A RunView is a run as operators see it.
-type RunView struct {
-	ID        uuid.UUID  `db:"id"`
-	Key       string     `db:"key"`
-	Def       string     `db:"def"`
-	Steps     []Place    `db:"steps"`
-	Order     *uuid.UUID `db:"order_id"`
-	Direction string     `db:"direction"`
-	Status    string     `db:"status"`
-	Step      int        `db:"step"`
-	Attempt   int        `db:"attempt"`
-	RunAt     time.Time  `db:"run_at"`
-	Worker    *string    `db:"worker"`
-
-	Attempts []AttemptView `db:"-"`
-	Effects  []EffectView  `db:"-"`
-}
-
-// An AttemptView is one attempt at one step.
-type AttemptView struct {
-	Step       int        `db:"step"`
-	Token      int64      `db:"token"`
-	StartedAt  time.Time  `db:"started_at"`
-	FinishedAt *time.Time `db:"finished_at"`
-	Outcome    string     `db:"outcome"`
-	Class      string     `db:"error_class"`
-	Error      string     `db:"error"`
-	NextRunAt  *time.Time `db:"next_run_at"`
-}
-
-// An EffectView is a row of the ledger.
-type EffectView struct {
-	Key       string    `db:"key"`
-	Step      string    `db:"step"`
-	State     string    `db:"state"`
-	External  string    `db:"external_id"`
-	Sends     int       `db:"sends"`
-	UpdatedAt time.Time `db:"updated_at"`
-}
-
-const runColumns = `select id, key, def, steps, order_id, direction, status, step, attempt, run_at, worker from saga_run`
-
-// RunsOf are the runs of an order, with their attempts and effects.
-func (s *Sagas) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
-	rows, _ := s.pool.Query(ctx, runColumns+` where order_id = $1 order by key desc`, order)
-	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[RunView])
-	if err != nil {
-		return nil, sqlError(err, "list the runs of order %s", order)
-	}
-	for i := range runs {
-		if err := s.detail(ctx, &runs[i]); err != nil {
-			return nil, err
-		}
-	}
-	return runs, nil
-}
-
-func (s *Sagas) detail(ctx context.Context, r *RunView) (err error) {
-	attempts, _ := s.pool.Query(ctx, `
-		select step, token, started_at, finished_at, coalesce(outcome, '') as outcome, coalesce(error_class, '') as error_class,
-			coalesce(error, '') as error, next_run_at from saga_attempt where saga_id = $1 order by started_at, token, step`, r.ID)
-	var failed, broken error
-	r.Attempts, failed = pgx.CollectRows(attempts, pgx.RowToStructByName[AttemptView])
-	effects, _ := s.pool.Query(ctx, `
-		select key, step, state, coalesce(external_id, '') as external_id, sends, updated_at from effect where saga_id = $1 order by updated_at, key`, r.ID)
-	r.Effects, broken = pgx.CollectRows(effects, pgx.RowToStructByName[EffectView])
-	return sqlError(errors.Join(failed, broken), "read run %s", r.Key)
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,10 +14,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
 )
 
 var operator = domain.Cause{Actor: "operator:1"}

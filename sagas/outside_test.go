@@ -4,17 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/notice"
-	"hostpanel/domain/order"
 )
 
 // The outside: it keeps what it is told, counts every creation by name, and
@@ -320,5 +318,3 @@ func (p *fakePayments) Verify(raw []byte, header map[string][]string, _ time.Tim
 	}
 	return news, json.Unmarshal(raw, &news)
 }
-
-func vmName(n int64) string { return "vm" + strconv.FormatInt(n, 10) }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,9 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 )
 
 func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6

@@ -2,11 +2,6 @@ package sagas
 
 import (
 	"context"
-	"slices"
-	"strings"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -14,6 +9,10 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // The lists of provisioning, by what was bought (docs/sagas.md,
@@ -32,30 +31,54 @@ var provisioning = map[string][]string{
 func (s *Sagas) provisioningSteps() []step {
 	engine, compute := engineQueue(s.engine), computeQueue(s.compute)
 	return []step{
-		{name: "account", says: "create the user account if absent", queue: localQueue, policy: s.policies.local,
-			local: &local{do: s.openAccount, undo: s.closeAccount}},
-		{name: "tenant", says: "create the hosting tenant, VM or SaaS sub-tenant", queue: localQueue, policy: s.policies.local,
-			local: &local{do: s.openTenant, undo: s.closeTenant}},
-		{name: "tenant.engine", says: "create the tenant's place on the hosting engine", queue: engine, policy: s.policies.engine,
-			effect: &effect{key: keyed("tenant.engine"), prepare: s.tenantCall}},
-		{name: "tenant.ready", says: "wait until the engine has made the tenant's place", queue: engine, policy: s.policies.ready,
-			wait: &until{ready: s.tenantReady}},
-		{name: "site", says: "create the website of the ordered domain", queue: engine, policy: s.policies.engine,
-			effect: &effect{key: keyed("site"), prepare: s.siteCall}},
-		{name: "site.ready", says: "wait until the website is served", queue: engine, policy: s.policies.ready,
-			wait: &until{ready: s.siteReady}},
-		{name: "vm", says: "create the virtual server", queue: compute, policy: s.policies.engine,
-			effect: &effect{key: keyed("vm"), prepare: s.vmCall}},
-		{name: "vm.ready", says: "wait until the virtual server runs and has an address", queue: compute, policy: s.policies.vm,
-			wait: &until{ready: s.vmReady}},
-		{name: "billing", says: "create a subscription and an invoice", queue: localQueue, policy: s.policies.local,
-			local: &local{do: s.bill, undo: s.endBilling}},
-		{name: "welcome", says: "send a welcome email with credentials", queue: mailQueue, policy: s.policies.welcome,
-			effect: &effect{key: keyed("welcome"), prepare: s.welcomeCall, deferred: s.delayMail}},
-		{name: "activate", says: "set the order status to active", queue: localQueue, policy: s.policies.local,
-			local: &local{do: s.activate}},
-		{name: "send", says: "send the delayed welcome email", queue: mailQueue, policy: s.policies.late,
-			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.welcomeCall, deferred: s.giveUpMail}},
+		{
+			name: "account", says: "create the user account if absent", queue: localQueue, policy: s.policies.local,
+			local: &local{do: s.openAccount, undo: s.closeAccount},
+		},
+		{
+			name: "tenant", says: "create the hosting tenant, VM or SaaS sub-tenant", queue: localQueue, policy: s.policies.local,
+			local: &local{do: s.openTenant, undo: s.closeTenant},
+		},
+		{
+			name: "tenant.engine", says: "create the tenant's place on the hosting engine", queue: engine, policy: s.policies.engine,
+			effect: &effect{key: keyed("tenant.engine"), prepare: s.tenantCall},
+		},
+		{
+			name: "tenant.ready", says: "wait until the engine has made the tenant's place", queue: engine, policy: s.policies.ready,
+			wait: &until{ready: s.tenantReady},
+		},
+		{
+			name: "site", says: "create the website of the ordered domain", queue: engine, policy: s.policies.engine,
+			effect: &effect{key: keyed("site"), prepare: s.siteCall},
+		},
+		{
+			name: "site.ready", says: "wait until the website is served", queue: engine, policy: s.policies.ready,
+			wait: &until{ready: s.siteReady},
+		},
+		{
+			name: "vm", says: "create the virtual server", queue: compute, policy: s.policies.engine,
+			effect: &effect{key: keyed("vm"), prepare: s.vmCall},
+		},
+		{
+			name: "vm.ready", says: "wait until the virtual server runs and has an address", queue: compute, policy: s.policies.vm,
+			wait: &until{ready: s.vmReady},
+		},
+		{
+			name: "billing", says: "create a subscription and an invoice", queue: localQueue, policy: s.policies.local,
+			local: &local{do: s.bill, undo: s.endBilling},
+		},
+		{
+			name: "welcome", says: "send a welcome email with credentials", queue: mailQueue, policy: s.policies.welcome,
+			effect: &effect{key: keyed("welcome"), prepare: s.welcomeCall, deferred: s.delayMail},
+		},
+		{
+			name: "activate", says: "set the order status to active", queue: localQueue, policy: s.policies.local,
+			local: &local{do: s.activate},
+		},
+		{
+			name: "send", says: "send the delayed welcome email", queue: mailQueue, policy: s.policies.late,
+			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.welcomeCall, deferred: s.giveUpMail},
+		},
 	}
 }
 

@@ -1,16 +1,15 @@
 package sagas
 
 import (
-	"strings"
-	"testing"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
 )
 
 func TestAPaidOrderBecomesAService(t *testing.T) {

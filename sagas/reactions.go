@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hostpanel/domain"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
 	"log/slog"
 	"time"
 
@@ -11,12 +16,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/domain/notice"
-	"hostpanel/domain/order"
-	"hostpanel/eventstore"
-	"hostpanel/projections"
 )
 
 // Reactions to the log are Watermill handlers. They do database work only: the

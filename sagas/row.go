@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hostpanel/eventstore"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/eventstore"
 )
 
 // workRow is what a run's work row says, derived from the run alone.

@@ -1,9 +1,9 @@
 package sagas
 
 import (
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
+
+	"github.com/google/uuid"
 )
 
 // Category is the category of the streams of runs.
@@ -221,8 +221,9 @@ func (c Pause) decide(r Run) ([]event, error) {
 		return nil, nil
 	case Ready:
 		return []event{Paused{c.Reason}}, nil
+	default:
+		return nil, domain.Refuse(domain.Conflict, "The run cannot be paused.")
 	}
-	return nil, domain.Refuse(domain.Conflict, "The run cannot be paused.")
 }
 
 func (c Continue) decide(r Run) ([]event, error) {
@@ -231,8 +232,9 @@ func (c Continue) decide(r Run) ([]event, error) {
 		return nil, nil
 	case Held:
 		return []event{Continued{c.Reason}}, nil
+	default:
+		return nil, domain.Refuse(domain.Conflict, "The run is not paused.")
 	}
-	return nil, domain.Refuse(domain.Conflict, "The run is not paused.")
 }
 
 func (c Turn) decide(r Run) ([]event, error) {

@@ -11,13 +11,12 @@ package sagas
 import (
 	"context"
 	"encoding/json"
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 )
 
 // A Job is what a run knows of its business: ids, and what an operator has

@@ -5,6 +5,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
 	"log/slog"
 	"os"
 	"slices"
@@ -15,11 +18,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"hostpanel/domain"
-	"hostpanel/domain/order"
-	"hostpanel/eventstore"
-	"hostpanel/projections"
 )
 
 // Migrations are the tables of this package.
@@ -281,32 +279,3 @@ func (s *Sagas) Queues() []string {
 }
 
 var _ eventstore.Starter = (*Sagas)(nil)
-
-// policies are how long and how often each sort of step is tried
-// (docs/sagas.md, "Policies").
-type policies struct{ local, engine, ready, vm, welcome, late Policy }
-
-func policiesOf(t Times) policies {
-	return policies{
-		local:   Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
-		engine:  Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},
-		ready:   Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
-		vm:      Policy{Timeout: t.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
-		welcome: Policy{Timeout: t.Call, Attempts: 5, Budget: t.MailBudget, Base: t.MailBase, Cap: t.MailCap, Sends: 1, Defer: true},
-		late: Policy{
-			Timeout: t.Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
-			Quarantine: t.MailUnanswered, Sends: 2, Defer: true,
-		},
-	}
-}
-
-// cause of an operator's command, with an id that a repeat shares.
-func byOperator(c domain.Cause, order uuid.UUID) domain.Cause {
-	if c.ID == uuid.Nil {
-		c.ID = uuid.New()
-	}
-	if c.Correlation == uuid.Nil {
-		c.Correlation = order
-	}
-	return c
-}

@@ -1,9 +1,8 @@
 package sagas
 
 import (
-	"time"
-
 	"hostpanel/domain/order"
+	"time"
 )
 
 // nextLook is how long to wait until an order is looked at again if nobody
@@ -23,6 +22,7 @@ func (s *Sagas) nextLook(g glance) *time.Duration {
 		if g.order.Session != "" {
 			moments = after(g.order.CancelledAt, s.times.CancelledChecks)
 		}
+	default: // nothing changes any more
 	}
 	return soonest(moments, now)
 }

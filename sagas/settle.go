@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"time"
-
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"regexp"
+	"time"
 )
 
 // What a failed attempt means (docs/sagas.md, "Errors"). A worker that lost

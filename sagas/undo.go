@@ -3,7 +3,6 @@ package sagas
 import (
 	"context"
 	"errors"
-
 	"hostpanel/domain"
 )
 

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 // There is one way from "something happened" to facts: an order's watch row
@@ -297,41 +295,4 @@ func (s *Sagas) foresee(g glance, commands []domain.Command) glance {
 		}
 	}
 	return g
-}
-
-// unanswered puts a check off because the provider gave no usable answer. It
-// is asked again for ever; somebody is told after a while (rule J-2).
-func (s *Sagas) unanswered(ctx context.Context, c check, failure error) error {
-	var f *domain.Failure
-	pause := backOff(s.times.Floor, s.times.DownBase, s.times.DownCap, c.fails+1)
-	if errors.As(failure, &f) {
-		pause = max(pause, f.RetryAfter)
-	}
-	if c.failing > s.times.DownAlarm {
-		s.alarm(ctx, "a payment provider does not answer", "provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
-	defer cancel()
-	_, err := s.exec(ctx, "put off a check", `
-		update payment_watch set lease_until = null, fails = fails + 1, failing_since = coalesce(failing_since, now()), next_at = now() + $3::interval
-		where order_id = $1 and lease_token = $2`, c.order, c.token, pause)
-	s.wakeLater(watchQueue, pause)
-	return errors.Join(failure, err)
-}
-
-// paces keep questions to providers that are down apart.
-type paces struct {
-	mu   sync.Mutex
-	next map[string]time.Time
-}
-
-func (p *paces) wait(ctx context.Context, provider string, apart time.Duration) {
-	p.mu.Lock()
-	at := p.next[provider]
-	if now := time.Now(); at.Before(now) {
-		at = now
-	}
-	p.next[provider] = at.Add(apart)
-	p.mu.Unlock()
-	pause(ctx, time.Until(at), nil)
 }

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
-	"strings"
-
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"net/mail"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // The welcome mail brings a new account its one-time link, and an existing one

@@ -1,0 +1,19 @@
+package sagas
+
+// policies are how long and how often each sort of step is tried
+// (docs/sagas.md, "Policies").
+type policies struct{ local, engine, ready, vm, welcome, late Policy }
+
+func policiesOf(t Times) policies {
+	return policies{
+		local:   Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
+		engine:  Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},
+		ready:   Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
+		vm:      Policy{Timeout: t.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
+		welcome: Policy{Timeout: t.Call, Attempts: 5, Budget: t.MailBudget, Base: t.MailBase, Cap: t.MailCap, Sends: 1, Defer: true},
+		late: Policy{
+			Timeout: t.Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
+			Quarantine: t.MailUnanswered, Sends: 2, Defer: true,
+		},
+	}
+}
