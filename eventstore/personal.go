@@ -50,10 +50,7 @@ func (s *Store) seal(ctx context.Context, id uuid.UUID, event domain.Event) (dom
 	}
 	var rows []Row
 	keys := map[domain.Purpose][]byte{}
-	for _, purpose := range fields {
-		if keys[purpose] != nil {
-			continue
-		}
+	for purpose := range purposesIn(event, fields) {
 		k := subjectKey{person.Subject(), purpose}
 		known, err := s.loadKeys(ctx, []subjectKey{k})
 		if err != nil {
@@ -72,6 +69,18 @@ func (s *Store) seal(ctx context.Context, id uuid.UUID, event domain.Event) (dom
 		return sealedPrefix + base64.RawStdEncoding.EncodeToString(gcm(keys[purpose]).Seal(nonce, nonce, []byte(text), id[:]))
 	})
 	return sealed, rows, nil
+}
+
+// purposesIn are those under which the event has something to seal.
+func purposesIn(event domain.Event, fields map[string]domain.Purpose) map[domain.Purpose]bool {
+	found := map[domain.Purpose]bool{}
+	value := reflect.ValueOf(event)
+	for _, f := range personalFields(value.Type(), fields) {
+		if value.FieldByIndex(f.index).String() != "" {
+			found[f.purpose] = true
+		}
+	}
+	return found
 }
 
 func (s *Store) newKeyRow(k subjectKey, key []byte) Row {

@@ -302,6 +302,15 @@ func TestPersonalDataIsSealedInTheLogAndClearToReaders(t *testing.T) {
 	}
 }
 
+func TestAnEventWithoutPersonalDataNeedsNoKey(t *testing.T) {
+	s := newStore(t)
+	do(t, s, open{"a", "", uuid.Nil})
+	var keys int
+	if err := s.Pool().QueryRow(t.Context(), `select count(*) from subject_keys`).Scan(&keys); err != nil || keys != 0 {
+		t.Errorf("%d keys were made for nobody (%v)", keys, err)
+	}
+}
+
 func TestOnePersonHasOneSubject(t *testing.T) {
 	s := newStore(t)
 	var wg sync.WaitGroup
