@@ -42,6 +42,9 @@ func (s *Server) checkout() route.Area {
 				As("test_checkout_page").Failing(http.StatusNotFound, "There is no such session."),
 			route.View(http.MethodPost, testPagePath, "Press a button on the test provider's page", s.pressButton).
 				As("test_checkout").
+				Failing(http.StatusBadRequest, "Fields of the form are wrong.").
+				Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
+				Failing(http.StatusUnsupportedMediaType, "The body is no form.").
 				Failing(http.StatusSeeOther, "Back to the shop.").
 				Failing(http.StatusNotFound, "There is no such session.").
 				Failing(http.StatusConflict, "The session is over."))

@@ -23,7 +23,9 @@ func (s *Server) accounts() route.Area {
 			route.View(http.MethodGet, setPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
 				As("set_password_page").Failing(http.StatusBadRequest, wrong),
 			route.View(http.MethodPost, setPasswordPath, "Set the password of whoever holds the link", s.setPassword).
-				As("set_password").Failing(http.StatusBadRequest, wrong),
+				As("set_password").Failing(http.StatusBadRequest, wrong).
+				Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
+				Failing(http.StatusUnsupportedMediaType, "The body is no form."),
 		},
 	}
 }

@@ -140,7 +140,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	for _, o := range options {
 		o(s)
 	}
-	s.handler = s.server.Handler()
+	s.handler = routetest.Described(t, s.server.Handler(), s.server.Document())
 	return s
 }
 

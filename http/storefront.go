@@ -31,7 +31,8 @@ func (s *Server) storefront() route.Area {
 			route.List(storefrontPrefix+"plans/", "Plans on offer", s.plans).
 				As("plan_list").Caching(forAMinute).
 				Taking(field.Text("type", new(string)).Among(planTypes...).Doc("Only plans of this sort.")).
-				Failing(http.StatusBadRequest, "There is no such sort of plan."),
+				Failing(http.StatusBadRequest, "There is no such sort of plan.").
+				Failing(http.StatusNotFound, "The answer is asked for in another format."),
 			route.Get(storefrontPrefix+"widget/{widget_id:[a-z0-9]{16}}/", "An order form and its plans", s.widget).
 				As("widget_read").Of("Widget").Caching(forAMinute).Hashed().
 				Failing(http.StatusNotFound, "There is no such widget, or it is not active."),

@@ -180,7 +180,7 @@ func (r *Route) responses() map[string]any {
 	for status, when := range r.statuses() {
 		answer := map[string]any{"description": when, "headers": r.failureHeaders(status)}
 		switch {
-		case status == http.StatusBadRequest && r.Request.Fields != nil:
+		case status == http.StatusBadRequest && (r.Request.Fields != nil || len(r.Params) > 0) && !r.page:
 			answer["content"] = jsonOf(map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error")}})
 		case status >= http.StatusBadRequest && !r.page:
 			answer["content"] = jsonOf(schemaRef("Error"))
