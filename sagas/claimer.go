@@ -22,14 +22,11 @@ func (s *Sagas) serve(ctx, work context.Context, queue string, limit int) {
 			go func() {
 				defer s.workers.Done()
 				s.work(work, c)
-				if int(active.Add(-1)) == limit-1 {
-					nudge(woken)
-				}
+				active.Add(-1)
+				nudge(woken) // there is room again
 			}()
 		}
-		if len(runs) == 0 || len(runs) == room {
-			pause(ctx, jittered(s.times.Poll), woken)
-		}
+		pause(ctx, jittered(s.times.Poll), woken)
 	}
 }
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
 )

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/eventstore"
+	"io"
+	"net"
 	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,6 +37,23 @@ func away(err *pgconn.PgError) bool {
 		}
 	}
 	return false
+}
+
+// databaseAway tells whether an error, from whatever part of the program, says
+// only that our own database does not answer.
+func databaseAway(err error) bool {
+	var f *domain.Failure
+	var pg *pgconn.PgError
+	var dial *pgconn.ConnectError
+	switch {
+	case errors.Is(err, eventstore.ErrUnavailable):
+		return true
+	case errors.As(err, &f):
+		return false // the outside has failed, whatever it is made of
+	case errors.As(err, &pg):
+		return away(pg)
+	}
+	return errors.As(err, &dial) || pgconn.SafeToRetry(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
 // exec carries out one statement and tells how many rows it touched.

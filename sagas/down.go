@@ -3,9 +3,10 @@ package sagas
 import (
 	"context"
 	"errors"
-	"hostpanel/domain"
 	"sync"
 	"time"
+
+	"hostpanel/domain"
 )
 
 // unanswered puts a check off because the provider gave no usable answer. It

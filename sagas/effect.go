@@ -3,8 +3,9 @@ package sagas
 import (
 	"context"
 	"errors"
-	"hostpanel/domain"
 	"time"
+
+	"hostpanel/domain"
 )
 
 // How something outside happens once (docs/sagas.md, "Effects"): write down

@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 	"strings"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"context"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"

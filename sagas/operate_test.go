@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"hostpanel/domain"
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
 )

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"sync"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/google/uuid"
 )

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
 )

@@ -2,10 +2,11 @@ package sagas
 
 import (
 	"context"
+	"time"
+
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-	"time"
 )
 
 // The outside, as this package needs it. What does not work is answered with

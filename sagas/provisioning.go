@@ -2,6 +2,9 @@ package sagas
 
 import (
 	"context"
+	"slices"
+	"strings"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -9,8 +12,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 )

@@ -1,13 +1,14 @@
 package sagas
 
 import (
+	"strings"
+	"testing"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"strings"
-	"testing"
 
 	"github.com/google/uuid"
 )

@@ -2,15 +2,15 @@ package sagas
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"log/slog"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -54,7 +54,7 @@ func (s *Sagas) router(ctx context.Context) (run func(context.Context), err erro
 // poisonous tells whether trying again is of no use: neither a lost race nor a
 // database that is away is the event's own fault.
 func poisonous(err error) bool {
-	return domain.CodeOf(err) != domain.Conflict && !errors.Is(err, eventstore.ErrUnavailable)
+	return domain.CodeOf(err) != domain.Conflict && !databaseAway(err)
 }
 
 // react handles one event of the log.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"strconv"
-	"strings"
 )
 
 // What provisioning makes at the engine and at the hypervisor. Names follow

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hostpanel/eventstore"
 	"slices"
 	"time"
+
+	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
 )

@@ -11,10 +11,11 @@ package sagas
 import (
 	"context"
 	"encoding/json"
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 	"strings"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
 )

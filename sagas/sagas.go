@@ -5,9 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"hostpanel/domain/order"
-	"hostpanel/eventstore"
-	"hostpanel/projections"
 	"log/slog"
 	"os"
 	"slices"
@@ -15,6 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"

@@ -1,8 +1,9 @@
 package sagas
 
 import (
-	"hostpanel/domain/order"
 	"time"
+
+	"hostpanel/domain/order"
 )
 
 // nextLook is how long to wait until an order is looked at again if nobody

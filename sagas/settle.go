@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 	"regexp"
 	"time"
+
+	"hostpanel/domain"
 )
 
 // What a failed attempt means (docs/sagas.md, "Errors"). A worker that lost
@@ -25,7 +25,7 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) (cl
 		return claimed{}, s.dropFenced(err)
 	case errors.Is(err, errStopping):
 		return claimed{}, s.release(ctx, c)
-	case errors.Is(err, eventstore.ErrUnavailable):
+	case databaseAway(err):
 		return claimed{}, s.putBackHeld(ctx, c, verdict{outcome: "wait", class: "database", text: scrub(err), delay: s.times.Poll})
 	}
 	class, wait := classify(err)

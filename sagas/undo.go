@@ -3,6 +3,7 @@ package sagas
 import (
 	"context"
 	"errors"
+
 	"hostpanel/domain"
 )
 

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/mail"
+	"strings"
+
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"net/mail"
-	"strings"
 
 	"github.com/google/uuid"
 )

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-	"time"
 
 	"github.com/google/uuid"
 )

@@ -6,6 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -16,12 +23,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
-	"log/slog"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -77,17 +78,20 @@ func serveAll(store *eventstore.Store) {
 // database is a private one with all tables.
 func database(t *testing.T) string {
 	t.Helper()
-	return eventstoretest.Database(t, "sagas", func(ctx context.Context, url string) error {
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		if err := eventstore.Migrate(ctx, owner, eventstore.Migration{Area: "sagas", Files: Migrations}); err != nil {
-			return err
-		}
-		return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
-	})
+	return eventstoretest.Database(t, "sagas", func(ctx context.Context, url string) error { return prepare(ctx, t, url) })
+}
+
+// prepare makes all tables.
+func prepare(ctx context.Context, t *testing.T, url string) error {
+	owner, err := eventstore.ConnectOwner(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if err := eventstore.Migrate(ctx, owner, eventstore.Migration{Area: "sagas", Files: Migrations}); err != nil {
+		return err
+	}
+	return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
 }
 
 // newWorld makes a world in which nobody works yet; with go it is set going.
