@@ -101,3 +101,22 @@ func TestWhatIsKeptOfAnErrorHasNoAddressesAndNoTokens(t *testing.T) { // C-7, V1
 type errTold string
 
 func (e errTold) Error() string { return string(e) }
+
+func TestWhatWasOnceWrittenReadsForEver(t *testing.T) {
+	job := Job{
+		Order: uuid.MustParse("6f1c0d6e-0000-4000-8000-00000000000a"), Type: "hosting", User: 5, Opened: true, Tenant: 17, Site: 3, VM: 77, Client: 9,
+		Domain: "ana.example.com", OS: "debian-12", Effect: "o/6f1c0d6e-0000-4000-8000-00000000000a/welcome",
+	}
+	domaintest.Golden(t, Facts,
+		Started{Key: "provision:6f1c", Def: "provision/1", Steps: places, Job: job, Order: job.Order},
+		StepCompleted{Step: 2, Name: "tenant.engine", External: "9", Found: true, Learnt: &job},
+		StepUndone{Step: 2, Name: "tenant.engine"},
+		StepSkipped{Step: 4, Name: "site", External: "12", Reason: "made by hand", Learnt: &job},
+		Deferred{Step: 5, Name: "welcome", Code: "unanswered"},
+		Parked{Step: 4, Name: "site", Code: "name_taken"},
+		Resumed{Step: 4, Name: "site", Reason: "another name", Input: map[string]string{"domain": "b.example.com"}},
+		Paused{Reason: "maintenance"},
+		Continued{Reason: "maintenance is over"},
+		Turned{Step: 4, Name: "site", Reason: "refund"},
+	)
+}
