@@ -284,3 +284,20 @@ func TestAnAnswerThatGotLostIsFoundByLookingUp(t *testing.T) { // F-12
 	w.equal("sites made", w.engine.creations("site/lost.example.com"), 1)
 	w.equal("adopted", w.count(`select count(*) from events where name = 'saga.step_completed' and (data ->> 'found')::boolean`), 3)
 }
+
+func TestAStepThatPanicsIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	var once sync.Once
+	w.compute.tell(func(call, _ string) error {
+		if call == "create" {
+			once.Do(func() { panic("a mistake in an adapter") })
+		}
+		return nil
+	}, nil)
+	w.goes()
+	id := w.buy(ordering{kind: "vps"})
+	w.becomes(id, order.StatusActive)
+	w.settled(id)
+	w.onlyOnce(id)
+	w.equal("noted", w.count(`select count(*) from saga_attempt where error like 'panic: a mistake in an adapter%'`), 1)
+}

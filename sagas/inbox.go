@@ -120,7 +120,8 @@ type stored struct {
 func (s *Sagas) readInbox(ctx context.Context) {
 	woken := s.wakes.of(inboxQueue)
 	for ctx.Err() == nil {
-		more, err := s.readOne(ctx)
+		var more bool
+		err := guarded(func() (err error) { more, err = s.readOne(ctx); return err })
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "the inbox was not read", "error", err)
 		}

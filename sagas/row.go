@@ -48,16 +48,20 @@ func encode(v any) []byte {
 	return data
 }
 
-// startRow is the work row of a run that begins.
-func (s *Sagas) startRow(r Run) eventstore.Row {
+// startRows are the work row of a run that begins, and its queue, which may
+// never have been served before.
+func (s *Sagas) startRows(r Run) []eventstore.Row {
 	w := row(r)
-	return eventstore.Row{
+	return []eventstore.Row{{
+		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`,
+		Args: []any{w.queue, s.queues[w.queue]}, Touches: eventstore.AnyRows,
+	}, {
 		Key: "saga_run/" + w.id.String(),
 		SQL: `insert into saga_run (id, key, def, steps, input, order_id, queue, step_deadline, stream_version)
 			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, now() + $8::interval, $9)`,
 		Args:    []any{w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version},
 		Touches: 1,
-	}
+	}}
 }
 
 // advanceRow is the fence of a completion: it moves the work row on to what

@@ -161,7 +161,7 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 		}
 		if begins {
 			first := Decider.Evolve(Run{}, Started(run))
-			starts = append(starts, eventstore.Start{Fact: i, Command: run, Rows: []eventstore.Row{s.startRow(first)}})
+			starts = append(starts, eventstore.Start{Fact: i, Command: run, Rows: s.startRows(first)})
 		}
 	}
 	return starts, nil
@@ -194,9 +194,7 @@ func (s *Sagas) Run(ctx context.Context) error {
 	for range readers {
 		checks.Go(func() { s.readInbox(ctx) })
 	}
-	for range watchers {
-		checks.Go(func() { s.watch(ctx, work) })
-	}
+	checks.Go(func() { s.watch(ctx, work) })
 	for _, do := range []func(context.Context){s.notify, s.listen, s.janitor, react} {
 		others.Go(func() { do(ctx) })
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"hostpanel/domain"
@@ -51,23 +52,29 @@ func (s *Sagas) Hint(ctx context.Context, id uuid.UUID, reason string) error {
 	return err
 }
 
-// watch looks at orders that are due, one at a time, until ctx ends. A check
-// that has begun goes on in the context work.
+// watch looks at orders that are due, a bounded number at once, until ctx
+// ends. A check that has begun goes on in the context work.
 func (s *Sagas) watch(ctx, work context.Context) {
-	woken := s.wakes.of(watchQueue)
+	woken, slots := s.wakes.of(watchQueue), make(chan struct{}, watchers)
+	var checks sync.WaitGroup
+	defer checks.Wait()
 	for ctx.Err() == nil {
+		slots <- struct{}{}
 		c, due, err := s.nextCheck(ctx)
-		switch {
-		case err == nil && due:
-			nudge(woken) // there may be more, for another watcher too
-			if err := s.check(work, c); err != nil && work.Err() == nil {
-				s.log.WarnContext(ctx, "an order was not checked", "order", c.order, "error", scrub(err))
-			}
-			continue
-		case err != nil && ctx.Err() == nil:
+		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "no orders were checked", "error", err)
 		}
-		pause(ctx, jittered(s.times.Poll), woken)
+		if err != nil || !due {
+			<-slots
+			pause(ctx, jittered(s.times.Poll), woken)
+			continue
+		}
+		checks.Go(func() {
+			defer func() { <-slots }()
+			if err := guarded(func() error { return s.check(work, c) }); err != nil && work.Err() == nil {
+				s.log.WarnContext(ctx, "an order was not checked", "order", c.order, "error", scrub(err))
+			}
+		})
 	}
 }
 
@@ -253,7 +260,8 @@ func (s *Sagas) reopenable(ctx context.Context, g glance) (offered, free bool, e
 // closeCheck ends a check: facts, bookings, the start of a run and the next
 // check are one append, fenced. A hint that came meanwhile causes one more.
 func (s *Sagas) closeCheck(ctx context.Context, c check, g glance, rows []eventstore.Row, commands []domain.Command) error {
-	next := s.nextLook(s.foresee(g, commands))
+	foreseen := s.foresee(g, commands)
+	next := s.nextLook(foreseen)
 	rows = append(rows, eventstore.Row{
 		Key: "payment_watch/" + c.order.String(),
 		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null,
@@ -276,7 +284,9 @@ func (s *Sagas) closeCheck(ctx context.Context, c check, g glance, rows []events
 		return fmt.Errorf("close the check of order %s: %w", c.order, err)
 	}
 	s.checked.Add(1)
-	s.wake(localQueue)
+	if foreseen.order.Status == order.StatusPaid && g.order.Status != order.StatusPaid {
+		s.wake(localQueue) // its run has started
+	}
 	if next != nil {
 		s.wakeLater(watchQueue, *next)
 	}

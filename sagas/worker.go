@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"hostpanel/domain"
@@ -54,18 +55,33 @@ func (s *Sagas) step(ctx context.Context, c claimed) (claimed, bool) {
 		s.alarm(ctx, "a run names a step that this program lacks", "run", c.id, "step", c.Place().Name)
 		return c, false
 	}
-	e, err := s.attempt(ctx, c, step)
-	if err == nil {
-		var next claimed
-		if next, err = s.finish(ctx, c, e); err == nil {
-			return next, next.hold != nil
+	var next claimed
+	err := guarded(func() error {
+		e, err := s.attempt(ctx, c, step)
+		if err == nil {
+			next, err = s.finish(ctx, c, e)
 		}
+		return err
+	})
+	if err == nil {
+		return next, next.hold != nil
 	}
-	next, err := s.settle(ctx, c, step, err)
+	next, err = s.settle(ctx, c, step, err)
 	if err != nil {
 		s.log.WarnContext(ctx, "an attempt could not be settled", "run", c.id, "step", step.name, "error", scrub(err))
 	}
 	return next, next.hold != nil
+}
+
+// guarded turns a panic into an error: one bad step must not end the work on
+// all others.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v at %s", p, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // An ending is how an attempt moves its run on: the run's own command, and
