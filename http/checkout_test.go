@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/adapters/faults"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
 )
@@ -189,6 +190,33 @@ func TestWhoPaysComesBackToTheShopAndGetsWhatWasBought(t *testing.T) {
 	s.await(t, a, order.StatusActive)
 	view := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"]).Body.String()
 	has(t, view, `"status":"active","status_message":"Su pedido está activo."`)
+}
+
+func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	slow := faults.Fault{Call: faults.Create, What: faults.Busy, Delay: time.Hour, Times: 100}
+	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), slow); err != nil {
+		t.Fatal(err)
+	}
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"language":"en",`, 1)))
+	s.press(a, "action", "pay")
+	s.await(t, a, order.StatusProvisioning)
+	want := order.Message(order.Standing{Status: order.StatusProvisioning, Step: "tenant.engine"}, "en")
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		changed := s.Changed()
+		view := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"]).Body.String()
+		if strings.Contains(view, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %s, want %s", view, want)
+		}
+		select {
+		case <-changed:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 func TestAWebhookFromOutsideIsEnough(t *testing.T) {

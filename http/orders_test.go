@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hostpanel/adapters/faults"
-	panel "hostpanel/http"
 	"hostpanel/projections"
 )
 
@@ -142,6 +141,28 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
+	s := openShop(t).stock(t)
+	first := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "lost")
+	crash := func(seconds int) {
+		if _, err := s.owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() + $1 * interval '1 second'`, seconds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crash(20)
+	if w := s.order(t, http.StatusConflict, aHostingOrder, "Idempotency-Key", "lost"); read(t, w).Code != "idempotency_in_progress" {
+		t.Fatal(w.Body)
+	}
+	crash(-1)
+	again := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "lost")
+	if again.Body.String() != first.Body.String() || again.Header().Get("Location") != first.Header().Get("Location") {
+		t.Fatalf("first %s, then %s", first.Body, again.Body)
+	}
+	if n := s.events(t, "order.placed") + s.events(t, "order.session_opened"); n != 2 {
+		t.Fatalf("%d facts", n)
+	}
+}
+
 func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
 	s := openShop(t).stock(t)
 	facts := s.count(t, `select count(*) from events`)
@@ -194,81 +215,6 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 	want := "Ana|Ana@example.com|+34 600|Ana SL|49.9 479.04 5 21 484.04 400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
 	if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(want), "") {
 		t.Fatalf("\n got %s\nwant %s", got, want)
-	}
-}
-
-func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
-	s := openShop(t).stock(t)
-	answers := s.atOnce(200, func(i int) *httptest.ResponseRecorder {
-		if i%2 == 0 {
-			return s.call("DELETE", "/storefront/api/plans/", "", "X-API-Key", s.known["scarce"]) // counts too
-		}
-		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["scarce"])
-	})
-	throttled := 0
-	for _, w := range answers {
-		if w.Code != http.StatusTooManyRequests {
-			continue
-		}
-		throttled++
-		wait := w.Header().Get("Retry-After")
-		if want := `{"detail":"Request was throttled. Expected available in ` + wait + ` seconds."}`; w.Body.String() != want || w.Header().Get("X-RateLimit-Remaining") != "0" {
-			t.Errorf("%s %v", w.Body, w.Header())
-		}
-	}
-	if throttled != 140 {
-		t.Fatalf("%d of 200 calls were throttled", throttled)
-	}
-	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {
-		t.Fatalf("another key got %d", w.Code)
-	}
-}
-
-func TestOrdersInMassesAreSlowedDown(t *testing.T) {
-	s := openShop(t, func(s *shop) {
-		s.server.Settings.Abuse = true
-		s.server.Settings.Offers = append(s.server.Settings.Offers, panel.Offer{Name: "stripe", Live: true}) // which does not answer
-	}).stock(t)
-	live := strings.Replace(aHostingOrder, `"test"`, `"stripe"`, 1)
-	for range 10 {
-		s.order(t, http.StatusServiceUnavailable, live, "X-API-Key", s.known["live"])
-	}
-	s.order(t, http.StatusTooManyRequests, strings.Replace(live, "ana@", "ANA@", 1), "X-API-Key", s.known["live"])
-	s.order(t, http.StatusServiceUnavailable, strings.Replace(live, "ana@", "bob@", 1), "X-API-Key", s.known["live"])
-	s.order(t, http.StatusCreated, aHostingOrder) // a test key
-	if n := s.count(t, `select count(*) from rate_windows where key like '%ana%' or key like '%192.0.2%'`); n != 0 {
-		t.Fatal("personal data stands in the rate windows")
-	}
-}
-
-func TestWhoTriesManyKeysHasToWait(t *testing.T) {
-	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
-	for i := range 62 {
-		w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["unknown"])
-		if want := map[bool]int{true: http.StatusUnauthorized, false: http.StatusTooManyRequests}[i < 60]; w.Code != want {
-			t.Fatalf("try %d: got %d, want %d", i+1, w.Code, want)
-		}
-	}
-	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {
-		t.Fatalf("a good key got %d", w.Code)
-	}
-}
-
-func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
-	s := openShop(t).stock(t)
-	get := func() int {
-		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["sister"]).Code
-	}
-	if code := get(); code != http.StatusOK {
-		t.Fatal(code)
-	}
-	s.do(t, revoke("Sister01"))
-	s.server.ForgetKey("Sister01")
-	if code := get(); code != http.StatusUnauthorized {
-		t.Fatal(code)
-	}
-	if n := s.count(t, `select count(*) from api_key_uses where id = 'Sister01' and last_used_at = date_trunc('hour', last_used_at)`); n != 1 {
-		t.Fatal("the last use of the key is not known to the hour")
 	}
 }
 

@@ -3,7 +3,6 @@ package http
 import (
 	_ "embed" // the list of common passwords
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -76,6 +75,3 @@ func containsName(password, username string) bool {
 	}
 	return false
 }
-
-// actorOf is how facts name a user.
-func actorOf(user int64) string { return "user:" + strconv.FormatInt(user, 10) }

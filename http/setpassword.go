@@ -3,8 +3,8 @@ package http
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
+	"strconv"
 
 	"hostpanel/domain"
 	"hostpanel/http/route"
@@ -38,7 +38,7 @@ var noReferrer = http.Header{"Referrer-Policy": {"no-referrer"}}
 func (s *Server) showSetPassword(ctx context.Context, c route.Call) (*route.Document, error) {
 	token := c.Param("token")
 	user, err := s.holder(ctx, token)
-	if isDead(err) {
+	if isMissing(err) {
 		return deadLink(c)
 	}
 	if err != nil {
@@ -54,28 +54,29 @@ func (s *Server) setPassword(ctx context.Context, c route.Call) (*route.Document
 	}
 	token, password := cmp.Or(form.Get("token"), c.Param("token")), form.Get("password")
 	user, err := s.holder(ctx, token)
-	if isDead(err) {
-		return deadLink(c)
+	if err == nil {
+		if wrong := refusedPassword(password, form.Get("password_repeat"), user); len(wrong) > 0 {
+			return passwordForm(http.StatusBadRequest, token, user, wrong)
+		}
+		cause := c.Cause()
+		cause.Actor = "user:" + strconv.FormatInt(user.ID, 10)
+		err = s.Passwords.Set(ctx, cause, token, password)
 	}
-	if err != nil {
-		return nil, err
-	}
-	wrong := weaknesses(password, user.Email)
-	if form.Get("password_repeat") != password {
-		wrong = append(wrong, texts[spoken(user.Language)]["pw_differ"])
-	}
-	if len(wrong) > 0 {
-		return passwordForm(http.StatusBadRequest, token, user, wrong)
-	}
-	cause := c.Cause()
-	cause.Actor = actorOf(user.ID)
-	switch err := s.Passwords.Set(ctx, cause, token, password); {
-	case isDead(err): // somebody else with the same link was faster
+	switch {
+	case isMissing(err): // also when somebody else with the same link was faster
 		return deadLink(c)
 	case err != nil:
 		return nil, err
 	}
 	return passwordIsSet(user)
+}
+
+func refusedPassword(password, repeat string, user projections.User) []string {
+	wrong := weaknesses(password, user.Email)
+	if repeat != password {
+		wrong = append(wrong, texts[spoken(user.Language)]["pw_differ"])
+	}
+	return wrong
 }
 
 // holder is whose link it is.
@@ -92,11 +93,6 @@ func (s *Server) holder(ctx context.Context, token string) (projections.User, er
 		err = domain.Refuse(domain.NotFound, "The account has ended.")
 	}
 	return user, err
-}
-
-func isDead(err error) bool {
-	var refusal *domain.Error
-	return errors.As(err, &refusal) && refusal.Code == domain.NotFound
 }
 
 func deadLink(c route.Call) (*route.Document, error) {

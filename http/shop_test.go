@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,7 +17,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/puddle/v2"
-	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
 
 	compute "hostpanel/adapters/compute/sandbox"
@@ -183,72 +181,6 @@ func (s *shop) open(t testing.TB) *shop {
 	return s
 }
 
-// stock fills the shop with three plans, a widget for each of them, one for
-// all, and some keys.
-func (s *shop) stock(t testing.TB) *shop {
-	t.Helper()
-	s.offer(t, 1, &storefront.Plan{Name: "Hosting S", Price: price("2.99"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Description: "For <small> sites & shops"})
-	s.offer(t, 2, &storefront.Plan{
-		Name: "VPS M", Price: price("49.9"), SetupFee: price("5"), Currency: "EUR", ResourceType: "vps", BillingPeriod: "monthly", IsActive: true, Position: 1,
-		VPS: storefront.VPS{OSOptions: []string{"debian-12", "ubuntu-24"}},
-	})
-	s.offer(t, 3, &storefront.Plan{Name: "Reseller", Price: price("10.005"), Currency: "EUR", ResourceType: "saas", BillingPeriod: "monthly", IsActive: true, Position: 2})
-	s.offer(t, 4, &storefront.Plan{Name: "Old", Price: price("1"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", Position: 3})
-	s.offer(t, 5, &storefront.Plan{Name: "Yen", Price: price("1"), Currency: "JPY", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Position: 4})
-	s.offer(t, 6, &storefront.Plan{Name: "Free", Price: price("0"), Currency: "EUR", ResourceType: "hosting", BillingPeriod: "monthly", IsActive: true, Position: 5})
-	s.widget(t, 1, "allplansallplans", &storefront.Widget{Name: "All", Plans: []int64{1, 2, 3, 4}, ShowHosting: true, ShowVPS: true, SuccessURL: "https://shop.example/thanks?from=panel", CancelURL: "https://shop.example/cart"})
-	s.widget(t, 2, "strictstrict0000", &storefront.Widget{Name: "Strict", Plans: []int64{1}, ShowHosting: true, RequirePhone: true, RequireCompany: true})
-	s.widget(t, 3, "inactiveinactive", &storefront.Widget{Name: "Off", Plans: []int64{1}, ShowHosting: true, IsActive: false})
-	s.widget(t, 4, "strangerstranger", &storefront.Widget{Name: "Stranger", Plans: []int64{1}, ShowHosting: true, SuccessURL: "https://evil.example/", CancelURL: "https://evil.example/"})
-	s.known["key"] = s.issue(t, storefront.Test, "OpenKey1", 7, &storefront.APIKey{RateLimit: 6000})
-	s.known["sister"] = s.issue(t, storefront.Test, "Sister01", 7, &storefront.APIKey{RateLimit: 6000})
-	s.known["stranger"] = s.issue(t, storefront.Test, "Strange1", 8, &storefront.APIKey{RateLimit: 6000})
-	s.known["live"] = s.issue(t, storefront.Live, "LiveKey1", 7, &storefront.APIKey{RateLimit: 6000})
-	s.known["bound"] = s.issue(t, storefront.Test, "BoundKey", 7, &storefront.APIKey{RateLimit: 6000, AllowedDomains: []string{"shop.example", "*.sub.example", "https://full.example:8443", "localhost"}})
-	s.known["scarce"] = s.issue(t, storefront.Test, "Scarce01", 7, &storefront.APIKey{RateLimit: 60})
-	yesterday := time.Now().Add(-24 * time.Hour)
-	s.known["expired"] = s.issue(t, storefront.Test, "Expired1", 7, &storefront.APIKey{RateLimit: 60, ExpiresAt: &yesterday})
-	s.known["revoked"] = s.issue(t, storefront.Test, "Revoked1", 7, &storefront.APIKey{RateLimit: 60})
-	s.do(t, storefront.RevokeKey{ID: "Revoked1", At: time.Now()})
-	s.known["unknown"] = storefront.ComposeKey(storefront.Test, "Nobody01", strings.Repeat("x", 32))
-	s.known["wrong_secret"] = storefront.ComposeKey(storefront.Test, "OpenKey1", strings.Repeat("x", 32))
-	s.known["mistyped"] = s.known["key"][:len(s.known["key"])-1] + "!"
-	s.known["base"] = s.public
-	return s
-}
-
-func price(text string) decimal.Decimal { return decimal.RequireFromString(text) }
-
-func (s *shop) do(t testing.TB, commands ...domain.Command) {
-	t.Helper()
-	if _, err := s.Execute(t.Context(), domain.Cause{Actor: "test"}, commands...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (s *shop) offer(t testing.TB, id int64, p *storefront.Plan) {
-	t.Helper()
-	s.do(t, storefront.OfferPlan{Plan: id, Spec: p.Fields().Values(), At: time.Now()})
-}
-
-func (s *shop) widget(t testing.TB, id int64, name string, w *storefront.Widget) {
-	t.Helper()
-	if w.Name != "Off" {
-		w.IsActive = true
-	}
-	w.Theme, w.Layout, w.PrimaryColor, w.AccentColor, w.BorderRadius = "auto", "cards", "#4F46E5", "#10B981", 12
-	w.ShowFeatures, w.CTAText, w.Language = true, "Contratar", "es"
-	s.do(t, storefront.MakeWidget{Widget: id, WidgetID: name, Spec: w.Fields().Values(), At: time.Now()})
-}
-
-func (s *shop) issue(t testing.TB, mode storefront.Mode, id string, owner int64, spec *storefront.APIKey) string {
-	t.Helper()
-	spec.Name = id
-	key := storefront.ComposeKey(mode, id, fmt.Sprintf("%032d", len(id)*int(owner)))
-	s.do(t, storefront.IssueKey{ID: id, Mode: mode, Hash: storefront.HashKey(key), Spec: spec.Fields().Values(), CreatedBy: owner, Owner: owner, At: time.Now()})
-	return key
-}
-
 // What the program wires between its parts.
 type (
 	runs      struct{ *sagas.Sagas }
@@ -320,5 +252,3 @@ func (s *shop) events(t testing.TB, name string) int {
 	t.Helper()
 	return s.count(t, `select count(*) from events where name = $1`, name)
 }
-
-func revoke(id string) domain.Command { return storefront.RevokeKey{ID: id, At: time.Now()} }

@@ -1,0 +1,85 @@
+package http_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	panel "hostpanel/http"
+)
+
+func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
+	s := openShop(t).stock(t)
+	answers := s.atOnce(200, func(i int) *httptest.ResponseRecorder {
+		if i%2 == 0 {
+			return s.call("DELETE", "/storefront/api/plans/", "", "X-API-Key", s.known["scarce"]) // counts too
+		}
+		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["scarce"])
+	})
+	throttled := 0
+	for _, w := range answers {
+		if w.Code != http.StatusTooManyRequests {
+			continue
+		}
+		throttled++
+		wait := w.Header().Get("Retry-After")
+		if want := `{"detail":"Request was throttled. Expected available in ` + wait + ` seconds."}`; w.Body.String() != want || w.Header().Get("X-RateLimit-Remaining") != "0" {
+			t.Errorf("%s %v", w.Body, w.Header())
+		}
+	}
+	if throttled != 140 {
+		t.Fatalf("%d of 200 calls were throttled", throttled)
+	}
+	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {
+		t.Fatalf("another key got %d", w.Code)
+	}
+}
+
+func TestOrdersInMassesAreSlowedDown(t *testing.T) {
+	s := openShop(t, func(s *shop) {
+		s.server.Settings.Abuse = true
+		s.server.Settings.Offers = append(s.server.Settings.Offers, panel.Offer{Name: "stripe", Live: true}) // which does not answer
+	}).stock(t)
+	live := strings.Replace(aHostingOrder, `"test"`, `"stripe"`, 1)
+	for range 10 {
+		s.order(t, http.StatusServiceUnavailable, live, "X-API-Key", s.known["live"])
+	}
+	s.order(t, http.StatusTooManyRequests, strings.Replace(live, "ana@", "ANA@", 1), "X-API-Key", s.known["live"])
+	s.order(t, http.StatusServiceUnavailable, strings.Replace(live, "ana@", "bob@", 1), "X-API-Key", s.known["live"])
+	s.order(t, http.StatusCreated, aHostingOrder) // a test key
+	if n := s.count(t, `select count(*) from rate_windows where key like '%ana%' or key like '%192.0.2%'`); n != 0 {
+		t.Fatal("personal data stands in the rate windows")
+	}
+}
+
+func TestWhoTriesManyKeysHasToWait(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
+	for i := range 62 {
+		w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["unknown"])
+		if want := map[bool]int{true: http.StatusUnauthorized, false: http.StatusTooManyRequests}[i < 60]; w.Code != want {
+			t.Fatalf("try %d: got %d, want %d", i+1, w.Code, want)
+		}
+	}
+	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {
+		t.Fatalf("a good key got %d", w.Code)
+	}
+}
+
+func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
+	s := openShop(t).stock(t)
+	get := func() int {
+		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["sister"]).Code
+	}
+	if code := get(); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	s.do(t, revoke("Sister01"))
+	s.server.ForgetKey("Sister01")
+	if code := get(); code != http.StatusUnauthorized {
+		t.Fatal(code)
+	}
+	if n := s.count(t, `select count(*) from api_key_uses where id = 'Sister01' and last_used_at = date_trunc('hour', last_used_at)`); n != 1 {
+		t.Fatal("the last use of the key is not known to the hour")
+	}
+}
