@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -21,6 +22,18 @@ type serveCommand struct {
 // Run serves until it is told to stop, then ends what runs and leaves the rest
 // to the next start.
 func (s serveCommand) Run(ctx context.Context, settings Settings, c console) error {
+	return unlessStopped(ctx, s.run(ctx, settings, c))
+}
+
+// unlessStopped forgives what broke because somebody has asked us to stop.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (s serveCommand) run(ctx context.Context, settings Settings, c console) error {
 	config, err := configure(settings, s.Demo)
 	if err != nil {
 		return err

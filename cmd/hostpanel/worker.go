@@ -28,10 +28,11 @@ func (workerCommand) Run(ctx context.Context, s Settings, c console) error {
 		return err
 	}
 	defer p.close()
+	stopped := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	p.work(ctx, group)
 	log.Info("the worker is ready")
-	return group.Wait()
+	return unlessStopped(stopped, group.Wait())
 }
 
 // guessPublicURL is for those who do not listen themselves: the links in

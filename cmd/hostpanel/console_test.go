@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+)
+
+func Example_timeline() {
+	id := uuid.MustParse("6f1c8f0e-0c5e-4a53-9b0a-3d1f7c1f2a10")
+	at := time.Date(2026, 11, 21, 14, 30, 0, 120e6, time.UTC)
+	stream := order.Stream(id)
+	happened := func(version int, after time.Duration, actor string, e domain.Event) eventstore.Recorded {
+		at = at.Add(after)
+		return eventstore.Recorded{Stream: stream, Version: version, RecordedAt: at, Cause: domain.Cause{Actor: actor}, Name: e.EventName(), Event: e}
+	}
+	console{out: os.Stdout}.timeline(stream, []eventstore.Recorded{
+		happened(1, 0, "api_key:ab12CD34", order.Placed{
+			Name: "Ana", Number: "ORD-20261121-7F3K9Q", Plan: order.Plan{Name: "Web S"}, BillingPeriod: "yearly",
+			Total: decimal.RequireFromString("28.7"), Currency: "EUR", Domain: "ana.example",
+		}),
+		happened(2, 44*time.Millisecond, "system:checkout", order.SessionOpened{ExpiresAt: at.Add(30 * time.Minute)}),
+		happened(3, 67*time.Second, "provider:test", order.PaymentConfirmed{Payment: order.Seen{ID: "pay_1", Minor: 2870, Currency: "EUR"}}),
+		happened(4, 49*time.Hour, "system:provision", order.ProvisioningParked{Step: "site", Code: "name_taken"}),
+	})
+	// Output:
+	// order-6f1c8f0e-0c5e-4a53-9b0a-3d1f7c1f2a10 · 4 events
+	//
+	// when (UTC)                 after  v  what                                                                        who
+	// 2026-11-21 14:30:00.120           1  Ana orders Web S, yearly, for 28.70 EUR: ORD-20261121-7F3K9Q (ana.example)  api_key:ab12CD34
+	// 2026-11-21 14:30:00.164    +44ms  2  can be paid until 2026-11-21 15:00 UTC                                      system:checkout
+	// 2026-11-21 14:31:07.164  +1m 07s  3  28.70 EUR arrived, payment pay_1                                            provider:test
+	// 2026-11-23 15:31:07.164   +2d 1h  4  setup stopped at site: name taken                                           system:provision
+}
+
+func TestEveryFactHasASentence(t *testing.T) {
+	for name := range catalogue() {
+		event, err := catalogue().Decode(name, catalogue().Schema(name), []byte(`{}`))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, has := sentences[reflect.TypeOf(event)]; !has {
+			t.Errorf("%s has no sentence of its own", name)
+		}
+		if sentence(event) == "" {
+			t.Errorf("%s says nothing", name)
+		}
+	}
+}
+
+func TestWhatOthersWroteCannotMoveTheCursor(t *testing.T) {
+	var b bytes.Buffer
+	tab := table{head: []string{"name", "n"}}
+	tab.add(plain("Ana\x1b[2J\nBo\u009b"), number(7))
+	tab.print(console{out: &b})
+	if bytes.Count(b.Bytes(), []byte("\n")) != 2 || bytes.Contains(b.Bytes(), []byte("\x1b")) || bytes.Contains(b.Bytes(), []byte("\u009b")) {
+		t.Errorf("%q", b.String())
+	}
+}
+
+func TestSecretsAreNotShownEvenIfTheyStoodInTheLog(t *testing.T) {
+	got := string(dataOf(leak{Password: "hush", Note: "sfk_test_ab12CD34_abcdefghijklmnopqrstuvwxyz012345_0aBcDe", Deep: []map[string]string{{"token": "hush"}}}))
+	want := `{"deep":[{"token":"***"}],"note":"sfk_test_ab12CD34_***","password":"***"}`
+	if got != want {
+		t.Errorf("%s instead of %s", got, want)
+	}
+}
+
+type leak struct {
+	Password string              `json:"password"`
+	Note     string              `json:"note"`
+	Deep     []map[string]string `json:"deep"`
+}
+
+func (leak) EventName() string { return "test.leak" }
+
+func TestNumbersAreGrouped(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d is written %s", n, got)
+		}
+	}
+}

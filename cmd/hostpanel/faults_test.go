@@ -1,0 +1,253 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	enginesandbox "hostpanel/adapters/engine/sandbox"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+)
+
+// recovery is how long a killed process may hold an order up: its lease, then
+// the time before "not found" counts as proof, each with a margin.
+const recovery = 4 * time.Minute
+
+// The program is killed, as by a power cut, at random moments while customers
+// order and pay. HOSTPANEL_FAULT_ORDERS and HOSTPANEL_FAULT_SEED choose how
+// many orders and which moments; the seed of a run is printed.
+func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
+	orders := number64(t, "HOSTPANEL_FAULT_ORDERS", 12)
+	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
+	t.Logf("HOSTPANEL_FAULT_ORDERS=%d HOSTPANEL_FAULT_SEED=%d", orders, seed)
+	c := &campaign{t: t, home: newHome(t), chance: rand.New(rand.NewPCG(uint64(seed), 1))}
+	c.run = c.home.start()
+	c.demo = c.home.demo()
+
+	c.paid = map[string]string{}
+	var customers sync.WaitGroup
+	for n := range int(orders) {
+		customers.Go(func() { c.customer(n) })
+		if n%2 == 1 { // two at a time are on their way when the power fails
+			c.fail()
+		}
+	}
+	customers.Wait()
+	t.Logf("killed %d times; %d orders are paid", c.kills, len(c.paid))
+	if c.kills < int(orders)/2 || len(c.paid) != int(orders) {
+		t.Fatalf("%d kills and %d orders of %d are no trial; the program says:\n%s", c.kills, len(c.paid), orders, c.run.stderr())
+	}
+	for id := range c.paid {
+		c.run.awaitActive(id, c.demo.APIKey, recovery)
+	}
+	c.everythingIsThereOnce()
+	if out := c.home.must("verify"); !strings.HasPrefix(out, "intact: ") {
+		t.Errorf("verify says %s", out)
+	}
+	c.run.stop()
+}
+
+// A campaign is customers who want to pay, and somebody who kills the program.
+type campaign struct {
+	t      *testing.T
+	home   home
+	chance *rand.Rand
+	demo   demo
+
+	mu    sync.Mutex
+	run   *running
+	paid  map[string]string // number of an order by its id
+	kills int
+}
+
+// customer orders, and repeats the same request until it is answered; then
+// pays, and repeats that.
+func (c *campaign) customer(n int) {
+	body := fmt.Sprintf(ordered, c.demo.Plans.Hosting, fmt.Sprintf("customer%d@customer.example", n), fmt.Sprintf("site%d.example", n))
+	var placed answer
+	c.insist(func(base string) (answer, error) {
+		a, err := call(c.t.Context(), "POST", base+"/storefront/api/orders/", body,
+			"X-API-Key", c.demo.APIKey, "Content-Type", asJSON, "Idempotency-Key", fmt.Sprintf("customer-%d", n))
+		placed = a
+		return a, err
+	}, 201)
+	if placed.status != 201 {
+		return
+	}
+	page := pathOf(c.t, placed.field(c.t, "payment_url"))
+	c.insist(func(base string) (answer, error) {
+		return call(c.t.Context(), "POST", base+page, "action=pay", "Content-Type", asForm)
+	}, 303, 409) // 409: it was paid, but the answer was lost
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paid[placed.field(c.t, "order_id")] = placed.field(c.t, "order_number")
+}
+
+// insist repeats a request until one of these answers comes.
+func (c *campaign) insist(request func(base string) (answer, error), enough ...int) {
+	var last answer
+	var err error
+	for deadline := time.Now().Add(recovery); time.Now().Before(deadline); {
+		c.mu.Lock()
+		base := c.run.base
+		c.mu.Unlock()
+		if last, err = request(base); err == nil {
+			for _, status := range enough {
+				if last.status == status {
+					return
+				}
+			}
+		}
+		select {
+		case <-c.t.Context().Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	c.t.Errorf("a customer gave up: %v, status %d %s", err, last.status, last.body)
+}
+
+// fail kills the program at a random moment and starts it anew on the same
+// data; now and then the next start is killed too.
+func (c *campaign) fail() {
+	c.sleep(400)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kill(c.run)
+	if c.chance.IntN(4) == 0 {
+		early := c.home.launch("serve", "--demo", "--listen", "127.0.0.1:0")
+		c.sleep(600)
+		c.kill(early)
+	}
+	c.run = c.home.start()
+}
+
+func (c *campaign) kill(r *running) {
+	r.end(syscall.SIGKILL)
+	c.kills++
+}
+
+// sleep lets up to so many milliseconds pass: the moment is what is tried.
+func (c *campaign) sleep(most int) { time.Sleep(time.Duration(c.chance.IntN(most)) * time.Millisecond) }
+
+// everythingIsThereOnce looks for each order's tenant, site, subscription and
+// invoice in the log's tables, and for what the engine has really made.
+func (c *campaign) everythingIsThereOnce() {
+	ctx := c.t.Context()
+	config, err := configure(Settings{DataDir: c.home.dir, TestPayments: "on"}, false)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	p, err := open(ctx, config, newLog(os.Stderr, slog.LevelError), reading)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer p.close()
+	for id, number := range c.paid {
+		c.hasEverythingOnce(ctx, p, uuid.MustParse(id))
+		if mails := mailsAbout(c.t, c.home.dir, number); len(mails) > 2 {
+			c.t.Errorf("%s: %d mails", number, len(mails))
+		}
+	}
+	c.engineHasEachOnce(ctx, p)
+	c.invoicesHaveNoGap(ctx, p)
+	if found, err := p.tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {
+		c.t.Errorf("%d orders instead of %d, %v", len(found), len(c.paid), err)
+	}
+}
+
+func (c *campaign) hasEverythingOnce(ctx context.Context, p *program, id uuid.UUID) {
+	scope := p.tables.For(projections.System)
+	made := map[string]int{}
+	resources, err := scope.ResourcesOfOrder(ctx, id)
+	for _, r := range resources {
+		made[r.Kind]++
+		if r.EngineID == nil || *r.EngineID == 0 {
+			c.t.Errorf("order %s: %s %d is not on the engine", id, r.Kind, r.ID)
+		}
+	}
+	_, invoiced, err2 := scope.InvoiceOfOrder(ctx, id)
+	_, subscribed, err3 := scope.SubscriptionOfOrder(ctx, id)
+	if err := cmp.Or(err, err2, err3); err != nil {
+		c.t.Fatal(err)
+	}
+	if made["tenant"] != 1 || made["site"] != 1 || len(made) != 2 || !invoiced || !subscribed {
+		c.t.Errorf("order %s: made %v, invoice %t, subscription %t", id, made, invoiced, subscribed)
+	}
+	history, err := p.store.Read(ctx, order.Stream(id))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, e := range history {
+		times[e.Name]++
+	}
+	if times["order.placed"] != 1 || times["order.payment_confirmed"] != 1 || times["order.activated"] != 1 {
+		c.t.Errorf("order %s: %v", id, times)
+	}
+}
+
+func (c *campaign) engineHasEachOnce(ctx context.Context, p *program) {
+	engine := enginesandbox.New(p.pool)
+	for _, kind := range []string{"tenant", "site"} {
+		objects, err := engine.Objects(ctx, kind)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, o := range objects {
+			names[o.Name] = true
+			if n, err := engine.Created(ctx, kind, o.Name); err != nil || n != 1 {
+				c.t.Errorf("the engine has made %s %s %d times, %v", kind, o.Name, n, err)
+			}
+		}
+		if len(names) != len(c.paid) || len(objects) != len(names) {
+			c.t.Errorf("the engine has %d %ss with %d names for %d orders", len(objects), kind, len(names), len(c.paid))
+		}
+	}
+}
+
+func (c *campaign) invoicesHaveNoGap(ctx context.Context, p *program) {
+	invoices, err := p.tables.For(projections.System).Invoices(ctx, 10_000)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	numbers := map[string]bool{}
+	for _, i := range invoices {
+		numbers[i.Number] = true
+	}
+	for n := 1; n <= len(c.paid); n++ {
+		want := fmt.Sprintf("TEST-%d-%06d", time.Now().UTC().Year(), n)
+		if !numbers[want] {
+			c.t.Errorf("there is no invoice %s among %d", want, len(invoices))
+		}
+	}
+	if len(invoices) != len(c.paid) {
+		c.t.Errorf("%d invoices for %d orders", len(invoices), len(c.paid))
+	}
+}
+
+func number64(t *testing.T, variable string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
