@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -224,8 +225,8 @@ func args(group []*pending) []any {
 		versions                                   []int32
 		schemas                                    []int16
 		tenants                                    []*int64
-		ids, correlations                          [][16]byte
-		causations                                 []*[16]byte
+		ids, correlations                          []uuid.UUID
+		causations                                 []*uuid.UUID
 		hashes                                     [][]byte
 	)
 	for _, p := range group {
@@ -234,7 +235,7 @@ func args(group []*pending) []any {
 			streams, names, actors, sagas = append(streams, e.stream), append(names, e.name), append(actors, e.actor), append(sagas, e.saga)
 			data, metas = append(data, string(e.data)), append(metas, string(e.meta))
 			versions, schemas, tenants = append(versions, e.version), append(schemas, e.schema), append(tenants, e.tenant)
-			ids, correlations, causations = append(ids, e.id), append(correlations, e.correlation), append(causations, (*[16]byte)(e.causation))
+			ids, correlations, causations = append(ids, e.id), append(correlations, e.correlation), append(causations, e.causation)
 			hashes = append(hashes, e.hash)
 		}
 	}

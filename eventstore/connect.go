@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	uuidcodec "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // AppRole is the Postgres role that the program works as. It owns nothing and
@@ -43,6 +44,10 @@ func connect(ctx context.Context, url string, conns int32, params map[string]str
 	cfg.MaxConns = conns
 	cfg.ConnConfig.RuntimeParams["application_name"] = "hostpanel"
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		uuidcodec.Register(conn.TypeMap()) // else every UUID goes through its text
+		return nil
+	}
 	for name, value := range params {
 		cfg.ConnConfig.RuntimeParams[name] = value
 	}
