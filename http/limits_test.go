@@ -83,3 +83,18 @@ func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
 		t.Fatal("the last use of the key is not known to the hour")
 	}
 }
+
+func TestForgedWebhooksAreSlowedDownAndRealOnesAreNot(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
+	for i := range 62 {
+		w := s.call("POST", "/storefront/webhooks/test/", "{}")
+		if want := map[bool]int{true: http.StatusBadRequest, false: http.StatusTooManyRequests}[i < 60]; w.Code != want {
+			t.Fatalf("try %d: got %d, want %d", i+1, w.Code, want)
+		}
+	}
+	for range 2 {
+		if w := s.tell("/storefront/webhooks/test/", `{"id":"evt_1","type":"noise"}`); w.Code != http.StatusOK {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}

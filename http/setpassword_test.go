@@ -143,3 +143,15 @@ func TestPasswordsThatPeopleChooseFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesSpeakTheReadersLanguage(t *testing.T) {
+	s := openShop(t)
+	for wish, language := range map[string]string{
+		"": "en", "es": "es", "es-MX,es;q=0.9,en;q=0.8": "es", "de, fr;q=0.8": "en", "de,es;q=0.5": "es", "en-GB,es": "en", ", ;q=1": "en",
+	} {
+		w := s.call("GET", "/set-password/?token=gone", "", "Accept-Language", wish)
+		if !strings.Contains(w.Body.String(), `<html lang="`+language+`">`) {
+			t.Errorf("%q: %s", wish, w.Body)
+		}
+	}
+}

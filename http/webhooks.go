@@ -2,14 +2,19 @@ package http
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"hostpanel/domain"
 	"hostpanel/http/route"
 )
 
-const webhooksPrefix = "/storefront/webhooks/"
+const (
+	webhooksPrefix = "/storefront/webhooks/"
+	forgedWebhooks = 60 // per minute and address; those with a good signature are not counted
+)
 
 // webhooks is where payment providers tell what has happened. Their news are
 // stored before they are answered, and acted on after that (docs/storefront.md,
@@ -24,6 +29,7 @@ func (s *Server) webhooks() route.Area {
 				Saying("The signature is checked over the raw body. News that were sent before, or that nobody knows what to do with, are taken too.").
 				Failing(http.StatusBadRequest, "The signature is missing, wrong or too old.").
 				Failing(http.StatusRequestEntityTooLarge, "The body has more than 256 KiB.").
+				Failing(http.StatusTooManyRequests, "Too many bad signatures came from this address.").
 				Failing(http.StatusServiceUnavailable, "The provider is not configured, or the news cannot be stored now: send them again."),
 		},
 	}
@@ -48,7 +54,11 @@ func (s *Server) receive(ctx context.Context, c route.Call) (*route.Document, er
 	if _, configured := s.offer(provider); !configured {
 		return nil, notConfigured
 	}
-	if err := s.Payments.Receive(ctx, provider, c.Body, c.Header); err != nil {
+	err := s.Payments.Receive(ctx, provider, c.Body, c.Header)
+	if domain.CodeOf(err) == domain.Invalid && s.Settings.Abuse {
+		err = errors.Join(s.limit(ctx, "forged_webhook", c.IP.String(), forgedWebhooks, time.Minute), err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &route.Document{Type: "application/json", Body: []byte(`{"received":true}`)}, nil
