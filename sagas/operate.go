@@ -89,19 +89,9 @@ func (s *Sagas) Skip(ctx context.Context, cause domain.Cause, id uuid.UUID, name
 	if step.name != name || step.effect == nil {
 		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
 	}
-	call, err := step.effect.prepare(ctx, run.Job)
+	call, proof, err := s.proof(ctx, run, step, external)
 	if err != nil {
 		return err
-	}
-	proof := Result{External: external}
-	if call.Lookup != nil {
-		limited, cancel := context.WithTimeout(ctx, s.call(step))
-		defer cancel()
-		found, is, err := call.Lookup(limited)
-		if err != nil || is != Yes || found.External != external {
-			return domain.RefuseField("external_id", "Nothing of ours was found under this id.")
-		}
-		proof = found
 	}
 	e := claimed{Run: run}.confirmed(call, proof, true)
 	key := step.effect.key(run.Job)
@@ -114,6 +104,21 @@ func (s *Sagas) Skip(ctx context.Context, cause domain.Cause, id uuid.UUID, name
 	skip := Skip{Key: run.Key, Step: run.Step, External: external, Reason: reason, Job: e.command.(Complete).Job}
 	resume := order.Resume{ID: id, Step: name, How: order.Skip, Reason: reason, Proof: external, At: s.now()}
 	return s.overrule(ctx, byOperator(cause, id), run, skip, rows, append([]domain.Command{resume}, e.work.Commands...)...)
+}
+
+// proof looks up what an operator says that they have made.
+func (s *Sagas) proof(ctx context.Context, run Run, step step, external string) (Call, Result, error) {
+	call, err := step.effect.prepare(ctx, run.Job)
+	if err != nil || call.Lookup == nil {
+		return call, Result{External: external}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	defer cancel()
+	found, is, err := call.Lookup(limited)
+	if err != nil || is != Yes || found.External != external {
+		err = domain.RefuseField("external_id", "Nothing of ours was found under this id.")
+	}
+	return call, found, err
 }
 
 // Pause keeps a run from going on.

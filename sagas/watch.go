@@ -122,46 +122,6 @@ func (s *Sagas) check(ctx context.Context, c check) error {
 	return s.closeCheck(ctx, c, look, rows, commands)
 }
 
-// A glance is an order with the moments that its schedule depends on.
-type glance struct {
-	order  order.Order
-	placed order.Placed
-	opened time.Time
-	paid   time.Time
-	late   bool // its own time to be paid has passed
-}
-
-func lookAt(history []eventstore.Recorded) (g glance) {
-	for _, r := range history {
-		g = g.after(r.Event.(order.Event))
-	}
-	return g
-}
-
-func (g glance) after(e order.Event) glance {
-	g.order = order.Decider.Evolve(g.order, e)
-	switch e := e.(type) {
-	case order.Placed:
-		g.placed = e
-	case order.SessionOpened:
-		g.opened = e.At
-	case order.PaymentConfirmed:
-		g.paid = e.At
-	case order.Reopened:
-		g.paid = e.At
-	}
-	return g
-}
-
-// timeUp tells whether the order's own time to be paid has passed.
-func (s *Sagas) timeUp(g glance) bool {
-	limit := s.times.OrderTTL
-	if g.order.Settling {
-		limit = s.times.SettlementTTL
-	}
-	return g.order.Status == order.StatusPaymentProcessing && !s.now().Before(g.placed.At.Add(limit))
-}
-
 // fetch reads what the provider holds for true: about the order's session, and
 // about others that claim to pay for the order.
 func (s *Sagas) fetch(ctx context.Context, c check, g glance) ([]order.Fetched, error) {
