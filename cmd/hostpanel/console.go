@@ -70,11 +70,13 @@ type cell struct {
 	right bool                // of numbers
 }
 
-func plain(text string) cell                           { return cell{text: oneLine(text)} }
-func number[T any](n T) cell                           { return cell{text: fmt.Sprint(n), right: true} }
+func plain(text string) cell { return cell{text: oneLine(text)} }
+func number[T any](n T) cell { return cell{text: fmt.Sprint(n), right: true} }
+
 func painted(text string, by func(string) string) cell { return cell{text: oneLine(text), paint: by} }
-func moment(t time.Time) cell                          { return plain(t.UTC().Format("2006-01-02 15:04:05")) }
-func (t *table) add(cells ...cell)                     { t.rows = append(t.rows, cells) }
+
+func moment(t time.Time) cell      { return plain(t.UTC().Format("2006-01-02 15:04:05")) }
+func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
 func (t *table) line(i ink, w io.Writer, row []cell) {
 	var b strings.Builder
 	for n, c := range row {

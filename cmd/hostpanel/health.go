@@ -14,7 +14,7 @@ import (
 // Ready tells what keeps the panel from serving, by the name of the check.
 func (p *program) Ready(ctx context.Context) map[string]string {
 	if _, _, err := p.store.Head(ctx); err != nil {
-		if orEmpty(err) == errEmpty {
+		if errors.Is(orEmpty(err), errEmpty) {
 			return map[string]string{"migrations": "missing"}
 		}
 		return map[string]string{"database": "does not answer"}
