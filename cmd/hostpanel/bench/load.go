@@ -81,12 +81,15 @@ func (r *run) pgbench(ctx context.Context, database, script string, clients int)
 		return 0, err
 	}
 	return r.median(func() (float64, error) {
-		seconds := max(1, int(r.duration.Seconds()))
+		amount := "--time=" + strconv.Itoa(int(r.duration.Seconds()))
+		if r.Smoke {
+			amount = "--transactions=10" // each client
+		}
 		out, err := exec.CommandContext(ctx, binary, "--no-vacuum", "--protocol=prepared", "--client="+strconv.Itoa(clients),
-			"--jobs="+strconv.Itoa(min(2, clients)), "--time="+strconv.Itoa(seconds), "--file="+file.Name(), database).CombinedOutput()
+			"--jobs="+strconv.Itoa(min(2, clients)), amount, "--file="+file.Name(), database).CombinedOutput()
 		found := tps.FindSubmatch(out)
 		if err != nil || found == nil {
-			return 0, fmt.Errorf("pgbench: %w: %s", err, out)
+			return 0, fmt.Errorf("pgbench: %v: %s", err, out)
 		}
 		return strconv.ParseFloat(string(found[1]), 64)
 	})
