@@ -31,8 +31,8 @@ bench: ## measure against pgbench and others, side by side; some minutes
 faults: ## kill the program over and over (ORDERS=50 SEED=n); some minutes
 	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
 
-generate: ## write http/openapi.json anew
-	$(GO) generate ./http/...
+generate: ## write http/openapi.json and the list of routes anew
+	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule' ./http -args -update
 
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)

@@ -27,6 +27,9 @@ var (
 	position = describe("log_position", "Events in the log.")
 	headAge  = describe("log_head_age_seconds", "Time since the last event.")
 	orders   = describe("orders", "Orders by status.", "status")
+	readers  = describe("reader_lag_events", "Events that a reader of the log has yet to see.", "reader")
+	behind   = describe("projection_lag_events", "Events that a read table has yet to take in.", "projection")
+	live     = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
 )
 
 // ofSagas are the figures that sagas know of themselves.
@@ -74,7 +77,7 @@ func (p *program) registry() *prometheus.Registry {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -87,7 +90,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	well := 1.0
-	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofOrders, f.ofSagas} {
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofReaders, f.ofTables, f.ofOrders, f.ofSagas} {
 		if err := read(ctx, to); err != nil {
 			f.log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
@@ -106,6 +109,23 @@ func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
 		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, time.Since(at).Seconds())
 	}
 	return nil
+}
+
+func (f figures) ofReaders(ctx context.Context, to chan<- prometheus.Metric) error {
+	lags, err := f.store.Lags(ctx)
+	for name, lag := range lags {
+		to <- prometheus.MustNewConstMetric(readers, prometheus.GaugeValue, float64(lag), name)
+	}
+	return err
+}
+
+func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) error {
+	states, err := f.tables.For(projections.System).States(ctx)
+	for _, s := range states {
+		to <- prometheus.MustNewConstMetric(behind, prometheus.GaugeValue, float64(s.Head-s.Position), s.Name)
+		to <- prometheus.MustNewConstMetric(live, prometheus.GaugeValue, map[bool]float64{true: 1}[s.Status == "live"], s.Name)
+	}
+	return err
 }
 
 func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) error {

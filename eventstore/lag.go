@@ -1,0 +1,21 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Lags tells how many facts each reader of the log has yet to see, by its name.
+func (s *Store) Lags(ctx context.Context) (map[string]int64, error) {
+	rows, _ := s.pool.Query(ctx, `select name, (select coalesce(max(position), 0) from events) - position from readers`)
+	lags := map[string]int64{}
+	var name string
+	var behind int64
+	_, err := pgx.ForEachRow(rows, []any{&name, &behind}, func() error { lags[name] = max(behind, 0); return nil })
+	if err != nil {
+		return nil, fmt.Errorf("read how far readers are: %w", Unavailable(err))
+	}
+	return lags, nil
+}
