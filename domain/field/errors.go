@@ -2,8 +2,9 @@ package field
 
 import (
 	"errors"
-	"hostpanel/domain"
 	"strings"
+
+	"hostpanel/domain"
 )
 
 // Errors are all the fields of a request that are wrong, in the order of the

@@ -2,10 +2,11 @@ package field_test
 
 import (
 	"encoding/json"
-	"hostpanel/domain/field"
 	"strings"
 	"testing"
 	"time"
+
+	"hostpanel/domain/field"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"

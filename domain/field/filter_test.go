@@ -1,9 +1,10 @@
 package field_test
 
 import (
-	"hostpanel/domain/field"
 	"testing"
 	"time"
+
+	"hostpanel/domain/field"
 
 	"github.com/google/uuid"
 )

@@ -3,8 +3,9 @@ package field_test
 import (
 	"bytes"
 	"encoding/json"
-	"hostpanel/domain/field"
 	"testing"
+
+	"hostpanel/domain/field"
 )
 
 // FuzzDecode sends anything to a record of every sort: it is refused with a

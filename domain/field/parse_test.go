@@ -3,10 +3,11 @@ package field_test
 import (
 	"bytes"
 	"encoding/json"
-	"hostpanel/domain/field"
 	"reflect"
 	"strings"
 	"testing"
+
+	"hostpanel/domain/field"
 )
 
 func TestSyntaxErrorsNameTheirPlace(t *testing.T) {

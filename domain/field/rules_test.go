@@ -1,9 +1,10 @@
 package field_test
 
 import (
-	"hostpanel/domain/field"
 	"strings"
 	"testing"
+
+	"hostpanel/domain/field"
 )
 
 func TestRules(t *testing.T) {

@@ -3,11 +3,12 @@ package field_test
 import (
 	"encoding/json"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 	"strings"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
 
 	"github.com/shopspring/decimal"
 )

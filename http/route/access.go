@@ -2,9 +2,10 @@ package route
 
 import (
 	"context"
-	"hostpanel/domain"
 	"net/http"
 	"net/netip"
+
+	"hostpanel/domain"
 )
 
 // An Access rule says who may call a route. Its questions are asked in this

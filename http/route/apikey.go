@@ -2,10 +2,11 @@ package route
 
 import (
 	"context"
-	"hostpanel/domain"
 	"net/http"
 	"net/netip"
 	"time"
+
+	"hostpanel/domain"
 )
 
 // A Keyring knows the holders of API keys. It answers with [InvalidKey] or

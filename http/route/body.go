@@ -2,10 +2,11 @@ package route
 
 import (
 	"errors"
-	"hostpanel/domain/field"
 	"io"
 	"net/http"
 	"strings"
+
+	"hostpanel/domain/field"
 )
 
 // read reads the body once, up to the limit of the route.

@@ -2,13 +2,14 @@ package route
 
 import (
 	"context"
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
 
 	"github.com/google/uuid"
 )

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"hostpanel/domain"
-	"hostpanel/http/route/routetest"
 	"net/http"
 	"strings"
 	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/http/route/routetest"
 )
 
 // memory keeps answers as the database does.

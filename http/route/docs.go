@@ -6,10 +6,11 @@ import (
 	_ "embed" // the page
 	"encoding/json"
 	"fmt"
-	"hostpanel/domain/field"
 	"html/template"
 	"net/http"
 	"strings"
+
+	"hostpanel/domain/field"
 )
 
 const docsPrefix = "/api/schema/"

@@ -3,11 +3,12 @@ package route
 import (
 	"context"
 	"errors"
-	"hostpanel/domain"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"hostpanel/domain"
 
 	"github.com/google/uuid"
 )

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/domain/field"
-	"hostpanel/http/route"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -15,6 +12,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"

@@ -2,10 +2,11 @@ package route
 
 import (
 	"context"
-	"hostpanel/domain/field"
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"hostpanel/domain/field"
 )
 
 // A Window is the part of a list that a call asks for.

@@ -2,10 +2,11 @@ package route
 
 import (
 	"context"
-	"hostpanel/domain"
 	"net/http"
 	"strings"
 	"time"
+
+	"hostpanel/domain"
 )
 
 const onceHeader = "Idempotency-Key"

@@ -2,12 +2,13 @@ package route
 
 import (
 	"fmt"
-	"hostpanel/domain/field"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hostpanel/domain/field"
 )
 
 // Document is the OpenAPI document of all routes. It panics if a declaration
@@ -161,7 +162,7 @@ func (r *Route) statuses() map[int]string {
 	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
 	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
 	when(secured && r.Access.Admit != nil, http.StatusForbidden, "The caller may not do this.")
-	when(strings.Contains(r.Path, "{") || r.Answer.Paged, http.StatusNotFound, "There is no such thing for this caller.")
+	when(json || strings.Contains(r.Path, "{"), http.StatusNotFound, "There is no such thing, or format, for this caller.")
 	when(json, http.StatusNotAcceptable, "The answer would be JSON.")
 	when(secured && r.keep != "", http.StatusConflict, "Not in the present state, or a request with this key is running.")
 	when(r.Find != nil && r.Method != http.MethodGet, http.StatusPreconditionFailed, "The record is not the one that If-Match names.")
@@ -182,7 +183,7 @@ func (r *Route) responses() map[string]any {
 		switch {
 		case status == http.StatusBadRequest && (r.Request.Fields != nil || len(r.Params) > 0) && !r.page:
 			answer["content"] = jsonOf(map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error")}})
-		case status >= http.StatusBadRequest && !r.page:
+		case status > http.StatusBadRequest:
 			answer["content"] = jsonOf(schemaRef("Error"))
 		}
 		all[strconv.Itoa(status)] = answer

@@ -3,11 +3,12 @@ package route_test
 import (
 	"context"
 	"encoding/json"
-	"hostpanel/http/route"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+
+	"hostpanel/http/route"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )

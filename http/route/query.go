@@ -1,10 +1,11 @@
 package route
 
 import (
-	"hostpanel/domain/field"
 	"net/http"
 	"slices"
 	"strings"
+
+	"hostpanel/domain/field"
 )
 
 // Filter reads the query into fields that describe filters, and returns those

@@ -2,11 +2,12 @@ package route_test
 
 import (
 	"context"
-	"hostpanel/http/route"
 	"net/url"
 	"slices"
 	"testing"
 	"time"
+
+	"hostpanel/http/route"
 )
 
 func TestSearchTerms(t *testing.T) {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
 )
 
 // A Refusal is an answer that is no success, in the words of HTTP.

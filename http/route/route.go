@@ -12,9 +12,10 @@ package route
 
 import (
 	"context"
+	"net/http"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"net/http"
 )
 
 // A Route is one endpoint: a method of a path.

@@ -2,15 +2,16 @@ package route_test
 
 import (
 	"context"
-	"hostpanel/domain"
-	"hostpanel/domain/field"
-	"hostpanel/http/route"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
 )
 
 func call(t http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {

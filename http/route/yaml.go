@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"hostpanel/domain/field"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hostpanel/domain/field"
 )
 
 // yamlOf writes a JSON document as YAML.
