@@ -136,6 +136,7 @@ func (s *Sagas) readInbox(ctx context.Context) {
 // readOne matches the webhook that is due first.
 func (s *Sagas) readOne(ctx context.Context) (more bool, err error) {
 	var m stored
+	var then func() // once others can see what was done
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var age float64
 		err := tx.QueryRow(ctx, `
@@ -151,7 +152,8 @@ func (s *Sagas) readOne(ctx context.Context) (more bool, err error) {
 				return err
 			}
 		}
-		return s.match(ctx, tx, m)
+		then, err = s.match(ctx, tx, m)
+		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
@@ -159,7 +161,11 @@ func (s *Sagas) readOne(ctx context.Context) (more bool, err error) {
 	if err != nil && m.id != 0 && ctx.Err() == nil {
 		return true, s.postpone(ctx, m, err)
 	}
-	return err == nil, sqlError(err, "read the inbox")
+	if err != nil {
+		return false, sqlError(err, "read the inbox")
+	}
+	then()
+	return true, nil
 }
 
 // matchNews finds the order of a webhook by our own reference, by the session
@@ -179,21 +185,21 @@ update webhook_inbox i set
 	order_id = coalesce((select order_id from found), i.order_id), attempts = i.attempts + 1, next_at = now() + $7::interval
 where i.id = $1 returning state`
 
-func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) error {
+// match answers with what is to be done after the commit: who is woken
+// before it finds nothing.
+func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) (then func(), err error) {
 	var state string
 	again := backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
-	err := tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, m.age > s.times.InboxMatch, again).Scan(&state)
+	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, m.age > s.times.InboxMatch, again).Scan(&state)
 	switch {
 	case err != nil:
-		return fmt.Errorf("match webhook %d: %w", m.id, err)
+		return nil, fmt.Errorf("match webhook %d: %w", m.id, err)
 	case state == "unmatched":
-		s.alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
+		return func() { s.alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider) }, nil
 	case state == "done":
-		s.wake(watchQueue)
-	default:
-		s.wakeLater(inboxQueue, again)
+		return func() { s.wake(watchQueue) }, nil
 	}
-	return nil
+	return func() { s.wakeLater(inboxQueue, again) }, nil
 }
 
 // inboxTries is how often a webhook may fail before a person has to look.

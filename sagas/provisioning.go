@@ -123,19 +123,19 @@ func (s *Sagas) provision(ctx context.Context, id uuid.UUID) (Start, error) {
 	}
 	list := listFor(o)
 	job := Job{Order: id, Type: o.ResourceType}
-	wanted := map[string]*int64{"user": &job.User, "tenant": &job.Tenant}
+	names, at := []string{"user", "tenant"}, []*int64{&job.User, &job.Tenant}
 	if slices.Contains(list, "site") {
-		wanted["site"] = &job.Site
+		names, at = append(names, "site"), append(at, &job.Site)
 	}
 	if slices.Contains(list, "vm") {
-		wanted["vm"] = &job.VM
+		names, at = append(names, "vm"), append(at, &job.VM)
 	}
-	for name, at := range wanted {
-		numbers, err := s.store.NextIDs(ctx, name)
-		if err != nil {
-			return Start{}, err
-		}
-		*at = numbers[0]
+	numbers, err := s.store.NextIDs(ctx, names...)
+	if err != nil {
+		return Start{}, err
+	}
+	for i, number := range numbers {
+		*at[i] = number
 	}
 	return Start{Key: "provision:" + id.String(), Def: provisionDef, Steps: s.places(list), Job: job, Order: id}, nil
 }

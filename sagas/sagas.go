@@ -106,7 +106,7 @@ func New(o Options) *Sagas {
 		s.log = slog.Default()
 	}
 	s.policies = policiesOf(s.times)
-	s.declare(s.provisioningSteps(), s.provisioningSagas())
+	s.declare(append(s.provisioningSteps(), s.drillStep()), append(s.provisioningSagas(), saga{name: "drill", def: drillDef}))
 	s.limit(o.Limits)
 	return s
 }
