@@ -181,9 +181,10 @@ func (r *Route) responses() map[string]any {
 	for status, when := range r.statuses() {
 		answer := map[string]any{"description": when, "headers": r.failureHeaders(status)}
 		switch {
-		case status == http.StatusBadRequest && (r.Request.Fields != nil || len(r.Params) > 0) && !r.page:
+		case r.page || r.Show != nil && !r.raw: // pages and files show refusals in their own way
+		case status == http.StatusBadRequest && !r.raw:
 			answer["content"] = jsonOf(map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error")}})
-		case status > http.StatusBadRequest:
+		case status >= http.StatusBadRequest:
 			answer["content"] = jsonOf(schemaRef("Error"))
 		}
 		all[strconv.Itoa(status)] = answer
