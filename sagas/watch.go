@@ -244,6 +244,7 @@ func (s *Sagas) closeCheck(ctx context.Context, c check, g glance, rows []events
 		return fmt.Errorf("close the check of order %s: %w", c.order, err)
 	}
 	s.checked.Add(1)
+	nudge(s.wakes.of(watchQueue)) // a hint that came meanwhile found the row leased
 	if foreseen.order.Status == order.StatusPaid && g.order.Status != order.StatusPaid {
 		s.wake(localQueue) // its run has started
 	}
