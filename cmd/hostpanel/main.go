@@ -38,8 +38,8 @@ type commands struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], console{out: os.Stdout, err: os.Stderr})
-	stop()
 	os.Exit(code)
 }
 
