@@ -3,11 +3,12 @@ package projections
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
-	"slices"
-	"time"
 )
 
 // apiKeys is the keys with which websites may use the storefront. When one was

@@ -1,11 +1,12 @@
 package projections
 
 import (
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 	"sync"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 )
 
 // BenchmarkRebuildOrders builds the largest table anew from 60,000 facts.

@@ -2,10 +2,11 @@ package projections
 
 import (
 	"context"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/eventstore"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"

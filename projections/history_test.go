@@ -5,6 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -13,10 +18,6 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
-	"math/rand/v2"
-	"sync"
-	"testing"
-	"time"
 
 	"github.com/google/uuid"
 )

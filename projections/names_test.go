@@ -1,10 +1,11 @@
 package projections
 
 import (
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
 	"testing"
 	"time"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
 )

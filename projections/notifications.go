@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
-	"time"
 
 	"github.com/google/uuid"
 )

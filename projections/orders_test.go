@@ -2,10 +2,11 @@ package projections
 
 import (
 	"errors"
-	"hostpanel/domain"
-	"hostpanel/domain/order"
 	"slices"
 	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
 )

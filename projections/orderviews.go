@@ -3,9 +3,10 @@ package projections
 import (
 	"context"
 	"fmt"
+	"time"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -15,9 +19,6 @@ import (
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"sync/atomic"
-	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"

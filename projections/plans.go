@@ -3,12 +3,13 @@ package projections
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
-	"slices"
-	"time"
 
 	"github.com/shopspring/decimal"
 )

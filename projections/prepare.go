@@ -3,8 +3,9 @@ package projections
 import (
 	"context"
 	"fmt"
-	"hostpanel/eventstore"
 	"time"
+
+	"hostpanel/eventstore"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"

@@ -12,12 +12,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 // A Projection is a read table, or a few that change together: how they are

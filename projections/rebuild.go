@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/eventstore"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"hostpanel/eventstore"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"

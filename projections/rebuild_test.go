@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 func TestAFactIsReadInTheTableAsSoonAsItStandsInTheLog(t *testing.T) {

@@ -3,10 +3,11 @@ package projections
 import (
 	"context"
 	"fmt"
+	"time"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-	"time"
 
 	"github.com/google/uuid"
 )

@@ -2,10 +2,11 @@ package projections
 
 import (
 	"encoding/json"
+	"testing"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"testing"
 
 	"github.com/google/uuid"
 )

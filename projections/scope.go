@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/eventstore"
 	"strings"
 	"sync"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"

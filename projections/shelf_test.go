@@ -2,13 +2,14 @@ package projections
 
 import (
 	"fmt"
-	"hostpanel/domain"
-	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"

@@ -3,11 +3,12 @@ package projections
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"hostpanel/domain"
-	"hostpanel/domain/storefront"
 	"strings"
 	"testing"
 	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/storefront"
 
 	"github.com/shopspring/decimal"
 )

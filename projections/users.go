@@ -2,12 +2,13 @@ package projections
 
 import (
 	"context"
+	"strings"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/eventstore"
-	"strings"
-	"time"
 
 	"github.com/google/uuid"
 )

@@ -1,12 +1,13 @@
 package projections
 
 import (
+	"testing"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/notice"
-	"testing"
-	"time"
 
 	"github.com/google/uuid"
 )

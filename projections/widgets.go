@@ -3,11 +3,12 @@ package projections
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
-	"slices"
-	"time"
 )
 
 // widgets is the order forms on other websites.

@@ -152,10 +152,13 @@ func TestASlowAnswerEndsWithTheCallersPatience(t *testing.T) {
 func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 	o, _ := twoProcesses(t)
 	for _, f := range []faults.Fault{
-		{What: "explode"}, {},
+		{What: "explode"},
+		{},
 		{What: faults.Late, Call: faults.Find},
 		{What: faults.ClaimsDone}, // a look-up cannot claim to have done something
-		{What: faults.Busy, Chance: 1001}, {What: faults.Busy, Times: -1}, {What: faults.Busy, Delay: -1},
+		{What: faults.Busy, Chance: 1001},
+		{What: faults.Busy, Times: -1},
+		{What: faults.Busy, Delay: -1},
 	} {
 		if _, err := o.Order(t.Context(), f); domain.CodeOf(err) != domain.Invalid {
 			t.Errorf("%+v: %v", f, err)
