@@ -122,7 +122,7 @@ func (p *program) newDemo(ctx context.Context) (d demo, commands []domain.Comman
 	s := seeder{program: p, at: time.Now().UTC()}
 	s.user(ctx, superuser, d.Superuser, "Demo operator", true)
 	s.user(ctx, admin, d.TenantAdmin, "Demo customer", false)
-	s.tenant(ctx, tenant, d.TenantAdmin.Username)
+	s.tenant(ctx, tenant, "office@demo.example")
 	s.add(account.GrantMembership{User: admin, Tenant: tenant, Role: account.Admin, At: s.at})
 	s.add(account.ActivateTenant{User: superuser, Tenant: tenant, At: s.at})
 	s.plan(d.Plans.Hosting, `{"name":"Web S","description":"One website with mail.","price":"2.99","resource_type":"hosting","position":1,

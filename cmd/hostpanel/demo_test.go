@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -98,6 +99,10 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 	members, err := scope.Members(t.Context(), d.TenantAdmin.Tenant)
 	if err != nil || len(members) != 1 || members[0].Role != account.Admin || members[0].TenantName != "Demo" {
 		t.Errorf("%+v, %v", members, err)
+	}
+	tenant := hosting.Ref{Kind: "tenant", ID: d.TenantAdmin.Tenant}
+	if history, err := p.store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 || !strings.Contains(sentence(history[0].Event), "Demo") {
+		t.Errorf("the log does not tell the tenant's name: %+v, %v", history, err)
 	}
 	for id, sort := range map[int64]string{d.Plans.Hosting: "hosting", d.Plans.VPS: "vps", d.Plans.SaaS: "saas"} {
 		if plan, err := scope.Plan(t.Context(), id); err != nil || plan.ResourceType != sort || !plan.IsActive {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,10 +44,8 @@ func (i ink) eventColour(name string) func(string) string {
 			return i.red
 		}
 	}
-	for _, good := range []string{"payment_confirmed", "activated", "saga.done", "saga.finished"} {
-		if strings.HasSuffix(name, good) {
-			return i.green
-		}
+	if slices.Contains([]string{"order.payment_confirmed", "order.activated"}, name) {
+		return i.green
 	}
 	return nil
 }
