@@ -32,7 +32,8 @@ type addition struct {
 	before map[domain.Stream][]byte // hash of the last fact of each stream; nil: it is new
 	rows   []Row
 
-	sealed     []domain.Event // the facts as they are written
+	keys       map[subjectKey][]byte // of people who are new to us
+	sealed     []domain.Event        // the facts as they are written
 	events     []row
 	statements []Statement
 }
@@ -42,31 +43,15 @@ type addition struct {
 func (s *Store) prepare(ctx context.Context, a *addition) error {
 	a.sealed = make([]domain.Event, len(a.facts))
 	for i, r := range a.facts {
-		sealed, keys, err := s.seal(ctx, r.ID, r.Event)
-		if err != nil {
+		var err error
+		if a.sealed[i], err = s.seal(ctx, a, r.ID, r.Event); err != nil {
 			return err
 		}
-		a.sealed[i], a.rows = sealed, append(a.rows, keys...)
 	}
-	a.rows = firstOfEachKey(a.rows)
 	if a.numbered() {
 		return nil
 	}
 	return s.encode(a)
-}
-
-// firstOfEachKey drops repeats: two facts about one new subject bring its key
-// twice, sealed texts and all. It keeps the order.
-func firstOfEachKey(rows []Row) []Row {
-	seen := map[string]bool{}
-	kept := rows[:0]
-	for _, r := range rows {
-		if r.Key == "" || !seen[r.Key] {
-			kept = append(kept, r)
-		}
-		seen[r.Key] = true
-	}
-	return kept
 }
 
 func (a *addition) numbered() bool {

@@ -41,34 +41,46 @@ const keysRememberedFor = 5 * time.Second
 const sealedPrefix = "sealed:"
 
 // seal replaces the personal texts of an event. A subject without a key gets
-// one: the row that keeps it stands or falls with the event.
-func (s *Store) seal(ctx context.Context, id uuid.UUID, event domain.Event) (domain.Event, []Row, error) {
+// one: the row that keeps it stands or falls with the request, whose other
+// facts use it too.
+func (s *Store) seal(ctx context.Context, a *addition, id uuid.UUID, event domain.Event) (domain.Event, error) {
 	fields := s.catalogue.Personal(event.EventName())
 	person, ok := event.(domain.Personal)
 	if !ok || len(fields) == 0 {
-		return event, nil, nil
+		return event, nil
 	}
-	var rows []Row
 	keys := map[domain.Purpose][]byte{}
 	for purpose := range purposesIn(event, fields) {
-		k := subjectKey{person.Subject(), purpose}
-		known, err := s.loadKeys(ctx, []subjectKey{k})
+		key, err := s.keyFor(ctx, a, subjectKey{person.Subject(), purpose})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if keys[purpose] = known[k]; keys[purpose] == nil {
-			keys[purpose] = random(32)
-			rows = append(rows, s.newKeyRow(k, keys[purpose]))
-		}
+		keys[purpose] = key
 	}
-	sealed := rewritePersonal(event, fields, func(purpose domain.Purpose, text string) string {
+	return rewritePersonal(event, fields, func(purpose domain.Purpose, text string) string {
 		if text == "" {
 			return ""
 		}
 		nonce := random(12)
 		return sealedPrefix + base64.RawStdEncoding.EncodeToString(gcm(keys[purpose]).Seal(nonce, nonce, []byte(text), id[:]))
-	})
-	return sealed, rows, nil
+	}), nil
+}
+
+func (s *Store) keyFor(ctx context.Context, a *addition, k subjectKey) ([]byte, error) {
+	if key, drawn := a.keys[k]; drawn {
+		return key, nil
+	}
+	known, err := s.loadKeys(ctx, []subjectKey{k})
+	if err != nil || known[k] != nil {
+		return known[k], err
+	}
+	key := random(32)
+	if a.keys == nil {
+		a.keys = map[subjectKey][]byte{}
+	}
+	a.keys[k] = key
+	a.rows = append(a.rows, s.newKeyRow(k, key))
+	return key, nil
 }
 
 // purposesIn are those under which the event has something to seal.

@@ -302,6 +302,21 @@ func TestPersonalDataIsSealedInTheLogAndClearToReaders(t *testing.T) {
 	}
 }
 
+// Both facts of one request are about somebody new: they share the key that
+// is made for that person, or one of them could never be read again.
+func TestTwoFactsAboutANewPersonShareTheirKey(t *testing.T) {
+	s := newStore(t)
+	subject := uuid.New()
+	do(t, s, open{"a", "Ana", subject}, open{"b", "Ana Ruiz", subject})
+	fresh := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t))
+	for till, want := range map[string]string{"a": "Ana", "b": "Ana Ruiz"} {
+		history, err := fresh.Read(t.Context(), tillStream(till))
+		if err != nil || history[0].Event.(tillOpened).Owner != want {
+			t.Errorf("till %s: %+v, %v", till, history, err)
+		}
+	}
+}
+
 func TestAnEventWithoutPersonalDataNeedsNoKey(t *testing.T) {
 	s := newStore(t)
 	do(t, s, open{"a", "", uuid.Nil})
