@@ -31,6 +31,9 @@ func (r *run) sagas(ctx context.Context) error {
 		return err
 	}
 	defer p.close()
+	if err := r.drills(ctx, p); err != nil {
+		return err
+	}
 	defer p.work(ctx)()
 	orders := 200
 	if r.Smoke {
@@ -57,6 +60,104 @@ func (r *run) sagas(ctx context.Context) error {
 	r.report(Result{Section: "sagas", Name: "N-3 paid → active, hosting, idle, p50", Value: milliseconds(waits[len(waits)/2]), Unit: "ms", Bar: 10, AtMost: true})
 	r.report(Result{Section: "sagas", Name: "N-3 paid → active, hosting, idle, p95", Value: milliseconds(waits[len(waits)*95/100]), Unit: "ms", Bar: 30, AtMost: true})
 	return r.backlog(ctx, p, 10*orders)
+}
+
+// updateAndInsert is the least that a durable step can be: a row changed, and
+// a row added.
+const (
+	stepTables      = `create table runs (id int primary key, step int not null); insert into runs select n, 0 from generate_series(1, 1000) n; create table steps (id bigint generated always as identity primary key, run int not null, at timestamptz not null default now())`
+	updateAndInsert = "\\set id random(1, 1000)\nwith u as (update runs set step = step + 1 where id = :id) insert into steps (run) values (:id);"
+)
+
+// drills measures the mechanism alone: runs of five steps that do nothing.
+func (r *run) drills(ctx context.Context, p *panel) error {
+	plain, err := r.empty(ctx, "bench_plain")
+	if err != nil {
+		return err
+	}
+	if err := execute(ctx, plain, stepTables); err != nil {
+		return err
+	}
+	b16, err := r.pgbench(ctx, plain, updateAndInsert, 16)
+	if err != nil {
+		return err
+	}
+	b1, err := r.pgbench(ctx, plain, updateAndInsert, 1)
+	if err != nil {
+		return err
+	}
+	r.report(Result{Section: "sagas", Name: "B16: UPDATE and INSERT, 16 clients (pgbench)", Value: b16, Unit: "/s"})
+	r.report(Result{Section: "sagas", Name: "B1: the same, one client, mean", Value: 1000 / b1, Unit: "ms"})
+	runs := 3000
+	if r.Smoke {
+		runs = 100
+	}
+	if err := r.manyDrills(ctx, p, runs, b16); err != nil {
+		return err
+	}
+	return r.oneDrill(ctx, p, runs/10, b1)
+}
+
+// manyDrills starts the runs first and then lets the workers at them.
+func (r *run) manyDrills(ctx context.Context, p *panel, runs int, b16 float64) error {
+	var next atomic.Int64
+	_, err := together(ctx, 32, time.Hour, func(ctx context.Context, _, _ int) error {
+		n := next.Add(1)
+		if n > int64(runs) {
+			return errEnough
+		}
+		return p.sagas.Drill(ctx, fmt.Sprint("many ", n))
+	})
+	if enough(err) != nil {
+		return err
+	}
+	start := time.Now()
+	defer p.work(ctx)()
+	if err := p.drilled(ctx); err != nil {
+		return err
+	}
+	speed := float64(5*runs) / time.Since(start).Seconds()
+	r.report(Result{Section: "sagas", Name: "N-1 durable steps that do nothing, 16 at once", Value: speed, Unit: "steps/s", Ratio: speed / b16, Peer: "B16", Bar: 0.4})
+	return nil
+}
+
+// oneDrill goes through one run at a time.
+func (r *run) oneDrill(ctx context.Context, p *panel, runs int, b1 float64) error {
+	defer p.work(ctx)()
+	l, err := together(ctx, 1, time.Hour, func(ctx context.Context, _, n int) error {
+		if n == runs {
+			return errEnough
+		}
+		if err := p.sagas.Drill(ctx, fmt.Sprint("one ", n)); err != nil {
+			return err
+		}
+		return p.drilled(ctx)
+	})
+	if enough(err) != nil {
+		return err
+	}
+	p50 := milliseconds(l.at(0.5))
+	r.report(Result{Section: "sagas", Name: "N-2 a run of five steps, idle, p50", Value: p50, Unit: "ms", Ratio: p50 / (1000 / b1), Peer: "B1", Bar: 20, AtMost: true})
+	r.report(Result{Section: "sagas", Name: "N-2 p50 in all", Value: p50, Unit: "ms", Bar: 6, AtMost: true})
+	r.report(Result{Section: "sagas", Name: "N-2 p99", Value: milliseconds(l.at(0.99)), Unit: "ms", Bar: 20, AtMost: true})
+	return nil
+}
+
+// drilled waits until no drill is left.
+func (p *panel) drilled(ctx context.Context) error {
+	for {
+		changed := p.store.Changed()
+		var left bool
+		if err := p.owner.QueryRow(ctx, `select exists (select from saga_run where status not in ('done', 'undone'))`).Scan(&left); err != nil || !left {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // backlog pays many orders at once and measures how fast they get through.
