@@ -16,6 +16,7 @@ type decision struct {
 	branches []*branch // in the order of the commands
 	facts    []Recorded
 	rows     []Row
+	memory   bool // streams may be taken from memory
 	repeated bool // the request has been carried out before
 	position int64
 }
@@ -27,14 +28,19 @@ type branch struct {
 	state    any
 	version  int
 	added    int
+	recalled bool // from memory: others may have added to it
 	history  []Recorded
 	hash     []byte
 }
 
 // decide reads the streams of the commands and lets each command decide on
-// what the ones before it have left.
-func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domain.Command) (*decision, error) {
-	d := &decision{}
+// what the ones before it have left. With memory, streams that were just
+// written to are not read again.
+func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domain.Command, memory bool) (*decision, error) {
+	d := &decision{memory: memory}
+	if err := s.branches(ctx, d, commands); err != nil {
+		return d, err
+	}
 	for _, c := range commands {
 		b, err := s.branch(ctx, d, c.Stream())
 		if err != nil {
@@ -55,27 +61,84 @@ func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domai
 	return d, nil
 }
 
+// branches reads all streams of the commands in one round trip.
+func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Command) error {
+	var streams []domain.Stream
+	for _, c := range commands {
+		_, served := s.categories[c.Stream().Category]
+		if !served || slices.Contains(streams, c.Stream()) || d.of(c.Stream()) != nil || d.recall(s, c.Stream()) {
+			continue
+		}
+		streams = append(streams, c.Stream())
+	}
+	if len(streams) < 2 {
+		return nil
+	}
+	histories, err := s.readEach(ctx, streams)
+	for i, history := range histories {
+		d.branches = append(d.branches, newBranch(streams[i], s.categories[streams[i].Category], history))
+	}
+	return err
+}
+
 // branch returns the stream as the decision has left it so far.
 func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (*branch, error) {
-	for _, b := range d.branches {
-		if b.stream == stream {
-			return b, nil
-		}
+	if b := d.of(stream); b != nil {
+		return b, nil
 	}
 	served, ok := s.categories[stream.Category]
 	if !ok {
 		return nil, fmt.Errorf("nothing serves the streams of %s", stream.Category)
 	}
+	if d.recall(s, stream) {
+		return d.of(stream), nil
+	}
 	history, err := s.Read(ctx, stream)
 	if err != nil {
 		return nil, err
 	}
+	b := newBranch(stream, served, history)
+	d.branches = append(d.branches, b)
+	return b, nil
+}
+
+// of returns the branch of a stream that the decision has looked at.
+func (d *decision) of(stream domain.Stream) *branch {
+	for _, b := range d.branches {
+		if b.stream == stream {
+			return b
+		}
+	}
+	return nil
+}
+
+// recall takes a stream from memory, if it is there.
+func (d *decision) recall(s *Store, stream domain.Stream) bool {
+	if !d.memory {
+		return false
+	}
+	history, ok := s.recent.get(stream)
+	if !ok {
+		return false
+	}
+	b := newBranch(stream, s.categories[stream.Category], history)
+	b.recalled = true
+	d.branches = append(d.branches, b)
+	return true
+}
+
+// onMemory tells whether the decision rests on a history from memory in a way
+// that the append would not find out: it was refused, or adds nothing there.
+func (d *decision) onMemory(err error) bool {
+	return slices.ContainsFunc(d.branches, func(b *branch) bool { return b.recalled && (err != nil || b.added == 0) })
+}
+
+func newBranch(stream domain.Stream, served category, history []Recorded) *branch {
 	b := &branch{stream: stream, category: served, state: served.zero, version: len(history), history: history}
 	for _, r := range history {
 		b.state, b.hash = served.evolve(b.state, r.Event), r.Hash
 	}
-	d.branches = append(d.branches, b)
-	return b, nil
+	return b
 }
 
 // add puts a fact at the end of the branch.

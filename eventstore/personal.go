@@ -158,12 +158,7 @@ func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectK
 	if len(missing) == 0 {
 		return found, nil
 	}
-	subjects := make([]uuid.UUID, len(missing))
-	for i, k := range missing {
-		subjects[i] = k.subject
-	}
-	// All purposes of a subject: a condition on the pair would be planned anew each time.
-	rows, _ := s.pool.Query(ctx, `select subject, purpose, key_id, wrapped from subject_keys where subject = any($1)`, subjects)
+	rows := s.queryKeys(ctx, missing)
 	var k subjectKey
 	var keyID string
 	var wrapped []byte
@@ -177,6 +172,22 @@ func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectK
 	}
 	s.subjects.remember(found)
 	return found, nil
+}
+
+// queryKeys asks for all purposes of the subjects. For one subject, which is
+// the usual case, Postgres keeps the plan; for a list it makes it anew.
+func (s *Store) queryKeys(ctx context.Context, missing []subjectKey) pgx.Rows {
+	const sql = `select subject, purpose, key_id, wrapped from subject_keys where subject = `
+	if len(missing) == 1 {
+		rows, _ := s.pool.Query(ctx, sql+`$1`, missing[0].subject)
+		return rows
+	}
+	subjects := make([]uuid.UUID, len(missing))
+	for i, k := range missing {
+		subjects[i] = k.subject
+	}
+	rows, _ := s.pool.Query(ctx, sql+`any($1)`, subjects)
+	return rows
 }
 
 func (c *subjectKeys) remembered(wanted []subjectKey) (found map[subjectKey][]byte, missing []subjectKey) {

@@ -17,7 +17,29 @@ const page = 2000
 // Read returns a stream's history, oldest fact first. A stream that nothing
 // has happened to is empty.
 func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]Recorded, error) {
-	return s.read(ctx, `select `+columns+` from events where stream = $1 order by version`, stream.String())
+	return s.read(ctx, oneStream, stream.String())
+}
+
+const oneStream = `select ` + columns + ` from events where stream = $1 order by version`
+
+// readEach returns the histories of several streams, in one round trip.
+func (s *Store) readEach(ctx context.Context, streams []domain.Stream) ([][]Recorded, error) {
+	histories, b := make([][]Recorded, len(streams)), &pgx.Batch{}
+	for i, stream := range streams {
+		b.Queue(oneStream, stream.String()).Query(func(rows pgx.Rows) (err error) {
+			histories[i], err = pgx.CollectRows(rows, s.collect)
+			return err
+		})
+	}
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
+	}
+	for _, history := range histories {
+		if err := s.open(ctx, history); err != nil {
+			return nil, err
+		}
+	}
+	return histories, nil
 }
 
 // ReadUntil returns a stream's history as it stood at a version or a time;
@@ -119,15 +141,17 @@ func (s *Store) read(ctx context.Context, sql string, args ...any) ([]Recorded, 
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	events, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (Recorded, error) {
-		e, err := scanRow(r)
-		if err != nil {
-			return Recorded{}, err
-		}
-		return s.recorded(e)
-	})
+	events, err := pgx.CollectRows(rows, s.collect)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
 	return events, s.open(ctx, events)
+}
+
+func (s *Store) collect(r pgx.CollectableRow) (Recorded, error) {
+	e, err := scanRow(r)
+	if err != nil {
+		return Recorded{}, err
+	}
+	return s.recorded(e)
 }

@@ -28,6 +28,7 @@ type Store struct {
 	categories map[string]category
 	committer  *committer
 	subjects   subjectKeys
+	recent     recent
 	signal     signal
 	turns      [1024]sync.Mutex
 	seed       maphash.Seed
@@ -182,7 +183,10 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 		turn.Lock()
 		defer turn.Unlock()
 	}
-	d, err := s.decide(ctx, cause, commands)
+	d, err := s.decide(ctx, cause, commands, try == 0)
+	if d.onMemory(err) {
+		d, err = s.decide(ctx, cause, commands, false)
+	}
 	if err != nil || d.repeated {
 		return d.receipt(), err
 	}
@@ -198,8 +202,10 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 	}
 	position, err := s.committer.add(ctx, a)
 	if err != nil {
+		s.recent.forget(d)
 		return domain.Receipt{}, err
 	}
+	s.recent.keep(d, position)
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil

@@ -181,6 +181,30 @@ func TestManyWritersAtOnce(t *testing.T) {
 	}
 }
 
+// Each of two processes remembers what it wrote, not what the other did. No
+// decision may rest on that.
+func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
+	here := newStore(t)
+	there := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t))
+	eventstore.Serve(there, "till", tills)
+	do(t, here, putIn{"a", 1}, putIn{"a", 1})
+	do(t, there, putIn{"a", 3})                                           // now there are five
+	do(t, here, takeOut{"a", 4})                                          // refused by what is remembered
+	_, err := there.Execute(t.Context(), domain.Cause{}, takeOut{"a", 4}) // allowed by what is remembered
+	if domain.CodeOf(err) != domain.Conflict {
+		t.Errorf("took coins that are gone: %v", err)
+	}
+	cause := domain.Cause{ID: uuid.New()}
+	for _, s := range []*eventstore.Store{here, there, here} {
+		if _, err := s.Execute(t.Context(), cause, putIn{"a", 1}); err != nil {
+			t.Error(err)
+		}
+	}
+	if state, version, err := eventstore.Fold(t.Context(), here, tills, tillStream("a")); err != nil || state.coins != 2 || version != 5 {
+		t.Errorf("%d coins after %d facts (%v)", state.coins, version, err)
+	}
+}
+
 func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
 	s := newStore(t)
 	refusal := errors.New("fenced")

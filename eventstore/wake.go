@@ -53,6 +53,9 @@ func (s *Store) Follow(ctx context.Context) {
 	wg.Wait()
 }
 
+// tellOthers does not wait for the disk: what it says is lost in a crash anyway.
+const tellOthers = `select pg_notify($1, $2) from (select set_config('synchronous_commit', 'off', true)) relaxed`
+
 func (s *Store) tell(ctx context.Context) {
 	for {
 		select {
@@ -60,7 +63,7 @@ func (s *Store) tell(ctx context.Context) {
 			return
 		case <-s.signal.raised:
 		}
-		if _, err := s.pool.Exec(ctx, `select pg_notify($1, $2)`, channel, s.identity); err != nil && ctx.Err() == nil {
+		if _, err := s.pool.Exec(ctx, tellOthers, channel, s.identity); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "cannot tell other processes of the log's growth", "err", err)
 		}
 		sleep(ctx, notifyEvery)

@@ -71,8 +71,8 @@ func (s *Store) Recorded(ctx context.Context, m *message.Message) (Recorded, err
 }
 
 // patience blocks a reader that has seen everything until the log grows, or a
-// second has passed. The wake-up is only a hint and may come before the row is
-// visible to everybody, so for a moment after it the reader looks often.
+// second has passed. Then it waits another moment, for what follows closely;
+// and because a wake-up is only a hint, it looks often for a while.
 type patience struct {
 	store   *Store
 	poll    time.Duration
@@ -83,6 +83,7 @@ type patience struct {
 const (
 	eagerFor   = 200 * time.Millisecond
 	eagerEvery = 25 * time.Millisecond
+	gather     = 10 * time.Millisecond
 )
 
 func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err error) time.Duration {
@@ -102,11 +103,12 @@ func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err 
 	defer timer.Stop()
 	select {
 	case <-p.changed:
-		p.eager = time.Now().Add(eagerFor)
+		p.changed, p.eager = p.store.Changed(), time.Now().Add(eagerFor)
+		return gather
 	case <-timer.C:
+		p.changed = p.store.Changed()
+		return 0
 	}
-	p.changed = p.store.Changed()
-	return 0
 }
 
 // logTable shows Watermill the events table as a topic that can only be read:
@@ -115,13 +117,16 @@ type logTable struct{ batch int }
 
 func (t logTable) SelectQuery(_, reader string, offsets sql.OffsetsAdapter) sql.Query {
 	next := offsets.NextOffsetQuery(Topic, reader)
+	// A crash may lose the last moments of a reader's progress, which it then
+	// repeats: nobody has to wait for the disk.
 	return sql.Query{Query: `
-		with reader as materialized (` + next.Query + `)
+		with relaxed as materialized (select set_config('synchronous_commit', 'off', true)),
+		reader as materialized (` + next.Query + `)
 		select position, id::text, data::text, json_build_object(
 			'Position', position, 'Stream', stream, 'Version', version, 'ID', id, 'Name', name, 'Schema', schema, 'Tenant', tenant,
 			'Actor', actor, 'Correlation', correlation, 'Causation', causation, 'Saga', saga, 'Meta', meta, 'RecordedAt', recorded_at,
 			'Hash', encode(hash, 'base64'))::text
-		from events where position > (select position from reader)
+		from relaxed, events where position > (select position from reader)
 		order by position limit ` + fmt.Sprint(t.batch), Args: next.Args}
 }
 

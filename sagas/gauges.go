@@ -52,6 +52,9 @@ func (s *Sagas) Gauges(ctx context.Context) (g Gauges, err error) {
 	return g, sqlError(err, "read the gauges")
 }
 
+// Completed is how many steps this process has put behind it.
+func (s *Sagas) Completed() int64 { return s.completed.Load() }
+
 func seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
 
 // janitor throws away what nobody needs any more, a piece at a time. Of

@@ -74,6 +74,10 @@ func (s *Sagas) wakeLater(queue string, d time.Duration) {
 // makes commits wait for each other.
 const notifyPause = 10 * time.Millisecond
 
+// tellOthers does not wait for the disk: what it says is lost in a crash anyway.
+const tellOthers = `
+select pg_notify($1, q) from (select set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) q`
+
 // notify passes wake-ups on to other processes.
 func (s *Sagas) notify(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -88,7 +92,7 @@ func (s *Sagas) notify(ctx context.Context) {
 		if len(queues) == 0 || s.silent {
 			continue
 		}
-		if _, err := s.pool.Exec(ctx, `select pg_notify($1, q) from unnest($2::text[]) q`, channel, queues); err != nil && ctx.Err() == nil {
+		if _, err := s.pool.Exec(ctx, tellOthers, channel, queues); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "other processes were not woken", "error", err)
 		}
 		pause(ctx, notifyPause, nil)

@@ -113,7 +113,7 @@ func (r *run) manyDrills(ctx context.Context, p *panel, runs int, b16 float64) e
 	}
 	start := time.Now()
 	defer p.work(ctx)()
-	if err := p.drilled(ctx); err != nil {
+	if err := p.drilled(ctx, int64(5*runs)); err != nil {
 		return err
 	}
 	speed := float64(5*runs) / time.Since(start).Seconds()
@@ -124,6 +124,7 @@ func (r *run) manyDrills(ctx context.Context, p *panel, runs int, b16 float64) e
 // oneDrill goes through one run at a time.
 func (r *run) oneDrill(ctx context.Context, p *panel, runs int, b1 float64) error {
 	defer p.work(ctx)()
+	before := p.sagas.Completed()
 	l, err := together(ctx, 1, time.Hour, func(ctx context.Context, _, n int) error {
 		if n == runs {
 			return errEnough
@@ -131,7 +132,7 @@ func (r *run) oneDrill(ctx context.Context, p *panel, runs int, b1 float64) erro
 		if err := p.sagas.Drill(ctx, fmt.Sprint("one ", n)); err != nil {
 			return err
 		}
-		return p.drilled(ctx)
+		return p.drilled(ctx, before+int64(5*(n+1)))
 	})
 	if enough(err) != nil {
 		return err
@@ -143,21 +144,16 @@ func (r *run) oneDrill(ctx context.Context, p *panel, runs int, b1 float64) erro
 	return nil
 }
 
-// drilled waits until no drill is left.
-func (p *panel) drilled(ctx context.Context) error {
-	for {
-		changed := p.store.Changed()
-		var left bool
-		if err := p.owner.QueryRow(ctx, `select exists (select from saga_run where status not in ('done', 'undone'))`).Scan(&left); err != nil || !left {
-			return err
-		}
+// drilled waits until so many steps are done in all.
+func (p *panel) drilled(ctx context.Context, steps int64) error {
+	for p.sagas.Completed() < steps {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-changed:
-		case <-time.After(time.Second):
+		case <-time.After(200 * time.Microsecond):
 		}
 	}
+	return nil
 }
 
 // backlog pays many orders at once and measures how fast they get through.
