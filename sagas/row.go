@@ -76,8 +76,9 @@ func (s *Sagas) advanceRow(c claimed, next Run, keep bool) eventstore.Row {
 	return eventstore.Row{
 		Key: "saga_run/" + w.id.String(),
 		SQL: `update saga_run set step = $4, status = $5, queue = $6, direction = $7, cancel_requested = $8, input = $9::jsonb,
-				stream_version = $10, attempt = $11, run_at = now(), step_deadline = now() + $12::interval,
-				lease_until = now() + $13::interval, worker = case when $13::interval is null then null else worker end
+				stream_version = $10, attempt = $11, step_deadline = now() + $12::interval, lease_until = now() + $13::interval,
+				run_at = case when $13::interval is null then now() else run_at end, -- indexed: a run that goes on leaves it alone
+				worker = case when $13::interval is null then null else worker end
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3`,
 		Args: []any{
 			w.id, c.token, c.Step, w.step, string(status), w.queue, string(w.direction), w.cancel, string(w.input),

@@ -34,7 +34,8 @@ create table saga_run (
 	stream_version   bigint  not null default 0
 ) with (fillfactor = 70);
 create index saga_run_due on saga_run (queue, run_at) where status in ('ready', 'waiting');
-create index saga_run_lost on saga_run (queue, lease_until) where status = 'running';
+-- Not by lease_until: a lease that is prolonged would write every index anew.
+create index saga_run_lost on saga_run (queue) where status = 'running';
 create index saga_run_order on saga_run (order_id);
 
 create table saga_attempt (
