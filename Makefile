@@ -4,6 +4,7 @@
 GO ?= go
 DATA ?= .data
 ORDERS ?= 50
+ROUNDS ?= 42
 SEED ?=
 
 help: ## list the targets
@@ -28,8 +29,9 @@ lint: ## vet and golangci-lint
 bench: ## measure against pgbench and others, side by side; some minutes
 	$(GO) run ./cmd/hostpanel bench
 
-faults: ## kill the program over and over (ORDERS=50 SEED=n); some minutes
+faults: ## kill the program, and stop its workers, over and over (ORDERS=50 ROUNDS=42 SEED=n); some minutes
 	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
+	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas
 
 generate: ## write http/openapi.json and the list of routes anew
 	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule' ./http -args -update

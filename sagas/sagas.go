@@ -171,7 +171,7 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 // at once.
 const (
 	watchers = 8
-	readers  = 2
+	readers  = 4
 )
 
 // Run carries out sagas until ctx ends, then lets calls that are running
