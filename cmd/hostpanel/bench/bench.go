@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	cluster, err := postgres.Start(ctx, postgres.Options{Dir: folder, Settings: map[string]string{
 		"max_connections": "400", "shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "30min",
 	}})

@@ -33,7 +33,7 @@ func (l load) at(quantile float64) time.Duration {
 
 // together lets clients repeat work for a while. Work that was begun in time
 // counts when it ends.
-func together(ctx context.Context, clients int, for_ time.Duration, work func(ctx context.Context, client, n int) error) (load, error) {
+func together(ctx context.Context, clients int, long time.Duration, work func(ctx context.Context, client, n int) error) (load, error) {
 	var mu sync.Mutex
 	var all load
 	var failed error
@@ -43,7 +43,7 @@ func together(ctx context.Context, clients int, for_ time.Duration, work func(ct
 		wg.Go(func() {
 			var mine []time.Duration
 			var err error
-			for n := 0; time.Since(start) < for_ && err == nil; n++ {
+			for n := 0; time.Since(start) < long && err == nil; n++ {
 				began := time.Now()
 				err = work(ctx, client, n)
 				mine = append(mine, time.Since(began))
@@ -73,7 +73,7 @@ func (r *run) pgbench(ctx context.Context, database, script string, clients int)
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }()
 	if _, err := file.WriteString(script); err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func (r *run) pgbench(ctx context.Context, database, script string, clients int)
 			"--jobs="+strconv.Itoa(min(2, clients)), amount, "--file="+file.Name(), database).CombinedOutput()
 		found := tps.FindSubmatch(out)
 		if err != nil || found == nil {
-			return 0, fmt.Errorf("pgbench: %v: %s", err, out)
+			return 0, errors.Join(fmt.Errorf("pgbench: %s", out), err)
 		}
 		return strconv.ParseFloat(string(found[1]), 64)
 	})

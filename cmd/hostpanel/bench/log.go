@@ -116,7 +116,7 @@ func (r *run) messageDB(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	fetch := exec.CommandContext(ctx, npm, "pack", "--json", "@eventide/message-db")

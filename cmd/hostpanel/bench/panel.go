@@ -185,6 +185,7 @@ func (instantCompute) Server() string { return "bench" }
 func (instantCompute) FindVM(context.Context, string, string) (hosting.VM, bool, error) {
 	return hosting.VM{}, false, nil
 }
+
 func (instantCompute) CreateVM(_ context.Context, vm hosting.VM) (string, error) { return vm.Name, nil }
 func (instantCompute) RemoveVM(context.Context, string) error                    { return nil }
 
