@@ -11,6 +11,14 @@ import (
 	"hostpanel/eventstore"
 )
 
+// body is as long as the webhooks of real providers.
+var body = bytes.Repeat([]byte("payload "), 384)
+
+// newsOf is the header of a new event about an order.
+func newsOf(order uuid.UUID) map[string][]string {
+	return map[string][]string{"Order": {order.String()}, "Event": {uuid.NewString()}}
+}
+
 // webhooks measures how fast a webhook is verified and stored, against bare
 // INSERTs of the same body, and how fast a backlog drains.
 func (r *run) webhooks(ctx context.Context) error {
@@ -19,7 +27,6 @@ func (r *run) webhooks(ctx context.Context) error {
 		return err
 	}
 	defer p.close()
-	body := bytes.Repeat([]byte("payload "), 384) // 3 kB
 	plain, err := r.empty(ctx, "bench_plain")
 	if err != nil {
 		return err
@@ -42,7 +49,7 @@ func (r *run) webhooks(ctx context.Context) error {
 		return err
 	}
 	receive := func(ctx context.Context, _, _ int) error {
-		return p.sagas.Receive(ctx, "test", body, map[string][]string{"Order": {id.String()}, "Event": {uuid.NewString()}})
+		return p.sagas.Receive(ctx, "test", body, newsOf(id))
 	}
 	var many load
 	stored, err := r.median(func() (float64, error) {
