@@ -127,7 +127,15 @@ func (h home) isKeptForTheNextStart(before demo, order string) {
 func (r *running) awaitActive(order, key string, within time.Duration) {
 	r.t.Helper()
 	eventually(r.t, "order "+order+" is active", within, func() bool {
-		a := r.ask(200, "GET", "/storefront/api/orders/"+order+"/", "", "X-API-Key", key)
+		path := "/storefront/api/orders/" + order + "/"
+		a, err := call(r.t.Context(), "GET", r.base+path, "", "X-API-Key", key)
+		if err == nil && a.status == 429 { // many look at once
+			time.Sleep(a.pause())
+			return false
+		}
+		if err != nil || a.status != 200 {
+			r.t.Fatalf("GET %s: status %d, %v: %s\n%s", path, a.status, err, a.body, r.stderr())
+		}
 		return a.field(r.t, "status") == "active"
 	})
 }

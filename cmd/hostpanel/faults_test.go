@@ -113,7 +113,7 @@ func (c *campaign) insist(request func(base string) (answer, error), enough ...i
 		select {
 		case <-c.t.Context().Done():
 			return
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(last.pause()):
 		}
 	}
 	c.t.Errorf("a customer gave up: %v, status %d %s", err, last.status, last.body)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -243,6 +244,15 @@ func call(ctx context.Context, method, url, body string, headers ...string) (ans
 	defer func() { _ = a.Body.Close() }()
 	text, err := io.ReadAll(a.Body)
 	return answer{a.StatusCode, a.Header, string(text)}, err
+}
+
+// pause is how long the answer asks its client to wait before the next try; a
+// moment if it does not say.
+func (a answer) pause() time.Duration {
+	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	return 20 * time.Millisecond
 }
 
 // ask is call for an answer that has to have this status.
