@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -78,6 +79,7 @@ func (c *committer) work() {
 			return
 		}
 		c.commitGroup(group)
+		runtime.Gosched() // those who were answered may have more: let them join the next group
 	}
 }
 
