@@ -9,8 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+var runs atomic.Int32
+
 func TestEveryTestHasADatabaseOfItsOwn(t *testing.T) {
 	var prepared atomic.Int32
+	key := fmt.Sprint("plans", runs.Add(1)) // the test may be repeated within a test binary
 	prepare := func(ctx context.Context, url string) error {
 		prepared.Add(1)
 		return run(ctx, url, "create table plans (name text)")
@@ -20,7 +23,7 @@ func TestEveryTestHasADatabaseOfItsOwn(t *testing.T) {
 		for n := range 8 {
 			t.Run(fmt.Sprint("test ", n), func(t *testing.T) {
 				t.Parallel()
-				url := Database(t, "plans", prepare)
+				url := Database(t, key, prepare)
 				must(t, run(t.Context(), url, "insert into plans values ('basic')"))
 				if got := count(t, url, "select count(*) from plans"); got != 1 {
 					t.Errorf("a test sees %d plans, it has made 1", got)
