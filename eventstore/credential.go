@@ -1,14 +1,12 @@
 package eventstore
 
 import (
-	"context"
 	"crypto/subtle"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/crypto/argon2"
 )
 
@@ -45,22 +43,13 @@ func PasswordIs(phc, password string) bool {
 	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &memory, &time, &threads, &rest); err != nil {
 		return false
 	}
-	saltText, hashText, ok := cut(rest, '$')
+	saltText, hashText, ok := strings.Cut(rest, "$")
 	salt, err1 := base64.RawStdEncoding.DecodeString(saltText)
 	hash, err2 := base64.RawStdEncoding.DecodeString(hashText)
 	if !ok || err1 != nil || err2 != nil || len(hash) == 0 {
 		return false
 	}
 	return subtle.ConstantTimeCompare(hash, argon(password, salt, time, memory, threads, uint32(len(hash)))) == 1
-}
-
-func cut(s string, at byte) (before, after string, ok bool) {
-	for i := range len(s) {
-		if s[i] == at {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
 }
 
 // PasswordRow sets a user's password; the hash stands outside the log.
@@ -70,14 +59,4 @@ func PasswordRow(user int64, phc string) Row {
 		SQL:  `insert into credentials (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc, changed_at = now()`,
 		Args: []any{user, phc}, Touches: 1,
 	}
-}
-
-// HasPassword tells whether a user has ever set a password.
-func (s *Store) HasPassword(ctx context.Context, user int64) (bool, error) {
-	var has bool
-	err := s.pool.QueryRow(ctx, `select exists (select from credentials where user_id = $1)`, user).Scan(&has)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return false, fmt.Errorf("look up credentials: %w", Unavailable(err))
-	}
-	return has, nil
 }

@@ -193,13 +193,3 @@ func (readersTable) ConsumedMessageQuery(string, sql.Row, string, []byte) sql.Qu
 	return sql.Query{}
 }
 func (readersTable) SchemaInitializingQueries(string) []sql.Query { return nil }
-
-// Poison puts an event aside that a reader cannot handle, with the reason, so
-// that those behind it are not held up; part of the reader's transaction.
-func Poison(ctx context.Context, tx interface {
-	ExecContext(context.Context, string, ...any) (stdsql.Result, error)
-}, reader string, position int64, reason string,
-) error {
-	_, err := tx.ExecContext(ctx, `insert into poisoned (reader, position, reason) values ($1, $2, $3) on conflict do nothing`, reader, position, reason)
-	return err
-}
