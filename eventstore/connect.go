@@ -20,23 +20,44 @@ const AppRole = "hostpanel_app"
 // ErrUnavailable means that the database does not answer, or not for writing.
 var ErrUnavailable = errors.New("the database is unavailable")
 
+// On whose behalf a connection works: the settings that the rules of the tables
+// look at (docs/security.md, "Row-level security"). Each is the number of a
+// tenant, a user or a storefront key's owner, or [Everybody], or blank: nobody.
+const (
+	ForTenant   = "app.tenant_id"
+	ForUser     = "app.user_id"
+	ForKeyOwner = "app.key_owner"
+)
+
+// Everybody is on whose behalf the program itself works, where its
+// transactions span tenants.
+const Everybody = "system"
+
 // Connect opens a pool whose connections work as [AppRole], at most conns at a
-// time. The role exists once [Migrate] has run.
+// time, on [Everybody]'s behalf. The role exists once [Migrate] has run.
 func Connect(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, map[string]string{
-		"role":                                AppRole,
-		"statement_timeout":                   "30s",
-		"idle_in_transaction_session_timeout": "10s",
-	})
+	return connect(ctx, url, conns, Everybody, asApp)
 }
 
-// ConnectOwner opens a small pool as the role of the URL, for migrations and
-// rebuilds.
+// ConnectReaders opens a pool as [Connect] does, but on nobody's behalf: its
+// connections see nothing until a transaction says for whom it reads.
+func ConnectReaders(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
+	return connect(ctx, url, conns, "", asApp)
+}
+
+// ConnectOwner opens a small pool as the role of the URL, on [Everybody]'s
+// behalf, for migrations and rebuilds.
 func ConnectOwner(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	return connect(ctx, url, 4, nil)
+	return connect(ctx, url, 4, Everybody, nil)
 }
 
-func connect(ctx context.Context, url string, conns int32, params map[string]string) (*pgxpool.Pool, error) {
+var asApp = map[string]string{
+	"role":                                AppRole,
+	"statement_timeout":                   "30s",
+	"idle_in_transaction_session_timeout": "10s",
+}
+
+func connect(ctx context.Context, url string, conns int32, behalf string, params map[string]string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("DATABASE_URL is not a valid Postgres URL") // its text may hold a password
@@ -47,6 +68,9 @@ func connect(ctx context.Context, url string, conns int32, params map[string]str
 	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		uuidcodec.Register(conn.TypeMap()) // else every UUID goes through its text
 		return nil
+	}
+	for _, name := range []string{ForTenant, ForUser, ForKeyOwner} {
+		cfg.ConnConfig.RuntimeParams[name] = behalf
 	}
 	for name, value := range params {
 		cfg.ConnConfig.RuntimeParams[name] = value

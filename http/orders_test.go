@@ -238,7 +238,7 @@ func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
 func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
 	s := openShop(t).stock(t)
 	s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"])
-	s.Pool().Close()
+	s.loseDatabase()
 	for _, path := range []string{"/storefront/api/plans/", "/storefront/api/orders/"} {
 		w := s.call("GET", path, "", "X-API-Key", s.known["key"])
 		if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"detail":"The service is temporarily unavailable.","code":"unavailable"}` || w.Header().Get("Retry-After") == "" {

@@ -50,6 +50,7 @@ type shop struct {
 	handler  http.Handler
 	provider *test.Provider
 	owner    *pgxpool.Pool
+	readers  *pgxpool.Pool
 	logged   *logBook
 	letters  string // folder of mails
 	public   string
@@ -106,10 +107,10 @@ func database(t testing.TB) string {
 func openShop(t testing.TB, options ...func(*shop)) *shop {
 	t.Helper()
 	url := database(t)
-	pool := eventstoretest.Pool(t, url)
+	pool, readers := eventstoretest.Pool(t, url), eventstoretest.Readers(t, url)
 	s := &shop{
 		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector())),
-		Tables: projections.Open(pool), owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),
+		Tables: projections.Open(readers), readers: readers, owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),
 		public: public, known: routetest.Known{},
 	}
 	s.serveStreams()
@@ -140,6 +141,12 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	}
 	s.handler = routetest.Described(t, s.server.Handler(), s.server.Document())
 	return s
+}
+
+// loseDatabase takes the database away for good.
+func (s *shop) loseDatabase() {
+	s.Pool().Close()
+	s.readers.Close()
 }
 
 func (s *shop) serveStreams() {

@@ -105,7 +105,7 @@ func TestAWebhookMayHave256KiBAndNotOneByteMore(t *testing.T) {
 func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
 	s := openShop(t).stock(t)
 	body := event("evt_1", "checkout.session.completed", read(t, s.order(t, http.StatusCreated, aHostingOrder)), 299, "paid")
-	s.Pool().Close()
+	s.loseDatabase()
 	if w := s.tell("/storefront/webhooks/test/", body); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

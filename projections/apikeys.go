@@ -9,6 +9,8 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // apiKeys is the keys with which websites may use the storefront. When one was
@@ -135,9 +137,11 @@ func (t *Tables) TouchKey(ctx context.Context, id string, now time.Time) error {
 	if last, known := t.touched.Load(id); known && last == hour {
 		return nil
 	}
-	_, err := t.pool.Exec(ctx, `
-		insert into api_key_uses as u (id, last_used_at) values ($1, $2)
-		on conflict (id) do update set last_used_at = excluded.last_used_at where u.last_used_at < excluded.last_used_at`, id, hour)
+	err := t.For(System).ask(ctx, func(b *pgx.Batch) {
+		b.Queue(`
+			insert into api_key_uses as u (id, last_used_at) values ($1, $2)
+			on conflict (id) do update set last_used_at = excluded.last_used_at where u.last_used_at < excluded.last_used_at`, id, hour)
+	})
 	if err != nil {
 		return fmt.Errorf("note the use of API key %s: %w", id, err)
 	}

@@ -147,7 +147,7 @@ func (s Scope) nameTaken(ctx context.Context, kind, field, name, except string) 
 	w.and("field = ?", field)
 	w.and("name = ?", name)
 	w.and("holder <> ?", except)
-	err = s.pool.QueryRow(ctx, `select exists (select from names`+w.String()+` and held)`, w.args...).Scan(&taken)
+	taken, err = value[bool](ctx, s, `select exists (select from names`, w, ` and held)`)
 	if err != nil {
 		err = fmt.Errorf("look for a name: %w", err)
 	}

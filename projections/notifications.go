@@ -130,8 +130,7 @@ func (s Scope) Unread(ctx context.Context) ([]uuid.UUID, error) {
 
 // UnreadCount is how many of the caller's own notifications are unread.
 func (s Scope) UnreadCount(ctx context.Context) (n int64, err error) {
-	w := s.user("user_id")
-	err = s.pool.QueryRow(ctx, `select count(*) from notifications`+w.String()+` and read_at is null`, w.args...).Scan(&n)
+	n, err = value[int64](ctx, s, `select count(*) from notifications`, s.user("user_id"), ` and read_at is null`)
 	if err != nil {
 		err = fmt.Errorf("count unread notifications: %w", err)
 	}

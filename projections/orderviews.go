@@ -2,14 +2,12 @@ package projections
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 )
 
@@ -177,16 +175,14 @@ func (s Scope) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
 
 // OrdersByStatus counts orders.
 func (s Scope) OrdersByStatus(ctx context.Context) (map[order.Status]int64, error) {
-	counts := map[order.Status]int64{}
-	w := s.operators()
-	rows, err := s.pool.Query(ctx, `select status, count(*) from orders`+w.String()+` group by status`, w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("count orders: %w", err)
+	type row struct {
+		Status order.Status
+		Orders int64
 	}
-	var status order.Status
-	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{&status, &n}, func() error { counts[status] = n; return nil }); err != nil {
-		return nil, fmt.Errorf("count orders: %w", err)
+	rows, err := list[row](ctx, s, `select status, count(*) as orders from orders`, s.operators(), ` group by status`)
+	counts := make(map[order.Status]int64, len(rows))
+	for _, r := range rows {
+		counts[r.Status] = r.Orders
 	}
-	return counts, nil
+	return counts, err
 }

@@ -29,8 +29,9 @@ import (
 type panel struct {
 	*eventstore.Store
 	*Tables
-	owner *pgxpool.Pool
-	drawn atomic.Int64
+	owner   *pgxpool.Pool
+	readers *pgxpool.Pool
+	drawn   atomic.Int64
 }
 
 func openPanel(t testing.TB) *panel {
@@ -38,9 +39,10 @@ func openPanel(t testing.TB) *panel {
 	url := eventstoretest.URL(t)
 	pool := eventstoretest.Pool(t, url)
 	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts)
+	readers := eventstoretest.Readers(t, url)
 	p := &panel{
 		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(Projector())),
-		Tables: Open(pool), owner: eventstoretest.Owner(t, url),
+		Tables: Open(readers), readers: readers, owner: eventstoretest.Owner(t, url),
 	}
 	eventstore.Serve(p.Store, order.Category, order.Decider)
 	eventstore.Serve(p.Store, account.Category, account.Decider)

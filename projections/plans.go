@@ -138,7 +138,7 @@ func (s Scope) Plan(ctx context.Context, id int64) (Plan, error) {
 func (s Scope) PlanInUse(ctx context.Context, id int64) (used bool, err error) {
 	w := s.operators()
 	w.and("plan_id = ?", id)
-	err = s.pool.QueryRow(ctx, `select exists (select from orders`+w.String()+`)`, w.args...).Scan(&used)
+	used, err = value[bool](ctx, s, `select exists (select from orders`, w, `)`)
 	if err != nil {
 		err = fmt.Errorf("look for orders of plan %d: %w", id, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,8 +22,9 @@ type Tables struct {
 	touched sync.Map // by API key: the hour in which its use was noted
 }
 
-// Open reads the tables of the database behind pool.
-func Open(pool *pgxpool.Pool) *Tables { return &Tables{pool: pool} }
+// Open reads the tables of the database behind readers, which
+// [eventstore.ConnectReaders] has opened.
+func Open(readers *pgxpool.Pool) *Tables { return &Tables{pool: readers} }
 
 // A Caller is on whose behalf is read. The zero Caller is a visitor, who sees
 // what is on offer and nothing else.
@@ -124,18 +126,60 @@ func owned(column string, id int64) *where {
 
 func nothing() *where { return &where{conditions: []string{"false"}} }
 
+// ask sends questions to the database and hears the answers. It is the only
+// way to it: before them goes for whom they are asked, which the rules of the
+// tables look at. All of it is one round trip and one transaction, with which
+// that ends (docs/security.md, "Row-level security").
+func (s Scope) ask(ctx context.Context, questions func(*pgx.Batch)) error {
+	b := &pgx.Batch{}
+	b.Queue(onBehalf, s.caller.behalf()...)
+	questions(b)
+	return eventstore.Unavailable(s.pool.SendBatch(ctx, b).Close())
+}
+
+const onBehalf = `select set_config('` + eventstore.ForTenant + `', $1, true), set_config('` + eventstore.ForUser + `', $2, true), ` +
+	`set_config('` + eventstore.ForKeyOwner + `', $3, true)`
+
+// behalf are the arguments of onBehalf. A superuser is everybody's operator,
+// but nobody else's eyes: what is one user's own stays so.
+func (c Caller) behalf() []any {
+	switch {
+	case c.System:
+		return []any{eventstore.Everybody, eventstore.Everybody, eventstore.Everybody}
+	case c.Superuser:
+		return []any{eventstore.Everybody, numbered(c.User), ""}
+	}
+	return []any{numbered(c.Tenant), numbered(c.User), numbered(c.KeyOwner)}
+}
+
+func numbered(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
+
 // list reads all rows that the conditions leave. The columns are named by the
 // fields of T; tail is what follows the conditions.
-func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string) ([]T, error) {
-	rows, err := s.pool.Query(ctx, sql+w.String()+tail, w.args...)
+func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string) (found []T, err error) {
+	err = s.ask(ctx, func(b *pgx.Batch) {
+		b.Queue(sql+w.String()+tail, w.args...).Query(func(rows pgx.Rows) (err error) {
+			found, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+			return err
+		})
+	})
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", nameOf[T](), eventstore.Unavailable(err))
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", nameOf[T](), eventstore.Unavailable(err))
+		return nil, fmt.Errorf("read %s: %w", nameOf[T](), err)
 	}
 	return found, nil
+}
+
+// value reads the one value that a query yields, as [list] reads rows.
+func value[T any](ctx context.Context, s Scope, sql string, w *where, tail string) (found T, err error) {
+	err = s.ask(ctx, func(b *pgx.Batch) {
+		b.Queue(sql+w.String()+tail, w.args...).QueryRow(func(r pgx.Row) error { return r.Scan(&found) })
+	})
+	return found, err
 }
 
 // newest ends a query that shows the newest rows first, up to a limit.

@@ -108,7 +108,7 @@ func (w *world) node(url string, change ...func(*Options)) *Sagas {
 	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()))
 	serveAll(store)
 	o := Options{
-		Store: store, Tables: projections.Open(pool), Payments: map[string]Payments{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
+		Store: store, Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]Payments{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: "Panel <panel@example.com>", PublicURL: func() string { return "http://127.0.0.1:8080" }, Times: quick,
 		Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 	}

@@ -31,6 +31,7 @@ type program struct {
 	cluster *postgres.Cluster // nil: the database is somebody else's
 	url     string            // of the database, for its owner
 	pool    *pgxpool.Pool
+	readers *pgxpool.Pool // of the read tables
 	keys    *eventstore.Keyring
 	store   *eventstore.Store
 	tables  *projections.Tables
@@ -75,10 +76,21 @@ func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program
 			return p, err
 		}
 	}
-	if p.pool, err = eventstore.Connect(ctx, p.url, connections(as)); err != nil {
+	if err := p.connect(ctx, as); err != nil {
 		return p, orEmpty(err)
 	}
 	return p, p.assemble(ctx)
+}
+
+// connect opens the two ways to the database: one for the program's own work,
+// and one for reading on somebody's behalf.
+func (p *program) connect(ctx context.Context, as part) (err error) {
+	all := connections(as)
+	if p.pool, err = eventstore.Connect(ctx, p.url, all-all/4); err != nil {
+		return err
+	}
+	p.readers, err = eventstore.ConnectReaders(ctx, p.url, all/4)
+	return err
 }
 
 // connections bounds what one process takes of the database, whose own
@@ -123,7 +135,7 @@ func (p *program) migrate(ctx context.Context) error {
 func (p *program) assemble(ctx context.Context) error {
 	p.store = eventstore.Open(p.pool, catalogue(), p.keys, eventstore.WithProjector(projections.Projector()), eventstore.WithLog(p.log))
 	serveAll(p.store)
-	p.tables = projections.Open(p.pool)
+	p.tables = projections.Open(p.readers)
 	if _, _, err := p.store.Head(ctx); err != nil {
 		return orEmpty(err)
 	}
@@ -187,8 +199,10 @@ func (p *program) setPublicURL(url string) { p.public.Store(&url) }
 
 // close lets go of everything, the database last.
 func (p *program) close() {
-	if p.pool != nil {
-		p.pool.Close()
+	for _, pool := range []*pgxpool.Pool{p.readers, p.pool} {
+		if pool != nil {
+			pool.Close()
+		}
 	}
 	if p.cluster == nil {
 		return

@@ -50,6 +50,18 @@ func Pool(t testing.TB, url string) *pgxpool.Pool {
 	return pool
 }
 
+// Readers connects to a database as those do who read the read tables: on
+// nobody's behalf until they say on whose.
+func Readers(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := eventstore.ConnectReaders(t.Context(), url, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
 // Owner connects to a database as the owner of its tables.
 func Owner(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()

@@ -35,6 +35,7 @@ type panel struct {
 	store    *eventstore.Store
 	sagas    *sagas.Sagas
 	owner    *pgxpool.Pool
+	readers  *pgxpool.Pool
 	provider *provider
 }
 
@@ -55,11 +56,15 @@ func (r *run) panel(ctx context.Context, name string) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{owner: owner, provider: &provider{}}
+	readers, err := eventstore.ConnectReaders(ctx, url, 16)
+	if err != nil {
+		return nil, err
+	}
+	p := &panel{owner: owner, readers: readers, provider: &provider{}}
 	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()))
 	r.Panel.Serve(p.store)
 	p.sagas = sagas.New(sagas.Options{
-		Store: p.store, Tables: projections.Open(pool), Payments: map[string]sagas.Payments{"test": p.provider},
+		Store: p.store, Tables: projections.Open(readers), Payments: map[string]sagas.Payments{"test": p.provider},
 		Engine: &instantEngine{}, Compute: instantCompute{}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -69,6 +74,7 @@ func (r *run) panel(ctx context.Context, name string) (*panel, error) {
 }
 
 func (p *panel) close() {
+	p.readers.Close()
 	p.store.Pool().Close()
 	p.owner.Close()
 }
