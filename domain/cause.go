@@ -17,14 +17,14 @@ type Cause struct {
 // A OnceKey is the client's promise that two requests with it are the same
 // request (header Idempotency-Key).
 type OnceKey struct {
-	Principal   string // user or API key
-	Method      string
-	Path        string
-	Key         string
-	Fingerprint []byte // of the request; another one under the same key is refused
-	Status      int    // of the answer
-	Location    string // of the record that the answer shows
-	Keep        Keep
+	Principal    string // user or API key
+	Method       string
+	Path         string
+	Key          string
+	Fingerprints [][]byte // of the request, under each secret key, the newest first; another request under the same key is refused
+	Status       int      // of the answer
+	Location     string   // of the record that the answer shows
+	Keep         Keep
 }
 
 // Keep says how long a [OnceKey] is remembered.

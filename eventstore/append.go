@@ -32,7 +32,7 @@ type addition struct {
 	before map[domain.Stream][]byte // hash of the last fact of each stream; nil: it is new
 	rows   []Row
 
-	keys       map[subjectKey][]byte // of people who are new to us
+	keys       map[subjectKey][]byte // that its facts are sealed with
 	sealed     []domain.Event        // the facts as they are written
 	events     []row
 	statements []Statement
@@ -42,9 +42,9 @@ type addition struct {
 // only the transaction can give waits for it.
 func (s *Store) prepare(ctx context.Context, a *addition) error {
 	a.sealed = make([]domain.Event, len(a.facts))
-	for i, r := range a.facts {
+	for i := range a.facts {
 		var err error
-		if a.sealed[i], err = s.seal(ctx, a, r.ID, r.Event); err != nil {
+		if a.sealed[i], err = s.seal(ctx, a, &a.facts[i]); err != nil {
 			return err
 		}
 	}

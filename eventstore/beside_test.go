@@ -64,7 +64,7 @@ func TestTheWindowSlides(t *testing.T) {
 
 func TestAKeyBindsOneRequest(t *testing.T) {
 	s := newStore(t)
-	key := domain.OnceKey{Principal: "api_key:1", Method: "POST", Path: "/o/", Key: "k1", Fingerprint: []byte("f"), Status: 201, Location: "/o/1/", Keep: domain.KeepDay}
+	key := domain.OnceKey{Principal: "api_key:1", Method: "POST", Path: "/o/", Key: "k1", Fingerprints: [][]byte{[]byte("f")}, Status: 201, Location: "/o/1/", Keep: domain.KeepDay}
 	state := func(k domain.OnceKey) domain.Replay {
 		t.Helper()
 		r, err := s.Look(t.Context(), k)
@@ -104,7 +104,7 @@ func TestAKeyBindsOneRequest(t *testing.T) {
 		t.Errorf("finished: %+v", got)
 	}
 	other := key
-	other.Fingerprint = []byte("g")
+	other.Fingerprints = [][]byte{[]byte("g")}
 	if got := state(other).State; got != domain.ReplayReused {
 		t.Errorf("another request under the key: %s", got)
 	}

@@ -1,7 +1,6 @@
 package eventstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -113,6 +111,9 @@ func (c *committer) commit(group []*pending) (err error) {
 		err = c.send(ctx, conn, group)
 	}
 	if err != nil {
+		for _, p := range group {
+			c.store.subjects.forget(p.keys) // one of them may be of somebody who was erased
+		}
 		return refusal(err, group)
 	}
 	c.store.committed(group)
@@ -175,6 +176,7 @@ func (c *committer) send(ctx context.Context, conn sender, group []*pending) err
 	queueRows(b, group)
 	if events := args(group); events != nil {
 		b.Queue(lockWriters)
+		queueKeys(b, group)
 		b.Queue(insertEvents, events...).QueryRow(func(r pgx.Row) error {
 			var head int64
 			if err := r.Scan(&head); err != nil {
@@ -195,58 +197,6 @@ func (c *committer) send(ctx context.Context, conn sender, group []*pending) err
 	return conn.SendBatch(ctx, b).Close()
 }
 
-// queueRows queues the rows of all members in one order, each with a check of
-// how many it touches.
-func queueRows(b *pgx.Batch, group []*pending) {
-	type member struct {
-		Row
-		nth int
-	}
-	var rows []member
-	for _, p := range group {
-		for i, r := range p.rows {
-			rows = append(rows, member{r, i})
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b member) int { return cmp.Compare(a.Key, b.Key) })
-	for _, r := range rows {
-		if r.Touches == AnyRows {
-			b.Queue(r.SQL, r.Args...)
-			continue
-		}
-		n := len(r.Args)
-		b.Queue(fmt.Sprintf(`with touched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, r.SQL, n+1, n+2),
-			append(slices.Clip(r.Args), r.Touches, r.nth)...)
-	}
-}
-
-// args are the facts of a group, column by column.
-func args(group []*pending) []any {
-	var (
-		streams, names, actors, sagas, data, metas []string
-		versions                                   []int32
-		schemas                                    []int16
-		tenants                                    []*int64
-		ids, correlations                          []uuid.UUID
-		causations                                 []*uuid.UUID
-		hashes                                     [][]byte
-	)
-	for _, p := range group {
-		for i := range p.events {
-			e := &p.events[i]
-			streams, names, actors, sagas = append(streams, e.stream), append(names, e.name), append(actors, e.actor), append(sagas, e.saga)
-			data, metas = append(data, string(e.data)), append(metas, string(e.meta))
-			versions, schemas, tenants = append(versions, e.version), append(schemas, e.schema), append(tenants, e.tenant)
-			ids, correlations, causations = append(ids, e.id), append(correlations, e.correlation), append(causations, e.causation)
-			hashes = append(hashes, e.hash)
-		}
-	}
-	if len(streams) == 0 {
-		return nil
-	}
-	return []any{streams, versions, ids, names, schemas, tenants, actors, correlations, causations, sagas, data, metas, hashes}
-}
-
 // refusal says what a broken transaction means to the request, which is only
 // known when it went alone.
 func refusal(err error, group []*pending) error {
@@ -258,7 +208,12 @@ func refusal(err error, group []*pending) error {
 	switch pg.Code {
 	case "HP001": // expect_rows
 		var nth int
-		if _, scan := fmt.Sscan(pg.Detail, &nth); scan == nil && nth < len(p.rows) && p.rows[nth].Else != nil {
+		_, scan := fmt.Sscan(pg.Detail, &nth)
+		switch {
+		case scan != nil || nth >= len(p.rows):
+		case nth < 0: // keysStand
+			return errLost
+		case p.rows[nth].Else != nil:
 			return p.rows[nth].Else
 		}
 		return ErrConflict

@@ -1,55 +1,143 @@
 package eventstore
 
 import (
+	"context"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/crypto/argon2"
 )
 
-// The cost of a password hash (docs/security.md, "Passwords").
-const (
-	argonMemory  = 19456 // KiB
-	argonTime    = 2
-	argonThreads = 1
-)
+// A passwordHash is an argon2id hash with all that is needed to check it.
+type passwordHash struct {
+	memory, time uint32 // memory in KiB
+	threads      uint8
+	salt, sum    []byte
+}
+
+// costs are those of a new hash (docs/security.md, "Passwords").
+var costs = passwordHash{memory: 19456, time: 2, threads: 1}
+
+// nobodys is checked for users who have no password, so that they cost as much
+// as others. No password belongs to it.
+var nobodys = passwordHash{costs.memory, costs.time, costs.threads, make([]byte, saltLength), make([]byte, sumLength)}
+
+const saltLength, sumLength = 16, 32
 
 // hashing lets one hash run on each core at a time, so that a flood of logins
 // cannot take all memory.
 var hashing = make(chan struct{}, runtime.NumCPU())
 
+var hashed atomic.Uint64
+
+// PasswordHashes is how many hashes of passwords this process has computed.
+func PasswordHashes() uint64 { return hashed.Load() }
+
 // HashPassword returns the argon2id hash of a password, in PHC form.
 func HashPassword(password string) string {
-	salt := random(16)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
-		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(argon(password, salt, argonTime, argonMemory, argonThreads, 32)))
+	phc, _ := newHash(context.Background(), password) // which never ends
+	return phc
 }
 
-func argon(password string, salt []byte, time, memory uint32, threads uint8, length uint32) []byte {
-	hashing <- struct{}{}
+func newHash(ctx context.Context, password string) (phc string, err error) {
+	h := costs
+	h.salt = random(saltLength)
+	if h.sum, err = h.of(ctx, password, sumLength); err != nil {
+		return "", err
+	}
+	return h.phc(), nil
+}
+
+// of computes the hash of a password when it is its turn.
+func (h passwordHash) of(ctx context.Context, password string, length int) ([]byte, error) {
+	select {
+	case hashing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("hash a password: %w", context.Cause(ctx))
+	}
 	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(password), salt, time, memory, threads, length)
+	hashed.Add(1)
+	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
+}
+
+func (h passwordHash) is(ctx context.Context, password string) (bool, error) {
+	sum, err := h.of(ctx, password, len(h.sum))
+	return err == nil && subtle.ConstantTimeCompare(h.sum, sum) == 1, err
+}
+
+func (h passwordHash) outdated() bool {
+	return h.memory != costs.memory || h.time != costs.time || h.threads != costs.threads || len(h.salt) != saltLength || len(h.sum) != sumLength
+}
+
+func (h passwordHash) phc() string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.time, h.threads,
+		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.sum))
+}
+
+func parsePHC(phc string) (h passwordHash, ok bool) {
+	var version int
+	var rest string
+	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.memory, &h.time, &h.threads, &rest); err != nil {
+		return h, false
+	}
+	salt, sum, ok := strings.Cut(rest, "$")
+	var err1, err2 error
+	h.salt, err1 = base64.RawStdEncoding.DecodeString(salt)
+	h.sum, err2 = base64.RawStdEncoding.DecodeString(sum)
+	return h, ok && err1 == nil && err2 == nil && len(h.sum) > 0 && version == argon2.Version && h.time > 0 && h.threads > 0
 }
 
 // PasswordIs tells whether a password belongs to a hash.
 func PasswordIs(phc, password string) bool {
-	var version int
-	var memory, time uint32
-	var threads uint8
-	var rest string
-	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &memory, &time, &threads, &rest); err != nil {
+	h, ok := parsePHC(phc)
+	if !ok {
 		return false
 	}
-	saltText, hashText, ok := strings.Cut(rest, "$")
-	salt, err1 := base64.RawStdEncoding.DecodeString(saltText)
-	hash, err2 := base64.RawStdEncoding.DecodeString(hashText)
-	if !ok || err1 != nil || err2 != nil || len(hash) == 0 {
-		return false
+	is, _ := h.is(context.Background(), password) // which never ends
+	return is
+}
+
+// CheckPassword tells whether a password is that of a user. It does the same
+// work for everybody: one query and one hash, also for user 0, whom nobody
+// knows, and for users without a password. A hash that was made at other costs
+// is replaced once the password is known. Waiting for a turn ends with ctx.
+func (s *Store) CheckPassword(ctx context.Context, user int64, password string) (bool, error) {
+	var stored string
+	err := s.pool.QueryRow(ctx, `select phc from credentials where user_id = $1`, user).Scan(&stored)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("read a password's hash: %w", Unavailable(err))
 	}
-	return subtle.ConstantTimeCompare(hash, argon(password, salt, time, memory, threads, uint32(len(hash)))) == 1
+	h, known := parsePHC(stored)
+	if !known {
+		h = nobodys
+	}
+	is, err := h.is(ctx, password)
+	if err != nil || !is || !known {
+		return false, err
+	}
+	if h.outdated() {
+		err = s.rehash(ctx, user, stored, password)
+	}
+	return true, err
+}
+
+// rehash replaces a user's hash by one at today's costs, unless the password
+// was changed meanwhile.
+func (s *Store) rehash(ctx context.Context, user int64, old, password string) error {
+	phc, err := newHash(ctx, password)
+	if err != nil {
+		return err
+	}
+	if _, err := s.pool.Exec(ctx, `update credentials set phc = $3 where user_id = $1 and phc = $2`, user, old, phc); err != nil {
+		return fmt.Errorf("renew a password's hash: %w", Unavailable(err))
+	}
+	return nil
 }
 
 // PasswordRow sets a user's password; the hash stands outside the log.

@@ -93,7 +93,7 @@ func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (
 	if d.recall(s, stream) {
 		return d.of(stream), nil
 	}
-	history, err := s.Read(ctx, stream)
+	history, err := s.read(ctx, served.reading(), stream.String())
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +134,9 @@ func (d *decision) onMemory(err error) bool {
 }
 
 func newBranch(stream domain.Stream, served category, history []Recorded) *branch {
-	b := &branch{stream: stream, category: served, state: served.zero, version: len(history), history: history}
+	b := &branch{stream: stream, category: served, state: served.zero, history: history}
 	for _, r := range history {
-		b.state, b.hash = served.evolve(b.state, r.Event), r.Hash
+		b.state, b.version, b.hash = served.evolve(b.state, r.Event), r.Version, r.Hash
 	}
 	return b
 }

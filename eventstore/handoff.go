@@ -50,18 +50,3 @@ func Shred(effectKey string) Row {
 		Args: []any{effectKey}, Touches: AnyRows,
 	}
 }
-
-// Sweep deletes what has expired: secrets, idempotency keys, one-time links.
-func (s *Store) Sweep(ctx context.Context) error {
-	for _, sql := range []string{
-		`delete from secret_handoff where expires_at < now()`,
-		`delete from once_keys where expires_at < now()`,
-		`delete from one_time_tokens where expires_at < now() - interval '30 days'`,
-		`delete from rate_windows where not exists (select from unnest(calls) c where c > now() - interval '1 day')`,
-	} {
-		if _, err := s.pool.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("sweep: %w", Unavailable(err))
-		}
-	}
-	return nil
-}

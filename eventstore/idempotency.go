@@ -30,7 +30,7 @@ func (s *Store) onceRow(k domain.OnceKey) Row {
 			on conflict (scope) do update set fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location,
 				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at
 			where o.expires_at <= now()`,
-		Args: []any{scope(k), k.Fingerprint, k.Status, k.Location, string(k.Keep)}, Touches: 1, Else: ErrInProgress,
+		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep)}, Touches: 1, Else: ErrInProgress,
 	}
 }
 
@@ -42,18 +42,17 @@ func scope(k domain.OnceKey) []byte {
 // Look tells what became of the request with this key.
 func (s *Store) Look(ctx context.Context, k domain.OnceKey) (domain.Replay, error) {
 	var r domain.Replay
-	var fingerprint []byte
-	var running bool
+	var same, running bool
 	err := s.pool.QueryRow(ctx, `
-		select fingerprint, status, location, coalesce(etag, ''), body, coalesce(running_until > now(), false)
-		from once_keys where scope = $1 and expires_at > now()`, scope(k)).
-		Scan(&fingerprint, &r.Status, &r.Location, &r.ETag, &r.Body, &running)
+		select fingerprint = any($2), status, location, coalesce(etag, ''), body, coalesce(running_until > now(), false)
+		from once_keys where scope = $1 and expires_at > now()`, scope(k), k.Fingerprints).
+		Scan(&same, &r.Status, &r.Location, &r.ETag, &r.Body, &running)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return domain.Replay{State: domain.ReplayFree}, nil
 	case err != nil:
 		return r, fmt.Errorf("look up an idempotency key: %w", Unavailable(err))
-	case string(fingerprint) != string(k.Fingerprint):
+	case !same:
 		r.State = domain.ReplayReused
 	case r.Body != nil:
 		r.State = domain.ReplayFinished
@@ -87,12 +86,13 @@ func (s *Store) Release(ctx context.Context, k domain.OnceKey) error {
 	return nil
 }
 
-// Fingerprint is a keyed hash over the parts of a request.
-func (s *Store) Fingerprint(parts ...[]byte) []byte {
+// Fingerprints are keyed hashes over the parts of a request, one for each
+// secret key: a request is recognised after its key was rotated.
+func (s *Store) Fingerprints(parts ...[]byte) [][]byte {
 	var all []byte
 	for _, p := range parts {
 		all = fmt.Appendf(all, "%d:", len(p))
 		all = append(all, p...)
 	}
-	return s.keys.MAC("fingerprint", all)
+	return s.keys.MACs("fingerprint", all)
 }

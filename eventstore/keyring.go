@@ -98,6 +98,23 @@ func (r *Keyring) MACs(purpose string, data []byte) [][]byte {
 // Derive is a key of 32 bytes for one purpose, such as signing test webhooks.
 func (r *Keyring) Derive(purpose string) []byte { return r.keys[0].derive(purpose) }
 
+// A DerivedKey is a key for one purpose; its ID tells which of several made a
+// signature.
+type DerivedKey struct {
+	ID  string
+	Key []byte // 32 bytes
+}
+
+// DeriveAll are the keys for one purpose, such as signing access tokens: the
+// first signs, all verify.
+func (r *Keyring) DeriveAll(purpose string) []DerivedKey {
+	all := make([]DerivedKey, len(r.keys))
+	for i, key := range r.keys {
+		all[i] = DerivedKey{key.id, key.derive(purpose)}
+	}
+	return all
+}
+
 func (k secretKey) mac(purpose string, data []byte) []byte {
 	h := hmac.New(sha256.New, k.derive("mac "+purpose))
 	h.Write(data)

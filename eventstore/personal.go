@@ -3,7 +3,6 @@ package eventstore
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -31,7 +30,7 @@ type subjectKeys struct {
 }
 
 type knownKey struct {
-	key   []byte // nil: destroyed, or never made
+	key   []byte // nil: destroyed
 	until time.Time
 }
 
@@ -40,46 +39,63 @@ const keysRememberedFor = 5 * time.Second
 // sealedPrefix stands before a sealed text: "sealed:" and base64 of nonce and box.
 const sealedPrefix = "sealed:"
 
-// seal replaces the personal texts of an event. A subject without a key gets
-// one: the row that keeps it stands or falls with the request, whose other
-// facts use it too.
-func (s *Store) seal(ctx context.Context, a *addition, id uuid.UUID, event domain.Event) (domain.Event, error) {
-	fields := s.catalogue.Personal(event.EventName())
-	person, ok := event.(domain.Personal)
+// seal is the event of a fact as it is written: its personal texts are sealed.
+// Those of somebody who has been erased are blanked, in the fact itself too, so
+// that no read table gets them. A subject without a key gets one: the row that
+// keeps it stands or falls with the request, whose other facts use it too.
+func (s *Store) seal(ctx context.Context, a *addition, r *Recorded) (domain.Event, error) {
+	fields := s.catalogue.Personal(r.Name)
+	person, ok := r.Event.(domain.Personal)
 	if !ok || len(fields) == 0 {
-		return event, nil
+		return r.Event, nil
 	}
-	keys := map[domain.Purpose][]byte{}
-	for purpose := range purposesIn(event, fields) {
+	keys, erased := map[domain.Purpose][]byte{}, false
+	for purpose := range purposesIn(r.Event, fields) {
 		key, err := s.keyFor(ctx, a, subjectKey{person.Subject(), purpose})
 		if err != nil {
 			return nil, err
 		}
-		keys[purpose] = key
+		keys[purpose], erased = key, erased || key == nil
 	}
-	return rewritePersonal(event, fields, func(purpose domain.Purpose, text string) string {
-		if text == "" {
-			return ""
-		}
-		nonce := random(12)
-		return sealedPrefix + base64.RawStdEncoding.EncodeToString(gcm(keys[purpose]).Seal(nonce, nonce, []byte(text), id[:]))
+	if erased {
+		r.Event = rewritePersonal(r.Event, fields, func(purpose domain.Purpose, text string) string {
+			if keys[purpose] == nil {
+				return ""
+			}
+			return text
+		})
+	}
+	return rewritePersonal(r.Event, fields, func(purpose domain.Purpose, text string) string {
+		return sealText(keys[purpose], text, r.ID)
 	}), nil
 }
 
+func sealText(key []byte, text string, id uuid.UUID) string {
+	if text == "" {
+		return ""
+	}
+	nonce := random(12)
+	return sealedPrefix + base64.RawStdEncoding.EncodeToString(gcm(key).Seal(nonce, nonce, []byte(text), id[:]))
+}
+
+// keyFor is the key of a subject, new or old; nil: it has been destroyed.
 func (s *Store) keyFor(ctx context.Context, a *addition, k subjectKey) ([]byte, error) {
-	if key, drawn := a.keys[k]; drawn {
+	if key, used := a.keys[k]; used {
 		return key, nil
 	}
 	known, err := s.loadKeys(ctx, []subjectKey{k})
-	if err != nil || known[k] != nil {
-		return known[k], err
+	if err != nil {
+		return nil, err
 	}
-	key := random(32)
+	key, exists := known[k]
+	if !exists {
+		key = random(32)
+		a.rows = append(a.rows, s.newKeyRow(k, key))
+	}
 	if a.keys == nil {
 		a.keys = map[subjectKey][]byte{}
 	}
 	a.keys[k] = key
-	a.rows = append(a.rows, s.newKeyRow(k, key))
 	return key, nil
 }
 
@@ -98,7 +114,7 @@ func purposesIn(event domain.Event, fields map[string]domain.Purpose) map[domain
 func (s *Store) newKeyRow(k subjectKey, key []byte) Row {
 	box := s.keys.Seal("subject key", k.subject.String()+"/"+string(k.purpose), key)
 	return Row{
-		Key:  "subject_keys/" + k.subject.String() + "/" + string(k.purpose),
+		Key:  keyRow(k),
 		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped) values ($1, $2, $3, $4) on conflict do nothing`,
 		Args: []any{k.subject, string(k.purpose), box.KeyID, append(box.Nonce, box.Box...)},
 		// Another request of the same person was faster: decide again, with its key.
@@ -152,7 +168,8 @@ func openText(key []byte, text string, id uuid.UUID) string {
 	return string(clear)
 }
 
-// loadKeys returns the subjects' keys that exist.
+// loadKeys returns the subjects' keys that exist; nil are those that have been
+// destroyed.
 func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectKey][]byte, error) {
 	found, missing := s.subjects.remembered(wanted)
 	if len(missing) == 0 {
@@ -163,6 +180,10 @@ func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectK
 	var keyID string
 	var wrapped []byte
 	_, err := pgx.ForEachRow(rows, []any{&k.subject, &k.purpose, &keyID, &wrapped}, func() error {
+		if len(wrapped) == 0 {
+			found[k] = nil
+			return nil
+		}
 		key, err := s.keys.Open("subject key", k.subject.String()+"/"+string(k.purpose), Sealed{keyID, wrapped[:12], wrapped[12:]})
 		found[k] = key
 		return err
@@ -206,6 +227,14 @@ func (c *subjectKeys) remembered(wanted []subjectKey) (found map[subjectKey][]by
 	return found, missing
 }
 
+func (c *subjectKeys) forget(keys map[subjectKey][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range keys {
+		delete(c.known, k)
+	}
+}
+
 func (c *subjectKeys) remember(found map[subjectKey][]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,64 +244,4 @@ func (c *subjectKeys) remember(found map[subjectKey][]byte) {
 	for k, key := range found {
 		c.known[k] = knownKey{key, time.Now().Add(keysRememberedFor)}
 	}
-}
-
-// rewritePersonal copies an event with other personal texts.
-func rewritePersonal(e domain.Event, fields map[string]domain.Purpose, rewrite func(domain.Purpose, string) string) domain.Event {
-	copied := reflect.New(reflect.TypeOf(e)).Elem()
-	copied.Set(reflect.ValueOf(e))
-	for _, f := range personalFields(copied.Type(), fields) {
-		text := copied.FieldByIndex(f.index)
-		text.SetString(rewrite(f.purpose, text.String()))
-	}
-	return copied.Interface().(domain.Event)
-}
-
-type personalField struct {
-	index   []int
-	purpose domain.Purpose
-}
-
-var personalTypes sync.Map // reflect.Type → []personalField
-
-// personalFields finds the texts of an event type that the catalogue names.
-// It panics if there is no such text: a declaration is wrong.
-func personalFields(t reflect.Type, fields map[string]domain.Purpose) []personalField {
-	if known, ok := personalTypes.Load(t); ok {
-		return known.([]personalField)
-	}
-	var found []personalField
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if purpose, named := fields[name]; named && f.Type.Kind() == reflect.String {
-			found = append(found, personalField{f.Index, purpose})
-		}
-	}
-	if len(found) != len(fields) {
-		panic(fmt.Sprintf("eventstore: %s does not have all the texts that are declared personal: %v", t, fields))
-	}
-	personalTypes.Store(t, found)
-	return found
-}
-
-// Subject returns the subject of an e-mail address, and makes one if the
-// address is new. Subjects are random; a keyed hash leads to them.
-func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
-	address := []byte(strings.ToLower(strings.TrimSpace(email)))
-	macs := s.keys.MACs("address", address)
-	var subject uuid.UUID
-	find := func() error {
-		return s.pool.QueryRow(ctx, `select subject from subjects where address_mac = any($1) limit 1`, macs).Scan(&subject)
-	}
-	err := find()
-	if errors.Is(err, pgx.ErrNoRows) {
-		_, err = s.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, macs[0], uuid.New())
-		if err == nil {
-			err = find()
-		}
-	}
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("find a subject: %w", Unavailable(err))
-	}
-	return subject, nil
 }

@@ -35,3 +35,20 @@ func (s *Store) Take(ctx context.Context, key string, limit int, window time.Dur
 	}
 	return q, nil
 }
+
+// GiveBack undoes what [Store.Take] spent last: the call never came.
+func (s *Store) GiveBack(ctx context.Context, key string) error {
+	_, err := s.pool.Exec(ctx, `update rate_windows set calls = trim_array(calls, 1) where key = $1 and cardinality(calls) > 0`, key)
+	if err != nil {
+		return fmt.Errorf("give a call back: %w", Unavailable(err))
+	}
+	return nil
+}
+
+// Forget lets a key begin anew, with its whole limit.
+func (s *Store) Forget(ctx context.Context, key string) error {
+	if _, err := s.pool.Exec(ctx, `delete from rate_windows where key = $1`, key); err != nil {
+		return fmt.Errorf("forget the calls of a key: %w", Unavailable(err))
+	}
+	return nil
+}

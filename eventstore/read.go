@@ -22,11 +22,21 @@ func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]Recorded, err
 
 const oneStream = `select ` + columns + ` from events where stream = $1 order by version`
 
-// readEach returns the histories of several streams, in one round trip.
+const lastFact = `select ` + columns + ` from events where stream = $1 order by version desc limit 1`
+
+// reading is the query for what a decision needs of a stream.
+func (c category) reading() string {
+	if c.last {
+		return lastFact
+	}
+	return oneStream
+}
+
+// readEach returns what decisions need of several streams, in one round trip.
 func (s *Store) readEach(ctx context.Context, streams []domain.Stream) ([][]Recorded, error) {
 	histories, b := make([][]Recorded, len(streams)), &pgx.Batch{}
 	for i, stream := range streams {
-		b.Queue(oneStream, stream.String()).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(s.categories[stream.Category].reading(), stream.String()).Query(func(rows pgx.Rows) (err error) {
 			histories[i], err = pgx.CollectRows(rows, s.collect)
 			return err
 		})

@@ -53,6 +53,9 @@ func (r *recent) keep(d *decision, position int64) {
 				history = append(history, fact)
 			}
 		}
+		if b.category.last {
+			history = history[max(0, len(history)-1):]
+		}
 		r.streams[b.stream] = remembered{history, time.Now().Add(rememberedFor)}
 	}
 }

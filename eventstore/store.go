@@ -112,6 +112,7 @@ func (s *Store) Keys() *Keyring { return s.keys }
 // values of the decider's own type.
 type category struct {
 	zero   any
+	last   bool // of a stream only the last fact is read: it has no state
 	evolve func(state any, e domain.Event) any
 	decide func(state any, c domain.Command) ([]domain.Event, error)
 }
@@ -131,6 +132,17 @@ func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d dom
 			return events, err
 		},
 	}
+}
+
+// Journal is [Serve] for streams that only grow, such as what a user has tried
+// at the doors: they have no state, so a command is decided on the zero state,
+// and only the last fact is read, however many there are. A repeat of a
+// request is recognised as long as its facts are the last ones.
+func Journal[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
+	Serve(s, name, d)
+	served := s.categories[name]
+	served.last, served.evolve = true, func(state any, _ domain.Event) any { return state }
+	s.categories[name] = served
 }
 
 // Fold reads a stream and folds it into its present state and version.
@@ -178,7 +190,7 @@ func (s *Store) ExecuteWith(ctx context.Context, cause domain.Cause, rows []Row,
 }
 
 func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, commands []domain.Command, try int) (domain.Receipt, error) {
-	if try > 0 && len(commands) > 0 { // who has lost a race waits for its turn
+	if len(commands) > 0 && (try > 0 || s.categories[commands[0].Stream().Category].last) { // who has lost a race, or surely would, waits for its turn
 		turn := &s.turns[maphash.String(s.seed, commands[0].Stream().String())%uint64(len(s.turns))]
 		turn.Lock()
 		defer turn.Unlock()

@@ -2,7 +2,6 @@ package eventstore
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -17,17 +16,17 @@ func NewToken() string { return base64.RawURLEncoding.EncodeToString(random(32))
 // TokenRows store a one-time link for a user; earlier ones for the same
 // purpose end. Only the hash of the token is kept.
 func TokenRows(token, purpose string, user int64, keep time.Duration) []Row {
-	hash := sha256.Sum256([]byte(token))
+	hash := hashOf(token)
 	return []Row{
 		{
 			Key:  fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
 			SQL:  `update one_time_tokens set expires_at = least(expires_at, now()) where user_id = $1 and purpose = $2 and used_at is null and hash <> $3`,
-			Args: []any{user, purpose, hash[:]}, Touches: AnyRows,
+			Args: []any{user, purpose, hash}, Touches: AnyRows,
 		},
 		{
 			Key:  fmt.Sprintf("one_time_tokens/%d/%s/2", user, purpose),
 			SQL:  `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3, now() + $4::interval) on conflict do nothing`,
-			Args: []any{hash[:], purpose, user, keep}, Touches: AnyRows,
+			Args: []any{hash, purpose, user, keep}, Touches: AnyRows,
 		},
 	}
 }
@@ -35,10 +34,10 @@ func TokenRows(token, purpose string, user int64, keep time.Duration) []Row {
 // ExtendToken lets a link that is still unused live for another while: the
 // time that its reader has begins when the mail was accepted.
 func ExtendToken(token string, keep time.Duration) Row {
-	hash := sha256.Sum256([]byte(token))
+	hash := hashOf(token)
 	return Row{
 		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens set expires_at = now() + $2::interval where hash = $1 and used_at is null`,
-		Args: []any{hash[:], keep}, Touches: AnyRows,
+		Args: []any{hash, keep}, Touches: AnyRows,
 	}
 }
 
@@ -47,10 +46,10 @@ var ErrLink = errors.New("this link is no longer valid")
 
 // TokenUser tells whose link it is, without using it up, or [ErrLink].
 func (s *Store) TokenUser(ctx context.Context, token, purpose string) (int64, error) {
-	hash := sha256.Sum256([]byte(token))
+	hash := hashOf(token)
 	var user int64
 	err := s.pool.QueryRow(ctx, `select user_id from one_time_tokens where hash = $1 and purpose = $2 and used_at is null and expires_at > now()`,
-		hash[:], purpose).Scan(&user)
+		hash, purpose).Scan(&user)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrLink
 	}
@@ -62,10 +61,10 @@ func (s *Store) TokenUser(ctx context.Context, token, purpose string) (int64, er
 
 // UseToken uses a link up, in the transaction of what it allows.
 func UseToken(token, purpose string) Row {
-	hash := sha256.Sum256([]byte(token))
+	hash := hashOf(token)
 	return Row{
 		Key:  fmt.Sprintf("one_time_tokens/%x", hash[:8]),
 		SQL:  `update one_time_tokens set used_at = now() where hash = $1 and purpose = $2 and used_at is null and expires_at > now()`,
-		Args: []any{hash[:], purpose}, Touches: 1, Else: ErrLink,
+		Args: []any{hash, purpose}, Touches: 1, Else: ErrLink,
 	}
 }

@@ -111,7 +111,7 @@ func (s *Server) refusedKey(ctx context.Context, from netip.Addr) error {
 // limit spends one call of a limit against abuse. Who or what is limited is
 // kept as a keyed hash, for it may be personal.
 func (s *Server) limit(ctx context.Context, what, who string, calls int, window time.Duration) error {
-	key := what + ":" + hex.EncodeToString(s.Once.Fingerprint([]byte(what), []byte(who)))
+	key := what + ":" + hex.EncodeToString(s.Once.Fingerprints([]byte(what), []byte(who))[0])
 	left, err := s.Limits.Take(ctx, key, calls, window)
 	if err != nil {
 		return err

@@ -127,5 +127,5 @@ type OnceKeys interface {
 	Look(context.Context, domain.OnceKey) (domain.Replay, error)
 	Finish(ctx context.Context, key domain.OnceKey, status int, etag string, body []byte) error
 	Release(context.Context, domain.OnceKey) error
-	Fingerprint(parts ...[]byte) []byte
+	Fingerprints(parts ...[]byte) [][]byte
 }

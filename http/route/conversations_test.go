@@ -24,7 +24,7 @@ func scope(k domain.OnceKey) string {
 
 func (m *memory) begin(k domain.OnceKey) {
 	m.rows[scope(k)] = domain.Replay{State: domain.ReplayRunning, Status: k.Status, Location: k.Location}
-	m.prints[scope(k)] = k.Fingerprint
+	m.prints[scope(k)] = k.Fingerprints[0]
 }
 
 func (m *memory) Look(_ context.Context, k domain.OnceKey) (domain.Replay, error) {
@@ -34,7 +34,7 @@ func (m *memory) Look(_ context.Context, k domain.OnceKey) (domain.Replay, error
 		return r, errAway
 	case !known:
 		return domain.Replay{State: domain.ReplayFree}, nil
-	case !bytes.Equal(k.Fingerprint, m.prints[scope(k)]):
+	case !bytes.Equal(k.Fingerprints[0], m.prints[scope(k)]):
 		return domain.Replay{State: domain.ReplayReused}, nil
 	}
 	return r, nil
@@ -56,9 +56,9 @@ func (m *memory) Release(_ context.Context, k domain.OnceKey) error {
 	return nil
 }
 
-func (m *memory) Fingerprint(parts ...[]byte) []byte {
+func (m *memory) Fingerprints(parts ...[]byte) [][]byte {
 	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
-	return sum[:]
+	return [][]byte{sum[:]}
 }
 
 func TestConversations(t *testing.T) {

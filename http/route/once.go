@@ -77,8 +77,8 @@ func (x *exchange) onceKey(text string, body []byte) *domain.OnceKey {
 	}
 	return &domain.OnceKey{
 		Principal: x.call.Caller.Principal, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
-		Fingerprint: x.t.options.Once.Fingerprint([]byte(x.r.Method), []byte(path), []byte(x.r.Header.Get("Content-Type")), body),
-		Status:      x.route.Status, Keep: x.route.keep,
+		Fingerprints: x.t.options.Once.Fingerprints([]byte(x.r.Method), []byte(path), []byte(x.r.Header.Get("Content-Type")), body),
+		Status:       x.route.Status, Keep: x.route.keep,
 	}
 }
 
