@@ -31,6 +31,7 @@ type config struct {
 	currency       string
 	abuseLimits    bool
 	trustedProxies []netip.Prefix
+	logLevel       slog.Level
 	warnings       []string
 }
 
@@ -47,7 +48,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.outside, c.switches, c.money, c.proxies, c.secrets,
+		c.place, c.address, c.outside, c.switches, c.money, c.proxies, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -165,6 +166,16 @@ func (c *config) secrets(s Settings) error {
 	if n := len([]rune(s.AdminPassword)); s.AdminPassword != "" && (n < 8 || n > 128) {
 		return misused("HOSTPANEL_ADMIN_PASSWORD must have 8 to 128 characters")
 	}
+	return nil
+}
+
+func (c *config) logging(s Settings) error {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "": slog.LevelInfo, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, known := levels[s.LogLevel]
+	if !known {
+		return misused("HOSTPANEL_LOG_LEVEL is debug, info, warn or error, not %q", s.LogLevel)
+	}
+	c.logLevel = level
 	return nil
 }
 

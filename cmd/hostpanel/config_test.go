@@ -13,7 +13,7 @@ import (
 func parsed(t *testing.T, args ...string) Settings {
 	t.Helper()
 	var all commands
-	parser, err := newParser(&all, console{&bytes.Buffer{}, &bytes.Buffer{}}, func(int) {})
+	parser, err := newParser(&all, console{out: &bytes.Buffer{}, err: &bytes.Buffer{}}, func(int) {})
 	if err == nil {
 		_, err = parser.Parse(append([]string{"migrate"}, args...))
 	}
@@ -87,12 +87,13 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{TrustedProxies: "10.0.0.0/8,everybody"}, "HOSTPANEL_TRUSTED_PROXIES"},
 		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
 		{Settings{AdminPassword: "short"}, "HOSTPANEL_ADMIN_PASSWORD"},
+		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},
 	} {
 		_, err := configure(c.set, false)
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v should speak of %s", c.set, err, c.says)
 		}
-		if code := (console{&bytes.Buffer{}, &bytes.Buffer{}}).complain(err); code != usage {
+		if code := (console{out: &bytes.Buffer{}, err: &bytes.Buffer{}}).complain(err); code != usage {
 			t.Errorf("%+v ends with %d", c.set, code)
 		}
 	}

@@ -13,12 +13,16 @@ import (
 	"golang.org/x/term"
 )
 
-// A console is where a command writes: its result to out, all else to err.
-type console struct{ out, err io.Writer }
+// A console is where a command writes, its result to out and all else to err,
+// and where it reads what may not stand on its command line.
+type console struct {
+	out, err io.Writer
+	in       io.Reader
+}
 
-// terminal tells whether somebody looks at w.
-func terminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+// terminal tells whether somebody sits at the other end.
+func terminal(end any) bool {
+	file, ok := end.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 

@@ -127,7 +127,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 
 func TestADemoDoesNotMixWithDataThatSomebodyCaresFor(t *testing.T) {
 	url := eventstoretest.URL(t)
-	if err := opened(t, url, t.TempDir(), false).ensureAdmin(t.Context(), console{&bytes.Buffer{}, &bytes.Buffer{}}); err != nil {
+	if err := opened(t, url, t.TempDir(), false).ensureAdmin(t.Context(), console{out: &bytes.Buffer{}, err: &bytes.Buffer{}}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -143,7 +143,7 @@ func TestTheFirstSuperusersPasswordIsShownOnce(t *testing.T) {
 	url, dir := eventstoretest.URL(t), t.TempDir()
 	var shown [2]bytes.Buffer
 	for i := range shown {
-		if err := opened(t, url, dir, false).ensureAdmin(t.Context(), console{&bytes.Buffer{}, &shown[i]}); err != nil {
+		if err := opened(t, url, dir, false).ensureAdmin(t.Context(), console{out: &bytes.Buffer{}, err: &shown[i]}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
 	p := opened(t, eventstoretest.URL(t), t.TempDir(), false)
 	p.config.adminEmail, p.config.adminPassword = "root@panel.example", "correct horse battery"
 	var shown bytes.Buffer
-	if err := p.ensureAdmin(t.Context(), console{&bytes.Buffer{}, &shown}); err != nil || shown.Len() > 0 {
+	if err := p.ensureAdmin(t.Context(), console{out: &bytes.Buffer{}, err: &shown}); err != nil || shown.Len() > 0 {
 		t.Errorf("%q, %v", shown.String(), err)
 	}
 	user, known, err := p.tables.For(projections.System).UserByEmail(t.Context(), "root@panel.example")

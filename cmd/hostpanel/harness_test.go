@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 type home struct {
 	t   *testing.T
 	dir string
+	env []string // settings besides, as NAME=value
 }
 
 // newHome makes a data directory that Postgres reaches, as another user too.
@@ -66,7 +67,7 @@ func newHome(t *testing.T) home {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	h := home{t, dir}
+	h := home{t: t, dir: dir}
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
 			h.command("verify") // whoever uses an orphaned cluster last ends it
@@ -120,6 +121,7 @@ func (h home) prepare(args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}
+	cmd.Env = append(cmd.Env, h.env...)
 	return cmd
 }
 
@@ -127,7 +129,14 @@ func (h home) prepare(args ...string) *exec.Cmd {
 // prints, what it complains about, and its exit code.
 func (h home) command(args ...string) (out, complaint string, code int) {
 	h.t.Helper()
+	return h.answering("", args...)
+}
+
+// answering is command for one that reads something from standard input.
+func (h home) answering(input string, args ...string) (out, complaint string, code int) {
+	h.t.Helper()
 	cmd := h.prepare(args...)
+	cmd.Stdin = strings.NewReader(input)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -164,13 +173,14 @@ type running struct {
 	base  string // URL
 	ready chan string
 	ended chan struct{}
-	log   safeBuffer
+	log   safeBuffer // standard error
+	said  safeBuffer // standard output
 	once  sync.Once
 	err   error
 }
 
 func (r *running) follow(out io.Reader) {
-	lines := bufio.NewScanner(out)
+	lines := bufio.NewScanner(io.TeeReader(out, &r.said))
 	for lines.Scan() {
 		if url, ok := strings.CutPrefix(lines.Text(), "hostpanel is ready at "); ok {
 			r.ready <- url

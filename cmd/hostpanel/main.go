@@ -39,7 +39,7 @@ type commands struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], console{out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], console{out: os.Stdout, err: os.Stderr, in: os.Stdin})
 	os.Exit(code)
 }
 

@@ -10,7 +10,7 @@ import (
 func told(t *testing.T, args ...string) (code int, out, complaint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), args, console{&stdout, &stderr})
+	code = run(t.Context(), args, console{out: &stdout, err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 

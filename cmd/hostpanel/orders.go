@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -209,7 +208,7 @@ func (r ordersRetry) Run(ctx context.Context, s Settings, c console) error {
 		if err != nil {
 			return err
 		}
-		if err := p.sagas.Retry(ctx, domain.Cause{Actor: operator()}, o.ID, r.Input, r.Reason); err != nil {
+		if err := p.sagas.Retry(ctx, atConsole, o.ID, r.Input, r.Reason); err != nil {
 			return fmt.Errorf("retry %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.out, "%s goes on\n", o.OrderNumber)
@@ -217,9 +216,9 @@ func (r ordersRetry) Run(ctx context.Context, s Settings, c console) error {
 	})
 }
 
-// operator is who acts from the command line: the number of the user at this
-// machine, for there is no account in the panel to name.
-func operator() string { return fmt.Sprintf("operator:%d", os.Getuid()) }
+// atConsole is who acts from the command line: somebody who may use this
+// machine, whom no account in the panel names.
+var atConsole = domain.Cause{Actor: "system:console"}
 
 func each[A, B any](all []A, as func(A) B) []B {
 	out := make([]B, len(all))

@@ -38,7 +38,7 @@ func (s serveCommand) run(ctx context.Context, settings Settings, c console) err
 	if err != nil {
 		return err
 	}
-	log := newLog(c.err, slog.LevelInfo)
+	log := newLog(c.err, config.logLevel)
 	slog.SetDefault(log)
 	config.announce(log)
 	p, err := open(ctx, config, log, serving)

@@ -26,6 +26,7 @@ type Settings struct {
 	Currency       string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
 	AbuseLimits    string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
 	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Whose X-Forwarded-For is believed."`
+	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`
 }
 
 // later are settings of parts that this version does not have. To set one of

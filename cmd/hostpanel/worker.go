@@ -20,7 +20,7 @@ func (workerCommand) Run(ctx context.Context, s Settings, c console) error {
 	if err := config.guessPublicURL(); err != nil {
 		return err
 	}
-	log := newLog(c.err, slog.LevelInfo)
+	log := newLog(c.err, config.logLevel)
 	slog.SetDefault(log)
 	config.announce(log)
 	p, err := open(ctx, config, log, working)
