@@ -11,8 +11,13 @@ type Cause struct {
 	Causation   uuid.UUID // the fact that led to the request; zero: somebody outside did
 	Saga        string    // key of the run on whose behalf, such as "provision:6f1c…"
 	Request     string    // X-Request-ID
+	Seen        Versions  // what the caller has looked at before; nil: nothing that matters
 	Key         *OnceKey  // stands or falls with the facts; nil: the request has none
 }
+
+// Versions tells which version of some streams a caller has seen. If one of
+// them has gone on since, the request is refused with [Stale].
+type Versions map[Stream]int
 
 // A OnceKey is the client's promise that two requests with it are the same
 // request (header Idempotency-Key).

@@ -14,6 +14,7 @@ const (
 	Denied      Code = "denied"      // the caller may not do this
 	NotFound    Code = "not_found"   // there is no such thing for this caller
 	Conflict    Code = "conflict"    // not in the present state
+	Stale       Code = "stale"       // no longer in the state that the caller has seen
 	Throttled   Code = "throttled"   // too many requests
 	Unavailable Code = "unavailable" // something that we need does not answer
 )

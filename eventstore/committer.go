@@ -217,7 +217,7 @@ func refusal(err error, group []*pending) error {
 			return p.rows[nth].Else
 		}
 		return ErrConflict
-	case "23505":
+	case "23505", "23514": // a unique index, or a condition on a row
 		if pg.ConstraintName == "events_stream_version" {
 			return errLost
 		}

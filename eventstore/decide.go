@@ -50,6 +50,9 @@ func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domai
 			d.repeated, d.position = true, max(d.position, at.Position)
 			continue
 		}
+		if b.isNews(cause.Seen) {
+			return d, errStale
+		}
 		facts, err := b.category.decide(b.state, c)
 		if err != nil {
 			return d, err
@@ -154,6 +157,14 @@ func (b *branch) add(cause domain.Cause, e domain.Event) Recorded {
 	}
 	return r
 }
+
+// isNews tells whether the stream has gone on since the caller has seen it.
+func (b *branch) isNews(seen domain.Versions) bool {
+	version, looked := seen[b.stream]
+	return looked && version != b.version-b.added
+}
+
+var errStale = domain.Refuse(domain.Stale, "The resource was changed in the meantime.")
 
 // find returns the fact that an earlier try of the same request has left.
 func (b *branch) find(cause uuid.UUID) *Recorded {

@@ -48,7 +48,8 @@ type Statement struct {
 	SQL  string
 	Args []any
 	// Taken are the refusals that callers get if the statement breaks a
-	// unique index, by the name of the index. Nothing has happened then.
+	// unique index or a condition on a row, by the name of that. Nothing has
+	// happened then.
 	Taken map[string]error
 }
 

@@ -149,6 +149,35 @@ func TestARepeatedRequestAppendsNothing(t *testing.T) {
 
 // Sixty-four writers, one stream each and one that all share: no event is
 // lost, none is doubled, positions have no gaps and everybody is served.
+// Of many who have looked at the same version, one may change it.
+func TestWhoHasSeenAnOlderVersionIsRefused(t *testing.T) {
+	s := newStore(t)
+	do(t, s, putIn{"a", 5})
+	put := func(version int) error {
+		_, err := s.Execute(t.Context(), domain.Cause{Actor: "system:test", Seen: domain.Versions{tillStream("a"): version}}, putIn{"a", 1}, putIn{"a", 1})
+		return err
+	}
+	if err := put(0); domain.CodeOf(err) != domain.Stale {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 20)
+	for range cap(refused) {
+		go func() { refused <- put(1) }()
+	}
+	won := 0
+	for range cap(refused) {
+		switch err := <-refused; {
+		case err == nil:
+			won++
+		case domain.CodeOf(err) != domain.Stale:
+			t.Error(err)
+		}
+	}
+	if history, err := s.Read(t.Context(), tillStream("a")); won != 1 || len(history) != 3 || err != nil {
+		t.Fatalf("%d have won, %d facts (%v)", won, len(history), err)
+	}
+}
+
 func TestManyWritersAtOnce(t *testing.T) {
 	s := newStore(t)
 	const writers, each = 64, 5

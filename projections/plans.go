@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 
@@ -25,9 +26,12 @@ var plans = New("plans", `
 		price         numeric not null generated always as ((spec ->> 'price')::numeric) stored,
 		position      bigint  not null generated always as ((spec ->> 'position')::bigint) stored,
 		is_active     boolean not null generated always as ((spec ->> 'is_active')::boolean) stored,
+		is_ordered    boolean not null default false, -- somebody has ordered it, whatever became of it
+		is_withdrawn  boolean not null default false, -- on its way out of the table
 		created_at    timestamptz not null,
 		updated_at    timestamptz not null,
-		version       int     not null -- of the plan's stream
+		version       int     not null, -- of the plan's stream
+		constraint plans_in_use check (not (is_ordered and is_withdrawn))
 	);
 	create unique index plans_slug on plans (slug)`,
 
@@ -41,11 +45,19 @@ var plans = New("plans", `
 			return []any{at.Stream.ID, at.Version, e.Spec}
 		}).
 		Unique("plans_slug", errSlugTaken),
+	On(`update plans set is_ordered = true where id = $1 and not is_ordered`,
+		func(_ eventstore.Recorded, e order.Placed) []any { return []any{e.Plan.ID} }),
+	On(`update plans set is_withdrawn = true where id = $1`,
+		func(at eventstore.Recorded, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }).
+		Unique("plans_in_use", errPlanInUse),
 	On(`delete from plans where id = $1`,
 		func(at eventstore.Recorded, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }),
 )
 
-var errSlugTaken = domain.RefuseField("slug", field.AlreadyExists("plan", "slug"))
+var (
+	errSlugTaken       = domain.RefuseField("slug", field.AlreadyExists("plan", "slug"))
+	errPlanInUse error = &domain.Error{Code: domain.Conflict, Message: "The plan is in use.", Reason: "in_use"}
+)
 
 // A Plan is on offer.
 type Plan struct {
@@ -134,13 +146,14 @@ func (s Scope) Plan(ctx context.Context, id int64) (Plan, error) {
 	return r.plan()
 }
 
-// PlanInUse tells whether anybody ever ordered the plan.
-func (s Scope) PlanInUse(ctx context.Context, id int64) (used bool, err error) {
+// PlansAmong are those of the ids that are plans, to operators.
+func (s Scope) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
 	w := s.operators()
-	w.and("plan_id = ?", id)
-	used, err = value[bool](ctx, s, `select exists (select from orders`, w, `)`)
-	if err != nil {
-		err = fmt.Errorf("look for orders of plan %d: %w", id, err)
+	w.and("id = any(?)", ids)
+	found, err := list[struct{ ID int64 }](ctx, s, `select id from plans`, w, "")
+	known := make([]int64, len(found))
+	for i, plan := range found {
+		known[i] = plan.ID
 	}
-	return used, err
+	return known, err
 }

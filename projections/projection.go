@@ -95,7 +95,8 @@ func On[E domain.Event](sql string, args func(eventstore.Recorded, E) []any) Han
 }
 
 // Unique says how a caller is refused whose change breaks the named unique
-// index. Nothing has happened then, since the table changes with the log.
+// index, or condition on a row. Nothing has happened then, since the table
+// changes with the log.
 func (h Handler) Unique(index string, refusal error) Handler {
 	return h.refusing(map[string]error{index: refusal})
 }

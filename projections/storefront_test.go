@@ -3,6 +3,7 @@ package projections
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -105,9 +106,40 @@ func TestASlugBelongsToOnePlan(t *testing.T) {
 func TestAPlanThatWasOrderedIsInUse(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, offer(1, "hosting", "Basic", "2.99"), offer(2, "hosting", "Other", "2.99"), p.place(""))
-	for id, want := range map[int64]bool{1: true, 2: false} {
-		if used, err := p.For(Caller{Superuser: true}).PlanInUse(t.Context(), id); err != nil || used != want {
-			t.Fatal(id, used, err)
+	err := p.try(t, storefront.WithdrawPlan{Plan: 1, At: noon})
+	var refusal *domain.Error
+	if !errors.As(err, &refusal) || refusal.Code != domain.Conflict || refusal.Reason != "in_use" || refusal.Message != "The plan is in use." {
+		t.Fatal(err)
+	}
+	p.do(t, storefront.WithdrawPlan{Plan: 2, At: noon})
+	if all := planNames(t, p.For(System), ""); all != "Basic" {
+		t.Fatal(all)
+	}
+}
+
+// Whatever comes first: what was ordered stays, and what is gone takes nothing
+// from its orders.
+func TestAPlanIsNotWithdrawnWhileSomebodyOrdersIt(t *testing.T) {
+	for range 10 {
+		p := openPanel(t)
+		p.do(t, offer(1, "hosting", "Basic", "2.99"))
+		orders := make(chan error, 8)
+		for range cap(orders) {
+			go func() { orders <- p.try(t, p.place("")) }()
+		}
+		withdrawn := p.try(t, storefront.WithdrawPlan{Plan: 1, At: noon})
+		for range cap(orders) {
+			if err := <-orders; err != nil {
+				t.Fatal(err)
+			}
+		}
+		var before bool
+		if err := p.owner.QueryRow(t.Context(), `select min(position) filter (where name = 'order.placed')
+			< coalesce(min(position) filter (where name = 'storefront.plan_withdrawn'), 1 << 30) from events`).Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		if before != (withdrawn != nil) {
+			t.Fatalf("ordered before: %v, withdrawn: %v", before, withdrawn)
 		}
 	}
 }

@@ -104,6 +104,24 @@ func (s Scope) Widget(ctx context.Context, widgetID string) (Widget, error) {
 	return w, err
 }
 
+// WidgetRecord returns any widget by its number, to operators.
+func (s Scope) WidgetRecord(ctx context.Context, id int64) (Widget, error) {
+	w := s.operators()
+	w.and("id = ?", id)
+	r, err := one[widgetRow](ctx, s, "Widget", selectWidgets, w)
+	if err != nil {
+		return Widget{}, err
+	}
+	return r.widget()
+}
+
+// WidgetsWith are the widgets that name a plan, to operators.
+func (s Scope) WidgetsWith(ctx context.Context, plan int64) ([]Widget, error) {
+	w := s.operators()
+	w.and("spec -> 'plans' @> to_jsonb(?::bigint)", plan)
+	return loaded(widgetRow.widget)(list[widgetRow](ctx, s, selectWidgets, w, " order by id"))
+}
+
 func (s Scope) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
 	cond := s.public()
 	cond.and("is_active = ?", true)

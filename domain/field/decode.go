@@ -87,14 +87,14 @@ func (f *Field) decode(sent Value, present bool, mode Mode) Wrong {
 // take reads one value. Null is a value only of kinds that know it.
 func (f *Field) take(sent Value) []string {
 	if sent.Kind == NullValue && !f.takesNull() {
-		return []string{notNull}
+		return []string{NotNull}
 	}
 	return f.kind.read(sent, f)
 }
 
 func (f *Field) takesNull() bool {
 	_, does := f.kind.(interface{ takesNull() })
-	return does
+	return does || f.orNull
 }
 
 func (nullable[T]) takesNull() {}

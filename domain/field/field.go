@@ -37,6 +37,7 @@ type Field struct {
 	required, readOnly, secret, once bool
 	oneTime, hidden, hasPreset       bool
 	blank, verbatim, lines           bool // of texts
+	orNull                           bool // of lists
 	brief                            int32
 }
 
@@ -95,6 +96,9 @@ func (f Field) Blank() Field { f.blank = true; return f }
 // Verbatim texts are taken as they are: never trimmed, and numbers are no
 // texts. Passwords are.
 func (f Field) Verbatim() Field { f.verbatim = true; return f }
+
+// OrNull lets a list be null, which is nil.
+func (f Field) OrNull() Field { f.orNull = true; return f }
 
 // Lines allows line breaks in a text.
 func (f Field) Lines() Field { f.lines = true; return f }

@@ -23,7 +23,7 @@ func (r reference) read(sent Value, _ *Field) []string {
 	s := strings.TrimSpace(sent.Text)
 	switch {
 	case blankText(sent):
-		return []string{notNull}
+		return []string{NotNull}
 	case sent.Kind != NumberValue && sent.Kind != TextValue, !wholeNumber(s):
 		return []string{fmt.Sprintf("Incorrect type. Expected pk value, received %s.", sent.typeName())}
 	}
@@ -123,6 +123,8 @@ func (l list[T]) set(v any) bool {
 func (l list[T]) read(sent Value, f *Field) []string {
 	n := int64(len(sent.Items))
 	switch {
+	case sent.Kind == NullValue && f.orNull:
+		return nil
 	case sent.Kind != ListValue:
 		return []string{fmt.Sprintf("Expected a list of items but got type \"%s\".", sent.typeName())}
 	case f.limit.hasMin && n == 0 && f.limit.min > 0:
@@ -137,6 +139,10 @@ func (l list[T]) read(sent Value, f *Field) []string {
 
 // readItems takes the items. What is wrong is named by its place in the list.
 func (l list[T]) readItems(sent Value) (wrong Errors) {
+	if sent.Kind == NullValue {
+		*l.at = nil
+		return nil
+	}
 	items := make([]T, len(sent.Items))
 	for i, item := range sent.Items {
 		f := l.item(&items[i])
@@ -148,7 +154,10 @@ func (l list[T]) readItems(sent Value) (wrong Errors) {
 	return wrong
 }
 
-func (l list[T]) show(b []byte, _ *Field) []byte {
+func (l list[T]) show(b []byte, f *Field) []byte {
+	if f.orNull && *l.at == nil {
+		return append(b, "null"...)
+	}
 	b = append(b, '[')
 	for i := range *l.at {
 		if i > 0 {
@@ -164,6 +173,9 @@ func (l list[T]) schema(f *Field) map[string]any {
 	item := l.item(new(T))
 	s := map[string]any{"type": "array", "items": item.kind.schema(&item)}
 	f.limit.describe(s, "minItems", "maxItems")
+	if f.orNull {
+		s["type"] = []any{"array", "null"}
+	}
 	return s
 }
 

@@ -32,11 +32,13 @@ func TooSmall(n any) string {
 	return fmt.Sprintf("Ensure this value is greater than or equal to %v.", n)
 }
 
-// Missing says that a field has to be sent.
-const Missing = "This field is required."
+// Missing says that a field has to be sent, NotNull that it has to be something.
+const (
+	Missing = "This field is required."
+	NotNull = "This field may not be null."
+)
 
 const (
-	notNull       = "This field may not be null."
 	notChangeable = "This field cannot be changed."
 	notInteger    = "A valid integer is required."
 	notNumber     = "A valid number is required."

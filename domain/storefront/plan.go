@@ -62,13 +62,18 @@ func (p *Plan) Fields() field.Set {
 // plan's own sort.
 func (p *Plan) Shown() field.Set {
 	common := p.common().Only("name", "slug", "description", "price", "setup_fee", "currency", "billing_period", "resource_type")
+	return append(common, p.own()...)
+}
+
+// own are the fields that only plans of this sort have.
+func (p *Plan) own() field.Set {
 	switch p.ResourceType {
 	case HostingPlan:
-		return append(common, p.hosting()...)
+		return p.hosting()
 	case VPSPlan:
-		return append(common, p.vps()...)
+		return p.vps()
 	}
-	return append(common, p.saas()...)
+	return p.saas()
 }
 
 func (p *Plan) common() field.Set {
@@ -106,7 +111,7 @@ func (p *Plan) vps() field.Set {
 		field.NullInt("vps_memory_mb", &p.VPS.MemoryMB).Between(128, 1048576),
 		field.NullInt("vps_disk_gb", &p.VPS.DiskGB).Between(1, 65536),
 		field.NullInt("vps_bandwidth_tb", &p.VPS.BandwidthTB).Between(0, 10000),
-		field.Texts("vps_os_options", &p.VPS.OSOptions, func(f field.Field) field.Field { return f.Max(64) }).Min(1).Max(50),
+		field.Texts("vps_os_options", &p.VPS.OSOptions, func(f field.Field) field.Field { return f.Max(64) }).Min(1).Max(50).OrNull(),
 		field.NullText("vps_default_os", &p.VPS.DefaultOS).Max(64).Doc("One of the options; the first when absent."),
 	}
 }
@@ -157,6 +162,18 @@ func preset[T any](value T, at ...**T) {
 			*p = &value
 		}
 	}
+}
+
+// CheckGiven refuses null for the fields of the plan's own sort, of those that
+// a request has brought. The error is of type [field.Errors].
+func (p *Plan) CheckGiven(brought field.Set) error {
+	var wrong field.Errors
+	for name, value := range p.own().Values() {
+		if brought.Has(name) && string(value) == "null" {
+			wrong.Add(name, field.NotNull)
+		}
+	}
+	return wrong.In(p.own()).Err()
 }
 
 // Check holds a complete plan against the rules between its fields.

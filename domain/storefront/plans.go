@@ -121,7 +121,7 @@ func checked(id int64, spec field.Values) (field.Values, error) {
 		p.Slug = Slug(p.Name)
 	}
 	if p.Slug == "" {
-		p.Slug = "plan-" + strconv.FormatInt(id, 10)
+		p.Slug = OwnSlug("plan", id)
 	}
 	p.complete()
 	return p.Fields().Values(), p.Check()

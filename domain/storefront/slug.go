@@ -1,6 +1,11 @@
 package storefront
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
+
+const slugMax = 100 // letters
 
 // Slug is a name in the form in which it may stand in a URL: small letters,
 // digits and single hyphens. It is empty where the name has none of those.
@@ -14,7 +19,16 @@ func Slug(name string) string {
 			b.WriteByte('-')
 		}
 	}
-	return strings.TrimSuffix(b.String(), "-")
+	slug := b.String()
+	return strings.TrimSuffix(slug[:min(len(slug), slugMax)], "-")
+}
+
+// OwnSlug is the slug of a record whose name's own is taken: with its number
+// behind.
+func OwnSlug(name string, id int64) string {
+	number := "-" + strconv.FormatInt(id, 10)
+	slug := Slug(name)
+	return strings.TrimPrefix(strings.TrimSuffix(slug[:min(len(slug), slugMax-len(number))], "-")+number, "-")
 }
 
 // plain spells the letters of our customers' languages without their marks.

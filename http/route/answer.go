@@ -115,6 +115,7 @@ func (x *exchange) matchVersion(version string) error {
 	}
 	tag := `"` + version + `"`
 	if anyTag(wanted, tag, strongly) {
+		x.call.exact = !anyTag(wanted, "*", func(_, _ string) bool { return false })
 		return nil
 	}
 	x.w.Header().Set("ETag", tag)

@@ -31,6 +31,7 @@ type Call struct {
 	id    uuid.UUID
 	json  field.Value
 	key   *domain.OnceKey
+	exact bool // the caller has named the version of the subject, with If-Match
 	reply *reply
 	table *Table
 }
@@ -89,6 +90,17 @@ func (c Call) Form() (url.Values, error) {
 // which the answer is kept. Set Location first: the key is stored with it.
 func (c Call) Cause() domain.Cause {
 	return domain.Cause{ID: c.id, Actor: c.Caller.Principal, Request: c.RequestID, Key: c.key}
+}
+
+// CauseOf is the [Call.Cause] of a change of the subject, whose streams were
+// found in these versions. If the caller has named the version with If-Match,
+// it is this one that is changed or none.
+func (c Call) CauseOf(found domain.Versions) domain.Cause {
+	cause := c.Cause()
+	if c.exact {
+		cause.Seen = found
+	}
+	return cause
 }
 
 // ETag names the version of the record that the answer shows: "site-12-7".

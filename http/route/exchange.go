@@ -258,9 +258,23 @@ func (x *exchange) serve() error {
 		return errAnswered
 	}
 	answer, err := x.route.Serve(ctx, x.call)
+	if domain.CodeOf(err) == domain.Stale {
+		x.tellVersion(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	x.answer(answer)
 	return errAnswered
+}
+
+// tellVersion names the version that the object has by now, to a caller who
+// wanted to change another one.
+func (x *exchange) tellVersion(ctx context.Context) {
+	if x.route.Find == nil {
+		return
+	}
+	if _, version, err := x.route.Find(ctx, x.call); err == nil {
+		x.w.Header().Set("ETag", `"`+version+`"`)
+	}
 }

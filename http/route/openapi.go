@@ -158,7 +158,7 @@ func (r *Route) statuses() map[int]string {
 		}
 	}
 	json, takes, secured := r.Show == nil, r.Request.Fields != nil, r.Access.Scheme != ""
-	when(r.Method == http.MethodGet && r.hashed, http.StatusNotModified, "Unchanged since If-None-Match.")
+	when(r.Method == http.MethodGet && (r.hashed || r.Find != nil), http.StatusNotModified, "Unchanged since If-None-Match.")
 	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
 	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
 	when(secured && r.Access.Admit != nil, http.StatusForbidden, "The caller may not do this.")

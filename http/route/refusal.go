@@ -97,6 +97,7 @@ var statuses = map[domain.Code]Refusal{
 	domain.Denied:      {Status: http.StatusForbidden, Slug: "permission_denied"},
 	domain.NotFound:    {Status: http.StatusNotFound, Slug: "not_found"},
 	domain.Conflict:    {Status: http.StatusConflict, Code: "conflict"},
+	domain.Stale:       {Status: http.StatusPreconditionFailed, Code: "precondition_failed"},
 	domain.Throttled:   {Status: http.StatusTooManyRequests, Slug: "throttled", After: time.Minute},
 	domain.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", After: retryAfter},
 }
