@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"net/netip"
 	"sync"
@@ -106,20 +105,6 @@ func (s *Server) refusedKey(ctx context.Context, from netip.Addr) error {
 		return route.InvalidKey
 	}
 	return errors.Join(s.limit(ctx, "refused_key", from.String(), refusedKeys, time.Minute), route.InvalidKey)
-}
-
-// limit spends one call of a limit against abuse. Who or what is limited is
-// kept as a keyed hash, for it may be personal.
-func (s *Server) limit(ctx context.Context, what, who string, calls int, window time.Duration) error {
-	key := what + ":" + hex.EncodeToString(s.Once.Fingerprints([]byte(what), []byte(who))[0])
-	left, err := s.Limits.Take(ctx, key, calls, window)
-	if err != nil {
-		return err
-	}
-	if !left.Allowed {
-		return route.Throttle(left.Wait)
-	}
-	return nil
 }
 
 // keyOf is the key with which a call was made.

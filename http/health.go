@@ -37,7 +37,7 @@ var loopback = route.Open.Requiring(func(_ context.Context, r route.Request, _ r
 		return route.NoPermission
 	}
 	return nil
-})
+}).As("this machine")
 
 func (s *Server) alive(context.Context, route.Call) (*route.Document, error) {
 	return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`)}, nil

@@ -35,17 +35,10 @@ func declared() *panel.Server {
 func TestEveryRouteHasAnAccessRule(t *testing.T) {
 	var all strings.Builder
 	for _, r := range declared().Routes() {
-		rule := r.Access.Scheme
-		if r.Access.Identify == nil {
+		if r.Access.Identify == nil || r.Access.Rule == "" {
 			t.Errorf("%s %s is open to everybody by mistake", r.Method, r.Path)
 		}
-		if rule == "" {
-			rule = "open"
-		}
-		if r.Access.Scheme == "" && r.Access.Admit != nil {
-			rule = "open, on conditions"
-		}
-		fmt.Fprintf(&all, "%-5s %-68s %s\n", r.Method, r.Path, rule)
+		fmt.Fprintf(&all, "%-6s %-68s %s\n", r.Method, r.Path, r.Access.Rule)
 	}
 	current(t, "testdata/routes.txt", all.String())
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/account"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -29,19 +30,24 @@ import (
 type Server struct {
 	Settings Settings
 
-	Commands  Commands
-	Subjects  Subjects
-	Once      route.OnceKeys
-	Limits    route.Limits
-	Tables    *projections.Tables
-	Payments  Payments
-	Test      TestCheckout // nil: test payments are off
-	Runs      Runs
-	Passwords Passwords
-	Changes   Changes
-	Health    Health
-	Metrics   http.Handler // nil: there is no /metrics
-	Log       *slog.Logger
+	Commands    Commands
+	Subjects    Subjects
+	Once        route.OnceKeys
+	Limits      Limits
+	Tables      *projections.Tables
+	Payments    Payments
+	Test        TestCheckout // nil: test payments are off
+	Runs        Runs
+	Passwords   Passwords
+	Accounts    Accounts
+	Credentials Credentials
+	Tokens      Tokens
+	TokenKeys   []TokenKey // the first signs tokens, all open them
+	Sessions    Sessions
+	Changes     Changes
+	Health      Health
+	Metrics     http.Handler // nil: there is no /metrics
+	Log         *slog.Logger
 
 	keys keyring
 }
@@ -100,6 +106,65 @@ type TestCheckout interface {
 type Passwords interface {
 	TokenUser(ctx context.Context, token string) (user int64, err error)
 	Set(ctx context.Context, cause domain.Cause, token, password string) error
+}
+
+// Limits counts calls in sliding windows, shared by all processes.
+type Limits interface {
+	route.Limits
+	// GiveBack undoes the last call of a key: it never came.
+	GiveBack(ctx context.Context, key string) error
+	// Forget lets a key begin anew.
+	Forget(ctx context.Context, key string) error
+}
+
+// Accounts carries out what changes an account together with what stands
+// beside the log, all or none. A link that is used, expired or unknown is
+// refused with domain.NotFound.
+type Accounts interface {
+	// TokenUser tells whose one-time link it is, without using it up.
+	TokenUser(ctx context.Context, token string) (user int64, err error)
+	// Set uses a link up and sets the password of whoever holds it.
+	Set(ctx context.Context, cause domain.Cause, token, password string) error
+	// Change sets a user's password and carries out more commands with it.
+	Change(ctx context.Context, cause domain.Cause, user int64, password string, more ...domain.Command) error
+	// Open makes an account; without a password a link to set one is mailed.
+	Open(ctx context.Context, cause domain.Cause, open account.Open, password string, more ...domain.Command) error
+	// AskReset mails a link to set a new password if the address has an
+	// account. It does the same work if it has none.
+	AskReset(ctx context.Context, email string) error
+	// Link makes a one-time link for an operator to hand over, and mails it
+	// too if it is to be sent.
+	Link(ctx context.Context, cause domain.Cause, user int64, send bool) (domain.Link, error)
+	// Erase ends an account and destroys what it holds of a person.
+	Erase(ctx context.Context, cause domain.Cause, user int64) error
+}
+
+// Credentials knows passwords. It takes as long for a user without one, and
+// for user 0, who is nobody.
+type Credentials interface {
+	CheckPassword(ctx context.Context, user int64, password string) (bool, error)
+}
+
+// Tokens keeps which refresh tokens are good. They are named by their jti; all
+// that came of one sign-in are a family.
+type Tokens interface {
+	IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, until time.Time) error
+	// RotateRefresh uses the old one up and issues the new one in its place.
+	RotateRefresh(ctx context.Context, old, new string, until time.Time) (domain.Rotation, error)
+	RevokeRefresh(ctx context.Context, jti string) (domain.Rotation, error)
+	// RefreshState looks at one without changing anything.
+	RefreshState(ctx context.Context, jti string) (domain.Rotation, error)
+}
+
+// Sessions keeps those of people in browsers, by a secret that their cookie
+// holds.
+type Sessions interface {
+	OpenSession(ctx context.Context, user int64, version int) (id string, err error)
+	Session(ctx context.Context, id string) (domain.Session, bool, error)
+	// RenewSession gives the session a new secret, after the password was
+	// asked for again.
+	RenewSession(ctx context.Context, id string) (newID string, err error)
+	EndSession(ctx context.Context, id string) error
 }
 
 // Runs knows how far the provisioning of an order is.

@@ -32,6 +32,9 @@ func (s Set) Decode(sent Value, mode Mode) (Set, error) {
 			continue
 		}
 		value, present := sent.Member(f.Name)
+		if !present && f.Alias != "" {
+			value, present = sent.Member(f.Alias)
+		}
 		w := f.decode(value, present, mode)
 		if len(w.Messages)+len(w.Items) > 0 {
 			wrong = append(wrong, w)

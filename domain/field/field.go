@@ -15,7 +15,10 @@
 // messages mean.
 package field
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // A Set describes a record, field by field, in the order in which it is shown.
 type Set []Field
@@ -27,6 +30,7 @@ type Record interface{ Fields() Set }
 type Field struct {
 	Name  string
 	About string   // what it means, for the API document
+	Alias string   // another name under which it may be sent; "": none
 	OneOf []string // the texts that it may be; nil: any
 
 	kind  kind // where the value lives, how it is read and shown
@@ -58,6 +62,10 @@ func (f Field) ReadOnly() Field { f.readOnly = true; return f }
 // Once given, the value of the field stays: a later request may repeat it, but
 // not change it.
 func (f Field) Once() Field { f.once = true; return f }
+
+// KnownAs another name, the field may be sent under that one too; its own
+// name counts if both are.
+func (f Field) KnownAs(alias string) Field { f.Alias = alias; return f }
 
 // Secret fields are accepted and never shown.
 func (f Field) Secret() Field { f.secret = true; return f }
@@ -113,6 +121,10 @@ func (f Field) When(has bool) Field { f.hidden = !has; return f }
 
 // Doc says what the field means, for the API document.
 func (f Field) Doc(about string) Field { f.About = about; return f }
+
+// Value is what the field holds: a string, int64, bool, decimal.Decimal,
+// time.Time or uuid.UUID, a list of them, or a pointer to one that may be null.
+func (f Field) Value() any { return reflect.ValueOf(f.kind.place()).Elem().Interface() }
 
 // IsSecret tells whether the field is accepted and never shown.
 func (f Field) IsSecret() bool { return f.secret }

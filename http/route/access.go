@@ -11,6 +11,7 @@ import (
 // An Access rule says who may call a route. Its questions are asked in this
 // order, before anything of the call is looked at but its path.
 type Access struct {
+	Rule      string         // its name in lists of routes: "open", "user", "superuser"
 	Scheme    string         // name of the security scheme in the API document; "": no credentials
 	Security  map[string]any // the scheme in the API document
 	Challenge string         // WWW-Authenticate of its 401s
@@ -19,19 +20,24 @@ type Access struct {
 	Identify func(context.Context, Request) (Caller, error)
 	// Admit refuses callers with 403: role, active tenant, origin. nil: nobody.
 	Admit func(context.Context, Request, Caller) error
-	// Limit counts the call and tells what is left. nil: no limit.
+	// Limit counts the call and tells what is left. nil, or a limit without a
+	// name: there is none.
 	Limit func(context.Context, Request, Caller) (Limit, error)
 }
 
 // A Request is what an access rule sees of a call.
 type Request struct {
 	*http.Request
-	IP netip.Addr // of the client, behind trusted proxies
+	IP    netip.Addr // of the client, behind trusted proxies
+	ID    string     // X-Request-ID
+	Route string     // path as the API document has it: "/sites/{id}/"
 }
 
 // A Caller is who calls.
 type Caller struct {
 	Principal string   // "user:12", "api_key:ab12CD34"; "": nobody has said who they are
+	Actor     string   // as causes name them, such as "operator:1"; "": the principal
+	Tenant    int64    // in whose name the caller acts, for the access log; 0: none
 	Origins   []string // from which browsers may call (docs/api.md, "CORS"); empty: from everywhere
 	PerMinute int      // calls
 	Detail    any      // what the access rule knows of the caller besides
@@ -46,8 +52,12 @@ type Limit struct {
 
 // Open routes need no credentials.
 var Open = Access{
+	Rule:     "open",
 	Identify: func(context.Context, Request) (Caller, error) { return Caller{}, nil },
 }
+
+// As names the rule.
+func (a Access) As(rule string) Access { a.Rule = rule; return a }
 
 // Requiring adds a condition to the rule, asked last among its 403s.
 func (a Access) Requiring(admit func(context.Context, Request, Caller) error) Access {

@@ -36,6 +36,7 @@ var (
 // origin every key admits.
 func APIKey(keys Keyring, limits Limits, public func() string) Access {
 	return Access{
+		Rule:      "storefront key",
 		Scheme:    "apiKey",
 		Security:  map[string]any{"type": "apiKey", "in": "header", "name": "X-API-Key"},
 		Challenge: `ApiKey realm="storefront"`,

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -89,7 +90,7 @@ func (c Call) Form() (url.Values, error) {
 // Cause is who asked for the change that the call makes, with the key under
 // which the answer is kept. Set Location first: the key is stored with it.
 func (c Call) Cause() domain.Cause {
-	return domain.Cause{ID: c.id, Actor: c.Caller.Principal, Request: c.RequestID, Key: c.key}
+	return domain.Cause{ID: c.id, Actor: cmp.Or(c.Caller.Actor, c.Caller.Principal), Request: c.RequestID, Key: c.key}
 }
 
 // CauseOf is the [Call.Cause] of a change of the subject, whose streams were

@@ -24,6 +24,7 @@ func (x *exchange) refuse(err error) {
 	x.release(refusal.Status)
 	h := x.w.Header()
 	refusal.headers(h)
+	x.keepSecret()
 	switch {
 	case refusal.Status == http.StatusUnauthorized && x.access.Challenge != "":
 		h.Set("WWW-Authenticate", x.access.Challenge)
@@ -31,6 +32,21 @@ func (x *exchange) refuse(err error) {
 		x.cors.crashed(h)
 	}
 	x.sendRefusal(refusal)
+}
+
+// keepSecret says that nobody may store the answer, if that holds for the
+// successful answers of the path.
+func (x *exchange) keepSecret() {
+	if x.endpoint == nil {
+		return
+	}
+	r := x.route
+	if r == nil {
+		r = x.endpoint.first
+	}
+	if r.Cache == "no-store" {
+		x.w.Header().Set("Cache-Control", r.Cache)
+	}
 }
 
 func (x *exchange) sendRefusal(r *Refusal) {
@@ -85,6 +101,9 @@ func (x *exchange) log() {
 	}
 	if x.call.Caller.Principal != "" {
 		attributes = append(attributes, "caller", x.call.Caller.Principal)
+	}
+	if x.call.Caller.Tenant != 0 {
+		attributes = append(attributes, "tenant", x.call.Caller.Tenant)
 	}
 	log := x.t.options.Log
 	if x.fault != nil {

@@ -153,7 +153,7 @@ func (x *exchange) addSlash() error {
 	return &Refusal{Status: status, Location: location}
 }
 
-func (x *exchange) request() Request { return Request{x.r, x.call.IP} }
+func (x *exchange) request() Request { return Request{x.r, x.call.IP, x.call.RequestID, x.template()} }
 
 func (x *exchange) identify() (err error) {
 	x.call.Caller, err = x.access.Identify(x.r.Context(), x.request())
@@ -185,6 +185,9 @@ func (x *exchange) count() error {
 		x.fault = err
 		return unavailable
 	}
+	if l.Name == "" {
+		return nil
+	}
 	l.headers(x.w.Header())
 	if !l.Allowed {
 		return throttled(l.Wait)
@@ -207,6 +210,7 @@ func (x *exchange) chooseMethod() error {
 		return nil
 	}
 	if x.r.Method == http.MethodOptions {
+		x.keepSecret()
 		x.send(http.StatusOK, nil)
 		return errAnswered
 	}

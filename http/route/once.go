@@ -75,10 +75,33 @@ func (x *exchange) onceKey(text string, body []byte) *domain.OnceKey {
 	if x.r.URL.RawQuery != "" {
 		path += "?" + x.r.URL.RawQuery
 	}
+	var shows string
+	if x.route.Status == http.StatusOK {
+		shows = x.t.url(x.t.record(x.r.URL.Path))
+	}
 	return &domain.OnceKey{
 		Principal: x.call.Caller.Principal, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
 		Fingerprints: x.t.options.Once.Fingerprints([]byte(x.r.Method), []byte(path), []byte(x.r.Header.Get("Content-Type")), body),
-		Status:       x.route.Status, Keep: x.route.keep,
+		Status:       x.route.Status, Location: shows, Keep: x.route.keep,
+	}
+}
+
+// record is the path of the record that a change of the path answers with:
+// "/tenants/3/" of "/tenants/3/activate/".
+func (t *Table) record(path string) string {
+	if e, _ := t.find(path); e != nil && e.methods[http.MethodGet] != nil || strings.Count(path, "/") < 3 {
+		return path
+	}
+	path = strings.TrimSuffix(path, "/")
+	return t.record(path[:strings.LastIndex(path, "/")+1])
+}
+
+// made sets the status and place of an answer that was given before. Only what
+// was made, or is being made, says where it stands.
+func (x *exchange) made(before domain.Replay) {
+	x.call.reply.status = before.Status
+	if before.Status != http.StatusOK {
+		x.call.reply.location = before.Location
 	}
 }
 
@@ -86,7 +109,8 @@ func (x *exchange) onceKey(text string, body []byte) *domain.OnceKey {
 func (x *exchange) replay(before domain.Replay) {
 	h := x.w.Header()
 	h.Set("Idempotent-Replayed", "true")
-	x.call.reply.status, x.call.reply.location, x.call.reply.etag = before.Status, before.Location, before.ETag
+	x.made(before)
+	x.call.reply.etag = before.ETag
 	x.headers(h)
 	if len(before.Body) > 0 {
 		h.Set("Content-Type", "application/json")
@@ -97,7 +121,7 @@ func (x *exchange) replay(before domain.Replay) {
 // resume makes the answer that was never given, from the record.
 func (x *exchange) resume(before domain.Replay) error {
 	ctx := x.r.Context()
-	x.call.reply.status, x.call.reply.location = before.Status, before.Location
+	x.made(before)
 	resume := x.route.Resume
 	if resume == nil {
 		resume = x.t.show

@@ -27,8 +27,11 @@ type Refusal struct {
 	list     []string // instead of an object
 }
 
-// A Member is a further member of a refusal's body.
-type Member struct{ Name, Value string }
+// A Member is a further member of a refusal's body: a text, or JSON.
+type Member struct {
+	Name, Value string
+	JSON        []byte // instead of Value
+}
 
 func (r *Refusal) Error() string {
 	switch {
@@ -165,7 +168,12 @@ func (r *Refusal) body() []byte {
 		b = field.AppendText(append(b, `,"code":`...), r.Code)
 	}
 	for _, m := range r.More {
-		b = field.AppendText(append(field.AppendText(append(b, ','), m.Name), ':'), m.Value)
+		b = append(field.AppendText(append(b, ','), m.Name), ':')
+		if m.JSON != nil {
+			b = append(b, m.JSON...)
+		} else {
+			b = field.AppendText(b, m.Value)
+		}
 	}
 	return append(b, '}')
 }

@@ -1,0 +1,83 @@
+package http
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"hostpanel/http/route"
+)
+
+// How often somebody may be wrong about a password (docs/security.md,
+// "Guessing").
+const (
+	wrongPasswords    = 5 // per account and network
+	wrongPasswordTime = 15 * time.Minute
+	wrongFromAddress  = 20 // per address, for whatever account
+	wrongAddressTime  = time.Minute
+)
+
+// attempt begins a try of a password for a user name. It counts as a failure
+// from the beginning, so that many tries at once are no way around the limit;
+// done, to be called when the password was right, takes that back and forgives
+// the account's earlier failures. Who has failed too often is refused with 429,
+// also with the right password.
+func (s *Server) attempt(ctx context.Context, username string, ip netip.Addr) (done func() error, err error) {
+	if !s.Settings.Abuse {
+		return func() error { return nil }, nil
+	}
+	address := s.limitKey("password_address", source(ip, 32, 64))
+	account := s.limitKey("password_account", strings.ToLower(strings.TrimSpace(username)), source(ip, 24, 64))
+	if err := s.take(ctx, address, wrongFromAddress, wrongAddressTime); err != nil {
+		return nil, err
+	}
+	if err := s.take(ctx, account, wrongPasswords, wrongPasswordTime); err != nil {
+		return nil, errors.Join(err, s.Limits.GiveBack(ctx, address))
+	}
+	return func() error {
+		return errors.Join(s.Limits.GiveBack(ctx, address), s.Limits.Forget(ctx, account))
+	}, nil
+}
+
+// limit spends one call of a limit against abuse.
+func (s *Server) limit(ctx context.Context, what, who string, calls int, window time.Duration) error {
+	return s.take(ctx, s.limitKey(what, who), calls, window)
+}
+
+// limitKey names a limit. Who or what is limited is kept as a keyed hash, for
+// it may be personal.
+func (s *Server) limitKey(what string, who ...string) string {
+	parts := [][]byte{[]byte(what)}
+	for _, w := range who {
+		parts = append(parts, []byte(w))
+	}
+	return what + ":" + hex.EncodeToString(s.Once.Fingerprints(parts...)[0])
+}
+
+func (s *Server) take(ctx context.Context, key string, calls int, window time.Duration) error {
+	left, err := s.Limits.Take(ctx, key, calls, window)
+	if err != nil {
+		return err
+	}
+	if !left.Allowed {
+		return route.Throttle(left.Wait)
+	}
+	return nil
+}
+
+// source is the network that an address counts as: whoever has one address of
+// IPv6 has very many.
+func source(ip netip.Addr, four, six int) string {
+	bits := six
+	if ip.Is4() {
+		bits = four
+	}
+	network, err := ip.Prefix(bits)
+	if err != nil {
+		return "" // not a connection by IP
+	}
+	return network.String()
+}
