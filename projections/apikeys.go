@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hostpanel/domain/field"
@@ -41,12 +42,13 @@ var apiKeys = New("api_keys", `
 		}),
 	On(`update api_keys set revoked_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ storefront.KeyRevoked) []any { return []any{at.Stream.ID, at.Version} }),
-).Beside(`
+).ReadBy("api_keys", operators).Beside(`
 	create table if not exists api_key_uses (
 		id           text primary key,
 		last_used_at timestamptz not null -- to the hour
 	);
-	grant select, insert, update on api_key_uses to ` + eventstore.AppRole)
+	grant select, insert, update on api_key_uses to ` + eventstore.AppRole + `;
+	` + strings.Join(wall("api_key_uses", operators), ";"))
 
 // An APIKey lets a website use the storefront.
 type APIKey struct {

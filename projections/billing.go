@@ -32,6 +32,7 @@ var subscriptions = New("billing", `
 		updated_at     timestamptz not null,
 		version        int     not null  -- of the subscription's stream
 	);
+	create unique index subscriptions_of_tenant on subscriptions (tenant, order_id);
 	create index subscriptions_tenant on subscriptions (tenant, created_at desc, order_id desc);
 	create index subscriptions_due on subscriptions (period_end) where status = 'active';
 
@@ -50,7 +51,8 @@ var subscriptions = New("billing", `
 		tax_rate         numeric not null,
 		currency         text    not null,
 		status           text    not null,
-		issued_at        timestamptz not null
+		issued_at        timestamptz not null,
+		constraint invoices_subscription foreign key (tenant, order_id) references subscriptions (tenant, order_id)
 	);
 	create unique index invoices_order on invoices (order_id);
 	create index invoices_tenant on invoices (tenant, issued_at desc, number desc);
@@ -78,7 +80,9 @@ var subscriptions = New("billing", `
 				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.Status, e.At,
 			}
 		}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
-)
+).
+	ReadBy("subscriptions", operators, ofTenant("tenant")).
+	ReadBy("invoices", operators, ofTenant("tenant"))
 
 // A Subscription is a service that a customer pays for.
 type Subscription struct {

@@ -156,9 +156,10 @@ func (h *history) order() []domain.Command {
 	case 10:
 		return []domain.Command{order.Cancel{ID: c.ID, By: order.ByAdmin, At: h.at()}}
 	default:
+		tenant := 1 + int64(c.ID[0])
 		return []domain.Command{
-			billing.Subscribe{Order: c.ID, Tenant: h.id(), User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
-			billing.Issue{Order: c.ID, Tenant: h.id(), SubjectID: c.Subject, Name: "Ana", Line: "Basic", Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
+			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
+			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Line: "Basic", Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
 		}
 	}
 }

@@ -53,7 +53,9 @@ var notifications = New("notifications", `
 	On(`insert into preferences as p (user_id, wishes, version) values ($1, $3, $2)
 		on conflict (user_id) do update set wishes = p.wishes || excluded.wishes, version = excluded.version`,
 		func(at eventstore.Recorded, e notice.PreferencesSet) []any { return about(at, e.Values) }),
-)
+).
+	ReadBy("notifications", ofUser("user_id")).
+	ReadBy("preferences", ofUser("user_id"))
 
 // about are the arguments of a statement: which notification, the version of
 // its stream, and more from $3 on.

@@ -94,7 +94,8 @@ var orders = New("orders", `
 	orderChange(warn, func(order.WelcomeMailDelayed) []any { return []any{order.MailWarning} }),
 	orderChange(warn, func(order.WelcomeMailGivenUp) []any { return []any{order.MailWarning} }),
 	orderChange(`warnings = array_remove(warnings, $3::text)`, func(order.WelcomeMailSent) []any { return []any{order.MailWarning} }),
-)
+).
+	ReadBy("orders", operators, ofKeyOwner("owner"))
 
 // Parts of statements that several facts share.
 const (

@@ -31,6 +31,7 @@ type panel struct {
 	*Tables
 	owner   *pgxpool.Pool
 	readers *pgxpool.Pool
+	facts   domain.Catalogue
 	drawn   atomic.Int64
 }
 
@@ -41,6 +42,7 @@ func openPanel(t testing.TB) *panel {
 	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts)
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
+		facts:  facts,
 		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(Projector())),
 		Tables: Open(readers), readers: readers, owner: eventstoretest.Owner(t, url),
 	}

@@ -31,6 +31,7 @@ type Projection struct {
 	rules    []string // SQL that makes them, with the indexes that are rules
 	indexes  []string // SQL of the other indexes
 	beside   string
+	walled   []string             // tables whose rows belong to somebody
 	handlers map[string][]Handler // by name of the fact
 }
 

@@ -67,7 +67,11 @@ var resources = New("resources", `
 			sync_status = 'error', sync_error = $4, updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
 		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
-)
+).
+	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
+
+// ownTenants are the tenants that a user is a member of, active or not.
+const ownTenants = `kind = 'tenant' and id = any ((select scope_tenants())::bigint[])`
 
 // resource are the arguments of every statement: which resource, the version
 // of its stream, and more from $4 on.

@@ -81,10 +81,12 @@ func (s Scope) public() *where { return &where{conditions: []string{"true"}} }
 func (s Scope) operators() *where { return s.allOr(nothing()) }
 
 // keyOwner is the scope of rows that belong to the owner of a storefront key.
-func (s Scope) keyOwner(column string) *where { return s.allOr(owned(column, s.caller.KeyOwner)) }
+func (s Scope) keyOwner(column string) *where {
+	return s.allOr(narrowed(owned(column, s.caller.KeyOwner)))
+}
 
 // self is the scope of accounts: one's own, or all for operators.
-func (s Scope) self(column string) *where { return s.allOr(owned(column, s.caller.User)) }
+func (s Scope) self(column string) *where { return s.allOr(narrowed(owned(column, s.caller.User))) }
 
 // user is the scope of rows that belong to one user. A superuser has own ones
 // too, and sees no other.
@@ -92,21 +94,26 @@ func (s Scope) user(column string) *where {
 	if s.caller.System {
 		return s.public()
 	}
-	return owned(column, s.caller.User)
+	return narrowed(owned(column, s.caller.User))
 }
 
 // tenant is the scope of lists of rows that belong to a tenant. A superuser
 // without an active tenant sees those of all.
 func (s Scope) tenant(column string) *where {
-	if s.caller.Tenant == 0 {
-		return s.operators()
+	switch w := owned(column, s.caller.Tenant); {
+	case !s.caller.seesAll():
+		return narrowed(w)
+	case s.caller.Tenant != 0:
+		return w
 	}
-	return owned(column, s.caller.Tenant)
+	return s.public()
 }
 
 // tenantOrAll is the scope of a single row that belongs to a tenant, of which
 // superusers reach every one.
-func (s Scope) tenantOrAll(column string) *where { return s.allOr(owned(column, s.caller.Tenant)) }
+func (s Scope) tenantOrAll(column string) *where {
+	return s.allOr(narrowed(owned(column, s.caller.Tenant)))
+}
 
 func (s Scope) allOr(w *where) *where {
 	if s.caller.seesAll() {

@@ -74,8 +74,8 @@ func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) err
 		return err
 	}
 	var sql strings.Builder
-	for _, table := range old {
-		fmt.Fprintf(&sql, "drop table if exists public.%s;", pgx.Identifier{table}.Sanitize())
+	if len(old) > 0 { // at once, because they may refer to each other
+		fmt.Fprintf(&sql, "drop table if exists %s;", strings.Join(qualified(old), ", "))
 	}
 	for _, table := range p.names {
 		fmt.Fprintf(&sql, "alter table %s.%s set schema public; grant select, insert, update, delete on public.%[2]s to %[3]s;",
@@ -89,4 +89,12 @@ func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) err
 		update projections set hash = $2, tables = $3, position = $4, status = 'live', updated_at = now() where name = $1`,
 		p.name, p.fingerprint(), p.names, position)
 	return err
+}
+
+func qualified(tables []string) []string {
+	names := make([]string, len(tables))
+	for i, table := range tables {
+		names[i] = pgx.Identifier{"public", table}.Sanitize()
+	}
+	return names
 }

@@ -64,7 +64,9 @@ var users = New("users", `
 		func(at eventstore.Recorded, e account.MembershipRevoked) []any { return []any{at.Stream.ID, e.Tenant} }),
 	userVersion[account.MembershipGranted](),
 	userVersion[account.MembershipRevoked](),
-)
+).
+	ReadBy("users", operators, ofUser("id")).
+	ReadBy("memberships", operators, ofTenant("tenant"), ofUser("user_id"))
 
 // user are the arguments of a statement: which user, the version of the
 // stream, and more from $3 on.
@@ -142,7 +144,7 @@ const fromMemberships = ` from memberships m left join resources t on t.kind = '
 // Memberships are the tenants that a user may act for: one's own, or anybody's
 // for operators.
 func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error) {
-	w := s.self("m.user_id")
+	w := s.allOr(owned("m.user_id", s.caller.User)) // though colleagues' rows may be read, see Members
 	w.and("m.user_id = ?", user)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.tenant")
 }

@@ -49,6 +49,7 @@ func TestFiguresTellThatTheDatabaseIsAway(t *testing.T) {
 	p := newProgram(t)
 	p.log = slog.New(slog.DiscardHandler)
 	p.pool.Close()
+	p.readers.Close()
 	if found := figuresOf(t, p); len(found) != 1 || found["hostpanel_up"] != 0 {
 		t.Errorf("%v", found)
 	}

@@ -79,7 +79,13 @@ func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program
 	if err := p.connect(ctx, as); err != nil {
 		return p, orEmpty(err)
 	}
-	return p, p.assemble(ctx)
+	if err := p.assemble(ctx); err != nil {
+		return p, err
+	}
+	if as == reading {
+		return p, nil
+	}
+	return p, projections.CheckIsolation(ctx, p.readers)
 }
 
 // connect opens the two ways to the database: one for the program's own work,

@@ -1,0 +1,387 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/storefront"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Two of everything: what belongs to Ana (user 1, tenant 5, key owner 7) and
+// what belongs to Ben (user 2, tenant 6, key owner 8). Both are members of
+// their tenant alone.
+var (
+	ana = Caller{User: 1, Tenant: 5, KeyOwner: 7}
+	ben = Caller{User: 2, Tenant: 6, KeyOwner: 8}
+)
+
+// eventually bounds every wait.
+const eventually = 20 * time.Second
+
+func openTwo(t testing.TB) *panel {
+	t.Helper()
+	p := openPanel(t)
+	for _, c := range []Caller{ana, ben} {
+		name := fmt.Sprint("user", c.User)
+		place := p.place("")
+		place.Owner = c.KeyOwner
+		p.do(t, open(c.User, name+"@example.com"), tenant(c.Tenant, name, name), account.GrantMembership{User: c.User, Tenant: c.Tenant, Role: account.Admin, At: noon})
+		p.do(t, site(10+c.Tenant, c.Tenant, name+".example.com", ""), place)
+		p.do(t, billing.Subscribe{Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon},
+			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Line: "Basic", Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon})
+		p.do(t, notice.Raise{ID: uuid.New(), User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
+			notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
+		p.do(t, storefront.IssueKey{ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test, Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon})
+		if err := p.TouchKey(t.Context(), fmt.Sprintf("key%05d", c.User), noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// visible counts the rows of each walled table that somebody finds who asks
+// for all of them, without a condition.
+func (p *panel) visible(t testing.TB, c *Caller) map[string]int64 {
+	t.Helper()
+	counts := map[string]int64{}
+	for _, table := range append(All.walled(), "api_key_uses", "events") {
+		b := &pgx.Batch{}
+		if c != nil {
+			b.Queue(onBehalf, c.behalf()...)
+		}
+		b.Queue(`select count(*) from ` + table).QueryRow(func(r pgx.Row) error {
+			var n int64
+			defer func() { counts[table] = n }()
+			return r.Scan(&n)
+		})
+		if err := p.readers.SendBatch(t.Context(), b).Close(); err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+	}
+	return counts
+}
+
+func TestWhoeverForgetsToAskWhoseRowsFindsOnlyTheirOwn(t *testing.T) {
+	p := openTwo(t)
+	events := p.count(t, `select count(*) from events`)
+	ofFive, ofSix := p.count(t, `select count(*) from events where tenant = 5`), p.count(t, `select count(*) from events where tenant = 6`)
+	if ofFive == 0 || ofSix == 0 || ofFive+ofSix >= events {
+		t.Fatal(events, ofFive, ofSix)
+	}
+	superuser := Caller{User: 1, Superuser: true}
+	for _, c := range []struct {
+		who    string
+		caller *Caller
+		want   string
+	}{
+		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofFive)},
+		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
+		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
+		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
+		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
+		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, subscriptions 2, invoices 2, notifications 1, preferences 1, api_keys 2, api_key_uses 2, events ", events)},
+		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, subscriptions 2, invoices 2, notifications 2, preferences 2, api_keys 2, api_key_uses 2, events ", events)},
+	} {
+		found := p.visible(t, c.caller)
+		for _, line := range strings.Split(c.want, ", ") {
+			table, n, _ := strings.Cut(line, " ")
+			if fmt.Sprint(found[table]) != n {
+				t.Errorf("%s finds %d rows of %s, want %s", c.who, found[table], table, n)
+			}
+			delete(found, table)
+		}
+		for table := range found {
+			t.Errorf("the table %s is walled, but not in this story", table)
+		}
+	}
+}
+
+func (p *panel) count(t testing.TB, sql string, args ...any) (n int64) {
+	t.Helper()
+	if err := p.owner.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestRowsThatAreNoFactsAreNoReadersBusiness(t *testing.T) {
+	p := openTwo(t)
+	var kept []string
+	rows, _ := p.owner.Query(t.Context(), `select relname from pg_class join pg_policy on polrelid = pg_class.oid
+		group by relname having array_agg(polname::text) = '{writes}' order by 1`)
+	kept, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || !slices.Contains(kept, "credentials") || !slices.Contains(kept, "subject_keys") || !slices.Contains(kept, "browser_sessions") {
+		t.Fatal(kept, err)
+	}
+	if _, err := p.owner.Exec(t.Context(), `insert into credentials (user_id, phc) values (1, '$argon2id$')`); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Caller{ana, {User: 1, Superuser: true}, {}} {
+		for _, table := range kept {
+			n, err := value[int64](t.Context(), p.For(c), `select count(*) from `+table, p.For(c).public(), "")
+			if err != nil || n != 0 {
+				t.Errorf("%+v finds %d rows of %s: %v", c, n, table, err)
+			}
+		}
+	}
+	if n, err := value[int64](t.Context(), p.For(System), `select count(*) from credentials`, p.For(System).public(), ""); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+}
+
+func TestNobodyButTheProgramWritesWhateverTheRowSays(t *testing.T) {
+	p := openTwo(t)
+	before := p.visible(t, &System)
+	for _, c := range []Caller{ana, {User: 1, Superuser: true}, {}} {
+		for _, sql := range []string{
+			`insert into memberships (user_id, tenant, role, granted_at) values (1, 6, 'admin', now())`,
+			`insert into memberships (user_id, tenant, role, granted_at) values (1, 9, 'admin', now())`,
+			`insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
+				values ('site', 99, 6, 'running', '{}', 1, 'synced', '', now(), now(), 1)`,
+			`insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, saga, data, meta, recorded_at, hash)
+				values (99, 'site-99', 1, gen_random_uuid(), 'x', 1, 5, 'x', gen_random_uuid(), '', '{}', '{}', now(), '')`,
+			`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version) values ('x', 'live', '', '{}', 1, 1, now(), now(), 1)`,
+			`insert into credentials (user_id, phc) values (1, 'x')`,
+		} {
+			if err := p.write(t, c, sql); err == nil || !strings.Contains(err.Error(), "row-level security") {
+				t.Errorf("%+v, %s: %v", c, sql, err)
+			}
+		}
+		for _, table := range All.walled() {
+			if err := p.write(t, c, `delete from `+table); err != nil {
+				t.Errorf("%+v, delete from %s: %v", c, table, err)
+			}
+		}
+		if err := p.write(t, c, `update resources set tenant = 5`); err != nil {
+			t.Error(err)
+		}
+	}
+	if after := p.visible(t, &System); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("%v became %v", before, after)
+	}
+	if n := p.count(t, `select count(*) from resources where tenant = 5`); n != 2 {
+		t.Errorf("%d rows are tenant 5's", n)
+	}
+}
+
+func (p *panel) write(t testing.TB, c Caller, sql string) error {
+	t.Helper()
+	return p.For(c).ask(t.Context(), func(b *pgx.Batch) { b.Queue(sql) })
+}
+
+func TestAnInvoiceCannotBeForAnotherTenantsSubscription(t *testing.T) {
+	p := openTwo(t)
+	place := p.place("")
+	issue := billing.Issue{Order: place.ID, Tenant: 6, SubjectID: uuid.New(), Name: "Ana", Line: "Basic", Total: amount("1"), Subtotal: amount("1"), Currency: "EUR", At: noon}
+	err := p.try(t, place, billing.Subscribe{Order: place.ID, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("1"), Currency: "EUR", At: noon}, issue)
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || pg.ConstraintName != "invoices_subscription" {
+		t.Fatal(err)
+	}
+	if n := p.count(t, `select count(*) from events where stream like '%' || $1`, place.ID.String()); n != 0 {
+		t.Fatalf("%d facts of it stand in the log", n)
+	}
+}
+
+// alone is a pool of one connection, so that each reader gets the one that the
+// last has given back.
+func (p *panel) alone(t testing.TB) *Tables {
+	t.Helper()
+	config := p.readers.Config()
+	config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return Open(pool)
+}
+
+func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
+	p := openTwo(t)
+	tables := p.alone(t)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, use := range []struct {
+		name string
+		use  func(Scope)
+	}{
+		{"a read", func(s Scope) { _, _ = s.Resources(t.Context(), "site", 0) }},
+		{"a refusal", func(s Scope) { _, _ = s.Order(t.Context(), uuid.New()) }},
+		{"an error", func(s Scope) {
+			if err := s.ask(t.Context(), func(b *pgx.Batch) { b.Queue(`select 1 / 0`) }); err == nil {
+				t.Error("one can divide by zero")
+			}
+		}},
+		{"an unknown table", func(s Scope) {
+			if err := s.ask(t.Context(), func(b *pgx.Batch) { b.Queue(`select * from nowhere`) }); err == nil {
+				t.Error("there is a table nowhere")
+			}
+		}},
+		{"a cancelled context", func(s Scope) { _, _ = s.Resources(cancelled, "site", 0) }},
+		{"a query that is cut off", func(s Scope) {
+			ctx, stop := context.WithCancel(t.Context())
+			began := make(chan error, 1)
+			go func() {
+				began <- s.ask(ctx, func(b *pgx.Batch) { b.Queue(`select pg_sleep(60) /* cut off */`) })
+			}()
+			p.await(t, `select count(*) from pg_stat_activity where datname = current_database() and query like '%pg\_sleep(60) /* cut off%' and state = 'active' and pid <> pg_backend_pid()`)
+			stop()
+			if err := <-began; err == nil {
+				t.Error("nobody stopped it")
+			}
+		}},
+		{"a reader that gives up half-way", func(s Scope) {
+			gone := errors.New("gone")
+			err := s.ask(t.Context(), func(b *pgx.Batch) {
+				b.Queue(`select id from users`).Query(func(pgx.Rows) error { return gone })
+			})
+			if !errors.Is(err, gone) {
+				t.Error(err)
+			}
+		}},
+	} {
+		for _, c := range []Caller{System, ana, {User: 1, Superuser: true}} {
+			use.use(tables.For(c))
+			if left := tables.left(t); left != "" {
+				t.Errorf("%s of %+v leaves %q", use.name, c, left)
+			}
+		}
+	}
+}
+
+// left is on whose behalf the pool's only connection works, and how many rows
+// it finds, if nobody says so.
+func (t *Tables) left(test testing.TB) (left string) {
+	test.Helper()
+	err := t.pool.QueryRow(test.Context(), `
+		select concat(current_setting('app.tenant_id'), current_setting('app.user_id'), current_setting('app.key_owner'), nullif((select count(*) from users), 0))`).Scan(&left)
+	if err != nil {
+		test.Fatal(err)
+	}
+	return left
+}
+
+// await polls until a count is not zero.
+func (p *panel) await(t testing.TB, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), eventually)
+	defer cancel()
+	for p.count(t, sql) == 0 {
+		if ctx.Err() != nil {
+			t.Fatalf("never: %s", sql)
+		}
+	}
+}
+
+func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
+	p := openTwo(t)
+	tables := p.alone(t)
+	for i := range 30 { // Postgres takes to a plan for all callers after five
+		for _, c := range []Caller{ana, ben, {}, {User: 9, Superuser: true}, System, {User: 1, Tenant: 6}} {
+			want := map[bool]int64{true: 2, false: 1}[c.seesAll()]
+			if c.Tenant == 0 && !c.seesAll() {
+				want = 0
+			}
+			n, err := value[int64](t.Context(), tables.For(c), `select count(*) from resources`, &where{conditions: []string{"kind = 'site'"}}, "")
+			if err != nil || n != want {
+				t.Fatalf("round %d, %+v: %d sites, want %d: %v", i, c, n, want, err)
+			}
+		}
+	}
+	var generic int64
+	err := tables.For(System).ask(t.Context(), func(b *pgx.Batch) {
+		b.Queue(`select generic_plans from pg_prepared_statements where statement like 'select count(*) from resources%'`).QueryRow(func(r pgx.Row) error { return r.Scan(&generic) })
+	})
+	if err != nil || generic == 0 {
+		t.Fatalf("one plan was not used for several callers (%d times), so this proves nothing: %v", generic, err)
+	}
+}
+
+func TestASuperuserSeesTheNotificationsOfNobodyElse(t *testing.T) {
+	p := openTwo(t)
+	for user, want := range map[int64]int{1: 1, 2: 1, 9: 0} {
+		found, err := p.For(Caller{User: user, Superuser: true}).Notifications(t.Context(), 0)
+		if err != nil || len(found) != want {
+			t.Errorf("user %d: %v %v", user, found, err)
+		}
+	}
+}
+
+func TestOnesTenantsAreReadWhicheverIsActive(t *testing.T) {
+	p := openTwo(t)
+	p.do(t, account.GrantMembership{User: 1, Tenant: 6, Role: account.Member, At: noon})
+	for _, c := range []Caller{{User: 1}, ana, {User: 1, Tenant: 6}} {
+		of, err := p.For(c).Memberships(t.Context(), 1)
+		if err != nil || len(of) != 2 || of[0].TenantName != "user1" || of[1].TenantName != "user2" {
+			t.Errorf("%+v: %+v %v", c, of, err)
+		}
+	}
+	p.do(t, account.RevokeMembership{User: 1, Tenant: 6, At: noon})
+	if n := p.visible(t, &ana)["resources"]; n != 2 {
+		t.Errorf("who was a member still reads %d resources", n)
+	}
+}
+
+// A Postgres that is somebody else's gives us a role that is no superuser.
+func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
+	p := openTwo(t)
+	name := "landlord_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	database := p.owner.Config().ConnConfig.Database
+	for _, sql := range []string{
+		`create role ` + name + ` login password 'landlord' nosuperuser`,
+		`grant hostpanel_app to ` + name,
+		`alter database ` + pgx.Identifier{database}.Sanitize() + ` owner to ` + name,
+		`do $$ declare r record; begin
+			for r in select relname, relkind from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S') and not exists (
+				select from pg_depend where objid = pg_class.oid and deptype in ('a', 'i') and refclassid = 'pg_class'::regclass and refobjsubid > 0) loop
+				execute format('alter %s %I owner to ` + name + `', case r.relkind when 'S' then 'sequence' else 'table' end, r.relname);
+			end loop; end $$`,
+	} {
+		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		_, err := p.owner.Exec(context.Background(), `reassign owned by `+name+` to current_user; drop owned by `+name+`; drop role `+name)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	config := p.owner.Config()
+	config.ConnConfig.User, config.ConnConfig.Password = name, "landlord"
+	owner, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	live := map[string]string{}
+	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
+	log := eventstore.Open(owner, p.facts, eventstoretest.Keys(t))
+	if err := All.rebuild(t.Context(), owner, log, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.eachTable(func(table string) {
+		if rebuilt := contents(t, p.owner, table); rebuilt != live[table] {
+			t.Errorf("%s, live:\n%s\nrebuilt:\n%s", table, live[table], rebuilt)
+		}
+	})
+	if err := CheckIsolation(t.Context(), p.readers); err != nil {
+		t.Error(err)
+	}
+}
