@@ -1,0 +1,207 @@
+package eventstore_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// A register is a read table with the owners of the tills, and what a letter
+// to the tax office says of them.
+type register struct{}
+
+func (register) Project(r eventstore.Recorded) []eventstore.Statement {
+	if e, ok := r.Event.(tillOpened); ok {
+		return []eventstore.Statement{{SQL: `insert into register values ($1, $2)`, Args: []any{r.Stream.ID, e.Owner}}}
+	}
+	return nil
+}
+
+// registered is a database with the register.
+func registered(t *testing.T) string {
+	t.Helper()
+	url := eventstoretest.URL(t)
+	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(),
+		`create table register (till text, owner text); grant select, insert, update on register to `+eventstore.AppRole); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// clerk is a process of its own, which remembers nothing.
+func clerk(t *testing.T, url string) *eventstore.Store {
+	t.Helper()
+	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}))
+	eventstore.Serve(s, "till", tills)
+	return s
+}
+
+// taxReported is about somebody, too, but for as long as the law says.
+type taxReported struct {
+	Of   uuid.UUID `json:"subject"`
+	Name string    `json:"name"`
+}
+
+func (taxReported) EventName() string    { return "till.tax_reported" }
+func (e taxReported) Subject() uuid.UUID { return e.Of }
+
+var taxFacts = domain.NewCatalogue([]domain.Fact{
+	domain.FactOf[coinsPut](), domain.FactOf[tillOpened]().Sealing(domain.Contact, "owner"), domain.FactOf[taxReported]().Sealing(domain.Fiscal, "name"),
+})
+
+// erase is carried out with a fact, as erasures are, and blanks the register.
+func erase(ctx context.Context, s *eventstore.Store, subjects ...uuid.UUID) error {
+	rows := append(eventstore.EraseRows(subjects...), eventstore.Row{Key: "register", SQL: `update register set owner = ''`, Touches: eventstore.AnyRows})
+	_, err := s.ExecuteWith(ctx, domain.Cause{}, rows, putIn{"erasures", 1})
+	return err
+}
+
+func owner(t *testing.T, s *eventstore.Store, till string) string {
+	t.Helper()
+	history, err := s.Read(t.Context(), tillStream(till))
+	if err != nil || len(history) == 0 {
+		t.Fatal(history, err)
+	}
+	return history[0].Event.(tillOpened).Owner
+}
+
+// inRegister is how many tills of the register have a name of an owner.
+func inRegister(t *testing.T, s *eventstore.Store) (named int) {
+	t.Helper()
+	if err := s.Pool().QueryRow(t.Context(), `select count(*) from register where owner <> ''`).Scan(&named); err != nil {
+		t.Fatal(err)
+	}
+	return named
+}
+
+func TestWhoIsErasedIsBlankWhereverTheLogIsReadAgain(t *testing.T) {
+	url := registered(t)
+	s := clerk(t, url)
+	ana, err := s.Subject(t.Context(), "ana@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ben := uuid.New()
+	do(t, s, open{"a", "Ana Ruiz", ana}, open{"b", "Ben", ben})
+	if _, err := s.Append(t.Context(), domain.Cause{}, tillStream("tax"), 0, nil, taxReported{ana, "Ana Ruiz, NIF 1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := erase(t.Context(), s, ana); err != nil {
+		t.Fatal(err)
+	}
+	fresh := clerk(t, url)
+	if got := owner(t, fresh, "a") + owner(t, fresh, "b"); got != "Ben" {
+		t.Errorf("the log reads %q", got)
+	}
+	blank := 0
+	if err := fresh.Replay(t.Context(), 0, func(r eventstore.Recorded) error { // as a rebuild does
+		switch e := r.Event.(type) {
+		case tillOpened:
+			if e.Owner == "" {
+				blank++
+			}
+		case taxReported:
+			if e.Name != "Ana Ruiz, NIF 1" {
+				t.Errorf("what the law wants kept reads %q", e.Name)
+			}
+		}
+		return nil
+	}); err != nil || blank != 1 {
+		t.Errorf("%d owners are blank, %v", blank, err)
+	}
+	intact(t, fresh, 4)
+	if again, err := fresh.Subject(t.Context(), "ana@example.com"); err != nil || again == ana {
+		t.Errorf("who comes back is known as %s, %v", again, err)
+	}
+	if err := erase(t.Context(), s, ana, uuid.New()); err != nil {
+		t.Errorf("once more, and somebody of whom nothing was kept: %v", err)
+	}
+}
+
+// Another process still remembers the key when it writes its next fact.
+func TestNothingIsSealedAnewForWhoWasErased(t *testing.T) {
+	url := registered(t)
+	ana := uuid.New()
+	office, branch := clerk(t, url), clerk(t, url)
+	do(t, branch, open{"a", "Ana Ruiz", ana})
+	if got := owner(t, branch, "a"); got != "Ana Ruiz" { // which remembers her key from now on
+		t.Errorf("the log reads %q", got)
+	}
+	if err := erase(t.Context(), office, ana); err != nil {
+		t.Fatal(err)
+	}
+	do(t, branch, open{"b", "Ana Ruiz", ana})
+	do(t, clerk(t, url), open{"c", "Ana Ruiz", ana})
+	if n := inRegister(t, office); n != 0 {
+		t.Errorf("%d tills of the register still have her name", n)
+	}
+	if got := owner(t, clerk(t, url), "b") + owner(t, clerk(t, url), "c"); got != "" {
+		t.Errorf("the log reads %q", got)
+	}
+	never := uuid.New()
+	if err := erase(t.Context(), office, never); err != nil {
+		t.Fatal(err)
+	}
+	do(t, branch, open{"d", "Somebody new", never})
+	if n := inRegister(t, office); n != 0 {
+		t.Error("somebody who was erased before anything was kept of them")
+	}
+	intact(t, office, 6)
+}
+
+func TestAnErasureInTheMiddleOfAFloodLeavesNoNames(t *testing.T) {
+	url := registered(t)
+	ana := uuid.New()
+	office, branch := clerk(t, url), clerk(t, url)
+	var wg sync.WaitGroup
+	for n := range 200 {
+		wg.Go(func() {
+			s := []*eventstore.Store{office, branch}[n%2]
+			if _, err := s.Execute(context.Background(), domain.Cause{}, open{fmt.Sprint(n), "Ana Ruiz", ana}); err != nil {
+				t.Error(err)
+			}
+		})
+		if n == 100 {
+			wg.Go(func() {
+				if err := erase(context.Background(), office, ana); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if n := inRegister(t, office); n != 0 {
+		t.Errorf("%d names are left in the register", n)
+	}
+	intact(t, clerk(t, url), 201)
+}
+
+func TestWhoIsSignedOutHoldsNothingThatOpensADoor(t *testing.T) {
+	s := newStore(t)
+	signIn(t, s, "a")
+	rotate(t, s, "a", "b")
+	id, link := begin(t, s), eventstore.NewToken()
+	setPassword(t, s, 12, eventstore.HashPassword("correct horse"))
+	setPassword(t, s, 13, eventstore.HashPassword("another horse"))
+	for _, rows := range [][]eventstore.Row{eventstore.TokenRows(link, "set_password", 12, 1e12), eventstore.SignOutRows(12)} {
+		if _, err := s.ExecuteWith(t.Context(), domain.Cause{}, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, live := visit(t, s, id)
+	is, err := s.CheckPassword(t.Context(), 12, "correct horse")
+	_, dead := s.TokenUser(t.Context(), link, "set_password")
+	if live || is || err != nil || dead == nil || worth(t, s, "b") != domain.TokenUnknown {
+		t.Errorf("session %v, password %v (%v), link %v, refresh token %s", live, is, err, dead, worth(t, s, "b"))
+	}
+	if is, err := s.CheckPassword(t.Context(), 13, "another horse"); err != nil || !is {
+		t.Errorf("somebody else: %v, %v", is, err)
+	}
+}
