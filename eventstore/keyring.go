@@ -82,11 +82,8 @@ func (r *Keyring) Open(purpose, context string, s Sealed) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", purpose, ErrKey)
 }
 
-// MAC is a keyed hash for one purpose, with the first key.
-func (r *Keyring) MAC(purpose string, data []byte) []byte { return r.keys[0].mac(purpose, data) }
-
-// MACs are those of all keys, the first one's first: what was stored before a
-// rotation is found by one of the others.
+// MACs are keyed hashes for one purpose, one for each key. The first one is
+// kept; what was kept before a rotation is found by one of the others.
 func (r *Keyring) MACs(purpose string, data []byte) [][]byte {
 	var all [][]byte
 	for _, key := range r.keys {

@@ -191,7 +191,7 @@ func (s *Store) ExecuteWith(ctx context.Context, cause domain.Cause, rows []Row,
 }
 
 func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, commands []domain.Command, try int) (domain.Receipt, error) {
-	if len(commands) > 0 && (try > 0 || s.categories[commands[0].Stream().Category].last) { // who has lost a race, or surely would, waits for its turn
+	if s.takesTurns(try, commands) {
 		turn := &s.turns[maphash.String(s.seed, commands[0].Stream().String())%uint64(len(s.turns))]
 		turn.Lock()
 		defer turn.Unlock()
@@ -222,6 +222,13 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil
+}
+
+// takesTurns tells whether a request waits for others of this process that
+// concern the same stream: it has lost a race, or writes into a journal, where
+// many would lose and break each other's groups.
+func (s *Store) takesTurns(try int, commands []domain.Command) bool {
+	return len(commands) > 0 && (try > 0 || s.categories[commands[0].Stream().Category].last)
 }
 
 // NextIDs draws numbers for records, one for each name: tenant, user, site,

@@ -80,10 +80,10 @@ func (s *Sagas) intendSession(ctx context.Context, o projections.Order) (bool, e
 	key := effectKey(o.ID, "session")
 	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
 	n, err := s.exec(ctx, "intend a session", `
-		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', $3, now(), 1, 0)
+		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], now(), 1, 0)
 		on conflict (key) do update set sent_at = now(), sends = effect.sends + 1, updated_at = now()
-		where effect.request_mac = excluded.request_mac and effect.state in ('intended', 'unknown', 'absent')`,
-		key, o.ID, s.store.Keys().MAC("effect request", encode(request)))
+		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent')`,
+		key, o.ID, s.store.Keys().MACs("effect request", encode(request)))
 	if err != nil || n == 0 {
 		return false, err
 	}

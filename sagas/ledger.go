@@ -70,12 +70,12 @@ with fence as (
 	returning 1
 ), intent as (
 	insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token)
-	select $8, id, $9, 'intended', $10, now(), 1, $2 from fence where $5 = '' or exists (select from claim)
+	select $8, id, $9, 'intended', ($10::bytea[])[1], now(), 1, $2 from fence where $5 = '' or exists (select from claim)
 	on conflict (key) do update set state = case when effect.state = 'deferred' then effect.state else excluded.state end,
 		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = now(), sends = effect.sends + 1,
 		token = excluded.token, updated_at = now()
 	where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
-		and effect.request_mac in (excluded.request_mac, ''::bytea) and effect.state in ('intended', 'unknown', 'absent', 'deferred')
+		and effect.request_mac = any($10 || ''::bytea) and effect.state in ('intended', 'unknown', 'absent', 'deferred')
 	returning 1
 ), attempt as (
 	insert into saga_attempt (saga_id, token, step) select id, $2, $3 from fence where exists (select from intent)
@@ -85,11 +85,11 @@ select (select count(*) from fence), (select count(*) from claim), (select count
 
 // intend writes the effect down before it is done.
 func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
-	mac := s.store.Keys().MAC("effect request", encode(call.Request))
+	macs := s.store.Keys().MACs("effect request", encode(call.Request)) // it may have been asked for under an older key
 	o := call.Claim
 	var fence, claim, intent int
 	err := c.hold.write(func() error {
-		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, mac).
+		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, macs).
 			Scan(&fence, &claim, &intent)
 	})
 	switch {

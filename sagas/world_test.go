@@ -56,6 +56,7 @@ type world struct {
 	mail    *fakeMail
 	pay     *fakePayments
 	logged  *syncBuffer
+	keys    *eventstore.Keyring // nil: those of all tests
 	end     func()
 }
 
@@ -105,7 +106,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 func (w *world) node(url string, change ...func(*Options)) *Sagas {
 	w.t.Helper()
 	pool := eventstoretest.Pool(w.t, url)
-	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()))
+	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()))
 	serveAll(store)
 	o := Options{
 		Store: store, Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]Payments{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,

@@ -12,10 +12,19 @@ import (
 	"hostpanel/eventstore"
 )
 
+const key = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
+
 // Keys is a keyring for tests.
-func Keys(t testing.TB) *eventstore.Keyring {
+func Keys(t testing.TB) *eventstore.Keyring { return keyring(t, key) }
+
+// RotatedKeys is that keyring after a new key was put before its own.
+func RotatedKeys(t testing.TB) *eventstore.Keyring {
+	return keyring(t, eventstore.NewSecretKey()+","+key)
+}
+
+func keyring(t testing.TB, list string) *eventstore.Keyring {
 	t.Helper()
-	keys, err := eventstore.ParseKeyring("dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=")
+	keys, err := eventstore.ParseKeyring(list)
 	if err != nil {
 		t.Fatal(err)
 	}
