@@ -112,6 +112,15 @@ func (r *Keyring) DeriveAll(purpose string) []DerivedKey {
 	return all
 }
 
+// others are the ids of all keys but the first.
+func (r *Keyring) others() []string {
+	var ids []string
+	for _, key := range r.keys[1:] {
+		ids = append(ids, key.id)
+	}
+	return ids
+}
+
 func (k secretKey) mac(purpose string, data []byte) []byte {
 	h := hmac.New(sha256.New, k.derive("mac "+purpose))
 	h.Write(data)

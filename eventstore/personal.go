@@ -112,14 +112,24 @@ func purposesIn(event domain.Event, fields map[string]domain.Purpose) map[domain
 }
 
 func (s *Store) newKeyRow(k subjectKey, key []byte) Row {
-	box := s.keys.Seal("subject key", k.subject.String()+"/"+string(k.purpose), key)
+	id, wrapped := s.wrap(k, key)
 	return Row{
 		Key:  keyRow(k),
 		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped) values ($1, $2, $3, $4) on conflict do nothing`,
-		Args: []any{k.subject, string(k.purpose), box.KeyID, append(box.Nonce, box.Box...)},
+		Args: []any{k.subject, string(k.purpose), id, wrapped},
 		// Another request of the same person was faster: decide again, with its key.
 		Touches: 1, Else: errLost,
 	}
+}
+
+// wrap seals the key of a subject with the first secret key, which id names.
+func (s *Store) wrap(k subjectKey, key []byte) (id string, wrapped []byte) {
+	box := s.keys.Seal("subject key", k.subject.String()+"/"+string(k.purpose), key)
+	return box.KeyID, append(box.Nonce, box.Box...)
+}
+
+func (s *Store) unwrap(k subjectKey, id string, wrapped []byte) ([]byte, error) {
+	return s.keys.Open("subject key", k.subject.String()+"/"+string(k.purpose), Sealed{id, wrapped[:12], wrapped[12:]})
 }
 
 // open replaces the sealed texts of events by what they say, or by nothing
@@ -184,7 +194,7 @@ func (s *Store) loadKeys(ctx context.Context, wanted []subjectKey) (map[subjectK
 			found[k] = nil
 			return nil
 		}
-		key, err := s.keys.Open("subject key", k.subject.String()+"/"+string(k.purpose), Sealed{keyID, wrapped[:12], wrapped[12:]})
+		key, err := s.unwrap(k, keyID, wrapped)
 		found[k] = key
 		return err
 	})

@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,23 +16,31 @@ import (
 // Subject returns the subject of an e-mail address, and makes one if the
 // address is new. Subjects are random; a keyed hash leads to them.
 func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
-	address := []byte(strings.ToLower(strings.TrimSpace(email)))
-	macs := s.keys.MACs("address", address)
-	var subject uuid.UUID
-	find := func() error {
-		return s.pool.QueryRow(ctx, `select subject from subjects where address_mac = any($1) limit 1`, macs).Scan(&subject)
-	}
-	err := find()
+	macs := s.keys.MACs("address", []byte(strings.ToLower(strings.TrimSpace(email))))
+	subject, err := s.findSubject(ctx, macs)
 	if errors.Is(err, pgx.ErrNoRows) {
 		_, err = s.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, macs[0], uuid.New())
 		if err == nil {
-			err = find()
+			subject, err = s.findSubject(ctx, macs)
 		}
 	}
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("find a subject: %w", Unavailable(err))
 	}
 	return subject, nil
+}
+
+// findSubject looks under the hashes of all secret keys, and lets the newest
+// one lead to a subject that was found by an older one.
+func (s *Store) findSubject(ctx context.Context, macs [][]byte) (subject uuid.UUID, err error) {
+	var mac []byte
+	err = s.pool.QueryRow(ctx, `
+		select address_mac, subject from subjects where address_mac = any($1) order by address_mac = $2 desc limit 1`, macs, macs[0]).Scan(&mac, &subject)
+	if err == nil && !bytes.Equal(mac, macs[0]) {
+		_, err = s.pool.Exec(ctx, `
+			update subjects set address_mac = $2 where address_mac = $1 and not exists (select from subjects where address_mac = $2)`, mac, macs[0])
+	}
+	return subject, err
 }
 
 // EraseRows destroy what makes people's contact data readable, and the way

@@ -3,6 +3,8 @@ package eventstore
 import (
 	"context"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // sweeps says which rows have had their time. What is used or revoked stays
@@ -21,13 +23,48 @@ var sweeps = []struct{ table, over string }{
 // left waits for the next round.
 const sweepAtOnce = 10_000
 
-// Sweep deletes rows beside the log that have expired.
+// Sweep deletes rows beside the log that have expired, and takes the keys of
+// subjects along when the secret key has been rotated.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, sweep := range sweeps {
 		sql := fmt.Sprintf(`delete from %[1]s where ctid = any(array(select ctid from %[1]s where %[2]s limit %[3]d)) and %[2]s`, sweep.table, sweep.over, sweepAtOnce)
 		if _, err := s.pool.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("sweep %s: %w", sweep.table, Unavailable(err))
 		}
+	}
+	return s.rewrap(ctx)
+}
+
+// rewrapAtOnce bounds how many keys one round takes along.
+const rewrapAtOnce = 1000
+
+// rewrap wraps keys of subjects by the first secret key that another one
+// wraps, so that the other one can be removed some day.
+func (s *Store) rewrap(ctx context.Context) error {
+	others := s.keys.others()
+	if len(others) == 0 {
+		return nil
+	}
+	rows, _ := s.pool.Query(ctx, `
+		select subject, purpose, key_id, wrapped from subject_keys where key_id = any($1) limit $2`, others, rewrapAtOnce)
+	var k subjectKey
+	var keyID string
+	var wrapped []byte
+	b := &pgx.Batch{}
+	_, err := pgx.ForEachRow(rows, []any{&k.subject, &k.purpose, &keyID, &wrapped}, func() error {
+		key, err := s.unwrap(k, keyID, wrapped)
+		if err == nil {
+			id, box := s.wrap(k, key)
+			b.Queue(`update subject_keys set key_id = $4, wrapped = $5 where subject = $1 and purpose = $2 and wrapped = $3`,
+				k.subject, string(k.purpose), wrapped, id, box)
+		}
+		return err
+	})
+	if err == nil {
+		err = s.pool.SendBatch(ctx, b).Close()
+	}
+	if err != nil {
+		return fmt.Errorf("wrap keys of subjects anew: %w", Unavailable(err))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -30,6 +31,7 @@ var (
 	readers  = describe("reader_lag_events", "Events that a reader of the log has yet to see.", "reader")
 	behind   = describe("projection_lag_events", "Events that a read table has yet to take in.", "projection")
 	live     = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
+	hashes   = describe("password_hashes_total", "Hashes of passwords that this process has computed.")
 )
 
 // ofSagas are the figures that sagas know of themselves.
@@ -77,7 +79,7 @@ func (p *program) registry() *prometheus.Registry {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -97,6 +99,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 		}
 	}
 	to <- prometheus.MustNewConstMetric(up, prometheus.GaugeValue, well)
+	to <- prometheus.MustNewConstMetric(hashes, prometheus.CounterValue, float64(eventstore.PasswordHashes()))
 }
 
 func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
