@@ -1,28 +1,165 @@
 package projections
 
-// A Listing is what somebody asks of a list: which rows, in which order, and
-// how many of them.
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A Listing says which part of a list is wanted, and in what order. The zero
+// Listing is the newest records.
 type Listing struct {
-	Search        []string // every term has to be found somewhere
-	Order         []Ordering
-	Filters       []Filter
-	Offset, Limit int64
+	Search  []string   // each has to occur in the record, in whatever case
+	Order   []Ordering // fields that the list does not know are left out; none: newest first
+	Filters []Filter
+	Offset  int64 // [LastPage]: where the last page begins
+	Limit   int64 // 0: 100
 }
 
-// An Ordering is one criterion by which a list is sorted.
+// LastPage is the offset of the last page of Limit records.
+const LastPage = -1
+
+// An Ordering is one of the fields that a list is ordered by. Every order ends
+// in the record's id, so that pages neither overlap nor leave gaps.
 type Ordering struct {
 	Field      string
 	Descending bool
 }
 
-// A Filter leaves the rows whose field compares so with the value.
+// A Filter keeps the records whose field compares with the value as the
+// operator says. The value has the Go type of the field; that of "in" is a
+// slice of them, and "=" finds empty fields with nil.
 type Filter struct {
-	Field, Op string // =, >=, <=, >, <, in
-	Value     any
+	Field string
+	Op    string // = >= <= > < in
+	Value any
 }
 
-// Listed is a part of a list, and how many rows the whole has.
+// A Listed is the wanted part of a list, and of how many records.
 type Listed[T any] struct {
-	Count int64
+	Count int64 // of the records that the caller may see and the filters leave
 	Rows  []T
+}
+
+// listedBy says once how the records of a table are listed
+// (docs/read-tables.md, "Lists").
+type listedBy struct {
+	columns string            // of a record
+	from    string            // the table, with the name that all columns below use
+	joined  string            // what else the columns need; it neither adds nor removes records
+	fields  map[string]string // columns to filter and to order by, by the names of the API
+	search  string            // column with all text that is searched, in lower case
+	id      string            // column that every order ends in
+}
+
+var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <= ?", ">": "%s > ?", "<": "%s < ?", "in": "%s = any(?)"}
+
+// part reads the wanted part of a list and counts all of it, in one round trip.
+func part[T any](ctx context.Context, s Scope, by listedBy, w *where, l Listing) (found Listed[T], err error) {
+	if err := by.narrow(w, l); err != nil {
+		return found, err
+	}
+	count, counted := `select count(*) from `+by.from+w.String(), slices.Clone(w.args)
+	page := by.page(w, l)
+	err = s.ask(ctx, func(b *pgx.Batch) {
+		b.Queue(count, counted...).QueryRow(func(r pgx.Row) error { return r.Scan(&found.Count) })
+		b.Queue(page, w.args...).Query(func(rows pgx.Rows) (err error) {
+			found.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+			return err
+		})
+	})
+	if err != nil {
+		err = fmt.Errorf("list %s: %w", nameOf[T](), err)
+	}
+	return found, err
+}
+
+// narrow adds what the caller asked for to the scope.
+func (by listedBy) narrow(w *where, l Listing) error {
+	for _, f := range l.Filters {
+		column, known := by.fields[f.Field]
+		comparison, possible := comparisons[f.Op]
+		switch {
+		case !known || !possible:
+			return fmt.Errorf("list %s: no filter %s %s", by.from, f.Field, f.Op)
+		case f.Value == nil:
+			w.conditions = append(w.conditions, column+" is null")
+		default:
+			w.and(fmt.Sprintf(comparison, column), f.Value)
+		}
+	}
+	for _, term := range l.Search {
+		w.and(`strpos(`+by.search+`, lower(?)) > 0`, term)
+	}
+	return nil
+}
+
+// page is the query for the wanted part. What the records are joined with is
+// looked up for these alone.
+func (by listedBy) page(w *where, l Listing) string {
+	narrowed, order := w.String(), by.order(l.Order)
+	if l.Limit == 0 {
+		l.Limit = usualLimit
+	}
+	w.args = append(w.args, l.Limit)
+	limit := fmt.Sprintf("$%d", len(w.args))
+	offset := fmt.Sprintf("(select greatest(count(*) - 1, 0) / %s * %[1]s from %s%s)", limit, by.from, narrowed)
+	if l.Offset != LastPage {
+		w.args = append(w.args, l.Offset)
+		offset = fmt.Sprintf("$%d", len(w.args))
+	}
+	table, name, _ := strings.Cut(by.from, " ")
+	return fmt.Sprintf(`select %s from (select * from %s %s%s%s limit %s::bigint offset %s) %[3]s%[8]s%[5]s`,
+		by.columns, table, name, narrowed, order, limit, offset, by.joined)
+}
+
+func (by listedBy) order(wanted []Ordering) string {
+	var terms []string
+	way := " desc"
+	for _, o := range wanted {
+		column, known := by.fields[o.Field]
+		if !known {
+			continue
+		}
+		if way = ""; o.Descending {
+			way = " desc"
+		}
+		terms = append(terms, column+way)
+		if column == by.id {
+			return " order by " + strings.Join(terms, ", ")
+		}
+	}
+	if terms == nil {
+		terms = []string{by.fields["created_at"] + way}
+	}
+	return " order by " + strings.Join(append(terms, by.id+way), ", ")
+}
+
+// loadedPart turns the rows of a list into records, one by one.
+func loadedPart[Row, T any](load func(Row) (T, error)) func(Listed[Row], error) (Listed[T], error) {
+	return func(found Listed[Row], err error) (Listed[T], error) {
+		rows, err := loaded(load)(found.Rows, err)
+		return Listed[T]{found.Count, rows}, err
+	}
+}
+
+// fieldsOf are the fields that every record has, and those of the table, by
+// the name that its columns have in the API.
+func fieldsOf(table string, names ...string) map[string]string {
+	fields := map[string]string{}
+	for _, name := range append(names, "id", "created_at", "updated_at") {
+		fields[name] = table + "." + name
+	}
+	return fields
+}
+
+// with adds fields that have other columns: pairs of a name and a column.
+func with(fields map[string]string, more ...string) map[string]string {
+	for pair := range slices.Chunk(more, 2) {
+		fields[pair[0]] = pair[1]
+	}
+	return fields
 }

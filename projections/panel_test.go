@@ -48,6 +48,8 @@ func openPanel(t testing.TB) *panel {
 	}
 	eventstore.Serve(p.Store, order.Category, order.Decider)
 	eventstore.Serve(p.Store, account.Category, account.Decider)
+	eventstore.Serve(p.Store, account.SubjectCategory, account.Subjects)
+	eventstore.Serve(p.Store, account.SecurityCategory, account.Security)
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(p.Store, kind.Name, hosting.Decider)
 	}

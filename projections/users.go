@@ -13,26 +13,40 @@ import (
 	"github.com/google/uuid"
 )
 
-// users is who may sign in, and to which tenants they belong.
+// users is who may sign in, and to which tenants they belong. The table of
+// superusers has one row, and a check that there is somebody: it is counted
+// anew whenever one of them leaves, while nobody else writes.
 var users = New("users", `
 	create table users (
-		id            bigint  primary key,
-		subject       uuid    not null,
-		email         text    not null, -- also the user name (blank: erased)
-		name          text    not null,
-		language      text    not null,
-		is_superuser  boolean not null,
-		is_active     boolean not null default true,
-		active_tenant bigint,
-		has_password  boolean not null default false,
-		opened_for    text    not null, -- "order:<uuid>", or blank
-		created_at    timestamptz not null,
-		updated_at    timestamptz not null,
-		version       int     not null  -- of the user's stream
-	);
-	create unique index users_email on users (lower(email)) where email <> '';
+		id               bigint  primary key,
+		subject          uuid    not null,
+		email            text    not null, -- also the user name (blank: erased)
+		email_key        text    not null generated always as (lower(email)) stored,
+		name             text    not null,
+		search           text    not null generated always as (lower(email || chr(10) || name)) stored,
+		language         text    not null,
+		is_superuser     boolean not null,
+		is_active        boolean not null default true,
+		active_tenant    bigint,
+		has_password     boolean not null default false,
+		session_version  int     not null default 1,
+		password_version int     not null default 0, -- the session version that the last change of the password made
+		last_login_at    timestamptz,
+		opened_for       text    not null, -- "order:<uuid>", or blank
+		erased_at        timestamptz,
+		created_at       timestamptz not null,
+		updated_at       timestamptz not null,
+		version          int     not null  -- of the user's stream
+	) with (fillfactor = 80);
+	create unique index users_email on users (email_key) where email_key <> '';
+	create index users_newest on users (created_at desc, id desc) where erased_at is null;
 	create index users_subject on users (subject);
 	create index users_superusers on users (id) where is_superuser;
+
+	create table superusers (
+		only_row boolean primary key default true check (only_row),
+		active   bigint  not null constraint last_superuser check (active > 0)
+	);
 
 	create table memberships (
 		user_id    bigint not null,
@@ -47,13 +61,32 @@ var users = New("users", `
 		values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), $2)`,
 		func(at eventstore.Recorded, e account.Opened) []any {
 			return user(at, e.SubjectID, e.Email, e.Name, e.Language, e.Superuser, e.For)
-		}).Unique("users_email", domain.RefuseField("email", field.AlreadyExists("user", "email"))),
-	On(`update users set active_tenant = $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e account.TenantActivated) []any { return user(at, orNull(e.Tenant)) }),
-	On(`update users set has_password = true, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ account.PasswordChanged) []any { return user(at) }),
-	On(`update users set is_active = false, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ account.Deactivated) []any { return user(at) }),
+		}).Unique("users_email", errAddressTaken),
+	userChange(`subject = $3, email = $4, name = $5, language = $6`, func(e account.ProfileChanged) []any {
+		return []any{e.SubjectID, e.Email, e.Name, e.Language}
+	}).Unique("users_email", errAddressTaken),
+	userChange(`active_tenant = $3`, func(e account.TenantActivated) []any { return []any{orNull(e.Tenant)} }),
+	userChange(`has_password = true, session_version = session_version + 1, password_version = session_version + 1`,
+		func(account.PasswordChanged) []any { return nil }),
+	userChange(`session_version = session_version + 1`, func(account.SessionsEnded) []any { return nil }),
+	userChange(`is_active = false, session_version = session_version + 1`, func(account.Deactivated) []any { return nil }),
+	userChange(`is_active = true`, func(account.Reactivated) []any { return nil }),
+	userChange(`is_superuser = true`, func(account.SuperuserGranted) []any { return nil }),
+	userChange(`is_superuser = false, session_version = session_version + 1`, func(account.SuperuserRevoked) []any { return nil }),
+	userChange(``, func(account.LinkRequested) []any { return nil }),
+	userChange(``, func(account.MembershipGranted) []any { return nil }),
+	userChange(``, func(account.MembershipRevoked) []any { return nil }),
+
+	On(countSuperusers+`exists (select from users where id = $1 and is_superuser)`+instead,
+		func(at eventstore.Recorded, _ account.Deactivated) []any { return []any{at.Stream.ID} }).
+		Unique("last_superuser", account.ErrLastSuperuser),
+	On(countSuperusers+`true`+instead, func(eventstore.Recorded, account.SuperuserRevoked) []any { return []any{} }).
+		Unique("last_superuser", account.ErrLastSuperuser),
+
+	On(`update users set last_login_at = recorded_at() where id = $1`,
+		func(at eventstore.Recorded, _ account.SignedIn) []any { return []any{at.Stream.ID} }),
+	On(`update users set email = '', name = '', erased_at = recorded_at(), updated_at = recorded_at() where subject = $1`,
+		func(_ eventstore.Recorded, e account.SubjectErased) []any { return []any{e.Subject} }),
 
 	On(`insert into memberships (user_id, tenant, role, granted_at) values ($1, $2, $3, recorded_at())
 		on conflict (user_id, tenant) do update set role = excluded.role`,
@@ -62,11 +95,16 @@ var users = New("users", `
 		}),
 	On(`delete from memberships where user_id = $1 and tenant = $2`,
 		func(at eventstore.Recorded, e account.MembershipRevoked) []any { return []any{at.Stream.ID, e.Tenant} }),
-	userVersion[account.MembershipGranted](),
-	userVersion[account.MembershipRevoked](),
 ).
 	ReadBy("users", operators, ofUser("id")).
 	ReadBy("memberships", operators, ofTenant("tenant"), ofUser("user_id"))
+
+var errAddressTaken = domain.RefuseField("email", field.AlreadyExists("user", "email"))
+
+const (
+	countSuperusers = `insert into superusers (active) select (select count(*) from users where is_superuser and is_active) where `
+	instead         = ` on conflict (only_row) do update set active = excluded.active`
+)
 
 // user are the arguments of a statement: which user, the version of the
 // stream, and more from $3 on.
@@ -74,31 +112,41 @@ func user(at eventstore.Recorded, more ...any) []any {
 	return append([]any{at.Stream.ID, at.Version}, more...)
 }
 
-// userVersion raises the version that an ETag shows.
-func userVersion[E domain.Event]() Handler {
-	return On(`update users set updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ E) []any { return user(at) })
+// userChange is what a fact does to the row of its user: at least it raises
+// the version that an ETag shows. The arguments begin with $3.
+func userChange[E domain.Event](set string, args func(E) []any) Handler {
+	if set != "" {
+		set += ", "
+	}
+	return On(`update users set `+set+`updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e E) []any { return user(at, args(e)...) })
 }
 
 // A User may sign in.
 type User struct {
-	ID           int64
-	Subject      uuid.UUID // of the person's data
-	Email        string    // also the user name; blank once erased
-	Name         string
-	Language     string
-	IsSuperuser  bool
-	IsActive     bool
-	ActiveTenant *int64
-	HasPassword  bool
-	OpenedFor    string // "order:<uuid>", or blank
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Version      int // of the user's stream
+	ID              int64
+	Subject         uuid.UUID // of the person's data
+	Email           string    // also the user name; blank once erased
+	Name            string
+	Language        string
+	IsSuperuser     bool
+	IsActive        bool
+	ActiveTenant    *int64
+	HasPassword     bool
+	SessionVersion  int // sessions and tokens that name another are over
+	PasswordVersion int // the session version that the last change of the password made; 0: none
+	LastLoginAt     *time.Time
+	OpenedFor       string // "order:<uuid>", or blank
+	ErasedAt        *time.Time
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	Version         int // of the user's stream
 }
 
-const userColumns = `id, subject, email, name, language, is_superuser, is_active, active_tenant, has_password, opened_for,
-	created_at, updated_at, version`
+const userColumns = `u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active, u.active_tenant, ` + userStanding
+
+const userStanding = `u.has_password, u.session_version, u.password_version, u.last_login_at, u.opened_for, u.erased_at,
+	u.created_at, u.updated_at, u.version`
 
 // A Membership lets a user act for a tenant.
 type Membership struct {
@@ -109,33 +157,82 @@ type Membership struct {
 	GrantedAt  time.Time
 }
 
-// User returns a user: one's own account, or any for operators.
+const fromUsers = ` from users u`
+
+// User returns a user: one's own account, or any for operators. One that was
+// erased is there for the program itself alone.
 func (s Scope) User(ctx context.Context, id int64) (User, error) {
-	w := s.self("id")
-	w.and("id = ?", id)
-	return one[User](ctx, s, "User", `select `+userColumns+` from users`, w)
+	w := s.users()
+	w.and("u.id = ?", id)
+	return one[User](ctx, s, "User", `select `+userColumns+fromUsers, w)
 }
+
+// users is the scope of accounts.
+func (s Scope) users() *where {
+	w := s.self("u.id")
+	if !s.caller.System {
+		w.conditions = append(w.conditions, notErased)
+	}
+	return w
+}
+
+const notErased = `u.erased_at is null`
 
 // UserByEmail finds who has the address, in whatever case it is written.
 func (s Scope) UserByEmail(ctx context.Context, email string) (User, bool, error) {
 	w := s.operators()
-	w.and("lower(email) = ?", strings.ToLower(strings.TrimSpace(email)))
-	w.and("email <> ?", "")
-	return maybe(one[User](ctx, s, "User", `select `+userColumns+` from users`, w))
+	w.and("u.email_key = lower(?)", strings.TrimSpace(email))
+	w.conditions = append(w.conditions, `u.email_key <> ''`)
+	return maybe(one[User](ctx, s, "User", `select `+userColumns+fromUsers, w))
 }
 
 // UserBySubject finds the account of the person whose data has this subject.
 func (s Scope) UserBySubject(ctx context.Context, subject uuid.UUID) (User, bool, error) {
 	w := s.operators()
-	w.and("subject = ?", subject)
-	return maybe(one[User](ctx, s, "User", `select `+userColumns+` from users`, w))
+	w.and("u.subject = ?", subject)
+	return maybe(one[User](ctx, s, "User", `select `+userColumns+fromUsers, w))
 }
 
 // Superusers are all who may operate the installation, oldest first.
 func (s Scope) Superusers(ctx context.Context) ([]User, error) {
 	w := s.operators()
-	return list[User](ctx, s, `select `+userColumns+` from users`, w, " and is_superuser and is_active order by id")
+	return list[User](ctx, s, `select `+userColumns+fromUsers, w, " and u.is_superuser and u.is_active order by u.id")
 }
+
+var usersBy = listedBy{
+	columns: userColumns, from: "users u", id: "u.id", search: "u.search",
+	fields: with(fieldsOf("u", "email", "name", "language", "is_superuser", "is_active", "active_tenant", "last_login_at"),
+		"username", "u.email"),
+}
+
+// Users lists accounts to operators: by username, email, name, language,
+// is_superuser, is_active, active_tenant, last_login_at. Erased ones are gone.
+func (s Scope) Users(ctx context.Context, l Listing) (Listed[User], error) {
+	w := s.operators()
+	w.conditions = append(w.conditions, notErased)
+	return part[User](ctx, s, usersBy, w, l)
+}
+
+// An Identity is a user as they call: who they are, and what they may do in
+// the tenant for which they act.
+type Identity struct {
+	User
+	Role account.Role // in the active tenant; "": none, or a superuser who is no member
+}
+
+// Identity is read once for each call. Whoever has left the active tenant acts
+// for none, unless a superuser.
+func (s Scope) Identity(ctx context.Context, user int64) (Identity, bool, error) {
+	w := s.self("u.id")
+	w.and("u.id = ?", user)
+	w.conditions = append(w.conditions, notErased)
+	return maybe(one[Identity](ctx, s, "User", selectIdentity, w))
+}
+
+const selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
+		case when u.is_superuser or m.tenant is not null then u.active_tenant end as active_tenant, ` + userStanding + `,
+		coalesce(m.role, '') as role
+	from users u left join memberships m on m.user_id = u.id and m.tenant = u.active_tenant`
 
 const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at`
 

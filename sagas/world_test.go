@@ -66,6 +66,8 @@ func serveAll(store *eventstore.Store) {
 	Serve(store)
 	eventstore.Serve(store, order.Category, order.Decider)
 	eventstore.Serve(store, account.Category, account.Decider)
+	eventstore.Serve(store, account.SubjectCategory, account.Subjects)
+	eventstore.Serve(store, account.SecurityCategory, account.Security)
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(store, kind.Name, hosting.Decider)
 	}

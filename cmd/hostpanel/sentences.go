@@ -92,6 +92,28 @@ var sentences = collect(
 	}),
 	says(func(account.PasswordChanged) string { return "has a new password" }),
 	says(func(account.Deactivated) string { return "account closed" }),
+	says(func(account.Reactivated) string { return "account opened again" }),
+	says(func(account.ProfileChanged) string { return "profile changed" }),
+	says(func(account.SuperuserGranted) string { return "may operate the installation" }),
+	says(func(account.SuperuserRevoked) string { return "may no longer operate the installation" }),
+	says(func(account.SessionsEnded) string { return "all sessions ended" }),
+	says(func(e account.LinkRequested) string {
+		return "a link to set a password is to be mailed: " + string(e.Link)
+	}),
+
+	says(func(account.SubjectErased) string { return "personal data erased" }),
+
+	says(func(e account.SignedIn) string {
+		return "signed in" + in(" (", e.Through, ")") + in(" from ", e.IP, "")
+	}),
+	says(func(e account.SignInRefused) string {
+		return "could not sign in" + in(" (", e.Through, ")") + in(" from ", e.IP, "")
+	}),
+	says(func(account.TokenReused) string { return "a refresh token was used again: its family has ended" }),
+	says(func(e account.AccessDenied) string { return "denied: " + e.Method + " " + e.Route }),
+	says(func(e account.KeyUsedFromNewOrigin) string {
+		return "key " + e.Key + " used from a new website, " + e.Origin
+	}),
 
 	says(func(e hosting.Requested) string {
 		return fmt.Sprintf("%s wanted by tenant %d%s%s", e.Kind, e.Tenant, in(": ", named(e.Values()), ""), in(" (", e.For, ")"))

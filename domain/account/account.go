@@ -42,6 +42,10 @@ type User struct {
 	Memberships  map[int64]Role `json:"memberships,omitempty"`
 	ActiveTenant int64          `json:"active_tenant,omitempty"` // 0: none
 	HasPassword  bool           `json:"has_password,omitempty"`
+
+	// SessionVersion begins at 1. Whatever ends the sessions and tokens of a
+	// user raises it, so that those which name an older one are over.
+	SessionVersion int `json:"session_version,omitempty"`
 }
 
 // Decider is the behaviour of the streams "user-<id>".
@@ -96,7 +100,7 @@ type (
 		User int64
 		At   time.Time
 	}
-	// Deactivate ends an account: nobody can sign in with it.
+	// Deactivate closes an account: nobody can sign in with it.
 	Deactivate struct {
 		User int64
 		At   time.Time
@@ -176,13 +180,19 @@ func (c ChangePassword) decide(u User) ([]Event, error) {
 }
 
 func (c Deactivate) decide(u User) ([]Event, error) {
+	return u.once(u.Active, Deactivated{At: c.At})
+}
+
+// once is the answer to a wish that changes something or nothing, about
+// whoever exists.
+func (u User) once(changes bool, facts ...Event) ([]Event, error) {
 	switch {
 	case !u.Exists:
 		return nil, u.absent()
-	case !u.Active:
+	case !changes:
 		return nil, nil
 	}
-	return []Event{Deactivated{At: c.At}}, nil
+	return facts, nil
 }
 
 // absent is the answer about a user who is not, or no longer, there.

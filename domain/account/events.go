@@ -9,7 +9,8 @@ import (
 	"hostpanel/domain"
 )
 
-// Facts lists every event that a user's stream may hold.
+// Facts lists every event about users: of their streams, of their security
+// journals, and of people whose data was erased.
 var Facts = []domain.Fact{
 	domain.FactOf[Opened]().Sealing(domain.Contact, "email", "name"),
 	domain.FactOf[MembershipGranted](),
@@ -17,6 +18,21 @@ var Facts = []domain.Fact{
 	domain.FactOf[TenantActivated](),
 	domain.FactOf[PasswordChanged](),
 	domain.FactOf[Deactivated](),
+
+	domain.FactOf[Reactivated](),
+	domain.FactOf[ProfileChanged]().Sealing(domain.Contact, "email", "name"),
+	domain.FactOf[SuperuserGranted](),
+	domain.FactOf[SuperuserRevoked](),
+	domain.FactOf[SessionsEnded](),
+	domain.FactOf[LinkRequested](),
+
+	domain.FactOf[SubjectErased](),
+
+	domain.FactOf[SignedIn]().Sealing(domain.Contact, "ip"),
+	domain.FactOf[SignInRefused]().Sealing(domain.Contact, "ip"),
+	domain.FactOf[TokenReused](),
+	domain.FactOf[AccessDenied](),
+	domain.FactOf[KeyUsedFromNewOrigin](),
 }
 
 type (
@@ -61,7 +77,7 @@ func (PasswordChanged) EventName() string   { return "account.password_changed" 
 func (Deactivated) EventName() string       { return "account.deactivated" }
 
 func (e Opened) evolve(User) User {
-	return User{Exists: true, Active: true, Superuser: e.Superuser, For: e.For}
+	return User{Exists: true, Active: true, Superuser: e.Superuser, For: e.For, SessionVersion: 1}
 }
 
 func (e MembershipGranted) evolve(u User) User {
@@ -80,5 +96,8 @@ func (e MembershipRevoked) evolve(u User) User {
 }
 
 func (e TenantActivated) evolve(u User) User { u.ActiveTenant = e.Tenant; return u }
-func (PasswordChanged) evolve(u User) User   { u.HasPassword = true; return u }
-func (Deactivated) evolve(u User) User       { u.Active = false; return u }
+func (PasswordChanged) evolve(u User) User   { u.HasPassword = true; return u.signedOut() }
+func (Deactivated) evolve(u User) User       { u.Active = false; return u.signedOut() }
+
+// signedOut is the user whose sessions and tokens are over.
+func (u User) signedOut() User { u.SessionVersion++; return u }

@@ -1,0 +1,149 @@
+package account
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// ErrLastSuperuser is the refusal to whoever would leave the installation
+// without anybody who may operate it. It is found out where all users stand,
+// while nobody else writes (docs/accounts.md, "Superusers").
+var ErrLastSuperuser error = &domain.Error{
+	Code: domain.Conflict, Message: "The last active superuser cannot be removed.", Reason: "last_superuser",
+}
+
+// A Link says for what a one-time link is mailed.
+type Link string
+
+const (
+	Welcome Link = "welcome" // an operator opened the account without a password
+	Reset   Link = "reset"   // the user has forgotten the password
+)
+
+type (
+	// ChangeProfile says who a user is from now on: the whole profile. It is
+	// sent only if something differs.
+	ChangeProfile struct {
+		User        int64
+		SubjectID   uuid.UUID // of the person's data
+		Email, Name string
+		Language    string
+		At          time.Time
+	}
+	// GrantSuperuser lets a user operate the installation.
+	GrantSuperuser struct {
+		User int64
+		At   time.Time
+	}
+	// RevokeSuperuser takes that back. Who acted for a foreign tenant acts for
+	// one of their own then, or for none.
+	RevokeSuperuser struct {
+		User int64
+		At   time.Time
+	}
+	// Reactivate opens an account again that was deactivated.
+	Reactivate struct {
+		User int64
+		At   time.Time
+	}
+	// EndSessions ends every session and token of a user.
+	EndSessions struct {
+		User int64
+		At   time.Time
+	}
+	// RequestLink has a one-time link mailed, with which a user sets a password.
+	RequestLink struct {
+		User int64
+		Link Link
+		At   time.Time
+	}
+)
+
+func (c ChangeProfile) decide(u User) ([]Event, error) {
+	return u.once(true, ProfileChanged{SubjectID: c.SubjectID, Email: c.Email, Name: c.Name, Language: c.Language, At: c.At})
+}
+
+func (c GrantSuperuser) decide(u User) ([]Event, error) {
+	return u.once(!u.Superuser, SuperuserGranted{At: c.At})
+}
+
+func (c RevokeSuperuser) decide(u User) ([]Event, error) {
+	facts := []Event{SuperuserRevoked{At: c.At}}
+	if _, member := u.Memberships[u.ActiveTenant]; u.ActiveTenant != 0 && !member {
+		facts = append(facts, TenantActivated{Tenant: u.another(u.ActiveTenant), At: c.At})
+	}
+	return u.once(u.Superuser, facts...)
+}
+
+func (c Reactivate) decide(u User) ([]Event, error) { return u.once(!u.Active, Reactivated{At: c.At}) }
+
+func (c EndSessions) decide(u User) ([]Event, error) {
+	if !u.Active {
+		return nil, u.absent()
+	}
+	return []Event{SessionsEnded{At: c.At}}, nil
+}
+
+func (c RequestLink) decide(u User) ([]Event, error) {
+	switch {
+	case !u.Active:
+		return nil, u.absent()
+	case c.Link != Welcome && c.Link != Reset:
+		return nil, domain.RefuseField("link", field.NotAChoice(string(c.Link)))
+	}
+	return []Event{LinkRequested{Link: c.Link, At: c.At}}, nil
+}
+
+func (c ChangeProfile) Stream() domain.Stream   { return Stream(c.User) }
+func (c GrantSuperuser) Stream() domain.Stream  { return Stream(c.User) }
+func (c RevokeSuperuser) Stream() domain.Stream { return Stream(c.User) }
+func (c Reactivate) Stream() domain.Stream      { return Stream(c.User) }
+func (c EndSessions) Stream() domain.Stream     { return Stream(c.User) }
+func (c RequestLink) Stream() domain.Stream     { return Stream(c.User) }
+
+type (
+	ProfileChanged struct {
+		SubjectID uuid.UUID `json:"subject"`
+		Email     string    `json:"email"`
+		Name      string    `json:"name"`
+		Language  string    `json:"language"`
+		At        time.Time `json:"at"`
+	}
+	SuperuserGranted struct {
+		At time.Time `json:"at"`
+	}
+	SuperuserRevoked struct {
+		At time.Time `json:"at"`
+	}
+	Reactivated struct {
+		At time.Time `json:"at"`
+	}
+	SessionsEnded struct {
+		At time.Time `json:"at"`
+	}
+	LinkRequested struct {
+		Link Link      `json:"link"`
+		At   time.Time `json:"at"`
+	}
+)
+
+// Subject is the person whose account it is.
+func (e ProfileChanged) Subject() uuid.UUID { return e.SubjectID }
+
+func (ProfileChanged) EventName() string   { return "account.profile_changed" }
+func (SuperuserGranted) EventName() string { return "account.superuser_granted" }
+func (SuperuserRevoked) EventName() string { return "account.superuser_revoked" }
+func (Reactivated) EventName() string      { return "account.reactivated" }
+func (SessionsEnded) EventName() string    { return "account.sessions_ended" }
+func (LinkRequested) EventName() string    { return "account.link_requested" }
+
+func (ProfileChanged) evolve(u User) User   { return u }
+func (SuperuserGranted) evolve(u User) User { u.Superuser = true; return u }
+func (SuperuserRevoked) evolve(u User) User { u.Superuser = false; return u.signedOut() }
+func (Reactivated) evolve(u User) User      { u.Active = true; return u }
+func (SessionsEnded) evolve(u User) User    { return u.signedOut() }
+func (LinkRequested) evolve(u User) User    { return u }
