@@ -99,8 +99,10 @@ type keyRow struct {
 	Version    int
 }
 
-const selectKeys = `select id, mode, hash, spec, created_by, owner, revoked_at, last_used_at, created_at, updated_at, version
-	from api_keys left join api_key_uses using (id)`
+const (
+	keyColumns = `k.id, k.mode, k.hash, k.spec, k.created_by, k.owner, k.revoked_at, used.last_used_at, k.created_at, k.updated_at, k.version`
+	keyUses    = ` left join api_key_uses used on used.id = k.id`
+)
 
 func (r keyRow) key() (APIKey, error) {
 	k := APIKey{
@@ -118,8 +120,8 @@ func (r keyRow) key() (APIKey, error) {
 // for operators.
 func (s Scope) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
 	w := s.operators()
-	w.and("id = ?", id)
-	r, found, err := maybe(one[keyRow](ctx, s, "APIKey", selectKeys, w))
+	w.and("k.id = ?", id)
+	r, found, err := maybe(one[keyRow](ctx, s, "APIKey", `select `+keyColumns+` from api_keys k`+keyUses, w))
 	if !found || err != nil {
 		return APIKey{}, false, err
 	}
@@ -127,9 +129,17 @@ func (s Scope) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
 	return k, err == nil, err
 }
 
-// APIKeys lists all keys, newest first, to operators.
-func (s Scope) APIKeys(ctx context.Context) ([]APIKey, error) {
-	return loaded(keyRow.key)(list[keyRow](ctx, s, selectKeys, s.operators(), " order by created_at desc, id desc"))
+var keysBy = listedBy{
+	columns: keyColumns, from: "api_keys k", joined: keyUses, id: "k.id",
+	search: `lower((k.spec ->> 'name') || chr(10) || k.id)`,
+	fields: with(fieldsOf("k", "mode", "owner", "created_by", "revoked_at"),
+		"name", "k.spec ->> 'name'"),
+}
+
+// APIKeys lists keys to operators, revoked and expired ones too: by name,
+// mode, owner, created_by, revoked_at.
+func (s Scope) APIKeys(ctx context.Context, l Listing) (Listed[APIKey], error) {
+	return loadedPart(keyRow.key)(part[keyRow](ctx, s, keysBy, s.operators(), l))
 }
 
 // TouchKey notes that a key is in use, to the hour. Within an hour only the

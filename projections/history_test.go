@@ -207,17 +207,33 @@ func text(s string) json.RawMessage { return fmt.Appendf(nil, "%q", s) }
 
 func (h *history) account() domain.Command {
 	user, tenant := h.id(), h.id()
-	switch h.chance.IntN(7) {
+	switch h.chance.IntN(14) {
 	case 0, 1:
-		return open(user, fmt.Sprintf("user%d@example.com", h.id()))
+		c := open(user, fmt.Sprintf("user%d@example.com", h.id()))
+		c.SubjectID, c.Superuser = h.uuid(), h.flip()
+		return c
 	case 2, 3:
 		return account.GrantMembership{User: user, Tenant: tenant, Role: account.Admin, At: h.at()}
 	case 4:
 		return account.RevokeMembership{User: user, Tenant: tenant, At: h.at()}
 	case 5:
 		return account.ChangePassword{User: user, At: h.at()}
-	default:
+	case 6:
 		return account.Deactivate{User: user, At: h.at()}
+	case 7:
+		return account.Reactivate{User: user, At: h.at()}
+	case 8:
+		return account.ChangeProfile{User: user, SubjectID: h.uuid(), Email: fmt.Sprintf("user%d@example.com", h.id()), Name: "Eva", Language: "en", At: h.at()}
+	case 9:
+		return account.GrantSuperuser{User: user, At: h.at()}
+	case 10:
+		return account.RevokeSuperuser{User: user, At: h.at()}
+	case 11:
+		return account.EndSessions{User: user, At: h.at()}
+	case 12:
+		return account.RequestLink{User: user, Link: account.Reset, At: h.at()}
+	default:
+		return account.NoteSignIn{User: user, SubjectID: h.uuid(), IP: "192.0.2.7", Through: account.ThroughPage, At: h.at()}
 	}
 }
 

@@ -33,7 +33,8 @@ var plans = New("plans", `
 		version       int     not null, -- of the plan's stream
 		constraint plans_in_use check (not (is_ordered and is_withdrawn))
 	);
-	create unique index plans_slug on plans (slug)`,
+	create unique index plans_slug on plans (slug);
+	create index plans_newest on plans (created_at desc, id desc)`,
 
 	On(`insert into plans (id, spec, created_at, updated_at, version) values ($1, $3, recorded_at(), recorded_at(), $2)`,
 		func(at eventstore.Recorded, e storefront.PlanOffered) []any {
@@ -128,8 +129,18 @@ func (s Scope) Plans(ctx context.Context, resourceType string) ([]Plan, error) {
 	return s.plans(ctx, w)
 }
 
-// AllPlans lists plans that are not active as well, to operators.
-func (s Scope) AllPlans(ctx context.Context) ([]Plan, error) { return s.plans(ctx, s.operators()) }
+var plansBy = listedBy{
+	columns: `p.id, p.spec, p.created_at, p.updated_at, p.version`, from: "plans p", id: "p.id",
+	search: `lower((p.spec ->> 'name') || chr(10) || p.slug)`,
+	fields: with(fieldsOf("p", "slug", "resource_type", "price", "position", "is_active"),
+		"name", "p.spec ->> 'name'", "currency", "p.spec ->> 'currency'", "billing_period", "p.spec ->> 'billing_period'"),
+}
+
+// AllPlans lists plans that are not active as well, to operators: by name,
+// slug, resource_type, price, position, is_active, currency, billing_period.
+func (s Scope) AllPlans(ctx context.Context, l Listing) (Listed[Plan], error) {
+	return loadedPart(planRow.plan)(part[planRow](ctx, s, plansBy, s.operators(), l))
+}
 
 func (s Scope) plans(ctx context.Context, w *where) ([]Plan, error) {
 	return loaded(planRow.plan)(list[planRow](ctx, s, selectPlans, w, " order by position, price, id"))

@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"hostpanel/domain/field"
@@ -14,7 +15,7 @@ import (
 
 // resources is everything that runs for a tenant, of every kind, tenants
 // included: what was asked for, and how far the engine is.
-var resources = New("resources", `
+var resources = New("resources", resourcesSQL(`
 	create table resources (
 		kind        text   not null,
 		id          bigint not null,
@@ -31,12 +32,14 @@ var resources = New("resources", `
 		created_at  timestamptz not null,
 		updated_at  timestamptz not null,
 		version     int    not null, -- of the resource's stream
+		search      text   not null generated always as ({searched}) stored,
 		primary key (kind, id),
 		unique (tenant, kind, id)
 	) with (fillfactor = 80);
 	create index resources_newest on resources (kind, tenant, created_at desc, id desc);
+	create index resources_newest_of_all on resources (kind, created_at desc, id desc);
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
-	create index resources_subject on resources (subject) where subject is not null`,
+	create index resources_subject on resources (subject) where subject is not null`),
 
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
@@ -73,6 +76,23 @@ var resources = New("resources", `
 // ownTenants are the tenants that a user is a member of, active or not.
 const ownTenants = `kind = 'tenant' and id = any ((select scope_tenants())::bigint[])`
 
+// resourcesSQL fills in what each kind is searched in: the fields' text in
+// lower case, a line for each.
+func resourcesSQL(sql string) string {
+	var searched strings.Builder
+	for _, kind := range hosting.Kinds {
+		if len(kind.Search) == 0 {
+			continue
+		}
+		texts := make([]string, len(kind.Search))
+		for i, name := range kind.Search {
+			texts[i] = "coalesce(spec ->> '" + name + "', '')"
+		}
+		fmt.Fprintf(&searched, " when '%s' then lower(%s)", kind.Name, strings.Join(texts, " || chr(10) || "))
+	}
+	return strings.ReplaceAll(sql, "{searched}", "case kind"+searched.String()+" else '' end")
+}
+
 // resource are the arguments of every statement: which resource, the version
 // of its stream, and more from $4 on.
 func resource(at eventstore.Recorded, more ...any) []any {
@@ -108,7 +128,10 @@ type Resource struct {
 const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, r.status, r.spec, r.subject, r.engine_id, r.external,
 	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
 
-const fromResources = ` from resources r left join resources t on t.kind = 'tenant' and t.id = r.tenant`
+const (
+	fromResources = ` from resources r` + namedTenant
+	namedTenant   = ` left join resources t on t.kind = 'tenant' and t.id = r.tenant`
+)
 
 // Load fills the spec of the resource's kind, such as a [hosting.Site].
 func (r *Resource) Load(spec hosting.Spec) error {

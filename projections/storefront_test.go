@@ -61,10 +61,10 @@ func TestPlansAreOfferedByPositionThenPrice(t *testing.T) {
 			t.Errorf("%q: %s", sort, got)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).AllPlans(t.Context()); err != nil || len(all) != 4 {
+	if all, err := p.For(Caller{Superuser: true}).AllPlans(t.Context(), Listing{}); err != nil || len(all.Rows) != 4 {
 		t.Fatal(all, err)
 	}
-	if all, err := p.For(Caller{KeyOwner: 7}).AllPlans(t.Context()); err != nil || len(all) != 0 {
+	if all, err := p.For(Caller{KeyOwner: 7}).AllPlans(t.Context(), Listing{}); err != nil || len(all.Rows) != 0 {
 		t.Fatal(all, err)
 	}
 }
@@ -188,10 +188,10 @@ func TestAWidgetThatIsNotActiveIsNotThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).Widgets(t.Context()); err != nil || len(all) != 1 {
+	if all, err := p.For(Caller{Superuser: true}).Widgets(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
 		t.Fatal(all, err)
 	}
-	if all, err := p.For(Caller{}).Widgets(t.Context()); err != nil || len(all) != 0 {
+	if all, err := p.For(Caller{}).Widgets(t.Context(), Listing{}); err != nil || len(all.Rows) != 0 {
 		t.Fatal(all, err)
 	}
 }
@@ -229,11 +229,11 @@ func TestAPIKeysAreForOperatorsOnly(t *testing.T) {
 	p.do(t, issue("ab12CD34"))
 	for _, c := range []Caller{{}, {KeyOwner: 7}, {User: 7, Tenant: 1}} {
 		_, found, err := p.For(c).APIKey(t.Context(), "ab12CD34")
-		if all, listed := p.For(c).APIKeys(t.Context()); found || err != nil || len(all) != 0 || listed != nil {
+		if all, listed := p.For(c).APIKeys(t.Context(), Listing{}); found || err != nil || len(all.Rows) != 0 || listed != nil {
 			t.Errorf("%+v: %v %v", c, found, err)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).APIKeys(t.Context()); err != nil || len(all) != 1 {
+	if all, err := p.For(Caller{Superuser: true}).APIKeys(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
 		t.Fatal(all, err)
 	}
 }

@@ -22,7 +22,8 @@ var widgets = New("widgets", `
 		updated_at timestamptz not null,
 		version    int     not null -- of the widget's stream
 	);
-	create unique index widgets_widget_id on widgets (widget_id)`,
+	create unique index widgets_widget_id on widgets (widget_id);
+	create index widgets_newest on widgets (created_at desc, id desc)`,
 
 	On(`insert into widgets (id, widget_id, spec, created_at, updated_at, version)
 		values ($1, $3, $4, recorded_at(), recorded_at(), $2)`,
@@ -135,7 +136,14 @@ func (s Scope) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
 	return s.plans(ctx, cond)
 }
 
-// Widgets lists all widgets, oldest first, to operators.
-func (s Scope) Widgets(ctx context.Context) ([]Widget, error) {
-	return loaded(widgetRow.widget)(list[widgetRow](ctx, s, selectWidgets, s.operators(), " order by id"))
+var widgetsBy = listedBy{
+	columns: `w.id, w.widget_id, w.spec, w.created_at, w.updated_at, w.version`, from: "widgets w", id: "w.id",
+	search: `lower((w.spec ->> 'name') || chr(10) || w.widget_id)`,
+	fields: with(fieldsOf("w", "widget_id", "is_active"), "name", "w.spec ->> 'name'"),
+}
+
+// Widgets lists widgets to operators, those that are not active as well: by
+// name, widget_id, is_active.
+func (s Scope) Widgets(ctx context.Context, l Listing) (Listed[Widget], error) {
+	return loadedPart(widgetRow.widget)(part[widgetRow](ctx, s, widgetsBy, s.operators(), l))
 }

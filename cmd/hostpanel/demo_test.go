@@ -113,11 +113,11 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 	if err != nil || len(widget.Plans) != 3 {
 		t.Errorf("%+v, %v", widget, err)
 	}
-	keys, err := scope.APIKeys(t.Context())
-	if err != nil || len(keys) != 2 {
+	keys, err := scope.APIKeys(t.Context(), projections.Listing{})
+	if err != nil || len(keys.Rows) != 2 {
 		t.Fatalf("%+v, %v", keys, err)
 	}
-	for _, k := range keys {
+	for _, k := range keys.Rows {
 		limit := map[bool]int64{true: 6000, false: 60}[strings.HasPrefix(d.APIKey, k.Prefix())]
 		if k.Mode != "test" || k.RateLimit != limit || len(k.AllowedDomains) != 0 {
 			t.Errorf("%+v", k)

@@ -1,0 +1,45 @@
+package projections
+
+import (
+	"context"
+
+	"hostpanel/domain/hosting"
+)
+
+// memberOf is the scope of tenants: those of which the caller is a member, or
+// all for operators.
+func (s Scope) memberOf(column string) *where {
+	if s.caller.User == 0 {
+		return s.operators()
+	}
+	w := &where{}
+	w.and("exists (select from memberships m where m.user_id = ? and m.tenant = "+column+")", s.caller.User)
+	return s.allOr(w)
+}
+
+// tenants is the scope of tenants that are there.
+func (s Scope) tenants() *where {
+	w := s.memberOf("r.id")
+	w.conditions = append(w.conditions, "r.kind = 'tenant'", present)
+	return w
+}
+
+var tenantsBy = listedBy{
+	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", search: `r.search`,
+	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.spec ->> 'slug'", "status", "r.spec ->> 'status'",
+		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "(r.spec ->> 'package')::bigint"),
+}
+
+// Tenants lists the tenants of which the caller is a member, or all to
+// operators: by name, slug, status, is_active, package.
+func (s Scope) Tenants(ctx context.Context, l Listing) (Listed[Resource], error) {
+	return part[Resource](ctx, s, tenantsBy, s.tenants(), l)
+}
+
+// Tenant returns a tenant of which the caller is a member; operators reach all.
+func (s Scope) Tenant(ctx context.Context, id int64) (Resource, error) {
+	w := s.tenants()
+	w.and("r.id = ?", id)
+	tenant, _ := hosting.KindNamed("tenant")
+	return one[Resource](ctx, s, tenant.Class, `select `+resourceColumns+fromResources, w)
+}
