@@ -14,7 +14,7 @@ func (s Scope) memberOf(column string) *where {
 	}
 	w := &where{}
 	w.and("exists (select from memberships m where m.user_id = ? and m.tenant = "+column+")", s.caller.User)
-	return s.allOr(w)
+	return s.allOr(narrowed(w))
 }
 
 // tenants is the scope of tenants that are there.

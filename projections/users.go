@@ -213,27 +213,6 @@ func (s Scope) Users(ctx context.Context, l Listing) (Listed[User], error) {
 	return part[User](ctx, s, usersBy, w, l)
 }
 
-// An Identity is a user as they call: who they are, and what they may do in
-// the tenant for which they act.
-type Identity struct {
-	User
-	Role account.Role // in the active tenant; "": none, or a superuser who is no member
-}
-
-// Identity is read once for each call. Whoever has left the active tenant acts
-// for none, unless a superuser.
-func (s Scope) Identity(ctx context.Context, user int64) (Identity, bool, error) {
-	w := s.self("u.id")
-	w.and("u.id = ?", user)
-	w.conditions = append(w.conditions, notErased)
-	return maybe(one[Identity](ctx, s, "User", selectIdentity, w))
-}
-
-const selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
-		case when u.is_superuser or m.tenant is not null then u.active_tenant end as active_tenant, ` + userStanding + `,
-		coalesce(m.role, '') as role
-	from users u left join memberships m on m.user_id = u.id and m.tenant = u.active_tenant`
-
 const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at`
 
 const fromMemberships = ` from memberships m left join resources t on t.kind = 'tenant' and t.id = m.tenant`
