@@ -1,0 +1,201 @@
+//go:build !rlsonly
+
+package projections
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// aLot fills the tables with so many rows that reading one of them whole is
+// never the best way to a few. Of each, number 42 is tenant 42's, user 42's or
+// key owner 42's.
+const aLot = `
+	alter table invoices disable trigger all;
+	insert into users (id, subject, email, name, language, is_superuser, opened_for, created_at, updated_at, version)
+		select n, md5('s' || n)::uuid, 'user' || n || '@example.com', '', 'en', n % 1000 = 0, '', now(), now(), 1 from generate_series(1, 4000) n;
+	insert into memberships (user_id, tenant, role, granted_at) select n, n, 'admin', now() from generate_series(1, 4000) n;
+	insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
+		select kind, n, n, 'running', '{}', md5('s' || n)::uuid, 1, 'synced', 'order:' || md5('o' || n)::uuid, now() + n * interval '1s', now(), 1
+		from generate_series(1, 4000) n, unnest(array['tenant', 'site']) kind;
+	insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name,
+			resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
+			domain, os_choice, language, widget_id, api_key, owner, created_at, updated_at, version)
+		select md5('o' || n)::uuid, 'ORD-' || n, case n % 100 when 0 then 'failed' else 'active' end, md5('s' || n)::uuid, '', '', '', '', n, '', 'hosting', '{}', 'yearly', 1, 1, 1, 1, 1, 1, 1,
+			'EUR', 1, 'test', true, '', '', 'en', '', '', n, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+	insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status, period_start, period_end, created_at, updated_at, version)
+		select md5('o' || n)::uuid, n, n, 1, '', 'yearly', 1, 'EUR', 'active', now(), now(), now(), now(), 1 from generate_series(1, 4000) n;
+	insert into invoices (number, order_id, tenant, subject, customer_name, customer_email, customer_company, line, total, subtotal, tax, tax_rate, currency, status, issued_at)
+		select 'INV-' || n, md5('o' || n)::uuid, n, md5('s' || n)::uuid, '', '', '', '', 1, 1, 1, 1, 'EUR', 'paid', now() from generate_series(1, 4000) n;
+	insert into notifications (id, user_id, notification_type, title, message, url, metadata, created_at, version)
+		select md5('n' || n)::uuid, n % 400, 'info', '', '', '', '{}', now() + n * interval '1s', 1 from generate_series(1, 4000) n;
+	insert into preferences (user_id, wishes, version) select n, '{}', 1 from generate_series(1, 4000) n;
+	insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
+		select 'key' || n, 'test', '', '{}', n, n, now(), now(), 1 from generate_series(1, 4000) n;
+	insert into api_key_uses (id, last_used_at) select 'key' || n, now() from generate_series(1, 4000) n;
+	insert into names (holder, kind, field, name) select 'site-' || n, 'site', 'domain', n || '.example.com' from generate_series(1, 4000) n;
+	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, saga, data, meta, recorded_at, hash)
+		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), '', '{}', '{}', now(), '' from generate_series(1, 4000) n;
+	analyze`
+
+// md5 makes the ids of aLot.
+func (p *panel) id(t testing.TB, text string) (id uuid.UUID) {
+	t.Helper()
+	if err := p.owner.QueryRow(t.Context(), `select md5($1)::uuid`, text).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
+	p := openPanel(t)
+	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {
+		t.Fatal(err)
+	}
+	ear, tables := p.listening(t)
+	var (
+		program  = []Caller{System, {User: 42, Superuser: true}}
+		member   = Caller{User: 42, Tenant: 42}
+		everyone = append(slices.Clone(program), member)
+		own      = append(slices.Clone(program), Caller{KeyOwner: 42})
+		person   = append(slices.Clone(everyone), Caller{User: 42})
+	)
+	ofOrder, ofSubject, notification := p.id(t, "o42"), p.id(t, "s42"), p.id(t, "n42")
+	for _, look := range []struct {
+		up      string
+		callers []Caller
+		with    func(context.Context, Scope) error
+	}{
+		{"a user", person, func(ctx context.Context, s Scope) error { _, err := s.User(ctx, 42); return err }},
+		{"a person's account", program, func(ctx context.Context, s Scope) error { return found(s.UserBySubject(ctx, ofSubject)) }},
+		{"superusers", program, func(ctx context.Context, s Scope) error { _, err := s.Superusers(ctx); return err }},
+		{"memberships", person, func(ctx context.Context, s Scope) error { _, err := s.Memberships(ctx, 42); return err }},
+		{"members", everyone, func(ctx context.Context, s Scope) error { _, err := s.Members(ctx, 42); return err }},
+		{"an identity", person, func(ctx context.Context, s Scope) error { return found(s.Identity(ctx, 42)) }},
+		{"a resource", everyone, func(ctx context.Context, s Scope) error {
+			_, err := s.Resource(ctx, hosting.Ref{Kind: "site", ID: 42})
+			return err
+		}},
+		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Resources(ctx, "site", 20); return err }},
+		{"resources of an order", program, func(ctx context.Context, s Scope) error { _, err := s.ResourcesOfOrder(ctx, ofOrder); return err }},
+		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.SubscriptionOfOrder(ctx, ofOrder)) }},
+		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.InvoiceOfOrder(ctx, ofOrder)) }},
+		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Invoices(ctx, 20); return err }},
+		{"an order of a key", own, func(ctx context.Context, s Scope) error { _, err := s.OrderView(ctx, ofOrder); return err }},
+		{"an order", program, func(ctx context.Context, s Scope) error { _, err := s.Order(ctx, ofOrder); return err }},
+		{"an order's number", program, func(ctx context.Context, s Scope) error { _, err := s.OrderByNumber(ctx, "ORD-42"); return err }},
+		{"the newest orders", program, func(ctx context.Context, s Scope) error { _, err := s.Orders(ctx, OrderFilter{Limit: 20}); return err }},
+		{"orders by status", program, func(ctx context.Context, s Scope) error {
+			_, err := s.Orders(ctx, OrderFilter{Status: order.StatusFailed, Limit: 20})
+			return err
+		}},
+		{"an API key", program, func(ctx context.Context, s Scope) error { return found(s.APIKey(ctx, "key42")) }},
+		{"a name", everyone, func(ctx context.Context, s Scope) error {
+			_, err := s.NameTaken(ctx, "site", "domain", "42.example.com")
+			return err
+		}},
+		{"a notification", []Caller{System, {User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
+			_, err := s.Notification(ctx, notification)
+			return err
+		}},
+		{"notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Notifications(ctx, 20); return err }},
+		{"unread notifications", []Caller{{User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.UnreadCount(ctx); return err }},
+		{"preferences", []Caller{System, {User: 42}}, func(ctx context.Context, s Scope) error { _, _, err := s.Preferences(ctx, 42); return err }},
+		{"the state of the tables", program, func(ctx context.Context, s Scope) error { _, err := s.States(ctx); return err }},
+	} {
+		for _, c := range look.callers {
+			ear.heard = nil
+			if err := look.with(t.Context(), tables.For(c)); err != nil {
+				t.Errorf("%s, %+v: %v", look.up, c, err)
+			}
+			for _, q := range ear.heard {
+				if plan := p.plan(t, c, q); strings.Contains(strings.ReplaceAll(plan, "Seq Scan on projections", ""), "Seq Scan") {
+					t.Errorf("%s, %+v:\n%s\n%s", look.up, c, q.SQL, plan)
+				}
+			}
+			if len(ear.heard) == 0 {
+				t.Errorf("%s, %+v: nothing was asked", look.up, c)
+			}
+		}
+	}
+}
+
+func found[T any](_ T, there bool, err error) error {
+	if err == nil && !there {
+		err = pgx.ErrNoRows
+	}
+	return err
+}
+
+func TestTheLogIsReadByItsIndexesBehindTheWall(t *testing.T) {
+	p := openPanel(t)
+	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`select * from events where stream = 'site-42' order by version`,
+		`select * from events where stream = 'site-42' order by version desc limit 1`,
+		`select * from events where position > 3900 order by position limit 20`,
+		`select position, recorded_at from events order by position desc limit 1`,
+		`select recorded_at from events where position = 42`,
+	} {
+		if plan := p.plan(t, System, &pgx.QueuedQuery{SQL: sql}); !strings.Contains(plan, "Index") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") {
+			t.Errorf("%s\n%s", sql, plan)
+		}
+	}
+}
+
+// plan is how Postgres goes about a question of the caller's.
+func (p *panel) plan(t testing.TB, c Caller, q *pgx.QueuedQuery) string {
+	t.Helper()
+	var lines []string
+	err := p.For(c).ask(t.Context(), func(b *pgx.Batch) {
+		b.Queue(`explain (costs off) `+q.SQL, q.Arguments...).Query(func(rows pgx.Rows) (err error) {
+			lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(q.SQL, err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// An ear hears what the database is asked.
+type ear struct{ heard []*pgx.QueuedQuery }
+
+func (*ear) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+func (*ear) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)     {}
+func (*ear) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (*ear) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+func (e *ear) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	for _, q := range data.Batch.QueuedQueries {
+		if q.SQL != onBehalf {
+			e.heard = append(e.heard, &pgx.QueuedQuery{SQL: q.SQL, Arguments: q.Arguments})
+		}
+	}
+	return ctx
+}
+
+func (p *panel) listening(t testing.TB) (*ear, *Tables) {
+	t.Helper()
+	e, config := &ear{}, p.readers.Config()
+	config.ConnConfig.Tracer = e
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return e, Open(pool)
+}
