@@ -2,6 +2,8 @@ package projections
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -142,5 +144,25 @@ func TestAllSettingsBeginAsTheyShould(t *testing.T) {
 	}
 	if eventstore.Everybody != "system" { // as the functions of the migration have it
 		t.Error(eventstore.Everybody)
+	}
+}
+
+func TestThereIsOnePlaceThatAsks(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := strings.Count(string(text), ".pool.")
+		switch {
+		case file == "scope.go" && asks != 1:
+			t.Errorf("scope.go asks the database in %d places", asks)
+		case file != "scope.go" && !strings.HasSuffix(file, "_test.go") && asks > 0:
+			t.Errorf("%s asks the database by itself: nobody knows for whom", file)
+		}
 	}
 }
