@@ -134,7 +134,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
 		Commands: s.Store, Subjects: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
-		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Passwords: passwords{s.Store}, Health: health{s.Store}, Log: log,
+		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Passwords: s.Sagas.Accounts(), Health: health{s.Store}, Log: log,
 	}
 	for _, o := range options {
 		o(s)
@@ -192,9 +192,8 @@ func (s *shop) open(t testing.TB) *shop {
 
 // What the program wires between its parts.
 type (
-	runs      struct{ *sagas.Sagas }
-	health    struct{ *eventstore.Store }
-	passwords struct{ *eventstore.Store }
+	runs   struct{ *sagas.Sagas }
+	health struct{ *eventstore.Store }
 )
 
 func (r runs) Step(ctx context.Context, id uuid.UUID) (string, error) {
@@ -210,28 +209,6 @@ func (h health) Ready(ctx context.Context) map[string]string {
 		return map[string]string{"database": "does not answer"}
 	}
 	return nil
-}
-
-func (p passwords) TokenUser(ctx context.Context, token string) (int64, error) {
-	user, err := p.Store.TokenUser(ctx, token, purpose)
-	return user, dead(err)
-}
-
-func (p passwords) Set(ctx context.Context, cause domain.Cause, token, password string) error {
-	user, err := p.TokenUser(ctx, token)
-	if err != nil {
-		return err
-	}
-	rows := []eventstore.Row{eventstore.PasswordRow(user, eventstore.HashPassword(password)), eventstore.UseToken(token, purpose)}
-	_, err = p.ExecuteWith(ctx, cause, rows, account.ChangePassword{User: user, At: time.Now()})
-	return dead(err)
-}
-
-func dead(err error) error {
-	if errors.Is(err, eventstore.ErrLink) {
-		return domain.Refuse(domain.NotFound, "This link is no longer valid.")
-	}
-	return err
 }
 
 // A request is one call with headers in pairs.

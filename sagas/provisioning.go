@@ -2,8 +2,8 @@ package sagas
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -77,8 +77,8 @@ func (s *Sagas) provisioningSteps() []step {
 			local: &local{do: s.activate},
 		},
 		{
-			name: "send", says: "send the delayed welcome email", queue: mailQueue, policy: s.policies.late,
-			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.welcomeCall, deferred: s.giveUpMail},
+			name: "send", says: "send the email with the one-time link", queue: mailQueue, policy: s.policies.late,
+			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.sendMail, deferred: s.giveUpSending},
 		},
 	}
 }
@@ -152,7 +152,10 @@ func (s *Sagas) openAccount(ctx context.Context, job Job) (Work, error) {
 	if err != nil {
 		return Work{}, err
 	}
-	email := strings.ToLower(strings.TrimSpace(o.CustomerEmail))
+	email := plainAddress(o.CustomerEmail)
+	if email == "" {
+		return Work{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
+	}
 	user, known, err := s.userNamed(ctx, email)
 	if err != nil {
 		return Work{}, err
@@ -164,7 +167,7 @@ func (s *Sagas) openAccount(ctx context.Context, job Job) (Work, error) {
 		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: s.now(),
 	}
 	return Work{
-		Commands: []domain.Command{open}, Rows: s.linkRows(job.User, effectKey(job.Order, "welcome")),
+		Commands: []domain.Command{open}, Rows: s.tokenRows(eventstore.NewToken(), job.User, effectKey(job.Order, "welcome")),
 		Learn: func(j *Job) { j.Opened = true },
 	}, nil
 }

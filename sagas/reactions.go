@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -71,42 +73,20 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)
 	case order.Activated:
-		return s.tellCustomer(ctx, r, activeTexts)
+		return s.tellCustomer(ctx, r)
 	case order.ProvisioningParked:
-		return s.tellOperators(ctx, r, parkedTexts)
+		return s.tellOperators(ctx, r, notice.OrderParked)
 	case order.PaymentMismatchFound:
-		return s.tellOperators(ctx, r, mismatchTexts)
+		return s.tellOperators(ctx, r, notice.PaymentMismatch)
+	case account.TokenReused:
+		return s.tellReuse(ctx, r)
 	}
 	return nil
 }
 
-// telling is a notification in one language; %s is the order's number.
-type telling struct{ title, message string }
-
-// A news is what a notification says, by language, and of which type it is.
-type news struct {
-	kind  notice.Type
-	texts map[string]telling
-}
-
-var (
-	activeTexts = news{notice.Success, map[string]telling{
-		"en": {"Your order is active", "Your order %s is active."},
-		"es": {"Su pedido está activo", "Su pedido %s está activo."},
-	}}
-	parkedTexts = news{notice.Error, map[string]telling{
-		"en": {"An order needs attention", "Setting up order %s was interrupted."},
-		"es": {"Un pedido necesita atención", "La puesta en marcha del pedido %s se ha interrumpido."},
-	}}
-	mismatchTexts = news{notice.Warning, map[string]telling{
-		"en": {"A payment needs checking", "A payment for order %s is not as ordered."},
-		"es": {"Hay que revisar un pago", "Un pago del pedido %s no coincide con lo pedido."},
-	}}
-)
-
 // tellCustomer notifies the user whom the order was set up for, in the order's
 // language.
-func (s *Sagas) tellCustomer(ctx context.Context, r eventstore.Recorded, n news) error {
+func (s *Sagas) tellCustomer(ctx context.Context, r eventstore.Recorded) error {
 	id := uuid.MustParse(r.Stream.ID)
 	o, err := s.order(ctx, id)
 	if err != nil {
@@ -116,11 +96,12 @@ func (s *Sagas) tellCustomer(ctx context.Context, r eventstore.Recorded, n news)
 	if err != nil {
 		return err
 	}
-	return s.tell(ctx, r, o, run.Job.User, o.Language, n)
+	return s.tell(ctx, r, run.Job.User, notice.OrderActive(o.ResourceType, o.OrderNumber, o.PlanName, o.Language), aboutOrder(o))
 }
 
-// tellOperators notifies every superuser, each in their own language.
-func (s *Sagas) tellOperators(ctx context.Context, r eventstore.Recorded, n news) error {
+// tellOperators notifies every superuser of an order, each in their own
+// language.
+func (s *Sagas) tellOperators(ctx context.Context, r eventstore.Recorded, what func(number, language string) notice.Text) error {
 	o, err := s.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
@@ -130,29 +111,42 @@ func (s *Sagas) tellOperators(ctx context.Context, r eventstore.Recorded, n news
 		return err
 	}
 	for _, u := range users {
-		if err := s.tell(ctx, r, o, u.ID, u.Language, n); err != nil {
+		if err := s.tell(ctx, r, u.ID, what(o.OrderNumber, u.Language), aboutOrder(o)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func aboutOrder(o projections.Order) map[string]string {
+	return map[string]string{"order_id": o.ID.String()}
+}
+
+// tellReuse warns a user that somebody else may have had a token of theirs.
+func (s *Sagas) tellReuse(ctx context.Context, r eventstore.Recorded) error {
+	id, err := strconv.ParseInt(r.Stream.ID, 10, 64)
+	if err != nil || id == 0 {
+		return err // nobody is known under 0
+	}
+	user, err := s.tables.For(projections.System).User(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.tell(ctx, r, id, notice.TokenReused(user.Language), nil)
+}
+
 // tell raises one notification. Its id follows from the event and the user, so
 // nobody is told twice (rule W-7).
-func (s *Sagas) tell(ctx context.Context, r eventstore.Recorded, o projections.Order, user int64, language string, n news) error {
+func (s *Sagas) tell(ctx context.Context, r eventstore.Recorded, user int64, text notice.Text, about map[string]string) error {
 	wishes, _, err := eventstore.Fold(ctx, s.store, notice.Preferring, notice.SetPreferences{User: user}.Stream())
 	if err != nil || user == 0 || !wishes.Preferences().InApp {
 		return err
 	}
-	text := inLanguage(n.texts, language)
 	id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "notification/%d", user))
 	cause := domain.Cause{
 		ID: uuid.NewSHA1(id, []byte("raise")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID, Saga: r.Cause.Saga,
 	}
-	_, err = s.store.Execute(ctx, cause, notice.Raise{
-		ID: id, User: user, At: r.RecordedAt, Metadata: map[string]string{"order_id": o.ID.String()},
-		Text: notice.Text{Type: n.kind, Title: text.title, Message: fmt.Sprintf(text.message, o.OrderNumber), URL: "/"},
-	})
+	_, err = s.store.Execute(ctx, cause, notice.Raise{ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text})
 	return err
 }
 

@@ -33,7 +33,8 @@ type Job struct {
 	Client int64     `json:"client,omitempty"` // the engine's id of the tenant
 	Domain string    `json:"domain,omitempty"` // instead of the one that was ordered
 	OS     string    `json:"os_choice,omitempty"`
-	Effect string    `json:"effect,omitempty"` // which a mail run continues
+	Effect string    `json:"effect,omitempty"` // the mail that a mail run sends
+	Link   string    `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
 }
 
 // with returns the job as an operator has changed it.

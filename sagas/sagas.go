@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostpanel/domain/account"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -144,17 +145,19 @@ func (s *Sagas) limit(limits map[string]int) {
 }
 
 // Starts says which runs begin with these facts (rule G-9): provisioning with
-// the money, and a run for a mail that is delayed.
+// the money, and a run for each mail with a one-time link.
 func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts []eventstore.Start, err error) {
 	for i, fact := range facts {
 		var run Start
 		begins := false
-		switch fact.Event.(type) {
+		switch e := fact.Event.(type) {
 		case order.PaymentConfirmed, order.Reopened:
 			begins = true
 			run, err = s.provision(ctx, uuid.MustParse(fact.Stream.ID))
 		case order.WelcomeMailDelayed:
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
+		case account.LinkRequested:
+			run, begins = s.linkMail(fact, e)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("start a run for %s: %w", fact.Stream, err)
@@ -195,6 +198,7 @@ func (s *Sagas) Run(ctx context.Context) error {
 		checks.Go(func() { s.readInbox(ctx) })
 	}
 	checks.Go(func() { s.watch(ctx, work) })
+	checks.Go(func() { s.answerResets(ctx) })
 	for _, do := range []func(context.Context){s.notify, s.listen, s.janitor, react} {
 		others.Go(func() { do(ctx) })
 	}

@@ -135,6 +135,21 @@ func ExampleOrderActive() {
 	// success / Your order is active: Your plan Uno is ready to use (order ORD-20261121-7F3K9Q).
 }
 
+func ExampleTokenReused() {
+	for _, language := range []string{"es-MX", "fr"} {
+		text := notice.TokenReused(language)
+		fmt.Println(text.Type, text.URL, text.Title)
+	}
+	for _, text := range []notice.Text{notice.OrderParked("ORD-1", "es"), notice.PaymentMismatch("ORD-1", "en")} {
+		fmt.Println(text.Type, text.Message)
+	}
+	// Output:
+	// warning / Se ha cerrado una sesión
+	// warning / You have been signed out
+	// error La puesta en marcha del pedido ORD-1 se ha interrumpido.
+	// warning A payment for order ORD-1 is not as ordered.
+}
+
 func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, notice.Facts,
 		raised, read, notice.MarkedUnread{}, mailed, deleted, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
