@@ -31,12 +31,21 @@ func TokenRows(token, purpose string, user int64, keep time.Duration) []Row {
 	}
 }
 
-// ExtendToken lets a link that is still unused live for another while: the
-// time that its reader has begins when the mail was accepted.
+// EndTokens ends all links of a user that are still out for a purpose.
+func EndTokens(user int64, purpose string) Row {
+	return Row{
+		Key:  fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
+		SQL:  `update one_time_tokens set expires_at = least(expires_at, now()) where user_id = $1 and purpose = $2 and used_at is null`,
+		Args: []any{user, purpose}, Touches: AnyRows,
+	}
+}
+
+// ExtendToken lets a link that still works live for another while: the time
+// that its reader has begins when the mail was accepted.
 func ExtendToken(token string, keep time.Duration) Row {
 	hash := hashOf(token)
 	return Row{
-		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens set expires_at = now() + $2::interval where hash = $1 and used_at is null`,
+		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens set expires_at = now() + $2::interval where hash = $1 and used_at is null and expires_at > now()`,
 		Args: []any{hash, keep}, Touches: AnyRows,
 	}
 }

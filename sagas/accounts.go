@@ -125,7 +125,7 @@ func (a Accounts) Erase(ctx context.Context, cause domain.Cause, user int64) err
 	for _, subject := range subjects {
 		commands = append(commands, account.EraseSubject{Subject: subject, At: a.s.now()})
 	}
-	rows := slices.Concat(eventstore.EraseRows(subjects...), eventstore.EndLogins(user), []eventstore.Row{forgetWebhooks(subjects)})
+	rows := slices.Concat(eventstore.EraseRows(subjects...), eventstore.SignOutRows(user), []eventstore.Row{forgetWebhooks(subjects)})
 	_, err = a.s.store.ExecuteWith(ctx, cause, rows, commands...)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	netmail "net/mail"
 	"strings"
 	"sync"
 	"time"
@@ -198,13 +199,17 @@ type fakeMail struct {
 func newMail() *fakeMail { return &fakeMail{} }
 
 func (m *fakeMail) Send(_ context.Context, mail notice.Mail) error {
-	if err := m.ask(false, "send", mail.To); err != nil {
+	to, err := netmail.ParseAddress(mail.To)
+	if err != nil {
+		return domain.Fail(domain.Permanent, "malformed", err)
+	}
+	if err := m.ask(false, "send", to.Address); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	m.sent = append(m.sent, mail)
 	m.mu.Unlock()
-	return m.ask(true, "send", mail.To)
+	return m.ask(true, "send", to.Address)
 }
 
 // to are the mails that an address has got.
@@ -212,7 +217,7 @@ func (m *fakeMail) to(address string) (mails []notice.Mail) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, mail := range m.sent {
-		if mail.To == address {
+		if to, err := netmail.ParseAddress(mail.To); err == nil && to.Address == address {
 			mails = append(mails, mail)
 		}
 	}

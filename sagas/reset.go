@@ -87,6 +87,11 @@ func (s *Sagas) answerReset(ctx context.Context) (more bool, err error) {
 		s.alarm(ctx, "a request for a new password could not be answered for a day", "request", r.id)
 		return true, s.forgetReset(ctx, r)
 	}
+	if s.resetFault != nil {
+		if err := s.resetFault(r.id); err != nil {
+			return true, err
+		}
+	}
 	address, err := s.store.Keys().Open("reset", r.id.String(), r.box)
 	if err != nil { // sealed with a key that has been taken away since
 		s.alarm(ctx, "a request for a new password cannot be read", "request", r.id)

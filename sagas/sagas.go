@@ -76,6 +76,7 @@ type Sagas struct {
 	// Tests only: faults to order, and wake-ups to leave out.
 	fault      func(point, claimed) error
 	inboxFault func(id int64) error
+	resetFault func(id uuid.UUID) error
 	frozen     func() bool
 	silent     bool
 }

@@ -1,0 +1,316 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/notice"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+
+	"github.com/google/uuid"
+)
+
+const goodPassword = "Tr0ub4dor & 3 caballos"
+
+// someone is an account to be opened.
+func (w *world) someone(user int64, email, language string) account.Open {
+	return account.Open{User: user, SubjectID: mustSubject(w, email), Email: email, Name: "Ana Ruiz", Language: language, At: w.now()}
+}
+
+// opens opens an account with a password, so that no mail goes out.
+func (w *world) opens(user int64, email, language string) {
+	w.t.Helper()
+	w.must(w.Accounts().Open(w.t.Context(), domain.Cause{Actor: "operator:1"}, w.someone(user, email, language), goodPassword))
+}
+
+// mailed waits for the n-th mail to an address.
+func (w *world) mailed(address string, n int) notice.Mail {
+	w.t.Helper()
+	w.eventually(fmt.Sprintf("%s has %d mails", address, n), func() bool { return len(w.mail.to(address)) >= n })
+	return w.mail.to(address)[n-1]
+}
+
+// tokenIn is the secret of the link in a mail.
+func tokenIn(t *testing.T, m notice.Mail) string {
+	t.Helper()
+	_, rest, found := strings.Cut(m.Text, "http://127.0.0.1:8080/set-password/?token=")
+	token, _, _ := strings.Cut(rest, "\n")
+	if !found || len(token) < 43 {
+		t.Fatalf("the mail has no link: %s", m.Text)
+	}
+	return token
+}
+
+// ended waits for the end of all runs that send mails, and tells how those
+// ended that sent none.
+func (w *world) ended() (codes []string) {
+	w.t.Helper()
+	w.eventually("all mails are dealt with", func() bool {
+		return w.count(`select count(*) from saga_run where status <> 'done'`)+w.count(`select count(*) from reset_request`) == 0
+	})
+	rows, err := w.pool.Query(w.t.Context(), `select data ->> 'code' from events where name = 'saga.deferred' and saga like 'mail:u/%' order by position`)
+	w.must(err)
+	defer rows.Close()
+	for rows.Next() {
+		var code string
+		w.must(rows.Scan(&code))
+		codes = append(codes, code)
+	}
+	return codes
+}
+
+func (w *world) dead(token string) bool {
+	w.t.Helper()
+	_, err := w.Accounts().TokenUser(w.t.Context(), token)
+	if err != nil && (domain.CodeOf(err) != domain.NotFound || err.Error() != "This link is no longer valid.") {
+		w.t.Fatal(err)
+	}
+	return err != nil
+}
+
+func TestWhoIsInvitedChoosesAPasswordOnce(t *testing.T) {
+	w := newWorld(t).goes()
+	a := w.Accounts()
+	for i, language := range []string{"es", "en"} {
+		user, email := int64(i+1), language+"@example.com"
+		w.must(a.Open(t.Context(), domain.Cause{Actor: "operator:1"}, w.someone(user, email, language), "",
+			account.GrantMembership{User: user, Tenant: 17, Role: account.Member, At: w.now()}))
+		m := w.mailed(email, 1)
+		w.equal("subject", m.Subject, map[string]string{"es": "Su cuenta está lista", "en": "Your account is ready"}[language])
+		w.equal("to", m.To, `"Ana Ruiz" <`+email+`>`)
+		token := tokenIn(t, m)
+		w.must(a.Set(t.Context(), domain.Cause{Actor: "user:1"}, token, goodPassword))
+		is, err := w.store.CheckPassword(t.Context(), user, goodPassword)
+		w.must(err)
+		w.equal("the password is theirs", is, true)
+		if err := a.Set(t.Context(), domain.Cause{Actor: "user:1"}, token, "another good one"); domain.CodeOf(err) != domain.NotFound {
+			t.Errorf("a link worked twice: %v", err)
+		}
+		w.equal("in the log", w.count(`select count(*) from events where data::text like '%' || $1 || '%'`, token), 0)
+	}
+	w.ended()
+	w.equal("secrets that wait for mails", w.count(`select count(*) from secret_handoff`), 0)
+}
+
+func TestWhoGetsAPasswordGetsNoMail(t *testing.T) {
+	w := newWorld(t).goes()
+	w.opens(1, "ana@example.com", "es")
+	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
+	is, err := w.store.CheckPassword(t.Context(), 1, goodPassword)
+	w.must(err)
+	w.equal("the password is theirs", is, true)
+}
+
+func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
+	w := newWorld(t)
+	w.opens(1, "ana@example.com", "es")
+	link, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:1"}, 1, false)
+	w.must(err)
+	foreign := account.ActivateTenant{User: 1, Tenant: 99, At: w.now()}
+	if err := w.Accounts().Change(t.Context(), domain.Cause{Actor: "user:1"}, 1, "a password of mine", foreign); domain.CodeOf(err) != domain.Invalid {
+		t.Fatalf("all or nothing: %v", err)
+	}
+	is, err := w.store.CheckPassword(t.Context(), 1, goodPassword)
+	w.must(err)
+	w.equal("the old password", is && !w.dead(link.Token), true)
+	w.must(w.Accounts().Change(t.Context(), domain.Cause{Actor: "user:1"}, 1, "a password of mine"))
+	is, err = w.store.CheckPassword(t.Context(), 1, "a password of mine")
+	w.must(err)
+	w.equal("the new password", is && w.dead(link.Token), true)
+}
+
+func TestALinkOfAnOperatorIsHandedOverOrMailed(t *testing.T) {
+	w := newWorld(t).goes()
+	w.opens(1, "ana@example.com", "en")
+	handed, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:7"}, 1, false)
+	w.must(err)
+	if left := handed.ExpiresAt.Sub(time.Now()); left < w.times.LinkLife-time.Minute || left > w.times.LinkLife {
+		t.Errorf("it lives %s", left)
+	}
+	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
+	w.equal("facts", w.count(`select count(*) from events where name = 'account.link_requested' and actor = 'operator:7'`), 1)
+	sent, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:7"}, 1, true)
+	w.must(err)
+	w.equal("the mailed link", tokenIn(t, w.mailed("ana@example.com", 1)), sent.Token)
+	w.equal("the older link has ended, the newer works", w.dead(handed.Token) && !w.dead(sent.Token), true)
+	if _, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:7"}, 99, false); domain.CodeOf(err) != domain.NotFound {
+		t.Errorf("a link for nobody: %v", err)
+	}
+}
+
+// A mail that had to wait is not sent once its link has ended, and one that
+// was under way meanwhile does not bring its link back.
+func TestAnOlderMailDoesNotOutliveANewerLink(t *testing.T) {
+	w := newWorld(t)
+	w.opens(1, "late@example.com", "en")
+	w.opens(2, "busy@example.com", "en")
+	var once sync.Once
+	var newer domain.Link
+	w.mail.tell(func(_, to string) error {
+		var err error
+		if to == "busy@example.com" {
+			once.Do(func() {
+				newer, err = w.Accounts().Link(context.Background(), domain.Cause{Actor: "operator:1"}, 2, false)
+			})
+		}
+		return err
+	}, nil)
+	older, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:1"}, 1, true)
+	w.must(err)
+	latest, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:1"}, 1, true)
+	w.must(err)
+	_, err = w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:1"}, 2, true)
+	w.must(err)
+	w.goes()
+	w.equal("mails that were not sent", w.ended(), []string{"link_over"})
+	w.equal("mails", len(w.mail.to("late@example.com")), 1)
+	w.equal("the link in it", tokenIn(t, w.mailed("late@example.com", 1)), latest.Token)
+	w.equal("the older one has ended", w.dead(older.Token) && !w.dead(latest.Token), true)
+	w.equal("the one under way has ended", w.dead(tokenIn(t, w.mailed("busy@example.com", 1))) && !w.dead(newer.Token), true)
+}
+
+func TestNothingBreaksOutOfAHeader(t *testing.T) {
+	w := newWorld(t).goes()
+	named := w.someone(1, "ana@example.com", "es")
+	named.Name = "Ana\r\nBcc: all@example.com\u2028"
+	w.must(w.Accounts().Open(t.Context(), domain.Cause{Actor: "operator:1"}, named, ""))
+	m := w.mailed("ana@example.com", 1)
+	if strings.ContainsAny(m.To+m.Subject, "\r\n\u2028") || strings.Contains(m.Text, "\nBcc:") || strings.Contains(m.Text, "\r") {
+		t.Errorf("%q %q\n%s", m.To, m.Subject, m.Text)
+	}
+	addressed := w.someone(2, "eva@example.com\r\nBcc: all@example.com", "es")
+	w.must(w.Accounts().Open(t.Context(), domain.Cause{Actor: "operator:1"}, addressed, ""))
+	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com\nBcc: all@example.com"))
+	w.equal("what could not be sent", w.ended(), []string{"malformed"})
+	w.mail.mu.Lock()
+	defer w.mail.mu.Unlock()
+	w.equal("mails", len(w.mail.sent), 1)
+}
+
+// TestAWorkerMayDieWhileItMailsALink: whatever is killed, the mail comes, at
+// most twice, and twice it is the same one with the same link.
+func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
+	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
+	plans := []crash{{at: beforeIntent}, {at: afterIntent}, {at: sent}, {at: sent, made: true}, {at: answered}, {at: beforeComplete}, {at: afterComplete}}
+	var mu sync.Mutex
+	dead := map[int64]bool{}
+	die := func(user int64, at point, made bool) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if p := plans[user-1]; dead[user] || p.at != at || p.made != made {
+			return nil
+		}
+		dead[user] = true
+		return errKilled
+	}
+	users := map[string]int64{}
+	w.fault = func(p point, c claimed) error { return die(c.Job.User, p, false) }
+	w.mail.tell(nil, func(_, to string) error { return die(users[to], sent, true) })
+	killed := map[uuid.UUID]bool{}
+	w.resetFault = func(id uuid.UUID) error {
+		if killed[id] {
+			return nil
+		}
+		killed[id] = true
+		return errKilled
+	}
+	for i := range plans {
+		user, email := int64(i+1), fmt.Sprintf("crash%d@example.com", i)
+		w.opens(user, email, "en")
+		users[email] = user
+		w.must(w.Accounts().AskReset(t.Context(), strings.ToUpper(email)))
+	}
+	w.goes()
+	w.equal("given up", len(w.ended()), 0)
+	for email, user := range users {
+		mails := w.mail.to(email)
+		if !dead[user] || len(mails) == 0 || len(mails) > 2 {
+			t.Errorf("%+v: died %v, %d mails", plans[user-1], dead[user], len(mails))
+			continue
+		}
+		if last := mails[len(mails)-1]; last.MessageID != mails[0].MessageID || last.Text != mails[0].Text {
+			t.Errorf("%+v: two different mails", plans[user-1])
+		}
+		w.equal("whose link works", w.dead(tokenIn(t, mails[0])), false)
+	}
+	w.equal("requests that were dropped once", len(killed), len(plans))
+	w.equal("links asked for", w.count(`select count(*) from events where name = 'account.link_requested'`), len(plans))
+	w.equal("mails sent more than twice", w.count(`select count(*) from effect where sends > 2`), 0)
+}
+
+func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
+	w := newWorld(t)
+	var down sync.Map
+	down.Store("is", true)
+	w.mail.tell(func(_, _ string) error {
+		if is, _ := down.Load("is"); is.(bool) {
+			return domain.Fail(domain.Transient, "busy", errors.New("come back later"))
+		}
+		return nil
+	}, nil)
+	w.opens(1, "ana@example.com", "en")
+	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+	w.goes()
+	w.eventually("it was refused", func() bool { return w.count(`select count(*) from saga_attempt where outcome = 'retry'`) > 2 })
+	w.equal("mails", len(w.mail.to("ana@example.com")), 0)
+	down.Store("is", false)
+	w.equal("the link works", w.dead(tokenIn(t, w.mailed("ana@example.com", 1))), false)
+}
+
+// erasing waits in vain for mails to somebody who is erased meanwhile.
+func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
+	w := newWorld(t)
+	refused := make(chan struct{}, 100)
+	w.mail.tell(func(_, _ string) error {
+		refused <- struct{}{}
+		return domain.Fail(domain.Transient, "busy", errors.New("come back later"))
+	}, nil)
+	w.opens(1, "root@example.com", "en")
+	order := w.place(ordering{email: "ana@example.com"})
+	w.must(w.webhook("evt_before", order))
+	w.opens(2, "ana@example.com", "es")
+	link, err := w.Accounts().Link(t.Context(), domain.Cause{Actor: "operator:1"}, 2, true)
+	w.must(err)
+	w.goes()
+	<-refused
+	w.eventually("the webhook is done", func() bool {
+		return w.count(`select count(*) from webhook_inbox where state = 'done' and body is not null`) == 1
+	})
+	w.must(w.Accounts().Erase(t.Context(), domain.Cause{Actor: "operator:1"}, 2))
+	w.must(w.Accounts().Erase(t.Context(), domain.Cause{Actor: "operator:1"}, 2))
+	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+	w.equal("how the mail ended", w.ended(), []string{"no_account"})
+	w.equal("mails", len(w.mail.to("ana@example.com")), 0)
+	w.equal("the link works", w.dead(link.Token), true)
+	w.equal("secrets left", w.count(`select count(*) from secret_handoff`), 0)
+	w.equal("bodies of webhooks left", w.count(`select count(*) from webhook_inbox where body is not null`), 0)
+	is, err := w.store.CheckPassword(t.Context(), 2, goodPassword)
+	w.must(err)
+	w.equal("the password works", is, false)
+	user, err := w.tables.For(projections.System).User(t.Context(), 2)
+	w.must(err)
+	w.equal("what is left of the person", fmt.Sprint(user.Email, user.Name, user.IsActive), "false")
+	if err := w.Accounts().Erase(t.Context(), domain.Cause{Actor: "operator:1"}, 99); domain.CodeOf(err) != domain.NotFound {
+		t.Errorf("nobody was erased: %v", err)
+	}
+	w.parked(order)
+}
+
+// parked: an order of somebody who is erased before it is paid stops, instead
+// of opening an account for nobody.
+func (w *world) parked(id uuid.UUID) {
+	w.t.Helper()
+	w.paid(id)
+	w.eventually("its run is parked", func() bool { return w.provision(id).Status == Stopped })
+	w.equal("accounts without an address", w.count(`select count(*) from users where email = '' and id <> 2`), 0)
+}
+
+var _ = eventstore.ErrLink
