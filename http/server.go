@@ -38,7 +38,6 @@ type Server struct {
 	Payments    Payments
 	Test        TestCheckout // nil: test payments are off
 	Runs        Runs
-	Passwords   Passwords
 	Accounts    Accounts
 	Credentials Credentials
 	Tokens      Tokens
@@ -99,13 +98,6 @@ type Payments interface {
 type TestCheckout interface {
 	Session(ctx context.Context, id string) (order.TestSession, error)
 	Act(context.Context, order.TestAction) (order.TestSession, error)
-}
-
-// Passwords sets the password of whoever holds a one-time link. A link that is
-// used, expired or unknown is refused with domain.NotFound.
-type Passwords interface {
-	TokenUser(ctx context.Context, token string) (user int64, err error)
-	Set(ctx context.Context, cause domain.Cause, token, password string) error
 }
 
 // Limits counts calls in sliding windows, shared by all processes.

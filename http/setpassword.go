@@ -60,7 +60,7 @@ func (s *Server) setPassword(ctx context.Context, c route.Call) (*route.Document
 		}
 		cause := c.Cause()
 		cause.Actor = "user:" + strconv.FormatInt(user.ID, 10)
-		err = s.Passwords.Set(ctx, cause, token, password)
+		err = s.Accounts.Set(ctx, cause, token, password)
 	}
 	switch {
 	case isMissing(err): // also when somebody else with the same link was faster
@@ -84,7 +84,7 @@ func (s *Server) holder(ctx context.Context, token string) (projections.User, er
 	if token == "" {
 		return projections.User{}, domain.Refuse(domain.NotFound, "No token.")
 	}
-	id, err := s.Passwords.TokenUser(ctx, token)
+	id, err := s.Accounts.TokenUser(ctx, token)
 	if err != nil {
 		return projections.User{}, err
 	}

@@ -136,7 +136,7 @@ func (p *program) server() *panel.Server {
 			Abuse: p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
 		},
 		Commands: p.store, Subjects: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
-		Payments: p.sagas, Runs: runs{p.store}, Passwords: p.sagas.Accounts(), Changes: p.store, Health: p, Log: p.log,
+		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Changes: p.store, Health: p, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
 	}
 	if p.test != nil {
