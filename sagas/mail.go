@@ -64,7 +64,7 @@ func (s *Sagas) tokenRows(token string, user int64, effect string) []eventstore.
 }
 
 // occasions are why a link is mailed.
-var occasions = map[string]notice.Occasion{account.Welcome: notice.Invitation, account.Reset: notice.Reset}
+var occasions = map[account.Link]notice.Occasion{account.Welcome: notice.Invitation, account.Reset: notice.Reset}
 
 // linkCall makes a mail with a one-time link ready. A link that is of no use
 // any more is not sent: the person has got a newer one, has chosen a password,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/account"
 	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
@@ -23,18 +24,18 @@ import (
 // A Job is what a run knows of its business: ids, and what an operator has
 // corrected. Personal data is read when it is needed and never kept here.
 type Job struct {
-	Order  uuid.UUID `json:"order"`
-	Type   string    `json:"type,omitempty"` // hosting, vps, saas
-	User   int64     `json:"user,omitempty"`
-	Opened bool      `json:"opened,omitempty"` // the account was opened for this order
-	Tenant int64     `json:"tenant,omitempty"`
-	Site   int64     `json:"site,omitempty"`
-	VM     int64     `json:"vm,omitempty"`
-	Client int64     `json:"client,omitempty"` // the engine's id of the tenant
-	Domain string    `json:"domain,omitempty"` // instead of the one that was ordered
-	OS     string    `json:"os_choice,omitempty"`
-	Effect string    `json:"effect,omitempty"` // the mail that a mail run sends
-	Link   string    `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
+	Order  uuid.UUID    `json:"order"`
+	Type   string       `json:"type,omitempty"` // hosting, vps, saas
+	User   int64        `json:"user,omitempty"`
+	Opened bool         `json:"opened,omitempty"` // the account was opened for this order
+	Tenant int64        `json:"tenant,omitempty"`
+	Site   int64        `json:"site,omitempty"`
+	VM     int64        `json:"vm,omitempty"`
+	Client int64        `json:"client,omitempty"` // the engine's id of the tenant
+	Domain string       `json:"domain,omitempty"` // instead of the one that was ordered
+	OS     string       `json:"os_choice,omitempty"`
+	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends
+	Link   account.Link `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
 }
 
 // with returns the job as an operator has changed it.
