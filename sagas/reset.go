@@ -33,7 +33,7 @@ const resetQueue = "resets"
 // address has an active account. Nothing tells whether it does.
 func (a Accounts) AskReset(ctx context.Context, email string) error {
 	s, address := a.s, []byte(plainAddress(email))
-	key := "reset/" + hex.EncodeToString(s.store.Keys().MAC("reset limit", address))
+	key := "reset/" + hex.EncodeToString(s.store.Keys().MACs("reset limit", address)[0])
 	quota, err := s.store.Take(ctx, key, resetMails, resetWindow)
 	if err != nil || !quota.Allowed {
 		return err

@@ -98,7 +98,7 @@ var sentences = collect(
 	says(func(account.SuperuserRevoked) string { return "may no longer operate the installation" }),
 	says(func(account.SessionsEnded) string { return "all sessions ended" }),
 	says(func(e account.LinkRequested) string {
-		return "a link to set a password is to be mailed: " + string(e.Link)
+		return "a link to set a password is made: " + string(e.Link)
 	}),
 
 	says(func(account.SubjectErased) string { return "personal data erased" }),

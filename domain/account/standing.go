@@ -16,12 +16,13 @@ var ErrLastSuperuser error = &domain.Error{
 	Code: domain.Conflict, Message: "The last active superuser cannot be removed.", Reason: "last_superuser",
 }
 
-// A Link says for what a one-time link is mailed.
+// A Link says for what a one-time link is made.
 type Link string
 
 const (
 	Welcome Link = "welcome" // an operator opened the account without a password
 	Reset   Link = "reset"   // the user has forgotten the password
+	Handed  Link = "handed"  // an operator hands it over: it is not mailed
 )
 
 type (
@@ -55,7 +56,7 @@ type (
 		User int64
 		At   time.Time
 	}
-	// RequestLink has a one-time link mailed, with which a user sets a password.
+	// RequestLink has a one-time link made, with which a user sets a password.
 	RequestLink struct {
 		User int64
 		Link Link
@@ -92,7 +93,7 @@ func (c RequestLink) decide(u User) ([]Event, error) {
 	switch {
 	case !u.Active:
 		return nil, u.absent()
-	case c.Link != Welcome && c.Link != Reset:
+	case c.Link != Welcome && c.Link != Reset && c.Link != Handed:
 		return nil, domain.RefuseField("link", field.NotAChoice(string(c.Link)))
 	}
 	return []Event{LinkRequested{Link: c.Link, At: c.At}}, nil
