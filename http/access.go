@@ -37,8 +37,9 @@ func (s *Server) tenantAdmin() route.Access {
 
 // onlyFor admits users of one sort. Who is turned away is written down.
 func (s *Server) onlyFor(rule string, may func(identity) bool) route.Access {
-	return s.user().As(rule).Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
+	return s.user().As(rule).Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
 		if who := identityOf(c); !may(who) {
+			s.noteDenied(ctx, r, who.User)
 			return route.NoPermission
 		}
 		return nil
@@ -133,6 +134,9 @@ func (s *Server) identify(ctx context.Context, r route.Request) (route.Caller, e
 	}
 	who, err := s.holderOf(ctx, token)
 	if err != nil {
+		if who.ID != 0 {
+			s.noteDenied(ctx, r, who.User)
+		}
 		return route.Caller{}, refusedAccess(err)
 	}
 	return who.caller(), nil
@@ -167,6 +171,10 @@ func (s *Server) holderOf(ctx context.Context, token claims) (identity, error) {
 		return identity{}, userGone
 	case !who.IsActive:
 		return who, userInactive
+	case token.Version >= 1 && token.Version < who.PasswordVersion:
+		return who, passwordChanged
+	case token.Version != who.SessionVersion:
+		return who, tokenInvalid
 	}
 	return who, nil
 }

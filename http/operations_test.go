@@ -90,7 +90,7 @@ func TestTheAPIDescribesItself(t *testing.T) {
 	}
 }
 
-func TestFiguresAreForThisMachineAlone(t *testing.T) {
+func TestFiguresAreForThisMachine(t *testing.T) {
 	s := declared()
 	s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
@@ -103,9 +103,9 @@ func TestFiguresAreForThisMachineAlone(t *testing.T) {
 	}{
 		{"127.0.0.1:5", "", http.StatusOK},
 		{"[::1]:5", "", http.StatusOK},
-		{"192.0.2.7:5", "", http.StatusForbidden},
-		{"127.0.0.1:5", "203.0.113.9", http.StatusForbidden},
-		{"127.0.0.1:5", "127.0.0.1", http.StatusForbidden},
+		{"192.0.2.7:5", "", http.StatusUnauthorized},
+		{"127.0.0.1:5", "203.0.113.9", http.StatusUnauthorized},
+		{"127.0.0.1:5", "127.0.0.1", http.StatusUnauthorized},
 	} {
 		r := httptest.NewRequest("GET", "/metrics", nil)
 		r.RemoteAddr = call.from

@@ -177,7 +177,7 @@ type Health interface {
 // Areas are all endpoints of the panel, by area.
 func (s *Server) Areas() []route.Area {
 	return []route.Area{
-		s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.operations(), s.files(),
+		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.operations(), s.files(),
 	}
 }
 

@@ -137,6 +137,7 @@ func (p *program) server() *panel.Server {
 		},
 		Commands: p.store, Subjects: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
 		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Changes: p.store, Health: p, Log: p.log,
+		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
 		Metrics: promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
 	}
 	if p.test != nil {
@@ -144,6 +145,14 @@ func (p *program) server() *panel.Server {
 		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.test.Name()})
 	}
 	return s
+}
+
+// tokenKeys sign and open access tokens.
+func (p *program) tokenKeys() (all []panel.TokenKey) {
+	for _, key := range p.keys.DeriveAll("access tokens") {
+		all = append(all, panel.TokenKey(key))
+	}
+	return all
 }
 
 // version is that of the build.

@@ -117,6 +117,9 @@ func (text) schema(f *Field) map[string]any {
 		}
 		if r.Pattern != "" {
 			s["pattern"] = r.Pattern
+			if f.mayBeBlank() {
+				s["pattern"] = "^$|" + r.Pattern
+			}
 		}
 		if r.Max > 0 {
 			s["maxLength"] = r.Max

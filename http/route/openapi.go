@@ -160,6 +160,7 @@ func (r *Route) statuses() map[int]string {
 	json, takes, secured := r.Show == nil, r.Request.Fields != nil, r.Access.Scheme != ""
 	when(r.Method == http.MethodGet && (r.hashed || r.Find != nil), http.StatusNotModified, "Unchanged since If-None-Match.")
 	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
+	when(r.Answer.Paged && len(r.Params) > 0, http.StatusBadRequest, "A filter or the search is wrong.")
 	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
 	when(secured && r.Access.Admit != nil, http.StatusForbidden, "The caller may not do this.")
 	when(json || strings.Contains(r.Path, "{"), http.StatusNotFound, "There is no such thing, or format, for this caller.")
@@ -183,11 +184,20 @@ func (r *Route) responses() map[string]any {
 		switch {
 		case r.page || r.Show != nil && !r.raw: // pages and files show refusals in their own way
 		case status == http.StatusBadRequest && !r.raw:
-			answer["content"] = jsonOf(map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error")}})
+			answer["content"] = jsonOf(map[string]any{"anyOf": r.mistakes()})
 		case status >= http.StatusBadRequest:
 			answer["content"] = jsonOf(schemaRef("Error"))
 		}
 		all[strconv.Itoa(status)] = answer
+	}
+	return all
+}
+
+// mistakes are what a body may be that says what is wrong with a request.
+func (r *Route) mistakes() []any {
+	all := []any{schemaRef("FieldErrors"), schemaRef("Error")}
+	if r.Answer.Paged {
+		all = append(all, map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "description": "What is wrong with the search."})
 	}
 	return all
 }

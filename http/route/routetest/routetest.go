@@ -13,7 +13,7 @@
 // A body is sent as application/json unless the turn names a Content-Type. Of
 // the answer's headers only those named are compared; "Name: -" means that
 // there is none. "<uuid>", "<int>", "<time>", "<number>" and "<any>" stand for
-// whatever has that form; "<uuid:order>" keeps it as "<order>" for later turns
+// whatever has that form, "<etc>" for anything at all; "<uuid:order>" keeps it as "<order>" for later turns
 // and for the rest of this one. The body is compared to the byte.
 package routetest
 
@@ -168,6 +168,7 @@ var forms = map[string]string{
 	"time":   `[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{6})?Z`,
 	"number": `ORD-[0-9]{8}-[0-9A-HJKMNP-TV-Z]{6}`,
 	"any":    `[^"]*`,
+	"etc":    `.*`,
 }
 
 var placeholder = regexp.MustCompile(`<(\w+)(?::(\w+))?>`)

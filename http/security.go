@@ -1,0 +1,107 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// What happens at the doors is written into the journal of the user whom it
+// concerns, "security-<user>" (docs/security.md, "What is written down").
+
+// throughConfirm is how those come who are asked for their password again.
+const throughConfirm = "confirmation"
+
+var noActiveAccount = &route.Refusal{
+	Status: http.StatusUnauthorized, Slug: "not_authenticated",
+	Detail: "No active account found with the given credentials",
+}
+
+// authenticate tells who signs in, or refuses with noActiveAccount, or with
+// 429 after too many failures. It takes as long, and leaves as much behind,
+// for an account that is not there as for a wrong password.
+func (s *Server) authenticate(ctx context.Context, c route.Call, l *login, through string) (projections.User, error) {
+	done, err := s.attempt(ctx, l.Username, c.IP)
+	if err != nil {
+		return projections.User{}, err
+	}
+	user, _, err := s.system().UserByEmail(ctx, l.Username)
+	if err != nil {
+		return projections.User{}, err
+	}
+	right, err := s.Credentials.CheckPassword(ctx, user.ID, l.Password)
+	if err != nil {
+		return projections.User{}, err
+	}
+	if !right || !user.IsActive {
+		if err := s.noteRefusal(ctx, c, user, through); err != nil {
+			return projections.User{}, err
+		}
+		return projections.User{}, noActiveAccount
+	}
+	if err := done(); err != nil {
+		return projections.User{}, err
+	}
+	return user, s.noteSignIn(ctx, c, user, through)
+}
+
+// confirm tells whether it is really the user who asks, by the password. After
+// too many failures it refuses with 429.
+func (s *Server) confirm(ctx context.Context, c route.Call, user projections.User, password string) (bool, error) {
+	done, err := s.attempt(ctx, user.Email, c.IP)
+	if err != nil {
+		return false, err
+	}
+	right, err := s.Credentials.CheckPassword(ctx, user.ID, password)
+	switch {
+	case err != nil:
+		return false, err
+	case !right:
+		return false, s.noteRefusal(ctx, c, user, throughConfirm)
+	}
+	return true, done()
+}
+
+func (s *Server) noteSignIn(ctx context.Context, c route.Call, user projections.User, through string) error {
+	return s.note(ctx, c.Cause(), identity{projections.Identity{User: user}}.actor(),
+		account.NoteSignIn{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.now()})
+}
+
+// noteRefusal writes down that a password was wrong; for the account of
+// nobody, user 0, it does so too.
+func (s *Server) noteRefusal(ctx context.Context, c route.Call, user projections.User, through string) error {
+	return s.note(ctx, c.Cause(), "system:access",
+		account.NoteRefusal{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.now()})
+}
+
+func (s *Server) noteReuse(ctx context.Context, c route.Call, r domain.Rotation) error {
+	return s.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.now()})
+}
+
+// noteDenied writes down that a known user was turned away, a few times an
+// hour: who knocks all day fills no log.
+func (s *Server) noteDenied(ctx context.Context, r route.Request, user projections.User) {
+	const anHour = 10
+	who := identity{projections.Identity{User: user}}
+	left, err := s.Limits.Take(ctx, "denied:"+who.principal(), anHour, time.Hour)
+	if err == nil && left.Allowed {
+		err = s.note(ctx, domain.Cause{ID: uuid.New(), Request: r.ID}, who.actor(),
+			account.NoteDenied{User: user.ID, Method: r.Method, Route: r.Route, At: s.now()})
+	}
+	if err != nil {
+		s.log().WarnContext(ctx, "a refusal was not written down", "user", user.ID, "err", err.Error())
+	}
+}
+
+func (s *Server) note(ctx context.Context, cause domain.Cause, actor string, fact domain.Command) error {
+	cause.Actor, cause.Key = actor, nil
+	_, err := s.Commands.Execute(ctx, cause, fact)
+	return err
+}
