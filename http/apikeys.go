@@ -22,8 +22,9 @@ const (
 // keyring knows who holds which API key. What it has looked up it remembers
 // for a moment.
 type keyring struct {
-	mu    sync.Mutex
-	known map[string]knownKey
+	mu        sync.Mutex
+	known     map[string]knownKey
+	forgotten int // how often one was
 }
 
 type knownKey struct {
@@ -31,16 +32,21 @@ type knownKey struct {
 	until time.Time
 }
 
-func (k *keyring) get(id string, now time.Time) (projections.APIKey, bool) {
+func (k *keyring) get(id string, now time.Time) (key projections.APIKey, known bool, forgotten int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	key, known := k.known[id]
-	return key.APIKey, known && now.Before(key.until)
+	kept, known := k.known[id]
+	return kept.APIKey, known && now.Before(kept.until), k.forgotten
 }
 
-func (k *keyring) keep(key projections.APIKey, now time.Time) {
+// keep remembers what was looked up, unless a key was to be forgotten in the
+// meantime: it might be this one, as it was before.
+func (k *keyring) keep(key projections.APIKey, now time.Time, forgotten int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.forgotten != forgotten {
+		return
+	}
 	if k.known == nil || len(k.known) >= keysKept {
 		k.known = map[string]knownKey{}
 	}
@@ -53,6 +59,7 @@ func (s *Server) ForgetKey(id string) {
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	delete(s.keys.known, id)
+	s.keys.forgotten++
 }
 
 // holders is the keyring as the access rule of the storefront sees it.
@@ -84,14 +91,15 @@ func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (rout
 // hash matches.
 func (s *Server) key(ctx context.Context, id string) (projections.APIKey, error) {
 	now := s.now()
-	if key, known := s.keys.get(id, now); known {
+	key, known, forgotten := s.keys.get(id, now)
+	if known {
 		return key, nil
 	}
 	key, issued, err := s.system().APIKey(ctx, id)
 	if err != nil || !issued {
 		return projections.APIKey{}, err
 	}
-	s.keys.keep(key, now)
+	s.keys.keep(key, now, forgotten)
 	if err := s.Tables.TouchKey(ctx, id, now); err != nil {
 		s.log().WarnContext(ctx, "the last use of a key was not noted", "key", id, "err", err.Error())
 	}

@@ -11,8 +11,8 @@ import (
 	"hostpanel/http/route"
 )
 
-// operations is for those who run the panel, and for what watches over it.
-func (s *Server) operations() route.Area {
+// watch is for what watches over the panel.
+func (s *Server) watch() route.Area {
 	area := route.Area{
 		Name: "Health", Access: route.Open,
 		About: "Whether the panel is well.",

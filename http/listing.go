@@ -19,6 +19,7 @@ type asks struct {
 	Filters  func() field.Set
 	Search   string   // what is searched, for the API document; "": nothing
 	Ordering []string // besides id, created_at and updated_at
+	TextIDs  bool     // the ids are no numbers
 }
 
 // lists declares a list in pages, from a query of the read tables that takes
@@ -57,7 +58,11 @@ func (a asks) filters() field.Set {
 	if a.Filters != nil {
 		set = a.Filters()
 	}
-	set = append(set, field.Refs("id__in", new([]int64)).Doc("Only these ids, parted by commas."))
+	ids := field.Refs("id__in", new([]int64))
+	if a.TextIDs {
+		ids = field.Texts("id__in", new([]string), nil)
+	}
+	set = append(set, ids.Doc("Only these ids, parted by commas."))
 	for _, name := range []string{"created_at", "updated_at"} {
 		set = append(set, ranges(name)...)
 	}

@@ -25,9 +25,8 @@ type orderForm struct {
 	Domain, OS, Language string
 	WidgetID             string
 
-	plan     projections.Plan // once it is looked up
-	offer    Offer
-	complete bool // every field could be read
+	plan  projections.Plan // once it is looked up
+	offer Offer
 }
 
 // Fields are the order form (docs/storefront.md, "Orders").
@@ -49,16 +48,15 @@ func (f *orderForm) Fields() field.Set {
 
 // check says everything else that is wrong with the form, leaving out fields
 // that are known to be wrong, and looks up what the order needs.
-func (s *Server) check(ctx context.Context, c route.Call, f *orderForm, known field.Errors) error {
-	more := known
+func (s *Server) check(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
 	for _, look := range []func(context.Context, route.Call, *orderForm, *field.Errors) error{
 		s.checkPlan, s.checkWidget, s.checkOS, s.checkDomain, s.checkPayment,
 	} {
-		if err := look(ctx, c, f, &more); err != nil {
+		if err := look(ctx, c, f, wrong); err != nil {
 			return err
 		}
 	}
-	return more.In(f.Fields()).Err()
+	return nil
 }
 
 // isWrong tells whether something was said about a field already.

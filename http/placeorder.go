@@ -29,24 +29,13 @@ const sessionTime = 25 * time.Second
 // provider is asked with nothing open, then its session stands in the log. A
 // call that breaks off between them is resumed by its Idempotency-Key.
 func (s *Server) orderCreate() route.Route {
-	r := route.Post(ordersPath, "Place an order and get the page where it is paid", s.placeOrder).
-		As("order_create").Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
+	return route.Post(ordersPath, "Place an order and get the page where it is paid", s.placeOrder).
+		As("order_create").Checking(route.Check(s.check)).Caching("no-store").Keeping(domain.KeepWeek).Resuming(s.resumeOrder).
 		Saying("The customer is sent to payment_url. Repeat the call with the same Idempotency-Key when no answer came, or a 503: it goes on with the same order.").
 		Failing(http.StatusBadRequest, "Fields are wrong; all of them are named.").
 		Failing(http.StatusConflict, "A call with the same Idempotency-Key is running.").
 		Failing(http.StatusUnprocessableEntity, "The Idempotency-Key belongs to another request.").
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key.")
-	decode := r.Serve
-	r.Serve = func(ctx context.Context, c route.Call) (route.Answer, error) {
-		form := &orderForm{}
-		c.Subject = form
-		answer, err := decode(ctx, c)
-		if wrong := field.ErrorsOf(err); len(wrong) > 0 && !form.complete && !isWrong(wrong, field.NonField) {
-			err = s.check(ctx, c, form, wrong)
-		}
-		return answer, err
-	}
-	return r
 }
 
 // orderPlaced tells where the customer can pay.
@@ -73,10 +62,6 @@ var statuses = []string{
 }
 
 func (s *Server) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*orderPlaced, error) {
-	f.complete = true
-	if err := s.check(ctx, c, f, nil); err != nil {
-		return nil, err
-	}
 	if err := s.limitOrders(ctx, c, f); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type Server struct {
 
 	Commands    Commands
 	Subjects    Subjects
+	Numbers     Numbers
 	Once        route.OnceKeys
 	Limits      Limits
 	Tables      *projections.Tables
@@ -56,6 +57,7 @@ type Settings struct {
 	Version   string
 	PublicURL func() string // of the panel, without a slash at the end
 	TaxRate   decimal.Decimal
+	Currency  string  // of plans that name none
 	Offers    []Offer // payment methods that are configured
 	Abuse     bool    // whether the limits against abuse hold
 	Trusted   []netip.Prefix
@@ -78,6 +80,11 @@ type Commands interface {
 // Subjects finds the person behind an address, or makes one.
 type Subjects interface {
 	Subject(ctx context.Context, email string) (uuid.UUID, error)
+}
+
+// Numbers draws numbers for new records: "user", "plan", "widget".
+type Numbers interface {
+	NextIDs(ctx context.Context, sorts ...string) ([]int64, error)
 }
 
 // Payments takes what providers tell, and asks them.
@@ -177,7 +184,7 @@ type Health interface {
 // Areas are all endpoints of the panel, by area.
 func (s *Server) Areas() []route.Area {
 	return []route.Area{
-		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.operations(), s.files(),
+		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.operations(), s.watch(), s.files(),
 	}
 }
 

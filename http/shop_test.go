@@ -127,13 +127,13 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	s.Attach(eventstore.WithStarter(s.Sagas))
 	s.server = &panel.Server{
 		Settings: panel.Settings{
-			Version: "test", PublicURL: base, TaxRate: price("21"), Offers: []panel.Offer{{Name: "test"}},
+			Version: "test", PublicURL: base, TaxRate: price("21"), Currency: "EUR", Offers: []panel.Offer{{Name: "test"}},
 			Unavailable: func(err error) bool {
 				return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, puddle.ErrClosedPool) // tests close the pool
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Commands: s.Store, Subjects: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
+		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
 		Credentials: s.Store, Tokens: s.Store, TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.Store,
 		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Accounts: s.Sagas.Accounts(), Health: health{s.Store}, Log: log,
 	}

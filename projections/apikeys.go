@@ -71,15 +71,15 @@ func (k *APIKey) Prefix() string { return storefront.Prefix(k.Mode, k.ID) }
 // Fields are the key as operators see it.
 func (k *APIKey) Fields() field.Set {
 	prefix := k.Prefix()
-	return slices.Concat(field.Set{
-		field.Text("id", &k.ID).ReadOnly(),
-		field.Text("mode", (*string)(&k.Mode)).Once(),
+	spec := k.APIKey.Fields()
+	return slices.Concat(field.Set{field.Text("id", &k.ID).ReadOnly()}, spec.Only("name"), field.Set{
+		field.Text("mode", (*string)(&k.Mode)).ReadOnly(),
 		field.Text("prefix", &prefix).ReadOnly(),
-	}, k.APIKey.Fields(), field.Set{
+	}, slices.DeleteFunc(spec, func(f field.Field) bool { return f.Name == "name" }), field.Set{
 		field.NullTime("revoked_at", &k.RevokedAt).ReadOnly(),
 		field.NullTime("last_used_at", &k.LastUsedAt).ReadOnly(),
 		field.Int("created_by", &k.CreatedBy).ReadOnly(),
-		field.Int("owner", &k.Owner).Once(),
+		field.Int("owner", &k.Owner).ReadOnly(),
 		field.Time("created_at", &k.CreatedAt).ReadOnly(),
 	})
 }

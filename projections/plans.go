@@ -157,6 +157,15 @@ func (s Scope) Plan(ctx context.Context, id int64) (Plan, error) {
 	return r.plan()
 }
 
+// SlugTaken tells operators whether a plan other than this one has the slug.
+func (s Scope) SlugTaken(ctx context.Context, slug string, except int64) (bool, error) {
+	w := s.operators()
+	w.and("slug = ?", slug)
+	w.and("id <> ?", except)
+	_, taken, err := maybe(one[struct{ ID int64 }](ctx, s, "Plan", `select id from plans`, w))
+	return taken, err
+}
+
 // PlansAmong are those of the ids that are plans, to operators.
 func (s Scope) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
 	w := s.operators()

@@ -155,6 +155,8 @@ type Membership struct {
 	TenantName string
 	Role       account.Role
 	GrantedAt  time.Time
+
+	TenantVersion int // of the tenant's stream, from which its name is
 }
 
 const fromUsers = ` from users u`
@@ -213,7 +215,7 @@ func (s Scope) Users(ctx context.Context, l Listing) (Listed[User], error) {
 	return part[User](ctx, s, usersBy, w, l)
 }
 
-const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at`
+const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, m.role, m.granted_at, coalesce(t.version, 0) as tenant_version`
 
 const fromMemberships = ` from memberships m left join resources t on t.kind = 'tenant' and t.id = m.tenant`
 
@@ -223,6 +225,13 @@ func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error
 	w := s.allOr(owned("m.user_id", s.caller.User)) // though colleagues' rows may be read, see Members
 	w.and("m.user_id = ?", user)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.tenant")
+}
+
+// MembershipsOf are those of several users at once, to operators.
+func (s Scope) MembershipsOf(ctx context.Context, users ...int64) ([]Membership, error) {
+	w := s.operators()
+	w.and("m.user_id = any(?)", users)
+	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id, m.tenant")
 }
 
 // Members are the users who may act for the caller's tenant.

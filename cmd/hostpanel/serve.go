@@ -132,10 +132,10 @@ func (p *program) awaitReady(ctx context.Context) bool {
 func (p *program) server() *panel.Server {
 	s := &panel.Server{
 		Settings: panel.Settings{
-			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate,
+			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate, Currency: p.config.currency,
 			Abuse: p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
 		},
-		Commands: p.store, Subjects: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
+		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
 		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Changes: p.store, Health: p, Log: p.log,
 		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
 		Metrics: promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),

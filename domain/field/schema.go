@@ -44,7 +44,7 @@ func (f *Field) Schema(mode Mode) map[string]any {
 	if f.readOnly && mode != Shown {
 		s["readOnly"] = true
 	}
-	if f.oneTime && mode == Shown {
+	if f.oneTime && mode == Shown && !f.takesNull() {
 		s["type"] = []any{s["type"], "null"}
 	}
 	if f.secret {

@@ -115,7 +115,11 @@ func (text) schema(f *Field) map[string]any {
 		if r.Format != "" {
 			s["format"] = r.Format
 		}
-		if r.Pattern != "" {
+		switch {
+		case r.Pattern == "":
+		case f.mayBeBlank():
+			s["pattern"] = "^$|" + r.Pattern
+		default:
 			s["pattern"] = r.Pattern
 			if f.mayBeBlank() {
 				s["pattern"] = "^$|" + r.Pattern

@@ -164,16 +164,14 @@ func preset[T any](value T, at ...**T) {
 	}
 }
 
-// CheckGiven refuses null for the fields of the plan's own sort, of those that
-// a request has brought. The error is of type [field.Errors].
-func (p *Plan) CheckGiven(brought field.Set) error {
-	var wrong field.Errors
+// CheckGiven says which fields of the plan's own sort a request has brought as
+// null, which only those of other sorts may be.
+func (p *Plan) CheckGiven(brought field.Set, wrong *field.Errors) {
 	for name, value := range p.own().Values() {
 		if brought.Has(name) && string(value) == "null" {
 			wrong.Add(name, field.NotNull)
 		}
 	}
-	return wrong.In(p.own()).Err()
 }
 
 // Check holds a complete plan against the rules between its fields.

@@ -3,6 +3,7 @@ package storefront
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,6 +94,11 @@ type (
 		Spec   field.Values // only what changes
 		At     time.Time
 	}
+	// ForgetPlan takes a plan that is no more out of a widget.
+	ForgetPlan struct {
+		Widget, Plan int64
+		At           time.Time
+	}
 	RemoveWidget struct {
 		Widget int64
 		At     time.Time
@@ -131,6 +137,18 @@ func (c ChangeWidget) decide(f Form) ([]WidgetEvent, error) {
 	return []WidgetEvent{WidgetChanged{Spec: changed, At: c.At}}, nil
 }
 
+func (c ForgetPlan) decide(f Form) ([]WidgetEvent, error) {
+	var w Widget
+	if err := w.Fields().Load(f.Spec); err != nil {
+		return nil, fmt.Errorf("read widget %d: %w", c.Widget, err)
+	}
+	if f.Status != OnOffer || !slices.Contains(w.Plans, c.Plan) {
+		return nil, nil
+	}
+	w.Plans = slices.DeleteFunc(w.Plans, func(plan int64) bool { return plan == c.Plan })
+	return []WidgetEvent{WidgetChanged{Spec: w.Fields().Only("plans").Values(), At: c.At}}, nil
+}
+
 func (c RemoveWidget) decide(f Form) ([]WidgetEvent, error) {
 	if f.Status == "" {
 		return nil, absent("Widget")
@@ -147,4 +165,5 @@ func widgetStream(id int64) domain.Stream {
 
 func (c MakeWidget) Stream() domain.Stream   { return widgetStream(c.Widget) }
 func (c ChangeWidget) Stream() domain.Stream { return widgetStream(c.Widget) }
+func (c ForgetPlan) Stream() domain.Stream   { return widgetStream(c.Widget) }
 func (c RemoveWidget) Stream() domain.Stream { return widgetStream(c.Widget) }

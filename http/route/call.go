@@ -32,6 +32,7 @@ type Call struct {
 	id    uuid.UUID
 	json  field.Value
 	key   *domain.OnceKey
+	check func(context.Context, Call, any, *field.Errors) error
 	exact bool // the caller has named the version of the subject, with If-Match
 	reply *reply
 	table *Table
@@ -103,6 +104,10 @@ func (c Call) CauseOf(found domain.Versions) domain.Cause {
 	}
 	return cause
 }
+
+// IsExact tells whether the caller wants this version of the subject to be
+// changed or none.
+func (c Call) IsExact() bool { return c.exact }
 
 // ETag names the version of the record that the answer shows: "site-12-7".
 func (c Call) ETag(version string) { c.reply.etag = `"` + version + `"` }

@@ -261,6 +261,7 @@ func (x *exchange) serve() error {
 		x.document(d)
 		return errAnswered
 	}
+	x.call.check = x.route.Check
 	answer, err := x.route.Serve(ctx, x.call)
 	if domain.CodeOf(err) == domain.Stale {
 		x.tellVersion(ctx)

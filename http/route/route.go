@@ -40,6 +40,11 @@ type Route struct {
 	// at. It becomes the call's Subject; its version is compared with If-Match.
 	Find func(context.Context, Call) (subject any, etag string, err error)
 
+	// Check says what else is wrong with a request, such as references that
+	// lead nowhere. It is asked even if some fields could not be read, which
+	// it is told, so that all that is wrong is said at once.
+	Check func(ctx context.Context, c Call, request any, wrong *field.Errors) error
+
 	// Serve carries out the call. A nil answer has no body.
 	Serve func(context.Context, Call) (Answer, error)
 
@@ -173,12 +178,26 @@ func write[Q, A any, PQ record[Q], PA record[A]](
 				q = new(Q)
 			}
 			var err error
-			if c.Sent, err = q.Fields().Decode(c.json, mode); err != nil {
+			c.Sent, err = q.Fields().Decode(c.json, mode)
+			if err = c.checkFurther(ctx, q, q.Fields(), err); err != nil {
 				return nil, err
 			}
 			return shown[A](do(ctx, c, q))
 		},
 	}
+}
+
+// checkFurther adds what the route itself finds wrong with a request to what
+// could not be read.
+func (c Call) checkFurther(ctx context.Context, request any, fields field.Set, err error) error {
+	wrong := field.ErrorsOf(err)
+	if c.check == nil || err != nil && !fields.Has(wrong[0].Field) { // it is no object at all
+		return err
+	}
+	if err := c.check(ctx, c, request, &wrong); err != nil {
+		return err
+	}
+	return wrong.In(fields).Err()
 }
 
 func shown[A any, PA record[A]](a PA, err error) (Answer, error) {
@@ -252,6 +271,19 @@ func (r Route) Keeping(k domain.Keep) Route { r.keep = k; return r }
 func (r Route) Resuming(f func(ctx context.Context, c Call, location string) (Answer, error)) Route {
 	r.Resume = f
 	return r
+}
+
+// Checking says what else may be wrong with the request, a *Q: see [Check].
+func (r Route) Checking(check func(ctx context.Context, c Call, request any, wrong *field.Errors) error) Route {
+	r.Check = check
+	return r
+}
+
+// Check makes a check of requests of the type Q one of any request.
+func Check[Q any](check func(context.Context, Call, *Q, *field.Errors) error) func(context.Context, Call, any, *field.Errors) error {
+	return func(ctx context.Context, c Call, request any, wrong *field.Errors) error {
+		return check(ctx, c, request.(*Q), wrong) //nolint:forcetypeassert // the route is declared for Q
+	}
 }
 
 // Finding loads the object that the path names.

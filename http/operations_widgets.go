@@ -1,0 +1,126 @@
+package http
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+const (
+	widgetsPath = operationsPrefix + "widgets/"
+	widgetPath  = widgetsPath + "{id:int}/"
+)
+
+// A widgetRecord is an order form as operators see and change it.
+type widgetRecord struct{ projections.Widget }
+
+// Fields are the widget as operators see it.
+func (w *widgetRecord) Fields() field.Set { return w.Record() }
+
+func (w *widgetRecord) tag() string { return tagOf("widget", strconv.FormatInt(w.ID, 10), w.Version) }
+
+func (s *Server) widgetRoutes() []route.Route {
+	return []route.Route{
+		lists[widgetRecord](widgetsPath, "Widgets", asks{
+			Filters: func() field.Set {
+				return field.Set{
+					field.Flag("is_active", new(bool)).Doc("Only those that are shown, or that are not."),
+					field.Text("widget_id", new(string)).Doc("Only the widget with this public name."),
+				}
+			},
+			Search: "name and widget_id", Ordering: []string{"name"},
+		}, s.listWidgets).As("operator_widget_list"),
+		route.Get(widgetPath, "A widget", found[widgetRecord]).As("operator_widget_read").Of("Widget").Finding(s.findWidget),
+		route.Post(widgetsPath, "Make a widget", s.makeWidget).As("operator_widget_create").Checking(route.Check(s.checkWidgetRecord)),
+		route.Put(widgetPath, "Change a widget", s.changeWidget).As("operator_widget_replace").Of("Widget").
+			Finding(s.findWidget).Checking(route.Check(s.checkWidgetRecord)).Failing(http.StatusConflict, lostRace),
+		route.Patch(widgetPath, "Change some fields of a widget", s.changeWidget).As("operator_widget_change").Of("Widget").
+			Finding(s.findWidget).Checking(route.Check(s.checkWidgetRecord)),
+		route.Delete(widgetPath, "Remove a widget", s.removeWidget).As("operator_widget_delete").Of("Widget").Finding(s.findWidget).
+			Failing(http.StatusConflict, lostRace),
+	}
+}
+
+func (s *Server) listWidgets(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[widgetRecord], error) {
+	widgets, err := s.scope(c).Widgets(ctx, l)
+	return alike(widgets, err, func(w projections.Widget) widgetRecord { return widgetRecord{w} })
+}
+
+func (s *Server) widgetRecord(ctx context.Context, c route.Call, id int64) (*widgetRecord, error) {
+	widget, err := s.scope(c).WidgetRecord(ctx, id)
+	return &widgetRecord{widget}, err
+}
+
+func (s *Server) findWidget(ctx context.Context, c route.Call) (any, string, error) {
+	return subject(s.widgetRecord(ctx, c, c.ID("id")))
+}
+
+// checkWidgetRecord looks for the plans. Which are sent twice count once.
+func (s *Server) checkWidgetRecord(ctx context.Context, c route.Call, w *widgetRecord, wrong *field.Errors) error {
+	if !c.Sent.Has("plans") || isWrong(*wrong, "plans") {
+		return nil
+	}
+	known, err := s.scope(c).PlansAmong(ctx, w.Plans)
+	if err != nil {
+		return err
+	}
+	var missing field.Errors
+	for i, id := range w.Plans {
+		if !slices.Contains(known, id) {
+			missing.Add(strconv.Itoa(i), field.NoSuchPK(id))
+		}
+	}
+	if missing != nil {
+		*wrong = append(*wrong, field.Wrong{Field: "plans", Items: missing})
+	}
+	w.Plans = distinct(w.Plans)
+	return nil
+}
+
+// distinct leaves out what came before.
+func distinct(ids []int64) []int64 {
+	once := []int64{}
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once
+}
+
+func (s *Server) makeWidget(ctx context.Context, c route.Call, w *widgetRecord) (*widgetRecord, error) {
+	id, err := s.number(ctx, "widget")
+	if err != nil {
+		return nil, err
+	}
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	c.Location(widgetsPath + strconv.FormatInt(id, 10) + "/")
+	_, err = s.Commands.Execute(ctx, c.Cause(), storefront.MakeWidget{
+		Widget: id, WidgetID: storefront.WidgetID(random), Spec: w.Widget.Widget.Fields().Values(), At: s.now(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return asShown(c, func() (*widgetRecord, error) { return s.widgetRecord(ctx, c, id) })
+}
+
+func (s *Server) changeWidget(ctx context.Context, c route.Call, w *widgetRecord) (*widgetRecord, error) {
+	err := s.change(ctx, c, w.Version, storefront.ChangeWidget{Widget: w.ID, Spec: c.Sent.Values(), At: s.now()})
+	if err != nil {
+		return nil, err
+	}
+	return asShown(c, func() (*widgetRecord, error) { return s.widgetRecord(ctx, c, w.ID) })
+}
+
+func (s *Server) removeWidget(ctx context.Context, c route.Call) error {
+	w := c.Subject.(*widgetRecord) //nolint:forcetypeassert // found by findWidget
+	return s.change(ctx, c, w.Version, storefront.RemoveWidget{Widget: w.ID, At: s.now()})
+}
