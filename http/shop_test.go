@@ -154,7 +154,7 @@ func (s *shop) serveStreams() {
 	eventstore.Serve(s.Store, order.Category, order.Decider)
 	eventstore.Serve(s.Store, account.Category, account.Decider)
 	eventstore.Serve(s.Store, account.SubjectCategory, account.Subjects)
-	eventstore.Serve(s.Store, account.SecurityCategory, account.Security)
+	eventstore.Journal(s.Store, account.SecurityCategory, account.Security)
 	eventstore.Serve(s.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(s.Store, storefront.WidgetCategory, storefront.Widgets)
 	eventstore.Serve(s.Store, storefront.KeyCategory, storefront.Keys)

@@ -93,13 +93,29 @@ type history struct {
 func (h *history) write(t testing.TB, commands int) {
 	t.Helper()
 	for range commands {
-		_, err := h.Execute(t.Context(), domain.Cause{Actor: "chance"}, h.any()...)
+		err := h.next(t.Context())
 		var refusal *domain.Error
 		if err != nil && !errors.As(err, &refusal) {
 			t.Error(err)
 			return
 		}
 	}
+}
+
+func (h *history) next(ctx context.Context) error {
+	if h.chance.IntN(50) == 0 {
+		return h.erase(ctx, h.person())
+	}
+	_, err := h.Execute(ctx, domain.Cause{Actor: "chance"}, h.any()...)
+	return err
+}
+
+// person is somebody who has ordered, or who has an account or a tenant.
+func (h *history) person() uuid.UUID {
+	if len(h.orders) > 0 && h.flip() {
+		return h.orders[h.chance.IntN(len(h.orders))].Subject
+	}
+	return h.uuid()
 }
 
 func (h *history) id() int64       { return 1 + h.chance.Int64N(20) }
@@ -181,7 +197,9 @@ func (h *history) resource() domain.Command {
 	switch h.chance.IntN(7) {
 	case 0, 1:
 		if ref.Kind == "tenant" {
-			return tenant(ref.ID, "Ana", fmt.Sprintf("slug-%d", h.id()))
+			c := tenant(ref.ID, "Ana", fmt.Sprintf("slug-%d", h.id()))
+			c.Subject = h.uuid()
+			return c
 		}
 		forOrder := ""
 		if len(h.orders) > 0 && h.flip() {

@@ -48,6 +48,7 @@ var names = New("names", namesSQL(),
 	On(letGo, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return []any{at.Stream.String()} }),
 	On(`delete from names where holder = $1`,
 		func(at eventstore.Recorded, _ hosting.Removed) []any { return []any{at.Stream.String()} }),
+	erasing(`delete from names where subject = $1 and field = any (case kind`+personalFields()+` else '{}'::text[] end)`),
 )
 
 const (
@@ -67,11 +68,13 @@ func namesSQL() string {
 		holder  text    not null, -- "site-42", or "order:<uuid>" before that
 		kind    text    not null,
 		field   text    not null,
-		name    text    not null, -- blank: erased
+		name    text    not null, -- blank: none
 		held    boolean not null default true, -- false: free for others, but not forgotten
 		subject uuid,             -- of the person whom the name may tell of
 		primary key (holder, field)
-	);`)
+	);
+	create index names_subject on names (subject) where subject is not null;
+	`)
 	eachUnique(func(kind hosting.Kind, name string) {
 		fmt.Fprintf(&sql, "create unique index %s on names (name) where kind = '%s' and field = '%s' and held and name <> '';\n",
 			nameIndex(kind, name), kind.Name, name)

@@ -94,6 +94,7 @@ var orders = New("orders", `
 	orderChange(warn, func(order.WelcomeMailDelayed) []any { return []any{order.MailWarning} }),
 	orderChange(warn, func(order.WelcomeMailGivenUp) []any { return []any{order.MailWarning} }),
 	orderChange(`warnings = array_remove(warnings, $3::text)`, func(order.WelcomeMailSent) []any { return []any{order.MailWarning} }),
+	erasing(`update orders set customer_name = '', customer_email = '', customer_phone = '', customer_company = '' where subject = $1`),
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner"))
 

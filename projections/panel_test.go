@@ -37,7 +37,12 @@ type panel struct {
 
 func openPanel(t testing.TB) *panel {
 	t.Helper()
-	url := eventstoretest.URL(t)
+	return openPanelAt(t, eventstoretest.URL(t))
+}
+
+// openPanelAt is one more process on the same database.
+func openPanelAt(t testing.TB, url string) *panel {
+	t.Helper()
 	pool := eventstoretest.Pool(t, url)
 	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts)
 	readers := eventstoretest.Readers(t, url)
@@ -49,7 +54,7 @@ func openPanel(t testing.TB) *panel {
 	eventstore.Serve(p.Store, order.Category, order.Decider)
 	eventstore.Serve(p.Store, account.Category, account.Decider)
 	eventstore.Serve(p.Store, account.SubjectCategory, account.Subjects)
-	eventstore.Serve(p.Store, account.SecurityCategory, account.Security)
+	eventstore.Journal(p.Store, account.SecurityCategory, account.Security)
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(p.Store, kind.Name, hosting.Decider)
 	}

@@ -70,6 +70,7 @@ var resources = New("resources", resourcesSQL(`
 			sync_status = 'error', sync_error = $4, updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
 		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
+	erasing(`update resources set spec = spec - case kind`+personalFields()+` else '{}'::text[] end where subject = $1`),
 ).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
 

@@ -85,8 +85,7 @@ var users = New("users", `
 
 	On(`update users set last_login_at = recorded_at() where id = $1`,
 		func(at eventstore.Recorded, _ account.SignedIn) []any { return []any{at.Stream.ID} }),
-	On(`update users set email = '', name = '', erased_at = recorded_at(), updated_at = recorded_at() where subject = $1`,
-		func(_ eventstore.Recorded, e account.SubjectErased) []any { return []any{e.Subject} }),
+	erasing(`update users set email = '', name = '', erased_at = recorded_at() where subject = $1`),
 
 	On(`insert into memberships (user_id, tenant, role, granted_at) values ($1, $2, $3, recorded_at())
 		on conflict (user_id, tenant) do update set role = excluded.role`,

@@ -67,7 +67,7 @@ func serveAll(store *eventstore.Store) {
 	eventstore.Serve(store, order.Category, order.Decider)
 	eventstore.Serve(store, account.Category, account.Decider)
 	eventstore.Serve(store, account.SubjectCategory, account.Subjects)
-	eventstore.Serve(store, account.SecurityCategory, account.Security)
+	eventstore.Journal(store, account.SecurityCategory, account.Security)
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(store, kind.Name, hosting.Decider)
 	}

@@ -29,7 +29,7 @@ func serveAll(s *eventstore.Store) {
 	eventstore.Serve(s, storefront.KeyCategory, storefront.Keys)
 	eventstore.Serve(s, account.Category, account.Decider)
 	eventstore.Serve(s, account.SubjectCategory, account.Subjects)
-	eventstore.Serve(s, account.SecurityCategory, account.Security)
+	eventstore.Journal(s, account.SecurityCategory, account.Security)
 	eventstore.Serve(s, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(s, billing.SubscriptionCategory, billing.Subscriptions)
 	for _, kind := range hosting.Kinds {
