@@ -11,6 +11,8 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
 	"hostpanel/projections"
+
+	"github.com/google/uuid"
 )
 
 const goodPassword = "Tr0ub4dor & 3 caballos"
