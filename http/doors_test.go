@@ -33,7 +33,7 @@ func (s *shop) try(from, email, password string) *httptest.ResponseRecorder {
 }
 
 func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	for i := range 5 {
 		if w := s.try(fmt.Sprintf("192.0.2.%d:1", i+1), "ana@example.com", "wrong"); w.Code != http.StatusUnauthorized {
 			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
@@ -57,7 +57,7 @@ func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
 }
 
 func TestNeighboursInIPv6AreOneNetwork(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	for i := range 6 {
 		want := http.StatusUnauthorized
 		if i == 5 {
@@ -70,7 +70,7 @@ func TestNeighboursInIPv6AreOneNetwork(t *testing.T) {
 }
 
 func TestASuccessForgivesTheAccountsFailures(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	for range 3 {
 		for range 4 {
 			if w := s.try("192.0.2.1:1", "ana@example.com", "wrong"); w.Code != http.StatusUnauthorized {
@@ -84,7 +84,7 @@ func TestASuccessForgivesTheAccountsFailures(t *testing.T) {
 }
 
 func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	for i := range 20 {
 		if w := s.try("192.0.2.1:1", fmt.Sprintf("guess%d@example.com", i), "wrong"); w.Code != http.StatusUnauthorized {
 			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
@@ -99,7 +99,7 @@ func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
 }
 
 func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	refused, throttled, hashes := 0, 0, eventstore.PasswordHashes()
 	for _, w := range s.atOnce(15, func(int) *httptest.ResponseRecorder { return s.try("192.0.2.1:1", "ana@example.com", "wrong") }) {
 		switch w.Code {
@@ -115,7 +115,7 @@ func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
 }
 
 func TestTheCurrentPasswordCannotBeGuessedEither(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	change := func(current string) *httptest.ResponseRecorder {
 		return s.call("POST", "/api/me/password/", `{"current_password":"`+current+`","new_password":"another good one"}`, bearer(s.known["ana"])...)
 	}
@@ -188,7 +188,7 @@ func (s *shop) watched(t *testing.T) *witness {
 }
 
 func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
-	s := openShop(t, guarded).people(t)
+	s := openShop(t).people(t)
 	seen := s.watched(t)
 	tries := []struct{ email, password string }{
 		{"ana@example.com", "wrong"}, {"nobody@example.com", "wrong"}, {"nobody@example.com", goodPassword},
