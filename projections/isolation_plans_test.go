@@ -76,15 +76,18 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 		with    func(context.Context, Scope) error
 	}{
 		{"a user", person, func(ctx context.Context, s Scope) error { _, err := s.User(ctx, 42); return err }},
+		{"a user's address", program, func(ctx context.Context, s Scope) error { return found(s.UserByEmail(ctx, "User42@example.com")) }},
 		{"a person's account", program, func(ctx context.Context, s Scope) error { return found(s.UserBySubject(ctx, ofSubject)) }},
 		{"superusers", program, func(ctx context.Context, s Scope) error { _, err := s.Superusers(ctx); return err }},
 		{"memberships", person, func(ctx context.Context, s Scope) error { _, err := s.Memberships(ctx, 42); return err }},
+		{"memberships of a page of users", program, func(ctx context.Context, s Scope) error { _, err := s.MembershipsOf(ctx, 41, 42, 43); return err }},
 		{"members", everyone, func(ctx context.Context, s Scope) error { _, err := s.Members(ctx, 42); return err }},
 		{"an identity", person, func(ctx context.Context, s Scope) error { return found(s.Identity(ctx, 42)) }},
 		{"a resource", everyone, func(ctx context.Context, s Scope) error {
 			_, err := s.Resource(ctx, hosting.Ref{Kind: "site", ID: 42})
 			return err
 		}},
+		{"a tenant", everyone, func(ctx context.Context, s Scope) error { _, err := s.Tenant(ctx, 42); return err }},
 		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Resources(ctx, "site", 20); return err }},
 		{"resources of an order", program, func(ctx context.Context, s Scope) error { _, err := s.ResourcesOfOrder(ctx, ofOrder); return err }},
 		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.SubscriptionOfOrder(ctx, ofOrder)) }},
