@@ -20,5 +20,3 @@ func (s *Store) Remembered(stream domain.Stream) int {
 	history, _ := s.recent.get(stream)
 	return len(history)
 }
-
-const KeysStand = keysStand

@@ -86,8 +86,13 @@ type identity struct{ projections.Identity }
 func callerOf(c route.Call) identity { return identityOf(c.Caller) }
 
 func identityOf(c route.Caller) identity {
-	who, _ := c.Detail.(identity)
-	return who
+	switch known := c.Detail.(type) {
+	case identity:
+		return known
+	case visit:
+		return known.who
+	}
+	return identity{}
 }
 
 // tenant is the one in whose name the user acts; 0: none.

@@ -142,6 +142,7 @@ func (s *Server) testPage(ctx context.Context, c route.Call, status int, session
 		message = texts[language][whyClosed(session)]
 	}
 	d, err := page(status, "checkout", language, map[string]any{
+		"Title":   texts[language]["test_title"] + " · " + session.Number,
 		"Session": session, "Amount": amountOf(session), "Open": isOpen, "Message": message, "Back": back, "Path": c.Path,
 	})
 	if err != nil {

@@ -117,9 +117,13 @@ func (s *Server) resultPage(ctx context.Context, c route.Call, o projections.Ord
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]any{"Order": view, "Cancelled": view.Status == order.StatusCancelled, "Again": c.Path}
+	language := spoken(o.Language)
+	data := map[string]any{
+		"Title": texts[language]["result_title"] + " · " + view.OrderNumber, "Payment": "",
+		"Order": view, "Cancelled": view.Status == order.StatusCancelled, "Again": c.Path,
+	}
 	if view.Status == order.StatusPaymentProcessing && !view.Settling {
 		data["Payment"] = o.PaymentURL
 	}
-	return page(http.StatusOK, "result", spoken(o.Language), data)
+	return page(http.StatusOK, "result", language, data)
 }

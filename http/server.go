@@ -184,7 +184,8 @@ type Health interface {
 // Areas are all endpoints of the panel, by area.
 func (s *Server) Areas() []route.Area {
 	return []route.Area{
-		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.operations(), s.watch(), s.files(),
+		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(),
+		s.entrance(), s.own(), s.desktop(), s.operations(), s.watch(), s.files(),
 	}
 }
 
@@ -213,6 +214,7 @@ func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
 		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(),
+		ErrorPage: s.refusalPage,
 	}, s.Areas()...)
 }
 

@@ -4,34 +4,34 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strconv"
+	"net/url"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
 
 const setPasswordPath = "/set-password/"
 
-// accounts is what people do for themselves.
+// accounts is where the links in mails lead to.
 func (s *Server) accounts() route.Area {
 	const wrong = "The link is used, expired or unknown, or the password is not acceptable."
 	return route.Area{
-		Name: "Accounts", Access: route.Open,
+		Name: "Accounts", Access: s.browser(),
 		About: "What people do for themselves.",
 		Routes: []route.Route{
 			route.View(http.MethodGet, setPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
 				As("set_password_page").Failing(http.StatusBadRequest, wrong),
 			route.View(http.MethodPost, setPasswordPath, "Set the password of whoever holds the link", s.setPassword).
 				As("set_password").Failing(http.StatusBadRequest, wrong).
+				Failing(http.StatusSeeOther, "The password is set; on to the page to sign in.").
+				Failing(http.StatusForbidden, "The form was sent by another site.").
 				Failing(http.StatusRequestEntityTooLarge, "The form has more than 64 KiB.").
 				Failing(http.StatusUnsupportedMediaType, "The body is no form."),
 		},
 	}
 }
-
-// noReferrer keeps the token in the address from whatever page comes next.
-var noReferrer = http.Header{"Referrer-Policy": {"no-referrer"}}
 
 // showSetPassword never uses the link up: programs that look at mails for
 // their readers follow links too.
@@ -39,42 +39,47 @@ func (s *Server) showSetPassword(ctx context.Context, c route.Call) (*route.Docu
 	token := c.Param("token")
 	user, err := s.holder(ctx, token)
 	if isMissing(err) {
-		return deadLink(c)
+		return s.deadLink(c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return passwordForm(http.StatusOK, token, user, nil)
+	return passwordForm(user, &returned{status: http.StatusOK, sent: url.Values{"token": {token}}})
 }
 
 func (s *Server) setPassword(ctx context.Context, c route.Call) (*route.Document, error) {
-	form, err := c.Form()
+	sent, err := c.Form()
 	if err != nil {
 		return nil, err
 	}
-	token, password := cmp.Or(form.Get("token"), c.Param("token")), form.Get("password")
+	sent.Set("token", cmp.Or(sent.Get("token"), c.Param("token")))
+	token, password := sent.Get("token"), sent.Get("password")
 	user, err := s.holder(ctx, token)
 	if err == nil {
-		if wrong := refusedPassword(password, form.Get("password_repeat"), user); len(wrong) > 0 {
-			return passwordForm(http.StatusBadRequest, token, user, wrong)
+		if wrong := refusedPassword("password", password, sent.Get("password_repeat"), user.Email); wrong != nil {
+			return passwordForm(user, &returned{status: http.StatusBadRequest, sent: sent, wrong: wrong})
 		}
 		cause := c.Cause()
-		cause.Actor = "user:" + strconv.FormatInt(user.ID, 10)
+		cause.Actor = identity{projections.Identity{User: user}}.principal()
 		err = s.Accounts.Set(ctx, cause, token, password)
 	}
 	switch {
 	case isMissing(err): // also when somebody else with the same link was faster
-		return deadLink(c)
+		return s.deadLink(c)
 	case err != nil:
 		return nil, err
 	}
-	return passwordIsSet(user)
+	d := s.done(loginPath, "password_set") // nobody is signed in by a link alone
+	return private(d, nil)
 }
 
-func refusedPassword(password, repeat string, user projections.User) []string {
-	wrong := weaknesses(password, user.Email)
+// refusedPassword is what is wrong with a password that was typed twice.
+func refusedPassword(field, password, repeat, username string) (wrong field.Errors) {
+	for _, message := range weaknesses(password, username) {
+		wrong.Add(field, message)
+	}
 	if repeat != password {
-		wrong = append(wrong, texts[spoken(user.Language)]["pw_differ"])
+		wrong.Add("password_repeat", "The two passwords are not the same.")
 	}
 	return wrong
 }
@@ -95,30 +100,33 @@ func (s *Server) holder(ctx context.Context, token string) (projections.User, er
 	return user, err
 }
 
-func deadLink(c route.Call) (*route.Document, error) {
-	language := preferred(c.Header)
-	return private(page(http.StatusBadRequest, "notice", language, map[string]any{
-		"Title": texts[language]["link_title"], "Notice": "This link is no longer valid.",
+func (s *Server) deadLink(c route.Call) (*route.Document, error) {
+	w := texts[readers(c)]
+	return private(s.sheet(c, http.StatusBadRequest, "notice", "link_title", map[string]any{
+		"Text": "This link is no longer valid.", "About": w["link_about"], "Path": resetPath, "Way": w["link_again"],
 	}))
 }
 
-func passwordForm(status int, token string, user projections.User, wrong []string) (*route.Document, error) {
-	return private(page(status, "password", spoken(user.Language), map[string]any{
-		"Token": token, "User": user.Email, "Wrong": wrong,
-	}))
-}
-
-// passwordIsSet ends the visit. Nobody is signed in by a link alone.
-func passwordIsSet(user projections.User) (*route.Document, error) {
+// passwordForm speaks the language of the link's holder. The token in it is
+// proof enough of where it comes from.
+func passwordForm(user projections.User, back *returned) (*route.Document, error) {
 	language := spoken(user.Language)
-	return private(page(http.StatusOK, "notice", language, map[string]any{
-		"Title": texts[language]["pw_done_title"], "Notice": texts[language]["pw_done"],
+	f := form{Name: "set_password", Action: setPasswordPath, Inputs: []input{
+		{Name: "token", Type: "hidden"},
+		{Name: "username", Value: user.Email, Autocomplete: "username", IsFixed: true},
+		{Name: "password", Type: "password", Autocomplete: "new-password", Required: true, Long: passwordMax, Focus: true},
+		{Name: "password_repeat", Type: "password", Autocomplete: "new-password", Required: true, Long: passwordMax},
+	}}
+	back.form = f.Name
+	return private(page(back.status, "password", language, map[string]any{
+		"Title": texts[language]["pw_title"], "Form": f.in(language, back),
 	}))
 }
 
+// private keeps the token in the address from whatever page comes next.
 func private(d *route.Document, err error) (*route.Document, error) {
 	if d != nil {
-		d.Header = noReferrer
+		d.Header.Set("Referrer-Policy", "no-referrer")
 	}
 	return d, err
 }

@@ -1,92 +1,45 @@
 package http
 
+import "regexp"
+
 // words are what the pages say in one language.
 type words map[string]string
 
 const english = "en"
 
-// texts are the languages of the panel.
-var texts = map[string]words{
-	english: {
-		"test_title":    "Test payment",
-		"test_notice":   "This is a test. No money is taken, whatever you choose.",
-		"order":         "Order",
-		"amount":        "Amount",
-		"pay":           "Pay",
-		"decline":       "Have the card declined",
-		"cancel":        "Cancel and go back",
-		"declined":      "The card was declined. You can try again.",
-		"completed":     "This order has been paid already.",
-		"awaiting":      "This payment is waiting for the bank.",
-		"expired":       "This payment page is no longer open.",
-		"back":          "Go back to the shop",
-		"faults":        "For trying out what may go wrong",
-		"faults_about":  "Fields that are left empty change nothing.",
-		"real_amount":   "Amount that is really paid, in the smallest unit",
-		"real_currency": "Currency that is really paid",
-		"copies":        "How often the news is sent",
-		"distinct":      "Each copy is an event of its own",
-		"delay_ms":      "Milliseconds until it is sent",
-		"drop":          "Send no news at all",
-		"settle_ms":     "Milliseconds until an unpaid order is settled",
-		"unpaid":        "Finish without paying yet",
-		"expire":        "Let the page expire",
-		"result_title":  "Your order",
-		"status":        "Status",
-		"thanks":        "Thank you. You will get a message as soon as everything is ready.",
-		"nothing_paid":  "Nothing has been charged for this visit to the payment page.",
-		"look_again":    "Look again",
-		"pw_title":      "Set your password",
-		"pw_about":      "8 to 128 characters. Choose one that nobody would guess and that you use nowhere else.",
-		"pw_user":       "User name",
-		"pw_new":        "New password",
-		"pw_repeat":     "The same password again",
-		"pw_save":       "Set password",
-		"pw_wrong":      "Please look at this once more:",
-		"pw_differ":     "The two passwords are not the same.",
-		"pw_done_title": "Your password is set",
-		"pw_done":       "From now on you can sign in with it. You may close this page.",
-		"link_title":    "Set your password",
-	},
-	"es": {
-		"test_title":    "Pago de prueba",
-		"test_notice":   "Esto es una prueba. No se cobra nada, elija lo que elija.",
-		"order":         "Pedido",
-		"amount":        "Importe",
-		"pay":           "Pagar",
-		"decline":       "Hacer que se rechace la tarjeta",
-		"cancel":        "Cancelar y volver",
-		"declined":      "La tarjeta fue rechazada. Puede intentarlo de nuevo.",
-		"completed":     "Este pedido ya está pagado.",
-		"awaiting":      "Este pago está pendiente del banco.",
-		"expired":       "Esta página de pago ya no está abierta.",
-		"back":          "Volver a la tienda",
-		"faults":        "Para probar lo que puede salir mal",
-		"faults_about":  "Los campos vacíos no cambian nada.",
-		"real_amount":   "Importe que se paga de verdad, en la unidad menor",
-		"real_currency": "Moneda en la que se paga de verdad",
-		"copies":        "Cuántas veces se envía el aviso",
-		"distinct":      "Cada copia es un evento propio",
-		"delay_ms":      "Milisegundos hasta el envío",
-		"drop":          "No enviar ningún aviso",
-		"settle_ms":     "Milisegundos hasta que se liquida un pedido sin pagar",
-		"unpaid":        "Terminar sin pagar todavía",
-		"expire":        "Dejar que caduque la página",
-		"result_title":  "Su pedido",
-		"status":        "Estado",
-		"thanks":        "Gracias. Recibirá un mensaje en cuanto todo esté listo.",
-		"nothing_paid":  "En esta visita a la página de pago no se ha cobrado nada.",
-		"look_again":    "Mirar otra vez",
-		"pw_title":      "Elija su contraseña",
-		"pw_about":      "De 8 a 128 caracteres. Elija una que nadie pueda adivinar y que no use en otro sitio.",
-		"pw_user":       "Usuario",
-		"pw_new":        "Contraseña nueva",
-		"pw_repeat":     "La misma contraseña otra vez",
-		"pw_save":       "Guardar la contraseña",
-		"pw_wrong":      "Revise lo siguiente, por favor:",
-		"pw_differ":     "Las dos contraseñas no son iguales.",
-		"pw_done_title": "Su contraseña está guardada",
-		"pw_done":       "Desde ahora puede entrar con ella. Puede cerrar esta página.",
-		"link_title":    "Elija su contraseña",
-	},
+// texts are the languages of the panel. Each says the same.
+var texts = map[string]words{english: inEnglish, "es": inSpanish}
+
+// The API speaks English. What it says about fields, forms say in the
+// reader's language, as far as that is known here.
+
+var quantity = regexp.MustCompile(`"[^"]*"|[0-9]+`)
+
+// translated are messages of the API in a language of the panel.
+func translated(language string, messages []string) []string {
+	if language == english {
+		return messages
+	}
+	all := make([]string, len(messages))
+	for i, message := range messages {
+		all[i] = message
+		if pattern, known := messagesInSpanish[quantity.ReplaceAllString(message, "#")]; known {
+			all[i] = filledIn(pattern, quantity.FindAllString(message, -1))
+		}
+	}
+	return all
+}
+
+var gap = regexp.MustCompile("#")
+
+// filledIn puts the quantities of a message into its translation.
+func filledIn(pattern string, quantities []string) string {
+	return gap.ReplaceAllStringFunc(pattern, func(string) string {
+		if len(quantities) == 0 {
+			return ""
+		}
+		first := quantities[0]
+		quantities = quantities[1:]
+		return first
+	})
 }

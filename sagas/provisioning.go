@@ -103,7 +103,6 @@ func (s *Sagas) provisioningSagas() []saga {
 			},
 		},
 		{name: "mail", def: mailDef},
-		{name: "mail", def: linkDef},
 	}
 }
 

@@ -58,7 +58,7 @@ func (x *exchange) sendRefusal(r *Refusal) {
 		}
 		x.send(r.Status, nil)
 	case x.route != nil && x.route.page:
-		x.document(errorPage(r))
+		x.document(x.errorPage(r))
 	default:
 		h.Set("Content-Type", "application/json")
 		x.send(r.Status, indented(r.body(), x.indent))

@@ -54,12 +54,15 @@ var errorHTML string
 var errorTemplate = template.Must(template.New("error").Parse(errorHTML))
 
 // errorPage shows a refusal to people.
-func errorPage(r *Refusal) *Document {
-	var b bytes.Buffer
+func (x *exchange) errorPage(r *Refusal) *Document {
 	detail := r.Detail
 	if r.fields != nil {
 		detail = r.fields.Error()
 	}
+	if x.t.options.ErrorPage != nil {
+		return x.t.options.ErrorPage(x.call, r.Status, detail)
+	}
+	var b bytes.Buffer
 	if err := errorTemplate.Execute(&b, map[string]any{"Status": r.Status, "Title": http.StatusText(r.Status), "Detail": detail}); err != nil {
 		b.WriteString(http.StatusText(r.Status))
 	}

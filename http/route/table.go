@@ -34,7 +34,8 @@ type Options struct {
 	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
 	Timeout        time.Duration    // of a call; zero: 30 s, for which an Idempotency-Key counts as busy
 	Log            *slog.Logger
-	Now            func() time.Time // for what the log tells; nil: the clock
+	ErrorPage      func(c Call, status int, detail string) *Document // shows a refusal to people; nil: plainly
+	Now            func() time.Time                                  // for what the log tells; nil: the clock
 }
 
 // A Table serves routes.

@@ -1,0 +1,31 @@
+package http
+
+import (
+	"maps"
+	"strings"
+)
+
+// Texts are all texts of the pages in a language.
+func Texts(language string) map[string]string { return maps.Clone(texts[language]) }
+
+// Translated is one message of the API in a language.
+func Translated(language, message string) string {
+	return strings.Join(translated(language, []string{message}), " ")
+}
+
+// Templates are the pages as they are written, by file.
+func Templates() map[string]string {
+	all := map[string]string{}
+	files, err := pageFiles.ReadDir("web")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files {
+		text, err := pageFiles.ReadFile("web/" + f.Name())
+		if err != nil {
+			panic(err)
+		}
+		all[f.Name()] = string(text)
+	}
+	return all
+}

@@ -1,0 +1,309 @@
+package http
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
+)
+
+// A form is one of a page: what it asks for, what was typed into it, and what
+// is wrong with that (docs/accounts.md, "Pages").
+type form struct {
+	Name    string // tells the forms of a page apart
+	Action  string // path
+	Inputs  []input
+	IsGrave bool   // what its button does cannot be undone
+	Of      string // which of several forms of this name; "": the only one
+
+	Token, Button string
+	Words         words
+	Problems      []problem // in the order of the inputs
+}
+
+// An input is one question of a form. What it is called and explained by
+// stands in the texts, under its name.
+type input struct {
+	Name         string
+	Key          string // under which the texts know it; "": its name
+	Type         string // of HTML; "": text, or "select", "lines", "username" (for password managers alone)
+	Value        string
+	Autocomplete string
+	Required     bool
+	IsFixed      bool // shown, and not for typing
+	Plain        bool // no words of a language: addresses, domains
+	Focus        bool // where typing begins
+	Min, Max     int  // of numbers; 0: no bound
+	Long         int  // characters; 0: no bound
+	Options      []option
+	Hints        []option // what may be typed
+
+	ID, Label, Note, Optional string
+	About                     string // ids of what explains it
+	Wrong                     []string
+}
+
+// An option is what may be chosen.
+type option struct{ Value, Text string }
+
+// A problem is one thing that is wrong, and with which input. ID is "" if it
+// is none of them.
+type problem struct{ ID, Label, Text string }
+
+// A returned form could not be carried out as it was sent.
+type returned struct {
+	form   string
+	sent   url.Values
+	wrong  field.Errors
+	status int
+	after  time.Duration // until a repeat makes sense
+}
+
+// statusOf is the status of a page on which a form was returned, or of one
+// that is only looked at.
+func (b *returned) statusOf() int {
+	if b == nil {
+		return http.StatusOK
+	}
+	return b.status
+}
+
+// A desk is a page with forms: how it is shown, and who takes which form.
+type desk struct {
+	show  func(context.Context, route.Call, *returned) (*route.Document, error)
+	forms map[string]taker
+}
+
+// A taker carries out what a form asks for. A nil document shows the page.
+type taker func(context.Context, route.Call, url.Values) (*route.Document, error)
+
+// look shows the page to whoever comes to it.
+func (d desk) look(ctx context.Context, c route.Call) (*route.Document, error) {
+	return d.show(ctx, c, nil)
+}
+
+// taking takes the forms of the page. One that cannot be carried out is
+// shown again, with what is wrong.
+func (s *Server) taking(d desk) func(context.Context, route.Call) (*route.Document, error) {
+	return func(ctx context.Context, c route.Call) (*route.Document, error) {
+		sent, err := c.Form()
+		if err != nil {
+			return nil, err
+		}
+		take, known := d.forms[sent.Get("form")]
+		if !known {
+			return nil, &route.Refusal{Status: http.StatusForbidden, Detail: outOfDate, Slug: "permission_denied"}
+		}
+		var page *route.Document
+		if err = s.ownForm(c, sent); err == nil {
+			page, err = take(ctx, c, sent)
+		}
+		if err == nil {
+			return page, nil
+		}
+		back := sentBack(sent, err)
+		if back == nil {
+			return nil, err
+		}
+		page, err = d.show(ctx, c, back)
+		if page != nil && back.after > 0 {
+			page.Header.Set("Retry-After", seconds(back.after))
+		}
+		return page, err
+	}
+}
+
+const outOfDate = "This form was out of date. Please check it and send it again."
+
+var errForm = errors.New("the form is not one that this browser was shown")
+
+// ownForm refuses forms that this browser was not shown.
+func (s *Server) ownForm(c route.Call, sent url.Values) error {
+	if !s.isToken(visitOf(c).id, sent.Get("form_token")) {
+		return errForm
+	}
+	return nil
+}
+
+// sentBack is what to say in the form about an error; nil: it is not the
+// sender's.
+func sentBack(sent url.Values, err error) *returned {
+	back := &returned{form: sent.Get("form"), sent: sent, wrong: field.ErrorsOf(err)}
+	var refusal *route.Refusal
+	var business *domain.Error
+	switch {
+	case errors.Is(err, errForm):
+		back.status, back.wrong = http.StatusForbidden, field.Errors{{Messages: []string{outOfDate}}}
+	case len(back.wrong) > 0:
+		back.status = http.StatusBadRequest
+	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusTooManyRequests):
+		back.status, back.after = refusal.Status, refusal.After
+		back.wrong.Add("", refusal.Detail)
+	case errors.As(err, &business) && business.Code == domain.Conflict:
+		back.status = http.StatusConflict
+		back.wrong.Add("", business.Message)
+	default:
+		return nil
+	}
+	return back
+}
+
+// fill makes a form ready to be shown: bound to the browser, in the reader's
+// words, and with what was typed into it before.
+func (s *Server) fill(c route.Call, f form, back *returned) form {
+	f.Token = s.token(visitOf(c).id)
+	return f.in(readers(c), back)
+}
+
+// in is the form in a language.
+func (f form) in(language string, back *returned) form {
+	f.Words, f.Button = texts[language], texts[language]["button_"+f.Name]
+	if back != nil && (back.form != f.Name || back.sent.Get("of") != f.Of) {
+		back = nil
+	}
+	for i := range f.Inputs {
+		f.Inputs[i].restore(back, language)
+		f.Inputs[i].explain(f.Name, f.Words)
+	}
+	if back != nil {
+		f.Problems = f.problems(language, back.wrong)
+	}
+	return f
+}
+
+// restore brings back what was typed, with what is wrong. Secrets are typed
+// anew.
+func (in *input) restore(back *returned, language string) {
+	if back == nil {
+		return
+	}
+	if values, sent := back.sent[in.Name]; sent && in.Type != "password" && !in.IsFixed {
+		in.Value = values[len(values)-1]
+	}
+	in.Wrong, in.Focus = translated(language, messagesOn(back.wrong, in.Name)), false
+}
+
+func (in *input) explain(form string, w words) {
+	in.ID = form + "-" + in.Name
+	key := cmp.Or(in.Key, in.Name)
+	in.Label = cmp.Or(w["label_"+form+"_"+key], w["label_"+key])
+	in.Note = cmp.Or(w["note_"+form+"_"+key], w["note_"+key])
+	if !in.Required && !in.IsFixed && in.Type != "select" {
+		in.Optional = w["optional"]
+	}
+	var about []string
+	if in.Note != "" {
+		about = append(about, in.ID+"-note")
+	}
+	if len(in.Wrong) > 0 {
+		about = append(about, in.ID+"-wrong")
+	}
+	in.About = strings.Join(about, " ")
+}
+
+// HasPlaces tells whether something is wrong with an input of the form, and
+// not only with the whole.
+func (f form) HasPlaces() bool {
+	return slices.ContainsFunc(f.Problems, func(p problem) bool { return p.ID != "" })
+}
+
+// problems are all that is wrong, for the summary above the form.
+func (f form) problems(language string, wrong field.Errors) (all []problem) {
+	for _, in := range f.Inputs {
+		for _, text := range in.Wrong {
+			all = append(all, problem{in.ID, in.Label, text})
+		}
+	}
+	for _, w := range wrong {
+		if !f.asks(w.Field) {
+			for _, text := range translated(language, flat(w)) {
+				all = append(all, problem{Text: text})
+			}
+		}
+	}
+	return all
+}
+
+func (f form) asks(name string) bool {
+	for _, in := range f.Inputs {
+		if in.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// messagesOn are what is wrong with one input.
+func messagesOn(wrong field.Errors, name string) (all []string) {
+	for _, w := range wrong {
+		if w.Field == name {
+			all = append(all, flat(w)...)
+		}
+	}
+	return all
+}
+
+// flat are the messages about a field, and about the items of a list.
+func flat(w field.Wrong) []string {
+	all := append([]string{}, w.Messages...)
+	for _, item := range w.Items {
+		all = append(all, flat(item)...)
+	}
+	return all
+}
+
+// needed refuses a form in which something was left empty.
+func needed(sent url.Values, names ...string) error {
+	var wrong field.Errors
+	for _, name := range names {
+		if sent.Get(name) == "" {
+			wrong.Add(name, "This field may not be blank.")
+		}
+	}
+	return wrong.Err()
+}
+
+// decodeForm fills a new record from the fields of a form. One that was left
+// empty was not sent; lists have an item a line.
+func decodeForm(into field.Record, form url.Values, lists ...string) error {
+	sent := field.Value{Kind: field.ObjectValue}
+	for name, values := range form {
+		last := strings.TrimSpace(values[len(values)-1])
+		switch {
+		case last == "":
+		case slices.Contains(lists, name):
+			sent.Items = append(sent.Items, listed(name, last))
+		default:
+			sent.Items = append(sent.Items, field.Value{Kind: field.TextValue, Name: name, Text: last})
+		}
+	}
+	_, err := into.Fields().Decode(sent, field.Create)
+	return err
+}
+
+func listed(name, text string) field.Value {
+	list := field.Value{Kind: field.ListValue, Name: name}
+	for _, item := range strings.Fields(text) {
+		list.Items = append(list.Items, field.Value{Kind: field.TextValue, Text: item})
+	}
+	return list
+}
+
+// changeRecord changes the named fields of a record to what a form says. Those
+// that were left empty are empty now.
+func changeRecord(record field.Record, form url.Values, names ...string) error {
+	sent := field.Value{Kind: field.ObjectValue}
+	for _, name := range names {
+		sent.Items = append(sent.Items, field.Value{Kind: field.TextValue, Name: name, Text: form.Get(name)})
+	}
+	_, err := record.Fields().Decode(sent, field.Patch)
+	return err
+}
