@@ -58,7 +58,7 @@ func (s *Server) membershipRoutes() []route.Route {
 			Finding(s.findUser).Checking(route.Check(s.checkMembership)).Resuming(s.showMembership).
 			Saying("The first tenant becomes the active one.").Failing(http.StatusConflict, inactive),
 		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).As("membership_change").Of("Membership").
-			Finding(s.findMembership).Failing(http.StatusConflict, inactive),
+			Finding(s.findMembership).Resuming(s.showMembership).Failing(http.StatusConflict, inactive),
 		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).As("membership_delete").Of("Membership").
 			Finding(s.findMembership).Failing(http.StatusConflict, lostRace),
 	}
@@ -108,9 +108,9 @@ func (s *Server) grantMembership(ctx context.Context, c route.Call, m *membershi
 
 // showMembership answers a repeat whose first answer was never given.
 func (s *Server) showMembership(ctx context.Context, c route.Call, location string) (route.Answer, error) {
-	tenant, err := strconv.ParseInt(path.Base(location), 10, 64)
-	if err != nil {
-		return nil, err
+	tenant := c.ID("tenant")
+	if made, err := strconv.ParseInt(path.Base(location), 10, 64); err == nil && tenant == 0 {
+		tenant = made
 	}
 	m, err := asShown(c, func() (*membershipRecord, error) { return s.membership(ctx, c, c.ID("id"), tenant) })
 	if err != nil {

@@ -124,9 +124,10 @@ type Accounts interface {
 	TokenUser(ctx context.Context, token string) (user int64, err error)
 	// Set uses a link up and sets the password of whoever holds it.
 	Set(ctx context.Context, cause domain.Cause, token, password string) error
-	// Change sets a user's password and carries out more commands with it.
+	// Change sets a user's password, after it has carried out more commands.
 	Change(ctx context.Context, cause domain.Cause, user int64, password string, more ...domain.Command) error
-	// Open makes an account; without a password a link to set one is mailed.
+	// Open makes an account with a password; without one, a link to set it is
+	// mailed. More commands are carried out with it.
 	Open(ctx context.Context, cause domain.Cause, open account.Open, password string, more ...domain.Command) error
 	// AskReset mails a link to set a new password if the address has an
 	// account. It does the same work if it has none.

@@ -44,25 +44,24 @@ func (a Accounts) Set(ctx context.Context, cause domain.Cause, token, password s
 	return orDeadLink(err)
 }
 
-// Change gives a user another password, together with whatever more is to be
-// done. Links that are still out end: they were for the password before.
+// Change gives a user another password, after whatever more is to be done. Links that are still out end: they were for the password before.
 func (a Accounts) Change(ctx context.Context, cause domain.Cause, user int64, password string, more ...domain.Command) error {
 	row, change := a.newPassword(user, password)
 	rows := []eventstore.Row{eventstore.EndTokens(user, SetPassword), row}
-	_, err := a.s.store.ExecuteWith(ctx, cause, rows, append([]domain.Command{change}, more...)...)
+	_, err := a.s.store.ExecuteWith(ctx, cause, rows, append(more, change)...)
 	return err
 }
 
 // Open opens an account, whose number and subject the caller has drawn. With
 // an empty password its owner is sent a link to choose one.
 func (a Accounts) Open(ctx context.Context, cause domain.Cause, open account.Open, password string, more ...domain.Command) error {
-	commands := append([]domain.Command{open}, more...)
 	if password != "" {
 		row, change := a.newPassword(open.User, password)
-		_, err := a.s.store.ExecuteWith(ctx, cause, []eventstore.Row{row}, append(commands, change)...)
+		_, err := a.s.store.ExecuteWith(ctx, cause, []eventstore.Row{row}, append([]domain.Command{open, change}, more...)...)
 		return err
 	}
-	_, err := a.request(ctx, cause, nil, account.RequestLink{User: open.User, Link: account.Welcome, At: a.s.now()}, commands...)
+	link := account.RequestLink{User: open.User, Link: account.Welcome, At: a.s.now()}
+	_, err := a.request(ctx, cause, nil, link, append([]domain.Command{open}, more...)...)
 	return err
 }
 

@@ -168,7 +168,7 @@ var forms = map[string]string{
 	"time":   `[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{6})?Z`,
 	"number": `ORD-[0-9]{8}-[0-9A-HJKMNP-TV-Z]{6}`,
 	"any":    `[^"]*`,
-	"etc":    `.*`,
+	"etc":    `(?s:.*)`,
 }
 
 var placeholder = regexp.MustCompile(`<(\w+)(?::(\w+))?>`)
