@@ -314,3 +314,25 @@ func (w *world) parked(id uuid.UUID) {
 }
 
 var _ = eventstore.ErrLink
+
+// Whoever has had several addresses is forgotten under all of them, but not
+// under one that is somebody else's by now.
+func TestAnAddressThatHasPassedOnStays(t *testing.T) {
+	w := newWorld(t)
+	w.opens(1, "first@example.com", "en")
+	for _, email := range []string{"second@example.com", "third@example.com"} {
+		_, err := w.store.Execute(t.Context(), domain.Cause{Actor: "user:1"}, account.ChangeProfile{
+			User: 1, SubjectID: mustSubject(w, email), Email: email, Name: "Ana", Language: "en", At: w.now(),
+		})
+		w.must(err)
+	}
+	w.opens(2, "first@example.com", "en")
+	w.must(w.Accounts().Erase(t.Context(), domain.Cause{Actor: "operator:1"}, 1))
+	w.equal("people forgotten", w.count(`select count(*) from events where name = 'subject.erased'`), 2)
+	left, err := w.tables.For(projections.System).User(t.Context(), 2)
+	w.must(err)
+	w.equal("the new owner", left.Email, "first@example.com")
+	gone, err := w.tables.For(projections.System).User(t.Context(), 1)
+	w.must(err)
+	w.equal("the old one", gone.Email+gone.Name, "")
+}
