@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 
@@ -42,7 +43,7 @@ func Connect(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error
 // ConnectReaders opens a pool as [Connect] does, but on nobody's behalf: its
 // connections see nothing until a transaction says for whom it reads.
 func ConnectReaders(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
-	return connect(ctx, url, conns, "", asApp)
+	return connect(ctx, url, conns, "", asReader)
 }
 
 // ConnectOwner opens a small pool as the role of the URL, on [Everybody]'s
@@ -55,6 +56,16 @@ var asApp = map[string]string{
 	"role":                                AppRole,
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "10s",
+}
+
+// asReader counts and pages in indexes rather than in tables: what lists walk
+// through is in memory (docs/read-tables.md, "Lists").
+var asReader = with(asApp, "random_page_cost", "1.1")
+
+func with(params map[string]string, name, value string) map[string]string {
+	more := maps.Clone(params)
+	more[name] = value
+	return more
 }
 
 func connect(ctx context.Context, url string, conns int32, behalf string, params map[string]string) (*pgxpool.Pool, error) {

@@ -70,3 +70,31 @@ func (p *panel) sold(b *testing.B, orders int) int {
 	writers.Wait()
 	return orders / 64 * 64 * len(history(order.Place{}))
 }
+
+// BenchmarkListOfAMillion reads pages of a million users as an operator, each
+// with the count of all.
+func BenchmarkListOfAMillion(b *testing.B) {
+	p := openPanel(b)
+	for _, sql := range []string{
+		`insert into users (id, subject, email, name, language, is_superuser, opened_for, created_at, updated_at, version)
+			select i, gen_random_uuid(), 'user' || i || '@example.com', 'Ana', 'es', false, '', timestamptz '2026-01-01' + i * interval '1 s', now(), 1
+			from generate_series(1, 1000000) i`,
+		`vacuum analyze users`,
+	} {
+		if _, err := p.owner.Exec(b.Context(), sql); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, l := range map[string]Listing{
+		"first": {Limit: 20}, "middle": {Limit: 20, Offset: 500_000}, "last": {Limit: 20, Offset: LastPage},
+		"searched": {Limit: 20, Search: []string{"user77777"}}, "filtered": {Limit: 20, Filters: []Filter{{"id", "in", []int64{1, 2, 3}}}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := p.For(System).Users(b.Context(), l); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,6 +54,7 @@ type listedBy struct {
 	fields  map[string]string // columns to filter and to order by, by the names of the API
 	search  string            // column with all text that is searched, in lower case
 	id      string            // column that every order ends in
+	key     string            // the columns of the primary key, as the table names them; blank: id
 }
 
 var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <= ?", ">": "%s > ?", "<": "%s < ?", "in": "%s = any(?)"}
@@ -97,45 +99,48 @@ func (by listedBy) narrow(w *where, l Listing) error {
 	return nil
 }
 
-// page is the query for the wanted part. What the records are joined with is
-// looked up for these alone.
+// page is the query for the wanted part. The rows that come before it are only
+// counted off, if can be in an index; the rest is looked up for those wanted.
 func (by listedBy) page(w *where, l Listing) string {
-	narrowed, order := w.String(), by.order(l.Order)
-	if l.Limit == 0 {
-		l.Limit = usualLimit
-	}
-	w.args = append(w.args, l.Limit)
+	narrowed, key := w.String(), cmp.Or(by.key, "id")
+	w.args = append(w.args, cmp.Or(l.Limit, usualLimit))
 	limit := fmt.Sprintf("$%d", len(w.args))
-	offset := fmt.Sprintf("(select greatest(count(*) - 1, 0) / %s * %[1]s from %s%s)", limit, by.from, narrowed)
-	if l.Offset != LastPage {
+	inner := by.order(l.Order, false) + ` limit ` + limit
+	if l.Offset == LastPage { // from the other end
+		inner = by.order(l.Order, true) + fmt.Sprintf(` limit (select (count(*) - 1) %% %s + 1 from %s%s)`, limit, by.from, narrowed)
+	} else {
 		w.args = append(w.args, l.Offset)
-		offset = fmt.Sprintf("$%d", len(w.args))
+		inner += fmt.Sprintf(` offset $%d`, len(w.args))
 	}
-	table, name, _ := strings.Cut(by.from, " ")
-	return fmt.Sprintf(`select %s from (select * from %s %s%s%s limit %s::bigint offset %s) %[3]s%[8]s%[5]s`,
-		by.columns, table, name, narrowed, order, limit, offset, by.joined)
+	return `select ` + by.columns + ` from (select ` + key + ` from ` + by.from + narrowed + inner + `) wanted join ` +
+		by.from + ` using (` + key + `)` + by.joined + by.order(l.Order, false)
 }
 
-func (by listedBy) order(wanted []Ordering) string {
+// order is that of the list, or its reverse.
+func (by listedBy) order(wanted []Ordering, reverse bool) string {
 	var terms []string
-	way := " desc"
+	way := func(descending bool) string {
+		if descending != reverse {
+			return " desc"
+		}
+		return " asc"
+	}
+	last := true
 	for _, o := range wanted {
 		column, known := by.fields[o.Field]
 		if !known {
 			continue
 		}
-		if way = ""; o.Descending {
-			way = " desc"
-		}
-		terms = append(terms, column+way)
+		last = o.Descending
+		terms = append(terms, column+way(last))
 		if column == by.id {
 			return " order by " + strings.Join(terms, ", ")
 		}
 	}
 	if terms == nil {
-		terms = []string{by.fields["created_at"] + way}
+		terms = []string{by.fields["created_at"] + way(last)}
 	}
-	return " order by " + strings.Join(append(terms, by.id+way), ", ")
+	return " order by " + strings.Join(append(terms, by.id+way(last)), ", ")
 }
 
 // loadedPart turns the rows of a list into records, one by one.

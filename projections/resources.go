@@ -32,12 +32,13 @@ var resources = New("resources", resourcesSQL(`
 		created_at  timestamptz not null,
 		updated_at  timestamptz not null,
 		version     int    not null, -- of the resource's stream
+		present     boolean not null generated always as (status not in ('leaving', 'gone')) stored,
 		search      text   not null generated always as ({searched}) stored,
 		primary key (kind, id),
 		unique (tenant, kind, id)
 	) with (fillfactor = 80);
-	create index resources_newest on resources (kind, tenant, created_at desc, id desc);
-	create index resources_newest_of_all on resources (kind, created_at desc, id desc);
+	create index resources_newest on resources (kind, tenant, created_at desc, id desc) where present;
+	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_subject on resources (subject) where subject is not null`),
 
@@ -153,7 +154,7 @@ func (s Scope) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) 
 	return one[Resource](ctx, s, kind.Class, `select `+resourceColumns+fromResources, w)
 }
 
-const present = `r.status not in ('leaving', 'gone')`
+const present = `r.present`
 
 // Resources lists the resources of a kind that the caller's tenant has,
 // newest first; limit 0 is 100.

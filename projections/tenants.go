@@ -25,7 +25,7 @@ func (s Scope) tenants() *where {
 }
 
 var tenantsBy = listedBy{
-	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", search: `r.search`,
+	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search`,
 	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.spec ->> 'slug'", "status", "r.spec ->> 'status'",
 		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "(r.spec ->> 'package')::bigint"),
 }
