@@ -64,6 +64,7 @@ func part[T any](ctx context.Context, s Scope, by listedBy, w *where, l Listing)
 	if err := by.narrow(w, l); err != nil {
 		return found, err
 	}
+	l.Limit = cmp.Or(l.Limit, usualLimit)
 	count, counted := `select count(*) from `+by.from+w.String(), slices.Clone(w.args)
 	page := by.page(w, l)
 	err = s.ask(ctx, func(b *pgx.Batch) {
@@ -74,9 +75,12 @@ func part[T any](ctx context.Context, s Scope, by listedBy, w *where, l Listing)
 		})
 	})
 	if err != nil {
-		err = fmt.Errorf("list %s: %w", nameOf[T](), err)
+		return found, fmt.Errorf("list %s: %w", nameOf[T](), err)
 	}
-	return found, err
+	if l.Offset == LastPage && found.Count > 0 { // which is seldom full
+		found.Rows = found.Rows[max(0, len(found.Rows)-int((found.Count-1)%l.Limit+1)):]
+	}
+	return found, nil
 }
 
 // narrow adds what the caller asked for to the scope.
@@ -103,11 +107,11 @@ func (by listedBy) narrow(w *where, l Listing) error {
 // counted off, if can be in an index; the rest is looked up for those wanted.
 func (by listedBy) page(w *where, l Listing) string {
 	narrowed, key := w.String(), cmp.Or(by.key, "id")
-	w.args = append(w.args, cmp.Or(l.Limit, usualLimit))
+	w.args = append(w.args, l.Limit)
 	limit := fmt.Sprintf("$%d", len(w.args))
 	inner := by.order(l.Order, false) + ` limit ` + limit
-	if l.Offset == LastPage { // from the other end
-		inner = by.order(l.Order, true) + fmt.Sprintf(` limit (select (count(*) - 1) %% %s + 1 from %s%s)`, limit, by.from, narrowed)
+	if l.Offset == LastPage { // a full page, from the other end
+		inner = by.order(l.Order, true) + ` limit ` + limit
 	} else {
 		w.args = append(w.args, l.Offset)
 		inner += fmt.Sprintf(` offset $%d`, len(w.args))
