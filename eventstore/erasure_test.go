@@ -3,23 +3,29 @@ package eventstore_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 )
 
-// A register is a read table with the owners of the tills, and what a letter
-// to the tax office says of them.
+// A register is a read table with the owners of the tills. It blanks them when
+// it is told of an erasure.
 type register struct{}
 
 func (register) Project(r eventstore.Recorded) []eventstore.Statement {
-	if e, ok := r.Event.(tillOpened); ok {
+	switch e := r.Event.(type) {
+	case tillOpened:
 		return []eventstore.Statement{{SQL: `insert into register values ($1, $2)`, Args: []any{r.Stream.ID, e.Owner}}}
+	case coinsPut: // into the till of the erasures
+		return []eventstore.Statement{{SQL: `update register set owner = ''`}}
 	}
 	return nil
 }
@@ -56,10 +62,9 @@ var taxFacts = domain.NewCatalogue([]domain.Fact{
 	domain.FactOf[coinsPut](), domain.FactOf[tillOpened]().Sealing(domain.Contact, "owner"), domain.FactOf[taxReported]().Sealing(domain.Fiscal, "name"),
 })
 
-// erase is carried out with a fact, as erasures are, and blanks the register.
+// erase is carried out with the fact that says so.
 func erase(ctx context.Context, s *eventstore.Store, subjects ...uuid.UUID) error {
-	rows := append(eventstore.EraseRows(subjects...), eventstore.Row{Key: "register", SQL: `update register set owner = ''`, Touches: eventstore.AnyRows})
-	_, err := s.ExecuteWith(ctx, domain.Cause{}, rows, putIn{"erasures", 1})
+	_, err := s.ExecuteWith(ctx, domain.Cause{}, eventstore.EraseRows(subjects...), putIn{"erasures", 1})
 	return err
 }
 
@@ -181,6 +186,23 @@ func TestAnErasureInTheMiddleOfAFloodLeavesNoNames(t *testing.T) {
 		t.Errorf("%d names are left in the register", n)
 	}
 	intact(t, clerk(t, url), 201)
+}
+
+// All writers wait while this is asked.
+func TestWhoWasErasedIsFoundByTheIndexHoweverManyAreAskedFor(t *testing.T) {
+	s := newStore(t)
+	change(t, s, `insert into subject_keys select gen_random_uuid(), 'contact', 'id', 'key' from generate_series(1, 20000)`)
+	rows, _ := s.Pool().Query(t.Context(), `select subject from subject_keys limit 250`)
+	subjects, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		t.Fatal(err)
+	}
+	purposes := slices.Repeat([]string{"contact"}, len(subjects))
+	rows, _ = s.Pool().Query(t.Context(), `explain `+eventstore.KeysStand, subjects, purposes, len(subjects))
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if text := strings.Join(plan, "\n"); err != nil || contains(text, "Seq Scan") || !contains(text, "subject_keys_pkey") {
+		t.Errorf("%s\n%v", text, err)
+	}
 }
 
 func TestWhoIsSignedOutHoldsNothingThatOpensADoor(t *testing.T) {

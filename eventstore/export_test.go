@@ -20,3 +20,5 @@ func (s *Store) Remembered(stream domain.Stream) int {
 	history, _ := s.recent.get(stream)
 	return len(history)
 }
+
+const KeysStand = keysStand

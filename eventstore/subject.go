@@ -45,7 +45,7 @@ func (s *Store) findSubject(ctx context.Context, macs [][]byte) (subject uuid.UU
 
 // EraseRows destroy what makes people's contact data readable, and the way
 // from their addresses to them. They belong into the transaction of the fact
-// that says so. Data under other purposes stays. In place of the key stays a
+// that says so, whose statements blank the read tables. Data under other purposes stays. In place of the key stays a
 // mark, so that nothing can be sealed for the same subject again: who comes
 // back is somebody new (docs/log.md, "Personal data").
 func EraseRows(subjects ...uuid.UUID) []Row {

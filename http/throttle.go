@@ -26,9 +26,6 @@ const (
 // the account's earlier failures. Who has failed too often is refused with 429,
 // also with the right password.
 func (s *Server) attempt(ctx context.Context, username string, ip netip.Addr) (done func() error, err error) {
-	if !s.Settings.Abuse {
-		return func() error { return nil }, nil
-	}
 	address := s.limitKey("password_address", source(ip, 32, 64))
 	account := s.limitKey("password_account", strings.ToLower(strings.TrimSpace(username)), source(ip, 24, 64))
 	if err := s.take(ctx, address, wrongFromAddress, wrongAddressTime); err != nil {

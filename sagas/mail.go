@@ -22,8 +22,12 @@ import (
 // waits sealed for the mail; the mail's identity follows from its key
 // (docs/sagas.md, "Mail").
 
-// mailDef is the list of a run that sends one mail.
-const mailDef = "mail/1"
+// The lists of a run that sends one mail: an order's that is late, or one that
+// an account was asked for.
+const (
+	mailDef = "mail/1"
+	linkDef = "mail/2"
+)
 
 // sendMail makes the mail of a run ready: one that an order could not wait
 // for, or one that an account was asked for.
@@ -53,7 +57,7 @@ func (s *Sagas) linkMail(r eventstore.Recorded, e account.LinkRequested) (Start,
 		return Start{}, false
 	}
 	key := linkKey(user, r.Cause.ID)
-	return Start{Key: "mail:" + key, Def: mailDef, Steps: s.places([]string{"send"}), Job: Job{User: user, Link: e.Link, Effect: key}}, true
+	return Start{Key: "mail:" + key, Def: linkDef, Steps: s.places([]string{"send"}), Job: Job{User: user, Link: e.Link, Effect: key}}, true
 }
 
 // tokenRows store a one-time link for a user, which ends earlier ones, and its

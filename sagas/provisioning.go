@@ -103,6 +103,7 @@ func (s *Sagas) provisioningSagas() []saga {
 			},
 		},
 		{name: "mail", def: mailDef},
+		{name: "mail", def: linkDef},
 	}
 }
 

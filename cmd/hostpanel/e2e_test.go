@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/quotedprintable"
+	"mime"
+	"mime/multipart"
 	"net/mail"
 	"net/url"
 	"os"
@@ -227,14 +228,28 @@ func mailsAbout(t *testing.T, dir, number string) (texts []string) {
 	}
 	for _, path := range files {
 		if m := readMail(t, path); strings.Contains(m.Header.Get("Subject"), number) {
-			text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts = append(texts, string(text))
+			texts = append(texts, plainText(t, m))
 		}
 	}
 	return texts
+}
+
+// plainText is a mail as those see it who read no HTML.
+func plainText(t *testing.T, m *mail.Message) string {
+	t.Helper()
+	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := multipart.NewReader(m.Body, params["boundary"]).NextPart()
+	if err != nil || !strings.HasPrefix(part.Header.Get("Content-Type"), "text/plain") {
+		t.Fatalf("the mail begins with no plain text: %v", err)
+	}
+	text, err := io.ReadAll(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func readMail(t *testing.T, path string) *mail.Message {
@@ -257,7 +272,7 @@ var oneTimeLink = regexp.MustCompile(`https?://\S+/set-password/\?token=[A-Za-z0
 func linkIn(t *testing.T, text string) string {
 	t.Helper()
 	links := oneTimeLink.FindAllString(text, -1)
-	if len(links) != 1 || regexp.MustCompile(`(?i)password:\s*\S`).MatchString(text) {
+	if len(links) != 1 || regexp.MustCompile(`(?i)password:[ \t]*\S`).MatchString(text) {
 		t.Fatalf("the mail should have one link and no password:\n%s", text)
 	}
 	return pathOf(t, links[0])

@@ -1,0 +1,332 @@
+package http_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain/account"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/projections"
+)
+
+func guarded(s *shop) { s.server.Settings.Abuse = true }
+
+// try signs in from an address.
+func (s *shop) try(from, email, password string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", "/api/token/", strings.NewReader(fmt.Sprintf(`{"username":%q,"password":%q}`, email, password)))
+	r.Header.Set("Content-Type", "application/json")
+	r.RemoteAddr = from
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
+	s := openShop(t).people(t)
+	for i := range 5 {
+		if w := s.try(fmt.Sprintf("192.0.2.%d:1", i+1), "ana@example.com", "wrong"); w.Code != http.StatusUnauthorized {
+			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
+		}
+	}
+	for _, email := range []string{"ana@example.com", " ANA@Example.com"} {
+		w := s.try("192.0.2.200:1", email, goodPassword)
+		has(t, w.Body.String(), `{"detail":"Request was throttled. Expected available in `, ` seconds."}`)
+		if w.Code != http.StatusTooManyRequests || len(w.Header().Get("Retry-After")) != 3 || w.Header().Get("X-Error-Code") != "throttled" {
+			t.Fatalf("the right one: %d %s %v", w.Code, w.Body, w.Header())
+		}
+	}
+	for _, elsewhere := range []string{"198.18.0.1:1", "[2001:db8::1]:1"} {
+		if w := s.try(elsewhere, "ana@example.com", goodPassword); w.Code != http.StatusOK {
+			t.Fatalf("from %s: %d %s", elsewhere, w.Code, w.Body)
+		}
+	}
+	if w := s.try("192.0.2.1:1", "ben@example.com", goodPassword); w.Code != http.StatusOK {
+		t.Fatalf("another account: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestNeighboursInIPv6AreOneNetwork(t *testing.T) {
+	s := openShop(t).people(t)
+	for i := range 6 {
+		want := http.StatusUnauthorized
+		if i == 5 {
+			want = http.StatusTooManyRequests
+		}
+		if w := s.try(fmt.Sprintf("[2001:db8:0:1:%x::1]:1", i), "nobody@example.com", "wrong"); w.Code != want {
+			t.Fatalf("try %d: %d %s", i, w.Code, w.Body)
+		}
+	}
+}
+
+func TestASuccessForgivesTheAccountsFailures(t *testing.T) {
+	s := openShop(t).people(t)
+	for range 3 {
+		for range 4 {
+			if w := s.try("192.0.2.1:1", "ana@example.com", "wrong"); w.Code != http.StatusUnauthorized {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+		}
+		if w := s.try("192.0.2.1:1", "ana@example.com", goodPassword); w.Code != http.StatusOK {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
+func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
+	s := openShop(t).people(t)
+	for i := range 20 {
+		if w := s.try("192.0.2.1:1", fmt.Sprintf("guess%d@example.com", i), "wrong"); w.Code != http.StatusUnauthorized {
+			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
+		}
+	}
+	if w := s.try("192.0.2.1:1", "ana@example.com", goodPassword); w.Code != http.StatusTooManyRequests || len(w.Header().Get("Retry-After")) > 2 {
+		t.Fatalf("%d %s %v", w.Code, w.Body, w.Header())
+	}
+	if w := s.try("192.0.2.2:1", "ana@example.com", goodPassword); w.Code != http.StatusOK {
+		t.Fatalf("its neighbour: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
+	s := openShop(t).people(t)
+	refused, throttled, hashes := 0, 0, eventstore.PasswordHashes()
+	for _, w := range s.atOnce(15, func(int) *httptest.ResponseRecorder { return s.try("192.0.2.1:1", "ana@example.com", "wrong") }) {
+		switch w.Code {
+		case http.StatusUnauthorized:
+			refused++
+		case http.StatusTooManyRequests:
+			throttled++
+		}
+	}
+	if refused != 5 || throttled != 10 || eventstore.PasswordHashes()-hashes != 5 {
+		t.Fatalf("%d refused, %d throttled, %d hashes", refused, throttled, eventstore.PasswordHashes()-hashes)
+	}
+}
+
+func TestTheCurrentPasswordCannotBeGuessedEither(t *testing.T) {
+	s := openShop(t).people(t)
+	change := func(current string) *httptest.ResponseRecorder {
+		return s.call("POST", "/api/me/password/", `{"current_password":"`+current+`","new_password":"another good one"}`, bearer(s.known["ana"])...)
+	}
+	for i := range 5 {
+		if w := change("wrong"); w.Code != http.StatusBadRequest {
+			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
+		}
+	}
+	if w := change(goodPassword); w.Code != http.StatusTooManyRequests {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if n := s.count(t, `select count(*) from events where name = 'security.sign_in_refused' and stream = 'security-2'`); n != 5 {
+		t.Fatalf("%d refusals written down", n)
+	}
+}
+
+// A witness notes every statement that its pools send.
+type witness struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (w *witness) note(sql string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = append(w.seen, strings.Join(strings.Fields(sql), " "))
+}
+
+func (w *witness) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer func() { w.seen = nil }()
+	return w.seen
+}
+
+func (w *witness) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	w.note(q.SQL)
+	return ctx
+}
+func (*witness) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (*witness) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+func (w *witness) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
+	w.note(q.SQL)
+}
+func (*witness) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// watched has everything that the server asks of the database noted.
+func (s *shop) watched(t *testing.T) *witness {
+	t.Helper()
+	seen := &witness{}
+	again := func(pool *pgxpool.Pool) *pgxpool.Pool {
+		config := pool.Config()
+		config.ConnConfig.Tracer = seen
+		config.MaxConns, config.MinConns = 1, 1
+		traced, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(traced.Close)
+		return traced
+	}
+	pool := again(s.Pool())
+	other := &shop{Store: eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()))}
+	other.serveStreams()
+	s.server.Commands, s.server.Limits, s.server.Credentials, s.server.Tokens, s.server.Once = other.Store, other.Store, other.Store, other.Store, other.Store
+	s.server.Tables = projections.Open(pool)
+	return seen
+}
+
+func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
+	s := openShop(t).people(t)
+	seen := s.watched(t)
+	tries := []struct{ email, password string }{
+		{"ana@example.com", "wrong"}, {"nobody@example.com", "wrong"}, {"nobody@example.com", goodPassword},
+		{"gone@example.com", "wrong"}, {"gone@example.com", goodPassword},
+	}
+	s.try("192.0.2.1:1", "first@example.com", "wrong") // connections learn the statements
+	var before []string
+	for _, try := range tries {
+		s.try("192.0.2.1:1", try.email, try.password) // the keys of whoever it is are remembered for a moment
+		seen.taken()
+		hashes, facts := eventstore.PasswordHashes(), s.count(t, `select count(*) from events`)
+		if w := s.try("198.18.0.1:1", try.email, try.password); w.Code != http.StatusUnauthorized {
+			t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
+		}
+		work := seen.taken()
+		if hashed, added := eventstore.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-facts; hashed != 1 || added != 1 {
+			t.Errorf("%s: %d hashes, %d facts", try.email, hashed, added)
+		}
+		if before != nil && !slices.Equal(work, before) || len(work) == 0 {
+			t.Errorf("%s: %d statements, others %d:\n%s\nothers:\n%s", try.email, len(work), len(before), strings.Join(work, "\n"), strings.Join(before, "\n"))
+		}
+		before = work
+	}
+}
+
+func TestWhatHappensAtTheDoorsIsWrittenDown(t *testing.T) {
+	s := openShop(t, figures).people(t)
+	s.signIn(t, "ana@example.com", goodPassword)
+	s.try("192.0.2.1:1", "ana@example.com", "wrong")
+	s.try("192.0.2.1:1", "nobody@example.com", "wrong")
+	for range 15 {
+		s.call("GET", "/metrics", "", bearer(s.known["ben"])...)
+		s.call("GET", "/api/me/", "", bearer(s.known["gone"])...)
+	}
+	for stream, want := range map[string]map[string]int{
+		"security-2": {"security.signed_in": 1, "security.sign_in_refused": 1},
+		"security-0": {"security.sign_in_refused": 1},
+		"security-3": {"security.access_denied": 10},
+		"security-5": {"security.access_denied": 10},
+	} {
+		for name, n := range want {
+			if got := s.count(t, `select count(*) from events where stream = $1 and name = $2`, stream, name); got != n {
+				t.Errorf("%s has %d %s, not %d", stream, got, name, n)
+			}
+		}
+	}
+	if n := s.count(t, `select count(*) from events where data::text like '%192.0.2.1%'`); n != 0 {
+		t.Errorf("%d facts with an address in clear text", n)
+	}
+	if n := s.count(t, `select count(*) from events where name = 'security.access_denied' and data ->> 'route' = '/metrics' and data ->> 'method' = 'GET' and actor = 'user:3'`); n != 10 {
+		t.Errorf("%d facts name the route", n)
+	}
+	if n := s.count(t, `select count(*) from users where last_login_at is not null`); n != 1 {
+		t.Errorf("%d users have signed in", n)
+	}
+}
+
+func TestAUserHasSixHundredCallsAMinute(t *testing.T) {
+	s := openShop(t, guarded).people(t)
+	w := s.call("GET", "/api/me/", "", bearer(s.known["ana"])...)
+	if w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != `"user";q=600;w=60` || w.Header().Get("X-RateLimit-Remaining") != "599" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	s.call("DELETE", "/api/me/", "", bearer(s.known["ana"])...) // counts too
+	for range 598 {
+		if _, err := s.Take(t.Context(), "user:2", 600, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, method := range []string{"GET", "DELETE"} { // before the method is looked at
+		w = s.call(method, "/api/me/", "", bearer(s.known["ana"])...)
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+			t.Fatalf("%s: %d %s", method, w.Code, w.Body)
+		}
+	}
+	if w = s.call("GET", "/api/me/", "", bearer(s.known["ben"])...); w.Code != http.StatusOK {
+		t.Fatalf("another user: %d", w.Code)
+	}
+}
+
+func TestOfTwoWhoChangeTheSameVersionOneIsTold(t *testing.T) {
+	s := openShop(t).people(t)
+	tag := s.call("GET", "/api/me/", "", bearer(s.known["eve"])...).Header().Get("ETag")
+	changed, stale := 0, 0
+	for _, w := range s.atOnce(8, func(i int) *httptest.ResponseRecorder {
+		return s.call("PATCH", "/api/me/", fmt.Sprintf(`{"name":"Eve %d"}`, i), append(bearer(s.known["eve"]), "If-Match", tag)...)
+	}) {
+		switch w.Code {
+		case http.StatusOK:
+			changed++
+		case http.StatusPreconditionFailed:
+			stale++
+		default:
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if changed != 1 || stale != 7 {
+		t.Fatalf("%d changed, %d stale", changed, stale)
+	}
+}
+
+func TestARoleEndsWithTheNextCall(t *testing.T) {
+	s := openShop(t, figures).people(t)
+	me := func(name string) string { return s.call("GET", "/api/me/", "", bearer(s.known[name])...).Body.String() }
+	has(t, me("ben"), `"active_tenant":1,`)
+	s.do(t, account.RevokeMembership{User: ben, Tenant: 1, At: time.Now()})
+	has(t, me("ben"), `"active_tenant":null,"active_tenant_name":null,"memberships":[]`)
+	s.do(t, account.GrantSuperuser{User: ben, At: time.Now()})
+	if w := s.call("GET", "/metrics", "", bearer(s.known["ben"])...); w.Code != http.StatusOK {
+		t.Fatalf("a new superuser: %d %s", w.Code, w.Body)
+	}
+	s.do(t, account.RevokeSuperuser{User: ben, At: time.Now()})
+	if w := s.call("GET", "/metrics", "", bearer(s.known["ben"])...); w.Code != http.StatusUnauthorized || w.Body.String() != invalidToken("Token is invalid") {
+		t.Fatalf("a former superuser: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestNoTokenAndNoPasswordIsInTheLog(t *testing.T) {
+	s := openShop(t, figures).people(t)
+	got := s.signIn(t, "ana@example.com", goodPassword)
+	s.try("192.0.2.1:1", "ana@example.com", "a wrong secret")
+	next := answered[tokens](t, s.call("POST", "/api/token/refresh/", `{"refresh":"`+got.Refresh+`"}`))
+	s.call("POST", "/api/token/refresh/", `{"refresh":"`+got.Refresh+`"}`)
+	s.call("POST", "/api/token/blacklist/", `{"refresh":"`+next.Refresh+`"}`)
+	s.call("GET", "/api/me/", "", bearer(got.Access+"x")...)
+	changed := answered[tokens](t, s.call("POST", "/api/me/password/", `{"current_password":"`+goodPassword+`","new_password":"another good one"}`, bearer(got.Access)...))
+	var stored string
+	if err := s.owner.QueryRow(t.Context(), `select string_agg(t::text, ' ') from (
+		select data::text || meta::text t from events union all select r::text from refresh_tokens r union all select f::text from refresh_families f
+		union all select o::text from once_keys o union all select key from rate_windows) all_of_it`).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{got.Access, got.Refresh, next.Access, next.Refresh, changed.Access, changed.Refresh, goodPassword, "another good one", "a wrong secret", "ana@example.com"} {
+		if strings.Contains(s.logged.String(), secret) {
+			t.Errorf("%.20s… is in the log", secret)
+		}
+		if strings.Contains(stored, secret) {
+			t.Errorf("%.20s… is in the database", secret)
+		}
+	}
+}
