@@ -159,6 +159,7 @@ func (*witness) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)
 func (*witness) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return ctx
 }
+
 func (w *witness) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
 	w.note(q.SQL)
 }
@@ -191,8 +192,11 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 	s := openShop(t).people(t)
 	seen := s.watched(t)
 	tries := []struct{ email, password string }{
-		{"ana@example.com", "wrong"}, {"nobody@example.com", "wrong"}, {"nobody@example.com", goodPassword},
-		{"gone@example.com", "wrong"}, {"gone@example.com", goodPassword},
+		{"ana@example.com", "wrong"},
+		{"nobody@example.com", "wrong"},
+		{"nobody@example.com", goodPassword},
+		{"gone@example.com", "wrong"},
+		{"gone@example.com", goodPassword},
 	}
 	s.try("192.0.2.1:1", "first@example.com", "wrong") // connections learn the statements
 	var before []string

@@ -3,6 +3,8 @@ package http
 import (
 	"maps"
 	"strings"
+
+	"hostpanel/http/route"
 )
 
 // Texts are all texts of the pages in a language.
@@ -26,6 +28,15 @@ func Templates() map[string]string {
 			panic(err)
 		}
 		all[f.Name()] = string(text)
+	}
+	return all
+}
+
+// Rules are the access rules for those who have signed in, by their names.
+func (s *Server) Rules() map[string]route.Access {
+	all := map[string]route.Access{}
+	for _, a := range []route.Access{s.user(), s.writing(), s.tenantAdmin(), s.superuser()} {
+		all[a.Rule] = a
 	}
 	return all
 }

@@ -81,7 +81,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		"RS256 by a key of the forger":     signed(t, jwt.SigningMethodRS256, kid, pair, good),
 		"PS256 by a key of the forger":     signed(t, jwt.SigningMethodPS256, kid, pair, good),
 		"RS256 that names our key as its":  part(`{"alg":"RS256","kid":"`+key.ID+`"}`) + "." + genuine[1] + "." + genuine[2],
-		"HS256 by a public key":            signed(t, jwt.SigningMethodHS256, kid, pair.PublicKey.N.Bytes(), good),
+		"HS256 by a public key":            signed(t, jwt.SigningMethodHS256, kid, pair.N.Bytes(), good),
 		"HS384 by our key":                 signed(t, jwt.SigningMethodHS384, kid, key.Key, good),
 		"HS512 by our key":                 signed(t, jwt.SigningMethodHS512, kid, key.Key, good),
 		"another key":                      forge(t, panel.TokenKey{ID: key.ID, Key: []byte("another key of thirty-two bytes!")}, good),
