@@ -103,8 +103,8 @@ func (by listedBy) narrow(w *where, l Listing) error {
 	return nil
 }
 
-// page is the query for the wanted part. The rows that come before it are only
-// counted off, if can be in an index; the rest is looked up for those wanted.
+// page is the query for the wanted part. It picks keys, in an index where there
+// is one, and looks up the records of these alone.
 func (by listedBy) page(w *where, l Listing) string {
 	narrowed, key := w.String(), cmp.Or(by.key, "id")
 	w.args = append(w.args, l.Limit)

@@ -215,8 +215,11 @@ func TestEveryListOrdersByEveryFieldOfItsOwn(t *testing.T) {
 		by   listedBy
 		read func(Listing) (int64, int, error)
 	}{
-		{usersBy, counted(t, s.Users)}, {plansBy, counted(t, s.AllPlans)}, {widgetsBy, counted(t, s.Widgets)},
-		{keysBy, counted(t, s.APIKeys)}, {tenantsBy, counted(t, s.Tenants)},
+		{usersBy, counted(t, s.Users)},
+		{plansBy, counted(t, s.AllPlans)},
+		{widgetsBy, counted(t, s.Widgets)},
+		{keysBy, counted(t, s.APIKeys)},
+		{tenantsBy, counted(t, s.Tenants)},
 	} {
 		for name := range l.by.fields {
 			for _, way := range []bool{false, true} {

@@ -53,7 +53,7 @@ func (c EraseSubject) decide(s Subject) ([]SubjectEvent, error) {
 	if s.Erased {
 		return nil, nil
 	}
-	return []SubjectEvent{SubjectErased{Subject: c.Subject, At: c.At}}, nil
+	return []SubjectEvent{SubjectErased(c)}, nil
 }
 
 func (c EraseSubject) Stream() domain.Stream { return SubjectStream(c.Subject) }
