@@ -1,0 +1,350 @@
+package http_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/account"
+	"hostpanel/http/route"
+)
+
+// Two tenants and everybody who could want something of them. None of the
+// people has anything to do with the other tenant.
+const (
+	tenantA, tenantB    = 21, 22
+	memberOfA, adminOfA = 31, 32
+	adminOfB, stranger  = 33, 34
+)
+
+// The roles, in the order of the columns of docs/permissions.md.
+var roles = []string{"nobody", "no tenant", "member of A", "administrator of A", "administrator of B", "superuser", "storefront key"}
+
+// Whose object a call names.
+const (
+	ofNobody = "" // the call names none
+	ofA      = "of A"
+	ofB      = "of B"
+	existing = "existing" // and nobody's in particular
+	missing  = "missing"
+	deformed = "malformed"
+)
+
+// What becomes of a call: it is let in, whatever comes of it then, or refused.
+const (
+	in        = "yes"
+	unknown   = "401"
+	forbidden = "403"
+	absent    = "404"
+	toLogin   = "login"
+)
+
+// A right says what becomes of calls to paths that begin so.
+type right struct {
+	path string
+	may  func(role, object string) string
+}
+
+// rights are what docs/security.md, "Who may do what", says, by the beginning
+// of the path: the longest one counts. They are written down here a second
+// time on purpose: no declaration of a route is asked.
+var rights = []right{
+	{"/api/me/", signedIn},
+	{"/api/token/", everybody},
+	{"/api/password-reset/", everybody},
+	{"/api/schema/", everybody},
+	{"/hosting/api/rest/tenants/", ownTenants},
+	{"/operations/api/v1/", superusers},
+	{"/storefront/api/", holdersOfKeys},
+	{"/storefront/webhooks/", everybody},
+	{"/storefront/return/", everybody},
+	{"/storefront/checkout/", everybody},
+	{"/set-password/", everybody},
+	{"/panel/", everybody},
+	{"/healthz", everybody},
+	{"/readyz", everybody},
+	{"/metrics", operatorsOnly},
+}
+
+func everybody(_, object string) string {
+	if object == missing {
+		return absent
+	}
+	return in
+}
+
+func signedIn(role, object string) string {
+	switch role {
+	case "nobody", "storefront key":
+		return unknown
+	}
+	return everybody(role, object)
+}
+
+func superusers(role, object string) string {
+	switch role {
+	case "superuser":
+		return everybody(role, object)
+	case "nobody", "storefront key":
+		return unknown
+	}
+	return forbidden
+}
+
+// operatorsOnly is a superuser from elsewhere; this machine needs no token.
+func operatorsOnly(role, object string) string { return superusers(role, object) }
+
+// ownTenants are those that somebody belongs to; to the others they do not exist.
+func ownTenants(role, object string) string {
+	own := map[string]string{"member of A": ofA, "administrator of A": ofA, "administrator of B": ofB}
+	switch {
+	case signedIn(role, object) != in, role == "superuser", object == ofNobody:
+		return signedIn(role, object)
+	case own[role] == object:
+		return in
+	}
+	return absent
+}
+
+// holdersOfKeys see orders that were placed with a key of the same owner.
+func holdersOfKeys(role, object string) string {
+	switch {
+	case role != "storefront key":
+		return unknown
+	case object == ofB:
+		return absent
+	}
+	return everybody(role, object)
+}
+
+// An object is what a call may name, by what its variables are filled with.
+type object struct {
+	path   string // beginning of the paths that name it; the longest counts
+	values map[string]string
+}
+
+func (s *shop) objects(t *testing.T) []object {
+	const none = "999999"
+	placed := func(key string) string {
+		return read(t, s.order(t, http.StatusCreated, aHostingOrder, "X-API-Key", s.known[key])).ID
+	}
+	nowhere := "00000000-0000-4000-8000-000000000000"
+	return []object{
+		{"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/", map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"}},
+		{"/operations/api/v1/users/", map[string]string{ofA: "31", ofB: "33", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
+		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
+		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
+		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
+		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
+		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
+		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
+	}
+}
+
+// A census makes every call that there is, in every role, on every object.
+type census struct {
+	*shop
+	credentials map[string][]string // headers of a role
+	all         []object
+}
+
+func takeCensus(t *testing.T) *census {
+	s := openShop(t).stock(t)
+	for id, email := range map[int64]string{root: "root@example.com", memberOfA: "ma@example.com", adminOfA: "aa@example.com", adminOfB: "ab@example.com", stranger: "none@example.com"} {
+		s.person(t, id, email, id == root)
+	}
+	s.tenant(t, tenantA, "A")
+	s.tenant(t, tenantB, "B")
+	s.do(t, account.GrantMembership{User: memberOfA, Tenant: tenantA, Role: account.Member, At: time.Now()})
+	s.do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
+	s.do(t, account.GrantMembership{User: adminOfB, Tenant: tenantB, Role: account.Admin, At: time.Now()})
+	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
+		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
+	}}
+	for role, user := range map[string]int64{
+		"no tenant": stranger, "member of A": memberOfA, "administrator of A": adminOfA, "administrator of B": adminOfB, "superuser": root,
+	} {
+		c.credentials[role] = bearer(s.token(t, user, nil))
+	}
+	return c
+}
+
+// ask makes a call that changes nothing even where it is let in: whoever names
+// a version that never was is refused only after everything that counts here.
+func (c *census) ask(role, method, path string) *httptest.ResponseRecorder {
+	headers, body := c.credentials[role], ""
+	if method != http.MethodGet {
+		headers, body = append([]string{"If-Match", `"never"`, "Content-Type", "application/json"}, headers...), `"no object"`
+	}
+	return c.call(method, path, body, headers...)
+}
+
+// outcome is what the answer says about rights.
+func outcome(w *httptest.ResponseRecorder) string {
+	switch {
+	case w.Code == http.StatusUnauthorized && strings.Contains(w.Header().Get("WWW-Authenticate"), "realm="):
+		return unknown
+	case w.Code == http.StatusForbidden:
+		return forbidden
+	case w.Code == http.StatusNotFound:
+		return absent
+	case w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login/"):
+		return toLogin
+	case w.Code >= http.StatusInternalServerError:
+		return w.Result().Status
+	}
+	return in
+}
+
+// of finds what belongs to the beginning of a path.
+func of[T any](path string, all []T, begin func(T) string) (T, bool) {
+	var found T
+	for _, one := range all {
+		if strings.HasPrefix(path, begin(one)) && len(begin(one)) > len(begin(found)) {
+			found = one
+		}
+	}
+	return found, begin(found) != ""
+}
+
+var variable = regexp.MustCompile(`\{[^{}]*(\{[^{}]*\}[^{}]*)*\}`)
+
+// paths are those that a route stands for, by the object that they name.
+func (c *census) paths(t *testing.T, path string) map[string]string {
+	if !variable.MatchString(path) {
+		return map[string]string{ofNobody: path}
+	}
+	named, known := of(path, c.all, func(o object) string { return o.path })
+	if !known {
+		t.Fatalf("say what may stand in %s", path)
+	}
+	filled := map[string]string{}
+	for what, values := range named.values {
+		next := strings.Fields(values)
+		filled[what] = variable.ReplaceAllStringFunc(path, func(string) string {
+			value := next[0]
+			next = next[1:]
+			return value
+		})
+	}
+	return filled
+}
+
+func may(t *testing.T, path, role, what string) string {
+	rule, known := of(path, rights, func(r right) string { return r.path })
+	switch {
+	case !known:
+		t.Fatalf("say who may call %s", path)
+	case what == deformed:
+		return absent // such a path is none, whoever asks
+	}
+	return rule.may(role, what)
+}
+
+func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
+	c := takeCensus(t)
+	var table strings.Builder
+	for _, r := range c.routes() {
+		paths := c.paths(t, r.Path)
+		for _, what := range []string{ofNobody, existing, ofA, ofB, missing, deformed} {
+			path, named := paths[what]
+			if !named {
+				continue
+			}
+			fmt.Fprintf(&table, "| %s | `%s` | %s |", r.Method, variable.ReplaceAllStringFunc(r.Path, plainly), what)
+			for _, role := range roles {
+				w := c.ask(role, r.Method, path)
+				if got, want := outcome(w), may(t, r.Path, role, what); got != want {
+					t.Errorf("%s %s (%s) as %s: %s, not %s: %d %s", r.Method, path, what, role, got, want, w.Code, w.Body)
+				}
+				fmt.Fprintf(&table, " %s |", outcome(w))
+			}
+			table.WriteByte('\n')
+		}
+	}
+	current(t, "../docs/permissions.md", permissionsHead+"| |"+" |"+" | "+strings.Join(roles, " | ")+" |\n|---|---|---|"+strings.Repeat("---|", len(roles))+"\n"+table.String())
+}
+
+// routes are all of them, in the order of their paths.
+func (c *census) routes() []route.Route {
+	all := c.server.Routes()
+	slices.SortStableFunc(all, func(a, b route.Route) int { return cmp.Compare(a.Path, b.Path) })
+	return all
+}
+
+func plainly(v string) string {
+	name, _, _ := strings.Cut(strings.Trim(v, "{}"), ":")
+	return "{" + name + "}"
+}
+
+const permissionsHead = `# Who may call what
+
+Made by a test that makes every call in every role and holds each answer against the rules of [security.md](security.md); do not edit
+(` + "`make generate`" + `). Tenants A and B have nothing in common; "of A" is what belongs to A, its members or, in the storefront, to the owner of the
+key. **yes**: the call is let in, and what comes of it depends on what was sent. **401**: say who you are. **403**: not in this role. **404**:
+there is no such thing for this caller; what belongs to somebody else and what does not exist are answered alike.
+**login**: browsers are sent to the login page.
+
+`
+
+// Whoever asks for what belongs to others learns nothing, not even that it exists.
+func TestWhatIsForeignIsAnsweredLikeWhatIsMissing(t *testing.T) {
+	c := takeCensus(t)
+	compared := 0
+	for _, r := range c.routes() {
+		paths := c.paths(t, r.Path)
+		for _, role := range roles {
+			foreign, nowhere := paths[ofB], paths[missing]
+			if role == "administrator of B" {
+				foreign = paths[ofA]
+			}
+			if foreign == "" || nowhere == "" || role == "superuser" {
+				continue
+			}
+			compared++
+			a, b := c.ask(role, r.Method, foreign), c.ask(role, r.Method, nowhere)
+			for _, w := range []*httptest.ResponseRecorder{a, b} {
+				w.Header().Del("X-Request-Id")
+				w.Header().Del("RateLimit")
+				w.Header().Del("X-RateLimit-Remaining")
+				w.Header().Del("X-RateLimit-Reset")
+			}
+			if a.Code != b.Code || a.Body.String() != b.Body.String() || fmt.Sprint(a.Header()) != fmt.Sprint(b.Header()) {
+				t.Errorf("%s %s as %s: %d %s %v, but of nothing %d %s %v", r.Method, foreign, role, a.Code, a.Body, a.Header(), b.Code, b.Body, b.Header())
+			}
+		}
+	}
+	if compared < 50 {
+		t.Fatalf("only %d calls were compared", compared)
+	}
+}
+
+// Methods that a path does not have tell nothing to those who may not call it.
+func TestAWrongMethodIsRefusedAfterTheCaller(t *testing.T) {
+	c := takeCensus(t)
+	for _, r := range c.routes() {
+		paths := c.paths(t, r.Path)
+		what := ofNobody
+		for _, there := range []string{existing, ofA, missing} {
+			if what == ofNobody && paths[there] != "" {
+				what = there
+			}
+		}
+		for _, role := range roles {
+			w := c.ask(role, http.MethodTrace, paths[what])
+			want := may(t, r.Path, role, ofNobody)
+			if got := outcome(w); want == in && w.Code != http.StatusMethodNotAllowed || want != in && got != want {
+				t.Errorf("TRACE %s as %s: %d %s, not %s", paths[what], role, w.Code, w.Body, want)
+			}
+		}
+	}
+}
