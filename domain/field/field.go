@@ -129,6 +129,9 @@ func (f Field) Value() any { return reflect.ValueOf(f.kind.place()).Elem().Inter
 // IsSecret tells whether the field is accepted and never shown.
 func (f Field) IsSecret() bool { return f.secret }
 
+// IsReadOnly tells whether what is sent for the field has no effect.
+func (f Field) IsReadOnly() bool { return f.readOnly }
+
 // IsRequired tells whether the field has to be sent.
 func (f Field) IsRequired() bool { return f.required }
 

@@ -1,0 +1,198 @@
+package http_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
+)
+
+// writes are all routes that take a record, on an object that is there.
+func (c *census) writes(t *testing.T) map[string]route.Route {
+	found := map[string]route.Route{}
+	for _, r := range c.routes() {
+		if r.Request.Fields == nil || len(r.Request.Fields()) == 0 {
+			continue
+		}
+		for _, what := range []string{ofNobody, existing, ofA} {
+			if path, named := c.paths(t, r.Path)[what]; named {
+				found[r.Method+" "+path] = r
+			}
+		}
+	}
+	if len(found) < 15 {
+		t.Fatalf("only %d routes take a record", len(found))
+	}
+	return found
+}
+
+// permitted are the headers of somebody who may make the call.
+func (c *census) permitted(path string) []string {
+	if strings.HasPrefix(path, "/storefront/api/") {
+		return c.credentials["storefront key"]
+	}
+	return c.credentials["superuser"]
+}
+
+func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
+	c := takeCensus(t)
+	before := c.count(t, `select count(*) from events`)
+	for call, r := range c.writes(t) {
+		method, path, _ := strings.Cut(call, " ")
+		name := r.Request.Fields()[0].Name
+		for attack, a := range map[string]struct {
+			body string
+			want int
+			says string
+		}{
+			"a key twice":          {fmt.Sprintf(`{%q:"a",%q:"b"}`, name, name), 400, "Duplicate key"},
+			"a key twice, escaped": {fmt.Sprintf(`{%q:"a","\u%04x%s":"b"}`, name, name[0], name[1:]), 400, "Duplicate key"},
+			"a key twice, deep":    {`{"unknown":{"a":1,"a":2}}`, 400, "Duplicate key"},
+			"no UTF-8":             {"{\"" + name + "\":\"\xff\"}", 400, "'utf-8' codec can't decode byte 0xff"},
+			"an overlong slash":    {"{\"" + name + "\":\"\xc0\xaf\"}", 400, "'utf-8' codec can't decode byte 0xc0"},
+			"33 levels":            {`{"unknown":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, 400, "Nesting too deep"},
+			"a million levels":     {strings.Repeat("[", 1_000_000), 400, "Nesting too deep"},
+			"more than 1 MiB":      {`{"unknown":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "Request body too large."},
+			"two bodies":           {`{} {}`, 400, "Extra data"},
+			"not a number":         {`{"unknown":NaN}`, 400, "Out of range float values"},
+			"a comment":            {`{} // fine`, 400, "Extra data"},
+		} {
+			w := c.call(method, path, a.body, c.permitted(path)...)
+			if w.Code != a.want || !strings.Contains(w.Body.String(), a.says) {
+				t.Errorf("%s with %s: %d %.200s", call, attack, w.Code, w.Body)
+			}
+		}
+	}
+	if after := c.count(t, `select count(*) from events`); after != before {
+		t.Errorf("%d facts were left behind", after-before)
+	}
+}
+
+// A record's own spelling of a field is the only one.
+func TestOtherSpellingsOfAFieldAreOtherFields(t *testing.T) {
+	c := takeCensus(t)
+	for call, r := range c.writes(t) {
+		method, path, _ := strings.Cut(call, " ")
+		if method != http.MethodPatch {
+			continue
+		}
+		before := c.call("GET", path, "", c.permitted(path)...).Body.String()
+		sent := map[string]any{}
+		for _, f := range r.Request.Fields() {
+			sent[strings.ToUpper(f.Name)] = "evil"
+			sent[f.Name+" "] = "evil"
+			sent[f.Name+"\x00"] = "evil"
+			sent[strings.ReplaceAll(f.Name, "s", "ſ")+"\u200b"] = "evil"
+		}
+		body, _ := json.Marshal(sent)
+		w := c.call(method, path, string(body), c.permitted(path)...)
+		if after := c.call("GET", path, "", c.permitted(path)...).Body.String(); w.Code != http.StatusOK || after != before {
+			t.Errorf("%s: %d, %s became %s", call, w.Code, before, after)
+		}
+	}
+}
+
+// Whoever sends what only the panel may set has sent nothing.
+func TestNobodyAssignsWhatIsReadOnly(t *testing.T) {
+	c := takeCensus(t)
+	changed := 0
+	for call, r := range c.writes(t) {
+		method, path, _ := strings.Cut(call, " ")
+		if method != http.MethodPatch || !c.isShown(path) {
+			continue
+		}
+		who := c.permitted(path)
+		before := answered[map[string]json.RawMessage](t, c.call("GET", path, "", who...))
+		sent := map[string]any{
+			"is_superuser_": true, "session_version": 7, "tenant_id": tenantB, "owner_id": 1, "hash": "x", "version": 99, "subject": "x", "actor": "system:evil",
+		}
+		for name, value := range before {
+			if !writable(r.Request.Fields(), name) {
+				sent[name] = another(value)
+				changed++
+			}
+		}
+		facts := c.count(t, `select count(*) from events where name not like 'security.%'`)
+		body, _ := json.Marshal(sent)
+		if w := c.call(method, path, string(body), who...); w.Code != http.StatusOK {
+			t.Errorf("%s %s: %d %s", call, body, w.Code, w.Body)
+		}
+		after := answered[map[string]json.RawMessage](t, c.call("GET", path, "", who...))
+		if fmt.Sprint(after) != fmt.Sprint(before) || c.count(t, `select count(*) from events where name not like 'security.%'`) != facts {
+			t.Errorf("%s %s: %s became %s", call, body, before, after)
+		}
+	}
+	if changed < 15 {
+		t.Errorf("only %d fields were tried", changed)
+	}
+}
+
+// A member is not made a superuser, nor let into a tenant, by saying so.
+func TestNobodyPromotesThemselves(t *testing.T) {
+	c := takeCensus(t)
+	me := c.credentials["member of A"]
+	before := c.call("GET", "/api/me/", "", me...).Body.String()
+	for _, body := range []string{
+		`{"is_superuser":true}`, `{"memberships":[{"tenant":22,"role":"admin"}]}`, `{"role":"admin"}`, `{"id":1}`, `{"username":"root@example.com","email":"root@example.com"}`,
+		`{"is_active":false}`, `{"password":"another good password"}`,
+	} {
+		if w := c.call("PATCH", "/api/me/", body, me...); w.Code != http.StatusOK || w.Body.String() != before {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	w := c.call("PATCH", "/api/me/", `{"active_tenant":22}`, me...)
+	if want := `{"active_tenant":["Invalid pk \"22\" - object does not exist."]}`; w.Code != http.StatusBadRequest || w.Body.String() != want {
+		t.Errorf("a foreign tenant: %d %s", w.Code, w.Body)
+	}
+	if w := c.call("PATCH", "/api/me/", `{"active_tenant":999999}`, me...); w.Body.String() != `{"active_tenant":["Invalid pk \"999999\" - object does not exist."]}` {
+		t.Errorf("no tenant: %d %s", w.Code, w.Body)
+	}
+	c.handTo(t, "tenant", me)
+}
+
+// handTo looks whether filters lead to what belongs to others.
+func (c *census) handTo(t *testing.T, of string, who []string) {
+	t.Helper()
+	for _, query := range []string{"?tenant=22", "?id__in=22", "?id__in=21,22", "?search=B", "?slug=t22", "?ordering=tenant", "?id=22", "?id__in=22&page_size=100"} {
+		w := c.call("GET", "/hosting/api/rest/"+of+"s/"+query, "", who...)
+		if w.Code == http.StatusOK && strings.Contains(w.Body.String(), `"id":22`) {
+			t.Errorf("%s shows what belongs to others: %s", query, w.Body)
+		}
+	}
+}
+
+// isShown tells whether a path can be read.
+func (c *census) isShown(path string) bool {
+	return c.call("GET", path, "", c.permitted(path)...).Code == http.StatusOK
+}
+
+func writable(fields field.Set, name string) bool {
+	for _, f := range fields {
+		if f.Name == name && !f.IsReadOnly() {
+			return true
+		}
+	}
+	return false
+}
+
+// another is a value of the same sort that the field does not have.
+func another(value json.RawMessage) any {
+	var v any
+	_ = json.Unmarshal(value, &v)
+	switch v := v.(type) {
+	case float64:
+		return v + 1
+	case bool:
+		return !v
+	case []any:
+		return append(v, 22)
+	case string:
+		return "2001-01-01T00:00:00Z"
+	default:
+		return 1
+	}
+}
