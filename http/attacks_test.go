@@ -1,11 +1,16 @@
 package http_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
@@ -194,5 +199,75 @@ func another(value json.RawMessage) any {
 		return "2001-01-01T00:00:00Z"
 	default:
 		return 1
+	}
+}
+
+// Who sends a byte now and then keeps nobody else waiting, and is cut off.
+func TestSlowClientsAreCutOff(t *testing.T) {
+	s := openShop(t).people(t)
+	s.server.Hurry(300 * time.Millisecond)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Serve(ctx, listener) }()
+	cut := make(chan error)
+	const clients = 50
+	for i := range clients {
+		begin := "POST /api/token/ HTTP/1.1\r\nHost: panel\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+		if i%2 == 1 {
+			begin = "POST /api/token/ HTTP/1.1\r\nHost: panel\r\nX-Slow: "
+		}
+		go func() { cut <- drip(listener.Addr().String(), begin) }()
+	}
+	answer, err := http.Get("http://" + listener.Addr().String() + "/healthz")
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("somebody else was kept waiting: %v", err)
+	}
+	_ = answer.Body.Close()
+	for range clients {
+		if err := <-cut; err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// drip begins a request and goes on with a byte every now and then, until the
+// server has had enough.
+func drip(address, begin string) error {
+	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	over := make(chan error, 1)
+	go func() {
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil && answer.StatusCode < http.StatusBadRequest {
+			err = fmt.Errorf("a request without an end got %d", answer.StatusCode)
+		} else if err != nil && !strings.Contains(err.Error(), "EOF") && !strings.Contains(err.Error(), "reset") {
+			err = fmt.Errorf("not cut off: %w", err)
+		} else {
+			err = nil
+		}
+		over <- err
+	}()
+	_, _ = io.WriteString(conn, begin)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-tick.C:
+			_, _ = conn.Write([]byte("x")) // a connection that was cut off cannot be written to
+		}
 	}
 }

@@ -10,24 +10,30 @@ import (
 	"time"
 )
 
-// How long a connection may take for each part of its life. A checkout may
-// have to wait 20 seconds for a payment provider, so answers have more time
-// than that.
-const (
-	headerTime  = 10 * time.Second
-	requestTime = 30 * time.Second
-	answerTime  = 60 * time.Second
-	idleTime    = 2 * time.Minute
-	partingTime = 25 * time.Second // for calls that run when the program stops
-	headerMax   = 32 << 10         // bytes
-)
+// patience is how long a connection may take for each part of its life.
+type patience struct {
+	header, request, answer, idle time.Duration
+	parting                       time.Duration // for calls that run when the program stops
+}
+
+// usual patience. A checkout may have to wait 20 seconds for a payment
+// provider, so answers have more time than that.
+var usual = patience{
+	header: 10 * time.Second, request: 30 * time.Second, answer: time.Minute, idle: 2 * time.Minute, parting: 25 * time.Second,
+}
+
+const headerMax = 32 << 10 // bytes
 
 // Serve answers on the listener until ctx ends, then lets calls that are
 // running finish. It returns nil after that.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	p := s.patience
+	if p == (patience{}) {
+		p = usual
+	}
 	server := &http.Server{
 		Handler:           s.Handler(),
-		ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		ReadHeaderTimeout: p.header, ReadTimeout: p.request, WriteTimeout: p.answer, IdleTimeout: p.idle,
 		MaxHeaderBytes:               headerMax,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log().Handler(), slog.LevelDebug),
@@ -39,7 +45,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	parting, cancel := context.WithTimeout(context.WithoutCancel(ctx), partingTime)
+	parting, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.parting)
 	defer cancel()
 	err := server.Shutdown(parting)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -49,7 +49,8 @@ type Server struct {
 	Metrics     http.Handler // nil: there is no /metrics
 	Log         *slog.Logger
 
-	keys keyring
+	keys     keyring
+	patience patience // zero: the usual one
 }
 
 // Settings are what an operator has decided (docs/configuration.md).
