@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +56,12 @@ type right struct {
 // of the path: the longest one counts. They are written down here a second
 // time on purpose: no declaration of a route is asked.
 var rights = []right{
+	{"/", everybody},
+	{"/login/", everybody},
+	{"/logout/", everybody},
+	{"/password-reset/", everybody},
+	{"/account/", visitors},
+	{"/storefront/", operatorsInABrowser},
 	{"/api/me/", signedIn},
 	{"/api/token/", everybody},
 	{"/api/password-reset/", everybody},
@@ -93,6 +100,21 @@ func superusers(role, object string) string {
 		return everybody(role, object)
 	case "nobody", "storefront key":
 		return unknown
+	}
+	return forbidden
+}
+
+// visitors have signed in with a browser.
+func visitors(role, object string) string {
+	if signedIn(role, object) == unknown {
+		return toLogin
+	}
+	return in
+}
+
+func operatorsInABrowser(role, object string) string {
+	if role == "superuser" || visitors(role, object) == toLogin {
+		return visitors(role, object)
 	}
 	return forbidden
 }
@@ -154,6 +176,7 @@ func (s *shop) objects(t *testing.T) []object {
 type census struct {
 	*shop
 	credentials map[string][]string // headers of a role
+	users       map[string]int64    // who has the role; 0: nobody
 	all         []object
 }
 
@@ -169,23 +192,68 @@ func takeCensus(t *testing.T) *census {
 	s.do(t, account.GrantMembership{User: adminOfB, Tenant: tenantB, Role: account.Admin, At: time.Now()})
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
 		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
-	}}
-	for role, user := range map[string]int64{
+	}, users: map[string]int64{
 		"no tenant": stranger, "member of A": memberOfA, "administrator of A": adminOfA, "administrator of B": adminOfB, "superuser": root,
-	} {
+	}}
+	for role, user := range c.users {
 		c.credentials[role] = bearer(s.token(t, user, nil))
 	}
 	return c
 }
 
 // ask makes a call that changes nothing even where it is let in: whoever names
-// a version that never was is refused only after everything that counts here.
-func (c *census) ask(role, method, path string) *httptest.ResponseRecorder {
+// a version that never was is refused only after everything that counts here,
+// and so is a form in which nothing was filled in.
+func (c *census) ask(t *testing.T, role, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	if isPage(path) {
+		return c.visit(t, role, method, path)
+	}
 	headers, body := c.credentials[role], ""
 	if method != http.MethodGet {
 		headers, body = append([]string{"If-Match", `"never"`, "Content-Type", "application/json"}, headers...), `"no object"`
 	}
 	return c.call(method, path, body, headers...)
+}
+
+// emptyForms are forms that change nothing when they are sent as they are.
+var emptyForms = map[string]string{
+	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/": "create",
+}
+
+// visit makes a call with a browser, in a session of its own.
+func (c *census) visit(t *testing.T, role, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	b := c.browser(t)
+	if user := c.users[role]; user != 0 {
+		id, err := c.Store.OpenSession(t.Context(), user, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cookies["__Host-session"] = id
+		b.get("/account/")
+	} else {
+		b.get("/login/")
+	}
+	sent := url.Values{"form": {emptyForms[path]}, "action": {"pay"}}
+	for _, hidden := range elements(b.page, "input") {
+		if attribute(hidden, "name") == "form_token" {
+			sent.Set("form_token", attribute(hidden, "value"))
+		}
+	}
+	if method == http.MethodGet {
+		sent = nil
+	}
+	return b.do(method, path, sent.Encode(), c.credentials[role]...)
+}
+
+// isPage tells pages for people from the rest.
+func isPage(path string) bool {
+	if path == "/" || path == "/storefront/" {
+		return true
+	}
+	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/storefront/checkout/", "/storefront/return/"},
+		func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 
 // outcome is what the answer says about rights.
@@ -197,7 +265,7 @@ func outcome(w *httptest.ResponseRecorder) string {
 		return forbidden
 	case w.Code == http.StatusNotFound:
 		return absent
-	case w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login/"):
+	case w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login/?next="):
 		return toLogin
 	case w.Code >= http.StatusInternalServerError:
 		return w.Result().Status
@@ -209,7 +277,8 @@ func outcome(w *httptest.ResponseRecorder) string {
 func of[T any](path string, all []T, begin func(T) string) (T, bool) {
 	var found T
 	for _, one := range all {
-		if strings.HasPrefix(path, begin(one)) && len(begin(one)) > len(begin(found)) {
+		isIt := strings.HasPrefix(path, begin(one)) && (begin(one) != "/" || path == "/")
+		if isIt && len(begin(one)) > len(begin(found)) {
 			found = one
 		}
 	}
@@ -262,7 +331,7 @@ func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
 			}
 			fmt.Fprintf(&table, "| %s | `%s` | %s |", r.Method, variable.ReplaceAllStringFunc(r.Path, plainly), what)
 			for _, role := range roles {
-				w := c.ask(role, r.Method, path)
+				w := c.ask(t, role, r.Method, path)
 				if got, want := outcome(w), may(t, r.Path, role, what); got != want {
 					t.Errorf("%s %s (%s) as %s: %s, not %s: %d %s", r.Method, path, what, role, got, want, w.Code, w.Body)
 				}
@@ -271,7 +340,7 @@ func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
 			table.WriteByte('\n')
 		}
 	}
-	current(t, "../docs/permissions.md", permissionsHead+"| |"+" |"+" | "+strings.Join(roles, " | ")+" |\n|---|---|---|"+strings.Repeat("---|", len(roles))+"\n"+table.String())
+	current(t, "../docs/permissions.md", permissionsHead+"| call | path | object | "+strings.Join(roles, " | ")+" |\n|---|---|---|"+strings.Repeat("---|", len(roles))+"\n"+table.String())
 }
 
 // routes are all of them, in the order of their paths.
@@ -311,7 +380,7 @@ func TestWhatIsForeignIsAnsweredLikeWhatIsMissing(t *testing.T) {
 				continue
 			}
 			compared++
-			a, b := c.ask(role, r.Method, foreign), c.ask(role, r.Method, nowhere)
+			a, b := c.ask(t, role, r.Method, foreign), c.ask(t, role, r.Method, nowhere)
 			for _, w := range []*httptest.ResponseRecorder{a, b} {
 				w.Header().Del("X-Request-Id")
 				w.Header().Del("RateLimit")
@@ -340,7 +409,7 @@ func TestAWrongMethodIsRefusedAfterTheCaller(t *testing.T) {
 			}
 		}
 		for _, role := range roles {
-			w := c.ask(role, http.MethodTrace, paths[what])
+			w := c.ask(t, role, http.MethodTrace, paths[what])
 			want := may(t, r.Path, role, ofNobody)
 			if got := outcome(w); want == in && w.Code != http.StatusMethodNotAllowed || want != in && got != want {
 				t.Errorf("TRACE %s as %s: %d %s, not %s", paths[what], role, w.Code, w.Body, want)
