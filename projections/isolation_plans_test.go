@@ -88,6 +88,7 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			return err
 		}},
 		{"a tenant", everyone, func(ctx context.Context, s Scope) error { _, err := s.Tenant(ctx, 42); return err }},
+		{"own tenants", []Caller{member, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Tenants(ctx, Listing{Limit: 20}); return err }},
 		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Resources(ctx, "site", 20); return err }},
 		{"resources of an order", program, func(ctx context.Context, s Scope) error { _, err := s.ResourcesOfOrder(ctx, ofOrder); return err }},
 		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.SubscriptionOfOrder(ctx, ofOrder)) }},
