@@ -50,6 +50,29 @@ func TestWhatIsGivenOnceMayBeRepeatedButNotChanged(t *testing.T) {
 	}
 }
 
+func TestAListMayBeNullIfItSaysSo(t *testing.T) {
+	var names, others []string
+	s := field.Set{field.Texts("names", &names, nil).Min(1).OrNull(), field.Texts("others", &others, nil)}
+	if _, err := s.DecodeJSON([]byte(`{"names":["a"],"others":null}`), field.Patch); err == nil || err.Error() != "others: This field may not be null." {
+		t.Error(err)
+	}
+	if got := string(s.AppendJSON(nil)); got != `{"names":["a"],"others":[]}` {
+		t.Error(got)
+	}
+	if _, err := s.DecodeJSON([]byte(`{"names":null}`), field.Patch); err != nil || names != nil {
+		t.Error(names, err)
+	}
+	if got := string(s.AppendJSON(nil)); got != `{"names":null,"others":[]}` || string(s.Values()["names"]) != "null" {
+		t.Error(got)
+	}
+	if _, err := s.DecodeJSON([]byte(`{"names":[]}`), field.Patch); err == nil || err.Error() != "names: This list may not be empty." {
+		t.Error(err)
+	}
+	if kind := fmt.Sprint(s.Schema(field.Shown)["properties"].(map[string]any)["names"].(map[string]any)["type"]); kind != "[array null]" {
+		t.Error(kind)
+	}
+}
+
 func TestTheLogKeepsWhatItLoads(t *testing.T) {
 	s := sample{Domain: "example.com", Price: decimal.RequireFromString("1.2345"), Starts: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), Options: []string{"a"}, Metadata: json.RawMessage(`{}`)}
 	var again sample

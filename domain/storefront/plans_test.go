@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,6 +165,34 @@ func ExampleSlug() {
 	// "plan-2024"
 	// ""
 	// ""
+}
+
+func ExampleOwnSlug() {
+	fmt.Println(storefront.OwnSlug("Básico", 7), storefront.OwnSlug("日本", 7), len(storefront.OwnSlug(strings.Repeat("ß", 100), 7)))
+	fmt.Println(len(storefront.Slug(strings.Repeat("ß", 100))))
+	// Output:
+	// basico-7 7 100
+	// 100
+}
+
+// Null is for the fields of other sorts.
+func TestNoFieldOfAPlansOwnSortIsNull(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"resource_type":"vps","vps_cpu_cores":null,"vps_os_options":null,"quota_sites":null}`: "vps_cpu_cores: This field may not be null.; vps_os_options: This field may not be null.",
+		`{"resource_type":"hosting","quota_sites":null,"vps_os_options":null}`:                  "quota_sites: This field may not be null.",
+		`{"resource_type":"saas","quota_sites":null,"package":null}`:                            "",
+	} {
+		var p storefront.Plan
+		brought, err := p.Fields().DecodeJSON([]byte(strings.Replace(body, "{", `{"name":"A","price":1,`, 1)), field.Create)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wrong field.Errors
+		p.CheckGiven(brought, &wrong)
+		if got := wrong.In(p.Fields()).Error(); got != want {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
 }
 
 func TestAPlanWithoutALetterIsNamedByItsNumber(t *testing.T) {

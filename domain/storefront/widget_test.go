@@ -44,6 +44,15 @@ func TestAWidgetIsMadeChangedAndRemoved(t *testing.T) {
 	givenWidget(t, widgetMade, widgetGone).When(storefront.ChangeWidget{Widget: 3}).ThenRefused(domain.NotFound, "No Widget matches the given query.")
 }
 
+func TestAWidgetForgetsAPlanThatIsNoMore(t *testing.T) {
+	made := storefront.WidgetMade{WidgetID: "abcdefghij012345", Spec: values(`{"name":"Tienda","plans":[3,1,2]}`), At: noon}
+	forget := storefront.ForgetPlan{Widget: 3, Plan: 1, At: noon}
+	givenWidget(t, made).When(forget).Then(storefront.WidgetChanged{Spec: values(`{"plans":[3,2]}`), At: noon})
+	givenWidget(t, made, storefront.WidgetChanged{Spec: values(`{"plans":[3,2]}`)}).When(forget).Then()
+	givenWidget(t, made, widgetGone).When(forget).Then()
+	givenWidget(t).When(forget).Then()
+}
+
 func TestAWidgetsPublicNameIsSixteenLetters(t *testing.T) {
 	for b := range 256 {
 		var random [16]byte

@@ -192,8 +192,18 @@ func (s *shop) hosting() route.Area {
 		return &again, fmt.Sprintf("site-%d-%d", found.ID, found.Version), nil
 	}
 	change := func(_ context.Context, c route.Call, to *site) (*site, error) {
-		if to.Domain == "taken.example" {
+		switch to.Domain {
+		case "taken.example":
 			return nil, domain.RefuseField("domain", field.AlreadyExists("site", "domain"))
+		case "raced.example": // somebody else is faster
+			s.sites[to.ID].Version++
+			seen := c.CauseOf(domain.Versions{{Category: "site", ID: c.Var("id")}: int(to.Version)}).Seen
+			if c.IsExact() != (seen != nil) {
+				return nil, errors.New("a version was named, or was not")
+			}
+			if c.IsExact() {
+				return nil, domain.Refuse(domain.Stale, "The resource was changed in the meantime.")
+			}
 		}
 		if len(c.Sent) > 0 {
 			to.Version++
@@ -202,6 +212,12 @@ func (s *shop) hosting() route.Area {
 		c.ETag(fmt.Sprintf("site-%d-%d", to.ID, to.Version))
 		return to, nil
 	}
+	known := route.Check(func(_ context.Context, c route.Call, to *site, wrong *field.Errors) error {
+		if c.Sent.Has("domain") && to.Domain == "known.example" {
+			wrong.Add("domain", field.AlreadyExists("site", "domain"))
+		}
+		return nil
+	})
 	return route.Area{
 		Name: "Hosting", Prefix: "/hosting/api/rest/", Access: bearer,
 		Routes: []route.Route{
@@ -212,7 +228,7 @@ func (s *shop) hosting() route.Area {
 				c.ETag(fmt.Sprintf("site-%d-%d", found.ID, found.Version))
 				return found, nil
 			}).Of("Site").Finding(find),
-			route.Put(one, "Replace a site", change).Of("Site").Finding(find),
+			route.Put(one, "Replace a site", change).Of("Site").Finding(find).Checking(known),
 			route.Patch(one, "Change a site", change).Of("Site").Finding(find),
 			route.Delete(one, "Remove a site", func(_ context.Context, c route.Call) error {
 				delete(s.sites, c.ID("id"))
