@@ -104,7 +104,7 @@ func (s *Server) checkKeyForm(ctx context.Context, c route.Call, k *keyForm, wro
 	}
 	return mayRefer(wrong, "owner", &k.Owner, func(id int64) error {
 		user, err := s.scope(c).User(ctx, id)
-		if err == nil && !(user.IsSuperuser && user.IsActive) {
+		if err == nil && (!user.IsSuperuser || !user.IsActive) {
 			err = route.Missing("User")
 		}
 		return err

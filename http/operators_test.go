@@ -7,8 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/domain/account"
+	panel "hostpanel/http"
 	"hostpanel/http/route/routetest"
 )
 
@@ -173,6 +175,31 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// Another process, which has just looked the key up, takes five seconds at most.
+func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
+	s := office(t)
+	elsewhere := &panel.Server{
+		Settings: s.server.Settings, Once: s.Store, Limits: s.Store, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
+	}
+	handler := elsewhere.Handler()
+	get := func() int {
+		r := httptest.NewRequest("GET", "/storefront/api/plans/", nil)
+		r.Header.Set("X-API-Key", s.known["sister"])
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	if code := get(); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	s.operate("POST", "api-keys/Sister01/revoke/", "")
+	for revoked := time.Now(); get() == http.StatusOK; time.Sleep(50 * time.Millisecond) {
+		if time.Since(revoked) > 6*time.Second {
+			t.Fatal("the key still opens the storefront")
+		}
+	}
+}
+
 // The key itself stands nowhere but in the answer that made it.
 func TestNobodyKeepsAKey(t *testing.T) {
 	s := office(t)
@@ -244,8 +271,11 @@ func TestEveryChangeNamesTheOperator(t *testing.T) {
 	s := office(t)
 	before := s.count(t, `select max(position) from events`)
 	for _, call := range [][3]string{
-		{"POST", "plans/", `{"name":"New","price":1,"resource_type":"vps"}`}, {"PATCH", "widgets/1/", `{"name":"New"}`},
-		{"POST", "api-keys/Sister01/revoke/", ""}, {"POST", "users/", `{"email":"new@example.com"}`}, {"POST", "users/4/memberships/", `{"tenant":1}`},
+		{"POST", "plans/", `{"name":"New","price":1,"resource_type":"vps"}`},
+		{"PATCH", "widgets/1/", `{"name":"New"}`},
+		{"POST", "api-keys/Sister01/revoke/", ""},
+		{"POST", "users/", `{"email":"new@example.com"}`},
+		{"POST", "users/4/memberships/", `{"tenant":1}`},
 		{"DELETE", "users/3/", ""},
 	} {
 		if w := s.operate(call[0], call[1], call[2]); w.Code >= 400 {
