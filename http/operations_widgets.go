@@ -73,8 +73,8 @@ func (s *Server) checkWidgetRecord(ctx context.Context, c route.Call, w *widgetR
 	}
 	var missing field.Errors
 	for i, id := range w.Plans {
-		if !slices.Contains(known, id) {
-			missing.Add(strconv.Itoa(i), field.NoSuchPK(id))
+		if _, found := slices.BinarySearch(known, id); !found {
+			missing = append(missing, field.Wrong{Field: strconv.Itoa(i), Messages: []string{field.NoSuchPK(id)}})
 		}
 	}
 	if missing != nil {
@@ -86,11 +86,12 @@ func (s *Server) checkWidgetRecord(ctx context.Context, c route.Call, w *widgetR
 
 // distinct leaves out what came before.
 func distinct(ids []int64) []int64 {
-	once := []int64{}
+	once, came := make([]int64, 0, len(ids)), make(map[int64]bool, len(ids))
 	for _, id := range ids {
-		if !slices.Contains(once, id) {
+		if !came[id] {
 			once = append(once, id)
 		}
+		came[id] = true
 	}
 	return once
 }

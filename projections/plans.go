@@ -166,11 +166,11 @@ func (s Scope) SlugTaken(ctx context.Context, slug string, except int64) (bool, 
 	return taken, err
 }
 
-// PlansAmong are those of the ids that are plans, to operators.
+// PlansAmong are those of the ids that are plans, in order, to operators.
 func (s Scope) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
 	w := s.operators()
 	w.and("id = any(?)", ids)
-	found, err := list[struct{ ID int64 }](ctx, s, `select id from plans`, w, "")
+	found, err := list[struct{ ID int64 }](ctx, s, `select id from plans`, w, " order by id")
 	known := make([]int64, len(found))
 	for i, plan := range found {
 		known[i] = plan.ID
