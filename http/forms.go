@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -188,7 +190,7 @@ func (in *input) restore(back *returned, language string) {
 	if values, sent := back.sent[in.Name]; sent && in.Type != "password" && !in.IsFixed {
 		in.Value = values[len(values)-1]
 	}
-	in.Wrong, in.Focus = translated(language, messagesOn(back.wrong, in.Name)), false
+	in.Wrong, in.Focus = messagesOn(back.wrong, in.Name, language), false
 }
 
 func (in *input) explain(form string, w words) {
@@ -224,7 +226,7 @@ func (f form) problems(language string, wrong field.Errors) (all []problem) {
 	}
 	for _, w := range wrong {
 		if !f.asks(w.Field) {
-			for _, text := range translated(language, flat(w)) {
+			for _, text := range messages(w, language) {
 				all = append(all, problem{Text: text})
 			}
 		}
@@ -242,68 +244,24 @@ func (f form) asks(name string) bool {
 }
 
 // messagesOn are what is wrong with one input.
-func messagesOn(wrong field.Errors, name string) (all []string) {
+func messagesOn(wrong field.Errors, name, language string) (all []string) {
 	for _, w := range wrong {
 		if w.Field == name {
-			all = append(all, flat(w)...)
+			all = append(all, messages(w, language)...)
 		}
 	}
 	return all
 }
 
-// flat are the messages about a field, and about the items of a list.
-func flat(w field.Wrong) []string {
-	all := append([]string{}, w.Messages...)
+// messages are what is wrong with a field; those about an item of a list begin
+// with its number.
+func messages(w field.Wrong, language string) []string {
+	all := translated(language, w.Messages)
 	for _, item := range w.Items {
-		all = append(all, flat(item)...)
+		place, _ := strconv.Atoi(item.Field)
+		for _, text := range messages(item, language) {
+			all = append(all, fmt.Sprintf("%d: %s", place+1, text))
+		}
 	}
 	return all
-}
-
-// needed refuses a form in which something was left empty.
-func needed(sent url.Values, names ...string) error {
-	var wrong field.Errors
-	for _, name := range names {
-		if sent.Get(name) == "" {
-			wrong.Add(name, "This field may not be blank.")
-		}
-	}
-	return wrong.Err()
-}
-
-// decodeForm fills a new record from the fields of a form. One that was left
-// empty was not sent; lists have an item a line.
-func decodeForm(into field.Record, form url.Values, lists ...string) error {
-	sent := field.Value{Kind: field.ObjectValue}
-	for name, values := range form {
-		last := strings.TrimSpace(values[len(values)-1])
-		switch {
-		case last == "":
-		case slices.Contains(lists, name):
-			sent.Items = append(sent.Items, listed(name, last))
-		default:
-			sent.Items = append(sent.Items, field.Value{Kind: field.TextValue, Name: name, Text: last})
-		}
-	}
-	_, err := into.Fields().Decode(sent, field.Create)
-	return err
-}
-
-func listed(name, text string) field.Value {
-	list := field.Value{Kind: field.ListValue, Name: name}
-	for _, item := range strings.Fields(text) {
-		list.Items = append(list.Items, field.Value{Kind: field.TextValue, Text: item})
-	}
-	return list
-}
-
-// changeRecord changes the named fields of a record to what a form says. Those
-// that were left empty are empty now.
-func changeRecord(record field.Record, form url.Values, names ...string) error {
-	sent := field.Value{Kind: field.ObjectValue}
-	for _, name := range names {
-		sent.Items = append(sent.Items, field.Value{Kind: field.TextValue, Name: name, Text: form.Get(name)})
-	}
-	_, err := record.Fields().Decode(sent, field.Patch)
-	return err
 }

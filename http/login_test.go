@@ -127,7 +127,10 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	b.get("/login/")
 	path, sent := b.fill("sign_in", "username", anaMail, "password", password)
 	for _, headers := range [][]string{
-		{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+		{"Origin", "https://evil.example"},
+		{"Origin", "null"},
+		{"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"},
 		{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
 	} {
 		w := b.twin().do("POST", path, sent.Encode(), headers...)

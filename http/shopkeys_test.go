@@ -11,9 +11,9 @@ import (
 
 // shownKey is the key that a page shows.
 func (b *browser) shownKey() string {
-	for _, in := range elements(b.page, "input") {
+	for _, in := range elements(b.page, "textarea") {
 		if attribute(in, "id") == "key" {
-			return attribute(in, "value")
+			return textOf(in)
 		}
 	}
 	return ""
@@ -40,7 +40,7 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 		{[]string{"name", "Shop", "password", "wrong"}, "The current password is wrong."},
 		{[]string{"password", password}, "This field is required."},
 		{[]string{"name", "Shop", "password", password, "rate_limit_per_minute", "0"}, "Ensure this value is greater than or equal to 1."},
-		{[]string{"name", "Shop", "password", password, "allowed_domains", "shop.example\nnot a domain!"}, "Enter a valid domain or origin."},
+		{[]string{"name", "Shop", "password", password, "allowed_domains", "shop.example\r\n\r\nnot a domain!"}, "2: Enter a valid domain or origin."},
 		{[]string{"name", "Shop", "password", password, "mode", "free"}, `"free" is not a valid choice.`},
 		{[]string{"name", "Shop", "password", password, "expires_at", "soon"}, "Datetime has wrong format."},
 	} {

@@ -1,6 +1,9 @@
 package http
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // words are what the pages say in one language.
 type words map[string]string
@@ -18,7 +21,7 @@ var quantity = regexp.MustCompile(`"[^"]*"|[0-9]+`)
 // translated are messages of the API in a language of the panel.
 func translated(language string, messages []string) []string {
 	if language == english {
-		return messages
+		return slices.Clone(messages)
 	}
 	all := make([]string, len(messages))
 	for i, message := range messages {

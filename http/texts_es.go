@@ -157,7 +157,7 @@ var inSpanish = words{
 	"status_415": "Eso no era un formulario",
 	"status_429": "Demasiados intentos",
 	"status_500": "Algo ha salido mal",
-	"status_503": "No disponible por el momento",
+	"status_503": "No disponible ahora",
 	"go_home":    "Ir a la página de inicio",
 }
 
@@ -199,7 +199,7 @@ var messagesInSpanish = map[string]string{
 	"This form was sent by another site.":                                "El formulario se ha enviado desde otro sitio.",
 	"You do not have permission to perform this action.":                 "No tiene permiso para hacer esto.",
 	"A server error occurred.":                                           "Ha ocurrido un error en el servidor.",
-	"The service is temporarily unavailable.":                            "El servicio no está disponible por el momento.",
+	"The service is temporarily unavailable.":                            "El servicio no está disponible ahora.",
 	"Request body too large.":                                            "El formulario es demasiado grande.",
 	"Not found.":                                                         "No se ha encontrado.",
 }
