@@ -31,6 +31,7 @@ type commands struct {
 	Migrate  migrateCommand  `cmd:"" help:"Bring the database up to date, and nothing else."`
 	History  historyCommand  `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders   ordersCommand   `cmd:"" help:"List, show and retry orders."`
+	User     userCommand     `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks webhooksCommand `cmd:"" help:"List and replay what payment providers have sent."`
 	Verify   verifyCommand   `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
 	Bench    benchCommand    `cmd:"" help:"Measure how fast this machine is at it."`

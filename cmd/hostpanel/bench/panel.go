@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/http/route"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -28,12 +30,29 @@ type Panel struct {
 	Catalogue  domain.Catalogue
 	Serve      func(*eventstore.Store)
 	Migrations []eventstore.Migration
+	Server     func(on Parts, limits bool) Server // limits: of calls
+}
+
+// A Server is the API, ready to be served, and what it is made of.
+type Server interface {
+	Handler() http.Handler
+	Areas() []route.Area
+}
+
+// Parts are what a server stands on.
+type Parts struct {
+	Store  *eventstore.Store
+	Tables *projections.Tables
+	Sagas  *sagas.Sagas
+	Keys   *eventstore.Keyring
 }
 
 // A panel is the program without HTTP, with an outside that answers at once.
 type panel struct {
 	store    *eventstore.Store
+	tables   *projections.Tables
 	sagas    *sagas.Sagas
+	keys     *eventstore.Keyring
 	owner    *pgxpool.Pool
 	readers  *pgxpool.Pool
 	provider *provider
@@ -60,11 +79,11 @@ func (r *run) panel(ctx context.Context, name string) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{owner: owner, readers: readers, provider: &provider{}}
+	p := &panel{owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
 	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()))
 	r.Panel.Serve(p.store)
 	p.sagas = sagas.New(sagas.Options{
-		Store: p.store, Tables: projections.Open(readers), Payments: map[string]sagas.Payments{"test": p.provider},
+		Store: p.store, Tables: p.tables, Payments: map[string]sagas.Payments{"test": p.provider},
 		Engine: &instantEngine{}, Compute: instantCompute{}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -72,6 +91,8 @@ func (r *run) panel(ctx context.Context, name string) (*panel, error) {
 	p.store.Attach(eventstore.WithStarter(p.sagas))
 	return p, nil
 }
+
+func (p *panel) parts() Parts { return Parts{p.store, p.tables, p.sagas, p.keys} }
 
 func (p *panel) close() {
 	p.readers.Close()

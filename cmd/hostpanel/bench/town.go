@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+)
+
+// A town is users and their tenants. The first of them read: so many that
+// none runs into the limit of calls.
+type town struct {
+	readers  int
+	password string // of every reader
+}
+
+const (
+	households = 2000 // users, each with a tenant of their own
+	belongings = 25   // tenants of each of those who read
+)
+
+// settle fills the panel with people.
+func (p *panel) settle(ctx context.Context, smoke bool) (town, error) {
+	t, all := town{readers: 200, password: rand.Text()}, int64(households)
+	if smoke {
+		t.readers, all = 16, 2*belongings
+	}
+	hash := eventstore.HashPassword(t.password)
+	var n atomic.Int64
+	_, err := together(ctx, 16, time.Hour, func(ctx context.Context, _, _ int) error {
+		number := n.Add(1)
+		if number > all {
+			return errEnough
+		}
+		if number > int64(t.readers) {
+			return p.household(ctx, number, 1)
+		}
+		return p.household(ctx, number, belongings, eventstore.PasswordRow(number, hash))
+	})
+	return t, enough(err)
+}
+
+// household opens an account and a tenant, and lets the account into so many
+// tenants from that one on.
+func (p *panel) household(ctx context.Context, n int64, tenants int64, rows ...eventstore.Row) error {
+	subject, err := p.store.Subject(ctx, householdAddress(n))
+	if err != nil {
+		return err
+	}
+	tenant := hosting.Tenant{CustomerNumber: hosting.CustomerNumber(n), Limits: hosting.NoLimits()}
+	about := fmt.Sprintf(`{"name":"Household %d","email":%q,"slug":"household-%d","username":%q}`, n, householdAddress(n), n, tenant.CustomerNumber)
+	if _, err := tenant.Fields().DecodeJSON([]byte(about), field.Create); err != nil {
+		return err
+	}
+	at := time.Now().UTC()
+	commands := []domain.Command{
+		hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: n}, Tenant: n, Spec: tenant.Fields().Values(), Subject: subject},
+		account.Open{User: n, SubjectID: subject, Email: householdAddress(n), Name: "Ana Ruiz", Language: "es", At: at},
+	}
+	for other := range tenants {
+		commands = append(commands, account.GrantMembership{User: n, Tenant: n + other, Role: account.Admin, At: at})
+	}
+	_, err = p.store.ExecuteWith(ctx, operator, rows, commands...)
+	return err
+}
+
+func householdAddress(n int64) string { return fmt.Sprintf("household%d@bench.example", n) }

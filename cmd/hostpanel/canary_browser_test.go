@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A browser keeps cookies and sends forms as a person would. What it is given
+// to prove who sits there is secret.
+type browser struct {
+	*mine
+	cookies map[string]string
+}
+
+func (m *mine) browser() *browser { return &browser{m, map[string]string{}} }
+
+// look opens a page.
+func (b *browser) look(want int, path string) answer {
+	b.running.t.Helper()
+	return b.kept(b.call(want, "GET", path, "", "Cookie", b.cookie()))
+}
+
+// send fills in a form of a page and sends it. Values come in pairs.
+func (b *browser) send(want int, page answer, path, form string, values ...string) answer {
+	b.running.t.Helper()
+	filled := b.hidden(page, form)
+	for n := 0; n < len(values); n += 2 {
+		filled.Set(values[n], values[n+1])
+	}
+	a := b.call(want, "POST", path, filled.Encode(), "Content-Type", asForm, "Cookie", b.cookie(), "Origin", b.base, "Sec-Fetch-Site", "same-origin")
+	return b.kept(a)
+}
+
+func (b *browser) cookie() string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(b.cookies)) {
+		all = append(all, name+"="+b.cookies[name])
+	}
+	return strings.Join(all, "; ")
+}
+
+// kept takes the cookies of an answer, and knows from now on that they are
+// secret.
+func (b *browser) kept(a answer) answer {
+	for _, c := range (&http.Response{Header: a.header}).Cookies() {
+		if b.cookies[c.Name] = c.Value; c.Name == "session" && c.Value != "" {
+			b.known("session cookie", c.Value)
+		}
+	}
+	return a
+}
+
+var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+
+// hidden are the values that a form brings along.
+func (b *browser) hidden(page answer, form string) url.Values {
+	b.running.t.Helper()
+	for part := range strings.SplitSeq(page.body, "<form ") {
+		values := url.Values{}
+		part, _, _ = strings.Cut(part, "</form>")
+		for _, found := range hiddenInput.FindAllStringSubmatch(part, -1) {
+			values.Set(found[1], html.UnescapeString(found[2]))
+		}
+		if values.Get("form") == form {
+			b.known("token of a form", values.Get("form_token"))
+			return values
+		}
+	}
+	b.running.t.Fatal(fmt.Sprintf("there is no form %q on the page: %s", form, page.body))
+	return nil
+}
