@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
-	"mime/quotedprintable"
 	"net/mail"
 	"strings"
 	"testing"
@@ -182,9 +180,5 @@ func textOf(t *testing.T, letter string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return plainText(t, m)
 }

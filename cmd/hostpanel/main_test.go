@@ -39,7 +39,7 @@ func TestHelpNamesEveryCommandAndSetting(t *testing.T) {
 	if code != done || complaint != "" {
 		t.Fatalf("%d %s", code, complaint)
 	}
-	wanted := []string{"serve", "worker", "migrate", "history", "orders", "webhooks", "verify", "bench"}
+	wanted := []string{"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "bench"}
 	for _, name := range variables() {
 		if !strings.HasSuffix(name, "_FILE") {
 			wanted = append(wanted, name)

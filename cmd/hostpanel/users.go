@@ -47,7 +47,7 @@ func (l userList) Run(ctx context.Context, s Settings, c console) error {
 func (l userList) listing() projections.Listing {
 	return projections.Listing{
 		Search: strings.Fields(l.Search), Limit: l.Limit,
-		Order:  []projections.Ordering{{Field: "created_at", Descending: true}},
+		Order: []projections.Ordering{{Field: "created_at", Descending: true}},
 	}
 }
 

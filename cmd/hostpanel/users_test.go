@@ -25,12 +25,12 @@ func TestAccountsAreKeptFromTheCommandLine(t *testing.T) {
 		t.Fatalf("%d: %s%s", code, out, complaint)
 	}
 	for want, wrong := range map[string][]string{
-		"email: user with this email already exists.":            {"eva@example.com"},
-		"email: Enter a valid email address.":                    {"eva"},
-		`tenant: Invalid pk "99" - object does not exist.`:       {"new@example.com", "--tenant", "99"},
-		`role: "owner" is not a valid choice.`:                   {"new@example.com", "--tenant", "1", "--role", "owner"},
-		"language: This value does not match":                    {"new@example.com", "--language", "espanol"},
-		"password: The password is too similar to the username.": {"correct@example.com"},
+		"email: user with this email already exists.":                {"eva@example.com"},
+		"email: Enter a valid email address.":                        {"eva"},
+		`tenant: Invalid pk "99" - object does not exist.`:           {"new@example.com", "--tenant", "99"},
+		`role: "owner" is not a valid choice.`:                       {"new@example.com", "--tenant", "1", "--role", "owner"},
+		"language: Ensure this field has no more than 5 characters.": {"new@example.com", "--language", "espanol"},
+		"password: The password is too similar to the username.":     {"correct@example.com"},
 	} {
 		if out, complaint, code := create("correct horse\n", wrong...); code != failed || out != "" || !strings.Contains(complaint, want) {
 			t.Errorf("%v ended with %d: %s%s", wrong, code, out, complaint)
