@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -47,6 +48,7 @@ func (s *Store) Look(ctx context.Context, k domain.OnceKey) (domain.Replay, erro
 		select fingerprint = any($2), status, location, coalesce(etag, ''), body, coalesce(running_until > now(), false)
 		from once_keys where scope = $1 and expires_at > now()`, scope(k), k.Fingerprints).
 		Scan(&same, &r.Status, &r.Location, &r.ETag, &r.Body, &running)
+	r.Body = s.openAnswer(k, r.Body)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return domain.Replay{State: domain.ReplayFree}, nil
@@ -64,13 +66,36 @@ func (s *Store) Look(ctx context.Context, k domain.OnceKey) (domain.Replay, erro
 	return r, nil
 }
 
+// sealAnswer seals an answer that is kept: it may tell of people.
+func (s *Store) sealAnswer(k domain.OnceKey, body []byte) []byte {
+	box := s.keys.Seal(keptAnswer, string(scope(k)), body)
+	return slices.Concat([]byte(box.KeyID), box.Nonce, box.Box)
+}
+
+// openAnswer opens it. One that does not open, because its key is gone, counts
+// as none: the answer is made anew from the record.
+func (s *Store) openAnswer(k domain.OnceKey, sealed []byte) []byte {
+	if len(sealed) < keyIDSize+nonceSize {
+		return nil
+	}
+	id, nonce, box := sealed[:keyIDSize], sealed[keyIDSize:keyIDSize+nonceSize], sealed[keyIDSize+nonceSize:]
+	body, err := s.keys.Open(keptAnswer, string(scope(k)), Sealed{string(id), nonce, box})
+	if err != nil {
+		return nil
+	}
+	return append([]byte{}, body...) // an empty answer is an answer
+}
+
+const (
+	keptAnswer = "kept answer"
+	keyIDSize  = 8 // bytes
+	nonceSize  = 12
+)
+
 // Finish keeps the answer that a repeat will get.
 func (s *Store) Finish(ctx context.Context, k domain.OnceKey, status int, etag string, body []byte) error {
-	if body == nil {
-		body = []byte{} // an empty answer is an answer
-	}
 	_, err := s.pool.Exec(ctx, `update once_keys set status = $2, etag = $3, body = $4, running_until = null where scope = $1`,
-		scope(k), status, etag, body)
+		scope(k), status, etag, s.sealAnswer(k, body))
 	if err != nil {
 		return fmt.Errorf("keep the answer of an idempotency key: %w", Unavailable(err))
 	}

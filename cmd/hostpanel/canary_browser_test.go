@@ -33,8 +33,7 @@ func (b *browser) send(want int, page answer, path, form string, values ...strin
 	for n := 0; n < len(values); n += 2 {
 		filled.Set(values[n], values[n+1])
 	}
-	a := b.call(want, "POST", path, filled.Encode(), "Content-Type", asForm, "Cookie", b.cookie(), "Origin", b.base, "Sec-Fetch-Site", "same-origin")
-	return b.kept(a)
+	return b.kept(b.call(want, "POST", path, filled.Encode(), "Content-Type", asForm, "Cookie", b.cookie(), "Origin", b.base, "Sec-Fetch-Site", "same-origin"))
 }
 
 func (b *browser) cookie() string {
@@ -67,8 +66,10 @@ func (b *browser) hidden(page answer, form string) url.Values {
 		for _, found := range hiddenInput.FindAllStringSubmatch(part, -1) {
 			values.Set(found[1], html.UnescapeString(found[2]))
 		}
-		if values.Get("form") == form {
-			b.known("token of a form", values.Get("form_token"))
+		if token := values.Get("form_token"); values.Get("form") == form || strings.Contains(part, `id="`+form+`-`) {
+			if token != "" { // forms that stand on a link need none
+				b.known("token of a form", token)
+			}
 			return values
 		}
 	}

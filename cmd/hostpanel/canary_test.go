@@ -29,6 +29,9 @@ func TestNoSecretIsFoundWhereItDoesNotBelong(t *testing.T) {
 	m.peopleAreNowhere()
 	m.wouldBeFound()
 	m.stop()
+	for _, s := range m.secrets.seen("the log until the end", []byte(m.stderr()+m.said.String())) {
+		t.Errorf("%s stands in %s", s.canary, s.place)
+	}
 }
 
 // A customer is somebody who has ordered.
@@ -70,10 +73,10 @@ func (m *mine) followsTheLink(letter string, c *customer) {
 	c.password = m.secret("password by a link")
 	b := m.browser()
 	page := b.look(200, link)
-	b.send(400, page, "/set-password/", "password", "password", "12345678", "password_repeat", "12345678")
+	b.send(400, page, "/set-password/", "set_password", "password", "12345678", "password_repeat", "12345678")
 	weak := c.email + m.secret("password that is too like the name")
-	b.send(400, page, "/set-password/", "password", "password", weak, "password_repeat", weak)
-	b.send(303, page, "/set-password/", "password", "password", c.password, "password_repeat", c.password)
+	b.send(400, page, "/set-password/", "set_password", "password", weak, "password_repeat", weak)
+	b.send(303, page, "/set-password/", "set_password", "password", c.password, "password_repeat", c.password)
 	b.look(400, link)
 }
 
