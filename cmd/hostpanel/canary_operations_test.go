@@ -189,10 +189,18 @@ var showsPeople = []string{
 // outside the panel: on the engine, which the sandbox plays.
 var outlivesPeople = []string{"public.invoices.", "sandbox_engine."}
 
-func (m *mine) peopleAreInReadTablesAlone() { m.peopleAreOnlyIn(showsPeople) }
-func (m *mine) peopleAreNowhere()           { m.peopleAreOnlyIn(outlivesPeople) }
+func (m *mine) peopleAreInReadTablesAlone() {
+	found := m.peopleAreOnlyIn(showsPeople)
+	for _, certain := range []sighting{{"address", "public.users.email"}, {"phone", "public.orders.customer_phone"}} {
+		if !slices.Contains(found, certain) {
+			m.home.t.Errorf("%s is not found in %s, where it certainly stands", certain.canary, certain.place)
+		}
+	}
+}
 
-func (m *mine) peopleAreOnlyIn(places []string) {
+func (m *mine) peopleAreNowhere() { m.peopleAreOnlyIn(outlivesPeople) }
+
+func (m *mine) peopleAreOnlyIn(places []string) []sighting {
 	t := m.home.t
 	found := m.people.inTables(t, m.root)
 	for _, x := range m.exhibits() {
@@ -205,6 +213,7 @@ func (m *mine) peopleAreOnlyIn(places []string) {
 			t.Errorf("%s stands in %s", s.canary, s.place)
 		}
 	}
+	return found
 }
 
 // erases everybody.
