@@ -173,7 +173,7 @@ func TestALinkWorksOnce(t *testing.T) {
 }
 
 func TestPasswordsAreCheckedAgainstTheirHash(t *testing.T) {
-	phc := eventstore.HashPassword("correct horse")
+	phc := hashed(t, "correct horse")
 	if !eventstore.PasswordIs(phc, "correct horse") || eventstore.PasswordIs(phc, "battery staple") || eventstore.PasswordIs("", "correct horse") {
 		t.Error("wrong verdict")
 	}

@@ -39,13 +39,9 @@ var hashed atomic.Uint64
 // PasswordHashes is how many hashes of passwords this process has computed.
 func PasswordHashes() uint64 { return hashed.Load() }
 
-// HashPassword returns the argon2id hash of a password, in PHC form.
-func HashPassword(password string) string {
-	phc, _ := newHash(context.Background(), password) // which never ends
-	return phc
-}
-
-func newHash(ctx context.Context, password string) (phc string, err error) {
+// HashPassword returns the argon2id hash of a password, in PHC form. Waiting
+// for a turn ends with ctx.
+func HashPassword(ctx context.Context, password string) (phc string, err error) {
 	h := costs
 	h.salt = random(saltLength)
 	if h.sum, err = h.of(ctx, password, sumLength); err != nil {
@@ -130,7 +126,7 @@ func (s *Store) CheckPassword(ctx context.Context, user int64, password string) 
 // rehash replaces a user's hash by one at today's costs, unless the password
 // was changed meanwhile.
 func (s *Store) rehash(ctx context.Context, user int64, old, password string) error {
-	phc, err := newHash(ctx, password)
+	phc, err := HashPassword(ctx, password)
 	if err != nil {
 		return err
 	}

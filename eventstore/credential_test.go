@@ -25,7 +25,7 @@ func setPassword(t *testing.T, s *eventstore.Store, user int64, phc string) {
 // Whether an account exists cannot be told from the work that its password costs.
 func TestEveryPasswordCostsOneHash(t *testing.T) {
 	s := newStore(t)
-	setPassword(t, s, 12, eventstore.HashPassword("correct horse"))
+	setPassword(t, s, 12, hashed(t, "correct horse"))
 	setPassword(t, s, 13, "not a hash")
 	for _, c := range []struct {
 		what, password string
@@ -95,4 +95,13 @@ func TestWhoGivesUpDoesNotWaitForAHash(t *testing.T) {
 	if is, err := s.CheckPassword(t.Context(), 12, "correct horse"); is || err != nil {
 		t.Errorf("afterwards: %v, %v", is, err)
 	}
+}
+
+func hashed(t testing.TB, password string) string {
+	t.Helper()
+	phc, err := eventstore.HashPassword(t.Context(), password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return phc
 }

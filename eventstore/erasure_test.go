@@ -210,8 +210,8 @@ func TestWhoIsSignedOutHoldsNothingThatOpensADoor(t *testing.T) {
 	signIn(t, s, "a")
 	rotate(t, s, "a", "b")
 	id, link := begin(t, s), eventstore.NewToken()
-	setPassword(t, s, 12, eventstore.HashPassword("correct horse"))
-	setPassword(t, s, 13, eventstore.HashPassword("another horse"))
+	setPassword(t, s, 12, hashed(t, "correct horse"))
+	setPassword(t, s, 13, hashed(t, "another horse"))
 	for _, rows := range [][]eventstore.Row{eventstore.TokenRows(link, "set_password", 12, 1e12), eventstore.SignOutRows(12)} {
 		if _, err := s.ExecuteWith(t.Context(), domain.Cause{}, rows); err != nil {
 			t.Fatal(err)

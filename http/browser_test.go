@@ -22,8 +22,12 @@ const password = "Tr0ub4dor & 3 caballos"
 // resident opens an account with a password.
 func (s *shop) resident(t testing.TB, user int64, email, language string, superuser bool) {
 	t.Helper()
-	row := eventstore.PasswordRow(user, eventstore.HashPassword(password))
-	_, err := s.ExecuteWith(t.Context(), domain.Cause{}, []eventstore.Row{row},
+	hash, err := eventstore.HashPassword(t.Context(), password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := eventstore.PasswordRow(user, hash)
+	_, err = s.ExecuteWith(t.Context(), domain.Cause{}, []eventstore.Row{row},
 		account.Open{User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser, At: time.Now()},
 		account.ChangePassword{User: user, At: time.Now()})
 	if err != nil {

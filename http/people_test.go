@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http/httptest"
 	"strconv"
@@ -30,7 +31,7 @@ const (
 const goodPassword = "a good password, really"
 
 var (
-	goodHash = sync.OnceValue(func() string { return eventstore.HashPassword(goodPassword) })
+	goodHash = sync.OnceValue(func() string { hash, _ := eventstore.HashPassword(context.Background(), goodPassword); return hash })
 	emails   = map[int64]string{root: "root@example.com", ana: "ana@example.com", ben: "ben@example.com", eve: "eve@example.com", gone: "gone@example.com"}
 )
 

@@ -39,16 +39,22 @@ func (a Accounts) Set(ctx context.Context, cause domain.Cause, token, password s
 	if err != nil {
 		return err
 	}
-	row, change := a.newPassword(user, password)
+	row, change, err := a.newPassword(ctx, user, password)
+	if err != nil {
+		return err
+	}
 	_, err = a.s.store.ExecuteWith(ctx, cause, []eventstore.Row{eventstore.UseToken(token, SetPassword), row}, change)
 	return orDeadLink(err)
 }
 
 // Change gives a user another password, after whatever more is to be done. Links that are still out end: they were for the password before.
 func (a Accounts) Change(ctx context.Context, cause domain.Cause, user int64, password string, more ...domain.Command) error {
-	row, change := a.newPassword(user, password)
+	row, change, err := a.newPassword(ctx, user, password)
+	if err != nil {
+		return err
+	}
 	rows := []eventstore.Row{eventstore.EndTokens(user, SetPassword), row}
-	_, err := a.s.store.ExecuteWith(ctx, cause, rows, append(more, change)...)
+	_, err = a.s.store.ExecuteWith(ctx, cause, rows, append(more, change)...)
 	return err
 }
 
@@ -56,8 +62,11 @@ func (a Accounts) Change(ctx context.Context, cause domain.Cause, user int64, pa
 // an empty password its owner is sent a link to choose one.
 func (a Accounts) Open(ctx context.Context, cause domain.Cause, open account.Open, password string, more ...domain.Command) error {
 	if password != "" {
-		row, change := a.newPassword(open.User, password)
-		_, err := a.s.store.ExecuteWith(ctx, cause, []eventstore.Row{row}, append([]domain.Command{open, change}, more...)...)
+		row, change, err := a.newPassword(ctx, open.User, password)
+		if err != nil {
+			return err
+		}
+		_, err = a.s.store.ExecuteWith(ctx, cause, []eventstore.Row{row}, append([]domain.Command{open, change}, more...)...)
 		return err
 	}
 	link := account.RequestLink{User: open.User, Link: account.Welcome, At: a.s.now()}
@@ -67,8 +76,9 @@ func (a Accounts) Open(ctx context.Context, cause domain.Cause, open account.Ope
 
 // newPassword is what makes a password somebody's: a row for its hash, and
 // the command that says so.
-func (a Accounts) newPassword(user int64, password string) (eventstore.Row, domain.Command) {
-	return eventstore.PasswordRow(user, eventstore.HashPassword(password)), account.ChangePassword{User: user, At: a.s.now()}
+func (a Accounts) newPassword(ctx context.Context, user int64, password string) (eventstore.Row, domain.Command, error) {
+	hash, err := eventstore.HashPassword(ctx, password)
+	return eventstore.PasswordRow(user, hash), account.ChangePassword{User: user, At: a.s.now()}, err
 }
 
 func orDeadLink(err error) error {

@@ -155,7 +155,9 @@ func (s *seeder) user(ctx context.Context, user int64, l login, name string, sup
 		account.Open{User: user, SubjectID: subject, Email: l.Username, Name: name, Language: "en", Superuser: superuser, At: s.at},
 		account.ChangePassword{User: user, At: s.at},
 	)
-	s.rows = append(s.rows, eventstore.PasswordRow(user, eventstore.HashPassword(l.Password)))
+	hash, err := eventstore.HashPassword(ctx, l.Password)
+	s.err = errors.Join(s.err, err)
+	s.rows = append(s.rows, eventstore.PasswordRow(user, hash))
 }
 
 func (s *seeder) tenant(ctx context.Context, tenant int64, email string) {

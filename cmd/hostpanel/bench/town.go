@@ -32,9 +32,12 @@ func (p *panel) settle(ctx context.Context, smoke bool) (town, error) {
 	if smoke {
 		t.readers, all = 16, 2*belongings
 	}
-	hash := eventstore.HashPassword(t.password)
+	hash, err := eventstore.HashPassword(ctx, t.password)
+	if err != nil {
+		return t, err
+	}
 	var n atomic.Int64
-	_, err := together(ctx, 16, time.Hour, func(ctx context.Context, _, _ int) error {
+	_, err = together(ctx, 16, time.Hour, func(ctx context.Context, _, _ int) error {
 		number := n.Add(1)
 		if number > all {
 			return errEnough
