@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -96,5 +97,38 @@ func TestForgedWebhooksAreSlowedDownAndRealOnesAreNot(t *testing.T) {
 		if w := s.tell("/storefront/webhooks/test/", `{"id":"evt_1","type":"noise"}`); w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
+	}
+}
+
+func TestTheOwnerOfAKeyCanTellFromWhereItComes(t *testing.T) {
+	s := openShop(t).stock(t)
+	from := func(origin string) int {
+		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"], "Origin", origin).Code
+	}
+	s.atOnce(50, func(int) *httptest.ResponseRecorder {
+		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"], "Origin", "https://shop.example")
+	})
+	for _, origin := range []string{"https://shop.example", "https://Copied.example", "https://copied.example", ""} {
+		if code := from(origin); code != http.StatusOK {
+			t.Errorf("%s: %d", origin, code)
+		}
+	}
+	if n := s.events(t, "security.key_used_from_new_origin"); n != 2 {
+		t.Errorf("%d websites were written down", n)
+	}
+	if n := s.count(t, `select count(*) from events where stream = 'security-7' and data ->> 'key' = 'OpenKey1' and actor = 'api_key:OpenKey1'`); n != 2 {
+		t.Errorf("%d of them in the owner's journal", n)
+	}
+	for i := range 60 {
+		from(fmt.Sprintf("https://%d.example", i))
+	}
+	if n := s.events(t, "security.key_used_from_new_origin"); n != 50 {
+		t.Errorf("%d made-up websites were written down", n)
+	}
+	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["bound"], "Origin", "https://evil.example"); w.Code != http.StatusForbidden {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if n := s.events(t, "security.key_used_from_new_origin"); n != 50 {
+		t.Error("a website that was refused counts as one of the key's")
 	}
 }

@@ -3,6 +3,8 @@ package http
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -98,6 +100,24 @@ func (s *Server) noteDenied(ctx context.Context, r route.Request, user projectio
 	if err != nil {
 		s.log().WarnContext(ctx, "a refusal was not written down", "user", user.ID, "err", err.Error())
 	}
+}
+
+// noteOrigin writes down from which websites a key comes, each once: one that
+// its owner does not know has copied it. Whoever makes origins up fills no log.
+func (s *Server) noteOrigin(ctx context.Context, r route.Request, c route.Caller) error {
+	const most, longest = 50, 255
+	key, _ := c.Detail.(projections.APIKey)
+	origin := strings.ToLower(r.Header.Get("Origin"))
+	if origin == "" || len(origin) > longest || len(key.Origins) >= most || slices.Contains(key.Origins, origin) {
+		return nil
+	}
+	// Many calls at once from a new website are one request to write it down.
+	cause := domain.Cause{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(key.ID+" "+origin)), Request: r.ID}
+	if err := s.note(ctx, cause, c.Principal, account.NoteKeyOrigin{User: key.Owner, Key: key.ID, Origin: origin, At: s.now()}); err != nil {
+		s.log().WarnContext(ctx, "the website of a key was not written down", "key", key.ID, "err", err.Error())
+	}
+	s.ForgetKey(key.ID)
+	return nil
 }
 
 func (s *Server) note(ctx context.Context, cause domain.Cause, actor string, fact domain.Command) error {

@@ -25,7 +25,7 @@ func (s *Server) storefront() route.Area {
 	return route.Area{
 		Name: "Storefront", Prefix: storefrontPrefix,
 		About:  "Plans and orders for other websites. Every call needs the header X-API-Key.",
-		Access: route.APIKey(holders{s}, s.Limits, s.Settings.PublicURL),
+		Access: route.APIKey(holders{s}, s.Limits, s.Settings.PublicURL).Requiring(s.noteOrigin),
 		CORS:   &route.CORS{PerKey: true},
 		Routes: []route.Route{
 			route.List(storefrontPrefix+"plans/", "Plans on offer", s.plans).

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -24,6 +25,7 @@ var apiKeys = New("api_keys", `
 		spec       jsonb   not null,
 		created_by bigint  not null,
 		owner      bigint  not null,
+		origins    text[]  not null default '{}', -- of the websites that it has come from
 		revoked_at timestamptz,
 		created_at timestamptz not null,
 		updated_at timestamptz not null,
@@ -42,6 +44,8 @@ var apiKeys = New("api_keys", `
 		}),
 	On(`update api_keys set revoked_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ storefront.KeyRevoked) []any { return []any{at.Stream.ID, at.Version} }),
+	On(`update api_keys set origins = array_append(origins, $2) where id = $1 and $2 <> all(origins)`,
+		func(_ eventstore.Recorded, e account.KeyUsedFromNewOrigin) []any { return []any{e.Key, e.Origin} }),
 ).ReadBy("api_keys", operators).Beside(`
 	create table if not exists api_key_uses (
 		id           text primary key,
@@ -58,6 +62,7 @@ type APIKey struct {
 	storefront.APIKey
 	CreatedBy  int64
 	Owner      int64
+	Origins    []string // of the websites that it has come from
 	RevokedAt  *time.Time
 	LastUsedAt *time.Time // to the hour
 	CreatedAt  time.Time
@@ -92,6 +97,7 @@ type keyRow struct {
 	Spec       field.Values
 	CreatedBy  int64
 	Owner      int64
+	Origins    []string
 	RevokedAt  *time.Time
 	LastUsedAt *time.Time
 	CreatedAt  time.Time
@@ -100,13 +106,13 @@ type keyRow struct {
 }
 
 const (
-	keyColumns = `k.id, k.mode, k.hash, k.spec, k.created_by, k.owner, k.revoked_at, used.last_used_at, k.created_at, k.updated_at, k.version`
+	keyColumns = `k.id, k.mode, k.hash, k.spec, k.created_by, k.owner, k.origins, k.revoked_at, used.last_used_at, k.created_at, k.updated_at, k.version`
 	keyUses    = ` left join api_key_uses used on used.id = k.id`
 )
 
 func (r keyRow) key() (APIKey, error) {
 	k := APIKey{
-		ID: r.ID, Mode: r.Mode, Hash: r.Hash, CreatedBy: r.CreatedBy, Owner: r.Owner, RevokedAt: r.RevokedAt,
+		ID: r.ID, Mode: r.Mode, Hash: r.Hash, CreatedBy: r.CreatedBy, Owner: r.Owner, Origins: r.Origins, RevokedAt: r.RevokedAt,
 		LastUsedAt: r.LastUsedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 	}
 	if err := k.APIKey.Fields().Load(r.Spec); err != nil {
