@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"html"
 	"maps"
 	"net/http"
@@ -73,6 +72,6 @@ func (b *browser) hidden(page answer, form string) url.Values {
 			return values
 		}
 	}
-	b.running.t.Fatal(fmt.Sprintf("there is no form %q on the page: %s", form, page.body))
+	b.running.t.Fatalf("there is no form %q on the page: %s", form, page.body)
 	return nil
 }

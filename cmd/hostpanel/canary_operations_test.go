@@ -142,11 +142,12 @@ type exhibit struct{ place, text string }
 
 // exhibits are all texts but those in the database and on the disk.
 func (m *mine) exhibits() []exhibit {
-	all := []exhibit{
-		{"standard error", m.stderr()}, {"standard output", m.said.String()}, {"bodies of refusals", m.refusals.String()},
+	return []exhibit{
+		{"standard error", m.stderr()},
+		{"standard output", m.said.String()},
+		{"bodies of refusals", m.refusals.String()},
 		{"metrics", m.ask(200, "GET", "/metrics", "").body},
 	}
-	return all
 }
 
 // everythingIsSearched looks for secrets in all that the panel leaves behind.

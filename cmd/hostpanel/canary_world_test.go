@@ -49,7 +49,7 @@ func newMine(t *testing.T) *mine {
 		"HOSTPANEL_TEST_WEBHOOK_SECRET=whsec_"+m.secret("webhook secret"),
 		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on",
 	)
-	m.running = m.home.start()
+	m.running = m.start()
 	m.demo = m.home.demo()
 	m.known("password of the tenant's administrator", m.demo.TenantAdmin.Password)
 	m.known("storefront key", m.demo.APIKey)

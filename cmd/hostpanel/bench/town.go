@@ -47,7 +47,11 @@ func (p *panel) settle(ctx context.Context, smoke bool) (town, error) {
 		}
 		return p.household(ctx, number, belongings, eventstore.PasswordRow(number, hash))
 	})
-	return t, enough(err)
+	if err := enough(err); err != nil {
+		return t, err
+	}
+	_, err = p.owner.Exec(ctx, "analyze") // as Postgres does by itself, but not at once
+	return t, err
 }
 
 // household opens an account and a tenant, and lets the account into so many
