@@ -149,12 +149,22 @@ func (d desk) types(t *testing.T, question, text string) {
 	}
 }
 
+// whispers is types once nothing shows that is typed.
+func (d desk) whispers(t *testing.T, question, text string) {
+	eventually(t, "the terminal is quiet for "+question, patience, func() bool {
+		var state syscall.Termios
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, d.in.(*os.File).Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&state)))
+		return errno == 0 && state.Lflag&syscall.ECHO == 0 && strings.Contains(d.shown.String(), question)
+	})
+	d.types(t, question, text)
+}
+
 func TestAPasswordIsAskedForTwiceAndNotShown(t *testing.T) {
 	for second, want := range map[string]string{"correct horse": "", "correct house": "the two passwords differ"} {
 		d := newDesk(t)
 		go func() {
-			d.types(t, "Password: ", "correct horse")
-			d.types(t, "Once more: ", second)
+			d.whispers(t, "Password: ", "correct horse")
+			d.whispers(t, "Once more: ", second)
 		}()
 		got, err := passwordInput{}.read(t.Context(), d.console, func(string) error { return nil })
 		if fmt.Sprint(err) != cmp.Or(want, "<nil>") || err == nil && got != "correct horse" {
