@@ -265,9 +265,14 @@ func (m *mine) wouldBeFound() {
 	}
 	found = slices.Concat(found, known.inTables(t, m.root), m.onDisk(known))
 	for _, want := range []sighting{
-		{"id of a request", "standard error"}, {"what the program says", "standard output"}, {"what it counts", "metrics"},
-		{"what it refuses", "bodies of refusals"}, {"id of a request", "public.events."}, {"hash of a key", "public.api_keys."},
-		{"id of a request", "file /planted"}, {"id of a request", "file /postgres/"},
+		{"id of a request", "standard error"},
+		{"what the program says", "standard output"},
+		{"what it counts", "metrics"},
+		{"what it refuses", "bodies of refusals"},
+		{"id of a request", "public.events."},
+		{"hash of a key", "public.api_keys."},
+		{"id of a request", "file /planted"},
+		{"id of a request", "file /postgres/"},
 	} {
 		if !slices.ContainsFunc(found, func(s sighting) bool { return s.canary == want.canary && strings.HasPrefix(s.place, want.place) }) {
 			t.Errorf("%s is not found in %s, where it certainly stands", want.canary, want.place)
