@@ -250,11 +250,13 @@ func drip(address, begin string) error {
 	over := make(chan error, 1)
 	go func() {
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err == nil && answer.StatusCode < http.StatusBadRequest {
-			err = fmt.Errorf("a request without an end got %d", answer.StatusCode)
-		} else if err != nil && !strings.Contains(err.Error(), "EOF") && !strings.Contains(err.Error(), "reset") {
-			err = fmt.Errorf("not cut off: %w", err)
-		} else {
+		switch {
+		case err == nil:
+			_ = answer.Body.Close()
+			if answer.StatusCode < http.StatusBadRequest {
+				err = fmt.Errorf("a request without an end got %d", answer.StatusCode)
+			}
+		case strings.Contains(err.Error(), "EOF"), strings.Contains(err.Error(), "reset"):
 			err = nil
 		}
 		over <- err
