@@ -1,0 +1,178 @@
+package http_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/account"
+)
+
+// An object is what a call may name, by what its variables are filled with.
+type object struct {
+	path   string // beginning of the paths that name it; the longest counts
+	values map[string]string
+}
+
+func (s *shop) objects(t *testing.T) []object {
+	const none = "999999"
+	placed := func(key string) string {
+		return read(t, s.order(t, http.StatusCreated, aHostingOrder, "X-API-Key", s.known[key])).ID
+	}
+	nowhere := "00000000-0000-4000-8000-000000000000"
+	return []object{
+		{"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/", map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"}},
+		{"/operations/api/v1/users/", map[string]string{ofA: "31", ofB: "33", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
+		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
+		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
+		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
+		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
+		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
+		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
+	}
+}
+
+// A census makes every call that there is, in every role, on every object.
+type census struct {
+	*shop
+	credentials map[string][]string // headers of a role
+	users       map[string]int64    // who has the role; 0: nobody
+	all         []object
+}
+
+func takeCensus(t *testing.T) *census {
+	s := openShop(t).stock(t)
+	for id, email := range map[int64]string{root: "root@example.com", memberOfA: "ma@example.com", adminOfA: "aa@example.com", adminOfB: "ab@example.com", stranger: "none@example.com"} {
+		s.person(t, id, email, id == root)
+	}
+	s.tenant(t, tenantA, "A")
+	s.tenant(t, tenantB, "B")
+	s.do(t, account.GrantMembership{User: memberOfA, Tenant: tenantA, Role: account.Member, At: time.Now()})
+	s.do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
+	s.do(t, account.GrantMembership{User: adminOfB, Tenant: tenantB, Role: account.Admin, At: time.Now()})
+	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
+		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
+	}, users: map[string]int64{
+		"no tenant": stranger, "member of A": memberOfA, "administrator of A": adminOfA, "administrator of B": adminOfB, "superuser": root,
+	}}
+	for role, user := range c.users {
+		c.credentials[role] = bearer(s.token(t, user, nil))
+	}
+	return c
+}
+
+// ask makes a call that changes nothing even where it is let in: whoever names
+// a version that never was is refused only after everything that counts here,
+// and so is a form in which nothing was filled in.
+func (c *census) ask(t *testing.T, role, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	if isPage(path) {
+		return c.visit(t, role, method, path)
+	}
+	headers, body := c.credentials[role], ""
+	if method != http.MethodGet {
+		headers, body = append([]string{"If-Match", `"never"`, "Content-Type", "application/json"}, headers...), `"no object"`
+	}
+	return c.call(method, path, body, headers...)
+}
+
+// emptyForms are forms that change nothing when they are sent as they are.
+var emptyForms = map[string]string{
+	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/": "create",
+}
+
+// visit makes a call with a browser, in a session of its own.
+func (c *census) visit(t *testing.T, role, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	b := c.browser(t)
+	if user := c.users[role]; user != 0 {
+		id, err := c.Store.OpenSession(t.Context(), user, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cookies["__Host-session"] = id
+		b.get("/account/")
+	} else {
+		b.get("/login/")
+	}
+	sent := url.Values{"form": {emptyForms[path]}, "action": {"pay"}}
+	for _, hidden := range elements(b.page, "input") {
+		if attribute(hidden, "name") == "form_token" {
+			sent.Set("form_token", attribute(hidden, "value"))
+		}
+	}
+	if method == http.MethodGet {
+		sent = nil
+	}
+	return b.do(method, path, sent.Encode(), c.credentials[role]...)
+}
+
+// isPage tells pages for people from the rest.
+func isPage(path string) bool {
+	if path == "/" || path == "/storefront/" {
+		return true
+	}
+	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/storefront/checkout/", "/storefront/return/"},
+		func(begin string) bool { return strings.HasPrefix(path, begin) })
+}
+
+// outcome is what the answer says about rights.
+func outcome(w *httptest.ResponseRecorder) string {
+	switch {
+	case w.Code == http.StatusUnauthorized && strings.Contains(w.Header().Get("WWW-Authenticate"), "realm="):
+		return unknown
+	case w.Code == http.StatusForbidden:
+		return forbidden
+	case w.Code == http.StatusNotFound:
+		return absent
+	case w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login/?next="):
+		return toLogin
+	case w.Code >= http.StatusInternalServerError:
+		return w.Result().Status
+	}
+	return in
+}
+
+// of finds what belongs to the beginning of a path.
+func of[T any](path string, all []T, begin func(T) string) (T, bool) {
+	var found T
+	for _, one := range all {
+		isIt := strings.HasPrefix(path, begin(one)) && (begin(one) != "/" || path == "/")
+		if isIt && len(begin(one)) > len(begin(found)) {
+			found = one
+		}
+	}
+	return found, begin(found) != ""
+}
+
+var variable = regexp.MustCompile(`\{[^{}]*(\{[^{}]*\}[^{}]*)*\}`)
+
+// paths are those that a route stands for, by the object that they name.
+func (c *census) paths(t *testing.T, path string) map[string]string {
+	if !variable.MatchString(path) {
+		return map[string]string{ofNobody: path}
+	}
+	named, known := of(path, c.all, func(o object) string { return o.path })
+	if !known {
+		t.Fatalf("say what may stand in %s", path)
+	}
+	filled := map[string]string{}
+	for what, values := range named.values {
+		next := strings.Fields(values)
+		filled[what] = variable.ReplaceAllStringFunc(path, func(string) string {
+			value := next[0]
+			next = next[1:]
+			return value
+		})
+	}
+	return filled
+}
+
