@@ -175,4 +175,3 @@ func (c *census) paths(t *testing.T, path string) map[string]string {
 	}
 	return filled
 }
-
