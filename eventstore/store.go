@@ -158,8 +158,19 @@ func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store
 // errLost means that somebody else was faster: decide again.
 var errLost = errors.New("another writer was faster")
 
-// tries bounds how often a decision is made anew.
-const tries = 4
+// How often a decision is made anew. What is written into a journal never
+// depends on what stands there, so it is worth many tries to be next.
+const (
+	usualTries   = 4
+	journalTries = 32
+)
+
+func (s *Store) tries(commands []domain.Command) int {
+	if s.isJournal(commands) {
+		return journalTries
+	}
+	return usualTries
+}
 
 // ErrConflict is the refusal for a request that lost every race.
 var ErrConflict error = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "conflict"}
@@ -181,7 +192,7 @@ func (s *Store) ExecuteWith(ctx context.Context, cause domain.Cause, rows []Row,
 	if cause.Correlation == uuid.Nil {
 		cause.Correlation = cause.ID
 	}
-	for try := range tries {
+	for try := range s.tries(commands) {
 		receipt, err := s.try(ctx, cause, rows, commands, try)
 		if !errors.Is(err, errLost) {
 			return receipt, err
@@ -228,7 +239,11 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 // concern the same stream: it has lost a race, or writes into a journal, where
 // many would lose and break each other's groups.
 func (s *Store) takesTurns(try int, commands []domain.Command) bool {
-	return len(commands) > 0 && (try > 0 || s.categories[commands[0].Stream().Category].last)
+	return len(commands) > 0 && try > 0 || s.isJournal(commands)
+}
+
+func (s *Store) isJournal(commands []domain.Command) bool {
+	return len(commands) > 0 && s.categories[commands[0].Stream().Category].last
 }
 
 // NextIDs draws numbers for records, one for each name: tenant, user, site,
