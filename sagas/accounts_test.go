@@ -165,7 +165,10 @@ func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 	w.must(w.Accounts().Erase(t.Context(), domain.Cause{Actor: "operator:1"}, 2))
 	w.must(w.Accounts().Erase(t.Context(), domain.Cause{Actor: "operator:1"}, 2))
 	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
-	w.equal("how the mail ended", w.ended(), []string{"no_account"})
+	// An attempt that had begun before the erasure finds its link over.
+	if ended := w.ended(); len(ended) != 1 || ended[0] != "no_account" && ended[0] != "link_over" {
+		t.Errorf("the mail ended as %v", ended)
+	}
 	w.equal("mails", len(w.mail.to("ana@example.com")), 0)
 	w.equal("the link works", w.dead(link.Token), true)
 	w.equal("secrets left", w.count(`select count(*) from secret_handoff`), 0)
