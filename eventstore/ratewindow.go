@@ -3,35 +3,57 @@ package eventstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 )
 
-// takeOne decides about one call in one statement: the row of the key is
-// locked meanwhile, so no two calls take the same place.
-const takeOne = `
-insert into rate_windows as r (key, calls, granted) values ($1, array[statement_timestamp()], true)
+// takeIf decides about one call in one statement: the row of the key is locked
+// meanwhile, so no two calls take the same place. Calls stand in the order of
+// their times, so those that have left the window are found by halving.
+const takeIf = `
+insert into rate_windows as r (key, calls, granted) select $1, array[statement_timestamp()], true{condition}
 on conflict (key) do update set (calls, granted) = (
-	select case when count(*) < $2 then array_append(coalesce(array_agg(c order by c), '{}'), statement_timestamp()) else array_agg(c order by c) end, count(*) < $2
-	from unnest(r.calls) c where c > statement_timestamp() - $3::interval)
+	select case when cardinality(c) < $2 then c || greatest(statement_timestamp(), c[cardinality(c)]) else c end, cardinality(c) < $2
+	from (select r.calls[1 + width_bucket(statement_timestamp() - $3::interval, r.calls):]) still (c))
 returning granted, cardinality(calls), extract(epoch from calls[1] + $3::interval - statement_timestamp())::float8`
+
+var takeOne = TakeIf("")
+
+// TakeIf is the statement of [Store.Take] for calls that count only if a
+// condition holds: " from users where id = $4 and …". It yields no row if it
+// does not. The first arguments are [TakeArgs], the row is read by [ScanQuota].
+func TakeIf(condition string) string { return strings.Replace(takeIf, "{condition}", condition, 1) }
+
+// TakeArgs are the first arguments of [TakeIf].
+func TakeArgs(key string, limit int, window time.Duration) []any { return []any{key, limit, window} }
+
+// ScanQuota reads what [TakeIf] yields into a quota that has its limit and its
+// window.
+func ScanQuota(row pgx.Row, q *domain.Quota) error {
+	var taken int
+	var oldest float64 // seconds until the oldest call leaves the window
+	if err := row.Scan(&q.Allowed, &taken, &oldest); err != nil {
+		return err
+	}
+	q.Remaining = max(0, q.Limit-taken)
+	q.Reset = time.Duration(oldest * float64(time.Second))
+	if !q.Allowed {
+		q.Wait = q.Reset
+	}
+	return nil
+}
 
 // Take spends one call of a key's limit: at most limit calls in any window,
 // counted over all processes by the database's clock. Refused calls are not
 // counted (docs/api.md, "Rate limits"). The limit is at least 1.
 func (s *Store) Take(ctx context.Context, key string, limit int, window time.Duration) (domain.Quota, error) {
 	q := domain.Quota{Limit: limit, Window: window}
-	var taken int
-	var oldest float64 // seconds until the oldest call leaves the window
-	err := s.pool.QueryRow(ctx, takeOne, key, limit, window).Scan(&q.Allowed, &taken, &oldest)
-	if err != nil {
+	if err := ScanQuota(s.pool.QueryRow(ctx, takeOne, TakeArgs(key, limit, window)...), &q); err != nil {
 		return q, fmt.Errorf("count a call: %w", Unavailable(err))
-	}
-	q.Remaining = max(0, limit-taken)
-	q.Reset = time.Duration(oldest * float64(time.Second))
-	if !q.Allowed {
-		q.Wait = q.Reset
 	}
 	return q, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -21,40 +22,43 @@ func (s *Server) user() route.Access {
 	return route.Access{
 		Rule: "user", Scheme: "bearer", Challenge: bearerChallenge,
 		Security: map[string]any{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
-		Identify: s.identify, Limit: s.limitUser,
+		Identify: s.identify(func(identity) bool { return true }), Limit: s.limitUser,
 	}
 }
 
 // superuser admits those who operate the installation.
 func (s *Server) superuser() route.Access {
-	return s.onlyFor("superuser", func(who identity) bool { return who.IsSuperuser })
+	return s.onlyFor("superuser", func(who identity) bool { return who.IsSuperuser }, s.denied)
 }
 
 // tenantAdmin admits administrators of their active tenant, and superusers.
 func (s *Server) tenantAdmin() route.Access {
-	return s.onlyFor("tenant administrator", func(who identity) bool { return who.IsSuperuser || who.Role == account.Admin })
-}
-
-// onlyFor admits users of one sort. Who is turned away is written down.
-func (s *Server) onlyFor(rule string, may func(identity) bool) route.Access {
-	return s.user().As(rule).Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
-		if who := identityOf(c); !may(who) {
-			s.noteDenied(ctx, r, who.User)
-			return route.NoPermission
-		}
-		return nil
-	})
+	return s.onlyFor("tenant administrator", func(who identity) bool { return who.IsSuperuser || who.Role == account.Admin }, s.denied)
 }
 
 // writing admits users who have an active tenant to write in. Superusers may
 // name one in the request instead.
 func (s *Server) writing() route.Access {
-	return s.user().As("user with an active tenant").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
-		if who := identityOf(c); who.ActiveTenant == nil && !who.IsSuperuser {
-			return noActiveTenant
+	return s.onlyFor("user with an active tenant", func(who identity) bool { return who.ActiveTenant != nil || who.IsSuperuser },
+		func(context.Context, route.Request, identity) error { return noActiveTenant })
+}
+
+// onlyFor admits users of one sort. Who is turned away was looked up for it.
+func (s *Server) onlyFor(rule string, may func(identity) bool, refuse func(context.Context, route.Request, identity) error) route.Access {
+	access := s.user().As(rule)
+	access.Identify = s.identify(may)
+	return access.Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
+		if who := identityOf(c); !may(who) {
+			return refuse(ctx, r, who)
 		}
 		return nil
 	})
+}
+
+// denied writes down who is turned away.
+func (s *Server) denied(ctx context.Context, r route.Request, who identity) error {
+	s.noteDenied(ctx, r, who.User)
+	return route.NoPermission
 }
 
 const bearerChallenge = `Bearer realm="api"`
@@ -89,6 +93,8 @@ func identityOf(c route.Caller) identity {
 	switch known := c.Detail.(type) {
 	case identity:
 		return known
+	case holder:
+		return known.identity
 	case visit:
 		return known.who
 	}
@@ -124,27 +130,67 @@ func (i identity) caller() route.Caller {
 	return route.Caller{Principal: i.principal(), Actor: i.actor(), Tenant: i.tenant(), Detail: i}
 }
 
-// scope is what the caller may read.
-func (s *Server) scope(c route.Call) projections.Scope { return s.Tables.For(callerOf(c).reader()) }
+// A holder is whoever holds a token, as one call knows them.
+type holder struct {
+	identity
+	reads   projections.Scope // what they may read, and nobody else
+	counted *domain.Quota     // what is left after this call; nil: it was not counted yet
+}
 
-// identify tells who has signed in, by the header Authorization.
-func (s *Server) identify(ctx context.Context, r route.Request) (route.Caller, error) {
-	text, err := bearerToken(r.Header.Values("Authorization"))
-	if err != nil {
-		return route.Caller{}, err
+func (h holder) caller() route.Caller {
+	c := h.identity.caller()
+	c.Detail = h
+	return c
+}
+
+// scope is what the caller may read.
+func (s *Server) scope(c route.Call) projections.Scope {
+	if h, ok := c.Caller.Detail.(holder); ok {
+		return h.reads
 	}
+	return s.Tables.For(callerOf(c).reader())
+}
+
+// identify tells who has signed in, by the header Authorization. Whoever may
+// not do what the route is for is looked up, whatever is remembered.
+func (s *Server) identify(may func(identity) bool) func(context.Context, route.Request) (route.Caller, error) {
+	return func(ctx context.Context, r route.Request) (route.Caller, error) {
+		text, err := bearerToken(r.Header.Values("Authorization"))
+		if err != nil {
+			return route.Caller{}, err
+		}
+		if c, ok := s.remember(r, s.hashOf(text), may); ok {
+			return c, nil
+		}
+		return s.lookUp(ctx, r, text)
+	}
+}
+
+// lookUp reads who holds a token, and counts the call in the same round trip:
+// a token that opens nothing uses up nobody's calls.
+func (s *Server) lookUp(ctx context.Context, r route.Request, text string) (route.Caller, error) {
 	token, err := s.read(text, accessToken)
 	if err != nil {
 		return route.Caller{}, refusedAccess(err)
 	}
-	who, err := s.holderOf(ctx, token)
+	id, _ := token.user() // of nobody: which is refused below
+	limit := s.userLimit(identity{projections.Identity{User: projections.User{ID: id}}})
+	scope := s.system().Given(&projections.Standing{User: id, Session: token.Version, Limit: limit})
+	who, err := s.holderIn(ctx, scope, token)
 	if err != nil {
 		if who.ID != 0 {
 			s.noteDenied(ctx, r, who.User)
 		}
 		return route.Caller{}, refusedAccess(err)
 	}
-	return who.caller(), nil
+	h := holder{identity: who, reads: s.Tables.For(who.reader())}
+	if left, ok := scope.Holds(ctx); ok && limit != (projections.Limit{}) {
+		h.counted = &left
+	}
+	if h.counted == nil || h.counted.Allowed {
+		s.memory.keep(s.hashOf(text), who, s.now(), token.Expires.Time)
+	}
+	return h.caller(), nil
 }
 
 // bearerToken takes the token out of the header. Another scheme is as good as
@@ -160,14 +206,27 @@ func bearerToken(headers []string) (string, error) {
 	return words[1], nil
 }
 
+// user is the number of the token's user.
+func (c claims) user() (int64, error) {
+	id, err := strconv.ParseInt(c.User, 10, 64)
+	if err != nil || id < 1 {
+		return 0, noUserInToken
+	}
+	return id, nil
+}
+
 // holderOf is the user of a valid token. The error is the refusal, for a token
 // of somebody who is there with the identity besides.
 func (s *Server) holderOf(ctx context.Context, token claims) (identity, error) {
-	id, err := strconv.ParseInt(token.User, 10, 64)
-	if err != nil || id < 1 {
-		return identity{}, noUserInToken
+	return s.holderIn(ctx, s.system(), token)
+}
+
+func (s *Server) holderIn(ctx context.Context, scope projections.Scope, token claims) (identity, error) {
+	id, err := token.user()
+	if err != nil {
+		return identity{}, err
 	}
-	found, known, err := s.system().Identity(ctx, id)
+	found, known, err := scope.Identity(ctx, id)
 	who := identity{found}
 	switch {
 	case err != nil:
@@ -184,12 +243,25 @@ func (s *Server) holderOf(ctx context.Context, token claims) (identity, error) {
 	return who, nil
 }
 
-// limitUser counts the calls of a user.
-func (s *Server) limitUser(ctx context.Context, _ route.Request, c route.Caller) (route.Limit, error) {
+// userLimit is how often a user may call.
+func (s *Server) userLimit(who identity) projections.Limit {
 	const perMinute = 600
-	if !s.Settings.Abuse || c.Principal == "" {
+	if !s.Settings.Abuse {
+		return projections.Limit{}
+	}
+	return projections.Limit{Key: who.principal(), Calls: perMinute, Window: time.Minute}
+}
+
+// limitUser counts the calls of a user, unless that was done when they were
+// looked up, or is done when they are settled.
+func (s *Server) limitUser(ctx context.Context, _ route.Request, c route.Caller) (route.Limit, error) {
+	limit := s.userLimit(identityOf(c))
+	if limit == (projections.Limit{}) || c.Principal == "" || c.Settle != nil {
 		return route.Limit{}, nil
 	}
-	left, err := s.Limits.Take(ctx, c.Principal, perMinute, time.Minute)
+	if h, ok := c.Detail.(holder); ok && h.counted != nil {
+		return route.Limit{Name: "user", Quota: *h.counted}, nil
+	}
+	left, err := s.Limits.Take(ctx, limit.Key, limit.Calls, limit.Window)
 	return route.Limit{Name: "user", Quota: left}, err
 }

@@ -84,7 +84,7 @@ func (m *me) tag() string {
 
 // me reads the account as it is now, after whatever the call has changed.
 func (s *Server) me(ctx context.Context, c route.Call) (*me, error) {
-	found, _, err := s.system().Identity(ctx, callerOf(c).ID)
+	found, _, err := s.scope(c).Identity(ctx, callerOf(c).ID)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,7 @@ type Server struct {
 	Log         *slog.Logger
 
 	keys     keyring
+	memory   memory
 	patience patience // zero: the usual one
 }
 

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,14 +41,15 @@ type Caller struct {
 var System = Caller{System: true}
 
 // For is what the caller may see.
-func (t *Tables) For(c Caller) Scope { return Scope{t.pool, c} }
+func (t *Tables) For(c Caller) Scope { return Scope{pool: t.pool, caller: c} }
 
 // A Scope reads the tables for one caller. What the caller may not see does
 // not exist: lists leave it out, and asking for it is answered like asking for
 // nothing at all.
 type Scope struct {
-	pool   *pgxpool.Pool
-	caller Caller
+	pool     *pgxpool.Pool
+	caller   Caller
+	standing *Standing // that is asked for along with the first question; nil: none
 }
 
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
@@ -141,7 +143,9 @@ func (s Scope) ask(ctx context.Context, questions func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
 	b.Queue(onBehalf, s.caller.behalf()...)
 	questions(b)
-	return eventstore.Unavailable(s.pool.SendBatch(ctx, b).Close())
+	unread := s.standing.join(b)
+	err := s.pool.SendBatch(ctx, b).Close()
+	return eventstore.Unavailable(cmp.Or(unread(), err))
 }
 
 const onBehalf = `select set_config('` + eventstore.ForTenant + `', $1, true), set_config('` + eventstore.ForUser + `', $2, true), ` +

@@ -31,6 +31,7 @@ type Request struct {
 	IP    netip.Addr // of the client, behind trusted proxies
 	ID    string     // X-Request-ID
 	Route string     // path as the API document has it: "/sites/{id}/"
+	Fresh bool       // the caller has to be looked up
 }
 
 // A Caller is who calls.
@@ -41,6 +42,13 @@ type Caller struct {
 	Origins   []string // from which browsers may call (docs/api.md, "CORS"); empty: from everywhere
 	PerMinute int      // calls
 	Detail    any      // what the access rule knows of the caller besides
+
+	// Settle makes sure of a caller who was not looked up for this call but
+	// remembered, and tells what the call leaves of their limit. It is asked
+	// before anything is answered or refused; if it says no, the call starts
+	// again with [Request].Fresh. Only calls that change nothing may have it:
+	// their handlers run before it is asked. nil: the caller was looked up.
+	Settle func(context.Context) (Limit, bool)
 }
 
 // A Limit is what is left of a caller's quota, and what the quota is called:

@@ -77,7 +77,7 @@ func (x *exchange) recover() {
 	x.t.options.Log.ErrorContext(x.r.Context(), "a handler panicked",
 		"method", x.r.Method, "route", x.template(), "request_id", x.call.RequestID, "panic", p, "stack", string(debug.Stack()))
 	if x.status == 0 {
-		x.refuse(crashed)
+		x.end(crashed)
 	}
 }
 

@@ -28,6 +28,7 @@ type exchange struct {
 	call      Call
 	key       *domain.OnceKey // of the request, while its answer is not kept
 	indent    int
+	fresh     bool // it started again: nobody is remembered
 
 	body   []byte
 	isRead bool
@@ -62,14 +63,15 @@ func (t *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{t: t, w: w, r: r.WithContext(ctx), started: t.options.Now()}
 	x.begin()
 	defer x.log()
+	x.run()
+}
+
+// run goes through the checks.
+func (x *exchange) run() {
 	defer x.recover()
 	for _, check := range checks {
-		err := check(x)
-		if errors.Is(err, errAnswered) {
-			return
-		}
-		if err != nil {
-			x.refuse(err)
+		if err := check(x); err != nil {
+			x.end(err)
 			return
 		}
 	}
@@ -153,7 +155,9 @@ func (x *exchange) addSlash() error {
 	return &Refusal{Status: status, Location: location}
 }
 
-func (x *exchange) request() Request { return Request{x.r, x.call.IP, x.call.RequestID, x.template()} }
+func (x *exchange) request() Request {
+	return Request{x.r, x.call.IP, x.call.RequestID, x.template(), x.fresh}
+}
 
 func (x *exchange) identify() (err error) {
 	x.call.Caller, err = x.access.Identify(x.r.Context(), x.request())
@@ -185,6 +189,10 @@ func (x *exchange) count() error {
 		x.fault = err
 		return unavailable
 	}
+	return x.spend(l)
+}
+
+func (x *exchange) spend(l Limit) error {
 	if l.Name == "" {
 		return nil
 	}
@@ -255,6 +263,9 @@ func (x *exchange) serve() error {
 	ctx := x.r.Context()
 	if x.route.Show != nil {
 		d, err := x.route.Show(ctx, x.call)
+		if err == nil {
+			err = x.settle()
+		}
 		if err != nil {
 			return err
 		}
@@ -265,6 +276,9 @@ func (x *exchange) serve() error {
 	answer, err := x.route.Serve(ctx, x.call)
 	if domain.CodeOf(err) == domain.Stale {
 		x.tellVersion(ctx)
+	}
+	if err == nil {
+		err = x.settle()
 	}
 	if err != nil {
 		return err

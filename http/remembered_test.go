@@ -1,0 +1,262 @@
+package http_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	panel "hostpanel/http"
+	"hostpanel/projections"
+)
+
+// process is another process on the same database, which remembers by itself.
+func (s *shop) process() http.Handler {
+	one := &panel.Server{
+		Settings: s.server.Settings, Once: s.Store, Limits: s.Store, Commands: s.Store, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
+	}
+	return one.Handler()
+}
+
+// reads gets a path from a process.
+func reads(process http.Handler, path, token string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("X-Request-Id", "the-same-for-all")
+	w := httptest.NewRecorder()
+	process.ServeHTTP(w, r)
+	return w
+}
+
+const (
+	itsTenant  = "/hosting/api/rest/tenants/1/"
+	othersPath = "/hosting/api/rest/tenants/2/"
+	usersPath  = "/operations/api/v1/users/"
+)
+
+func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testing.T) {
+	s := openShop(t).people(t)
+	s.do(t, account.GrantSuperuser{User: eve, At: time.Now()})
+	after := func(commands ...domain.Command) func() error {
+		return func() error {
+			_, err := s.Execute(context.Background(), domain.Cause{Actor: "test"}, commands...)
+			return err
+		}
+	}
+	now := time.Now()
+	for _, story := range []struct {
+		what         string
+		token, path  string
+		before, then int
+		code         string
+		change       func() error
+	}{
+		{"let in", "ben", othersPath, 404, 200, "", after(account.GrantMembership{User: ben, Tenant: 2, Role: account.Member, At: now})},
+		{"acting for another", "ben", "/api/me/", 200, 200, "", after(account.ActivateTenant{User: ben, Tenant: 2, At: now})},
+		{"turned out", "ben", itsTenant, 200, 404, "not_found", after(account.RevokeMembership{User: ben, Tenant: 1, At: now})},
+		{"promoted", "ben", usersPath, 403, 200, "", after(account.GrantSuperuser{User: ben, At: now})},
+		{"demoted", "eve", usersPath, 200, 401, "token_not_valid", after(account.RevokeSuperuser{User: eve, At: now})},
+		{"demoted, with a new token", "eve again", usersPath, 403, 403, "permission_denied", func() error { return nil }},
+		{"with another password", "ana", itsTenant, 200, 401, "password_changed", func() error {
+			return s.server.Accounts.Change(context.Background(), domain.Cause{Actor: "user:2"}, ana, goodPassword+"!")
+		}},
+		{"deactivated", "ana again", itsTenant, 200, 401, "user_inactive", after(account.Deactivate{User: ana, At: now})},
+		{"active again, with the token of before", "ana again", itsTenant, 401, 401, "token_not_valid", after(account.Reactivate{User: ana, At: now})},
+		{"active again", "ana at last", itsTenant, 200, 401, "token_not_valid", after(account.EndSessions{User: ana, At: now})},
+		{"erased", "ben", "/api/me/", 200, 401, "user_not_found", func() error {
+			return s.server.Accounts.Erase(context.Background(), domain.Cause{Actor: "operator:1"}, ben)
+		}},
+	} {
+		s.known["eve again"] = s.token(t, eve, with{"sv": 2})
+		s.known["ana again"], s.known["ana at last"] = s.token(t, ana, with{"sv": 2}), s.token(t, ana, with{"sv": 3})
+		here, elsewhere := s.process(), s.process()
+		for range 2 { // looked up, and remembered
+			for _, process := range []http.Handler{here, elsewhere} {
+				if w := reads(process, story.path, s.known[story.token]); w.Code != story.before {
+					t.Errorf("%s: %d before: %s", story.what, w.Code, w.Body)
+				}
+			}
+		}
+		if err := story.change(); err != nil {
+			t.Fatal(story.what, err)
+		}
+		want := reads(s.process(), story.path, s.known[story.token]) // which remembers nobody
+		for _, process := range []http.Handler{here, elsewhere, here} {
+			w := reads(process, story.path, s.known[story.token])
+			if w.Code != story.then || w.Header().Get("X-Error-Code") != story.code || w.Body.String() != want.Body.String() {
+				t.Errorf("%s: %d %s: %s, not %s", story.what, w.Code, w.Header().Get("X-Error-Code"), w.Body, want.Body)
+			}
+			if len(w.Header()) != len(want.Header()) {
+				t.Errorf("%s: %v, not %v", story.what, w.Header(), want.Header())
+			}
+		}
+	}
+}
+
+// Two processes are asked by many at once while the role is taken away.
+func TestNoCallThatBeginsAfterARevocationSeesAnything(t *testing.T) {
+	s := openShop(t).people(t)
+	processes := []http.Handler{s.process(), s.process()}
+	var over, ended atomic.Bool
+	var all sync.WaitGroup
+	var before, afterwards atomic.Int64
+	for i := range 100 {
+		all.Go(func() {
+			for !ended.Load() {
+				late := over.Load()
+				switch w := reads(processes[i%2], itsTenant, s.known["ben"]); {
+				case w.Code == http.StatusOK && late:
+					t.Errorf("a late call was answered: %s", w.Body)
+					return
+				case w.Code == http.StatusOK:
+					before.Add(1)
+				case w.Code == http.StatusNotFound:
+					afterwards.Add(1)
+				default:
+					t.Errorf("%d %s", w.Code, w.Body)
+					return
+				}
+			}
+		})
+	}
+	waitFor(t, func() bool { return before.Load() > 200 })
+	s.do(t, account.RevokeMembership{User: ben, Tenant: 1, At: time.Now()})
+	over.Store(true)
+	waitFor(t, func() bool { return afterwards.Load() > 200 })
+	ended.Store(true)
+	all.Wait()
+}
+
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			t.Error("nothing happens")
+			return
+		}
+	}
+}
+
+// Each of the six hundred counts once, also those that start again because
+// something has become of the caller.
+func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
+	s := openShop(t, guarded).people(t)
+	processes := []http.Handler{s.process(), s.process()}
+	paths := []string{itsTenant, "/hosting/api/rest/tenants/", "/api/me/", "/hosting/api/rest/tenants/99/"}
+	var left []int
+	refused := 0
+	for i, w := range s.atOnce(700, func(i int) *httptest.ResponseRecorder {
+		if i%70 == 0 {
+			s.do(t, account.GrantMembership{User: ana, Tenant: int64(100 + i), Role: account.Member, At: time.Now()})
+		}
+		if i%7 == 0 { // who changes something is looked up beforehand
+			return s.call("DELETE", paths[i%4], "", bearer(s.known["ana"])...)
+		}
+		return reads(processes[i%2], paths[i%4], s.known["ana"])
+	}) {
+		n, err := strconv.Atoi(w.Header().Get("X-RateLimit-Remaining"))
+		switch {
+		case err != nil:
+			t.Errorf("call %d: %d without a limit: %s", i, w.Code, w.Body)
+		case w.Code == http.StatusTooManyRequests:
+			refused++
+		default:
+			left = append(left, n)
+		}
+	}
+	slices.Sort(left)
+	for i := range left {
+		if left[i] != i {
+			t.Fatalf("%d calls left at the %d-th: %v", left[i], i, left)
+		}
+	}
+	if len(left) != 600 || refused != 100 {
+		t.Fatalf("%d were answered, %d refused", len(left), refused)
+	}
+}
+
+// A ledger counts how often the database is asked.
+type ledger struct {
+	witness
+	trips atomic.Int64
+}
+
+func (l *ledger) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	l.trips.Add(1)
+	return ctx
+}
+
+func (l *ledger) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	l.trips.Add(1)
+	return ctx
+}
+
+func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
+	s := openShop(t, guarded).people(t)
+	asked := &ledger{}
+	config := s.readers.Config()
+	config.ConnConfig.Tracer = asked
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	s.Tables = projections.Open(pool)
+	process := s.process()
+	for _, c := range []struct {
+		path          string
+		first, second int64
+	}{
+		{itsTenant, 2, 1},
+		{"/hosting/api/rest/tenants/", 1, 1}, // remembered from the first
+		{"/api/me/", 2, 2},
+		{"/hosting/api/rest/tenants/99/", 1, 1},
+		{"/hosting/api/rest/tenants/?page=nonsense", 1, 1}, // asks for nothing else
+	} {
+		for _, want := range []int64{c.first, c.second} {
+			asked.trips.Store(0)
+			if w := reads(process, c.path, s.known["ana"]); asked.trips.Load() != want || w.Header().Get("X-RateLimit-Remaining") == "" {
+				t.Errorf("%s: %d round trips, %d %v", c.path, asked.trips.Load(), w.Code, w.Header())
+			}
+		}
+	}
+	s.do(t, account.GrantMembership{User: ana, Tenant: 3, Role: account.Member, At: time.Now()})
+	asked.trips.Store(0)
+	if w := reads(process, itsTenant, s.known["ana"]); w.Code != http.StatusOK || asked.trips.Load() != 3 {
+		t.Errorf("%d after %d round trips", w.Code, asked.trips.Load())
+	}
+	// A change needs no second trip to be counted.
+	r := httptest.NewRequest("DELETE", itsTenant, nil)
+	r.Header.Set("Authorization", "Bearer "+s.known["ana"])
+	w := httptest.NewRecorder()
+	asked.trips.Store(0)
+	if process.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || asked.trips.Load() != 1 || w.Header().Get("X-RateLimit-Remaining") == "" {
+		t.Errorf("%d after %d round trips, %v", w.Code, asked.trips.Load(), w.Header())
+	}
+}
+
+// Whoever found a token that opens nothing any more cannot use up the calls of
+// its user.
+func TestADeadTokenCountsAsNobodysCall(t *testing.T) {
+	s := openShop(t, guarded).people(t)
+	reads(s.handler, itsTenant, s.known["ana"])
+	s.do(t, account.EndSessions{User: ana, At: time.Now()})
+	for _, method := range []string{"GET", "DELETE", "GET"} {
+		if w := s.call(method, itsTenant, "", bearer(s.known["ana"])...); w.Code != http.StatusUnauthorized || w.Header().Get("X-RateLimit-Limit") != "" {
+			t.Errorf("%d %v", w.Code, w.Header())
+		}
+	}
+	if w := reads(s.handler, itsTenant, s.token(t, ana, with{"sv": 2})); w.Header().Get("X-RateLimit-Remaining") != "598" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
