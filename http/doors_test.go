@@ -200,16 +200,20 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 	}
 	s.try("192.0.2.1:1", "first@example.com", "wrong") // connections learn the statements
 	var before []string
-	for _, try := range tries {
-		s.try("192.0.2.1:1", try.email, try.password) // the keys of whoever it is are remembered for a moment
-		seen.taken()
-		hashes, facts := eventstore.PasswordHashes(), s.count(t, `select count(*) from events`)
-		if w := s.try("198.18.0.1:1", try.email, try.password); w.Code != http.StatusUnauthorized {
-			t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
-		}
-		work := seen.taken()
-		if hashed, added := eventstore.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-facts; hashed != 1 || added != 1 {
-			t.Errorf("%s: %d hashes, %d facts", try.email, hashed, added)
+	for i, try := range tries {
+		var work []string
+		for n := range 3 { // the key of whoever it is, is remembered for a moment: the least work is that with keys at hand
+			hashes, facts := eventstore.PasswordHashes(), s.count(t, `select count(*) from events`)
+			seen.taken()
+			if w := s.try(fmt.Sprintf("198.18.%d.1:1", 3*i+n), try.email, try.password); w.Code != http.StatusUnauthorized {
+				t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
+			}
+			if done := seen.taken(); work == nil || len(done) < len(work) {
+				work = done
+			}
+			if hashed, added := eventstore.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-facts; hashed != 1 || added != 1 {
+				t.Errorf("%s: %d hashes, %d facts", try.email, hashed, added)
+			}
 		}
 		if before != nil && !slices.Equal(work, before) || len(work) == 0 {
 			t.Errorf("%s: %d statements, others %d:\n%s\nothers:\n%s", try.email, len(work), len(before), strings.Join(work, "\n"), strings.Join(before, "\n"))
