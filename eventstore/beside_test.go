@@ -173,9 +173,17 @@ func TestALinkWorksOnce(t *testing.T) {
 }
 
 func TestPasswordsAreCheckedAgainstTheirHash(t *testing.T) {
-	phc := hashed(t, "correct horse")
-	if !eventstore.PasswordIs(phc, "correct horse") || eventstore.PasswordIs(phc, "battery staple") || eventstore.PasswordIs("", "correct horse") {
-		t.Error("wrong verdict")
+	s, phc := newStore(t), hashed(t, "correct horse")
+	setPassword(t, s, 12, phc)
+	setPassword(t, s, 13, "")
+	for _, check := range []struct {
+		user     int64
+		password string
+		want     bool
+	}{{12, "correct horse", true}, {12, "battery staple", false}, {13, "correct horse", false}, {13, "", false}, {14, "correct horse", false}} {
+		if is, err := s.CheckPassword(t.Context(), check.user, check.password); err != nil || is != check.want {
+			t.Errorf("%q for user %d: %v, %v", check.password, check.user, is, err)
+		}
 	}
 	if contains(phc, "horse") {
 		t.Error("the hash shows the password")

@@ -89,16 +89,6 @@ func parsePHC(phc string) (h passwordHash, ok bool) {
 	return h, ok && err1 == nil && err2 == nil && len(h.sum) > 0 && version == argon2.Version && h.time > 0 && h.threads > 0
 }
 
-// PasswordIs tells whether a password belongs to a hash.
-func PasswordIs(phc, password string) bool {
-	h, ok := parsePHC(phc)
-	if !ok {
-		return false
-	}
-	is, _ := h.is(context.Background(), password) // which never ends
-	return is
-}
-
 // CheckPassword tells whether a password is that of a user. It does the same
 // work for everybody: one query and one hash, also for user 0, whom nobody
 // knows, and for users without a password. A hash that was made at other costs

@@ -60,8 +60,7 @@ func TestALinkSetsOnePasswordOnce(t *testing.T) {
 	if n := s.count(t, `select count(*) from events where name = 'account.password_changed' and actor = 'user:1' and stream = 'user-1'`); n != 1 {
 		t.Fatalf("%d facts", n)
 	}
-	var phc string
-	if err := s.owner.QueryRow(t.Context(), `select phc from credentials where user_id = 1`).Scan(&phc); err != nil || !eventstore.PasswordIs(phc, "Tr0ub4dor & 3 caballos") {
+	if is, err := s.CheckPassword(t.Context(), 1, "Tr0ub4dor & 3 caballos"); err != nil || !is {
 		t.Fatal("another password is set", err)
 	}
 	for _, w := range []*httptest.ResponseRecorder{

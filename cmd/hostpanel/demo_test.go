@@ -10,7 +10,6 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 )
@@ -163,8 +162,7 @@ func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
 	if err != nil || !known || !user.IsSuperuser {
 		t.Fatalf("%+v, %v", user, err)
 	}
-	var phc string
-	if err := p.pool.QueryRow(t.Context(), `select phc from credentials where user_id = $1`, user.ID).Scan(&phc); err != nil || !eventstore.PasswordIs(phc, "correct horse battery") {
+	if is, err := p.store.CheckPassword(t.Context(), user.ID, "correct horse battery"); err != nil || !is {
 		t.Errorf("the password does not fit: %v", err)
 	}
 }
