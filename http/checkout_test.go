@@ -147,7 +147,7 @@ type step struct {
 // follow is a browser that goes one step.
 func follow(t *testing.T, address string) step {
 	t.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: 10 * time.Second}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: time.Minute}
 	r, err := client.Get(address)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
 	s.press(a, "action", "pay")
 	s.await(t, a, order.StatusProvisioning)
 	want := order.Message(order.Standing{Status: order.StatusProvisioning, Step: "tenant.engine"}, "en")
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		changed := s.Changed()
 		view := s.call("GET", "/storefront/api/orders/"+a.ID+"/", "", "X-API-Key", s.known["key"]).Body.String()

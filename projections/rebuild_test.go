@@ -234,7 +234,7 @@ func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
 // awaitLockOn returns when somebody waits for the table.
 func awaitLockOn(t *testing.T, l library, table string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		var waits bool
 		if err := l.owner.QueryRow(t.Context(), `select exists (select from pg_locks where relation = $1::regclass and not granted)`, table).Scan(&waits); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 // A glance is an order with the moments that its schedule depends on.
 type glance struct {
+	at     time.Time // when it was looked at
 	order  order.Order
 	placed order.Placed
 	opened time.Time
@@ -16,7 +17,8 @@ type glance struct {
 	late   bool // its own time to be paid has passed
 }
 
-func lookAt(history []eventstore.Recorded) (g glance) {
+func lookAt(history []eventstore.Recorded, at time.Time) glance {
+	g := glance{at: at}
 	for _, r := range history {
 		g = g.after(r.Event.(order.Event))
 	}
@@ -38,11 +40,12 @@ func (g glance) after(e order.Event) glance {
 	return g
 }
 
-// timeUp tells whether the order's own time to be paid has passed.
+// timeUp tells whether the order's own time to be paid had passed when it was
+// looked at.
 func (s *Sagas) timeUp(g glance) bool {
 	limit := s.times.OrderTTL
 	if g.order.Settling {
 		limit = s.times.SettlementTTL
 	}
-	return g.order.Status == order.StatusPaymentProcessing && !s.now().Before(g.placed.At.Add(limit))
+	return g.order.Status == order.StatusPaymentProcessing && !g.at.Before(g.placed.At.Add(limit))
 }

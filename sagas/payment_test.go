@@ -310,3 +310,20 @@ func TestAnOrderThatNobodyPaysIsGivenUpAfterALookAtTheProvider(t *testing.T) { /
 	w.equal("reason", w.order(unpaid).Cause, order.Expired)
 	w.becomes(paid, order.StatusActive)
 }
+
+func TestAnOrderWhoseTimeRunsOutDuringALookIsLookedAtOnceMore(t *testing.T) { // T9, J-1
+	w := newWorld(t, func(o *Options) {
+		o.Times.OrderTTL = 400 * time.Millisecond
+		o.Times.SessionChecks[0] = 50 * time.Millisecond
+	})
+	w.pay.tell(func(call, _ string) error {
+		if call == "fetch" {
+			time.Sleep(500 * time.Millisecond) // the provider answers when the time is over
+		}
+		return nil
+	}, nil)
+	w.goes()
+	id := w.place(ordering{})
+	w.becomes(id, order.StatusCancelled)
+	w.equal("reason", w.order(id).Cause, order.Expired)
+}

@@ -8,15 +8,15 @@ import (
 
 // nextLook is how long to wait until an order is looked at again if nobody
 // gives a hint; nil: for ever. With every webhook lost, this alone brings an
-// order to its end (rule J-1).
+// order to its end (rule J-1). What fell due while the order was looked at is
+// due at once: the look came too early for it.
 func (s *Sagas) nextLook(g glance) *time.Duration {
-	now := s.now()
 	var moments []time.Time
 	switch g.order.Status {
 	case order.StatusPending:
 		moments = []time.Time{g.order.PlacedAt.Add(s.times.PendingTTL)}
 	case order.StatusPaymentProcessing:
-		moments = s.whileUnpaid(g, now)
+		moments = s.whileUnpaid(g)
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed, order.StatusActive:
 		moments = after(g.paid, s.times.PaidChecks)
 	case order.StatusCancelled:
@@ -25,16 +25,16 @@ func (s *Sagas) nextLook(g glance) *time.Duration {
 		}
 	default: // nothing changes any more
 	}
-	return soonest(moments, now)
+	return s.until(soonest(moments, g.at))
 }
 
-func (s *Sagas) whileUnpaid(g glance, now time.Time) []time.Time {
+func (s *Sagas) whileUnpaid(g glance) []time.Time {
 	if g.order.Settling {
-		return []time.Time{now.Add(s.times.SettlementCheck), g.placed.At.Add(s.times.SettlementTTL)}
+		return []time.Time{g.at.Add(s.times.SettlementCheck), g.placed.At.Add(s.times.SettlementTTL)}
 	}
 	moments := append(after(g.opened, s.times.SessionChecks), g.order.ExpiresAt.Add(s.times.AfterExpiry), g.placed.At.Add(s.times.OrderTTL))
-	if soonest(moments, now) == nil { // held for a person: the truth may still change
-		moments = append(moments, now.Add(s.times.SettlementCheck))
+	if soonest(moments, g.at).IsZero() { // held for a person: the truth may still change
+		moments = append(moments, g.at.Add(s.times.SettlementCheck))
 	}
 	return moments
 }
@@ -46,13 +46,20 @@ func after(t time.Time, delays [3]time.Duration) (moments []time.Time) {
 	return moments
 }
 
-// soonest is the time until the first moment that is still to come.
-func soonest(moments []time.Time, now time.Time) *time.Duration {
-	var best *time.Duration
+// soonest is the first moment after the last look; zero: there is none.
+func soonest(moments []time.Time, looked time.Time) (first time.Time) {
 	for _, m := range moments {
-		if d := m.Sub(now); d > 0 && (best == nil || d < *best) {
-			best = &d
+		if m.After(looked) && (first.IsZero() || m.Before(first)) {
+			first = m
 		}
 	}
-	return best
+	return first
+}
+
+func (s *Sagas) until(moment time.Time) *time.Duration {
+	if moment.IsZero() {
+		return nil
+	}
+	wait := max(0, moment.Sub(s.now()))
+	return &wait
 }

@@ -100,14 +100,14 @@ func (s *Sagas) check(ctx context.Context, c check) error {
 	if err != nil {
 		return err
 	}
-	look := lookAt(history)
+	look := lookAt(history, s.now())
 	look.late = s.timeUp(look)
 	var commands []domain.Command
 	var rows []eventstore.Row
 	switch {
 	case look.order.Status == "":
 	case look.order.Session == "":
-		if due := look.order.PlacedAt.Add(s.times.PendingTTL); !s.now().Before(due) {
+		if due := look.order.PlacedAt.Add(s.times.PendingTTL); !look.at.Before(due) {
 			commands = append(commands, order.Expire{ID: c.order, At: s.now()})
 		}
 	default:

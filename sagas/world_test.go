@@ -144,7 +144,7 @@ func (w *world) start(s *Sagas) (stop func()) {
 				if err != nil {
 					w.t.Errorf("sagas ended with %v", err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				w.t.Error("sagas did not end")
 			}
 		})
@@ -244,7 +244,7 @@ func (w *world) must(err error) {
 }
 
 // patience is how long a test waits for something that will come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually waits until so answers true, looking whenever the log has grown.
 func (w *world) eventually(what string, so func() bool) {

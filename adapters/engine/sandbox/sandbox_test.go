@@ -172,7 +172,7 @@ func TestWhatWasAskedIsAppliedLater(t *testing.T) {
 		t.Errorf("%+v, %v", o, found)
 	}
 	create(t, sandbox.New(p, sandbox.Applying(50*time.Millisecond)), client("t2"))
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if o, _ := find(t, later, "tenant", "t2", ""); o.Applied {
 			break
 		}
