@@ -34,8 +34,8 @@ func withoutUnderscores(name string) string {
 }
 
 func tidyRecordName(s string) string {
-	if name, full := strings.CutSuffix(s, "."); full {
-		return field.FullName.Tidy(name)
+	if strings.HasSuffix(s, ".") {
+		return field.FullName.Tidy(s)
 	}
 	return field.DNSName.Tidy(s)
 }
