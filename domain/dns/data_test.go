@@ -141,6 +141,7 @@ func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
 		"just fits":                   {strings.Repeat("a", 255), []int{255}},
 		"one more":                    {strings.Repeat("a", 256), []int{255, 1}},
 		"a character on the boundary": {strings.Repeat("a", 254) + "ñ", []int{254, 2}},
+		"no characters at all":        {strings.Repeat("\x80", 300), []int{252, 48}},
 		"four bytes on the boundary":  {strings.Repeat("a", 252) + "😀b", []int{252, 5}},
 	}
 	for name, tt := range tests {

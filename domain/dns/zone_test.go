@@ -41,6 +41,7 @@ func ExampleZone_File() {
 		{Name: "blog", Type: dns.CNAME, Data: "www"},
 		{Name: "@", Type: dns.MX, Data: "mail.acme.test", Priority: 10},
 		{Name: "@", Type: dns.TXT, Data: `"v=spf1 mx" " -all"`},
+		{Name: "@", Type: dns.NS, Data: "NS2.example.net"}, // which is there already
 		{Name: "_sip._tcp", Type: dns.SRV, Data: "5 5060 mail", Priority: 20},
 	}
 	fmt.Print(strings.ReplaceAll(z.File(), "\t", " "))
@@ -150,10 +151,15 @@ var (
 		return dns.Zone{
 			Origin: "acme.test.", Primary: "ns1.example.net.", Contact: dns.Contact.Tidy(contact.Draw(t, "contact")), TTL: 3600,
 			Serial: dns.Serial(rapid.Uint32().Draw(t, "serial")), NameServers: []string{"ns1.example.net."},
-			Records: rapid.SliceOfN(record, 0, 20).Draw(t, "records"),
+			Records: rapid.SliceOfNDistinct(record, 0, 20, said).Draw(t, "records"),
 		}
 	})
 )
+
+// said is what no two records of a zone say.
+func said(r dns.Record) string {
+	return dns.Full(r.Name, "acme.test.") + " " + r.Type + " " + dns.Normal(r.Type, r.Data, "acme.test.")
+}
 
 // A zone that names no name servers is served by its primary one.
 func TestAZoneIsAlwaysServed(t *testing.T) {

@@ -67,7 +67,7 @@ type reporter interface {
 }
 
 var (
-	fetching = regexp.MustCompile(`(?i)(url|src|image-set|attr|element|paint|expression)\s*\(`)
+	fetching = regexp.MustCompile(`(?i)(url|src|image-set|attr|element|paint|expression)\(`)
 	outside  = regexp.MustCompile(`[\x00-\x09\x0b-\x1f\x7f\\<]`)
 )
 
