@@ -19,17 +19,20 @@ func TestDataByType(t *testing.T) {
 		bad     []string
 	}{
 		{
-			[]string{dns.A}, "Enter a valid IPv4 address.",
+			[]string{dns.A},
+			"Enter a valid IPv4 address.",
 			map[string]string{"192.0.2.10": "192.0.2.10", "0.0.0.0": "0.0.0.0"},
 			[]string{"", "192.0.2", "192.0.2.256", "192.0.2.010", "2001:db8::1", "::ffff:192.0.2.1", "www", "192.0.2.1/24", " 192.0.2.1"},
 		},
 		{
-			[]string{dns.AAAA}, "Enter a valid IPv6 address.",
+			[]string{dns.AAAA},
+			"Enter a valid IPv6 address.",
 			map[string]string{"2001:DB8:0::1": "2001:db8::1", "::": "::", "::ffff:192.0.2.1": "::ffff:192.0.2.1"},
 			[]string{"", "192.0.2.1", "2001:db8::1::", "fe80::1%eth0", "2001:db8::/32", "[::1]"},
 		},
 		{
-			[]string{dns.CNAME, dns.MX, dns.NS, dns.PTR}, "Enter a valid host name.",
+			[]string{dns.CNAME, dns.MX, dns.NS, dns.PTR},
+			"Enter a valid host name.",
 			map[string]string{
 				"Mail.Example.COM.": "mail.example.com.", "mail.example.com": "mail.example.com.", "mail": "mail.acme.test.", "@": "acme.test.",
 				"münchen.example": "xn--mnchen-3ya.example.", "com.": "com.",
@@ -40,12 +43,14 @@ func TestDataByType(t *testing.T) {
 		{[]string{dns.MX}, "Enter a valid host name.", map[string]string{".": "."}, []string{"_mail.example.com"}},
 		{[]string{dns.NS, dns.PTR}, "Enter a valid host name.", nil, []string{".", "_ns.example.com"}},
 		{
-			[]string{dns.SRV}, `Enter SRV data as "weight port target".`,
+			[]string{dns.SRV},
+			`Enter SRV data as "weight port target".`,
 			map[string]string{"5 5060 sip": "5 5060 sip.acme.test.", "0  0\t.": "0 0 .", "65535 065535 sip.example.com": "65535 65535 sip.example.com."},
 			[]string{"", "5 5060", "10 5 5060 sip", "5 65536 sip", "-1 1 sip", "+1 1 sip", "a 1 sip", "5 5060 192.0.2.1", "5 5060 _sip.example.com"},
 		},
 		{
-			[]string{dns.CAA}, `Enter CAA data as 'flags tag "value"'.`,
+			[]string{dns.CAA},
+			`Enter CAA data as 'flags tag "value"'.`,
 			map[string]string{
 				`0 issue "letsencrypt.org"`: `0 issue "letsencrypt.org"`, `128  IssueWild	";"`: `128 issuewild ";"`,
 				`0 iodef "mailto:ada@acme.test"`: `0 iodef "mailto:ada@acme.test"`, `0 issue ""`: `0 issue ""`,
@@ -53,7 +58,8 @@ func TestDataByType(t *testing.T) {
 			[]string{"", `0 issue letsencrypt.org`, `1 issue "a"`, `0 policy "a"`, `0 issue "a`, `0 issue "a" b`, `0 issue "a\"b"`, `0 issue "ä"`, `issue "a"`},
 		},
 		{
-			[]string{dns.TXT}, "Enter valid TXT data.",
+			[]string{dns.TXT},
+			"Enter valid TXT data.",
 			map[string]string{
 				"v=spf1 mx -all": "v=spf1 mx -all", `"v=spf1 mx -all"`: "v=spf1 mx -all", `"one" "two"`: "onetwo", `"one""two"`: "onetwo",
 				`"a\\b\065"`: `a\bA`, `say "hi"`: `say "hi"`, `"say \"hi\""`: `say "hi"`, `a\b`: `a\b`, " x ": " x ", "ñ<b>": "ñ<b>", long: long,

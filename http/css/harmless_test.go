@@ -1,6 +1,7 @@
 package css_test
 
 import (
+	"errors"
 	"io"
 	"regexp"
 	"slices"
@@ -102,7 +103,7 @@ func readAnew(t reporter, sheet, served string) {
 		kind, _, data := p.Next()
 		switch kind {
 		case reader.ErrorGrammar:
-			if p.Err() != io.EOF {
+			if !errors.Is(p.Err(), io.EOF) {
 				t.Fatalf("%q is served as\n%s\nwhich cannot be read: %v", sheet, served, p.Err())
 			}
 			return
