@@ -104,7 +104,7 @@ func (s *Server) offerPlan(ctx context.Context, c route.Call, p *planRecord) (_ 
 	derived := p.Slug == ""
 	err = s.putOnOffer(ctx, c, p)
 	if derived && isTaken(err, "slug") { // two plans may have the same name
-		p.Slug = storefront.OwnSlug(p.Name, p.ID)
+		p.Slug = field.OwnSlug(p.Name, p.ID)
 		err = s.putOnOffer(ctx, c, p)
 	}
 	if err != nil {

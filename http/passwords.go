@@ -1,10 +1,8 @@
 package http
 
 import (
-	_ "embed" // the list of common passwords
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"hostpanel/domain/field"
@@ -36,7 +34,7 @@ func weaknesses(password, username string) (wrong []string) {
 	}{
 		{length < passwordMin, fmt.Sprintf("This password is too short. It must contain at least %d characters.", passwordMin)},
 		{length > passwordMax, fmt.Sprintf("Ensure this field has no more than %d characters.", passwordMax)},
-		{isCommon(password), "This password is too common."},
+		{field.IsCommonPassword(password), "This password is too common."},
 		{password != "" && strings.Trim(password, "0123456789") == "", "This password is entirely numeric."},
 		{containsName(password, username), "The password is too similar to the username."},
 	} {
@@ -46,23 +44,6 @@ func weaknesses(password, username string) (wrong []string) {
 	}
 	return wrong
 }
-
-// common-passwords.txt is what people choose first when eight characters are
-// asked for: words, names and keyboard rows, and what is usually put behind
-// them. One a line, in lower case, sorted.
-//
-//go:embed web/common-passwords.txt
-var commonText string
-
-var common = sync.OnceValue(func() map[string]bool {
-	all := map[string]bool{}
-	for line := range strings.Lines(commonText) {
-		all[strings.TrimSpace(line)] = true
-	}
-	return all
-})
-
-func isCommon(password string) bool { return common()[strings.ToLower(password)] }
 
 // containsName looks for the user name, and for its part before the @.
 func containsName(password, username string) bool {

@@ -2,6 +2,7 @@ package field
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -40,6 +41,11 @@ func (e *Errors) Add(field, message string) {
 		}
 	}
 	*e = append(*e, Wrong{Field: field, Messages: []string{message}})
+}
+
+// Has tells whether something is known to be wrong with the field.
+func (e Errors) Has(field string) bool {
+	return slices.ContainsFunc(e, func(w Wrong) bool { return w.Field == field })
 }
 
 // Err is the error, or nil when nothing is wrong.

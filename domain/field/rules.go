@@ -17,6 +17,20 @@ type Rule struct {
 	Message string // what the caller reads when it does not hold
 	Tidy    func(string) string
 	Holds   func(string) bool
+
+	// Problems says everything that is wrong with a text, of rules that one
+	// message does not tell; Message and Holds are not looked at then.
+	Problems func(string) []string
+}
+
+func (r Rule) problems(s string) []string {
+	switch {
+	case r.Problems != nil:
+		return r.Problems(s)
+	case !r.Holds(s):
+		return []string{r.Message}
+	}
+	return nil
 }
 
 const (

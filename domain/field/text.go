@@ -78,9 +78,7 @@ func checkText(s string, f *Field) (string, []string) {
 	wrong := checkLength(s, f, most)
 	wrong = append(wrong, checkCharacters(s, f.lines)...)
 	for _, r := range f.rules {
-		if !r.Holds(s) {
-			wrong = append(wrong, r.Message)
-		}
+		wrong = append(wrong, r.problems(s)...)
 	}
 	return s, wrong
 }

@@ -13,7 +13,16 @@ type Limits struct {
 	FTPAccounts, ShellUsers, DNSZones      int64
 }
 
+// Fields are the limits as a tenant has them: not its own to set.
 func (l *Limits) Fields() field.Set {
+	set := l.fields()
+	for i := range set {
+		set[i] = set[i].ReadOnly()
+	}
+	return set
+}
+
+func (l *Limits) fields() field.Set {
 	return field.Set{
 		limit("max_sites", &l.Sites, 1_000_000),
 		limit("max_databases", &l.Databases, 1_000_000),
@@ -29,7 +38,17 @@ func (l *Limits) Fields() field.Set {
 }
 
 func limit(name string, at *int64, most int64) field.Field {
-	return field.Int(name, at).Between(Unlimited, most).Default(Unlimited).ReadOnly()
+	return field.Int(name, at).Between(Unlimited, most).Default(Unlimited)
+}
+
+// Of is the limit of that name: "sites". What nobody limits has none.
+func (l *Limits) Of(name string) int64 {
+	f, limited := l.fields().Named("max_" + name)
+	if !limited {
+		return Unlimited
+	}
+	n, _ := f.Value().(int64)
+	return n
 }
 
 // NoLimits are those of a tenant without a package.

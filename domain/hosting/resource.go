@@ -115,8 +115,11 @@ func (c Request) decide(r Resource) ([]Event, error) {
 	case !known:
 		return nil, domain.Refuse(domain.Invalid, "There is no kind %q.", c.Kind)
 	case r.Status == "":
+		if err := kind.checkSealed(c.Spec); err != nil {
+			return nil, err
+		}
 		spec, personal := kind.divide(c.Spec)
-		return []Event{Requested{Kind: c.Kind, Tenant: c.Tenant, Spec: spec, SubjectID: c.Subject, Personal: personal, For: c.For}}, nil
+		return kind.settled(Requested{Kind: c.Kind, Tenant: c.Tenant, Spec: spec, SubjectID: c.Subject, Personal: personal, For: c.For}), nil
 	case c.For != "" && c.For == r.For:
 		return nil, nil // a saga may repeat itself
 	}
@@ -131,19 +134,22 @@ func (c Change) decide(r Resource) ([]Event, error) {
 	case len(c.Spec) == 0:
 		return nil, nil
 	}
+	if err := kind.checkSealed(c.Spec); err != nil {
+		return nil, err
+	}
 	spec, personal := kind.divide(c.Spec)
-	return []Event{Changed{Spec: spec, SubjectID: r.Subject, Personal: personal}}, nil
+	return kind.settled(Changed{Spec: spec, SubjectID: r.Subject, Personal: personal}), nil
 }
 
 func (c Remove) decide(r Resource) ([]Event, error) {
+	kind, _ := KindNamed(c.Kind)
 	switch r.Status {
 	case "":
-		kind, _ := KindNamed(c.Kind)
 		return nil, kind.absent()
 	case Leaving, Gone:
 		return nil, nil
 	default:
-		return []Event{RemovalRequested{}}, nil
+		return kind.settled(RemovalRequested{}), nil
 	}
 }
 

@@ -50,7 +50,7 @@ func (t *Tenant) Fields() field.Set {
 		field.Text("postal_code", &t.PostalCode).Max(32).Is(field.Plain).Default(""),
 		field.Text("country", &t.Country).Is(field.Match("^[A-Z]{2}$")).Default(""),
 		field.Text("language", &t.Language).Is(field.Language).Default("es"),
-		field.NullRef("package", &t.Package),
+		field.NullRef("package", &t.Package).Doc("The default one when absent."),
 		field.NullRef("parent", &t.Parent).Once(),
 		field.Text("username", &t.Username).Is(field.Username).Default("").Once().Doc("Login at the engine; t{id} when absent."),
 		field.Text("customer_number", &t.CustomerNumber).ReadOnly(),
@@ -60,4 +60,35 @@ func (t *Tenant) Fields() field.Set {
 		field.Flag("is_active", &t.IsActive).Default(true),
 	}
 	return append(append(set, t.Limits.Fields()...), t.SaaS.Fields()...)
+}
+
+// OwnOfTenant are the fields that administrators of a tenant change themselves.
+var OwnOfTenant = []string{
+	"email", "contact_name", "company_name", "phone", "tax_id", "address", "city", "postal_code", "country", "language",
+}
+
+func (t *Tenant) complete(p Place) {
+	t.Slug = slugOf(t.Slug, t.Name, "tenant", p.ID)
+	if t.Username == "" {
+		t.Username = CustomerNumber(p.ID)
+	}
+	if p.New() {
+		t.CustomerNumber = CustomerNumber(p.ID)
+		if !p.Sent.Has("package") {
+			t.Package = p.Package
+		}
+		t.Limits = NoLimits() // but for those of the package
+	}
+	t.suspend(p)
+}
+
+// suspend keeps when the tenant was suspended, as long as it is.
+func (t *Tenant) suspend(p Place) {
+	switch {
+	case t.Status != "suspended":
+		t.SuspendedAt = nil
+	case t.SuspendedAt == nil:
+		at := p.At
+		t.SuspendedAt = &at
+	}
 }

@@ -118,10 +118,10 @@ func checked(id int64, spec field.Values) (field.Values, error) {
 		return nil, fmt.Errorf("read plan %d: %w", id, err)
 	}
 	if p.Slug == "" {
-		p.Slug = Slug(p.Name)
+		p.Slug = field.SlugOf(p.Name)
 	}
 	if p.Slug == "" {
-		p.Slug = OwnSlug("plan", id)
+		p.Slug = field.OwnSlug("plan", id)
 	}
 	p.complete()
 	return p.Fields().Values(), p.Check()

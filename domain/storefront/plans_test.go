@@ -2,7 +2,6 @@ package storefront_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -153,26 +152,6 @@ func TestAPlanDeclaresItsFieldsOnce(t *testing.T) {
 	if most := slices.Max(slices.Collect(maps.Values(count))); most != 1 {
 		t.Error(count)
 	}
-}
-
-func ExampleSlug() {
-	for _, name := range []string{"Básico", "  VPS  Ñandú #1 ", "plan_2024", "日本", "--"} {
-		fmt.Printf("%q\n", storefront.Slug(name))
-	}
-	// Output:
-	// "basico"
-	// "vps-nandu-1"
-	// "plan-2024"
-	// ""
-	// ""
-}
-
-func ExampleOwnSlug() {
-	fmt.Println(storefront.OwnSlug("Básico", 7), storefront.OwnSlug("日本", 7), len(storefront.OwnSlug(strings.Repeat("ß", 100), 7)))
-	fmt.Println(len(storefront.Slug(strings.Repeat("ß", 100))))
-	// Output:
-	// basico-7 7 100
-	// 100
 }
 
 // Null is for the fields of other sorts.

@@ -1,4 +1,4 @@
-package storefront
+package field
 
 import (
 	"strconv"
@@ -7,11 +7,11 @@ import (
 
 const slugMax = 100 // letters
 
-// Slug is a name in the form in which it may stand in a URL: small letters,
+// SlugOf is a name in the form in which it may stand in a URL: small letters,
 // digits and single hyphens. It is empty where the name has none of those.
-func Slug(name string) string {
+func SlugOf(name string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(plain.Replace(name)) {
+	for _, r := range strings.ToLower(unmarked.Replace(name)) {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
 			b.WriteRune(r)
@@ -27,12 +27,12 @@ func Slug(name string) string {
 // behind.
 func OwnSlug(name string, id int64) string {
 	number := "-" + strconv.FormatInt(id, 10)
-	slug := Slug(name)
+	slug := SlugOf(name)
 	return strings.TrimPrefix(strings.TrimSuffix(slug[:min(len(slug), slugMax-len(number))], "-")+number, "-")
 }
 
-// plain spells the letters of our customers' languages without their marks.
-var plain = strings.NewReplacer(
+// unmarked spells the letters of our customers' languages without their marks.
+var unmarked = strings.NewReplacer(
 	"á", "a", "à", "a", "ä", "a", "â", "a", "ã", "a", "å", "a", "Á", "a", "À", "a", "Ä", "a", "Â", "a",
 	"é", "e", "è", "e", "ë", "e", "ê", "e", "É", "e", "È", "e", "Ê", "e",
 	"í", "i", "ì", "i", "ï", "i", "î", "i", "Í", "i",

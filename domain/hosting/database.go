@@ -1,0 +1,59 @@
+package hosting
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	"hostpanel/domain/field"
+)
+
+// A Database is a relational one, and the user who may log in to it.
+type Database struct {
+	Name, User             string
+	Password               string
+	Site                   *int64
+	IsActive               bool
+	EngineName, EngineUser string // as the engine knows them, needed to connect
+}
+
+const (
+	databaseNameMax = 64
+	databaseUserMax = 32
+)
+
+// Fields are the database.
+func (d *Database) Fields() field.Set {
+	return field.Set{
+		field.Text("name", &d.Name).Required().Is(field.Match(`^[A-Za-z0-9_]{2,64}$`)),
+		field.Text("db_user", &d.User).Is(field.Match(`^[A-Za-z0-9_]{2,32}$`)).Doc("The name, cut to 32 characters, when absent."),
+		field.Password("db_password", &d.Password).Doc("Made up and shown once when absent."),
+		field.NullRef("site", &d.Site).Default(nil),
+		field.Flag("is_active", &d.IsActive).Default(true),
+		field.Text("engine_name", &d.EngineName).ReadOnly().Doc("The name to connect to."),
+		field.Text("engine_user", &d.EngineUser).ReadOnly().Doc("The user to connect as."),
+	}
+}
+
+func (d *Database) complete(p Place) {
+	if !p.New() {
+		return
+	}
+	if d.User == "" && !p.Sent.Has("db_user") {
+		d.User = d.Name[:min(len(d.Name), databaseUserMax)]
+	}
+	d.EngineName = engineName(p.Tenant, d.Name, databaseNameMax)
+	d.EngineUser = engineName(p.Tenant, d.User, databaseUserMax)
+}
+
+// engineName is a name that belongs to a tenant. One that is too long for the
+// engine ends in a digest of itself, so that two stay apart.
+func engineName(tenant int64, name string, most int) string {
+	const letters = 6
+	name = "c" + strconv.FormatInt(tenant, 10) + "_" + name
+	if len(name) <= most {
+		return name
+	}
+	digest := sha256.Sum256([]byte(name))
+	return name[:most-letters-1] + "_" + hex.EncodeToString(digest[:])[:letters]
+}

@@ -1,0 +1,29 @@
+package hosting
+
+import "hostpanel/domain/field"
+
+// An FTPAccount lets somebody copy files to and from a site.
+type FTPAccount struct {
+	Site      int64
+	Username  string
+	Password  string
+	Directory string // below the site
+	QuotaMB   int64
+	IsActive  bool
+}
+
+// Fields are the account.
+func (a *FTPAccount) Fields() field.Set {
+	return field.Set{
+		field.Ref("site", &a.Site).Required().Once(),
+		field.Text("username", &a.Username).Required().Is(field.Match(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)).Once(),
+		field.Password("password", &a.Password).Required(),
+		field.Text("directory", &a.Directory).Is(field.Path).Default("/").Doc("Below the site."),
+		quotaMB(&a.QuotaMB, noQuota),
+		field.Flag("is_active", &a.IsActive).Default(true),
+	}
+}
+
+func (a *FTPAccount) complete(p Place) { completeQuota(&a.QuotaMB, p) }
+
+func (a *FTPAccount) check(p Place, wrong *field.Errors) { checkQuota(a.QuotaMB, p, wrong) }

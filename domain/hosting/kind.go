@@ -1,0 +1,172 @@
+package hosting
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// A Spec is what a tenant wants of one hosting resource.
+type Spec interface{ Fields() field.Set }
+
+// A Kind is one sort of hosting resource. Kinds differ in what the table of
+// [Kinds] says and in their fields; what they all do is in resource.go.
+type Kind struct {
+	Name       string // of its streams: "site-42"
+	Class      string // in "No Site matches the given query."
+	Label      string // in "site with this domain already exists."
+	Collection string // in the API: /hosting/api/rest/sites/; empty: not in the API
+	EngineID   string // the field that shows the engine's own number; empty: it shows none
+	Alone      bool   // nothing outside works behind it: it runs as soon as it is asked for
+	Shared     bool   // belongs to the installation and not to a tenant
+
+	Shown  []string // the fields of an answer, in order; empty: it has an answer of its own
+	Names  []Name   // fields of an answer that other records name
+	Counts []Count  // fields of an answer that count other records
+
+	Unique   []string    // fields whose value no other live resource of the kind may have, in the whole panel
+	Sets     [][]string  // fields that no two live resources may have in common; "tenant" is the tenant
+	Address  string      // field that makes an address, which mailboxes and aliases share; empty: none
+	Refs     []Reference // fields that hold the number of another resource
+	Personal []string    // fields that hold personal data
+
+	Filters  []string // fields that a list can be filtered by; "expires_at__lte" is a range
+	Search   []string // fields that a list is searched in
+	Ordering []string // fields that a list can be ordered by
+
+	Quota string // the tenant's limit that counts it: max_<quota>
+	Most  int64  // that one parent may have; 0: any number
+
+	Generated string // the secret field that is made up when it is left out; empty: none
+
+	Verbs   Verbs
+	Writers Role // every user of the tenant may read, unless only administrators write
+	New     func() Spec
+}
+
+// A Reference is a field that holds the number of another resource of the same
+// tenant. A parent gives its tenant to its children.
+type Reference struct {
+	Field, Kind string
+	Parent      bool
+}
+
+// A Name is a field that shows what the resource behind a reference is called.
+type Name struct {
+	Field string // "site_domain"
+	Of    string // the reference: "site"
+	Shows string // the field of the other resource: "domain"
+}
+
+// A Count is a field that shows how many resources of a kind refer to this one.
+type Count struct {
+	Field string // "records_count"
+	Kind  string // "dns_record"
+	By    string // their reference: "zone"
+}
+
+// Verbs are what the API lets callers do with a resource, apart from reading.
+type Verbs int
+
+const (
+	Create Verbs = 1 << iota
+	Replace
+	Patch
+	Delete
+
+	All = Create | Replace | Patch | Delete
+)
+
+// A Role is what a caller has to be.
+type Role int
+
+const (
+	Member Role = iota
+	Admin
+	Superuser
+)
+
+// KindNamed finds a kind by its name.
+func KindNamed(name string) (Kind, bool) {
+	i := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{Name: name, Class: name, Label: name}, false
+	}
+	return Kinds[i], true
+}
+
+// Parent is the reference to the resource that the kind's resources are parts
+// of, if they are.
+func (k Kind) Parent() (Reference, bool) {
+	i := slices.IndexFunc(k.Refs, func(r Reference) bool { return r.Parent })
+	if i < 0 {
+		return Reference{}, false
+	}
+	return k.Refs[i], true
+}
+
+// Children are the kinds whose resources are parts of the kind's, each with
+// the reference that says so.
+func (k Kind) Children() (children []Child) {
+	for _, other := range Kinds {
+		if parent, is := other.Parent(); is && parent.Kind == k.Name {
+			children = append(children, Child{other, parent.Field})
+		}
+	}
+	return children
+}
+
+// A Child is a kind whose resources are parts of another kind's.
+type Child struct {
+	Kind Kind
+	By   string // their reference: "zone"
+}
+
+// Secrets are the fields whose values never reach the log. What the log keeps
+// in their place is the number under which the value is handed over.
+func (k Kind) Secrets() (names []string) {
+	for _, f := range k.New().Fields() {
+		if f.IsSecret() {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// checkSealed refuses a secret in the clear. It is a fault of ours: where
+// secrets come in, they are put aside and have a number in their place.
+func (k Kind) checkSealed(spec field.Values) error {
+	for _, name := range k.Secrets() {
+		if value := text(spec, name); value != "" && uuid.Validate(value) != nil {
+			return fmt.Errorf("%s of a %s is not sealed", name, k.Label)
+		}
+	}
+	return nil
+}
+
+// settled is a wish, and its fulfilment where nobody else has to work for it.
+func (k Kind) settled(wish Event) []Event {
+	switch _, leaving := wish.(RemovalRequested); {
+	case !k.Alone:
+		return []Event{wish}
+	case leaving:
+		return []Event{wish, Removed{}}
+	}
+	return []Event{wish, Confirmed{}}
+}
+
+// absent is the answer about a resource that is not there.
+func (k Kind) absent() error {
+	return domain.Refuse(domain.NotFound, "No %s matches the given query.", k.Class)
+}
+
+func spec[S any, P interface {
+	*S
+	Spec
+}]() Spec {
+	return P(new(S))
+}

@@ -1,0 +1,59 @@
+package hosting
+
+import (
+	"strings"
+
+	"hostpanel/domain/field"
+)
+
+// A Mailbox is where somebody's mail arrives.
+type Mailbox struct {
+	MailDomain       int64
+	MailDomainName   string
+	Email            string
+	LocalPart        string
+	Password         string
+	Name             string
+	QuotaMB          int64
+	IMAP, POP3, SMTP bool
+	IsActive         bool
+}
+
+// Fields are the mailbox.
+func (m *Mailbox) Fields() field.Set {
+	return field.Set{
+		field.Ref("mail_domain", &m.MailDomain).Required().Once(),
+		field.Text("mail_domain_name", &m.MailDomainName).ReadOnly(),
+		field.Text("email", &m.Email).ReadOnly(),
+		field.Text("local_part", &m.LocalPart).Required().Is(localPart).Once(),
+		field.Password("password", &m.Password).Required(),
+		field.Text("name", &m.Name).Is(field.Plain).Default(""),
+		quotaMB(&m.QuotaMB, 1024),
+		field.Flag("imap_enabled", &m.IMAP).Default(true),
+		field.Flag("pop3_enabled", &m.POP3).Default(true),
+		field.Flag("smtp_enabled", &m.SMTP).Default(true),
+		field.Flag("is_active", &m.IsActive).Default(true),
+	}
+}
+
+// localPart is what stands before the @ of an address of ours. It has no "+",
+// which parts sub-addresses from it.
+var localPart = field.Rule{
+	Message: field.Username.Message, Tidy: strings.ToLower, Holds: isLocalPart,
+}
+
+var localCharacters = matches(`^[a-z0-9_][a-z0-9._-]{0,63}$`)
+
+func isLocalPart(s string) bool {
+	return localCharacters(s) && !strings.Contains(s, "..") && !strings.HasSuffix(s, ".")
+}
+
+func (m *Mailbox) complete(p Place) {
+	if p.New() {
+		m.MailDomainName = text(p.Parent, "domain")
+		m.Email = m.LocalPart + "@" + m.MailDomainName
+	}
+	completeQuota(&m.QuotaMB, p)
+}
+
+func (m *Mailbox) check(p Place, wrong *field.Errors) { checkQuota(m.QuotaMB, p, wrong) }

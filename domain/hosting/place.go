@@ -1,0 +1,78 @@
+package hosting
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// A Place is what a record is asked for in: what its derived fields follow
+// from, and what it is checked against, besides its own fields.
+type Place struct {
+	ID       int64 // of the record
+	Tenant   int64
+	At       time.Time
+	Operator bool // the caller operates the installation
+
+	Sent   field.Set    // the fields that the request has brought
+	Before field.Values // of the record so far; nil: it is new
+	Parent field.Values // of what the record is a part of: the zone of a DNS record; nil: of nothing
+	Limits Limits       // of the tenant
+
+	Package     *int64   // the one that new tenants get; nil: none
+	NameServers []string // of the installation, with final dots
+	Hosts       []string // names under which the panel itself is reached
+	Beside      []string // types of the other DNS records of the same name
+}
+
+// Complete fills in the fields of a record that follow from others, and
+// defaults that depend on where it stands.
+func Complete(s Spec, p Place) {
+	if c, can := s.(interface{ complete(Place) }); can {
+		c.complete(p)
+	}
+}
+
+// Check holds a complete record against the rules between its fields, and
+// against where it stands. What is known to be wrong with a field is in wrong.
+func Check(s Spec, p Place, wrong *field.Errors) {
+	if c, can := s.(interface{ check(Place, *field.Errors) }); can {
+		c.check(p, wrong)
+	}
+}
+
+// New tells whether there was no such record before.
+func (p Place) New() bool { return p.Before == nil }
+
+// text is a text of the values, such as the parent's "origin"; "" if it has none.
+func text(v field.Values, name string) (s string) {
+	_ = json.Unmarshal(v[name], &s) // what is no text is none
+	return s
+}
+
+func number(v field.Values, name string) (n int64) {
+	_ = json.Unmarshal(v[name], &n) // what is no number is none
+	return n
+}
+
+// LimitReached is the refusal of a record that is one too many: "Limit
+// reached: sites (5 of 5).". What is counted has the name of its limit.
+func LimitReached(name string, used, limit int64) error {
+	return &domain.Error{
+		Code: domain.Invalid, Field: field.NonField, Reason: "quota_exceeded",
+		Message: fmt.Sprintf("Limit reached: %s (%d of %d).", name, used, limit),
+	}
+}
+
+// NotUnique is the refusal of a record that has these fields in common with
+// another one.
+func (k Kind) NotUnique(set []string) error {
+	if len(set) == 1 {
+		return domain.RefuseField(set[0], field.AlreadyExists(k.Label, strings.ReplaceAll(set[0], "_", " ")))
+	}
+	return domain.RefuseField(field.NonField, "The fields "+strings.Join(set, ", ")+" must make a unique set.")
+}

@@ -1,0 +1,52 @@
+package hosting
+
+import (
+	"slices"
+	"strings"
+
+	"hostpanel/domain/field"
+)
+
+// A WhiteLabel is how a tenant's panel and mails look. A tenant has one.
+type WhiteLabel struct {
+	BrandName                     string
+	LogoURL, FaviconURL           string
+	PrimaryColor, SecondaryColor  string
+	SidebarBGColor, SidebarColor  string
+	CustomCSS                     string // as sent
+	FooterText, FooterURL         string
+	EmailFromName, EmailFromEmail string
+	CustomPanelDomain             string
+	IsActive                      bool
+}
+
+// Fields are the configuration. The tenant, which it belongs to, is none of
+// them.
+func (w *WhiteLabel) Fields() field.Set {
+	return field.Set{
+		field.Text("brand_name", &w.BrandName).Required().Max(100).Is(field.Plain),
+		field.Text("logo_url", &w.LogoURL).Max(500).Is(field.HTTPSURL).Default(""),
+		field.Text("favicon_url", &w.FaviconURL).Max(500).Is(field.HTTPSURL).Default(""),
+		field.Text("primary_color", &w.PrimaryColor).Is(field.Color).Default("#4F46E5"),
+		field.Text("secondary_color", &w.SecondaryColor).Is(field.Color).Default("#10B981"),
+		field.Text("sidebar_bg_color", &w.SidebarBGColor).Is(field.Color).Default("#1F2937"),
+		field.Text("sidebar_text_color", &w.SidebarColor).Is(field.Color).Default("#F9FAFB"),
+		field.Text("custom_css", &w.CustomCSS).Verbatim().Lines().Max(100 << 10).Default(""),
+		field.Text("footer_text", &w.FooterText).Lines().Max(500).Default(""),
+		field.Text("footer_url", &w.FooterURL).Is(field.HTTPSURL).Default(""),
+		field.Text("email_from_name", &w.EmailFromName).Max(100).Is(field.Plain).Default(""),
+		field.Text("email_from_address", &w.EmailFromEmail).Is(field.Email).Default(""),
+		field.Text("custom_panel_domain", &w.CustomPanelDomain).Is(field.Domain).Default(""),
+		field.Flag("is_active", &w.IsActive).Default(true),
+	}
+}
+
+func (w *WhiteLabel) check(p Place, wrong *field.Errors) {
+	own := func(host string) bool {
+		host = strings.TrimSuffix(host, ".")
+		return w.CustomPanelDomain == host || strings.HasSuffix(w.CustomPanelDomain, "."+host)
+	}
+	if w.CustomPanelDomain != "" && !wrong.Has("custom_panel_domain") && slices.ContainsFunc(p.Hosts, own) {
+		wrong.Add("custom_panel_domain", "This domain cannot be used.")
+	}
+}
