@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"hostpanel/domain/field"
@@ -12,11 +13,11 @@ import (
 
 // A row of the table speaks of fields that its spec has.
 func TestEveryKindSpeaksOfItsOwnFields(t *testing.T) {
-	common := []string{"package", "status"}
 	for _, k := range hosting.Kinds {
 		set := k.New().Fields()
-		for _, name := range slices.Concat(k.Unique, k.Personal, k.Filters, k.Search, k.Ordering) {
-			if !set.Has(name) && !slices.Contains(common, name) {
+		for _, name := range slices.Concat(k.Unique, k.Personal, k.Filters, k.Search, k.Ordering, slices.Concat(k.Sets...), fieldsOf(k)) {
+			name, _, _ = strings.Cut(name, "__")
+			if !set.Has(name) && name != "tenant" {
 				t.Errorf("%s has no field %s", k.Name, name)
 			}
 		}
@@ -25,6 +26,63 @@ func TestEveryKindSpeaksOfItsOwnFields(t *testing.T) {
 		}
 		if found, ok := hosting.KindNamed(k.Name); !ok || found.Name != k.Name {
 			t.Errorf("%s is not found", k.Name)
+		}
+	}
+}
+
+// fieldsOf are the fields that a row of the table speaks of apart.
+func fieldsOf(k hosting.Kind) (names []string) {
+	for _, r := range k.Refs {
+		names = append(names, r.Field)
+	}
+	for _, n := range k.Names {
+		names = append(names, n.Of)
+	}
+	for _, name := range []string{k.Address, k.Generated} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// What a row says of other kinds is so there.
+func TestEveryKindSpeaksTrulyOfOthers(t *testing.T) {
+	for _, k := range hosting.Kinds {
+		for _, r := range k.Refs {
+			if _, known := hosting.KindNamed(r.Kind); !known {
+				t.Errorf("%s refers to a %s", k.Name, r.Kind)
+			}
+		}
+		for _, n := range k.Names {
+			i := slices.IndexFunc(k.Refs, func(r hosting.Reference) bool { return r.Field == n.Of })
+			if other, _ := hosting.KindNamed(k.Refs[i].Kind); !other.New().Fields().Has(n.Shows) {
+				t.Errorf("%s shows the %s of a %s", k.Name, n.Shows, other.Name)
+			}
+		}
+		for _, c := range k.Counts {
+			other, _ := hosting.KindNamed(c.Kind)
+			if i := slices.IndexFunc(other.Refs, func(r hosting.Reference) bool { return r.Field == c.By && r.Kind == k.Name }); i < 0 {
+				t.Errorf("%s counts %s", k.Name, c.Kind)
+			}
+		}
+	}
+}
+
+// An answer shows everything that can be sent, but what is secret.
+func TestEveryAnswerShowsWhatWasSent(t *testing.T) {
+	for _, k := range hosting.Kinds {
+		if k.Shown == nil {
+			continue
+		}
+		for _, f := range k.New().Fields() {
+			shown := slices.Contains(k.Shown, f.Name)
+			if !f.IsReadOnly() && !f.IsSecret() && !shown || f.IsSecret() && shown && f.Name != "db_password" {
+				t.Errorf("%s shows %s: %t", k.Name, f.Name, shown)
+			}
+		}
+		if k.EngineID != "" && (!slices.Contains(k.Shown, k.EngineID) || !slices.Contains(k.Shown, "sync_error")) {
+			t.Errorf("%s does not show how far the engine is", k.Name)
 		}
 	}
 }
