@@ -1,9 +1,6 @@
 package field
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Joined is a list of texts that may also be sent as one text, parted by
 // commas, and is shown so: "a@example.com, b@example.com". The log keeps the
@@ -18,13 +15,10 @@ type joined struct{ list[string] }
 func (j joined) apart() kind { return joined{list[string]{new([]string), j.item}} }
 
 func (j joined) read(sent Value, f *Field) []string {
-	switch sent.Kind {
-	case ListValue:
-		return j.list.read(sent, f)
-	case TextValue:
+	if sent.Kind == TextValue {
 		return j.readText(sent.Text, f)
 	}
-	return []string{fmt.Sprintf("Expected a list of items but got type \"%s\".", sent.typeName())}
+	return j.list.read(sent, f)
 }
 
 // readText takes the parts of a text; what is wrong with any of them is wrong

@@ -11,8 +11,10 @@ import (
 func TestDNSZones(t *testing.T) {
 	answers(t, "dns_zone", placeOf("dns_zone"), []asked{
 		{`{"origin":"Example.com"}`, `{"origin":"example.com.","ns_primary":"ns1.panel.example.","admin_email":"hostmaster.example.com.","ttl":3600,"is_active":true}`},
-		{`{"origin":"example.com.","ns_primary":"NS.other.example","admin_email":"a.b@X.com","ttl":60}`,
-			`{"origin":"example.com.","ns_primary":"ns.other.example.","admin_email":"a\\.b.x.com.","ttl":60}`},
+		{
+			`{"origin":"example.com.","ns_primary":"NS.other.example","admin_email":"a.b@X.com","ttl":60}`,
+			`{"origin":"example.com.","ns_primary":"ns.other.example.","admin_email":"a\\.b.x.com.","ttl":60}`,
+		},
 		{`{"origin":"example.com.","admin_email":"a\\.b.X.com"}`, `{"admin_email":"a\\.b.x.com."}`},
 		{`{"origin":"example.com.","admin_email":"admin.example.com."}`, `{"admin_email":"admin.example.com."}`},
 		{`{"origin":"müller.de"}`, `{"origin":"xn--mller-kva.de."}`},
@@ -35,8 +37,10 @@ func TestDNSZones(t *testing.T) {
 
 func TestDNSRecords(t *testing.T) {
 	answers(t, "dns_record", placeOf("dns_record"), []asked{
-		{`{"zone":3,"record_type":"A","name":"www","data":" 192.0.2.1 "}`,
-			`{"zone":3,"zone_origin":"example.com.","record_type":"A","name":"www","data":"192.0.2.1","priority":0,"ttl":7200,"is_active":true}`},
+		{
+			`{"zone":3,"record_type":"A","name":"www","data":" 192.0.2.1 "}`,
+			`{"zone":3,"zone_origin":"example.com.","record_type":"A","name":"www","data":"192.0.2.1","priority":0,"ttl":7200,"is_active":true}`,
+		},
 		{`{"zone":3,"record_type":"MX","name":"@","data":"Mail.example.com."}`, `{"data":"Mail.example.com.","priority":10}`},
 		{`{"zone":3,"record_type":"MX","name":"@","data":"mail","priority":0,"ttl":60}`, `{"priority":0,"ttl":60}`},
 		{`{"zone":3,"record_type":"A","name":"WWW.Example.com.","data":"192.0.2.1"}`, `{"name":"www"}`},
@@ -50,8 +54,10 @@ func TestDNSRecords(t *testing.T) {
 		{`{"zone":3,"record_type":"A","name":"-a","data":"192.0.2.1"}`, `{"name":["Enter a valid domain name."]}`},
 		{`{"zone":3,"record_type":"A","name":"` + strings.Repeat("a.", 122) + `a","data":"192.0.2.1"}`, `{"name":["Enter a valid domain name."]}`},
 		{`{"zone":3,"record_type":"SOA","name":"","data":""}`, `{"record_type":["\"SOA\" is not a valid choice."],"name":["This field may not be blank."],"data":["This field may not be blank."]}`},
-		{`{"zone":3,"record_type":"MX","name":"@","data":"mail","priority":65536,"ttl":1}`,
-			`{"priority":["Ensure this value is less than or equal to 65535."],"ttl":["Ensure this value is greater than or equal to 60."]}`},
+		{
+			`{"zone":3,"record_type":"MX","name":"@","data":"mail","priority":65536,"ttl":1}`,
+			`{"priority":["Ensure this value is less than or equal to 65535."],"ttl":["Ensure this value is greater than or equal to 60."]}`,
+		},
 		{`{}`, `{"zone":["This field is required."],"record_type":["This field is required."],"name":["This field is required."],"data":["This field is required."]}`},
 	})
 }
@@ -66,16 +72,42 @@ func TestWhatDNSRecordsHold(t *testing.T) {
 		notText    = "Enter valid TXT data."
 	)
 	for _, c := range []struct{ sort, data, want string }{
-		{"A", "192.0.2.1", ""}, {"A", "2001:db8::1", notIPv4}, {"A", "192.0.2", notIPv4}, {"A", "192.0.2.1\\n", ""}, // trimmed
-		{"AAAA", "2001:db8::1", ""}, {"AAAA", "192.0.2.1", notIPv6}, {"AAAA", "fe80::1%eth0", notIPv6},
-		{"CNAME", "target.example.com.", ""}, {"CNAME", "_x._domainkey.example.net", ""}, {"CNAME", "a b", notHost}, {"CNAME", "*.example.com", notHost},
-		{"NS", "ns1", ""}, {"NS", "ns1..example.com", notHost}, {"NS", "@", notHost},
-		{"PTR", "host.example.com.", ""}, {"PTR", "-", notHost}, {"MX", "10 mail", notHost},
-		{"SRV", "5 5060 sip.example.com.", ""}, {"SRV", "0 0 .", ""}, {"SRV", "5060 sip.example.com.", notService}, {"SRV", "5 65536 sip", notService}, {"SRV", "10 5 5060 sip", notService},
-		{"CAA", `0 issue \"letsencrypt.org\"`, ""}, {"CAA", `128 iodef \"mailto:a@b.es\"`, ""}, {"CAA", `0 issuewild \";\"`, ""},
-		{"CAA", `1 issue \"x\"`, notCAA}, {"CAA", `0 tag \"x\"`, notCAA}, {"CAA", `0 issue letsencrypt.org`, notCAA},
-		{"TXT", "v=spf1 -all", ""}, {"TXT", `\"a\" \"b\"`, ""}, {"TXT", `\"a`, notText}, {"TXT", `a\\\"b`, ""}, {"TXT", `a\nb`, notText}, {"TXT", `a\rb`, notText},
-		{"TXT", long(4096), ""}, {"TXT", long(4097), "Ensure this field has no more than 4096 characters."},
+		{"A", "192.0.2.1", ""},
+		{"A", "2001:db8::1", notIPv4},
+		{"A", "192.0.2", notIPv4},
+		{"A", "192.0.2.1\\n", ""}, // trimmed
+		{"AAAA", "2001:db8::1", ""},
+		{"AAAA", "192.0.2.1", notIPv6},
+		{"AAAA", "fe80::1%eth0", notIPv6},
+		{"CNAME", "target.example.com.", ""},
+		{"CNAME", "_x._domainkey.example.net", ""},
+		{"CNAME", "a b", notHost},
+		{"CNAME", "*.example.com", notHost},
+		{"NS", "ns1", ""},
+		{"NS", "ns1..example.com", notHost},
+		{"NS", "@", notHost},
+		{"PTR", "host.example.com.", ""},
+		{"PTR", "-", notHost},
+		{"MX", "10 mail", notHost},
+		{"SRV", "5 5060 sip.example.com.", ""},
+		{"SRV", "0 0 .", ""},
+		{"SRV", "5060 sip.example.com.", notService},
+		{"SRV", "5 65536 sip", notService},
+		{"SRV", "10 5 5060 sip", notService},
+		{"CAA", `0 issue \"letsencrypt.org\"`, ""},
+		{"CAA", `128 iodef \"mailto:a@b.es\"`, ""},
+		{"CAA", `0 issuewild \";\"`, ""},
+		{"CAA", `1 issue \"x\"`, notCAA},
+		{"CAA", `0 tag \"x\"`, notCAA},
+		{"CAA", `0 issue letsencrypt.org`, notCAA},
+		{"TXT", "v=spf1 -all", ""},
+		{"TXT", `\"a\" \"b\"`, ""},
+		{"TXT", `\"a`, notText},
+		{"TXT", `a\\\"b`, ""},
+		{"TXT", `a\nb`, notText},
+		{"TXT", `a\rb`, notText},
+		{"TXT", long(4096), ""},
+		{"TXT", long(4097), "Ensure this field has no more than 4096 characters."},
 	} {
 		_, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data), placeOf("dns_record"))
 		want := ""
@@ -95,9 +127,13 @@ func TestACNAMEStandsAlone(t *testing.T) {
 		beside     []string
 		want       string
 	}{
-		{"CNAME", "www", nil, ""}, {"CNAME", "@", nil, alone}, {"CNAME", "example.com.", nil, alone},
-		{"CNAME", "www", []string{"A"}, alone}, {"CNAME", "www", []string{"CNAME"}, alone},
-		{"TXT", "www", []string{"CNAME"}, alone}, {"TXT", "www", []string{"A", "TXT"}, ""},
+		{"CNAME", "www", nil, ""},
+		{"CNAME", "@", nil, alone},
+		{"CNAME", "example.com.", nil, alone},
+		{"CNAME", "www", []string{"A"}, alone},
+		{"CNAME", "www", []string{"CNAME"}, alone},
+		{"TXT", "www", []string{"CNAME"}, alone},
+		{"TXT", "www", []string{"A", "TXT"}, ""},
 	} {
 		p := placeOf("dns_record")
 		p.Beside = c.beside

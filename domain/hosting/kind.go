@@ -30,6 +30,8 @@ type Kind struct {
 
 	Unique   []string    // fields whose value no other live resource of the kind may have, in the whole panel
 	Sets     [][]string  // fields that no two live resources may have in common; "tenant" is the tenant
+	Single   string      // flag that only one live resource of the kind has; empty: none
+	InUse    string      // refusal to remove it while others refer to it; empty: its parts go with it
 	Address  string      // field that makes an address, which mailboxes and aliases share; empty: none
 	Refs     []Reference // fields that hold the number of another resource
 	Personal []string    // fields that hold personal data
@@ -107,6 +109,19 @@ func (k Kind) Parent() (Reference, bool) {
 		return Reference{}, false
 	}
 	return k.Refs[i], true
+}
+
+// Referrers are the fields of all kinds that hold the number of a resource of
+// the kind.
+func (k Kind) Referrers() (all []Child) {
+	for _, other := range Kinds {
+		for _, r := range other.Refs {
+			if r.Kind == k.Name {
+				all = append(all, Child{other, r.Field})
+			}
+		}
+	}
+	return all
 }
 
 // Children are the kinds whose resources are parts of the kind's, each with

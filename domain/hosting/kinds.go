@@ -17,7 +17,7 @@ var Kinds = []Kind{
 		Shown: words("id name slug description max_sites max_databases max_storage_mb max_traffic_mb max_mail_domains max_mailboxes " +
 			"max_mail_aliases max_ftp_accounts max_shell_users max_dns_zones ssl_enabled shell_enabled backup_enabled is_default is_active " +
 			"created_at updated_at"),
-		Unique:  []string{"name", "slug"},
+		Unique: []string{"name", "slug"}, Single: "is_default", InUse: "The package is in use.",
 		Filters: []string{"is_default", "slug"}, Search: []string{"name", "description"}, Ordering: []string{"name"},
 		Verbs: All, Writers: Superuser, New: spec[Package],
 	},
@@ -64,7 +64,7 @@ var Kinds = []Kind{
 			{Field: "mailboxes_count", Kind: "mailbox", By: "mail_domain"},
 			{Field: "aliases_count", Kind: "mail_alias", By: "mail_domain"},
 		},
-		Unique:  []string{"domain"},
+		Unique: []string{"domain"}, InUse: "The mail domain still has mailboxes.",
 		Filters: []string{"domain"}, Search: []string{"domain"},
 		Quota: "mail_domains", Verbs: All, Writers: Member, New: spec[MailDomain],
 	},

@@ -26,15 +26,19 @@ func TestMailboxes(t *testing.T) {
 	answers(t, "mailbox", placeOf("mailbox"), []asked{
 		{box(""), `{"mail_domain":3,"mail_domain_name":"example.com","email":"ana@example.com","local_part":"ana","name":"","quota_mb":1024,` +
 			`"imap_enabled":true,"pop3_enabled":true,"smtp_enabled":true,"is_active":true}`},
-		{`{"mail_domain":"3","local_part":"Ana.Ruiz","password":"  leading blanks count ","name":"Ana Ruiz","quota_mb":-1}`,
-			`{"email":"ana.ruiz@example.com","local_part":"ana.ruiz","name":"Ana Ruiz","quota_mb":-1}`},
+		{
+			`{"mail_domain":"3","local_part":"Ana.Ruiz","password":"  leading blanks count ","name":"Ana Ruiz","quota_mb":-1}`,
+			`{"email":"ana.ruiz@example.com","local_part":"ana.ruiz","name":"Ana Ruiz","quota_mb":-1}`,
+		},
 		{box(`,"quota_mb":0`), `{"quota_mb":["Ensure this value is greater than or equal to 1."]}`},
 		{box(`,"quota_mb":10485761`), `{"quota_mb":["Ensure this value is less than or equal to 10485760."]}`},
 		{box(`,"name":"<b>"`), `{"name":["Enter a valid text."]}`},
 		{box(`,"name":"a\nb"`), `{"name":["Line breaks are not allowed."]}`},
 		{`{}`, `{"mail_domain":["This field is required."],"local_part":["This field is required."],"password":["This field is required."]}`},
-		{`{"mail_domain":null,"local_part":"","password":null}`,
-			`{"mail_domain":["This field may not be null."],"local_part":["This field may not be blank."],"password":["This field may not be null."]}`},
+		{
+			`{"mail_domain":null,"local_part":"","password":null}`,
+			`{"mail_domain":["This field may not be null."],"local_part":["This field may not be blank."],"password":["This field may not be null."]}`,
+		},
 		{`{"mail_domain":"x","local_part":"a","password":"a\u0007bcdefghi"}`, `{"mail_domain":["Incorrect type. Expected pk value, received str."],"password":["` + pattern + `"]}`},
 	})
 	for _, bad := range []string{"a..b", "a.", ".a", "-a", "a+b", "a b", "ñ", long(65)} {
@@ -52,9 +56,13 @@ func TestStorageWithoutBoundsIsForTenantsWithoutThem(t *testing.T) {
 		storage    int64
 		body, want string
 	}{
-		{-1, `}`, `{"quota_mb":-1}`}, {-1, `,"quota_mb":-1}`, `{"quota_mb":-1}`},
-		{500, `}`, `{"quota_mb":500}`}, {500, `,"quota_mb":-1}`, refused}, {500, `,"quota_mb":900}`, `{"quota_mb":900}`},
-		{0, `}`, `{"quota_mb":1}`}, {1 << 30, `}`, `{"quota_mb":10485760}`},
+		{-1, `}`, `{"quota_mb":-1}`},
+		{-1, `,"quota_mb":-1}`, `{"quota_mb":-1}`},
+		{500, `}`, `{"quota_mb":500}`},
+		{500, `,"quota_mb":-1}`, refused},
+		{500, `,"quota_mb":900}`, `{"quota_mb":900}`},
+		{0, `}`, `{"quota_mb":1}`},
+		{1 << 30, `}`, `{"quota_mb":10485760}`},
 	} {
 		answers(t, "ftp_account", limitedTo(c.storage, placeOf("ftp_account")), []asked{{account + c.body, c.want}})
 		answers(t, "shell_user", limitedTo(c.storage, placeOf("shell_user")), []asked{{account + c.body, c.want}})
@@ -135,8 +143,10 @@ func TestAnAliasKeepsItsSource(t *testing.T) {
 		spec       hosting.Spec
 		body, want string
 	}{
-		{spec, `{"source":"Info@example.com"}`, ""}, {spec, `{"source":"eva"}`, `{"source":["This field cannot be changed."]}`},
-		{all, `{"source":"@example.com"}`, ""}, {all, `{"source":"*"}`, ""},
+		{spec, `{"source":"Info@example.com"}`, ""},
+		{spec, `{"source":"eva"}`, `{"source":["This field cannot be changed."]}`},
+		{all, `{"source":"@example.com"}`, ""},
+		{all, `{"source":"*"}`, ""},
 		{spec, `{"destination":["b@c.es"]}`, ""},
 	} {
 		if got := change(c.spec, c.body, placeOf("mail_alias")); got != c.want {

@@ -43,11 +43,15 @@ func TestPackages(t *testing.T) {
 			`"max_mail_domains":-1,"max_mailboxes":-1,"max_mail_aliases":-1,"max_ftp_accounts":-1,"max_shell_users":-1,"max_dns_zones":-1,` +
 			`"ssl_enabled":true,"shell_enabled":true,"backup_enabled":false,"is_default":false,"is_active":true}`},
 		{`{"name":"日本"}`, `{"slug":"package-9"}`},
-		{`{"name":"A","slug":"own","max_sites":1000000,"max_storage_mb":1073741824,"description":"one\ntwo"}`,
-			`{"slug":"own","description":"one\ntwo","max_sites":1000000,"max_storage_mb":1073741824}`},
-		{`{"name":"A","max_sites":1000001,"max_traffic_mb":1073741825,"max_dns_zones":-2}`,
+		{
+			`{"name":"A","slug":"own","max_sites":1000000,"max_storage_mb":1073741824,"description":"one\ntwo"}`,
+			`{"slug":"own","description":"one\ntwo","max_sites":1000000,"max_storage_mb":1073741824}`,
+		},
+		{
+			`{"name":"A","max_sites":1000001,"max_traffic_mb":1073741825,"max_dns_zones":-2}`,
 			`{"max_sites":["Ensure this value is less than or equal to 1000000."],"max_traffic_mb":["Ensure this value is less than or equal to 1073741824."],` +
-				`"max_dns_zones":["Ensure this value is greater than or equal to -1."]}`},
+				`"max_dns_zones":["Ensure this value is greater than or equal to -1."]}`,
+		},
 		{`{"name":""}`, `{"name":["This field may not be blank."]}`},
 		{`{"name":"` + long(101) + `","slug":"a b","description":"` + long(2001) + `"}`, `{"name":["Ensure this field has no more than 100 characters."],` +
 			`"slug":["Enter a valid \"slug\" consisting of letters, numbers, underscores or hyphens."],"description":["Ensure this field has no more than 2000 characters."]}`},
@@ -95,12 +99,16 @@ func TestWhiteLabelConfigurations(t *testing.T) {
 			`"sidebar_text_color":"#F9FAFB","custom_css":"","footer_text":"","footer_url":"","email_from_name":"","email_from_address":"","custom_panel_domain":"","is_active":true}`},
 		{`{"brand_name":"Acme","custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`, `{"custom_css":" a{color:red}\n","footer_text":"one\ntwo"}`},
 		{`{"brand_name":"A","logo_url":"` + url + long(481) + `","footer_url":"` + url + long(1000) + `"}`, `{"logo_url":["Ensure this field has no more than 500 characters."]}`},
-		{`{"brand_name":"A","logo_url":"http://example.com/","favicon_url":"https://10.0.0.1/","footer_url":"https://u:p@example.com/"}`,
-			`{"logo_url":["Enter a valid URL."],"favicon_url":["Enter a valid URL."],"footer_url":["Enter a valid URL."]}`},
+		{
+			`{"brand_name":"A","logo_url":"http://example.com/","favicon_url":"https://10.0.0.1/","footer_url":"https://u:p@example.com/"}`,
+			`{"logo_url":["Enter a valid URL."],"favicon_url":["Enter a valid URL."],"footer_url":["Enter a valid URL."]}`,
+		},
 		{`{"brand_name":"` + long(101) + `","footer_text":"` + long(501) + `","email_from_name":"` + long(101) + `"}`, `{"brand_name":["Ensure this field has no more than 100 characters."],` +
 			`"footer_text":["Ensure this field has no more than 500 characters."],"email_from_name":["Ensure this field has no more than 100 characters."]}`},
-		{`{"brand_name":"A","primary_color":"red","secondary_color":"#12345"}`,
-			`{"primary_color":["Enter a valid color in the form #RRGGBB."],"secondary_color":["Enter a valid color in the form #RRGGBB."]}`},
+		{
+			`{"brand_name":"A","primary_color":"red","secondary_color":"#12345"}`,
+			`{"primary_color":["Enter a valid color in the form #RRGGBB."],"secondary_color":["Enter a valid color in the form #RRGGBB."]}`,
+		},
 		{`{"brand_name":"A","email_from_address":"x","custom_panel_domain":"localhost"}`, `{"email_from_address":["Enter a valid email address."],"custom_panel_domain":["Enter a valid domain name."]}`},
 		{`{"brand_name":"A","custom_panel_domain":"panel.example"}`, `{"custom_panel_domain":["This domain cannot be used."]}`},
 		{`{"brand_name":"A","custom_panel_domain":"x.ns1.panel.example"}`, `{"custom_panel_domain":["This domain cannot be used."]}`},
