@@ -40,18 +40,19 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_newest on resources (kind, tenant, created_at desc, id desc) where present;
 	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
-	create index resources_subject on resources (subject) where subject is not null`),
+	create index resources_subject on resources (subject) where subject is not null;
+	{sets}`),
 
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
 		func(at eventstore.Recorded, e hosting.Requested) []any {
 			return resource(at, e.Tenant, e.Values(), orNull(e.SubjectID), e.For)
-		}),
+		}).refusing(takenSets()),
 	On(`update resources set spec = spec || $4, wish = $3, sync_status = 'pending', sync_error = '',
 			status = case when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
 			updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }),
+		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }).refusing(takenSets()),
 	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
 			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
 			sync_status = case when status = 'leaving' or $7 and $8 < wish then sync_status else 'synced' end,
@@ -92,7 +93,7 @@ func resourcesSQL(sql string) string {
 		}
 		fmt.Fprintf(&searched, " when '%s' then lower(%s)", kind.Name, strings.Join(texts, " || chr(10) || "))
 	}
-	return strings.ReplaceAll(sql, "{searched}", "case kind"+searched.String()+" else '' end")
+	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{sets}", setsSQL()).Replace(sql)
 }
 
 // resource are the arguments of every statement: which resource, the version
@@ -114,6 +115,7 @@ type Resource struct {
 	ID           int64
 	Tenant       int64
 	TenantName   string
+	TenantAt     int // version of the tenant's stream
 	Status       hosting.Status
 	Spec         field.Values
 	Subject      *uuid.UUID
@@ -127,7 +129,7 @@ type Resource struct {
 	Version      int // of the resource's stream
 }
 
-const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, r.status, r.spec, r.subject, r.engine_id, r.external,
+const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.subject, r.engine_id, r.external,
 	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
 
 const (

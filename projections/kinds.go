@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+)
+
+// What the kinds of hosting resources say of themselves, in SQL.
+
+// setsSQL has a unique index for each set of fields that no two resources of a
+// kind may have in common, and for each flag that only one of them may have. A
+// field that was erased is null, so that it keeps nobody else away.
+func setsSQL() string {
+	var sql strings.Builder
+	for _, kind := range hosting.Kinds {
+		for i, set := range kind.Sets {
+			columns := make([]string, len(set))
+			for j, name := range set {
+				columns[j] = "(spec ->> '" + name + "')"
+				if name == "tenant" {
+					columns[j] = "tenant::text"
+				}
+			}
+			fmt.Fprintf(&sql, "create unique index %s on resources (md5(%s)) where kind = '%s' and status not in ('leaving', 'gone');\n",
+				setIndex(kind, i), strings.Join(columns, " || chr(10) || "), kind.Name)
+		}
+		if kind.Single != "" {
+			fmt.Fprintf(&sql, "create unique index %s on resources (kind) where kind = '%s' and spec ->> '%s' = 'true' and status not in ('leaving', 'gone');\n",
+				singleIndex(kind), kind.Name, kind.Single)
+		}
+	}
+	return strings.TrimRight(sql.String(), ";\n")
+}
+
+func setIndex(kind hosting.Kind, i int) string {
+	return fmt.Sprintf("resources_%s_set%d", kind.Name, i)
+}
+
+func singleIndex(kind hosting.Kind) string { return "resources_" + kind.Name + "_single" }
+
+// takenSets are the refusals: "The fields site, name must make a unique set."
+func takenSets() map[string]error {
+	taken := map[string]error{}
+	for _, kind := range hosting.Kinds {
+		for i, set := range kind.Sets {
+			taken[setIndex(kind, i)] = kind.NotUnique(set)
+		}
+		if kind.Single != "" {
+			taken[singleIndex(kind)] = domain.Refuse(domain.Conflict, "Conflict, please retry.")
+		}
+	}
+	return taken
+}
+
+// ofKind says how the resources of a kind are listed: by the fields that the
+// kind names, and whether they are active.
+func ofKind(kind hosting.Kind) listedBy {
+	fields := with(fieldsOf("r"), "tenant", "r.tenant")
+	for _, f := range kind.New().Fields() {
+		fields[f.Name] = specColumn(f)
+	}
+	return listedBy{
+		columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search`, fields: fields,
+	}
+}
+
+// specColumn is a field of the spec with its type.
+func specColumn(f field.Field) string {
+	column := "(r.spec ->> '" + f.Name + "')"
+	switch f.Value().(type) {
+	case bool:
+		return column + "::boolean"
+	case int64, *int64:
+		return column + "::bigint"
+	case time.Time, *time.Time:
+		return column + "::timestamptz"
+	}
+	return column
+}
+
+// OfKind lists the resources of a kind that the caller's tenant has; operators
+// without an active tenant see those of all.
+func (s Scope) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed[Resource], error) {
+	w := s.tenant("r.tenant")
+	w.and("r.kind = ?", kind.Name)
+	w.conditions = append(w.conditions, present)
+	return part[Resource](ctx, s, ofKind(kind), w, l)
+}
+
+// Referring counts the resources of a kind that refer to one with this number,
+// by the name of the reference.
+func (s Scope) Referring(ctx context.Context, kind, reference string, id int64) (n int64, err error) {
+	w := s.tenantOrAll("r.tenant")
+	w.and("r.kind = ?", kind)
+	w.and("(r.spec ->> '"+reference+"')::bigint = ?", id)
+	w.conditions = append(w.conditions, present)
+	n, err = value[int64](ctx, s, `select count(*) from resources r`, w, "")
+	if err != nil {
+		err = fmt.Errorf("count %s: %w", kind, err)
+	}
+	return n, err
+}
+
+// Among reads the resources of a kind with these numbers, in one question.
+func (s Scope) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
+	w := s.tenantOrAll("r.tenant")
+	w.and("r.kind = ?", kind)
+	w.and("r.id = any(?)", ids)
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
+}
