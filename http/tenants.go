@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"time"
 
 	"hostpanel/domain"
@@ -27,13 +28,13 @@ func (s *Server) hosting() route.Area {
 	return route.Area{
 		Name: "Hosting", Prefix: hostingPrefix, Access: s.user(),
 		About: "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
-		Routes: []route.Route{
+		Routes: slices.Concat([]route.Route{
 			lists(tenantsPath, "The tenants that the caller may act for", tenantList, s.tenants).As("tenant_list").
 				Saying("Superusers see all tenants."),
 			route.Get(tenantPath, "A tenant", s.tenant).As("tenant_read").Of("Tenant").Finding(s.findTenant),
 			route.Post(tenantPath+"activate/", "Act for this tenant from now on", s.activate).As("tenant_activate").
 				Of("Tenant").With(http.StatusOK).Finding(s.findTenant),
-		},
+		}, s.kindRoutes()),
 	}
 }
 

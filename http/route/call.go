@@ -33,6 +33,7 @@ type Call struct {
 	json  field.Value
 	key   *domain.OnceKey
 	check func(context.Context, Call, any, *field.Errors) error
+	blank func() field.Record
 	exact bool // the caller has named the version of the subject, with If-Match
 	reply *reply
 	table *Table

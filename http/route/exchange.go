@@ -272,7 +272,7 @@ func (x *exchange) serve() error {
 		x.document(d)
 		return errAnswered
 	}
-	x.call.check = x.route.Check
+	x.call.check, x.call.blank = x.route.Check, x.route.blank
 	answer, err := x.route.Serve(ctx, x.call)
 	if domain.CodeOf(err) == domain.Stale {
 		x.tellVersion(ctx)

@@ -57,10 +57,11 @@ type Route struct {
 	// taken raw.
 	Show func(context.Context, Call) (*Document, error)
 
-	keep    domain.Keep // of Idempotency-Key; "": it is not looked at
-	hashed  bool        // the ETag is made from the body
-	raw     bool        // takes any media type, in both slash forms
-	page    bool        // is for people: security headers of pages, errors as pages
+	blank   func() field.Record // an empty request, where it is no zero value
+	keep    domain.Keep         // of Idempotency-Key; "": it is not looked at
+	hashed  bool                // the ETag is made from the body
+	raw     bool                // takes any media type, in both slash forms
+	page    bool                // is for people: security headers of pages, errors as pages
 	bodyMax int64
 }
 
@@ -175,7 +176,7 @@ func write[Q, A any, PQ record[Q], PA record[A]](
 		Serve: func(ctx context.Context, c Call) (Answer, error) {
 			q, isQ := c.Subject.(PQ)
 			if !isQ {
-				q = new(Q)
+				q = emptyOf[Q, PQ](c.blank)
 			}
 			var err error
 			c.Sent, err = q.Fields().Decode(c.json, mode)
@@ -185,6 +186,14 @@ func write[Q, A any, PQ record[Q], PA record[A]](
 			return shown[A](do(ctx, c, q))
 		},
 	}
+}
+
+// emptyOf is a request before anything of it is read.
+func emptyOf[Q any, PQ record[Q]](blank func() field.Record) PQ {
+	if blank != nil {
+		return blank().(PQ) //nolint:forcetypeassert // the route is declared for Q
+	}
+	return new(Q)
 }
 
 // checkFurther adds what the route itself finds wrong with a request to what
@@ -284,6 +293,20 @@ func Check[Q any](check func(context.Context, Call, *Q, *field.Errors) error) fu
 	return func(ctx context.Context, c Call, request any, wrong *field.Errors) error {
 		return check(ctx, c, request.(*Q), wrong) //nolint:forcetypeassert // the route is declared for Q
 	}
+}
+
+// Asking says what an empty request is, where only a table knows the fields of
+// Q; it makes a *Q.
+func (r Route) Asking(blank func() field.Record) Route {
+	r.blank = blank
+	r.Request.Fields = func() field.Set { return blank().Fields() }
+	return r
+}
+
+// Answering says which fields an answer has, where only a table knows those of A.
+func (r Route) Answering(fields func() field.Set) Route {
+	r.Answer.Fields = fields
+	return r
 }
 
 // Finding loads the object that the path names.

@@ -1,0 +1,184 @@
+package http
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// A wish is a hosting resource as a request asks for it: its kind's own fields,
+// and the tenant where a caller may name one.
+type wish struct {
+	kind   hosting.Kind
+	spec   hosting.Spec
+	tenant int64
+	row    projections.Resource // as found; of a new one only its number
+	before field.Values         // of the spec; nil: it is new
+
+	derived bool // its slug is made from its name
+}
+
+// load makes a wish of what is there.
+func (k *collection) load(row projections.Resource) (*wish, error) {
+	w := k.empty()
+	if err := row.Load(w.spec); err != nil {
+		return nil, err
+	}
+	w.row, w.tenant, w.before = row, row.Tenant, w.spec.Fields().Values()
+	return w, nil
+}
+
+// Fields are what may be asked for.
+func (w *wish) Fields() field.Set {
+	if _, isPart := w.kind.Parent(); w.kind.Shared || isPart {
+		return w.spec.Fields()
+	}
+	return append(field.Set{field.Ref("tenant", &w.tenant).Once().Doc("The active tenant when absent; only superusers name another.")}, w.spec.Fields()...)
+}
+
+func (w *wish) ref() hosting.Ref { return hosting.Ref{Kind: w.kind.Name, ID: w.row.ID} }
+
+// tag names the version of the record with all that is shown of it. The
+// versions of what it shows besides only grow, and so does their sum.
+func (w *wish) tag() string {
+	version := w.row.Version
+	if slices.Contains(w.kind.Shown, "tenant_name") {
+		version += w.row.TenantAt
+	}
+	return tagOf(w.kind.Name, strconv.FormatInt(w.row.ID, 10), version)
+}
+
+// changes are the fields whose values differ from what was found.
+func (w *wish) changes() field.Values {
+	changed := w.spec.Fields().Values()
+	for name, value := range w.before {
+		if string(changed[name]) == string(value) {
+			delete(changed, name)
+		}
+	}
+	return changed
+}
+
+// A hosted record is a hosting resource as an answer shows it.
+type hosted struct {
+	*wish
+	names  map[string]string // what other records call what it refers to
+	counts map[string]int64  // of what refers to it
+	now    time.Time
+	boxed  bool // the only destination of an alias is a mailbox of the panel
+}
+
+// Fields are those of the kind's answer, in its order.
+func (h *hosted) Fields() field.Set {
+	has := append(h.common(), h.spec.Fields()...)
+	set := make(field.Set, 0, len(h.kind.Shown))
+	for _, name := range h.kind.Shown {
+		f, known := has.Named(name)
+		if !known {
+			panic("http: a " + h.kind.Label + " has no field " + name) // the row is wrong
+		}
+		if f.IsSecret() {
+			f = field.NullText(name, new(*string)).ReadOnly()
+		}
+		set = append(set, f)
+	}
+	return set
+}
+
+// common are the fields that answers have besides those of the spec.
+func (h *hosted) common() field.Set {
+	set := field.Set{
+		field.Int("id", &h.row.ID).ReadOnly(),
+		field.Int("tenant", &h.row.Tenant).ReadOnly(),
+		field.Text("tenant_name", &h.row.TenantName).ReadOnly(),
+		field.Text("sync_status", &h.row.SyncStatus).Among("pending", "synced", "error").ReadOnly(),
+		field.Text("sync_error", &h.row.SyncError).ReadOnly(),
+		field.Time("created_at", &h.row.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
+	}
+	if h.kind.EngineID != "" {
+		set = append(set, field.NullInt(h.kind.EngineID, &h.row.EngineID).ReadOnly())
+	}
+	for _, n := range h.kind.Names {
+		name := h.names[n.Field]
+		set = append(set, field.Text(n.Field, &name).ReadOnly())
+	}
+	for _, n := range h.kind.Counts {
+		count := h.counts[n.Field]
+		set = append(set, field.Int(n.Field, &count).ReadOnly())
+	}
+	switch spec := h.spec.(type) {
+	case *hosting.Certificate:
+		return append(set, spec.Derived(h.now)...)
+	case *hosting.MailAlias:
+		return append(set, spec.Derived(h.boxed)...)
+	}
+	return set
+}
+
+// complete reads what the answers show of other records.
+func (k *collection) complete(ctx context.Context, scope projections.Scope, all ...*hosted) error {
+	for _, h := range all {
+		h.now, h.names, h.counts = k.now(), map[string]string{}, map[string]int64{}
+	}
+	for _, n := range k.kind.Names {
+		if err := k.name(ctx, scope, n, all); err != nil {
+			return err
+		}
+	}
+	for _, n := range k.kind.Counts {
+		for _, h := range all {
+			count, err := scope.Referring(ctx, n.Kind, n.By, h.row.ID)
+			if err != nil {
+				return err
+			}
+			h.counts[n.Field] = count
+		}
+	}
+	return nil
+}
+
+// name reads what the records are called to which the others refer.
+func (k *collection) name(ctx context.Context, scope projections.Scope, n hosting.Name, all []*hosted) error {
+	of := slices.IndexFunc(k.kind.Refs, func(r hosting.Reference) bool { return r.Field == n.Of })
+	ids := make([]int64, len(all))
+	for i, h := range all {
+		ids[i] = numberIn(h.spec, n.Of)
+	}
+	rows, err := scope.Among(ctx, k.kind.Refs[of].Kind, ids)
+	if err != nil {
+		return err
+	}
+	for i, h := range all {
+		for _, row := range rows {
+			if row.ID != ids[i] {
+				continue
+			}
+			var name string
+			if err := (field.Set{field.Text(n.Shows, &name)}).Load(row.Spec); err != nil {
+				return err
+			}
+			h.names[n.Field] = name
+		}
+	}
+	return nil
+}
+
+// numberIn is the number of the record to which a reference leads; 0: none.
+func numberIn(spec hosting.Spec, reference string) int64 {
+	f, _ := spec.Fields().Named(reference)
+	switch id := f.Value().(type) {
+	case int64:
+		return id
+	case *int64:
+		if id != nil {
+			return *id
+		}
+	}
+	return 0
+}

@@ -1,0 +1,285 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// served are the kinds that the API serves by their row in [hosting.Kinds]
+// alone (docs/hosting.md, "Kinds").
+var served = []string{"package", "whitelabel"}
+
+// kindRoutes are the routes of all kinds that are served so.
+func (s *Server) kindRoutes() (all []route.Route) {
+	for _, name := range served {
+		kind, known := hosting.KindNamed(name)
+		if !known {
+			panic("http: there is no kind " + name)
+		}
+		all = append(all, (&collection{s, kind}).routes()...)
+	}
+	return all
+}
+
+// A collection is the resources of one kind as the API has them.
+type collection struct {
+	*Server
+	kind hosting.Kind
+}
+
+func (k *collection) path() string { return hostingPrefix + k.kind.Collection + "/" }
+
+// routes are the list and the detail, and the writes that the kind has.
+func (k *collection) routes() []route.Route {
+	one := k.path() + "{id:int}/"
+	routes := []route.Route{
+		lists[hosted](k.path(), "All "+k.kind.Label+"s", k.asks(), k.list).As(k.kind.Name + "_list"),
+		route.Get(one, "One "+k.kind.Label, k.show).As(k.kind.Name + "_read").Finding(k.find),
+	}
+	if k.has(hosting.Create) {
+		routes = append(routes, k.writing(route.Post(k.path(), "Make a "+k.kind.Label, k.create), "create"))
+	}
+	if k.has(hosting.Replace) {
+		routes = append(routes, k.writing(route.Put(one, "Replace a "+k.kind.Label, k.change), "replace").Finding(k.findOpen))
+	}
+	if k.has(hosting.Patch) {
+		routes = append(routes, k.writing(route.Patch(one, "Change some fields of a "+k.kind.Label, k.change), "change").Finding(k.findOpen))
+	}
+	if k.has(hosting.Delete) {
+		remove := route.Delete(one, "Remove a "+k.kind.Label, k.remove).As(k.kind.Name + "_delete").For(k.writers()).Finding(k.findOpen)
+		routes = append(routes, k.refusing(remove))
+	}
+	for i := range routes {
+		routes[i] = k.shaped(routes[i])
+	}
+	return routes
+}
+
+func (k *collection) has(v hosting.Verbs) bool { return k.kind.Verbs&v != 0 }
+
+// writing declares a route that takes a wish.
+func (k *collection) writing(r route.Route, what string) route.Route {
+	return r.As(k.kind.Name + "_" + what).For(k.writers()).Checking(route.Check(k.check)).Asking(k.blank)
+}
+
+// refusing documents that what others refer to stays.
+func (k *collection) refusing(r route.Route) route.Route {
+	if k.kind.InUse == "" {
+		return r
+	}
+	return r.Failing(http.StatusConflict, k.kind.InUse+" (in_use)")
+}
+
+// shaped tells the route what the kind looks like, and who may read it.
+func (k *collection) shaped(r route.Route) route.Route {
+	if strings.Contains(r.Path, "{") {
+		r = r.Of(k.kind.Class)
+	}
+	if r.Access.Identify == nil {
+		r = r.For(k.readers())
+	}
+	if r.Answer.Fields == nil {
+		return r
+	}
+	return r.Answering(func() field.Set { return (&hosted{wish: k.empty()}).Fields() })
+}
+
+// readers are all users of a tenant, unless only its administrators write.
+func (k *collection) readers() route.Access {
+	if k.kind.Writers == hosting.Admin {
+		return k.tenantAdmin()
+	}
+	return k.user()
+}
+
+func (k *collection) writers() route.Access {
+	switch k.kind.Writers {
+	case hosting.Superuser:
+		return k.superuser()
+	case hosting.Admin:
+		return k.tenantAdmin()
+	}
+	return k.Server.writing()
+}
+
+// empty is a record before anything is known of it.
+func (k *collection) empty() *wish { return &wish{kind: k.kind, spec: k.kind.New()} }
+
+func (k *collection) blank() field.Record { return k.empty() }
+
+// asks are the filters of the kind's row, and whether a record is active.
+func (k *collection) asks() asks {
+	return asks{
+		Filters: k.filters, Search: strings.Join(k.kind.Search, " and "), Ordering: k.kind.Ordering,
+	}
+}
+
+func (k *collection) filters() (set field.Set) {
+	fields := k.kind.New().Fields()
+	for _, name := range append(slices.Clone(k.kind.Filters), "is_active") {
+		base, _, _ := strings.Cut(name, "__")
+		f, has := fields.Named(base)
+		switch {
+		case name == "tenant":
+			continue // which every list has, for superusers
+		case !has:
+			continue
+		}
+		set = append(set, filterOf(f, name).Doc("Only those with this "+strings.ReplaceAll(base, "_", " ")+"."))
+	}
+	return append(set, field.Ref("tenant", new(int64)).Doc("Only those of this tenant; for superusers."))
+}
+
+// filterOf is a parameter that is compared with the field.
+func filterOf(f field.Field, name string) field.Field {
+	switch f.Value().(type) {
+	case bool:
+		return field.Flag(name, new(bool))
+	case time.Time, *time.Time:
+		return field.Time(name, new(time.Time))
+	case int64, *int64:
+		return field.Ref(name, new(int64))
+	}
+	return field.Text(name, new(string)).Among(f.OneOf...)
+}
+
+// scope is what the caller sees of the kind. What belongs to the installation,
+// everybody sees.
+func (k *collection) scopeOf(c route.Call) projections.Scope {
+	if k.kind.Shared {
+		return k.system()
+	}
+	return k.scope(c)
+}
+
+// listScope is that of lists, where superusers may say whose.
+func (k *collection) listScope(c route.Call, l projections.Listing) (projections.Scope, projections.Listing) {
+	who := callerOf(c)
+	reader, named := who.reader(), false
+	kept := l
+	kept.Filters = nil
+	for _, f := range l.Filters {
+		id, _ := f.Value.(int64)
+		switch {
+		case f.Field != "tenant" || f.Op != "=":
+			kept.Filters = append(kept.Filters, f)
+		case who.IsSuperuser:
+			reader.Tenant, named = id, true
+		}
+	}
+	if k.kind.Writers == hosting.Admin && who.IsSuperuser && !named {
+		reader.Tenant = 0 // superusers see all of these, whatever tenant they act for
+	}
+	if k.kind.Shared {
+		return k.system(), kept
+	}
+	return k.Tables.For(reader), kept
+}
+
+func (k *collection) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {
+	if err := k.knownFilters(ctx, c, l); err != nil {
+		return listed, err
+	}
+	scope, l := k.listScope(c, l)
+	found, err := scope.OfKind(ctx, k.kind, l)
+	if err != nil {
+		return listed, err
+	}
+	listed.Count = found.Count
+	for _, row := range found.Rows {
+		w, err := k.load(row)
+		if err != nil {
+			return listed, err
+		}
+		listed.Rows = append(listed.Rows, hosted{wish: w})
+	}
+	return listed, k.complete(ctx, scope, pointers(listed.Rows)...)
+}
+
+func pointers[T any](all []T) []*T {
+	to := make([]*T, len(all))
+	for i := range all {
+		to[i] = &all[i]
+	}
+	return to
+}
+
+// knownFilters refuses filters by records that the caller does not see.
+func (k *collection) knownFilters(ctx context.Context, c route.Call, l projections.Listing) error {
+	refs := append(slices.Clone(k.kind.Refs), hosting.Reference{Field: "tenant", Kind: "tenant"})
+	for _, f := range l.Filters {
+		i := slices.IndexFunc(refs, func(r hosting.Reference) bool { return r.Field == f.Field })
+		id, isOne := f.Value.(int64)
+		if i < 0 || !isOne || f.Field == "tenant" && !callerOf(c).IsSuperuser {
+			continue
+		}
+		_, err := k.scopeOf(c).Resource(ctx, hosting.Ref{Kind: refs[i].Kind, ID: id})
+		if isMissing(err) {
+			return field.Errors{{Field: f.Field, Messages: []string{field.NoSuchChoice}}}
+		}
+		if err != nil {
+			return fmt.Errorf("look for a %s: %w", refs[i].Kind, err)
+		}
+	}
+	return nil
+}
+
+// find finds what the path names, for reading.
+func (k *collection) find(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := k.scopeOf(c).Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
+	if err != nil {
+		return nil, "", err
+	}
+	w, err := k.load(row)
+	if err != nil {
+		return nil, "", err
+	}
+	return w, w.tag(), nil
+}
+
+// findOpen finds what the path names, for a change. Nothing changes in a
+// tenant that is suspended, but by superusers.
+func (k *collection) findOpen(ctx context.Context, c route.Call) (any, string, error) {
+	found, tag, err := k.find(ctx, c)
+	if err == nil {
+		err = k.open(ctx, c, callerOf(c).tenant())
+	}
+	return found, tag, err
+}
+
+var suspended = &route.Refusal{Status: http.StatusForbidden, Detail: "The tenant is suspended.", Code: "tenant_suspended"}
+
+func (k *collection) open(ctx context.Context, c route.Call, tenant int64) error {
+	if callerOf(c).IsSuperuser || k.kind.Shared || tenant == 0 {
+		return nil
+	}
+	t, err := k.tenantOf(ctx, tenant)
+	if err == nil && t.spec.Status == "suspended" {
+		return suspended
+	}
+	return err
+}
+
+func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
+	row, err := k.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	if err != nil {
+		return nil, err
+	}
+	return k.loadTenant(ctx, row)
+}
+
+func (k *collection) show(ctx context.Context, c route.Call) (*hosted, error) {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	h := &hosted{wish: w}
+	c.ETag(w.tag())
+	return h, k.complete(ctx, k.scopeOf(c), h)
+}

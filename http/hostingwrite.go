@@ -1,0 +1,265 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// check looks at what the fields alone do not tell: whose the record is, where
+// its references lead, which names are taken, and what its kind demands.
+func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *field.Errors) error {
+	if err := k.checkTenant(ctx, c, w, wrong); err != nil {
+		return err
+	}
+	place := hosting.Place{
+		ID: w.row.ID, Tenant: w.tenant, At: k.now(), Operator: callerOf(c).IsSuperuser,
+		Sent: c.Sent, Before: w.before, Limits: hosting.NoLimits(),
+	}
+	for _, r := range k.kind.Refs {
+		row, err := k.referred(ctx, c, w, r, wrong)
+		if err != nil {
+			return err
+		}
+		if row != nil && r.Parent {
+			w.tenant, place.Tenant, place.Parent = row.Tenant, row.Tenant, row.Spec
+		}
+	}
+	if w.before == nil && len(*wrong) == 0 {
+		id, err := k.number(ctx, k.kind.Name)
+		if err != nil {
+			return err
+		}
+		w.row.ID, place.ID = id, id
+	}
+	w.derived = textIn(w.spec, "slug") == ""
+	hosting.Complete(w.spec, place)
+	hosting.Check(w.spec, place, wrong)
+	return k.checkNames(ctx, w, wrong)
+}
+
+// checkTenant settles whose a new record is. Who may not name a tenant, whose
+// word for it is not looked at.
+func (k *collection) checkTenant(ctx context.Context, c route.Call, w *wish, wrong *field.Errors) error {
+	who := callerOf(c)
+	if !w.Fields().Has("tenant") {
+		return nil
+	}
+	if !who.IsSuperuser && k.kind.Writers != hosting.Admin {
+		*wrong = slices.DeleteFunc(*wrong, func(one field.Wrong) bool { return one.Field == "tenant" })
+		w.tenant = who.tenant()
+	}
+	switch {
+	case w.before != nil || wrong.Has("tenant"):
+		return nil
+	case w.tenant == 0 && who.tenant() == 0:
+		wrong.Add("tenant", field.Missing)
+		return nil
+	case w.tenant == 0:
+		w.tenant = who.tenant()
+	}
+	err := mayRefer(wrong, "tenant", &w.tenant, func(id int64) error {
+		if !who.IsSuperuser && id != who.tenant() {
+			return route.Missing("Tenant")
+		}
+		_, err := k.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return k.open(ctx, c, w.tenant)
+}
+
+// referred is the record to which a reference leads; nil: none. One of another
+// tenant does not exist.
+func (k *collection) referred(ctx context.Context, c route.Call, w *wish, r hosting.Reference, wrong *field.Errors) (found *projections.Resource, err error) {
+	id := numberIn(w.spec, r.Field)
+	if id == 0 && !c.Sent.Has(r.Field) || wrong.Has(r.Field) || isNull(w.spec, r.Field) {
+		return nil, nil
+	}
+	err = mayRefer(wrong, r.Field, &id, func(id int64) error {
+		row, err := k.scope(c).Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
+		if err == nil && !r.Parent && row.Tenant != w.tenant {
+			return route.Missing(r.Kind)
+		}
+		found = &row
+		return err
+	})
+	if wrong.Has(r.Field) {
+		found = nil
+	}
+	return found, err
+}
+
+func textIn(spec hosting.Spec, name string) (text string) {
+	if f, has := spec.Fields().Named(name); has {
+		text, _ = f.Value().(string)
+	}
+	return text
+}
+
+func isNull(spec hosting.Spec, name string) bool {
+	f, _ := spec.Fields().Named(name)
+	id, mayBe := f.Value().(*int64)
+	return mayBe && id == nil
+}
+
+// checkNames says which names others have, so that all that is wrong is said
+// at once. Whether they still have them is decided when the change is written.
+func (k *collection) checkNames(ctx context.Context, w *wish, wrong *field.Errors) error {
+	changed := w.changes()
+	for _, name := range k.kind.Unique {
+		text := textIn(w.spec, name)
+		if _, new := changed[name]; !new || text == "" || wrong.Has(name) {
+			continue
+		}
+		taken, err := k.system().NameTaken(ctx, k.kind.Name, name, text)
+		if err != nil {
+			return err
+		}
+		switch {
+		case taken && name == "slug" && w.derived:
+			if err := ownSlug(w); err != nil {
+				return err
+			}
+		case taken:
+			wrong.Add(name, field.AlreadyExists(k.kind.Label, strings.ReplaceAll(name, "_", " ")))
+		}
+	}
+	return nil
+}
+
+// ownSlug gives a record whose name others have too a slug of its own.
+func ownSlug(w *wish) error {
+	slug := field.OwnSlug(textIn(w.spec, "name"), w.row.ID)
+	return w.spec.Fields().Load(field.Values{"slug": field.AppendText(nil, slug)})
+}
+
+func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	c.Location(k.path() + strconv.FormatInt(w.row.ID, 10) + "/")
+	request := hosting.Request{Ref: w.ref(), Tenant: w.tenant, Spec: w.spec.Fields().Values()}
+	if len(k.kind.Personal) > 0 {
+		tenant, err := k.tenantOf(ctx, w.tenant)
+		if err != nil {
+			return nil, err
+		}
+		if request.Subject, err = k.subjectOf(ctx, tenant); err != nil {
+			return nil, err
+		}
+	}
+	return k.carryOut(ctx, c, w, request)
+}
+
+func (k *collection) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	return k.carryOut(ctx, c, w, hosting.Change{Ref: w.ref(), Spec: w.changes()})
+}
+
+// carryOut takes a flag that only one may have from whoever has it, and shows
+// the record as it is then.
+func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, command domain.Command) (*hosted, error) {
+	commands, err := k.resigning(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	cause := c.CauseOf(domain.Versions{w.ref().Stream(): w.row.Version})
+	if _, err := k.Commands.Execute(ctx, cause, append(commands, command)...); err != nil {
+		return nil, err
+	}
+	row, err := k.scopeOf(c).Resource(ctx, w.ref())
+	if err != nil {
+		return nil, err
+	}
+	if w, err = k.load(row); err != nil {
+		return nil, err
+	}
+	c.Subject = w
+	return k.show(ctx, c)
+}
+
+// resigning are the changes by which others give up the flag that this one is
+// to have.
+func (k *collection) resigning(ctx context.Context, w *wish) (commands []domain.Command, err error) {
+	if k.kind.Single == "" || string(w.changes()[k.kind.Single]) != "true" {
+		return nil, nil
+	}
+	holders, err := k.system().OfKind(ctx, k.kind, projections.Listing{Filters: []projections.Filter{{Field: k.kind.Single, Op: "=", Value: true}}})
+	for _, row := range holders.Rows {
+		commands = append(commands, hosting.Change{
+			Ref: hosting.Ref{Kind: row.Kind, ID: row.ID}, Spec: field.Values{k.kind.Single: []byte("false")},
+		})
+	}
+	return commands, err
+}
+
+// remove removes a record with its parts, unless others refer to it and it is
+// to stay then.
+func (k *collection) remove(ctx context.Context, c route.Call) error {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	if err := k.unused(ctx, c, w); err != nil {
+		return err
+	}
+	parts, err := k.parts(ctx, w)
+	if err != nil {
+		return err
+	}
+	return k.Server.change(ctx, c, w.row.Version, append([]domain.Command{hosting.Remove{Ref: w.ref()}}, parts...)...)
+}
+
+// parts are the removals of what is part of the record.
+func (k *collection) parts(ctx context.Context, w *wish) (removals []domain.Command, err error) {
+	const most = 10_000
+	for _, child := range k.kind.Children() {
+		found, err := k.system().OfKind(ctx, child.Kind, projections.Listing{
+			Filters: []projections.Filter{{Field: child.By, Op: "=", Value: w.row.ID}}, Limit: most,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range found.Rows {
+			removals = append(removals, hosting.Remove{Ref: hosting.Ref{Kind: row.Kind, ID: row.ID}})
+		}
+	}
+	return removals, nil
+}
+
+// unused refuses to remove what others refer to. What is part of it goes with
+// it if the caller insists (?force=true).
+func (k *collection) unused(ctx context.Context, c route.Call, w *wish) error {
+	if k.kind.InUse == "" {
+		return nil
+	}
+	insisting := c.Param("force") == "true"
+	for _, other := range k.kind.Referrers() {
+		if parent, is := other.Kind.Parent(); insisting && is && parent.Field == other.By {
+			continue
+		}
+		n, err := k.system().Referring(ctx, other.Kind.Name, other.By, w.row.ID)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return &route.Refusal{Status: http.StatusConflict, Detail: k.kind.InUse, Code: "in_use"}
+		}
+	}
+	return nil
+}
+
+// subjectOf is the person whose data a tenant's records hold: that of the
+// tenant itself.
+func (k *collection) subjectOf(ctx context.Context, t *tenant) (uuid.UUID, error) {
+	if t.row.Subject != nil {
+		return *t.row.Subject, nil
+	}
+	return k.Subjects.Subject(ctx, t.spec.Email)
+}
