@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 )
 
 // An object is what a call may name, by what its variables are filled with.
@@ -29,6 +30,8 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/", map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"}},
 		{"/operations/api/v1/users/", map[string]string{ofA: "31", ofB: "33", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
@@ -58,6 +61,11 @@ func takeCensus(t *testing.T) *census {
 	s.do(t, account.GrantMembership{User: memberOfA, Tenant: tenantA, Role: account.Member, At: time.Now()})
 	s.do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
 	s.do(t, account.GrantMembership{User: adminOfB, Tenant: tenantB, Role: account.Admin, At: time.Now()})
+	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: (&hosting.Package{Name: "Basic", Slug: "basic"}).Fields().Values()})
+	for i, of := range []int64{tenantA, tenantB} {
+		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB"}
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
+	}
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
 		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
 	}, users: map[string]int64{

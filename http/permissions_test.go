@@ -44,35 +44,38 @@ const (
 
 // A right says what becomes of calls to paths that begin so.
 type right struct {
-	path string
-	may  func(role, object string) string
+	path  string
+	may   func(role, object string) string
+	write func(role, object string) string // nil: writers are those who may read
 }
 
 // rights are what docs/security.md, "Who may do what", says, by the beginning
 // of the path: the longest one counts. They are written down here a second
 // time on purpose: no declaration of a route is asked.
 var rights = []right{
-	{"/", everybody},
-	{"/login/", everybody},
-	{"/logout/", everybody},
-	{"/password-reset/", everybody},
-	{"/account/", visitors},
-	{"/storefront/", operatorsInABrowser},
-	{"/api/me/", signedIn},
-	{"/api/token/", everybody},
-	{"/api/password-reset/", everybody},
-	{"/api/schema/", everybody},
-	{"/hosting/api/rest/tenants/", ownTenants},
-	{"/operations/api/v1/", superusers},
-	{"/storefront/api/", holdersOfKeys},
-	{"/storefront/webhooks/", everybody},
-	{"/storefront/return/", everybody},
-	{"/storefront/checkout/", everybody},
-	{"/set-password/", everybody},
-	{"/panel/", everybody},
-	{"/healthz", everybody},
-	{"/readyz", everybody},
-	{"/metrics", operatorsOnly},
+	{path: "/", may: everybody},
+	{path: "/login/", may: everybody},
+	{path: "/logout/", may: everybody},
+	{path: "/password-reset/", may: everybody},
+	{path: "/account/", may: visitors},
+	{path: "/storefront/", may: operatorsInABrowser},
+	{path: "/api/me/", may: signedIn},
+	{path: "/api/token/", may: everybody},
+	{path: "/api/password-reset/", may: everybody},
+	{path: "/api/schema/", may: everybody},
+	{path: "/hosting/api/rest/tenants/", may: ownTenants},
+	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
+	{path: "/hosting/api/rest/whitelabel/", may: administrators},
+	{path: "/operations/api/v1/", may: superusers},
+	{path: "/storefront/api/", may: holdersOfKeys},
+	{path: "/storefront/webhooks/", may: everybody},
+	{path: "/storefront/return/", may: everybody},
+	{path: "/storefront/checkout/", may: everybody},
+	{path: "/set-password/", may: everybody},
+	{path: "/panel/", may: everybody},
+	{path: "/healthz", may: everybody},
+	{path: "/readyz", may: everybody},
+	{path: "/metrics", may: operatorsOnly},
 }
 
 func everybody(_, object string) string {
@@ -130,6 +133,20 @@ func ownTenants(role, object string) string {
 	return absent
 }
 
+// administrators see what belongs to the tenant for which they act.
+func administrators(role, object string) string {
+	own := map[string]string{"administrator of A": ofA, "administrator of B": ofB}[role]
+	switch {
+	case role == "superuser", signedIn(role, object) == unknown:
+		return signedIn(role, object)
+	case own == "":
+		return forbidden
+	case object == ofNobody, object == own:
+		return in
+	}
+	return absent
+}
+
 // holdersOfKeys see orders that were placed with a key of the same owner.
 func holdersOfKeys(role, object string) string {
 	switch {
@@ -141,13 +158,15 @@ func holdersOfKeys(role, object string) string {
 	return everybody(role, object)
 }
 
-func may(t *testing.T, path, role, what string) string {
+func may(t *testing.T, method, path, role, what string) string {
 	rule, known := of(path, rights, func(r right) string { return r.path })
 	switch {
 	case !known:
 		t.Fatalf("say who may call %s", path)
 	case what == deformed:
 		return absent // such a path is none, whoever asks
+	case rule.write != nil && method != http.MethodGet:
+		return rule.write(role, what)
 	}
 	return rule.may(role, what)
 }
@@ -165,7 +184,7 @@ func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
 			fmt.Fprintf(&table, "| %s | `%s` | %s |", r.Method, variable.ReplaceAllStringFunc(r.Path, plainly), what)
 			for _, role := range roles {
 				w := c.ask(t, role, r.Method, path)
-				if got, want := outcome(w), may(t, r.Path, role, what); got != want {
+				if got, want := outcome(w), may(t, r.Method, r.Path, role, what); got != want {
 					t.Errorf("%s %s (%s) as %s: %s, not %s: %d %s", r.Method, path, what, role, got, want, w.Code, w.Body)
 				}
 				fmt.Fprintf(&table, " %s |", outcome(w))
@@ -243,7 +262,7 @@ func TestAWrongMethodIsRefusedAfterTheCaller(t *testing.T) {
 		}
 		for _, role := range roles {
 			w := c.ask(t, role, http.MethodTrace, paths[what])
-			want := may(t, r.Path, role, ofNobody)
+			want := may(t, http.MethodGet, r.Path, role, ofNobody)
 			if got := outcome(w); want == in && w.Code != http.StatusMethodNotAllowed || want != in && got != want {
 				t.Errorf("TRACE %s as %s: %d %s, not %s", paths[what], role, w.Code, w.Body, want)
 			}
