@@ -140,7 +140,7 @@ func site(id, tenant int64, domain, forOrder string) hosting.Request {
 func tenant(id int64, name, slug string) hosting.Request {
 	return hosting.Request{
 		Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Subject: uuid.New(),
-		Spec: values(&hosting.Tenant{Name: name, Email: "t@example.com", Slug: slug, Username: hosting.CustomerNumber(id), Status: "active", IsActive: true}),
+		Spec: values(&hosting.Tenant{Name: name, Email: "t@example.com", Slug: slug, Username: hosting.CustomerNumber(id), Status: "active", IsActive: true, Limits: hosting.NoLimits()}),
 	}
 }
 

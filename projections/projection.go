@@ -82,7 +82,12 @@ type Handler struct {
 	sql   string
 	args  func(eventstore.Recorded) []any
 	taken map[string]error
+	now   bool
 }
+
+// Now says that the handler is a rule about the moment of the change. A
+// rebuild, in which what has happened has happened, leaves it out.
+func (h Handler) Now() Handler { h.now = true; return h }
 
 // On is the handler of the fact E: the statement, and its arguments out of the
 // fact. Nil arguments mean that this one fact does not concern the table. The
@@ -115,9 +120,14 @@ func (h Handler) statement(r eventstore.Recorded) (eventstore.Statement, bool) {
 }
 
 // Project returns what the fact does to the tables.
-func (p *Projection) Project(r eventstore.Recorded) []eventstore.Statement {
+func (p *Projection) Project(r eventstore.Recorded) []eventstore.Statement { return p.project(r, true) }
+
+func (p *Projection) project(r eventstore.Recorded, now bool) []eventstore.Statement {
 	var statements []eventstore.Statement
 	for _, h := range p.handlers[r.Event.EventName()] {
+		if h.now && !now {
+			continue
+		}
 		if s, concerned := h.statement(r); concerned {
 			statements = append(statements, s)
 		}
@@ -144,10 +154,12 @@ type Set []*Projection
 func Projector() eventstore.Projector { return All }
 
 // Project returns what the fact does to all tables.
-func (s Set) Project(r eventstore.Recorded) []eventstore.Statement {
+func (s Set) Project(r eventstore.Recorded) []eventstore.Statement { return s.project(r, true) }
+
+func (s Set) project(r eventstore.Recorded, now bool) []eventstore.Statement {
 	var statements []eventstore.Statement
 	for _, p := range s {
-		statements = append(statements, p.Project(r)...)
+		statements = append(statements, p.project(r, now)...)
 	}
 	return statements
 }

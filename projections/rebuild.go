@@ -181,7 +181,7 @@ type batch struct {
 
 func (b *batch) add(set Set, fact eventstore.Recorded) {
 	b.position = fact.Position
-	for _, s := range set.Project(fact) {
+	for _, s := range set.project(fact, false) {
 		b.Queue(timed(s.SQL, len(s.Args)), timedArgs(s, fact)...)
 		b.facts = append(b.facts, fact.Name)
 	}

@@ -41,7 +41,8 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_subject on resources (subject) where subject is not null;
-	{sets}`),
+	{sets};
+	{quotas}`), append([]Handler{
 
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
@@ -72,8 +73,8 @@ var resources = New("resources", resourcesSQL(`
 			sync_status = 'error', sync_error = $4, updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
 		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
-	erasing(`update resources set spec = spec - case kind`+personalFields()+` else '{}'::text[] end where subject = $1`),
-).
+	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
+}, limited()...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
 
 // ownTenants are the tenants that a user is a member of, active or not.
@@ -93,7 +94,7 @@ func resourcesSQL(sql string) string {
 		}
 		fmt.Fprintf(&searched, " when '%s' then lower(%s)", kind.Name, strings.Join(texts, " || chr(10) || "))
 	}
-	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{sets}", setsSQL()).Replace(sql)
+	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
 }
 
 // resource are the arguments of every statement: which resource, the version

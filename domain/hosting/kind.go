@@ -3,6 +3,7 @@ package hosting
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -139,6 +140,14 @@ func (k Kind) Children() (children []Child) {
 type Child struct {
 	Kind Kind
 	By   string // their reference: "zone"
+}
+
+// Counted is what the kind is called where it is counted: "sites".
+func (k Kind) Counted() string {
+	if k.Quota != "" {
+		return k.Quota
+	}
+	return strings.ReplaceAll(k.Collection, "-", "_")
 }
 
 // Secrets are the fields whose values never reach the log. What the log keeps

@@ -1,0 +1,108 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+)
+
+// How many resources a tenant may have is decided where a new one is written,
+// so that requests at the same time cannot pass the limit together: the
+// committer's statement counts, under its lock, what is there with the new one,
+// and breaks the condition of a table that never has a row.
+
+// limited are the handlers of a request, one for what the tenant's package
+// limits and one for what a parent does.
+func limited() []Handler {
+	return []Handler{
+		On(overQuota, func(at eventstore.Recorded, e hosting.Requested) []any {
+			kind, _ := hosting.KindNamed(e.Kind)
+			if kind.Quota == "" || e.For != "" { // what was bought is there to be had
+				return nil
+			}
+			return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota}
+		}).refusing(overLimits()).Now(),
+		On(overMost, func(at eventstore.Recorded, e hosting.Requested) []any {
+			kind, _ := hosting.KindNamed(e.Kind)
+			parent, _ := kind.Parent()
+			if kind.Most == 0 {
+				return nil
+			}
+			return []any{e.Kind, kind.Counted(), parent.Field, string(e.Values()[parent.Field]), kind.Most}
+		}).refusing(overLimits()).Now(),
+	}
+}
+
+const (
+	overQuota = `
+		insert into over_quota (quota)
+		select $3 from (` + limitOf + `) of
+		where of.most <> -1 and (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) > of.most`
+
+	// A tenant without package has the limits that it came with.
+	limitOf = `
+		select coalesce(case
+				when p.id is null then (t.spec ->> $4)::bigint
+				when $4 = 'max_shell_users' and p.spec ->> 'shell_enabled' = 'false' then 0
+				else (p.spec ->> $4)::bigint
+			end, -1) as most
+		from resources t left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
+		where t.kind = 'tenant' and t.id = $2`
+
+	overMost = `
+		insert into over_quota (quota)
+		select $2 where (select count(*) from resources r where r.kind = $1 and r.spec -> $3 = $4::jsonb and r.present) > $5`
+)
+
+// quotas are the names of all that is counted.
+func quotas() (names []string) {
+	for _, kind := range hosting.Kinds {
+		if kind.Quota != "" || kind.Most != 0 {
+			names = append(names, kind.Counted())
+		}
+	}
+	return names
+}
+
+// quotasSQL is the table that never has a row, with a condition for each
+// limit, because its name says which one is reached.
+func quotasSQL() string {
+	conditions := make([]string, 0, len(hosting.Kinds))
+	for _, name := range quotas() {
+		conditions = append(conditions, fmt.Sprintf("constraint %s check (quota <> '%s')", quotaCondition(name), name))
+	}
+	return "create table over_quota (quota text not null, " + strings.Join(conditions, ", ") + ")"
+}
+
+func quotaCondition(name string) string { return "over_quota_" + name }
+
+// overLimits are the refusals. Who knows the numbers says them instead.
+func overLimits() map[string]error {
+	over := map[string]error{}
+	for _, name := range quotas() {
+		over[quotaCondition(name)] = &domain.Error{
+			Code: domain.Invalid, Field: field.NonField, Reason: "quota_exceeded", Message: "Limit reached: " + name + ".",
+		}
+	}
+	return over
+}
+
+// Limit tells how many resources of a kind a tenant has, and how many it may
+// have; -1 is any number.
+func (s Scope) Limit(ctx context.Context, kind hosting.Kind, tenant int64) (used, most int64, err error) {
+	type numbers struct{ Used, Most int64 }
+	w := s.operators()
+	w.args = append(w.args, kind.Name, tenant, "max_"+kind.Quota)
+	found, err := list[numbers](ctx, s, `
+		select of.most, (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) as used
+		from (`+strings.ReplaceAll(limitOf, "$4", "$3")+`) of`, w, "")
+	if err != nil || len(found) == 0 {
+		return 0, hosting.Unlimited, err
+	}
+	return found[0].Used, found[0].Most, nil
+}
