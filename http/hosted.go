@@ -2,8 +2,10 @@ package http
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hostpanel/domain/field"
@@ -140,7 +142,35 @@ func (k *collection) complete(ctx context.Context, scope projections.Scope, all 
 			h.counts[n.Field] = count
 		}
 	}
-	return nil
+	return k.box(ctx, all)
+}
+
+// box tells which aliases lead to a mailbox of the panel.
+func (k *collection) box(ctx context.Context, all []*hosted) error {
+	leads := map[string][]*hosted{}
+	for _, h := range all {
+		if alias, is := h.spec.(*hosting.MailAlias); is && len(alias.Destinations) == 1 {
+			to := strings.ToLower(alias.Destinations[0])
+			leads[to] = append(leads[to], h)
+		}
+	}
+	if len(leads) == 0 {
+		return nil
+	}
+	mailbox, _ := hosting.KindNamed("mailbox")
+	found, err := k.system().OfKind(ctx, mailbox, projections.Listing{
+		Filters: []projections.Filter{{Field: "email", Op: "in", Value: slices.Collect(maps.Keys(leads))}}, Limit: int64(len(leads)),
+	})
+	for _, row := range found.Rows {
+		var box hosting.Mailbox
+		if err := row.Load(&box); err != nil {
+			return err
+		}
+		for _, h := range leads[box.Email] {
+			h.boxed = true
+		}
+	}
+	return err
 }
 
 // name reads what the records are called to which the others refer.

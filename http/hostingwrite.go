@@ -2,7 +2,9 @@ package http
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,9 +45,105 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 		w.row.ID, place.ID = id, id
 	}
 	w.derived = textIn(w.spec, "slug") == ""
+	if err := k.surroundings(ctx, w, &place); err != nil {
+		return err
+	}
 	hosting.Complete(w.spec, place)
+	if err := k.neighbours(ctx, w, &place); err != nil {
+		return err
+	}
 	hosting.Check(w.spec, place, wrong)
-	return k.checkNames(ctx, w, wrong)
+	if err := k.checkNames(ctx, w, wrong); err != nil || len(*wrong) > 0 {
+		return err
+	}
+	return k.checkLimit(ctx, w)
+}
+
+// surroundings are what the place of a record tells besides.
+func (k *collection) surroundings(ctx context.Context, w *wish, place *hosting.Place) error {
+	if panel, err := url.Parse(k.Settings.PublicURL()); err == nil {
+		place.Hosts = append(place.Hosts, panel.Hostname())
+	}
+	for _, name := range k.Settings.NameServers {
+		place.NameServers = append(place.NameServers, name)
+		place.Hosts = append(place.Hosts, name)
+	}
+	if k.kind.Shared || w.tenant == 0 {
+		return nil
+	}
+	t, err := k.tenantOf(ctx, w.tenant)
+	if isMissing(err) {
+		return nil // which has been said
+	}
+	if err != nil {
+		return err
+	}
+	place.Limits, err = k.limitsOf(ctx, t)
+	return err
+}
+
+// limitsOf are those of the tenant's package, or its own without one.
+func (k *collection) limitsOf(ctx context.Context, t *tenant) (hosting.Limits, error) {
+	if t.spec.Package == nil {
+		return t.spec.Limits, nil
+	}
+	row, err := k.system().Resource(ctx, hosting.Ref{Kind: "package", ID: *t.spec.Package})
+	if isMissing(err) {
+		return t.spec.Limits, nil
+	}
+	if err != nil {
+		return hosting.Limits{}, err
+	}
+	var p hosting.Package
+	err = row.Load(&p)
+	return p.Allows(), err
+}
+
+// neighbours are the types of the DNS records that have the name already.
+func (k *collection) neighbours(ctx context.Context, w *wish, place *hosting.Place) error {
+	record, is := w.spec.(*hosting.DNSRecord)
+	if !is || record.Zone == 0 {
+		return nil
+	}
+	found, err := k.system().OfKind(ctx, k.kind, projections.Listing{
+		Filters: []projections.Filter{{Field: "zone", Op: "=", Value: record.Zone}, {Field: "name", Op: "=", Value: record.Name}},
+		Limit:   k.kind.Most,
+	})
+	for _, row := range found.Rows {
+		var other hosting.DNSRecord
+		if err := row.Load(&other); err != nil {
+			return err
+		}
+		if row.ID != w.row.ID {
+			place.Beside = append(place.Beside, other.Type)
+		}
+	}
+	return err
+}
+
+// checkLimit says in numbers that a new record is one too many. Whether it is,
+// is decided when it is written.
+func (k *collection) checkLimit(ctx context.Context, w *wish) error {
+	if w.before != nil {
+		return nil
+	}
+	used, most, err := k.limit(ctx, w)
+	if err == nil && most != hosting.Unlimited && used >= most {
+		err = hosting.LimitReached(k.kind.Counted(), used, most)
+	}
+	return err
+}
+
+// limit is how many there are of what the record is one of, and may be.
+func (k *collection) limit(ctx context.Context, w *wish) (used, most int64, err error) {
+	if parent, is := k.kind.Parent(); is && k.kind.Most > 0 {
+		used, err = k.system().Referring(ctx, k.kind.Name, parent.Field, numberIn(w.spec, parent.Field))
+		return used, k.kind.Most, err
+	}
+	if k.kind.Quota == "" {
+		return 0, hosting.Unlimited, nil
+	}
+	return k.system().Limit(ctx, k.kind, w.tenant)
 }
 
 // checkTenant settles whose a new record is. Who may not name a tenant, whose
@@ -174,7 +272,7 @@ func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, comman
 	}
 	cause := c.CauseOf(domain.Versions{w.ref().Stream(): w.row.Version})
 	if _, err := k.Commands.Execute(ctx, cause, append(commands, command)...); err != nil {
-		return nil, err
+		return nil, k.inNumbers(ctx, w, err)
 	}
 	row, err := k.scopeOf(c).Resource(ctx, w.ref())
 	if err != nil {
@@ -185,6 +283,19 @@ func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, comman
 	}
 	c.Subject = w
 	return k.show(ctx, c)
+}
+
+// inNumbers says which limit was reached where others were faster.
+func (k *collection) inNumbers(ctx context.Context, w *wish, err error) error {
+	var refusal *domain.Error
+	if !errors.As(err, &refusal) || refusal.Reason != "quota_exceeded" {
+		return err
+	}
+	used, most, counted := k.limit(ctx, w)
+	if counted != nil {
+		return counted
+	}
+	return hosting.LimitReached(k.kind.Counted(), used, most)
 }
 
 // resigning are the changes by which others give up the flag that this one is

@@ -56,13 +56,14 @@ type Server struct {
 
 // Settings are what an operator has decided (docs/configuration.md).
 type Settings struct {
-	Version   string
-	PublicURL func() string // of the panel, without a slash at the end
-	TaxRate   decimal.Decimal
-	Currency  string  // of plans that name none
-	Offers    []Offer // payment methods that are configured
-	Abuse     bool    // whether the limits against abuse hold
-	Trusted   []netip.Prefix
+	Version     string
+	PublicURL   func() string // of the panel, without a slash at the end
+	TaxRate     decimal.Decimal
+	Currency    string   // of plans that name none
+	NameServers []string // of zones that name none, with final dots
+	Offers      []Offer  // payment methods that are configured
+	Abuse       bool     // whether the limits against abuse hold
+	Trusted     []netip.Prefix
 
 	// Unavailable tells that an error means: the database is away.
 	Unavailable func(error) bool

@@ -9,13 +9,15 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
 )
 
 // What the kinds of hosting resources say of themselves, in SQL.
 
 // setsSQL has a unique index for each set of fields that no two resources of a
-// kind may have in common, and for each flag that only one of them may have. A
-// field that was erased is null, so that it keeps nobody else away.
+// kind may have in common, for each flag that only one of them may have, and
+// for addresses. A field that was erased is null, so that it keeps nobody else
+// away.
 func setsSQL() string {
 	var sql strings.Builder
 	for _, kind := range hosting.Kinds {
@@ -35,7 +37,9 @@ func setsSQL() string {
 				singleIndex(kind), kind.Name, kind.Single)
 		}
 	}
-	return strings.TrimRight(sql.String(), ";\n")
+	sql.WriteString(`create unique index resources_address on resources ((spec ->> 'email')) ` +
+		`where kind in ('mailbox', 'mail_alias') and status not in ('leaving', 'gone')`)
+	return sql.String()
 }
 
 func setIndex(kind hosting.Kind, i int) string {
@@ -45,15 +49,18 @@ func setIndex(kind hosting.Kind, i int) string {
 func singleIndex(kind hosting.Kind) string { return "resources_" + kind.Name + "_single" }
 
 // takenSets are the refusals: "The fields site, name must make a unique set."
-func takenSets() map[string]error {
+// Which of two kinds an address is refused to, the fact tells.
+func takenSets(at eventstore.Recorded) map[string]error {
+	kind, _ := hosting.KindNamed(at.Stream.Category)
 	taken := map[string]error{}
-	for _, kind := range hosting.Kinds {
-		for i, set := range kind.Sets {
-			taken[setIndex(kind, i)] = kind.NotUnique(set)
-		}
-		if kind.Single != "" {
-			taken[singleIndex(kind)] = domain.Refuse(domain.Conflict, "Conflict, please retry.")
-		}
+	for i, set := range kind.Sets {
+		taken[setIndex(kind, i)] = kind.NotUnique(set)
+	}
+	if kind.Single != "" {
+		taken[singleIndex(kind)] = domain.Refuse(domain.Conflict, "Conflict, please retry.")
+	}
+	if kind.Address != "" {
+		taken["resources_address"] = domain.RefuseField(kind.Address, kind.Rival)
 	}
 	return taken
 }

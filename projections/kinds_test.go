@@ -57,6 +57,31 @@ func TestATenantHasOneConfiguration(t *testing.T) {
 	}
 }
 
+// An address is one mailbox or one alias.
+func TestAnAddressIsHadOnce(t *testing.T) {
+	p := openPanel(t)
+	box := asked("mailbox", 1, &hosting.Mailbox{MailDomain: 3, LocalPart: "ana", Email: "ana@example.com"})
+	alias := asked("mail_alias", 1, &hosting.MailAlias{MailDomain: 3, Source: "ana", Email: "ana@example.com"})
+	again := box
+	again.ID = 2
+	p.do(t, tenant(5, "Ana", "ana"), box)
+	for _, c := range []struct {
+		asked hosting.Request
+		want  string
+	}{
+		{alias, "source: A mailbox with this address already exists."},
+		{again, "non_field_errors: The fields mail_domain, local_part must make a unique set."},
+	} {
+		if err := p.try(t, c.asked); err == nil || err.Error() != c.want {
+			t.Error(err)
+		}
+	}
+	p.do(t, hosting.Remove{Ref: box.Ref}, alias)
+	if err := p.try(t, again); err == nil || err.Error() != "local_part: An alias with this address already exists." {
+		t.Error(err)
+	}
+}
+
 func TestOnePackageIsTheDefaultOne(t *testing.T) {
 	p := openPanel(t)
 	standard := func(k *hosting.Package) { k.IsDefault = true }

@@ -82,7 +82,14 @@ type Handler struct {
 	sql   string
 	args  func(eventstore.Recorded) []any
 	taken map[string]error
+	takes func(eventstore.Recorded) map[string]error
 	now   bool
+}
+
+// refusingBy is [Handler.Unique] where the refusal depends on the fact.
+func (h Handler) refusingBy(takes func(eventstore.Recorded) map[string]error) Handler {
+	h.takes = takes
+	return h
 }
 
 // Now says that the handler is a rule about the moment of the change. A
@@ -115,8 +122,11 @@ func (h Handler) refusing(taken map[string]error) Handler {
 }
 
 func (h Handler) statement(r eventstore.Recorded) (eventstore.Statement, bool) {
-	args := h.args(r)
-	return eventstore.Statement{SQL: h.sql, Args: args, Taken: h.taken}, args != nil
+	args, taken := h.args(r), h.taken
+	if args != nil && h.takes != nil {
+		taken = h.takes(r)
+	}
+	return eventstore.Statement{SQL: h.sql, Args: args, Taken: taken}, args != nil
 }
 
 // Project returns what the fact does to the tables.

@@ -48,12 +48,12 @@ var resources = New("resources", resourcesSQL(`
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
 		func(at eventstore.Recorded, e hosting.Requested) []any {
 			return resource(at, e.Tenant, e.Values(), orNull(e.SubjectID), e.For)
-		}).refusing(takenSets()),
+		}).refusingBy(takenSets),
 	On(`update resources set spec = spec || $4, wish = $3, sync_status = 'pending', sync_error = '',
 			status = case when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
 			updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }).refusing(takenSets()),
+		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
 	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
 			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
 			sync_status = case when status = 'leaving' or $7 and $8 < wish then sync_status else 'synced' end,

@@ -33,7 +33,8 @@ type Kind struct {
 	Sets     [][]string  // fields that no two live resources may have in common; "tenant" is the tenant
 	Single   string      // flag that only one live resource of the kind has; empty: none
 	InUse    string      // refusal to remove it while others refer to it; empty: its parts go with it
-	Address  string      // field that makes an address, which mailboxes and aliases share; empty: none
+	Address  string      // field that makes an address, which is one mailbox or one alias; empty: none
+	Rival    string      // refusal where the other one has the address
 	Refs     []Reference // fields that hold the number of another resource
 	Personal []string    // fields that hold personal data
 

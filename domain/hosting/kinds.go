@@ -72,7 +72,7 @@ var Kinds = []Kind{
 		Name: "mailbox", Class: "Mailbox", Label: "mailbox", Collection: "mailboxes", EngineID: "hosting_mailbox_id",
 		Shown: words("id tenant tenant_name mail_domain mail_domain_name email local_part name hosting_mailbox_id quota_mb " +
 			"imap_enabled pop3_enabled smtp_enabled is_active sync_status sync_error created_at updated_at"),
-		Sets: [][]string{{"mail_domain", "local_part"}}, Address: "local_part",
+		Sets: [][]string{{"mail_domain", "local_part"}}, Address: "local_part", Rival: "An alias with this address already exists.",
 		Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
 		Personal: []string{"email", "local_part", "name"},
 		Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "name"},
@@ -82,7 +82,7 @@ var Kinds = []Kind{
 		Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id",
 		Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations alias_type hosting_alias_id is_active " +
 			"sync_status sync_error created_at updated_at"),
-		Sets: [][]string{{"mail_domain", "source"}}, Address: "source",
+		Sets: [][]string{{"mail_domain", "source"}}, Address: "source", Rival: "A mailbox with this address already exists.",
 		Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
 		Personal: []string{"source", "email", "destination"},
 		Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "destination"},
