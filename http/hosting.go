@@ -46,7 +46,10 @@ func (k *collection) routes() []route.Route {
 		route.Get(one, "One "+k.kind.Label, k.show).As(k.kind.Name + "_read").Finding(k.find),
 	}
 	if k.has(hosting.Create) {
-		routes = append(routes, k.writing(route.Post(k.path(), "Make a "+k.kind.Label, k.create), "create"))
+		create := k.writing(route.Post(k.path(), "Make a "+k.kind.Label, k.create), "create")
+		routes = append(routes, create.For(k.writers().Requiring(func(ctx context.Context, _ route.Request, c route.Caller) error {
+			return k.open(ctx, identityOf(c))
+		})))
 	}
 	if k.has(hosting.Replace) {
 		routes = append(routes, k.writing(route.Put(one, "Replace a "+k.kind.Label, k.change), "replace").Finding(k.findOpen))
@@ -107,6 +110,7 @@ func (k *collection) writers() route.Access {
 		return k.superuser()
 	case hosting.Admin:
 		return k.tenantAdmin()
+	case hosting.Member:
 	}
 	return k.Server.writing()
 }
@@ -251,18 +255,19 @@ func (k *collection) find(ctx context.Context, c route.Call) (any, string, error
 func (k *collection) findOpen(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := k.find(ctx, c)
 	if err == nil {
-		err = k.open(ctx, c, callerOf(c).tenant())
+		err = k.open(ctx, callerOf(c))
 	}
 	return found, tag, err
 }
 
 var suspended = &route.Refusal{Status: http.StatusForbidden, Detail: "The tenant is suspended.", Code: "tenant_suspended"}
 
-func (k *collection) open(ctx context.Context, c route.Call, tenant int64) error {
-	if callerOf(c).IsSuperuser || k.kind.Shared || tenant == 0 {
+// open refuses to write in a tenant that is suspended.
+func (k *collection) open(ctx context.Context, who identity) error {
+	if who.IsSuperuser || k.kind.Shared || who.tenant() == 0 {
 		return nil
 	}
-	t, err := k.tenantOf(ctx, tenant)
+	t, err := k.tenantOf(ctx, who.tenant())
 	if err == nil && t.spec.Status == "suspended" {
 		return suspended
 	}

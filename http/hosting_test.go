@@ -1,7 +1,10 @@
 package http_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,3 +59,43 @@ var hostingLimitsOff = func() field.Values {
 	limits := hosting.NoLimits()
 	return limits.Fields().Values()
 }()
+
+// In a suspended tenant nothing is written, but by superusers; it is read as ever.
+func TestNothingIsWrittenInASuspendedTenant(t *testing.T) {
+	s := house(t)
+	const path = "/hosting/api/rest/whitelabel/"
+	call := func(who, method, path, body string) string {
+		w := s.call(method, path, body, append(bearer(s.known[who]), "Content-Type", "application/json")...)
+		return fmt.Sprint(w.Code, " ", w.Header().Get("X-Error-Code"))
+	}
+	if got := call("ana", "POST", path, `{"brand_name":"Bread"}`); got != "201 " {
+		t.Fatal(got)
+	}
+	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"status": []byte(`"suspended"`)}})
+	for _, c := range []struct{ who, method, path, body, want string }{
+		{"ana", "GET", path + "101/", "", "200 "},
+		{"ana", "PATCH", path + "101/", "{", "403 tenant_suspended"},
+		{"ana", "DELETE", path + "101/", "", "403 tenant_suspended"},
+		{"ana", "PATCH", path + "999/", "{", "404 not_found"},
+		{"ana", "POST", path, "{", "403 tenant_suspended"},
+		{"root", "PATCH", path + "101/", `{"brand_name":"Milk"}`, "200 "},
+	} {
+		if got := call(c.who, c.method, c.path, c.body); got != c.want {
+			t.Errorf("%s %s %s: %s, not %s", c.who, c.method, c.path, got, c.want)
+		}
+	}
+}
+
+// Others being faster changes nothing about what is unique.
+func TestTwoConfigurationsAtOnceAreOne(t *testing.T) {
+	s := house(t)
+	var all sync.WaitGroup
+	answers := make([]*httptest.ResponseRecorder, 8)
+	for i := range answers {
+		all.Go(func() {
+			answers[i] = s.call("POST", "/hosting/api/rest/whitelabel/", `{"brand_name":"Bread"}`, append(bearer(s.known["ana"]), "Content-Type", "application/json")...)
+		})
+	}
+	all.Wait()
+	wins(t, answers, http.StatusCreated, `400 {"tenant":["white label config with this tenant already exists."]}`)
+}

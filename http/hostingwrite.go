@@ -166,17 +166,13 @@ func (k *collection) checkTenant(ctx context.Context, c route.Call, w *wish, wro
 	case w.tenant == 0:
 		w.tenant = who.tenant()
 	}
-	err := mayRefer(wrong, "tenant", &w.tenant, func(id int64) error {
+	return mayRefer(wrong, "tenant", &w.tenant, func(id int64) error {
 		if !who.IsSuperuser && id != who.tenant() {
 			return route.Missing("Tenant")
 		}
 		_, err := k.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return k.open(ctx, c, w.tenant)
 }
 
 // referred is the record to which a reference leads; nil: none. One of another

@@ -29,7 +29,7 @@ func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 	live := map[string]string{}
 	p.eachTable(func(table string) {
 		live[table] = contents(t, p.owner, table)
-		if live[table] == "" {
+		if live[table] == "" && table != "over_quota" { // which never has a row
 			t.Errorf("the history says nothing about %s", table)
 		}
 	})

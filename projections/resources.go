@@ -43,7 +43,6 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_subject on resources (subject) where subject is not null;
 	{sets};
 	{quotas}`), append([]Handler{
-
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
 		func(at eventstore.Recorded, e hosting.Requested) []any {
