@@ -1,6 +1,7 @@
 package field_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -85,5 +86,25 @@ func TestTextsThatAreTooLongAreNotTidied(t *testing.T) {
 	rule := field.Rule{Message: "no", Max: 10, Tidy: func(s string) string { tidied = true; return s }, Holds: func(string) bool { return true }}
 	if _, wrong := check(rule, strings.Repeat("x", 1000)); wrong != "x: Ensure this field has no more than 10 characters." || tidied {
 		t.Error(wrong, tidied)
+	}
+}
+
+// A rule may have more to say than one message.
+func TestARuleMaySayEverythingThatIsWrong(t *testing.T) {
+	s, lines := "", field.Rule{Problems: func(s string) (all []string) {
+		for i, line := range strings.Split(s, "\n") {
+			if strings.Contains(line, "url(") {
+				all = append(all, fmt.Sprintf("Line %d: url() is not allowed.", i+1))
+			}
+		}
+		return all
+	}}
+	set := field.Set{field.Text("css", &s).Lines().Is(lines)}
+	_, err := set.DecodeJSON([]byte(`{"css":"url(\nb\nurl("}`), field.Create)
+	if got := string(field.ErrorsOf(err).AppendJSON(nil)); got != `{"css":["Line 1: url() is not allowed.","Line 3: url() is not allowed."]}` {
+		t.Error(got)
+	}
+	if _, err := set.DecodeJSON([]byte(`{"css":"a"}`), field.Create); err != nil {
+		t.Error(err)
 	}
 }
