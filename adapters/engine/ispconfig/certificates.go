@@ -1,0 +1,168 @@
+package ispconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+)
+
+// A certificate is no row but flags of a site. Its number is the site's, its
+// name the site's domain. Ordering is raising both flags and waiting; an order
+// that failed has its flags down again, and nothing says why.
+const certificateKind = "ssl_certificate"
+
+var sslColumns = []string{"ssl", "ssl_letsencrypt", "ssl_domain", "active"}
+
+// secured reads a site with the flags of its certificate.
+func (e *Engine) secured(ctx context.Context, argument any) (row, bool, error) {
+	found, err := e.rows(ctx, "sites_web_domain_get", members{{"primary_id", argument}}, append(sites.picks(), sslColumns...))
+	switch {
+	case err != nil || len(found) == 0:
+		return nil, false, err
+	case len(found) > 1:
+		return nil, false, ambiguous(&sites)
+	}
+	return found[0], true, nil
+}
+
+// certificate looks at a site's certificate. There is one when the flags are
+// up; it is issued when they still are once the order has been applied.
+func (e *Engine) certificate(ctx context.Context, domainName string) (none hosting.EngineObject, ok bool, err error) {
+	if domainName == "" || strings.Contains(domainName, "%") {
+		return none, false, nil
+	}
+	have, found, err := e.secured(ctx, sites.queries(domainName, "", e.Servers)[0].filter)
+	if err != nil || !found || !have.on("ssl") || have["domain"] != domainName {
+		return none, false, err
+	}
+	applied, err := e.applied(ctx, &sites, have)
+	if err != nil {
+		return none, false, err
+	}
+	if now, still, err := e.secured(ctx, have.number("domain_id")); err != nil || !still || !now.on("ssl") {
+		return none, false, err // the order failed while we were looking
+	}
+	owner, err := e.ownerOf(ctx, have.number("sys_groupid"))
+	if err != nil {
+		return none, false, err
+	}
+	sort := map[bool]string{true: "acme", false: "custom"}[have.on("ssl_letsencrypt")]
+	return hosting.EngineObject{
+		Kind: certificateKind, ID: have.number("domain_id"), Owner: owner, Name: domainName, Applied: applied,
+		Parents: map[string]int64{"site": have.number("domain_id")}, Values: values("cert_type", sort), Observed: values(),
+	}, true, nil
+}
+
+// order asks for a certificate, or installs one's own. Asking again while an
+// order stands is no second order; a new one takes a withdrawal in between.
+func (e *Engine) order(ctx context.Context, o hosting.EngineObject) (int64, error) {
+	site := o.Parents["site"]
+	have, release, err := e.siteFor(ctx, o, site)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	w := &wish{EngineObject: o}
+	switch {
+	case w.text("cert_type") == "custom":
+		return site, e.install(ctx, w, have)
+	case have.on("ssl") && have.on("ssl_letsencrypt"):
+		return site, nil
+	case !have.on("active"):
+		return 0, domain.Fail(domain.Permanent, "site_inactive", errors.New("the site is off"))
+	}
+	applied, err := e.applied(ctx, &sites, have)
+	if err != nil {
+		return 0, err
+	}
+	if !applied {
+		return 0, domain.Fail(domain.Waiting, "site_pending", errors.New("the site is not served yet"))
+	}
+	return site, e.flags(ctx, have, members{{"ssl", "y"}, {"ssl_letsencrypt", "y"}})
+}
+
+// siteFor takes the turn of a site and reads it.
+func (e *Engine) siteFor(ctx context.Context, o hosting.EngineObject, site int64) (row, func(), error) {
+	if site < 1 {
+		return nil, nil, badID("site", site)
+	}
+	if err := e.writable(ctx); err != nil {
+		return nil, nil, err
+	}
+	group, err := e.groupOf(ctx, o.Owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	release, err := e.take(ctx, Turn{Name: "tenant/" + decimal(o.Owner), Shared: true}, siteTurn(e.Servers.Web, site, false))
+	if err != nil {
+		return nil, nil, err
+	}
+	have, found, err := e.secured(ctx, site)
+	if err == nil && !found {
+		err = domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("site %d is not there", site))
+	}
+	if err == nil && (have.number("sys_groupid") != group || o.Name != "" && o.Name != have["domain"]) {
+		err = drifted("site", site)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return have, release, nil
+}
+
+// flags writes flags of a certificate and reads them back.
+func (e *Engine) flags(ctx context.Context, have row, up members) error {
+	if err := e.update(ctx, &sites, have, append(sites.repeats(have), up...)); err != nil {
+		return err
+	}
+	now, found, err := e.secured(ctx, have.number("domain_id"))
+	if err != nil {
+		return err
+	}
+	for _, flag := range up {
+		if _, read := now[flag.name]; found && read && !same(now[flag.name], flag.value) {
+			return domain.Fail(domain.Permanent, "not_taken", fmt.Errorf("the engine keeps another %s of site %d", flag.name, have.number("domain_id")))
+		}
+	}
+	return nil
+}
+
+// install hands over a certificate of the customer's own. The engine checks
+// nothing of it.
+func (e *Engine) install(ctx context.Context, w *wish, have row) error {
+	certificate, private := w.Secrets["certificate"], w.Secrets["private_key"]
+	if certificate == "" || private == "" {
+		return domain.Fail(domain.Permanent, "invalid", errors.New("a certificate without its key"))
+	}
+	return e.flags(ctx, have, members{
+		{"ssl", "y"}, {"ssl_letsencrypt", "n"}, {"ssl_domain", either(w.text("domain"), have["domain"])},
+		{"ssl_cert", certificate}, {"ssl_key", private}, {"ssl_bundle", w.Secrets["chain"]}, {"ssl_action", "save"},
+	})
+}
+
+// withdraw takes the flags of a certificate down.
+func (e *Engine) withdraw(ctx context.Context, o hosting.EngineObject) error {
+	if o.ID < 1 {
+		return badID(o.Kind, o.ID)
+	}
+	have, found, err := e.secured(ctx, o.ID)
+	if err != nil || !found || !have.on("ssl") && !have.on("ssl_letsencrypt") {
+		return err
+	}
+	if o.Owner == 0 {
+		if o.Owner, err = e.ownerOf(ctx, have.number("sys_groupid")); err != nil {
+			return err
+		}
+	}
+	have, release, err := e.siteFor(ctx, o, o.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return e.flags(ctx, have, members{{"ssl", "n"}, {"ssl_letsencrypt", "n"}})
+}

@@ -1,0 +1,134 @@
+// Package ispconfig drives a hosting engine of the ISPConfig 3.2 line through
+// its remote JSON API. That API knows neither tenants nor idempotency keys,
+// checks next to nothing, and has calls that destroy what they only seem to
+// touch; this package never makes them (docs/engine-ispconfig.md).
+package ispconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hostpanel/domain"
+)
+
+// A Config says where an engine is and what it is made of.
+type Config struct {
+	Name           string   // names the engine in queues and claims
+	URL            string   // "https://panel.example.com:8080"
+	User, Password string   // of the remote user
+	Servers        Servers  // numbers of the servers by what they do
+	NameServers    []string // of new zones, dotted; the first is a zone's primary unless it names another
+
+	Turns Turns            // nil: this process is the only one that writes
+	HTTP  *http.Client     // nil: a client that verifies certificates
+	Now   func() time.Time // nil: time.Now
+	Log   *slog.Logger     // nil: no log
+}
+
+// Servers are the engine's own numbers of its servers.
+type Servers struct{ Web, Database, DNS, Mail int64 }
+
+const (
+	callLimit   = 20 * time.Second // of one call (rule G-2)
+	answerLimit = 16 << 20         // bytes
+	inFlight    = 3                // calls at a time
+	lineage     = "3.2."           // versions that this package writes to
+)
+
+// An Engine is one ISPConfig installation.
+type Engine struct {
+	Config
+	keeper *keeper
+	slots  chan struct{}
+	groups groups
+	writes writes
+
+	survey sync.Mutex
+	known  bool // the version and the servers have been looked at
+}
+
+// New returns the engine of a configuration. It calls nothing yet.
+func New(c Config) (*Engine, error) {
+	if c.Servers.Web < 1 || c.Servers.Database < 1 || c.Servers.DNS < 1 || c.Servers.Mail < 1 {
+		return nil, errors.New("ispconfig: a server for each of web, database, dns and mail is needed")
+	}
+	if c.Name == "" || c.User == "" || c.Password == "" || len(c.NameServers) == 0 {
+		return nil, errors.New("ispconfig: a name, a remote user with its password, and name servers are needed")
+	}
+	c.URL = strings.TrimSuffix(c.URL, "/")
+	if c.Turns == nil {
+		c.Turns = Alone()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.HTTP = polite(c.HTTP)
+	e := &Engine{Config: c, slots: make(chan struct{}, inFlight)}
+	e.keeper = &keeper{door: e, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
+	return e, nil
+}
+
+// polite is a client as given that follows no redirects: a redirected write
+// would be a second one.
+func polite(given *http.Client) *http.Client {
+	client := http.Client{}
+	if given != nil {
+		client = *given
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
+}
+
+// Server names the engine in queues and claims.
+func (e *Engine) Server() string { return e.Name }
+
+// Close ends the session with the engine.
+func (e *Engine) Close(ctx context.Context) error { return e.keeper.close(ctx) }
+
+// writable makes sure, once, that this is an engine that may be written to:
+// of the line that this package knows, with the servers that it is told of.
+func (e *Engine) writable(ctx context.Context) error {
+	e.survey.Lock()
+	defer e.survey.Unlock()
+	if e.known {
+		return nil
+	}
+	var version struct {
+		Version string `json:"ispc_app_version"`
+	}
+	if err := e.read(ctx, "server_get_app_version", nil, &version); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(version.Version, lineage) {
+		return domain.Fail(domain.Permanent, "engine_version", fmt.Errorf("version %q is not of the line %sx: the panel only reads from it", version.Version, lineage))
+	}
+	if err := e.compareServers(ctx); err != nil {
+		return err
+	}
+	e.known = true
+	return nil
+}
+
+func (e *Engine) compareServers(ctx context.Context) error {
+	servers, err := e.rows(ctx, "server_get_all", nil, []string{"server_id"})
+	if err != nil {
+		return err
+	}
+	for _, id := range []int64{e.Servers.Web, e.Servers.Database, e.Servers.DNS, e.Servers.Mail} {
+		if !slices.ContainsFunc(servers, func(r row) bool { return r.number("server_id") == id }) {
+			return domain.Fail(domain.Permanent, "engine_servers", fmt.Errorf("the engine has no server %d", id))
+		}
+	}
+	return nil
+}

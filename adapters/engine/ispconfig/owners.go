@@ -1,0 +1,82 @@
+package ispconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"hostpanel/domain"
+)
+
+// groups remembers which group belongs to which client. Neither ever changes.
+type groups struct {
+	mu       sync.Mutex
+	ofClient map[int64]int64
+	ofGroup  map[int64]int64
+}
+
+func (g *groups) learn(client, group int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ofClient == nil {
+		g.ofClient, g.ofGroup = map[int64]int64{}, map[int64]int64{}
+	}
+	g.ofClient[client], g.ofGroup[group] = group, client
+}
+
+func (g *groups) forget(client int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.ofGroup, g.ofClient[client])
+	delete(g.ofClient, client)
+}
+
+func (g *groups) lookup(client, group int64) (ofClient, ofGroup int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ofClient[client], g.ofGroup[group]
+}
+
+// groupOf is the group whose rows a client owns. The engine answers a missing
+// client with the group of its administrator, which is never a tenant's.
+func (e *Engine) groupOf(ctx context.Context, client int64) (int64, error) {
+	if client < 1 {
+		return 0, domain.Fail(domain.Permanent, "owner_missing", errors.New("without an owner a row would belong to the administrator"))
+	}
+	if group, _ := e.groups.lookup(client, 0); group != 0 {
+		return group, nil
+	}
+	var group id
+	err := e.read(ctx, "client_get_groupid", members{{"client_id", client}}, &group)
+	switch {
+	case refusedAs(err, absent):
+		return 0, domain.Fail(domain.Permanent, "owner_missing", fmt.Errorf("the engine has no client %d", client))
+	case err != nil:
+		return 0, err
+	case group < 2:
+		return 0, domain.Fail(domain.Permanent, "owner_missing", fmt.Errorf("client %d has the administrator's group", client))
+	}
+	e.groups.learn(client, int64(group))
+	return int64(group), nil
+}
+
+// ownerOf is the client to whom a group belongs; 0: nobody that we can name.
+func (e *Engine) ownerOf(ctx context.Context, group int64) (int64, error) {
+	if group < 2 {
+		return 0, nil
+	}
+	if _, client := e.groups.lookup(0, group); client != 0 {
+		return client, nil
+	}
+	found, err := e.rows(ctx, "client_get_by_groupid", members{{"group_id", group}}, []string{"client_id"})
+	if refusedAs(err, absent) || refusedAs(err, unexplained) {
+		return 0, nil // whose group it was is gone
+	}
+	if err != nil || len(found) == 0 || found[0].number("client_id") < 1 {
+		return 0, err
+	}
+	client := found[0].number("client_id")
+	e.groups.learn(client, group)
+	return client, nil
+}

@@ -1,0 +1,157 @@
+package ispconfig
+
+import (
+	"context"
+	"fmt"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// A resource says how one kind of the panel's resources stands at the engine.
+type resource struct {
+	kind  string
+	table string // of the engine, as its jobs name it
+	key   string // the column of its number
+	on    func(Servers) int64
+
+	functions func(row) string // the stem of its functions, by the row: "mail_alias"
+	stems     []string         // all of them
+	columns   []column         // what is written; those with a name are read as well
+	reads     []string         // further columns that are read
+	name      func(row) string // the natural key that a row has
+	queries   func(name, ref string, s Servers) []query
+	turns     func(*wish) []Turn
+	serial    bool // a write raises the zone's serial
+
+	replaced  func(w *wish, have row) bool // an update cannot do it: remove, then add
+	addresses func(row) bool               // which rows of the table are of the kind; nil: all
+
+	habits
+}
+
+// habits are what a kind does beyond writing its columns. What is nil is done
+// as for every kind.
+type habits struct {
+	find    func(ctx context.Context, e *Engine, name string) ([]row, error)
+	prepare func(context.Context, *Engine, *wish) error               // look at what it belongs to
+	before  func(context.Context, *Engine, *wish) error               // look once more, right before it is added
+	add     func(context.Context, *Engine, *wish) (int64, error)      // make the row
+	made    func(context.Context, *Engine, *wish, int64) error        // what a new row still needs
+	adopt   func(context.Context, *Engine, *wish, row) error          // bring what was found to what is wanted
+	change  func(context.Context, *Engine, *wish, row, members) error // write an update
+	keeps   func(context.Context, *Engine, row) (string, error)       // what a row still owns; "": nothing
+	leaving func(context.Context, *Engine, row) error                 // before it is removed
+	left    func(context.Context, *Engine, row) error                 // after it has been removed
+	remarks func(row, field.Values)                                   // what only the engine knows
+}
+
+// The habits stand apart from the kinds, because kinds look at each other.
+func init() {
+	clients.habits = habits{add: addClient, change: changeClient, keeps: clientOwns}
+	sites.habits = habits{change: changeSite, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
+	databases.habits = habits{prepare: underSite, add: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser}
+	zones.habits = habits{prepare: zoneReady, made: nameServers, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
+	records.habits = habits{find: findRecords, prepare: recordReady, made: published}
+	mailDomains.habits = habits{find: findMailDomain, keeps: mailDomainKeeps}
+	mailboxes.habits = habits{prepare: mailboxReady, before: ownDirectory}
+	aliases.habits = habits{prepare: aliasReady}
+	ftpAccounts.habits = habits{prepare: ftpReady}
+	shellUsers.habits = habits{prepare: shellReady, remarks: shellRemarks}
+}
+
+// A query is one look-up: the stem of the function and a filter.
+type query struct {
+	stem   string
+	filter members
+}
+
+var resources = index(
+	&clients, &sites, &databases, &zones, &records, &mailDomains, &mailboxes, &aliases, &ftpAccounts, &shellUsers,
+)
+
+func index(all ...*resource) map[string]*resource {
+	by := map[string]*resource{}
+	for _, r := range all {
+		by[r.kind] = r
+	}
+	return by
+}
+
+func resourceOf(kind string) (*resource, error) {
+	r, known := resources[kind]
+	if !known {
+		return nil, domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no %s", kind))
+	}
+	return r, nil
+}
+
+// picks are the columns that are read of a row.
+func (r *resource) picks() []string {
+	columns := append([]string{r.key, "sys_groupid", "server_id"}, r.reads...)
+	for _, c := range r.columns {
+		if c.secret == nil {
+			columns = append(columns, c.name)
+		}
+	}
+	return columns
+}
+
+func stem(name string) func(row) string { return func(row) string { return name } }
+
+func named(name string) func(row) string { return func(r row) string { return r[name] } }
+
+// byID is the argument that names a row.
+func (r *resource) byID(id any) member {
+	if r == &clients {
+		return member{"client_id", id}
+	}
+	return member{"primary_id", id}
+}
+
+// get reads one row by its number.
+func (e *Engine) get(ctx context.Context, r *resource, id int64) (row, bool, error) {
+	if id < 1 {
+		return nil, false, badID(r.kind, id)
+	}
+	found, err := e.rows(ctx, r.stems[0]+"_get", members{r.byID(id)}, r.picks())
+	if err != nil || len(found) == 0 {
+		return nil, false, err
+	}
+	return found[0], true, nil
+}
+
+func badID(kind string, id int64) error {
+	return domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("%d is no number of a %s", id, kind))
+}
+
+// seek makes the look-ups of a kind and returns every row that matches.
+func (e *Engine) seek(ctx context.Context, r *resource, queries []query) ([]row, error) {
+	var all []row
+	for _, q := range queries {
+		found, err := e.rows(ctx, q.stem+"_get", members{r.byID(q.filter)}, r.picks())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// Owned lists the rows of an owner group.
+func (e *Engine) owned(ctx context.Context, r *resource, group int64) ([]row, error) {
+	if group < 2 {
+		return nil, domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("group %d belongs to no tenant", group))
+	}
+	found, err := e.seek(ctx, r, []query{{r.stems[0], members{{"sys_groupid", group}}}})
+	if err != nil || r.addresses == nil {
+		return found, err
+	}
+	var ours []row
+	for _, have := range found {
+		if r.addresses(have) {
+			ours = append(ours, have)
+		}
+	}
+	return ours, nil
+}

@@ -1,0 +1,194 @@
+package ispconfig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"hostpanel/domain"
+)
+
+// A member is one name and value of a JSON object whose order matters: the
+// engine reads the columns of a filter up to the first paging key.
+type member struct {
+	name  string
+	value any
+}
+
+type members []member
+
+// MarshalJSON writes the members in their order.
+func (m members) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, one := range m {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		name, err := json.Marshal(one.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(one.value)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// call makes one call within a session and keeps the calls in flight few. A
+// session that has expired is replaced once.
+func (e *Engine) call(ctx context.Context, function string, arguments members, into any) error {
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return domain.Fail(domain.Transient, "engine_busy", fmt.Errorf("%s waited for its turn: %w", function, ctx.Err()))
+	}
+	for again := false; ; again = true {
+		s, err := e.keeper.borrow(ctx)
+		if err != nil {
+			return err
+		}
+		err = e.send(ctx, function, append(members{{"session_id", s.id}}, arguments...), into)
+		e.keeper.giveBack(ctx, s)
+		refusal, refused := errors.AsType[*fault](err)
+		if !refused {
+			return err
+		}
+		if stop := e.keeper.heed(ctx, s, refusal, again); stop {
+			return refusal.failure(function, e.keeper.pause())
+		}
+	}
+}
+
+// read makes a call that changes nothing, so that its lost answer is no riddle.
+func (e *Engine) read(ctx context.Context, function string, arguments members, into any) error {
+	return harmlessly(e.call(ctx, function, arguments, into))
+}
+
+func harmlessly(err error) error {
+	if f, ok := errors.AsType[*domain.Failure](err); ok && f.Class == domain.Unknown {
+		return domain.Fail(domain.Transient, f.Code, f.Err)
+	}
+	return err
+}
+
+// send makes one HTTP call. Its error is a *fault where the engine answered
+// with one, else a *domain.Failure.
+func (e *Engine) send(ctx context.Context, function string, arguments members, into any) (err error) {
+	begun := e.Now()
+	defer func() {
+		e.Log.DebugContext(ctx, "engine call", "engine", e.Name, "function", function, "took", e.Now().Sub(begun), "outcome", outcome(err))
+	}()
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	body, err := json.Marshal(arguments)
+	if err != nil {
+		return domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("encode the arguments of %s: %w", function, err))
+	}
+	raw, err := e.post(ctx, function, body)
+	if err != nil {
+		return err
+	}
+	return decode(function, raw, into)
+}
+
+func (e *Engine) post(ctx context.Context, function string, body []byte) ([]byte, error) {
+	connected := false
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	request, err := http.NewRequestWithContext(traced, http.MethodPost, e.URL+"/remote/json.php?"+function, bytes.NewReader(body))
+	if err != nil {
+		return nil, domain.Fail(domain.Permanent, "engine_address", errors.New("the engine's address is not an address"))
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := e.HTTP.Do(request)
+	if err != nil && !connected {
+		return nil, domain.Fail(domain.Transient, "engine_unreachable", fmt.Errorf("%s: %w", function, err))
+	}
+	if err != nil {
+		return nil, unclear(function, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
+	switch {
+	case err != nil:
+		return nil, unclear(function, err)
+	case response.StatusCode != http.StatusOK:
+		return nil, unclear(function, fmt.Errorf("status %d", response.StatusCode))
+	case len(raw) > answerLimit:
+		return nil, unclear(function, errors.New("the answer is too long"))
+	}
+	return raw, nil
+}
+
+// unclear is the failure of a call that may have been carried out.
+func unclear(function string, err error) error {
+	return domain.Fail(domain.Unknown, "no_answer", fmt.Errorf("%s: %w", function, err))
+}
+
+// decode reads an answer. What is not JSON never says whether the call was
+// carried out, and its text is kept by nobody: it may quote what was sent.
+func decode(function string, raw []byte, into any) error {
+	var answer struct {
+		Code     string          `json:"code"`
+		Message  string          `json:"message"`
+		Response json.RawMessage `json:"response"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil || answer.Code == "" {
+		return unclear(function, errors.New("the answer is not what the engine answers"))
+	}
+	if answer.Code != "ok" {
+		return classify(answer.Code, answer.Message)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer.Response, into); err != nil {
+		return unclear(function, errors.New("the answer has an unexpected shape"))
+	}
+	return nil
+}
+
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	if refusal, ok := errors.AsType[*fault](err); ok {
+		return refusal.Error()
+	}
+	if f, ok := errors.AsType[*domain.Failure](err); ok {
+		return f.Code
+	}
+	return "failed"
+}
+
+// farewell ends a session; whether it worked does not matter.
+func (e *Engine) logout(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = e.send(ctx, "logout", members{{"session_id", id}}, nil)
+}
+
+// login opens a session. The logins of all processes take turns, so that wrong
+// ones cannot add up to a lock-out.
+func (e *Engine) login(ctx context.Context) (id string, err error) {
+	release, err := e.Turns.Take(ctx, Turn{Name: e.Name + "/session"})
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	err = e.send(ctx, "login", members{{"username", e.User}, {"password", e.Password}}, &id)
+	return id, harmlessly(err)
+}

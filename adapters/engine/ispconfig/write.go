@@ -1,0 +1,354 @@
+package ispconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+)
+
+// wish makes an object ready to be written, and waits for its turns. What the
+// engine would not refuse is refused here.
+func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
+	w = &wish{EngineObject: o, server: r.on(e.Servers), today: e.today()}
+	if err := w.speakable(); err != nil {
+		return nil, nil, err
+	}
+	if err := e.writable(ctx); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case r == &clients && o.ID == 0: // owns nothing yet
+	case r == &clients:
+		w.group, err = e.groupOf(ctx, o.ID)
+	default:
+		w.group, err = e.groupOf(ctx, o.Owner)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	release, err = e.take(ctx, r.allTurns(w)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.prepare != nil {
+		if err := r.prepare(ctx, e, w); err != nil {
+			release()
+			return nil, nil, err
+		}
+	}
+	return w, release, nil
+}
+
+// allTurns are those of the tenant, then those of the kind.
+func (r *resource) allTurns(w *wish) []Turn {
+	if r == &clients {
+		return r.turns(w)
+	}
+	return append([]Turn{{Name: "tenant/" + decimal(w.Owner), Shared: true}}, r.turns(w)...)
+}
+
+func (e *Engine) take(ctx context.Context, turns ...Turn) (func(), error) {
+	for i := range turns {
+		turns[i].Name = e.Name + "/" + turns[i].Name
+	}
+	return e.Turns.Take(ctx, turns...)
+}
+
+// Create makes an object and returns the engine's number of it. One that is
+// there already and belongs to the same client is adopted and brought to what
+// is wanted; one of somebody else is a permanent failure, "name_taken". After
+// an unknown outcome look before trying again: nothing is ever sent twice here.
+func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
+	if o.Kind == certificateKind {
+		return e.order(ctx, o)
+	}
+	r, err := resourceOf(o.Kind)
+	if err != nil {
+		return 0, err
+	}
+	o.ID = 0
+	w, release, err := e.wish(ctx, r, o)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return e.create(ctx, r, w)
+}
+
+func (e *Engine) create(ctx context.Context, r *resource, w *wish) (int64, error) {
+	have, found, err := e.ours(ctx, r, w)
+	if err != nil {
+		return 0, err
+	}
+	if found {
+		return e.adoptRow(ctx, r, w, have)
+	}
+	if r.before != nil {
+		if err := r.before(ctx, e, w); err != nil {
+			return 0, err
+		}
+	}
+	made, err := e.add(ctx, r, w)
+	if refusedAs(err, conflict) { // somebody was faster; perhaps we were, in another life
+		if have, found, again := e.ours(ctx, r, w); again == nil && found {
+			return e.adoptRow(ctx, r, w, have)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := e.verify(ctx, r, w, made); err != nil {
+		return 0, err
+	}
+	return made, e.finish(ctx, r, w, made)
+}
+
+func (e *Engine) finish(ctx context.Context, r *resource, w *wish, made int64) error {
+	if r.made == nil {
+		return nil
+	}
+	return r.made(ctx, e, w, made)
+}
+
+// ours looks for the wanted object. Somebody else's is name_taken, several are
+// ambiguous, and nothing of either is told.
+func (e *Engine) ours(ctx context.Context, r *resource, w *wish) (row, bool, error) {
+	all, err := e.look(ctx, r, w.Name, w.Ref)
+	if err != nil {
+		return nil, false, err
+	}
+	switch {
+	case len(all) > 1:
+		return nil, false, ambiguous(r)
+	case len(all) == 0:
+		return nil, false, nil
+	case r == &clients && (all[0]["customer_no"] != w.Ref || all[0]["username"] != w.Name):
+		return nil, false, taken(r)
+	case r != &clients && all[0].number("sys_groupid") != w.group:
+		return nil, false, taken(r)
+	}
+	return all[0], true, nil
+}
+
+func ambiguous(r *resource) error {
+	return domain.Fail(domain.Permanent, "ambiguous", fmt.Errorf("several rows match one %s", r.kind))
+}
+
+func taken(r *resource) error {
+	return domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("somebody else has the %s", r.kind))
+}
+
+// adoptRow takes over what an earlier attempt has made.
+func (e *Engine) adoptRow(ctx context.Context, r *resource, w *wish, have row) (int64, error) {
+	number := have.number(r.key)
+	w.ID = number
+	if r == &clients {
+		group, err := e.groupOf(ctx, number)
+		if err != nil {
+			return 0, err
+		}
+		w.group = group
+	}
+	adopt := e.push
+	if r.adopt != nil {
+		adopt = func(ctx context.Context, _ *resource, w *wish, have row) error { return r.adopt(ctx, e, w, have) }
+	}
+	if r.replaced != nil && r.replaced(w, have) {
+		return e.replace(ctx, r, w, have)
+	}
+	if err := adopt(ctx, r, w, have); err != nil {
+		return 0, err
+	}
+	return number, e.finish(ctx, r, w, number)
+}
+
+// add makes the row, in the way of its kind.
+func (e *Engine) add(ctx context.Context, r *resource, w *wish) (int64, error) {
+	if r.habits.add != nil {
+		return r.habits.add(ctx, e, w)
+	}
+	return e.insert(ctx, r, w)
+}
+
+func (e *Engine) insert(ctx context.Context, r *resource, w *wish) (int64, error) {
+	params := r.first(w)
+	arguments := members{{"client_id", w.Owner}, {"params", params}}
+	if r.serial {
+		arguments = append(arguments, member{"update_serial", true})
+	}
+	var made id
+	if err := e.call(ctx, r.functions(asRow(params))+"_add", arguments, &made); err != nil {
+		return 0, err
+	}
+	e.writes.note(r.table, int64(made), e.Now())
+	return int64(made), nil
+}
+
+func asRow(params members) row {
+	r := row{}
+	for _, p := range params {
+		r[p.name] = stored(p.value)
+	}
+	return r
+}
+
+// verify reads a new row back: the engine may have given it to somebody else.
+func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) error {
+	have, present, err := e.get(ctx, r, made)
+	switch {
+	case err != nil:
+		return err
+	case !present:
+		return domain.Fail(domain.Unknown, "not_there", fmt.Errorf("%s %d is not there after it was made", r.kind, made))
+	case r == &clients && have["customer_no"] == w.Ref:
+		_, err := e.groupOf(ctx, made)
+		return err
+	case e.identity(r, w, have) != nil, have.number("server_id") != w.server:
+		return drifted(r.kind, made)
+	}
+	return nil
+}
+
+// identity compares a row with the object that it should be: its owner, its
+// name now or before the change, and the zone of a record.
+func (e *Engine) identity(r *resource, w *wish, have row) error {
+	number := have.number(r.key)
+	switch {
+	case r == &clients:
+		if have["customer_no"] != w.Ref {
+			return drifted(r.kind, number)
+		}
+		return nil
+	case have.number("sys_groupid") != w.group:
+		return drifted(r.kind, number)
+	case r == &records:
+		if have["zone"] != w.zone["id"] {
+			return drifted(r.kind, number)
+		}
+		return nil
+	case r.name(have) != w.Name && (w.Former == "" || r.name(have) != w.Former):
+		return drifted(r.kind, number)
+	}
+	return nil
+}
+
+// Change brings an object to what is wanted. The row is read first and has to
+// be the one that the panel knows; what equals the wish already is not sent. A
+// record of another type, and an alias of another, become new rows: look them
+// up for their new number.
+func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
+	if o.Kind == certificateKind {
+		_, err := e.order(ctx, o)
+		return err
+	}
+	r, err := resourceOf(o.Kind)
+	if err != nil {
+		return err
+	}
+	if o.ID < 1 {
+		return badID(o.Kind, o.ID)
+	}
+	w, release, err := e.wish(ctx, r, o)
+	if err != nil {
+		return err
+	}
+	defer release()
+	have, present, err := e.get(ctx, r, o.ID)
+	switch {
+	case err != nil:
+		return err
+	case !present && r.replaced != nil: // a replacement that was cut short
+		w.ID = 0
+		_, err := e.create(ctx, r, w)
+		return err
+	case !present:
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is not there", o.Kind, o.ID))
+	}
+	return e.changeRow(ctx, r, w, have)
+}
+
+func (e *Engine) changeRow(ctx context.Context, r *resource, w *wish, have row) error {
+	if r == &mailboxes && have["email"] != w.Name {
+		return domain.Fail(domain.Permanent, "not_supported", errors.New("a mailbox cannot get another address"))
+	}
+	if err := e.identity(r, w, have); err != nil {
+		return err
+	}
+	if r.replaced != nil && r.replaced(w, have) {
+		_, err := e.replace(ctx, r, w, have)
+		return err
+	}
+	if r.adopt != nil {
+		return r.adopt(ctx, e, w, have)
+	}
+	return e.push(ctx, r, w, have)
+}
+
+func (e *Engine) replace(ctx context.Context, r *resource, w *wish, have row) (int64, error) {
+	if err := e.erase(ctx, r, have); err != nil {
+		return 0, err
+	}
+	w.ID = 0
+	return e.create(ctx, r, w)
+}
+
+// push sends what differs and reads it back: the count of changed rows that the
+// engine answers says nothing.
+func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error {
+	params := r.difference(w, have)
+	if len(params) == 0 {
+		return nil
+	}
+	write := func() error { return e.update(ctx, r, have, params) }
+	if r.change != nil {
+		write = func() error { return r.change(ctx, e, w, have, params) }
+	}
+	if err := write(); err != nil {
+		return e.missing(ctx, r, have, err)
+	}
+	now, present, err := e.get(ctx, r, have.number(r.key))
+	switch {
+	case err != nil:
+		return err
+	case !present:
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is gone", r.kind, have.number(r.key)))
+	}
+	for _, c := range r.columns {
+		if _, differs := c.differs(w, now); differs && c.secret == nil {
+			return domain.Fail(domain.Permanent, "not_taken", fmt.Errorf("the engine keeps another %s of %s %d", c.name, r.kind, have.number(r.key)))
+		}
+	}
+	return nil
+}
+
+// missing tells a row that is gone from values that are wrong: the engine
+// complains of both in the same words.
+func (e *Engine) missing(ctx context.Context, r *resource, have row, err error) error {
+	if !refusedAs(err, invalid) {
+		return err
+	}
+	if _, present, again := e.get(ctx, r, have.number(r.key)); again == nil && !present {
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is gone", r.kind, have.number(r.key)))
+	}
+	return err
+}
+
+// update sends columns. The zero leaves the row with its owner.
+func (e *Engine) update(ctx context.Context, r *resource, have row, params members) error {
+	number := have.number(r.key)
+	if number < 1 {
+		return badID(r.kind, number)
+	}
+	arguments := members{{"client_id", 0}, {"primary_id", number}, {"params", params}}
+	if r.serial {
+		arguments = append(arguments, member{"update_serial", true})
+	}
+	err := e.call(ctx, r.functions(have)+"_update", arguments, nil)
+	if err == nil {
+		e.writes.note(r.table, number, e.Now())
+	}
+	return err
+}
