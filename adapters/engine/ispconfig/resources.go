@@ -103,8 +103,11 @@ func named(name string) func(row) string { return func(r row) string { return r[
 
 // byID is the argument that names a row.
 func (r *resource) byID(id any) member {
-	if r == &clients {
+	switch r.kind {
+	case "tenant":
 		return member{"client_id", id}
+	case "cron":
+		return member{"cron_id", id}
 	}
 	return member{"primary_id", id}
 }
