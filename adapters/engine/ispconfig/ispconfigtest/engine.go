@@ -244,3 +244,10 @@ const noPrimary = "<div class='alert alert-danger clear'>\n  <div class='alert-l
 	"  <div class='alert-content'>\n    <ul style=\"list-style-type:none\">\n      <li>Primary ID fehlt!</li>\n    </ul>\n  </div>\n</div>\n"
 
 func html() answer { return answer{http.StatusOK, "text/html; charset=utf-8", noPrimary} }
+
+// Skip passes over the next number of a table, as rows do that are gone.
+func (e *Engine) Skip(table string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tables[table].next++
+}
