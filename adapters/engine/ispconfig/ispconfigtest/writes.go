@@ -145,7 +145,12 @@ func (e *Engine) finish(t *table, r *record, v lookup, c *call) {
 		}
 		r.set("sys_perm_group", "ru")
 		client := c.text("client_id")
-		r.set("document_root", fmt.Sprintf("/var/www/clients/client%s/web%d", client, id))
+		root := fmt.Sprintf("/var/www/clients/client%s/web%d", client, id)
+		r.set("document_root", root)
+		r.set("php_open_basedir", strings.Join([]string{
+			root + "/web", root + "/private", root + "/tmp", "/var/www/" + v("domain") + "/web", "/srv/www/" + v("domain") + "/web", "/usr/share/php/8.2",
+			"/usr/share/php", "/tmp", "/usr/share/phpmyadmin", "/etc/phpmyadmin", "/var/lib/phpmyadmin", "/dev/random", "/dev/urandom",
+		}, ":"))
 		r.set("system_user", fmt.Sprintf("web%d", id))
 		r.set("system_group", "client"+client)
 		r.set("is_subdomainwww", map[bool]string{true: "1", false: "0"}[v("subdomain") == "www"])
