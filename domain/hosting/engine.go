@@ -16,12 +16,12 @@ type EngineObject struct {
 	ID       int64            // the engine's own
 	Owner    int64            // engine id of the owning client
 	Name     string           // natural key: login, domain, origin, address, [RecordName]
-	Former   string           // natural key until this change, where a change alters it
+	Former   string           `json:",omitempty"` // natural key until this change, where a change alters it
 	Ref      string           // ours, searchable: customer number "t17"
-	Parents  map[string]int64 // engine ids of what it refers to, by field: "site", "zone", "mail_domain"
+	Parents  map[string]int64 `json:",omitempty"` // engine ids of what it refers to, by field: "site", "zone", "mail_domain"
 	Values   field.Values     // as sent; as the panel's fields say it
-	Changed  []string         // in a change: the fields that differ; none: compare all
-	Secrets  Secrets          // handed over with the call, never kept
+	Changed  []string         `json:",omitempty"` // in a change: the fields that differ; none: compare all
+	Secrets  Secrets          `json:"-"`          // handed over with the call, never kept
 	Observed field.Values     // what only the engine knows, such as document_root
 	Applied  bool             // not only accepted, but carried out
 }

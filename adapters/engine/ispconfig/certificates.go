@@ -140,8 +140,13 @@ func (e *Engine) install(ctx context.Context, w *wish, have row) error {
 		return domain.Fail(domain.Permanent, "invalid", errors.New("a certificate without its key"))
 	}
 	return e.flags(ctx, have, members{
-		{"ssl", "y"}, {"ssl_letsencrypt", "n"}, {"ssl_domain", either(w.text("domain"), have["domain"])},
-		{"ssl_cert", certificate}, {"ssl_key", private}, {"ssl_bundle", w.Secrets["chain"]}, {"ssl_action", "save"},
+		{"ssl", "y"},
+		{"ssl_letsencrypt", "n"},
+		{"ssl_domain", either(w.text("domain"), have["domain"])},
+		{"ssl_cert", certificate},
+		{"ssl_key", private},
+		{"ssl_bundle", w.Secrets["chain"]},
+		{"ssl_action", "save"},
 	})
 }
 

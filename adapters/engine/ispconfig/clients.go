@@ -105,10 +105,11 @@ func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members
 			return err
 		}
 	}
+	e.writes.note(clients.table, w.ID, e.Now())
 	if password == "" {
 		return nil
 	}
-	return e.call(ctx, "client_change_password", members{{"client_id", w.ID}, {"new_password", password}}, nil)
+	return afterwards(e.call(ctx, "client_change_password", members{{"client_id", w.ID}, {"new_password", password}}, nil))
 }
 
 func without(all members, name string) (rest members) {

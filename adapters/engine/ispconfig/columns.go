@@ -231,12 +231,29 @@ func (w *wish) speakable() error {
 			return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s with a character that the engine cannot store", w.Kind))
 		}
 	}
+	if !w.canonical() {
+		return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s whose name is not as the engine stores it", w.Kind))
+	}
 	for _, field := range []string{"name", "company_name", "contact_name"} {
 		if strings.ContainsAny(w.text(field), "<>") {
 			return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s with a tag in %s", w.Kind, field))
 		}
 	}
 	return nil
+}
+
+// canonical tells whether a name is as the engine stores it, which is the only
+// form that it finds: ASCII, domains in lower case.
+func (w *wish) canonical() bool {
+	switch w.Kind {
+	case "dns_record": // its text may be anything
+		return true
+	case "site", "dns_zone", "mail_domain", "mailbox", "mail_alias":
+		if strings.ToLower(w.Name) != w.Name {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(w.Name, func(c rune) bool { return c < '!' || c > '~' || c == '%' })
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hostpanel/domain"
+	"hostpanel/domain/hosting"
 )
 
 // A database of the panel is two rows of the engine: a user and a database.
@@ -20,7 +21,8 @@ var databases = resource{
 	turns: func(w *wish) []Turn {
 		return []Turn{
 			siteTurn(w.server, w.Parents["site"], true),
-			{Name: "dbuser/" + w.text("engine_user")}, {Name: fmt.Sprintf("db/%d/%s", w.server, w.Name)},
+			{Name: "dbuser/" + w.text("engine_user")},
+			{Name: fmt.Sprintf("db/%d/%s", w.server, w.Name)},
 		}
 	},
 	columns: []column{
@@ -60,7 +62,7 @@ func addDatabase(ctx context.Context, e *Engine, w *wish) (int64, error) {
 	if err != nil && fresh && domain.ClassOf(err) == domain.Permanent {
 		err = errors.Join(err, e.erase(ctx, &databaseUsers, row{"database_user_id": decimal(user)}))
 	}
-	return made, err
+	return made, afterwards(err)
 }
 
 // databaseUser finds the user of an earlier attempt, or makes it.
@@ -84,7 +86,7 @@ func (e *Engine) databaseUser(ctx context.Context, w *wish) (number int64, fresh
 	if err != nil {
 		return 0, false, err
 	}
-	return number, true, e.verify(ctx, &databaseUsers, &u, number)
+	return number, true, afterwards(e.verify(ctx, &databaseUsers, &u, number))
 }
 
 // adoptDatabase brings a database that was found, and its user, to what is wanted.
@@ -127,4 +129,23 @@ func removeDatabaseUser(ctx context.Context, e *Engine, gone row) error {
 		return drifted("database user", number)
 	}
 	return e.erase(ctx, &databaseUsers, have)
+}
+
+// strayDatabaseUser removes the user whose database is gone already: of a
+// removal that was cut short, or a creation that never came to the database.
+func strayDatabaseUser(ctx context.Context, e *Engine, o hosting.EngineObject) error {
+	w := &wish{EngineObject: o}
+	name := w.text("engine_user")
+	if name == "" || o.Owner < 1 {
+		return nil
+	}
+	group, err := e.groupOf(ctx, o.Owner)
+	if err != nil {
+		return err
+	}
+	found, err := e.look(ctx, &databaseUsers, name, "")
+	if err != nil || len(found) != 1 || found[0].number("sys_groupid") != group {
+		return err
+	}
+	return removeDatabaseUser(ctx, e, found[0])
 }

@@ -227,3 +227,65 @@ func TestWhatTheEngineHasNotIsNotSupported(t *testing.T) {
 	_, err := w.engine.Create(t.Context(), hosting.EngineObject{Kind: "proxy", Name: "acme.test"})
 	refused(t, err, domain.Permanent, "not_supported")
 }
+
+// What a removal that was cut short has left of a database is removed by the next.
+func TestTheUserOfADatabaseThatIsGoneIsRemoved(t *testing.T) {
+	w := inhabited(t)
+	w.fake.Order(ispconfigtest.Fault{Function: "sites_database_user_delete", What: ispconfigtest.Before})
+	err := w.engine.Delete(t.Context(), w.object("database"))
+	refused(t, err, domain.Unknown, "no_answer")
+	w.row("web_database_user", "database_user", "c17_shop")
+	if err := w.engine.Delete(t.Context(), w.object("database")); err != nil {
+		t.Error(err)
+	}
+	if rows := w.fake.Rows("web_database_user", "database_user", "c17_shop"); len(rows) != 0 {
+		t.Error(rows)
+	}
+}
+
+// Once something has been written nobody may call it "certainly not done".
+func TestAReadThatFailsAfterAWriteIsUnknown(t *testing.T) {
+	w := inhabited(t)
+	w.fake.Order(ispconfigtest.Fault{Function: "sites_ftp_user_get", What: ispconfigtest.Nothing})
+	w.fake.Order(ispconfigtest.Fault{Function: "sites_ftp_user_get", What: ispconfigtest.Empty500})
+	o := w.object("ftp_account")
+	o.Name = "c17_two"
+	_, err := w.engine.Create(t.Context(), o)
+	refused(t, err, domain.Unknown, "unconfirmed")
+	w.row("ftp_user", "username", "c17_two")
+}
+
+// F2: names are looked up and written as the engine stores them, or not at all.
+func TestNamesThatTheEngineWouldStoreOtherwiseAreRefused(t *testing.T) {
+	w := inhabited(t)
+	for _, name := range []string{"münchen.test", "Acme.test", "a%.test", "a b.test"} {
+		o := w.object("site")
+		o.Name = name
+		_, err := w.engine.Create(t.Context(), o)
+		refused(t, err, domain.Permanent, "invalid")
+	}
+}
+
+// R4: off is four flags, and on again is what they were.
+func TestAMailboxIsSwitchedOffByFourFlags(t *testing.T) {
+	w := inhabited(t)
+	before := w.rowOf("mailbox")
+	o := with(w.object("mailbox"), "is_active", false)
+	w.change(o)
+	off := w.rowOf("mailbox")
+	for column, was := range before {
+		want := map[string]string{"postfix": "n", "disableimap": "y", "disablepop3": "y", "disablesmtp": "y"}[column]
+		if want == "" {
+			want = was
+		}
+		if off[column] != want {
+			t.Errorf("%s is %q", column, off[column])
+		}
+	}
+	w.change(with(w.object("mailbox"), "is_active", true))
+	for column, is := range w.rowOf("mailbox") {
+		if is != before[column] {
+			t.Errorf("%s is %q", column, is)
+		}
+	}
+}

@@ -33,6 +33,9 @@ func (e *Engine) Delete(ctx context.Context, o hosting.EngineObject) error {
 		return err
 	}
 	have, present, err := e.get(ctx, r, o.ID)
+	if err == nil && !present && r.remains != nil {
+		return r.remains(ctx, e, o)
+	}
 	if err != nil || !present {
 		return err
 	}
@@ -111,7 +114,7 @@ func (e *Engine) remove(ctx context.Context, r *resource, o hosting.EngineObject
 	if err := e.erase(ctx, r, have); err != nil || r.left == nil {
 		return err
 	}
-	return r.left(ctx, e, have)
+	return afterwards(r.left(ctx, e, have))
 }
 
 // erase deletes a row that has just been read. Deleting a DNS record that is

@@ -6,6 +6,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 )
 
 // A resource says how one kind of the panel's resources stands at the engine.
@@ -34,23 +35,24 @@ type resource struct {
 // as for every kind.
 type habits struct {
 	find    func(ctx context.Context, e *Engine, name string) ([]row, error)
-	prepare func(context.Context, *Engine, *wish) error               // look at what it belongs to
-	before  func(context.Context, *Engine, *wish) error               // look once more, right before it is added
-	add     func(context.Context, *Engine, *wish) (int64, error)      // make the row
-	made    func(context.Context, *Engine, *wish, int64) error        // what a new row still needs
-	adopt   func(context.Context, *Engine, *wish, row) error          // bring what was found to what is wanted
-	change  func(context.Context, *Engine, *wish, row, members) error // write an update
-	keeps   func(context.Context, *Engine, row) (string, error)       // what a row still owns; "": nothing
-	leaving func(context.Context, *Engine, row) error                 // before it is removed
-	left    func(context.Context, *Engine, row) error                 // after it has been removed
-	remarks func(row, field.Values)                                   // what only the engine knows
+	prepare func(context.Context, *Engine, *wish) error                // look at what it belongs to
+	before  func(context.Context, *Engine, *wish) error                // look once more, right before it is added
+	insert  func(context.Context, *Engine, *wish) (int64, error)       // make the row
+	made    func(context.Context, *Engine, *wish, int64) error         // what a new row still needs
+	adopt   func(context.Context, *Engine, *wish, row) error           // bring what was found to what is wanted
+	change  func(context.Context, *Engine, *wish, row, members) error  // write an update
+	keeps   func(context.Context, *Engine, row) (string, error)        // what a row still owns; "": nothing
+	leaving func(context.Context, *Engine, row) error                  // before it is removed
+	left    func(context.Context, *Engine, row) error                  // after it has been removed
+	remains func(context.Context, *Engine, hosting.EngineObject) error // of an object that is gone
+	remarks func(row, field.Values)                                    // what only the engine knows
 }
 
 // The habits stand apart from the kinds, because kinds look at each other.
 func init() {
-	clients.habits = habits{add: addClient, change: changeClient, keeps: clientOwns}
+	clients.habits = habits{insert: addClient, change: changeClient, keeps: clientOwns}
 	sites.habits = habits{change: changeSite, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
-	databases.habits = habits{prepare: underSite, add: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser}
+	databases.habits = habits{prepare: underSite, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
 	zones.habits = habits{prepare: zoneReady, made: nameServers, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
 	records.habits = habits{find: findRecords, prepare: recordReady, made: published}
 	mailDomains.habits = habits{find: findMailDomain, keeps: mailDomainKeeps}

@@ -162,6 +162,7 @@ func (k *keeper) heed(ctx context.Context, s *session, refusal *fault, again boo
 		k.block(refusal, k.now().Add(lockedFor))
 	case badAddress:
 		k.block(refusal, time.Time{})
+	default: // the session is not to blame
 	}
 	return true
 }

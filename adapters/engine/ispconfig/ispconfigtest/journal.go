@@ -46,8 +46,16 @@ func (j *job) show() object {
 		index = j.key + ":"
 	}
 	return object{
-		{"datalog_id", strconv.Itoa(j.id)}, {"server_id", strconv.Itoa(j.server)}, {"dbtable", j.table}, {"dbidx", index}, {"action", j.action},
-		{"tstamp", j.at}, {"user", "admin"}, {"data", j.data}, {"status", "ok"}, {"error", j.refusal},
+		{"datalog_id", strconv.Itoa(j.id)},
+		{"server_id", strconv.Itoa(j.server)},
+		{"dbtable", j.table},
+		{"dbidx", index},
+		{"action", j.action},
+		{"tstamp", j.at},
+		{"user", "admin"},
+		{"data", j.data},
+		{"status", "ok"},
+		{"error", j.refusal},
 	}
 }
 

@@ -61,8 +61,14 @@ func init() {
 
 func (c *call) server() answer {
 	return ok(object{
-		{"module", "postfix_mysql"}, {"maildir_path", "/var/vmail/[domain]/[localpart]"}, {"homedir_path", "/var/vmail"}, {"maildir_format", "maildir"},
-		{"rspamd_password", "rspamd-secret"}, {"mailuser_uid", "5000"}, {"mailuser_gid", "5000"}, {"relayhost_password", "relay-secret"},
+		{"module", "postfix_mysql"},
+		{"maildir_path", "/var/vmail/[domain]/[localpart]"},
+		{"homedir_path", "/var/vmail"},
+		{"maildir_format", "maildir"},
+		{"rspamd_password", "rspamd-secret"},
+		{"mailuser_uid", "5000"},
+		{"mailuser_gid", "5000"},
+		{"relayhost_password", "relay-secret"},
 	})
 }
 

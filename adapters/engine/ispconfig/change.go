@@ -1,0 +1,129 @@
+package ispconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+)
+
+// Change brings an object to what is wanted. The row is read first and has to
+// be the one that the panel knows; what equals the wish already is not sent. A
+// record of another type, and an alias of another, become new rows: look them
+// up for their new number.
+func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
+	if o.Kind == certificateKind {
+		_, err := e.order(ctx, o)
+		return err
+	}
+	r, err := resourceOf(o.Kind)
+	if err != nil {
+		return err
+	}
+	if o.ID < 1 {
+		return badID(o.Kind, o.ID)
+	}
+	w, release, err := e.wish(ctx, r, o)
+	if err != nil {
+		return err
+	}
+	defer release()
+	have, present, err := e.get(ctx, r, o.ID)
+	switch {
+	case err != nil:
+		return err
+	case !present && r.replaced != nil: // a replacement that was cut short
+		w.ID = 0
+		_, err := e.create(ctx, r, w)
+		return err
+	case !present:
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is not there", o.Kind, o.ID))
+	}
+	return e.changeRow(ctx, r, w, have)
+}
+
+func (e *Engine) changeRow(ctx context.Context, r *resource, w *wish, have row) error {
+	if r == &mailboxes && have["email"] != w.Name {
+		return domain.Fail(domain.Permanent, "not_supported", errors.New("a mailbox cannot get another address"))
+	}
+	if err := e.identity(r, w, have); err != nil {
+		return err
+	}
+	if r.replaced != nil && r.replaced(w, have) {
+		_, err := e.replace(ctx, r, w, have)
+		return err
+	}
+	if r.adopt != nil {
+		return r.adopt(ctx, e, w, have)
+	}
+	return e.push(ctx, r, w, have)
+}
+
+func (e *Engine) replace(ctx context.Context, r *resource, w *wish, have row) (int64, error) {
+	if err := e.erase(ctx, r, have); err != nil {
+		return 0, err
+	}
+	w.ID = 0
+	made, err := e.create(ctx, r, w)
+	return made, afterwards(err)
+}
+
+// push sends what differs and reads it back: the count of changed rows that the
+// engine answers says nothing.
+func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error {
+	params := r.difference(w, have)
+	if len(params) == 0 {
+		return nil
+	}
+	write := func() error { return e.update(ctx, r, have, params) }
+	if r.change != nil {
+		write = func() error { return r.change(ctx, e, w, have, params) }
+	}
+	if err := write(); err != nil {
+		return e.missing(ctx, r, have, err)
+	}
+	now, present, err := e.get(ctx, r, have.number(r.key))
+	switch {
+	case err != nil:
+		return afterwards(err)
+	case !present:
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is gone", r.kind, have.number(r.key)))
+	}
+	for _, c := range r.columns {
+		if _, differs := c.differs(w, now); differs && c.secret == nil {
+			return domain.Fail(domain.Permanent, "not_taken", fmt.Errorf("the engine keeps another %s of %s %d", c.name, r.kind, have.number(r.key)))
+		}
+	}
+	return nil
+}
+
+// missing tells a row that is gone from values that are wrong: the engine
+// complains of both in the same words.
+func (e *Engine) missing(ctx context.Context, r *resource, have row, err error) error {
+	if !refusedAs(err, invalid) {
+		return err
+	}
+	if _, present, again := e.get(ctx, r, have.number(r.key)); again == nil && !present {
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is gone", r.kind, have.number(r.key)))
+	}
+	return err
+}
+
+// update sends columns. The zero leaves the row with its owner.
+func (e *Engine) update(ctx context.Context, r *resource, have row, params members) error {
+	number := have.number(r.key)
+	if number < 1 {
+		return badID(r.kind, number)
+	}
+	arguments := members{{"client_id", 0}, {"primary_id", number}, {"params", params}}
+	if r.serial {
+		arguments = append(arguments, member{"update_serial", true})
+	}
+	err := e.call(ctx, r.functions(have)+"_update", arguments, nil)
+	if err == nil {
+		e.writes.note(r.table, number, e.Now())
+	}
+	return err
+}
