@@ -1,0 +1,43 @@
+package ispconfig
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"hostpanel/domain"
+)
+
+const handshakeLimit = 10 * time.Second
+
+// Served asks a web server for the certificate of a name and tells until when
+// it is valid. An order leaves names out in silence, so each name that should
+// be covered has to be asked for. Address is "host:port"; nil roots are the
+// system's. A certificate that does not cover the name, or that nobody trusts,
+// is permanent ("not_covered"); a server that does not answer is transient.
+func Served(ctx context.Context, address, name string, roots *x509.CertPool) (expires time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeLimit)
+	defer cancel()
+	dialer := tls.Dialer{Config: &tls.Config{ServerName: name, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if _, wrong := errors.AsType[*tls.CertificateVerificationError](err); wrong {
+		return time.Time{}, domain.Fail(domain.Permanent, "not_covered", fmt.Errorf("%s: %w", name, err))
+	}
+	if err != nil {
+		return time.Time{}, domain.Fail(domain.Transient, "no_handshake", fmt.Errorf("%s: %w", name, err))
+	}
+	defer func() { _ = conn.Close() }()
+	return leaf(conn, name)
+}
+
+func leaf(conn net.Conn, name string) (time.Time, error) {
+	secured, ok := conn.(*tls.Conn)
+	if !ok || len(secured.ConnectionState().PeerCertificates) == 0 {
+		return time.Time{}, domain.Fail(domain.Transient, "no_handshake", fmt.Errorf("%s: no certificate", name))
+	}
+	return secured.ConnectionState().PeerCertificates[0].NotAfter, nil
+}
