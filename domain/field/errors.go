@@ -43,6 +43,9 @@ func (e *Errors) Add(field, message string) {
 	*e = append(*e, Wrong{Field: field, Messages: []string{message}})
 }
 
+// Join adds what a refusal says about fields, as [ErrorsOf] reads it.
+func (e *Errors) Join(err error) { collect(err, e) }
+
 // Has tells whether something is known to be wrong with the field.
 func (e Errors) Has(field string) bool {
 	return slices.ContainsFunc(e, func(w Wrong) bool { return w.Field == field })

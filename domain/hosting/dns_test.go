@@ -85,7 +85,9 @@ func TestWhatDNSRecordsHold(t *testing.T) {
 		{"CNAME", "*.example.com", notHost},
 		{"NS", "ns1", ""},
 		{"NS", "ns1..example.com", notHost},
-		{"NS", "@", notHost},
+		{"NS", "@", ""}, // the zone itself
+		{"NS", "192.0.2.1", notHost},
+		{"MX", ".", ""}, // no mail here
 		{"PTR", "host.example.com.", ""},
 		{"PTR", "-", notHost},
 		{"MX", "10 mail", notHost},
@@ -103,7 +105,7 @@ func TestWhatDNSRecordsHold(t *testing.T) {
 		{"TXT", "v=spf1 -all", ""},
 		{"TXT", `\"a\" \"b\"`, ""},
 		{"TXT", `\"a`, notText},
-		{"TXT", `a\\\"b`, ""},
+		{"TXT", `a\\\"b`, notText},
 		{"TXT", `a\nb`, notText},
 		{"TXT", `a\rb`, notText},
 		{"TXT", long(4096), ""},

@@ -1,9 +1,7 @@
 package hosting
 
 import (
-	"slices"
-	"strings"
-
+	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 )
 
@@ -19,107 +17,49 @@ type DNSRecord struct {
 	IsActive   bool
 }
 
-// recordTypes are the types of records, each with the rule of its data.
-var recordTypes = []struct {
-	name string
-	data field.Rule
-}{
-	{"A", ipv4Data},
-	{"AAAA", ipv6Data},
-	{"CNAME", hostData},
-	{"MX", hostData},
-	{"TXT", textData},
-	{"NS", hostData},
-	{"SRV", serviceData},
-	{"CAA", authorityData},
-	{"PTR", hostData},
-}
-
-func typeNames() []string {
-	names := make([]string, len(recordTypes))
-	for i, t := range recordTypes {
-		names[i] = t.name
-	}
-	return names
-}
-
 // Fields are the record.
 func (r *DNSRecord) Fields() field.Set {
 	return field.Set{
 		field.Ref("zone", &r.Zone).Required().Once(),
 		field.Text("zone_origin", &r.ZoneOrigin).ReadOnly(),
-		field.Text("record_type", &r.Type).Required().Among(typeNames()...),
-		field.Text("name", &r.Name).Required().Is(recordName).Doc("Relative to the zone; @ is the zone itself."),
-		field.Text("data", &r.Data).Required().Lines().Max(4096),
+		field.Text("record_type", &r.Type).Required().Among(dns.Types...),
+		field.Text("name", &r.Name).Required().Is(dns.RecordName).Doc("Relative to the zone; @ is the zone itself."),
+		field.Text("data", &r.Data).Required().Lines().Max(dns.MaxData),
 		field.Int("priority", &r.Priority).Between(0, 65535).Doc("10 for MX and 0 for other types when absent."),
 		ttl(&r.TTL).Doc("Seconds; the zone's when absent."),
 		field.Flag("is_active", &r.IsActive).Default(true),
 	}
 }
 
-// recordName is a name in a zone, or a full one with or without its final dot,
-// which is shortened once the zone is known.
-var recordName = field.Rule{
-	Max: field.FullName.Max, Message: field.DNSName.Message,
-	Tidy: func(s string) string {
-		name, full := strings.CutSuffix(s, ".")
-		if name = field.DNSName.Tidy(name); full {
-			name += "."
-		}
-		return name
-	},
-	Holds: func(s string) bool { return s != "@." && field.DNSName.Holds(strings.TrimSuffix(s, ".")) },
+// Published is the record as its zone publishes it.
+func (r *DNSRecord) Published() dns.Record {
+	return dns.Record{Name: r.Name, Type: r.Type, Data: r.Data, Priority: r.Priority, TTL: r.TTL}
 }
 
+// complete leaves a name that is outside of the zone as it is; check refuses
+// it.
 func (r *DNSRecord) complete(p Place) {
 	if p.New() {
 		r.ZoneOrigin = text(p.Parent, "origin")
 	}
-	r.Name = shortened(r.Name, r.ZoneOrigin)
+	if name, err := dns.Within(r.Name, r.ZoneOrigin); err == nil && r.ZoneOrigin != "" {
+		r.Name = name
+	}
 	if r.TTL == 0 && !p.Sent.Has("ttl") {
 		r.TTL = number(p.Parent, "ttl")
 	}
-	if p.New() && !p.Sent.Has("priority") && r.Type == "MX" {
-		r.Priority = 10
+	if p.New() && !p.Sent.Has("priority") {
+		r.Priority = dns.Priority(r.Type)
 	}
 }
-
-// shortened is a name without the origin of its zone.
-func shortened(name, origin string) string {
-	if origin == "" {
-		return name
-	}
-	full := strings.TrimSuffix(name, ".") + "."
-	if full == origin {
-		return "@"
-	}
-	if short, below := strings.CutSuffix(full, "."+origin); below {
-		return short
-	}
-	return name
-}
-
-const (
-	cnameAlone = "A CNAME record cannot coexist with other records at the same name."
-	nameMax    = 254 // of a full name, with the final dot
-)
 
 func (r *DNSRecord) check(p Place, wrong *field.Errors) {
-	if full := r.Name + "." + r.ZoneOrigin; !wrong.Has("name") && (strings.HasSuffix(r.Name, ".") || r.Name != "@" && len(full) > nameMax) {
-		wrong.Add("name", recordName.Message) // of another zone, or too long in this one
+	if r.ZoneOrigin != "" && !wrong.Has("name") {
+		_, err := dns.Within(r.Name, r.ZoneOrigin)
+		wrong.Join(err)
 	}
 	if !wrong.Has("data") && !wrong.Has("record_type") {
-		r.checkData(wrong)
+		wrong.Join(dns.CheckData(r.Type, r.Data))
 	}
-	if r.Type == "CNAME" && (r.Name == "@" || len(p.Beside) > 0) || slices.Contains(p.Beside, "CNAME") {
-		wrong.Add(field.NonField, cnameAlone)
-	}
-}
-
-func (r *DNSRecord) checkData(wrong *field.Errors) {
-	for _, t := range recordTypes {
-		if t.name == r.Type && !t.data.Holds(r.Data) && r.Data != "" {
-			wrong.Add("data", t.data.Message)
-		}
-	}
+	wrong.Join(dns.CheckBeside(r.Type, r.Name, p.Beside...))
 }

@@ -1,6 +1,10 @@
 package hosting
 
-import "strings"
+import (
+	"strings"
+
+	"hostpanel/domain/dns"
+)
 
 // Kinds are all the hosting resources (docs/hosting.md). To add one, write its
 // Spec in a file of its own and give it a line here.
@@ -54,7 +58,7 @@ var Kinds = []Kind{
 		Sets:    [][]string{{"zone", "record_type", "name", "data"}},
 		Refs:    []Reference{{Field: "zone", Kind: "dns_zone", Parent: true}},
 		Filters: []string{"zone", "record_type", "name"}, Search: []string{"name", "data"},
-		Most: 5000, Verbs: All, Writers: Member, New: spec[DNSRecord],
+		Most: dns.MaxRecords, Verbs: All, Writers: Member, New: spec[DNSRecord],
 	},
 	{
 		Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id",

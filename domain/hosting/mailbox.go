@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"regexp"
 	"strings"
 
 	"hostpanel/domain/field"
@@ -42,7 +43,7 @@ var localPart = field.Rule{
 	Message: field.Username.Message, Tidy: strings.ToLower, Holds: isLocalPart,
 }
 
-var localCharacters = matches(`^[a-z0-9_][a-z0-9._-]{0,63}$`)
+var localCharacters = regexp.MustCompile(`^[a-z0-9_][a-z0-9._-]{0,63}$`).MatchString
 
 func isLocalPart(s string) bool {
 	return localCharacters(s) && !strings.Contains(s, "..") && !strings.HasSuffix(s, ".")
