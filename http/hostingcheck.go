@@ -93,7 +93,7 @@ func (k *collection) limitsOf(ctx context.Context, t *tenant) (hosting.Limits, e
 	return p.Allows(), err
 }
 
-// neighbours are the types of the DNS records that have the name already.
+// neighbours are the DNS records that have the name already.
 func (k *collection) neighbours(ctx context.Context, w *wish, place *hosting.Place) error {
 	record, is := w.spec.(*hosting.DNSRecord)
 	if !is || record.Zone == 0 {
@@ -109,7 +109,7 @@ func (k *collection) neighbours(ctx context.Context, w *wish, place *hosting.Pla
 			return err
 		}
 		if row.ID != w.row.ID {
-			place.Beside = append(place.Beside, other.Type)
+			place.Beside = append(place.Beside, other.Published())
 		}
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostpanel/domain/dns"
 	"hostpanel/domain/hosting"
 )
 
@@ -138,8 +139,26 @@ func TestACNAMEStandsAlone(t *testing.T) {
 		{"TXT", "www", []string{"A", "TXT"}, ""},
 	} {
 		p := placeOf("dns_record")
-		p.Beside = c.beside
+		for _, sort := range c.beside {
+			p.Beside = append(p.Beside, dns.Record{Name: "www", Type: sort, Data: "other.example."})
+		}
 		if _, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":%q,"data":"a"}`, c.sort, c.name), p); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+func TestARecordIsNotSaidTwice(t *testing.T) {
+	const twice = `{"non_field_errors":["The fields zone, record_type, name, data must make a unique set."]}`
+	for _, c := range []struct{ sort, there, data, want string }{
+		{"MX", "mail", "mail.example.com", twice},
+		{"AAAA", "2001:db8::1", "2001:DB8:0::1", twice},
+		{"TXT", "a text", `\"a text\"`, twice},
+		{"TXT", "a text", "another text", ""},
+	} {
+		p := placeOf("dns_record")
+		p.Beside = []dns.Record{{Name: "www", Type: c.sort, Data: c.there}}
+		if _, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data), p); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

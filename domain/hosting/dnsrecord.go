@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"slices"
+
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 )
@@ -61,5 +63,19 @@ func (r *DNSRecord) check(p Place, wrong *field.Errors) {
 	if !wrong.Has("data") && !wrong.Has("record_type") {
 		wrong.Join(dns.CheckData(r.Type, r.Data))
 	}
-	wrong.Join(dns.CheckBeside(r.Type, r.Name, p.Beside...))
+	types := make([]string, len(p.Beside))
+	for i, other := range p.Beside {
+		types[i] = other.Type
+	}
+	wrong.Join(dns.CheckBeside(r.Type, r.Name, types...))
+	if len(*wrong) == 0 && slices.ContainsFunc(p.Beside, r.repeats) {
+		kind, _ := KindNamed("dns_record")
+		wrong.Join(kind.NotUnique(kind.Sets[0]))
+	}
+}
+
+// repeats tells whether another record of the same name says the same, in
+// whatever words. An engine could not keep them apart.
+func (r *DNSRecord) repeats(other dns.Record) bool {
+	return other.Type == r.Type && dns.Normal(r.Type, other.Data, r.ZoneOrigin) == dns.Normal(r.Type, r.Data, r.ZoneOrigin)
 }

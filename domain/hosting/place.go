@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 )
 
@@ -23,10 +24,10 @@ type Place struct {
 	Parent field.Values // of what the record is a part of: the zone of a DNS record; nil: of nothing
 	Limits Limits       // of the tenant
 
-	Package     *int64   // the one that new tenants get; nil: none
-	NameServers []string // of the installation, with final dots
-	Hosts       []string // names under which the panel itself is reached
-	Beside      []string // types of the other DNS records of the same name
+	Package     *int64       // the one that new tenants get; nil: none
+	NameServers []string     // of the installation, with final dots
+	Hosts       []string     // names under which the panel itself is reached
+	Beside      []dns.Record // the other DNS records of the same name
 }
 
 // Complete fills in the fields of a record that follow from others, and
