@@ -40,6 +40,7 @@ type Server struct {
 	Test        TestCheckout // nil: test payments are off
 	Runs        Runs
 	Accounts    Accounts
+	Resources   Resources
 	Credentials Credentials
 	Tokens      Tokens
 	TokenKeys   []TokenKey // the first signs tokens, all open them
@@ -140,6 +141,13 @@ type Accounts interface {
 	Link(ctx context.Context, cause domain.Cause, user int64, send bool) (domain.Link, error)
 	// Erase ends an account and destroys what it holds of a person.
 	Erase(ctx context.Context, cause domain.Cause, user int64) error
+}
+
+// Resources carries out what is asked of hosting resources, all or none. The
+// specs name secrets by handles; their values are kept, sealed, until the
+// engine has got them.
+type Resources interface {
+	Carry(ctx context.Context, cause domain.Cause, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error)
 }
 
 // Credentials knows passwords. It takes as long for a user without one, and

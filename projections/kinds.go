@@ -29,16 +29,16 @@ func setsSQL() string {
 					columns[j] = "tenant::text"
 				}
 			}
-			fmt.Fprintf(&sql, "create unique index %s on resources (md5(%s)) where kind = '%s' and status not in ('leaving', 'gone');\n",
+			fmt.Fprintf(&sql, "create unique index %s on resources (md5(%s)) where kind = '%s' and present;\n",
 				setIndex(kind, i), strings.Join(columns, " || chr(10) || "), kind.Name)
 		}
 		if kind.Single != "" {
-			fmt.Fprintf(&sql, "create unique index %s on resources (kind) where kind = '%s' and spec ->> '%s' = 'true' and status not in ('leaving', 'gone');\n",
+			fmt.Fprintf(&sql, "create unique index %s on resources (kind) where kind = '%s' and spec ->> '%s' = 'true' and present;\n",
 				singleIndex(kind), kind.Name, kind.Single)
 		}
 	}
 	sql.WriteString(`create unique index resources_address on resources ((spec ->> 'email')) ` +
-		`where kind in ('mailbox', 'mail_alias') and status not in ('leaving', 'gone')`)
+		`where kind in ('mailbox', 'mail_alias') and present`)
 	return sql.String()
 }
 
@@ -71,6 +71,9 @@ func ofKind(kind hosting.Kind) listedBy {
 	fields := with(fieldsOf("r"), "tenant", "r.tenant")
 	for _, f := range kind.New().Fields() {
 		fields[f.Name] = specColumn(f)
+	}
+	if kind.Halts {
+		fields["is_active"] = "r.active"
 	}
 	return listedBy{
 		columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search`, fields: fields,

@@ -2,7 +2,9 @@ package projections
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -32,7 +34,10 @@ var resources = New("resources", resourcesSQL(`
 		created_at  timestamptz not null,
 		updated_at  timestamptz not null,
 		version     int    not null, -- of the resource's stream
-		present     boolean not null generated always as (status not in ('leaving', 'gone')) stored,
+		halts       text[]  not null default '{}', -- why it is off, whatever is wanted
+		trashed_at  timestamptz,                   -- null: not in the bin
+		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
+		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and halts = '{}' and trashed_at is null) stored,
 		search      text   not null generated always as ({searched}) stored,
 		primary key (kind, id),
 		unique (tenant, kind, id)
@@ -48,11 +53,12 @@ var resources = New("resources", resourcesSQL(`
 		func(at eventstore.Recorded, e hosting.Requested) []any {
 			return resource(at, e.Tenant, e.Values(), orNull(e.SubjectID), e.For)
 		}).refusingBy(takenSets),
-	On(`update resources set spec = spec || $4, wish = $3, sync_status = 'pending', sync_error = '',
-			status = case when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
-			updated_at = recorded_at(), version = $3
-		where kind = $1 and id = $2`,
+	On(wished(`spec = spec || $4`),
 		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
+	On(wished(`halts = halts || $4::text`), func(at eventstore.Recorded, e hosting.Halted) []any { return resource(at, e.By) }),
+	On(wished(`halts = array_remove(halts, $4)`), func(at eventstore.Recorded, e hosting.Released) []any { return resource(at, e.By) }),
+	On(wished(`trashed_at = recorded_at()`), func(at eventstore.Recorded, _ hosting.Trashed) []any { return resource(at) }),
+	On(wished(`trashed_at = null`), func(at eventstore.Recorded, _ hosting.Restored) []any { return resource(at) }).refusingBy(takenSets),
 	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
 			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
 			sync_status = case when status = 'leaving' or $7 and $8 < wish then sync_status else 'synced' end,
@@ -75,6 +81,15 @@ var resources = New("resources", resourcesSQL(`
 	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
 }, limited()...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
+
+// wished is what a wish does to a resource: the engine is to change it, or
+// still to make it.
+func wished(what string) string {
+	return `update resources set ` + what + `, wish = $3, sync_status = 'pending', sync_error = '',
+			status = case when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
+			updated_at = recorded_at(), version = $3
+		where kind = $1 and id = $2`
+}
 
 // ownTenants are the tenants that a user is a member of, active or not.
 const ownTenants = `kind = 'tenant' and id = any ((select scope_tenants())::bigint[])`
@@ -117,7 +132,11 @@ type Resource struct {
 	TenantName   string
 	TenantAt     int // version of the tenant's stream
 	Status       hosting.Status
-	Spec         field.Values
+	Spec         field.Values // as wanted; what runs is Active
+	Active       bool         // wanted to be, and neither halted nor in the bin
+	Halts        []string     // why it is off, whatever is wanted
+	TrashedAt    *time.Time   // nil: not in the bin
+	Wish         int          // version of the last thing that was asked for
 	Subject      *uuid.UUID
 	EngineID     *int64
 	External     string
@@ -129,7 +148,7 @@ type Resource struct {
 	Version      int // of the resource's stream
 }
 
-const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.subject, r.engine_id, r.external,
+const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.halts, r.trashed_at, r.wish, r.subject, r.engine_id, r.external,
 	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
 
 const (
@@ -137,16 +156,22 @@ const (
 	namedTenant   = ` left join resources t on t.kind = 'tenant' and t.id = r.tenant`
 )
 
-// Load fills the spec of the resource's kind, such as a [hosting.Site].
+// Load fills the spec of the resource's kind, such as a [hosting.Site]. It is
+// active as far as it runs, whatever was wanted.
 func (r *Resource) Load(spec hosting.Spec) error {
-	if err := spec.Fields().Load(r.Spec); err != nil {
+	values := r.Spec
+	if _, can := values["is_active"]; can && !r.Active {
+		values = maps.Clone(values)
+		values["is_active"] = json.RawMessage("false")
+	}
+	if err := spec.Fields().Load(values); err != nil {
 		return fmt.Errorf("load %s %d: %w", r.Kind, r.ID, err)
 	}
 	return nil
 }
 
 // Resource returns one resource of the caller's tenant; superusers reach all.
-// One that is leaving or gone is no more.
+// One that is leaving, gone or in the bin is no more.
 func (s Scope) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
@@ -165,6 +190,21 @@ func (s Scope) Resources(ctx context.Context, kind string, limit int) ([]Resourc
 	w.and("r.kind = ?", kind)
 	w.conditions = append(w.conditions, present)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, w.newest("r.created_at", "r.id", limit))
+}
+
+// Acknowledged tells whether the engine has answered a wish, given by the
+// version of the resource's stream after it, or a later one: it has done it or
+// has refused it. It does so for what is no more, too.
+func (s Scope) Acknowledged(ctx context.Context, ref hosting.Ref, wish int) (bool, error) {
+	w := s.tenantOrAll("r.tenant")
+	w.and("r.kind = ?", ref.Kind)
+	w.and("r.id = ?", ref.ID)
+	w.and("r.wish >= ?", wish)
+	answered, err := value[bool](ctx, s, `select exists (select from resources r`, w, ` and r.sync_status <> 'pending')`)
+	if err != nil {
+		err = fmt.Errorf("look at %s: %w", ref.Stream(), err)
+	}
+	return answered, err
 }
 
 // ResourcesOfOrder are the resources that were requested for an order, in

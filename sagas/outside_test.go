@@ -51,12 +51,13 @@ type fakeEngine struct {
 	objects map[string]hosting.EngineObject
 	made    map[string]int
 	removed map[string]int
+	changed map[string]int
 	last    int64
 	applied func(hosting.EngineObject) bool
 }
 
 func newEngine() *fakeEngine {
-	return &fakeEngine{objects: map[string]hosting.EngineObject{}, made: map[string]int{}, removed: map[string]int{}}
+	return &fakeEngine{objects: map[string]hosting.EngineObject{}, made: map[string]int{}, removed: map[string]int{}, changed: map[string]int{}}
 }
 
 func (*fakeEngine) Server() string { return "one" }
@@ -97,16 +98,70 @@ func (e *fakeEngine) create(name string, o hosting.EngineObject) (int64, error) 
 	return o.ID, nil
 }
 
-func (e *fakeEngine) Remove(_ context.Context, kind string, id int64) error {
+func (e *fakeEngine) Change(_ context.Context, o hosting.EngineObject) error {
+	name := o.Kind + "/" + o.Name
+	if err := e.ask(false, "change", name); err != nil {
+		return err
+	}
+	if err := e.change(name, o); err != nil {
+		return err
+	}
+	return e.ask(true, "change", name)
+}
+
+func (e *fakeEngine) change(name string, o hosting.EngineObject) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	before, there := e.numbered(o.Kind, o.ID)
+	if !there {
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s is not there", name))
+	}
+	if other, taken := e.objects[name]; taken && other.ID != o.ID {
+		return domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("%s exists", name))
+	}
+	delete(e.objects, before)
+	e.objects[name] = o
+	e.changed[name]++
+	return nil
+}
+
+// numbered is the name of an object with this number.
+func (e *fakeEngine) numbered(kind string, id int64) (string, bool) {
 	for name, o := range e.objects {
 		if o.Kind == kind && o.ID == id {
-			delete(e.objects, name)
-			e.removed[name]++
+			return name, true
 		}
 	}
-	return nil
+	return "", false
+}
+
+func (e *fakeEngine) Remove(_ context.Context, o hosting.EngineObject) error {
+	if err := e.ask(false, "remove", o.Kind+"/"+o.Name); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	if name, there := e.numbered(o.Kind, o.ID); there {
+		delete(e.objects, name)
+		e.removed[name]++
+	}
+	e.mu.Unlock()
+	return e.ask(true, "remove", o.Kind+"/"+o.Name)
+}
+
+func (e *fakeEngine) List(_ context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {
+	if err := e.ask(false, "list", kind); err != nil {
+		return nil, err
+	}
+	for _, o := range e.all() {
+		if o.Kind == kind && o.Owner == owner {
+			all = append(all, o)
+		}
+	}
+	return all, nil
+}
+
+func (e *fakeEngine) Usage(_ context.Context, owner int64) (hosting.Usage, error) {
+	return hosting.Usage{ReadAt: time.Now()}, e.ask(false, "usage", fmt.Sprint(owner))
 }
 
 func (e *fakeEngine) creations(name string) int {

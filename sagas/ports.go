@@ -34,7 +34,10 @@ type Payments interface {
 	Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error)
 }
 
-// Engine is one server of a hosting engine, which knows no idempotency keys.
+// Engine is one server of a hosting engine, which knows no idempotency keys. A
+// kind that it does not have is a permanent failure, "not_supported"; an object
+// that is not the one that was meant is "drift". Besides the panel's kinds an
+// engine may have "cms", an installation of a program in a site, and "proxy".
 type Engine interface {
 	// Server names the server in queues ("engine:<server>") and claims.
 	Server() string
@@ -43,9 +46,17 @@ type Engine interface {
 	Find(ctx context.Context, kind, name, ref string) (hosting.EngineObject, bool, error)
 	// Create makes an object and returns the engine's id of it.
 	Create(context.Context, hosting.EngineObject) (int64, error)
-	// Remove deletes one object and nothing that belongs to it. One that is
-	// gone already is a success.
-	Remove(ctx context.Context, kind string, id int64) error
+	// Change brings an object, known by its id, to what is wanted. Doing it
+	// again changes nothing. One that is not there is a permanent failure,
+	// "absent".
+	Change(context.Context, hosting.EngineObject) error
+	// Remove deletes one object, known by its id, and nothing that belongs to
+	// it. One that is gone already is a success.
+	Remove(context.Context, hosting.EngineObject) error
+	// List reads everything of a kind that a client owns. Applied is not told.
+	List(ctx context.Context, kind string, owner int64) ([]hosting.EngineObject, error)
+	// Usage reads what a client uses.
+	Usage(ctx context.Context, owner int64) (hosting.Usage, error)
 }
 
 // Compute is one hypervisor or a cluster of them.

@@ -168,7 +168,7 @@ func (s *Sagas) engineCall(o hosting.EngineObject, ours func(hosting.EngineObjec
 			if _, found, err := look(ctx); err != nil || found == No {
 				return err
 			}
-			return s.engine.Remove(ctx, o.Kind, id)
+			return s.engine.Remove(ctx, hosting.EngineObject{Kind: o.Kind, ID: id, Owner: o.Owner, Name: o.Name, Ref: o.Ref})
 		},
 		Confirmed: func(r Result) Work {
 			id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above

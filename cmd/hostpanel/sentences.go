@@ -123,6 +123,10 @@ var sentences = collect(
 		return "the engine has it" + in(" as ", or(e.External, id(e.EngineID)), "")
 	}),
 	says(func(hosting.RemovalRequested) string { return "to be removed" }),
+	says(func(e hosting.Halted) string { return "switched off by its " + e.By }),
+	says(func(e hosting.Released) string { return "no longer switched off by its " + e.By }),
+	says(func(hosting.Trashed) string { return "put into the bin" }),
+	says(func(hosting.Restored) string { return "brought back from the bin" }),
 	says(func(hosting.Removed) string { return "removed" }),
 	says(func(e hosting.EngineRefused) string { return "the engine refused: " + words(e.Code) }),
 

@@ -25,6 +25,10 @@ var Facts = []domain.Fact{
 	domain.FactOf[RemovalRequested](),
 	domain.FactOf[Removed](),
 	domain.FactOf[EngineRefused](),
+	domain.FactOf[Halted](),
+	domain.FactOf[Released](),
+	domain.FactOf[Trashed](),
+	domain.FactOf[Restored](),
 }
 
 // What was asked for. Personal holds the personal fields of the spec as JSON
@@ -86,15 +90,7 @@ func (e Requested) evolve(r Resource) Resource {
 	}
 }
 
-func (Changed) evolve(r Resource) Resource {
-	if r.Status == Refused && !r.made() {
-		return r.wish(Wanted)
-	}
-	if r.Status == Wanted {
-		return r.wish(Wanted)
-	}
-	return r.wish(Changing)
-}
+func (Changed) evolve(r Resource) Resource { return r.wished() }
 
 func (e Confirmed) evolve(r Resource) Resource {
 	if e.EngineID != 0 {
@@ -128,6 +124,14 @@ func (e EngineRefused) evolve(r Resource) Resource {
 		r.Status = Refused
 	}
 	return r
+}
+
+// wished is what there is when the engine is to change it, or still to make it.
+func (r Resource) wished() Resource {
+	if r.Status == Wanted || r.Status == Refused && !r.made() {
+		return r.wish(Wanted)
+	}
+	return r.wish(Changing)
 }
 
 func (r Resource) wish(s Status) Resource {

@@ -23,6 +23,8 @@ type Kind struct {
 	Collection string // in the API: /hosting/api/rest/sites/; empty: not in the API
 	EngineID   string // the field that shows the engine's own number; empty: it shows none
 	Alone      bool   // nothing outside works behind it: it runs as soon as it is asked for
+	Halts      bool   // can be halted: switched off beside what is wanted of it
+	Soft       bool   // goes into a bin first, for 30 days
 	Shared     bool   // belongs to the installation and not to a tenant
 
 	Shown  []string // the fields of an answer, in order; empty: it has an answer of its own

@@ -10,7 +10,7 @@ import (
 // Spec in a file of its own and give it a line here.
 var Kinds = []Kind{
 	{
-		Name: "tenant", Class: "Tenant", Label: "tenant", Collection: "tenants", EngineID: "hosting_client_id",
+		Name: "tenant", Class: "Tenant", Label: "tenant", Collection: "tenants", EngineID: "hosting_client_id", Soft: true,
 		Unique: []string{"slug", "username"}, Personal: personalOfTenant,
 		Refs:    []Reference{{Field: "package", Kind: "package"}, {Field: "parent", Kind: "tenant"}},
 		Filters: []string{"status", "package", "slug"}, Search: []string{"name", "email"}, Ordering: []string{"name"},
@@ -26,7 +26,7 @@ var Kinds = []Kind{
 		Verbs: All, Writers: Superuser, New: spec[Package],
 	},
 	{
-		Name: "site", Class: "Site", Label: "site", Collection: "sites", EngineID: "hosting_site_id",
+		Name: "site", Class: "Site", Label: "site", Collection: "sites", EngineID: "hosting_site_id", Halts: true, Soft: true,
 		Shown: words("id tenant tenant_name domain hosting_site_id ip_address document_root is_active ssl_enabled " +
 			"sync_status sync_error created_at updated_at"),
 		Unique:  []string{"domain"},
@@ -34,7 +34,7 @@ var Kinds = []Kind{
 		Quota: "sites", Verbs: All, Writers: Member, New: spec[Site],
 	},
 	{
-		Name: "database", Class: "Database", Label: "database", Collection: "databases", EngineID: "hosting_database_id",
+		Name: "database", Class: "Database", Label: "database", Collection: "databases", EngineID: "hosting_database_id", Halts: true,
 		Shown: words("id tenant tenant_name name hosting_database_id db_user db_password is_active site engine_name engine_user " +
 			"sync_status sync_error created_at updated_at"),
 		Sets:    [][]string{{"tenant", "name"}, {"tenant", "db_user"}},
@@ -61,7 +61,7 @@ var Kinds = []Kind{
 		Most: dns.MaxRecords, Verbs: All, Writers: Member, New: spec[DNSRecord],
 	},
 	{
-		Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id",
+		Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id", Halts: true,
 		Shown: words("id tenant tenant_name domain hosting_mail_domain_id dkim_enabled dkim_selector dkim_public mailboxes_count aliases_count is_active " +
 			"sync_status sync_error created_at updated_at"),
 		Counts: []Count{
@@ -73,7 +73,7 @@ var Kinds = []Kind{
 		Quota: "mail_domains", Verbs: All, Writers: Member, New: spec[MailDomain],
 	},
 	{
-		Name: "mailbox", Class: "Mailbox", Label: "mailbox", Collection: "mailboxes", EngineID: "hosting_mailbox_id",
+		Name: "mailbox", Class: "Mailbox", Label: "mailbox", Collection: "mailboxes", EngineID: "hosting_mailbox_id", Halts: true,
 		Shown: words("id tenant tenant_name mail_domain mail_domain_name email local_part name hosting_mailbox_id quota_mb " +
 			"imap_enabled pop3_enabled smtp_enabled is_active sync_status sync_error created_at updated_at"),
 		Sets: [][]string{{"mail_domain", "local_part"}}, Address: "local_part", Rival: "An alias with this address already exists.",
@@ -83,7 +83,7 @@ var Kinds = []Kind{
 		Quota: "mailboxes", Verbs: All, Writers: Member, New: spec[Mailbox],
 	},
 	{
-		Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id",
+		Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id", Halts: true,
 		Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations alias_type hosting_alias_id is_active " +
 			"sync_status sync_error created_at updated_at"),
 		Sets: [][]string{{"mail_domain", "source"}}, Address: "source", Rival: "A mailbox with this address already exists.",
@@ -93,7 +93,7 @@ var Kinds = []Kind{
 		Quota: "mail_aliases", Verbs: All, Writers: Member, New: spec[MailAlias],
 	},
 	{
-		Name: "ftp_account", Class: "FTPAccount", Label: "ftp account", Collection: "ftp-accounts", EngineID: "hosting_ftp_user_id",
+		Name: "ftp_account", Class: "FTPAccount", Label: "ftp account", Collection: "ftp-accounts", EngineID: "hosting_ftp_user_id", Halts: true,
 		Shown: words("id tenant tenant_name site site_domain username hosting_ftp_user_id directory quota_mb is_active " +
 			"sync_status sync_error created_at updated_at"),
 		Names:   siteDomain,
@@ -103,7 +103,7 @@ var Kinds = []Kind{
 		Quota: "ftp_accounts", Verbs: All, Writers: Member, New: spec[FTPAccount],
 	},
 	{
-		Name: "shell_user", Class: "ShellUser", Label: "shell user", Collection: "shell-users", EngineID: "hosting_shell_user_id",
+		Name: "shell_user", Class: "ShellUser", Label: "shell user", Collection: "shell-users", EngineID: "hosting_shell_user_id", Halts: true,
 		Shown: words("id tenant tenant_name site site_domain username hosting_shell_user_id ssh_public_key shell chroot quota_mb home_directory is_active " +
 			"sync_status sync_error created_at updated_at"),
 		Names:   siteDomain,
@@ -113,7 +113,7 @@ var Kinds = []Kind{
 		Quota: "shell_users", Verbs: All, Writers: Member, New: spec[ShellUser],
 	},
 	{
-		Name: "ssl_certificate", Class: "SSLCertificate", Label: "ssl certificate", Collection: "ssl-certificates",
+		Name: "ssl_certificate", Class: "SSLCertificate", Label: "ssl certificate", Collection: "ssl-certificates", Halts: true,
 		Shown: words("id site site_domain cert_type domain expires_at is_active auto_renew is_expired days_until_expiry " +
 			"status last_error created_at updated_at"),
 		Names:   siteDomain,

@@ -27,6 +27,8 @@ type Resource struct {
 	Code     string    `json:"code,omitempty"`     // of the engine's last refusal
 
 	Observed field.Values `json:"observed,omitempty"` // what only the engine knows
+	Halts    []string     `json:"halts,omitempty"`    // why it is off, whatever is wanted
+	Trashed  bool         `json:"trashed,omitempty"`  // it is in the bin
 
 	// Version counts the facts of the stream; Wish is the version of the last
 	// thing that was asked for. An answer to an earlier one is late.
@@ -129,7 +131,7 @@ func (c Request) decide(r Resource) ([]Event, error) {
 func (c Change) decide(r Resource) ([]Event, error) {
 	kind, _ := KindNamed(c.Kind)
 	switch {
-	case r.Status == "", r.Status == Leaving, r.Status == Gone:
+	case r.Status == "", r.ended(), r.Trashed:
 		return nil, kind.absent()
 	case len(c.Spec) == 0:
 		return nil, nil

@@ -197,6 +197,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		hosting.Changed{Spec: values(`{"language":"en"}`), SubjectID: ana, Personal: `{"phone":"601"}`},
 		hosting.Confirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
 		leaving, hosting.Removed{}, refused,
+		hosting.Halted{By: hosting.ByTenant}, hosting.Released{By: hosting.BySite}, hosting.Trashed{}, hosting.Restored{},
 	)
 	personal := domain.NewCatalogue(hosting.Facts)
 	for _, name := range []string{"hosting.requested", "hosting.changed"} {

@@ -33,7 +33,7 @@ func TestT18AndT19EveryRecordRaisesTheSerialOnce(t *testing.T) {
 	w.change(with(w.object("dns_record"), "ttl", 60))
 	w.change(with(w.object("dns_zone"), "ttl", 600))
 	for range 2 {
-		if err := w.engine.Delete(t.Context(), w.object("dns_record")); err != nil {
+		if err := w.engine.Remove(t.Context(), w.object("dns_record")); err != nil {
 			t.Error(err)
 		}
 	}

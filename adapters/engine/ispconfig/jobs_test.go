@@ -99,7 +99,7 @@ func TestACertificateIsOrderedOnceAndIssued(t *testing.T) {
 	o := w.certificate()
 	o.ID = w.made["site"]
 	for range 2 {
-		if err := w.engine.Delete(t.Context(), o); err != nil {
+		if err := w.engine.Remove(t.Context(), o); err != nil {
 			t.Error(err)
 		}
 	}

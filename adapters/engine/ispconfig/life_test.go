@@ -26,7 +26,7 @@ func TestEveryKindIsMadeFoundAndRemoved(t *testing.T) {
 	}
 	for i := len(kinds) - 1; i >= 0; i-- {
 		for range 2 { // a repetition is a success
-			if err := w.engine.Delete(t.Context(), w.object(kinds[i])); err != nil {
+			if err := w.engine.Remove(t.Context(), w.object(kinds[i])); err != nil {
 				t.Errorf("delete the %s: %v", kinds[i], err)
 			}
 		}
@@ -34,7 +34,7 @@ func TestEveryKindIsMadeFoundAndRemoved(t *testing.T) {
 			t.Errorf("the %s is still there", kinds[i])
 		}
 	}
-	if err := w.engine.Remove(t.Context(), "tenant", w.client); err != nil {
+	if err := w.engine.Remove(t.Context(), hosting.EngineObject{Kind: "tenant", ID: w.client}); err != nil {
 		t.Error(err)
 	}
 	for _, table := range []string{"web_database_user", "dns_rr", "client"} {
@@ -232,10 +232,10 @@ func TestWhatTheEngineHasNotIsNotSupported(t *testing.T) {
 func TestTheUserOfADatabaseThatIsGoneIsRemoved(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Order(ispconfigtest.Fault{Function: "sites_database_user_delete", What: ispconfigtest.Before})
-	err := w.engine.Delete(t.Context(), w.object("database"))
+	err := w.engine.Remove(t.Context(), w.object("database"))
 	refused(t, err, domain.Unknown, "no_answer")
 	w.row("web_database_user", "database_user", "c17_shop")
-	if err := w.engine.Delete(t.Context(), w.object("database")); err != nil {
+	if err := w.engine.Remove(t.Context(), w.object("database")); err != nil {
 		t.Error(err)
 	}
 	if rows := w.fake.Rows("web_database_user", "database_user", "c17_shop"); len(rows) != 0 {

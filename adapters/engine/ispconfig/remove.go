@@ -8,17 +8,11 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// Remove deletes one object by its number alone. Prefer [Engine.Delete]: a
-// number says nothing about whose row it is by now.
-func (e *Engine) Remove(ctx context.Context, kind string, id int64) error {
-	return e.Delete(ctx, hosting.EngineObject{Kind: kind, ID: id})
-}
-
-// Delete removes one object, and nothing that belongs to it: what still owns
+// Remove deletes one object, and nothing that belongs to it: what still owns
 // something stays (permanent, "owns_others"). A row that is no longer the
 // object's, by owner, name or our reference as far as o tells them, stays as
 // well ("drift"). One that is gone is a success.
-func (e *Engine) Delete(ctx context.Context, o hosting.EngineObject) error {
+func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
 	if o.Kind == certificateKind {
 		return e.withdraw(ctx, o)
 	}

@@ -96,7 +96,7 @@ func TestT7AndT8NothingGoesIntoTheSiteOfAnotherTenant(t *testing.T) {
 		refused(t, err, domain.Permanent, "drift")
 		o.ID = w.made[kind]
 		refused(t, w.engine.Change(t.Context(), o), domain.Permanent, "drift")
-		refused(t, w.engine.Delete(t.Context(), o), domain.Permanent, "drift")
+		refused(t, w.engine.Remove(t.Context(), o), domain.Permanent, "drift")
 	}
 	w.fake.Tell("sites_database_add", `{"client_id": 2, "params": {"server_id": 1, "database_name": "c18_y", "parent_domain_id": 1}}`)
 	if w.row("web_database", "database_name", "c18_y")["sys_groupid"] != "2" {
@@ -142,7 +142,7 @@ func TestT12AndT14WhoOwnsSomethingStays(t *testing.T) {
 		if kind == "tenant" {
 			id = w.client
 		}
-		refused(t, w.engine.Remove(t.Context(), kind, id), domain.Permanent, "owns_others")
+		refused(t, w.engine.Remove(t.Context(), hosting.EngineObject{Kind: kind, ID: id}), domain.Permanent, "owns_others")
 		w.rowOf(kind)
 	}
 	w.fake.Tell("client_delete", `{"client_id": 1}`)
@@ -170,7 +170,7 @@ func TestT13EverythingGoesOnlyByNumberAndReference(t *testing.T) {
 func TestT14ADatabaseOutlivesItsSite(t *testing.T) {
 	w := inhabited(t)
 	for _, kind := range []string{"ftp_account", "shell_user", "site"} {
-		if err := w.engine.Delete(t.Context(), w.object(kind)); err != nil {
+		if err := w.engine.Remove(t.Context(), w.object(kind)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -209,7 +209,7 @@ func TestT21AndT22NoNumberBelowOneIsSent(t *testing.T) {
 	before := w.fake.Calls("")
 	for _, kind := range append([]string{"tenant", "ssl_certificate"}, kinds...) {
 		for _, id := range []int64{0, -1} {
-			refused(t, w.engine.Remove(t.Context(), kind, id), domain.Permanent, "engine_call")
+			refused(t, w.engine.Remove(t.Context(), hosting.EngineObject{Kind: kind, ID: id}), domain.Permanent, "engine_call")
 			if kind != "ssl_certificate" {
 				refused(t, w.engine.Change(t.Context(), hosting.EngineObject{Kind: kind, ID: id}), domain.Permanent, "engine_call")
 			}
@@ -242,13 +242,13 @@ func TestT23AMisspeltColumnFindsNothing(t *testing.T) {
 func TestT32AUserIsRemovedAfterTheLastDatabase(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Tell("sites_database_add", `{"client_id": 1, "params": {"server_id": 1, "database_name": "c17_two", "database_user_id": 1, "active": "y"}}`)
-	if err := w.engine.Delete(t.Context(), w.object("database")); err != nil {
+	if err := w.engine.Remove(t.Context(), w.object("database")); err != nil {
 		t.Error(err)
 	}
 	w.row("web_database_user", "database_user", "c17_shop")
 	two := w.object("database")
 	two.Name, two.ID = "c17_two", 2
-	if err := w.engine.Delete(t.Context(), two); err != nil {
+	if err := w.engine.Remove(t.Context(), two); err != nil {
 		t.Error(err)
 	}
 	if rows := w.fake.Rows("web_database_user", "database_user", "c17_shop"); len(rows) != 0 {

@@ -177,32 +177,6 @@ func (e *Engine) unused(ctx context.Context) (id int64, err error) {
 	return id, unanswered("create", err)
 }
 
-// Remove deletes one object. One that is gone is a success; a client that
-// still owns something is a permanent failure, because nothing is ever
-// removed along with something else.
-func (e *Engine) Remove(ctx context.Context, kind string, id int64) error {
-	return e.ordered.Around(ctx, faults.Call{Call: faults.Remove, Kind: kind}, func(faults.Fault) error {
-		return unanswered("remove", pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error { return remove(ctx, tx, kind, id) }))
-	})
-}
-
-func remove(ctx context.Context, tx pgx.Tx, kind string, id int64) error {
-	_, err := tx.Exec(ctx, `select from sandbox_engine.objects where kind = $1 and id = $2 for update`, kind, id)
-	if err != nil {
-		return err
-	}
-	var owns bool
-	err = tx.QueryRow(ctx, `select $1 = 'tenant' and exists (select from sandbox_engine.objects where owner = $2 and gone_at > now())`, kind, id).Scan(&owns)
-	if err != nil {
-		return err
-	}
-	if owns {
-		return domain.Fail(domain.Permanent, "owns_others", errors.New("the client still owns objects"))
-	}
-	_, err = tx.Exec(ctx, `delete from sandbox_engine.objects where kind = $1 and id = $2`, kind, id)
-	return err
-}
-
 // unanswered makes an error of the database what it would be with a real
 // engine: no answer. Failures pass.
 func unanswered(call string, err error) error {

@@ -146,12 +146,12 @@ func TestRemovingNeverCascades(t *testing.T) {
 	e := sandbox.New(pool(t))
 	owner := create(t, e, client("t1"))
 	id := create(t, e, site("acme.test", owner))
-	wantFailure(t, e.Remove(t.Context(), "tenant", owner), domain.Permanent, "owns_others")
+	wantFailure(t, e.Remove(t.Context(), hosting.EngineObject{Kind: "tenant", ID: owner}), domain.Permanent, "owns_others")
 	for _, what := range []struct {
 		kind string
 		id   int64
 	}{{"site", id}, {"site", id}, {"site", owner}, {"tenant", owner}, {"tenant", owner}} {
-		if err := e.Remove(t.Context(), what.kind, what.id); err != nil {
+		if err := e.Remove(t.Context(), hosting.EngineObject{Kind: what.kind, ID: what.id}); err != nil {
 			t.Fatalf("remove %v: %v", what, err)
 		}
 	}

@@ -206,7 +206,15 @@ func (e *instantEngine) Create(_ context.Context, o hosting.EngineObject) (int64
 	return o.ID, nil
 }
 
-func (*instantEngine) Remove(context.Context, string, int64) error { return nil }
+func (*instantEngine) Change(context.Context, hosting.EngineObject) error { return nil }
+func (*instantEngine) Remove(context.Context, hosting.EngineObject) error { return nil }
+func (*instantEngine) List(context.Context, string, int64) ([]hosting.EngineObject, error) {
+	return nil, nil
+}
+
+func (*instantEngine) Usage(context.Context, int64) (hosting.Usage, error) {
+	return hosting.Usage{ReadAt: time.Now()}, nil
+}
 
 func (instantCompute) Server() string { return "bench" }
 func (instantCompute) FindVM(context.Context, string, string) (hosting.VM, bool, error) {

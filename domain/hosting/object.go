@@ -1,0 +1,67 @@
+package hosting
+
+import (
+	"maps"
+	"strings"
+
+	"hostpanel/domain/dns"
+	"hostpanel/domain/field"
+)
+
+// Works tells whether somebody at the hosting engine works behind the kind's
+// resources. Machines have a hypervisor of their own.
+func (k Kind) Works() bool { return !k.Alone && k.Name != "vm" }
+
+// Object is a resource as the hosting engine is to have it: its natural key
+// there, our reference, and the values of its spec but for secrets. The
+// parent's values are those of what it is a part of; nil for kinds that are a
+// part of nothing. Engine ids are the caller's to add.
+func (k Kind) Object(id int64, spec, parent field.Values) EngineObject {
+	o := EngineObject{Kind: k.Name, Name: k.nameAtEngine(spec, parent), Values: maps.Clone(spec)}
+	for _, name := range k.Secrets() {
+		delete(o.Values, name)
+	}
+	switch k.Name {
+	case "mail_alias":
+		o.Values["destinations"] = spec["destination"]
+	case "tenant":
+		o.Ref = CustomerNumber(id)
+		if o.Name == "" {
+			o.Name = o.Ref
+		}
+	}
+	return o
+}
+
+func (k Kind) nameAtEngine(spec, parent field.Values) string {
+	switch k.Name {
+	case "tenant", "ftp_account", "shell_user":
+		return text(spec, "username")
+	case "site", "mail_domain":
+		return text(spec, "domain")
+	case "database":
+		return text(spec, "engine_name")
+	case "dns_zone":
+		return text(spec, "origin")
+	case "dns_record":
+		return nameOfRecord(spec, parent)
+	case "mailbox", "mail_alias":
+		return text(spec, "email")
+	case "ssl_certificate":
+		return text(parent, "domain")
+	}
+	return ""
+}
+
+// nameOfRecord is a record's key at the engine. One whose zone is not told
+// knows its origin itself.
+func nameOfRecord(spec, parent field.Values) string {
+	origin, sort := text(parent, "origin"), text(spec, "record_type")
+	if origin == "" {
+		origin = text(spec, "zone_origin")
+	}
+	return RecordName(RecordKey{
+		Origin: origin, Name: dns.Full(text(spec, "name"), origin), Type: sort,
+		Priority: number(spec, "priority"), Data: strings.TrimSpace(dns.Normal(sort, text(spec, "data"), origin)),
+	})
+}
