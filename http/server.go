@@ -224,7 +224,7 @@ func (s *Server) Document() []byte { return s.table().JSON() }
 
 func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
-		Title: "hostpanel", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
+		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
 		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(),
 		ErrorPage: s.refusalPage,
 	}, s.Areas()...)

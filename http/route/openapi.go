@@ -14,14 +14,14 @@ import (
 // Document is the OpenAPI document of all routes. It panics if a declaration
 // makes no sense.
 func (t *Table) Document() map[string]any {
-	paths, schemes, tags := map[string]any{}, map[string]any{}, []any{}
+	paths, schemes, tags, bodies := map[string]any{}, map[string]any{}, []any{}, t.bodies()
 	for i := range t.areas {
 		tags = append(tags, map[string]any{"name": t.areas[i].Name, "description": t.areas[i].About})
 	}
 	for _, e := range t.endpoints {
 		item := map[string]any{}
 		for method, r := range e.methods {
-			item[strings.ToLower(method)] = r.operation(e)
+			item[strings.ToLower(method)] = r.operation(e, bodies)
 			if r.Access.Scheme != "" {
 				schemes[r.Access.Scheme] = r.Access.Security
 			}
@@ -30,14 +30,22 @@ func (t *Table) Document() map[string]any {
 	}
 	return map[string]any{
 		"openapi": "3.1.0",
-		"info":    map[string]any{"title": t.options.Title, "version": t.options.Version},
+		"info":    t.info(),
 		"servers": []any{map[string]any{"url": "/"}},
 		"tags":    tags, "paths": paths,
-		"components": map[string]any{"securitySchemes": schemes, "schemas": errorSchemas, "headers": answerHeaders},
+		"components": map[string]any{"securitySchemes": schemes, "schemas": map[string]any(bodies), "headers": answerHeaders},
 	}
 }
 
-var errorSchemas = map[string]any{
+func (t *Table) info() map[string]any {
+	info := map[string]any{"title": t.options.Title, "version": t.options.Version}
+	if t.options.License != "" {
+		info["license"] = map[string]any{"name": t.options.License, "identifier": t.options.License}
+	}
+	return info
+}
+
+var errorBodies = schemas{
 	"Error": map[string]any{
 		"type": "object", "required": []string{"detail"},
 		"properties": map[string]any{
@@ -53,6 +61,10 @@ var errorSchemas = map[string]any{
 			map[string]any{"type": "object"},
 		}},
 	},
+	"Invalid": map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error")}},
+	"InvalidQuery": map[string]any{"anyOf": []any{schemaRef("FieldErrors"), schemaRef("Error"), map[string]any{
+		"type": "array", "items": map[string]any{"type": "string"}, "description": "What is wrong with the search.",
+	}}},
 }
 
 var answerHeaders = map[string]any{
@@ -76,10 +88,10 @@ func numberHeader(about string) map[string]any {
 }
 
 // operation is one route in the document.
-func (r *Route) operation(e *endpoint) map[string]any {
+func (r *Route) operation(e *endpoint, bodies schemas) map[string]any {
 	op := map[string]any{
 		"operationId": r.operationID(), "summary": r.Summary, "tags": []string{e.area.Name},
-		"responses": r.responses(),
+		"responses": r.responses(bodies), "security": []any{},
 	}
 	if r.About != "" {
 		op["description"] = r.About
@@ -91,7 +103,7 @@ func (r *Route) operation(e *endpoint) map[string]any {
 		op["security"] = []any{map[string]any{r.Access.Scheme: []string{}}}
 	}
 	if r.Request.Fields != nil {
-		op["requestBody"] = map[string]any{"content": jsonOf(r.Request.Fields().Schema(r.Request.Mode))}
+		op["requestBody"] = map[string]any{"content": jsonOf(bodies.request(r))}
 	}
 	if r.raw {
 		op["requestBody"] = map[string]any{"content": map[string]any{"*/*": map[string]any{"schema": map[string]any{}}}}
@@ -117,11 +129,11 @@ func (r *Route) parameters() (all []any) {
 	}
 	if r.Answer.Paged {
 		all = append(all,
-			parameter("query", "page", "integer", "Number of the page, or \"last\"."),
+			pageParameter,
 			parameter("query", "page_size", "integer", fmt.Sprintf("Records on a page: %d, at most %d.", pageSize, pageSizeMax)))
 	}
 	for _, p := range r.Params {
-		all = append(all, map[string]any{"name": p.Field.Name, "in": "query", "description": p.When, "schema": p.Field.Schema(field.Patch)})
+		all = append(all, map[string]any{"name": p.Field.Name, "in": "query", "description": p.When, "schema": p.schema(), "explode": false})
 	}
 	if r.keep != "" && r.Access.Scheme != "" {
 		all = append(all, parameter("header", "Idempotency-Key", "string", "Makes a repeat of the request safe; remembered for "+string(r.keep)+"."))
@@ -131,6 +143,17 @@ func (r *Route) parameters() (all []any) {
 	}
 	return all
 }
+
+// schema is that of the field, which the parameter itself explains.
+func (p Param) schema() map[string]any {
+	schema := p.Field.Schema(field.Patch)
+	delete(schema, "description")
+	return schema
+}
+
+var pageParameter = map[string]any{"name": "page", "in": "query", "description": "Number of the page, or \"last\".", "schema": map[string]any{
+	"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string", "enum": []string{"last"}}},
+}}
 
 func pathSchema(shape string) map[string]any {
 	switch shape {
@@ -166,6 +189,7 @@ func (r *Route) statuses() map[int]string {
 	when(json || strings.Contains(r.Path, "{"), http.StatusNotFound, "There is no such thing, or format, for this caller.")
 	when(json, http.StatusNotAcceptable, "The answer would be JSON.")
 	when(secured && r.keep != "", http.StatusConflict, "Not in the present state, or a request with this key is running.")
+	when(secured && r.keep == "" && r.Method != http.MethodGet, http.StatusConflict, "Not in the present state.")
 	when(r.Find != nil && r.Method != http.MethodGet, http.StatusPreconditionFailed, "The record is not the one that If-Match names.")
 	when(takes || r.raw, http.StatusRequestEntityTooLarge, "The body is too large.")
 	when(json && takes, http.StatusUnsupportedMediaType, "The body is not application/json.")
@@ -177,14 +201,14 @@ func (r *Route) statuses() map[int]string {
 	return all
 }
 
-func (r *Route) responses() map[string]any {
-	all := map[string]any{strconv.Itoa(r.Status): r.success()}
+func (r *Route) responses(bodies schemas) map[string]any {
+	all := map[string]any{strconv.Itoa(r.Status): r.success(bodies)}
 	for status, when := range r.statuses() {
 		answer := map[string]any{"description": when, "headers": r.failureHeaders(status)}
 		switch {
 		case r.page || r.Show != nil && !r.raw: // pages and files show refusals in their own way
 		case status == http.StatusBadRequest && !r.raw:
-			answer["content"] = jsonOf(map[string]any{"anyOf": r.mistakes()})
+			answer["content"] = jsonOf(schemaRef(r.mistakes()))
 		case status >= http.StatusBadRequest:
 			answer["content"] = jsonOf(schemaRef("Error"))
 		}
@@ -193,13 +217,12 @@ func (r *Route) responses() map[string]any {
 	return all
 }
 
-// mistakes are what a body may be that says what is wrong with a request.
-func (r *Route) mistakes() []any {
-	all := []any{schemaRef("FieldErrors"), schemaRef("Error")}
+// mistakes names what a body may be that says what is wrong with a request.
+func (r *Route) mistakes() string {
 	if r.Answer.Paged {
-		all = append(all, map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "description": "What is wrong with the search."})
+		return "InvalidQuery"
 	}
-	return all
+	return "Invalid"
 }
 
 func schemaRef(name string) map[string]any {
@@ -228,7 +251,7 @@ func (r *Route) failureHeaders(status int) map[string]any {
 	return headerRefs(names...)
 }
 
-func (r *Route) success() map[string]any {
+func (r *Route) success(bodies schemas) map[string]any {
 	names := []string{"X-Request-ID"}
 	if r.Access.Limit != nil {
 		names = append(names, "RateLimit", "RateLimit-Policy")
@@ -244,26 +267,9 @@ func (r *Route) success() map[string]any {
 	}
 	answer := map[string]any{"description": http.StatusText(r.Status), "headers": headerRefs(names...)}
 	if r.Answer.Fields != nil {
-		answer["content"] = jsonOf(r.Answer.schema())
+		answer["content"] = jsonOf(bodies.answer(r))
 	}
 	return answer
-}
-
-func (s Shape) schema() map[string]any {
-	one := s.Fields().Schema(field.Shown)
-	many := map[string]any{"type": "array", "items": one}
-	switch {
-	case s.Many:
-		return many
-	case s.Paged:
-		link := map[string]any{"type": []any{"string", "null"}, "format": "uri"}
-		return map[string]any{
-			"type": "object", "required": []string{"count", "next", "previous", "results"},
-			"properties": map[string]any{"count": map[string]any{"type": "integer"}, "next": link, "previous": link, "results": many},
-		}
-	default:
-		return one
-	}
 }
 
 // sortedStatuses are for the page, which shows them in order.

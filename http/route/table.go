@@ -28,6 +28,7 @@ type Area struct {
 // Options are what all routes share.
 type Options struct {
 	Title, Version string // of the API document
+	License        string // SPDX, of the API document; "": not said
 	PublicURL      func() string
 	Once           OnceKeys
 	Unavailable    func(error) bool // tells that the database is away
