@@ -140,9 +140,15 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	for _, o := range options {
 		o(s)
 	}
-	s.handler = routetest.Described(t, s.server.Handler(), s.server.Document())
+	description.Do(func() { described = routetest.Read(t, s.server.Document()) }) // the same for all shops
+	s.handler = described.Watch(t, s.server.Handler())
 	return s
 }
+
+var (
+	description sync.Once
+	described   *routetest.Description
+)
 
 // loseDatabase takes the database away for good.
 func (s *shop) loseDatabase() {

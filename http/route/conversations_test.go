@@ -69,7 +69,7 @@ func TestConversations(t *testing.T) {
 				t.Log(s.log.String())
 			}
 		})
-		return routetest.Described(t, table, table.JSON()), routetest.Known{
+		return routetest.Read(t, table.JSON()).Watch(t, table), routetest.Known{
 			"key": goodKey, "bound": boundKey, "expired": expiredKey, "scarce": scarceKey, "base": public, "widget": widgetID,
 			"expose": "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, Deprecation, Sunset",
 			"deep":   strings.Repeat("[", 33) + strings.Repeat("]", 33),

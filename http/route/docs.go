@@ -26,36 +26,41 @@ func (t *Table) docs() Area {
 	}
 }
 
-// describe writes the document once, when all routes are known.
-func (t *Table) describe() {
+// A description is the API's document in the forms in which it is served.
+type description struct{ json, yaml, html []byte }
+
+// describe writes the document, when all routes are known.
+func (t *Table) describe() (d description) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(t.Document()); err != nil {
 		panic(fmt.Sprintf("route: describe the API: %v", err)) // a default of a field is no JSON
 	}
-	t.json = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	t.yaml = yamlOf(t.json)
+	d.json = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	d.yaml = yamlOf(d.json)
 	var page bytes.Buffer
 	if err := docsTemplate.Execute(&page, t.page()); err != nil {
 		panic(fmt.Sprintf("route: describe the API: %v", err))
 	}
-	t.html = page.Bytes()
+	d.html = page.Bytes()
+	return d
 }
 
 // JSON is the OpenAPI document as the API serves it.
-func (t *Table) JSON() []byte { return t.json }
+func (t *Table) JSON() []byte { return t.described().json }
 
 func (t *Table) showDocument(_ context.Context, c Call) (*Document, error) {
 	format := c.Param("format")
 	if format == "" {
 		format = preferred(c.Header.Values("Accept"))
 	}
+	d := t.described()
 	switch format {
 	case "json":
-		return &Document{Type: "application/json", Body: t.json, Cache: "no-cache", ETag: strings.Trim(hashTag(t.json, false), `"`)}, nil
+		return &Document{Type: "application/json", Body: d.json, Cache: "no-cache", ETag: strings.Trim(hashTag(d.json, false), `"`)}, nil
 	case "yaml":
-		return &Document{Type: "application/yaml", Body: t.yaml, Cache: "no-cache", ETag: strings.Trim(hashTag(t.yaml, false), `"`)}, nil
+		return &Document{Type: "application/yaml", Body: d.yaml, Cache: "no-cache", ETag: strings.Trim(hashTag(d.yaml, false), `"`)}, nil
 	case "":
 		return nil, notAcceptable
 	default:
@@ -85,7 +90,7 @@ var docsHTML string
 var docsTemplate = template.Must(template.New("docs").Parse(docsHTML))
 
 func (t *Table) showDocs(context.Context, Call) (*Document, error) {
-	return &Document{Type: "text/html; charset=utf-8", Body: t.html, Styles: "'self' 'unsafe-inline'"}, nil
+	return &Document{Type: "text/html; charset=utf-8", Body: t.described().html, Styles: "'self' 'unsafe-inline'"}, nil
 }
 
 // What the page shows of an area, an operation and a field.

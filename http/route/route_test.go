@@ -157,7 +157,7 @@ func TestDeclarationsThatMakeNoSensePanic(t *testing.T) {
 					t.Errorf("want a panic about %q, got %q", message, said)
 				}
 			}()
-			route.Mount(route.Options{}, area)
+			route.Mount(route.Options{}, area).JSON() // a mistake in a field shows when it is described
 		}()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -47,7 +48,7 @@ type Table struct {
 	variable  *mux.Router
 	endpoints []*endpoint
 
-	json, yaml, html []byte // the API, described by itself
+	described func() description // the API by itself; written when it is first asked for
 }
 
 // An endpoint is everything that is done with one path.
@@ -77,7 +78,7 @@ func Mount(o Options, areas ...Area) *Table {
 			t.fixed[e.path] = e
 		}
 	}
-	t.describe()
+	t.described = sync.OnceValue(t.describe)
 	return t
 }
 

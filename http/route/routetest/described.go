@@ -14,10 +14,12 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Described is the server with a watch on its answers: each has to be what the
-// OpenAPI document says that its route may answer, status and body. Paths that
-// are not in the document are left alone.
-func Described(t testing.TB, server http.Handler, document []byte) http.Handler {
+// A Description is what an OpenAPI document says of the answers of a server.
+// To read one takes long; it serves any number of servers.
+type Description struct{ router routers.Router }
+
+// Read reads an OpenAPI document.
+func Read(t testing.TB, document []byte) *Description {
 	t.Helper()
 	described, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -27,10 +29,17 @@ func Described(t testing.TB, server http.Handler, document []byte) http.Handler 
 	if err != nil {
 		t.Fatalf("read the paths of the document: %v", err)
 	}
+	return &Description{router}
+}
+
+// Watch is the server with a watch on its answers: each has to be what the
+// description says that its route may answer, status and body. Paths that are
+// not in it are left alone.
+func (d *Description) Watch(t testing.TB, server http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		server.ServeHTTP(answer, r)
-		if route, vars, err := router.FindRoute(r); err == nil {
+		if route, vars, err := d.router.FindRoute(r); err == nil {
 			compare(t, r, route, vars, answer)
 		}
 		for name, values := range answer.Header() {
