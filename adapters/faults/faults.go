@@ -40,7 +40,8 @@ const (
 	Auth          What = "auth"           // our credentials are refused
 	DeniesDoing   What = "denies_doing"   // says "not now" though it carried the call out
 	ClaimsDone    What = "claims_done"    // says done though it did nothing
-	Late          What = "late"           // a creation works, look-ups see it only after Delay
+	Late          What = "late"           // a creation works, look-ups see it only after Delay; a change is applied only then
+	TimeoutLate   What = "timeout_late"   // no answer to a creation; look-ups see it only after Delay
 	Forget        What = "forget"         // a creation works, the object is gone after Delay
 )
 
@@ -48,19 +49,21 @@ const (
 const (
 	Create = "create"
 	Find   = "find"
+	Change = "change"
 	Remove = "remove"
+	List   = "list" // usage too
 )
 
 // suits says which calls a fault makes sense for; look-ups change nothing.
 var suits = map[What][]string{
 	Slow: every, TimeoutBefore: every, ResetBefore: every, ErrorBefore: every, Busy: every, Refuse: every, Auth: every,
 	TimeoutAfter: writes, ResetAfter: writes, ErrorAfter: writes, DeniesDoing: writes, ClaimsDone: writes,
-	Late: {Create}, Forget: {Create},
+	Late: {Create, Change}, TimeoutLate: {Create}, Forget: {Create},
 }
 
 var (
-	every  = []string{"", Create, Find, Remove}
-	writes = []string{Create, Remove}
+	every  = []string{"", Create, Find, Change, Remove, List}
+	writes = []string{Create, Change, Remove}
 )
 
 // A Fault is one order: what goes wrong, in which calls, how often.
@@ -202,6 +205,7 @@ func wait(ctx context.Context, d time.Duration) error {
 var answers = map[What]domain.Failure{
 	TimeoutBefore: {Class: domain.Unknown, Code: "timeout", Err: errors.New("no answer in time")},
 	TimeoutAfter:  {Class: domain.Unknown, Code: "timeout", Err: errors.New("no answer in time")},
+	TimeoutLate:   {Class: domain.Unknown, Code: "timeout", Err: errors.New("no answer in time")},
 	ResetBefore:   {Class: domain.Unknown, Code: "reset", Err: errors.New("the connection was cut")},
 	ResetAfter:    {Class: domain.Unknown, Code: "reset", Err: errors.New("the connection was cut")},
 	ErrorBefore:   {Class: domain.Unknown, Code: "error_500", Err: errors.New("answer 500 without a body")},
@@ -223,10 +227,18 @@ func (f Fault) answer() error {
 	return &answer
 }
 
+// Lateness is how much later than usual a change is applied.
+func (f Fault) Lateness() time.Duration {
+	if f.What == Late {
+		return f.Delay
+	}
+	return 0
+}
+
 // Fate tells a creation when look-ups begin to see the object and when it is
 // gone; nil: at once, and never.
 func (f Fault) Fate() (seen, gone *time.Duration) {
-	if f.What == Late {
+	if f.What == Late || f.What == TimeoutLate {
 		seen = &f.Delay
 	}
 	if f.What == Forget {

@@ -58,6 +58,7 @@ func TestEachFaultIsCarriedOutAndAnsweredAsItsNameSays(t *testing.T) {
 		{faults.DeniesDoing, true, domain.Transient, "busy"},
 		{faults.ClaimsDone, false, "", ""},
 		{faults.Late, true, "", ""},
+		{faults.TimeoutLate, true, domain.Unknown, "timeout"},
 		{faults.Forget, true, "", ""},
 	} {
 		order(t, o, faults.Fault{What: c.what, Call: faults.Create})

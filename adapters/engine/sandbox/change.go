@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,98 +15,191 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// Change brings an object to what is wanted. One that is not there is a
-// permanent failure, "absent"; one that belongs to somebody else is "drift".
+// Change brings an object to what is wanted: the fields that o says have
+// changed, or all of them if it says nothing. What is so already stays as it
+// is. A record of another type, and an alias of another sort, get another
+// number: look them up. One that is not there is a permanent failure,
+// "absent"; one that is no longer what the panel knows is "drift".
 func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
-	rule, known := rules[o.Kind]
-	if !known {
-		return domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no %s", o.Kind))
-	}
-	if err := rule.check(o); err != nil {
-		return domain.Fail(domain.Permanent, "invalid", err)
-	}
-	open, hashed, err := withoutPasswords(o.Values)
+	return e.ordered.Around(ctx, faults.Call{Call: faults.Change, Kind: o.Kind, Name: o.Name}, func(f faults.Fault) error {
+		return e.change(ctx, o, f)
+	})
+}
+
+func (e *Engine) change(ctx context.Context, o hosting.EngineObject, f faults.Fault) error {
+	rule, err := ruleOf(o.Kind)
 	if err != nil {
 		return err
 	}
-	return e.ordered.Around(ctx, faults.Call{Call: faults.Create, Kind: o.Kind, Name: o.Name}, func(faults.Fault) error {
-		return e.onObject(ctx, "change", o, func(tx pgx.Tx, there bool) error {
-			if !there {
-				return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is not there", o.Kind, o.ID))
-			}
-			_, err := tx.Exec(ctx, `
-				update sandbox_engine.objects set name = $3, sent = $4, secrets = (secrets::jsonb || $5::jsonb)::json, applied_at = now() + $6::interval
-				where kind = $1 and id = $2`, o.Kind, o.ID, o.Name, open, hashed, e.delay)
-			return err
-		})
-	})
-}
-
-// Remove deletes one object. One that is gone is a success; one that belongs
-// to somebody else is "drift", and a client that still owns something
-// "owns_others", because nothing is ever removed along with something else.
-func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
-	return e.ordered.Around(ctx, faults.Call{Call: faults.Remove, Kind: o.Kind}, func(faults.Fault) error {
-		return e.onObject(ctx, "remove", o, func(tx pgx.Tx, there bool) error {
-			if !there {
-				return nil
-			}
-			var owns bool
-			err := tx.QueryRow(ctx, `select $1 = 'tenant' and exists (select from sandbox_engine.objects where owner = $2 and gone_at > now())`, o.Kind, o.ID).Scan(&owns)
-			if err != nil {
+	hashes, err := hashed(&o)
+	if err != nil {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		if rule.renames { // its new name's turn, before its own
+			if _, err := tx.Exec(ctx, turn, o.Kind, o.Name); err != nil {
 				return err
 			}
-			if owns {
-				return domain.Fail(domain.Permanent, "owns_others", errors.New("the client still owns objects"))
-			}
-			_, err = tx.Exec(ctx, `delete from sandbox_engine.objects where kind = $1 and id = $2`, o.Kind, o.ID)
-			return err
-		})
-	})
-}
-
-// onObject takes the turn of an object and sees whether it is there and, as
-// far as o tells the owner and our reference, whose it is.
-func (e *Engine) onObject(ctx context.Context, call string, o hosting.EngineObject, do func(tx pgx.Tx, there bool) error) error {
-	return unanswered(call, pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
-		var owner int64
-		var ref string
-		err := tx.QueryRow(ctx, `select owner, ref from sandbox_engine.objects where kind = $1 and id = $2 and gone_at > now() for update`, o.Kind, o.ID).Scan(&owner, &ref)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return do(tx, false)
-		case err != nil:
-			return err
-		case o.Owner != 0 && o.Owner != owner, o.Ref != "" && o.Ref != ref:
-			return domain.Fail(domain.Permanent, "drift", fmt.Errorf("%s %d belongs to somebody else", o.Kind, o.ID))
 		}
-		return do(tx, true)
-	}))
+		return e.alter(ctx, tx, rule, o, hashes, f)
+	})
+	return unanswered("change", err)
 }
 
-// List reads everything of a kind that a client owns; of the kind "tenant" it
-// is the client itself.
-func (e *Engine) List(ctx context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {
-	err = e.ordered.Around(ctx, faults.Call{Call: faults.Find, Kind: kind}, func(faults.Fault) error {
-		all, err = e.query(ctx, `where kind = $1 and (owner = $2 and $1 <> 'tenant' or id = $2 and $1 = 'tenant')
-			and visible_at <= now() and gone_at > now() order by id`, kind, owner)
+func (e *Engine) alter(ctx context.Context, tx pgx.Tx, rule rule, o hosting.EngineObject, hashes map[string]string, f faults.Fault) error {
+	before, err := locked(ctx, tx, o.Kind, o.ID, "update")
+	if errors.Is(err, pgx.ErrNoRows) {
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s %d is not there", o.Kind, o.ID))
+	}
+	if err != nil {
 		return err
-	})
-	return all, err
+	}
+	if err := rule.known(ctx, tx, before, o); err != nil {
+		return err
+	}
+	after := merged(before, o)
+	if err := rule.admits(after); err != nil {
+		return err
+	}
+	if same(before, after) && !(o.Kind == certificate && reordered(before, after)) && len(hashes) == 0 {
+		return nil
+	}
+	parent, err := rule.parent(ctx, tx, after)
+	if err != nil {
+		return err
+	}
+	if after.Observed, err = rule.remark(after, parent); err != nil {
+		return err
+	}
+	return e.update(ctx, tx, rule, before, after, hashes, f)
 }
 
-// Usage is nothing for everything that could take room: a sandbox serves no
-// files.
-func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) {
-	u := hosting.Usage{ReadAt: time.Now(), Traffic: map[string]int64{}}
-	for _, kind := range []string{"site", "mailbox", "database"} {
-		all, err := e.List(ctx, kind, owner)
-		if err != nil {
-			return hosting.Usage{}, err
+// known compares an object with the one that the panel means: its owner, our
+// reference in it, and its name now or before the change.
+func (r rule) known(ctx context.Context, tx pgx.Tx, before, o hosting.EngineObject) error {
+	switch {
+	case before.Owner != o.Owner, o.Kind == "tenant" && before.Ref != o.Ref:
+		return drifted(o.Kind, o.ID)
+	case before.Name == o.Name:
+		return nil
+	case !r.renames:
+		return domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("a %s cannot get another name", o.Kind))
+	case o.Kind == "site" && before.Name != o.Former:
+		return drifted(o.Kind, o.ID)
+	}
+	var taken bool
+	err := tx.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > now())`, o.Kind, o.Name).Scan(&taken)
+	if err == nil && taken {
+		err = r.occupied(o.Kind)
+	}
+	return err
+}
+
+// merged is what there was with what has changed.
+func merged(before, o hosting.EngineObject) hosting.EngineObject {
+	after := before
+	after.Name, after.Secrets = o.Name, o.Secrets
+	if len(o.Changed) == 0 {
+		after.Values, after.Parents = o.Values, o.Parents
+		return after
+	}
+	after.Values, after.Parents = maps.Clone(before.Values), maps.Clone(before.Parents)
+	for _, field := range o.Changed {
+		if value, told := o.Values[field]; told {
+			after.Values[field] = value
 		}
-		for _, o := range all {
-			u.Storage = append(u.Storage, hosting.Measure{Kind: kind, Name: o.Name, Bytes: new(int64)})
+		delete(after.Parents, field)
+		if parent, told := o.Parents[field]; told {
+			after.Parents[field] = parent
 		}
 	}
-	return u, nil
+	return after
+}
+
+func same(before, after hosting.EngineObject) bool {
+	return before.Name == after.Name && maps.Equal(before.Parents, after.Parents) &&
+		maps.EqualFunc(before.Values, after.Values, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after hosting.EngineObject, hashes map[string]string, f faults.Fault) error {
+	applied := e.delay
+	if after.Kind == certificate && reordered(before, after) {
+		applied = e.order(&after)
+	}
+	replaced := rule.replaced != nil && rule.replaced(before, after)
+	if _, err := tx.Exec(ctx, `
+		update sandbox_engine.objects set
+			id = case when $3 then `+nextID+` else id end, name = $4, parents = $5, sent = $6, observed = $7,
+			secrets = (secrets::jsonb || $8::jsonb)::json, applied_at = now() + $9::interval
+		where kind = $1 and id = $2`,
+		after.Kind, after.ID, replaced, after.Name, parentsOf(after), after.Values, after.Observed, hashes, applied+f.Lateness()); err != nil {
+		return err
+	}
+	if after.Kind != "site" || before.Name == after.Name {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `
+		update sandbox_engine.objects set name = $3 || substr(name, length($4) + 1)
+		where kind = any($1) and owner = $2 and (name = $4 or starts_with(name, $4 || '/'))`, rule.takes, after.Owner, after.Name, before.Name)
+	return err
+}
+
+// Remove deletes one object and nothing that lasts without it: what still has
+// something that does stays ("owns_others"). An object that is no longer the
+// panel's, by owner, name or our reference as far as o tells them, stays as
+// well ("drift"). One that is gone is a success.
+func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
+	return e.ordered.Around(ctx, faults.Call{Call: faults.Remove, Kind: o.Kind, Name: o.Name}, func(faults.Fault) error {
+		rule, err := ruleOf(o.Kind)
+		if err != nil {
+			return err
+		}
+		if o.ID < 1 {
+			return domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("%d is no number of a %s", o.ID, o.Kind))
+		}
+		return unanswered("remove", pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error { return rule.remove(ctx, tx, o) }))
+	})
+}
+
+func (r rule) remove(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) error {
+	have, err := locked(ctx, tx, o.Kind, o.ID, "update")
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	case o.Owner != 0 && o.Owner != have.Owner, o.Ref != "" && o.Ref != have.Ref, o.Name != "" && o.Name != have.Name && o.Former != have.Name:
+		return drifted(o.Kind, o.ID)
+	}
+	kept, err := r.left(ctx, tx, have)
+	if err == nil && kept != "" {
+		err = domain.Fail(domain.Permanent, "owns_others", fmt.Errorf("%s %d still has a %s", o.Kind, o.ID, kept))
+	}
+	if err != nil {
+		return err
+	}
+	return r.erase(ctx, tx, have)
+}
+
+// left names a kind of what would be left behind; "": none.
+func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (kind string, err error) {
+	if len(r.keeps) == 0 {
+		return "", nil
+	}
+	err = tx.QueryRow(ctx, `
+		select coalesce(min(kind), '') from sandbox_engine.objects
+		where kind = any($1) and gone_at > now() and case $2 when 'tenant' then owner = $3 else parents @> jsonb_build_object($4::text, $3) end`,
+		r.keeps, have.Kind, have.ID, fieldOf(have.Kind)).Scan(&kind)
+	return kind, err
+}
+
+// erase deletes an object with its parts; a database outlives its site.
+func (r rule) erase(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) error {
+	last := &pgx.Batch{}
+	if have.Kind == "site" {
+		last.Queue(`update sandbox_engine.objects set parents = parents - 'site' where kind = 'database' and parents @> jsonb_build_object('site', $1::bigint)`, have.ID)
+		last.Queue(`delete from sandbox_engine.objects where kind = any($1) and owner = $2 and (name = $3 or starts_with(name, $3 || '/'))`, r.takes, have.Owner, have.Name)
+	}
+	last.Queue(`delete from sandbox_engine.objects where kind = $1 and id = $2`, have.Kind, have.ID)
+	return tx.SendBatch(ctx, last).Close()
 }

@@ -27,20 +27,28 @@ var Migrations embed.FS
 
 // An Engine is one server of the sandbox.
 type Engine struct {
-	pool    *pgxpool.Pool
-	ordered *faults.Ordered
-	delay   time.Duration
+	pool     *pgxpool.Pool
+	ordered  *faults.Ordered
+	delay    time.Duration
+	issuing  time.Duration
+	validity time.Duration
 }
 
 // An Option changes how the engine behaves.
 type Option func(*Engine)
 
-// Applying lets every creation be applied that much later; without it, at once.
+// Applying lets everything be applied that much later; without it, at once.
 func Applying(later time.Duration) Option { return func(e *Engine) { e.delay = later } }
+
+// Issuing lets certificates be issued that much after they were ordered, and
+// be valid for so long; without it, at once and for 90 days.
+func Issuing(later, validity time.Duration) Option {
+	return func(e *Engine) { e.issuing, e.validity = later, validity }
+}
 
 // New returns the engine whose objects stand in the schema sandbox_engine.
 func New(pool *pgxpool.Pool, options ...Option) *Engine {
-	e := &Engine{pool: pool, ordered: faults.For(pool, "engine")}
+	e := &Engine{pool: pool, ordered: faults.For(pool, "engine"), validity: 90 * 24 * time.Hour}
 	for _, o := range options {
 		o(e)
 	}
@@ -68,6 +76,9 @@ func (e *Engine) Find(ctx context.Context, kind, name, ref string) (found hostin
 }
 
 func (e *Engine) find(ctx context.Context, kind, name, ref string) (hosting.EngineObject, bool, error) {
+	if _, err := ruleOf(kind); err != nil {
+		return hosting.EngineObject{}, false, err
+	}
 	all, err := e.query(ctx, `where kind = $1 and (name = $2 and $2 <> '' or ref = $3 and $3 <> '')
 		and visible_at <= now() and gone_at > now() order by id limit 2`, kind, name, ref)
 	switch {
@@ -81,100 +92,66 @@ func (e *Engine) find(ctx context.Context, kind, name, ref string) (hosting.Engi
 	return all[0], true, nil
 }
 
-// query reads objects; where begins with "where".
-func (e *Engine) query(ctx context.Context, where string, args ...any) ([]hosting.EngineObject, error) {
-	rows, err := e.pool.Query(ctx, `
-		select kind, id, owner, name, ref, sent, observed, applied_at <= now() from sandbox_engine.objects `+where, args...)
-	if err != nil {
-		return nil, unanswered("read", err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o hosting.EngineObject, err error) {
-		return o, row.Scan(&o.Kind, &o.ID, &o.Owner, &o.Name, &o.Ref, &o.Values, &o.Observed, &o.Applied)
+// List reads everything of a kind that a client owns, by number; of the kind
+// "tenant" the client itself. A client that is not there is a permanent
+// failure, "owner_missing".
+func (e *Engine) List(ctx context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {
+	err = e.ordered.Around(ctx, faults.Call{Call: faults.List, Kind: kind}, func(faults.Fault) error {
+		all, err = e.list(ctx, kind, owner)
+		return err
 	})
 	if err != nil {
-		return nil, unanswered("read", err)
+		return nil, err
 	}
 	return all, nil
 }
 
-// Create makes an object and returns the engine's number of it. The engine
-// refuses a name that breaks its rules or is taken, and an owner that it does
-// not know; passwords among the values are kept as hashes alone.
-func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (id int64, err error) {
-	err = e.ordered.Around(ctx, faults.Call{Call: faults.Create, Kind: o.Kind, Name: o.Name}, func(f faults.Fault) error {
-		id, err = e.create(ctx, o, f)
-		return err
-	})
-	if err == nil && id == 0 { // the engine claims to have made it
-		id, err = e.unused(ctx)
+func (e *Engine) list(ctx context.Context, kind string, owner int64) ([]hosting.EngineObject, error) {
+	if _, err := ruleOf(kind); err != nil {
+		return nil, err
 	}
+	if err := e.knows(ctx, owner); err != nil {
+		return nil, err
+	}
+	return e.query(ctx, `where kind = $1 and case kind when 'tenant' then id else owner end = $2
+		and visible_at <= now() and gone_at > now() order by id`, kind, owner)
+}
+
+func (e *Engine) knows(ctx context.Context, client int64) error {
+	var known bool
+	err := e.pool.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = 'tenant' and id = $1 and gone_at > now())`, client).Scan(&known)
+	if err == nil && !known {
+		err = errNoOwner
+	}
+	return unanswered("read", err)
+}
+
+var errNoOwner = domain.Fail(domain.Permanent, "owner_missing", errors.New("the owning client does not exist"))
+
+// query reads objects; where begins with "where".
+func (e *Engine) query(ctx context.Context, where string, args ...any) ([]hosting.EngineObject, error) {
+	rows, err := e.pool.Query(ctx, `select `+columns+` from sandbox_engine.objects `+where, args...)
 	if err != nil {
-		return 0, err
+		return nil, unanswered("read", err)
 	}
-	return id, nil
+	all, err := pgx.CollectRows(rows, object)
+	return all, unanswered("read", err)
 }
 
-func (e *Engine) create(ctx context.Context, o hosting.EngineObject, f faults.Fault) (int64, error) {
-	rule, known := rules[o.Kind]
-	if !known {
-		return 0, domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no %s", o.Kind))
+const columns = `kind, id, owner, name, ref, parents, sent, observed, applied_at <= now()`
+
+// object is what look-ups see: nobody knows until when a certificate will be
+// valid before it is issued.
+func object(row pgx.CollectableRow) (hosting.EngineObject, error) {
+	o, err := whole(row)
+	if o.Kind == certificate && !o.Applied {
+		o.Observed = field.Values{}
 	}
-	if err := rule.check(o); err != nil {
-		return 0, domain.Fail(domain.Permanent, "invalid", err)
-	}
-	open, hashed, err := withoutPasswords(o.Values)
-	if err != nil {
-		return 0, err
-	}
-	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
-		if o.ID, err = admit(ctx, tx, o); err != nil {
-			return err
-		}
-		return e.insert(ctx, tx, o, open, hashed, f)
-	})
-	return o.ID, unanswered("create", err)
+	return o, err
 }
 
-const nextID = `nextval('sandbox_engine.objects_id_seq')`
-
-// admit takes the turn of the name, so that of two equal creations one is
-// refused, looks whether there is room for the object, and gives it a number.
-func admit(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) (id int64, err error) {
-	var taken, owned bool
-	questions := &pgx.Batch{}
-	questions.Queue(`select pg_advisory_xact_lock(hashtextextended('sandbox_engine/' || $1 || '/' || $2, 0))`, o.Kind, o.Name)
-	questions.Queue(`
-		select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > now()),
-		       $3 = 0 or exists (select from sandbox_engine.objects where kind = 'tenant' and id = $3 and gone_at > now() for key share),
-		       `+nextID, o.Kind, o.Name, o.Owner).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&taken, &owned, &id) })
-	err = tx.SendBatch(ctx, questions).Close()
-	switch {
-	case err != nil:
-		return 0, err
-	case taken:
-		return 0, domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("there is a %s with this name already", o.Kind))
-	case !owned:
-		return 0, domain.Fail(domain.Permanent, "owner_missing", errors.New("the owning client does not exist"))
-	}
-	return id, nil
-}
-
-func (e *Engine) insert(ctx context.Context, tx pgx.Tx, o hosting.EngineObject, open field.Values, hashed map[string]string, f faults.Fault) error {
-	seen, gone := f.Fate()
-	_, err := tx.Exec(ctx, `
-		with made as (
-			insert into sandbox_engine.objects (kind, id, owner, name, ref, sent, observed, secrets, applied_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, now() + $9::interval, now() + coalesce($10::interval, '0'), coalesce(now() + $11::interval, 'infinity')))
-		insert into sandbox_engine.creations (kind, name, ref, id) values ($1, $4, $5, $2)`,
-		o.Kind, o.ID, o.Owner, o.Name, o.Ref, open, rules[o.Kind].observed(o), hashed, e.delay, seen, gone)
-	return err
-}
-
-// unused draws a number that no object will ever have.
-func (e *Engine) unused(ctx context.Context) (id int64, err error) {
-	err = e.pool.QueryRow(ctx, `select `+nextID).Scan(&id)
-	return id, unanswered("create", err)
+func whole(row pgx.CollectableRow) (o hosting.EngineObject, err error) {
+	return o, row.Scan(&o.Kind, &o.ID, &o.Owner, &o.Name, &o.Ref, &o.Parents, &o.Values, &o.Observed, &o.Applied)
 }
 
 // unanswered makes an error of the database what it would be with a real
