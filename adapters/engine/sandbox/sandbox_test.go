@@ -115,7 +115,7 @@ func TestTheEngineHasRulesOfItsOwn(t *testing.T) {
 		{"invalid", site("münchen.test", owner)},
 		{"invalid", site("localhost", owner)},
 		{"invalid", site("-a.test", owner)},
-		{"invalid", site("acme.test", 0)},
+		{"owner_missing", site("acme.test", 0)},
 		{"owner_missing", site("acme.test", owner+1000)},
 		{"name_taken", client("t1")},
 		{"not_supported", hosting.EngineObject{Kind: "vm", Name: "vm1"}},
