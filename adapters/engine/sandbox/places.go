@@ -75,8 +75,11 @@ func (e *Engine) issued(o hosting.EngineObject) time.Time {
 	return time.Now().Add(e.issuing + e.validity)
 }
 
-// reordered tells whether a change of a certificate is an order of another.
+// reordered tells whether a change is the order of another certificate.
 func reordered(before, after hosting.EngineObject) bool {
+	if after.Kind != certificate {
+		return false
+	}
 	expires, err := time.Parse(time.RFC3339, text(hosting.EngineObject{Values: before.Observed}, "expires_at"))
 	due := err != nil || text(after, "cert_type") == "acme" && time.Until(expires) < renewable
 	return due || len(after.Secrets) > 0 || text(before, "cert_type") != text(after, "cert_type") || text(before, "domain") != text(after, "domain")

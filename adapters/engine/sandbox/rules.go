@@ -36,8 +36,10 @@ const certificate = "ssl_certificate"
 // CMS in a site's directory, and a proxy before a site.
 var rules = map[string]rule{
 	"tenant": {check: client, keeps: owned},
-	"site": {check: site, adds: place, renames: true,
-		keeps: []string{"ftp_account", "shell_user"}, takes: []string{certificate, "cms", "proxy"}},
+	"site": {
+		check: site, adds: place, renames: true,
+		keeps: []string{"ftp_account", "shell_user"}, takes: []string{certificate, "cms", "proxy"},
+	},
 	"database":    {check: database, under: "site", loose: true, secret: "db_password"},
 	"dns_zone":    {check: zone, keeps: []string{"dns_record"}},
 	"dns_record":  {check: record, under: "dns_zone", fits: inZone, renames: true, replaced: anotherType},
