@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/account"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
 
@@ -32,6 +36,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/hosting/api/rest/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
@@ -62,6 +67,8 @@ func takeCensus(t *testing.T) *census {
 	s.do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
 	s.do(t, account.GrantMembership{User: adminOfB, Tenant: tenantB, Role: account.Admin, At: time.Now()})
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: (&hosting.Package{Name: "Basic", Slug: "basic"}).Fields().Values()})
+	s.oneOfEach(t, 1, tenantA)
+	s.oneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {
 		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB"}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
@@ -75,6 +82,35 @@ func takeCensus(t *testing.T) *census {
 		c.credentials[role] = bearer(s.token(t, user, nil))
 	}
 	return c
+}
+
+// oneOfEach gives a tenant one of everything that runs for tenants, all of this
+// number.
+func (s *shop) oneOfEach(t *testing.T, id, tenant int64) {
+	t.Helper()
+	domain := fmt.Sprintf("n%d.example", id)
+	for _, one := range []struct{ kind, body string }{
+		{"site", `{"domain":"n1.example"}`},
+		{"database", `{"name":"n1","site":1}`},
+		{"dns_zone", `{"origin":"n1.example."}`},
+		{"dns_record", `{"zone":1,"record_type":"A","name":"@","data":"192.0.2.1"}`},
+		{"mail_domain", `{"domain":"n1.example"}`},
+		{"mailbox", `{"mail_domain":1,"local_part":"box","password":"{secret}"}`},
+		{"mail_alias", `{"mail_domain":1,"source":"info","destination":"a@b.example"}`},
+		{"ftp_account", `{"site":1,"username":"n1","password":"{secret}"}`},
+		{"shell_user", `{"site":1,"username":"n1","password":"{secret}"}`},
+	} {
+		kind, _ := hosting.KindNamed(one.kind)
+		place := hosting.Place{ID: id, Tenant: tenant, Limits: hosting.NoLimits(), NameServers: []string{"ns1.panel.example."}}
+		place.Parent = field.Values{"domain": []byte(`"` + domain + `"`), "origin": []byte(`"` + domain + `."`), "ttl": []byte("3600")}
+		body := strings.NewReplacer("n1", fmt.Sprint("n", id), ":1", fmt.Sprint(":", id), "{secret}", uuid.NewString()).Replace(one.body)
+		spec := kind.New()
+		if _, err := spec.Fields().DecodeJSON([]byte(body), field.Create); err != nil {
+			t.Fatal(one.kind, err)
+		}
+		hosting.Complete(spec, place)
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: one.kind, ID: id}, Tenant: tenant, Spec: spec.Fields().Values(), Subject: uuid.New()})
+	}
 }
 
 // ask makes a call that changes nothing even where it is let in: whoever names

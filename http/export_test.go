@@ -2,7 +2,6 @@ package http
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"hostpanel/http/route"
@@ -40,11 +39,4 @@ func (s *Server) Rules() map[string]route.Access {
 		all[a.Rule] = a
 	}
 	return all
-}
-
-// Serving lets the API serve more kinds, until the returned function is called.
-func Serving(kinds ...string) (restore func()) {
-	before := served
-	served = append(slices.Clone(before), kinds...)
-	return func() { served = before }
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
@@ -64,6 +66,25 @@ func (w *wish) changes() field.Values {
 		}
 	}
 	return changed
+}
+
+// seal takes the secrets that are new out of the record. In their place are the
+// numbers under which they are handed over, beside the log.
+func (w *wish) seal() map[uuid.UUID]string {
+	secrets := map[uuid.UUID]string{}
+	fields := w.spec.Fields()
+	for _, name := range w.kind.Secrets() {
+		kept, given := w.before[name], fields.Only(name)
+		if text := textIn(w.spec, name); text == "" || string(given.Values()[name]) == string(kept) {
+			continue
+		}
+		given.Seal(func(secret string) string {
+			number := uuid.New()
+			secrets[number] = secret
+			return number.String()
+		})
+	}
+	return secrets
 }
 
 // A hosted record is a hosting resource as an answer shows it.

@@ -16,7 +16,10 @@ import (
 
 // served are the kinds that the API serves by their row in [hosting.Kinds]
 // alone (docs/hosting.md, "Kinds").
-var served = []string{"package", "whitelabel"}
+var served = []string{
+	"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user",
+	"package", "whitelabel",
+}
 
 // kindRoutes are the routes of all kinds that are served so.
 func (s *Server) kindRoutes() (all []route.Route) {

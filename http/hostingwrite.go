@@ -17,6 +17,7 @@ import (
 
 func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
 	c.Location(k.path() + strconv.FormatInt(w.row.ID, 10) + "/")
+	secrets := w.seal()
 	request := hosting.Request{Ref: w.ref(), Tenant: w.tenant, Spec: w.spec.Fields().Values()}
 	if len(k.kind.Personal) > 0 {
 		tenant, err := k.tenantOf(ctx, w.tenant)
@@ -27,16 +28,17 @@ func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted
 			return nil, err
 		}
 	}
-	return k.carryOut(ctx, c, w, request)
+	return k.carryOut(ctx, c, w, secrets, request)
 }
 
 func (k *collection) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
-	return k.carryOut(ctx, c, w, hosting.Change{Ref: w.ref(), Spec: w.changes()})
+	secrets := w.seal()
+	return k.carryOut(ctx, c, w, secrets, hosting.Change{Ref: w.ref(), Spec: w.changes()})
 }
 
 // carryOut takes a flag that only one may have from whoever has it, and shows
 // the record as it is then.
-func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, command domain.Command) (*hosted, error) {
+func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, _ map[uuid.UUID]string, command domain.Command) (*hosted, error) {
 	commands, err := k.resigning(ctx, w)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,7 @@ var rights = []right{
 	{path: "/api/token/", may: everybody},
 	{path: "/api/password-reset/", may: everybody},
 	{path: "/api/schema/", may: everybody},
+	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
@@ -131,6 +132,26 @@ func ownTenants(role, object string) string {
 		return in
 	}
 	return absent
+}
+
+// members see what belongs to the tenant for which they act.
+func members(role, object string) string {
+	own := map[string]string{"member of A": ofA, "administrator of A": ofA, "administrator of B": ofB}[role]
+	switch {
+	case role == "superuser", signedIn(role, object) == unknown:
+		return signedIn(role, object)
+	case object == ofNobody, object == own:
+		return in
+	}
+	return absent
+}
+
+// membersWriting act for a tenant, or are superusers.
+func membersWriting(role, object string) string {
+	if role == "no tenant" {
+		return forbidden
+	}
+	return members(role, object)
 }
 
 // administrators see what belongs to the tenant for which they act.
