@@ -1,9 +1,6 @@
 package hosting
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"strings"
 	"time"
 
@@ -24,12 +21,24 @@ type Certificate struct {
 	LastError string
 	ExpiresAt *time.Time // nil: not issued yet
 	IsActive  bool
+
+	Names     []string   // that it is to cover besides its domain
+	OrderedAt *time.Time // the last time
+	Replaces  *time.Time // when the one expires in whose place it was ordered; nil: in nobody's
+	BroughtTo *time.Time // until when one's own is valid; nil: it is not one's own
+	Failures  int64      // in a row
+	FailedAt  *time.Time // the last time
 }
 
 const (
+	certificateKind = "ssl_certificate"
+
 	acme   = "acme"
 	custom = "custom"
 )
+
+// NotOfSite refuses a domain that is neither the site's nor below it.
+const NotOfSite = "The domain does not belong to the site."
 
 // Fields are the certificate.
 func (c *Certificate) Fields() field.Set {
@@ -45,6 +54,12 @@ func (c *Certificate) Fields() field.Set {
 		field.Text("last_error", &c.LastError).ReadOnly(),
 		field.NullTime("expires_at", &c.ExpiresAt).ReadOnly(),
 		field.Flag("is_active", &c.IsActive).ReadOnly(),
+		field.Texts("names", &c.Names, nil).ReadOnly(),
+		field.NullTime("ordered_at", &c.OrderedAt).ReadOnly(),
+		field.NullTime("replaces", &c.Replaces).ReadOnly(),
+		field.NullTime("brought_to", &c.BroughtTo).ReadOnly(),
+		field.Int("failures", &c.Failures).ReadOnly(),
+		field.NullTime("failed_at", &c.FailedAt).ReadOnly(),
 	}
 }
 
@@ -70,8 +85,6 @@ func (c *Certificate) Derived(now time.Time) field.Set {
 	}
 }
 
-const day = 24 * time.Hour
-
 func (c *Certificate) complete(p Place) {
 	if !p.New() {
 		return
@@ -82,7 +95,9 @@ func (c *Certificate) complete(p Place) {
 	if c.Type != custom {
 		c.Certificate, c.PrivateKey, c.Chain = "", "", ""
 	}
-	c.Status, c.IsActive = "pending", true
+	c.Status, c.IsActive, c.BroughtTo = Ordering.Status(), true, endOf(c.leaf())
+	at := p.At.UTC()
+	c.OrderedAt = &at
 }
 
 func (c *Certificate) check(p Place, wrong *field.Errors) {
@@ -90,45 +105,13 @@ func (c *Certificate) check(p Place, wrong *field.Errors) {
 		return
 	}
 	site := text(p.Parent, "domain")
-	if p.Parent != nil && !wrong.Has("domain") && c.Domain != site && !strings.HasSuffix(c.Domain, "."+site) {
-		wrong.Add("domain", "The domain does not belong to the site.")
+	if p.Parent != nil && !wrong.Has("domain") && !Below(c.Domain, site) {
+		wrong.Add("domain", NotOfSite)
 	}
 	if c.Type == custom {
 		c.checkPEM(p, wrong)
 	}
 }
 
-func (c *Certificate) checkPEM(p Place, wrong *field.Errors) {
-	for _, name := range []string{"certificate", "private_key"} {
-		if !p.Sent.Has(name) {
-			wrong.Add(name, field.Missing)
-		}
-	}
-	if !wrong.Has("certificate") && !isPEM(c.Certificate) {
-		wrong.Add("certificate", field.Username.Message)
-	}
-	if !wrong.Has("chain") && c.Chain != "" && !isPEM(c.Chain) {
-		wrong.Add("chain", field.Username.Message)
-	}
-	if wrong.Has("certificate") || wrong.Has("private_key") {
-		return
-	}
-	if _, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.PrivateKey)); err != nil {
-		wrong.Add("private_key", "The private key does not match the certificate.")
-	}
-}
-
-// isPEM tells whether a text is certificates and nothing else.
-func isPEM(s string) bool {
-	rest, found := []byte(s), false
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return found && strings.TrimSpace(string(rest)) == ""
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil || block.Type != "CERTIFICATE" {
-			return false
-		}
-		found = true
-	}
-}
+// Below tells whether a domain is a site's own, or below it.
+func Below(domain, site string) bool { return domain == site || strings.HasSuffix(domain, "."+site) }

@@ -1,6 +1,7 @@
 package hosting_test
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -30,21 +31,29 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestACertificateOfOnesOwn(t *testing.T) {
+	const pattern = `["This value does not match the required pattern."]`
 	const noMatch = `{"private_key":["The private key does not match the certificate."]}`
-	cert, key := pair(t)
-	other, otherKey := pair(t)
+	const noChain = `{"chain":["The chain does not belong to the certificate."]}`
+	authority := pairOf(t, paper{isCA: true})
+	root := authority.text()
+	cert := pairOf(t, paper{})
+	signed, wildcard := pairOf(t, paper{by: &authority}), pairOf(t, paper{names: []string{"*.example.com", "example.com"}})
+	of := func(p paper) string { p = pairOf(t, p); return p.text() + "|" + p.keyText(t) }
 	for name, c := range map[string]struct{ certificate, key, chain, want string }{
-		"a pair":              {cert, key, "", ""},
-		"with a chain":        {cert, key, other, ""},
-		"another's key":       {cert, otherKey, "", noMatch},
-		"no key":              {cert, "x", "", noMatch},
-		"no certificate":      {"x", key, "", `{"certificate":["This value does not match the required pattern."]}`},
-		"a chain of nothing":  {cert, key, "x", `{"chain":["This value does not match the required pattern."]}`},
-		"a key as the chain":  {cert, key, key, `{"chain":["This value does not match the required pattern."]}`},
-		"something behind it": {cert + "x", key, "", `{"certificate":["This value does not match the required pattern."]}`},
+		"a pair":              {cert.text(), cert.keyText(t), "", ""},
+		"one of more names":   {wildcard.text(), wildcard.keyText(t), "", ""},
+		"with a chain":        {signed.text(), signed.keyText(t), root, ""},
+		"a chain in one file": {signed.text() + root, signed.keyText(t), "", ""},
+		"another's chain":     {cert.text(), cert.keyText(t), root, noChain},
+		"another's in a file": {cert.text() + root, cert.keyText(t), "", noChain},
+		"another's key":       {cert.text(), signed.keyText(t), "", noMatch},
+		"no key":              {cert.text(), "x", "", noMatch},
+		"no certificate":      {"x", cert.keyText(t), "", `{"certificate":` + pattern + `}`},
+		"a chain of nothing":  {cert.text(), cert.keyText(t), "x", `{"chain":` + pattern + `}`},
+		"a key as the chain":  {cert.text(), cert.keyText(t), cert.keyText(t), `{"chain":` + pattern + `}`},
+		"something behind it": {cert.text() + "x", cert.keyText(t), "", `{"certificate":` + pattern + `}`},
 	} {
-		body := fmt.Sprintf(`{"site":3,"cert_type":"custom","certificate":%q,"private_key":%q,"chain":%q}`, c.certificate, c.key, c.chain)
-		spec, got := create("ssl_certificate", body, placeOf("ssl_certificate"))
+		spec, got := create("ssl_certificate", own(c.certificate, c.key, c.chain), placeOf("ssl_certificate"))
 		if got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -52,20 +61,41 @@ func TestACertificateOfOnesOwn(t *testing.T) {
 			t.Errorf("%s is shown: %s", name, shown)
 		}
 	}
-	spec, _ := create("ssl_certificate", fmt.Sprintf(`{"site":3,"certificate":%q,"private_key":%q}`, cert, key), placeOf("ssl_certificate"))
+	for name, c := range map[string]struct{ pair, want string }{
+		"over":          {of(paper{until: noon.Add(-time.Second)}), `{"certificate":["The certificate has expired."]}`},
+		"not yet":       {of(paper{from: noon.Add(time.Second)}), `{"certificate":["The certificate is not valid yet."]}`},
+		"another name":  {of(paper{names: []string{"www.example.com"}}), `{"certificate":["The certificate does not cover the domain."]}`},
+		"no name":       {of(paper{names: []string{}}), ""}, // but the common one
+		"not this name": {of(paper{names: []string{}, common: "example.org"}), `{"certificate":["The certificate does not cover the domain."]}`},
+	} {
+		certificate, key, _ := strings.Cut(c.pair, "|")
+		if _, got := create("ssl_certificate", own(certificate, key, ""), placeOf("ssl_certificate")); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	spec, _ := create("ssl_certificate", fmt.Sprintf(`{"site":3,"certificate":%q,"private_key":%q}`, cert.text(), cert.keyText(t)), placeOf("ssl_certificate"))
 	if c := spec.(*hosting.Certificate); c.PrivateKey != "" || c.Certificate != "" { // which an acme one has no use for
 		t.Error("kept")
 	}
 }
 
+func TestWhenOnesOwnCertificateEndsIsNoted(t *testing.T) {
+	cert := pairOf(t, paper{until: noon.Add(90 * days)})
+	spec, wrong := create("ssl_certificate", own(cert.text(), cert.keyText(t), ""), placeOf("ssl_certificate"))
+	c := spec.(*hosting.Certificate)
+	if wrong != "" || c.BroughtTo == nil || !c.BroughtTo.Equal(noon.Add(90*days)) || c.ExpiresAt != nil || c.OrderedAt == nil || !c.OrderedAt.Equal(noon) {
+		t.Errorf("%s %+v", wrong, c)
+	}
+}
+
 func TestOnlyTheRenewalOfACertificateChanges(t *testing.T) {
-	cert, key := pair(t)
+	cert := pairOf(t, paper{})
 	spec, _ := create("ssl_certificate", `{"site":3}`, placeOf("ssl_certificate"))
 	const not = `["This field cannot be changed."]`
 	for _, c := range []asked{
 		{`{"auto_renew":false}`, ""},
 		{`{"domain":"www.example.com","cert_type":"custom"}`, `{"cert_type":` + not + `,"domain":` + not + `}`},
-		{fmt.Sprintf(`{"certificate":%q,"private_key":%q}`, cert, key), `{"certificate":` + not + `,"private_key":` + not + `}`},
+		{fmt.Sprintf(`{"certificate":%q,"private_key":%q}`, cert.text(), cert.keyText(t)), `{"certificate":` + not + `,"private_key":` + not + `}`},
 		{`{"status":"issued","is_active":false}`, ""},
 	} {
 		if got := change(spec, c.body, placeOf("ssl_certificate")); got != c.want {
@@ -100,21 +130,60 @@ func TestDaysAreCountedDown(t *testing.T) {
 	}
 }
 
-// pair makes a certificate and its key.
-func pair(t *testing.T) (certificate, key string) {
+// A paper is a certificate with its key.
+type paper struct {
+	names       []string // nil: example.com
+	common      string   // "": example.com
+	from, until time.Time
+	isCA        bool
+	by          *paper // nil: itself
+
+	like *x509.Certificate
+	key  *ecdsa.PrivateKey
+	der  []byte
+}
+
+// pairOf makes a certificate and its key, of which enough is told.
+func pairOf(t *testing.T, p paper) paper {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	like := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "example.com"}, NotAfter: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)}
-	der, err := x509.CreateCertificate(rand.Reader, like, like, private.Public(), private)
+	if p.names == nil {
+		p.names = []string{"example.com"}
+	}
+	if p.until.IsZero() {
+		p.until = noon.Add(365 * days)
+	}
+	p.key, p.like = key, &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: cmp.Or(p.common, "example.com")}, DNSNames: p.names,
+		NotBefore: p.from, NotAfter: p.until, IsCA: p.isCA, BasicConstraintsValid: p.isCA, KeyUsage: x509.KeyUsageCertSign,
+	}
+	parent, signer := p.like, key
+	if p.by != nil {
+		parent, signer = p.by.like, p.by.key
+	}
+	if p.der, err = x509.CreateCertificate(rand.Reader, p.like, parent, key.Public(), signer); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p paper) text() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.der}))
+}
+
+func (p paper) keyText(t *testing.T) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(p.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// own asks for a certificate of one's own.
+func own(certificate, key, chain string) string {
+	return fmt.Sprintf(`{"site":3,"cert_type":"custom","certificate":%q,"private_key":%q,"chain":%q}`, certificate, key, chain)
 }

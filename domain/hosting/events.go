@@ -29,6 +29,11 @@ var Facts = []domain.Fact{
 	domain.FactOf[Released](),
 	domain.FactOf[Trashed](),
 	domain.FactOf[Restored](),
+	domain.FactOf[CertificateOrdered](),
+	domain.FactOf[CertificateIssued](),
+	domain.FactOf[CertificateFailed](),
+	domain.FactOf[CertificateExpiring](),
+	domain.FactOf[CertificateExpired](),
 }
 
 // What was asked for. Personal holds the personal fields of the spec as JSON
@@ -86,11 +91,14 @@ func (e Changed) Values() field.Values { return join(e.Spec, e.Personal) }
 func (e Requested) evolve(r Resource) Resource {
 	return Resource{
 		Status: Wanted, Kind: e.Kind, Tenant: e.Tenant, For: e.For, Subject: e.SubjectID,
-		Version: r.Version, Wish: r.Version,
+		Certificate: begun(e), Version: r.Version, Wish: r.Version,
 	}
 }
 
-func (Changed) evolve(r Resource) Resource { return r.wished() }
+func (e Changed) evolve(r Resource) Resource {
+	r.Certificate = r.Certificate.revised(e.Spec)
+	return r.wished()
+}
 
 func (e Confirmed) evolve(r Resource) Resource {
 	if e.EngineID != 0 {
@@ -104,6 +112,7 @@ func (e Confirmed) evolve(r Resource) Resource {
 		r.Observed = field.Values{}
 	}
 	maps.Copy(r.Observed, e.Observed)
+	r.Certificate = r.Certificate.taken()
 	switch {
 	case r.Status == Wanted && r.late(e.Version):
 		r.Status = Changing // it is there, but not yet as wanted
@@ -114,7 +123,11 @@ func (e Confirmed) evolve(r Resource) Resource {
 }
 
 func (RemovalRequested) evolve(r Resource) Resource { return r.wish(Leaving) }
-func (Removed) evolve(r Resource) Resource          { r.Status, r.Code = Gone, ""; return r }
+func (Removed) evolve(r Resource) Resource {
+	r.Status, r.Code = Gone, ""
+	r.Certificate = r.Certificate.withdrawn()
+	return r
+}
 
 // evolve of a refusal: what could not be made or changed is refused; what
 // could not be removed is still to be.

@@ -8,6 +8,7 @@ package hosting
 import (
 	"bytes"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -29,6 +30,8 @@ type Resource struct {
 	Observed field.Values `json:"observed,omitempty"` // what only the engine knows
 	Halts    []string     `json:"halts,omitempty"`    // why it is off, whatever is wanted
 	Trashed  bool         `json:"trashed,omitempty"`  // it is in the bin
+
+	Certificate Issuance `json:"certificate,omitzero"` // of certificates
 
 	// Version counts the facts of the stream; Wish is the version of the last
 	// thing that was asked for. An answer to an earlier one is late.
@@ -53,7 +56,10 @@ const (
 
 // Decider is the behaviour of the streams of every [Kind].
 var Decider = domain.Decider[Resource, Command, Event]{
-	Decide: func(r Resource, c Command) ([]Event, error) { return c.decide(r) },
+	Decide: func(r Resource, c Command) ([]Event, error) {
+		facts, err := c.decide(r)
+		return r.certified(c, facts), err
+	},
 	Evolve: func(r Resource, e Event) Resource {
 		r.Version++
 		return e.evolve(r)
@@ -108,6 +114,7 @@ type (
 		Ref
 		Code    string // short and stable, such as "name_taken"
 		Version int
+		At      time.Time // needed by certificates
 	}
 )
 
@@ -175,7 +182,7 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 }
 
 func (c Decline) decide(r Resource) ([]Event, error) {
-	open := r.Status == Wanted || r.Status == Changing || r.Status == Leaving
+	open := r.Status == Wanted || r.Status == Changing || r.Status == Leaving || r.Certificate.awaited()
 	if !open || r.late(c.Version) || r.Code == c.Code {
 		return nil, nil // nobody waits for this answer, or it is a repeat
 	}

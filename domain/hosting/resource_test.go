@@ -198,6 +198,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		hosting.Confirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
 		leaving, hosting.Removed{}, refused,
 		hosting.Halted{By: hosting.ByTenant}, hosting.Released{By: hosting.BySite}, hosting.Trashed{}, hosting.Restored{},
+		hosting.CertificateOrdered{At: noon, Names: []string{"shop.example.com"}}, issued, failed(noon), expiring, expired,
 	)
 	personal := domain.NewCatalogue(hosting.Facts)
 	for _, name := range []string{"hosting.requested", "hosting.changed"} {
