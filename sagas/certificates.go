@@ -2,7 +2,8 @@ package sagas
 
 import (
 	"context"
-	"time"
+	"fmt"
+	"strconv"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -44,19 +45,23 @@ func (s *Sagas) certificateSteps() []step {
 }
 
 // renewalOf is the run that a fact about a certificate begins.
-func (s *Sagas) renewalOf(fact eventstore.Recorded, e hosting.Event) (run Start, begins bool) {
-	if fact.Stream.Category != certificateKind || !hosting.Turns(e) {
+func (s *Sagas) renewalOf(fact eventstore.Recorded) (run Start, begins bool) {
+	id, err := strconv.ParseInt(fact.Stream.ID, 10, 64)
+	if fact.Stream.Category != certificateKind || err != nil || !hosting.Turns(fact.Event) {
 		return run, false
 	}
-	_, fresh := e.(hosting.CertificateIssued)
-	job := Job{Kind: certificateKind, ID: numberOf(fact.Stream), Version: fact.Version}
-	return Start{Key: runKey("renewal", job), Def: renewalDef, Steps: s.places(renewal[fresh]), Job: job}, true
+	_, fresh := fact.Event.(hosting.CertificateIssued)
+	job := Job{Kind: certificateKind, ID: id, Version: fact.Version}
+	key := fmt.Sprintf("renewal:%s/%d", fact.Stream, fact.Version)
+	return Start{Key: key, Def: renewalDef, Steps: s.places(renewal[fresh]), Job: job}, true
 }
+
+func (j Job) ref() hosting.Ref { return hosting.Ref{Kind: j.Kind, ID: j.ID} }
 
 // certificate is the run's certificate as its stream tells, and whether
 // anything has happened to it since that begins another run.
 func (s *Sagas) certificate(ctx context.Context, job Job) (r hosting.Resource, passed bool, err error) {
-	r, _, err = eventstore.Fold(ctx, s.store, hosting.Decider, hosting.Ref{Kind: job.Kind, ID: job.ID}.Stream())
+	r, _, err = eventstore.Fold(ctx, s.store, hosting.Decider, job.ref().Stream())
 	return r, r.Certificate.Turned > job.Version, err
 }
 
@@ -72,7 +77,7 @@ func (s *Sagas) certificateDue(ctx context.Context, job Job) (bool, Work, error)
 	if passed || !is || left <= 0 {
 		return true, Work{}, nil
 	}
-	return false, Work{}, wait("not_due", min(left, s.times.Due))
+	return false, Work{}, wait("not_due", min(left, s.times.CertificateLook))
 }
 
 func (s *Sagas) tendCertificate(ctx context.Context, job Job) (Work, error) {
@@ -80,7 +85,7 @@ func (s *Sagas) tendCertificate(ctx context.Context, job Job) (Work, error) {
 	if err != nil || passed {
 		return Work{}, err
 	}
-	return Work{Commands: []domain.Command{hosting.Tend{Ref: hosting.Ref{Kind: job.Kind, ID: job.ID}, At: s.now()}}}, nil
+	return Work{Commands: []domain.Command{hosting.Tend{Ref: job.ref(), At: s.now()}}}, nil
 }
 
 // serveHTTPS switches HTTPS on at a site that has got its first certificate.
@@ -90,24 +95,43 @@ func (s *Sagas) serveHTTPS(ctx context.Context, job Job) (Work, error) {
 	if err != nil || r.Certificate.Issues != 1 {
 		return Work{}, err
 	}
-	row, c, err := s.certificateRow(ctx, job)
-	if missing(err) {
-		return Work{}, nil
+	site, err := s.siteOfFirst(ctx, job.ref())
+	if domain.CodeOf(err) == domain.NotFound || err == nil && site == 0 {
+		return Work{}, nil // one of them is gone
 	}
 	if err != nil {
 		return Work{}, err
 	}
-	ref := hosting.Ref{Kind: "site", ID: c.Site}
-	site, err := s.tables.For(projections.System).Resource(ctx, ref)
-	if missing(err) {
-		return Work{}, nil
+	return Work{Commands: []domain.Command{
+		hosting.Change{Ref: hosting.Ref{Kind: "site", ID: site}, Spec: field.Values{"ssl_enabled": []byte("true")}},
+	}}, nil
+}
+
+// siteOfFirst is the site of a certificate, if it serves no HTTPS yet and has
+// no other certificate that was issued; 0: it does, or has.
+func (s *Sagas) siteOfFirst(ctx context.Context, ref hosting.Ref) (int64, error) {
+	tables := s.tables.For(projections.System)
+	row, err := tables.Resource(ctx, ref)
+	if err != nil {
+		return 0, err
 	}
-	first, others := false, error(nil)
-	if err == nil {
-		first, others = s.firstOfSite(ctx, row)
+	var own hosting.Certificate
+	if err := row.Load(&own); err != nil {
+		return 0, err
 	}
-	if err != nil || others != nil || !first || string(site.Spec["ssl_enabled"]) == "true" {
-		return Work{}, cmpErr(err, others)
+	var site hosting.Site
+	if row, err = tables.Resource(ctx, hosting.Ref{Kind: "site", ID: own.Site}); err == nil {
+		err = row.Load(&site)
 	}
-	return Work{Commands: []domain.Command{hosting.Change{Ref: ref, Spec: field.Values{"ssl_enabled": []byte("true")}}}}, nil
+	if err != nil || site.SSLEnabled {
+		return 0, err
+	}
+	kind, _ := hosting.KindNamed(certificateKind)
+	all, err := tables.OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: own.Site}}})
+	for _, other := range all.Rows {
+		if ends := other.Spec["expires_at"]; other.ID != ref.ID && len(ends) > 0 && string(ends) != "null" {
+			return 0, nil
+		}
+	}
+	return own.Site, err
 }

@@ -2,10 +2,11 @@ package sagas
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ local, engine, ready, vm, welcome, late Policy }
+type policies struct{ local, engine, ready, vm, welcome, late, due Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
+		due:     Policy{Timeout: t.Write, First: t.CertificateLook, Last: t.CertificateLook, Base: t.LocalBase, Cap: t.LocalCap},
 		local:   Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
 		engine:  Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},
 		ready:   Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},

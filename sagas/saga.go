@@ -36,6 +36,10 @@ type Job struct {
 	OS     string       `json:"os_choice,omitempty"`
 	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends
 	Link   account.Link `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
+
+	Kind    string `json:"kind,omitempty"` // of the resource that the run is about
+	ID      int64  `json:"id,omitempty"`
+	Version int    `json:"version,omitempty"` // of its stream, after the fact that began the run
 }
 
 // with returns the job as an operator has changed it.

@@ -108,7 +108,8 @@ func New(o Options) *Sagas {
 		s.log = slog.Default()
 	}
 	s.policies = policiesOf(s.times)
-	s.declare(append(s.provisioningSteps(), s.drillStep()), append(s.provisioningSagas(), saga{name: "drill", def: drillDef}))
+	s.declare(slices.Concat(s.provisioningSteps(), s.certificateSteps(), []step{s.drillStep()}),
+		append(s.provisioningSagas(), saga{name: "renewal", def: renewalDef}, saga{name: "drill", def: drillDef}))
 	s.limit(o.Limits)
 	return s
 }
@@ -159,6 +160,8 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
 		case account.LinkRequested:
 			run, begins = s.linkMail(fact, e)
+		default:
+			run, begins = s.renewalOf(fact)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("start a run for %s: %w", fact.Stream, err)

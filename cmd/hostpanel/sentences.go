@@ -129,6 +129,11 @@ var sentences = collect(
 	says(func(hosting.Restored) string { return "brought back from the bin" }),
 	says(func(hosting.Removed) string { return "removed" }),
 	says(func(e hosting.EngineRefused) string { return "the engine refused: " + words(e.Code) }),
+	says(func(hosting.CertificateOrdered) string { return "the certificate was ordered again" }),
+	says(func(e hosting.CertificateIssued) string { return "the certificate was issued, until " + day(e.Ends) }),
+	says(func(e hosting.CertificateFailed) string { return "the certificate was not issued: " + words(e.Code) }),
+	says(func(e hosting.CertificateExpiring) string { return "the certificate expires on " + day(e.Ends) }),
+	says(func(e hosting.CertificateExpired) string { return "the certificate expired on " + day(e.Ends) }),
 
 	says(func(e storefront.PlanOffered) string { return "plan offered" + in(": ", named(e.Spec), "") }),
 	says(func(e storefront.PlanChanged) string { return "plan changed: " + fields(e.Spec) }),

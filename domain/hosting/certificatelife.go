@@ -25,6 +25,18 @@ type Issuance struct {
 	FailedAt  time.Time `json:"failed_at,omitzero"` // the last time
 	Warned    bool      `json:"warned,omitempty"`   // that the last issued one is about to expire
 	Over      bool      `json:"over,omitempty"`     // the last issued one has expired
+	Issues    int       `json:"issues,omitempty"`   // how often one was issued
+	Turned    int       `json:"turned,omitempty"`   // version of the last fact that [Turns]
+}
+
+// Turns tells whether another thing may be due of a certificate after the fact
+// than was before it (see [Resource.Due]).
+func Turns(e domain.Event) bool {
+	switch e.(type) {
+	case CertificateOrdered, CertificateIssued, CertificateFailed, CertificateExpiring, CertificateExpired, Changed, Halted, Released:
+		return true
+	}
+	return false
 }
 
 // A Stage is where a certificate stands.
@@ -219,6 +231,7 @@ func (e CertificateIssued) evolve(r Resource) Resource {
 	i := &r.Certificate
 	i.Stage, i.Since, i.Ends, i.Warned, i.Over = Issued, i.Ordered, e.Ends, false, false
 	i.Failures, i.FailedAt = 0, time.Time{}
+	i.Issues++
 	return r
 }
 

@@ -62,6 +62,9 @@ var Decider = domain.Decider[Resource, Command, Event]{
 	},
 	Evolve: func(r Resource, e Event) Resource {
 		r.Version++
+		if r.Certificate.Stage != "" && Turns(e) {
+			r.Certificate.Turned = r.Version
+		}
 		return e.evolve(r)
 	},
 }
