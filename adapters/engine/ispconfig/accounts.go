@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,8 +80,11 @@ func ftpReady(ctx context.Context, e *Engine, w *wish) error {
 	if d := w.text("directory"); d != "" && !strings.HasPrefix(d, "/") || slices.Contains(strings.Split(d, "/"), "..") {
 		return domain.Fail(domain.Permanent, "invalid", errors.New("the directory is not below the site's"))
 	}
-	if w.Name == "" || w.ID == 0 && w.Secrets["password"] == "" {
-		return domain.Fail(domain.Permanent, "invalid", errors.New("an FTP account without a name or a password"))
+	if w.Name == "" {
+		return domain.Fail(domain.Permanent, "invalid", errors.New("an FTP account without a name"))
+	}
+	if w.ID == 0 && w.Secrets["password"] == "" {
+		return secretNeeded("an FTP account")
 	}
 	return underSite(ctx, e, w)
 }
@@ -102,11 +106,19 @@ func shellReady(ctx context.Context, e *Engine, w *wish) error {
 	case len(w.text("ssh_public_key")) > 1024:
 		return domain.Fail(domain.Permanent, "invalid", errors.New("the engine would cut the public key"))
 	case w.ID == 0 && w.Secrets["password"] == "" && w.text("ssh_public_key") == "":
-		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell user without a password or a key"))
+		return secretNeeded("a shell user without a key")
 	case w.ID == 0 && w.Secrets["password"] == "": // with a key alone nobody shall get in by an empty password
-		w.Secrets = map[string]string{"password": rand.Text() + "-a1"}
+		w.Secrets = map[string]string{"password": unguessable()}
 	}
 	return underSite(ctx, e, w)
+}
+
+// unguessable is a password that satisfies the engine and that nobody knows.
+func unguessable() string { return rand.Text() + "-a1" }
+
+// secretNeeded refuses to make what nobody, or anybody, could use.
+func secretNeeded(what string) error {
+	return domain.Fail(domain.Permanent, "secret_needed", fmt.Errorf("%s without a password", what))
 }
 
 func shellRemarks(have row, observed field.Values) {

@@ -211,8 +211,9 @@ func (r *resource) shown(have row) field.Values {
 		if c.show == nil {
 			continue
 		}
-		name, value := c.show(have)
-		all[name], _ = json.Marshal(value) // text, numbers and flags have no errors
+		if name, value := c.show(have); name != "" {
+			all[name], _ = json.Marshal(value) // text, numbers and flags have no errors
+		}
 	}
 	return all
 }

@@ -80,7 +80,7 @@ func (e *Engine) databaseUser(ctx context.Context, w *wish) (number int64, fresh
 		return have.number("database_user_id"), false, e.push(ctx, &databaseUsers, &u, have)
 	}
 	if w.Secrets["db_password"] == "" {
-		return 0, false, domain.Fail(domain.Permanent, "invalid", errors.New("a database user without a password"))
+		return 0, false, secretNeeded("a database user")
 	}
 	number, err = e.add(ctx, &databaseUsers, &u)
 	if err != nil {

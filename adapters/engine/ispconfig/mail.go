@@ -94,8 +94,11 @@ func maildir(w *wish) string {
 var login = regexp.MustCompile(`^[_a-z0-9][\w.\-@]{1,63}$`)
 
 func mailboxReady(ctx context.Context, e *Engine, w *wish) error {
-	if !login.MatchString(w.Name) || w.ID == 0 && w.Secrets["password"] == "" {
-		return domain.Fail(domain.Permanent, "invalid", errors.New("a mailbox without a password, or with an address that the engine does not take"))
+	if !login.MatchString(w.Name) {
+		return domain.Fail(domain.Permanent, "invalid", errors.New("a mailbox with an address that the engine does not take"))
+	}
+	if w.ID == 0 && w.Secrets["password"] == "" {
+		return secretNeeded("a mailbox")
 	}
 	if err := underMailDomain(ctx, e, w); err != nil || w.ID != 0 {
 		return err

@@ -2,13 +2,15 @@ package ispconfigtest
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
 // A Fault goes wrong once. Of a call that is lost Before it is carried out
 // nothing happens; one that is lost After it has happened, but nobody is told.
 type Fault struct {
-	Function string
+	Function string // or one of several: "mail_user_add|mail_user_update"
 	What     Wrong
 	Delay    time.Duration
 	used     bool
@@ -42,7 +44,7 @@ func (e *Engine) strike(function string) *Fault {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range e.faults {
-		if !f.used && f.Function == function {
+		if !f.used && slices.Contains(strings.Split(f.Function, "|"), function) {
 			f.used = true
 			return f
 		}
