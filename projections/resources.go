@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_subject on resources (subject) where subject is not null;
 	{sets};
-	{quotas}`), append([]Handler{
+	{quotas};`+zonesSQL), append([]Handler{
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
 		func(at eventstore.Recorded, e hosting.Requested) []any {
@@ -79,7 +80,7 @@ var resources = New("resources", resourcesSQL(`
 		where kind = $1 and id = $2`,
 		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
 	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
-}, append(limited(), issuances()...)...)...).
+}, slices.Concat(limited(), inZones(), issuances())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
 
 // wished is what a wish does to a resource: the engine is to change it, or

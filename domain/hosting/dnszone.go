@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"cmp"
+
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 )
@@ -34,6 +36,24 @@ func (z *DNSZone) complete(p Place) {
 		z.NSPrimary = p.NameServers[0]
 	}
 	if z.AdminEmail == "" && !p.Sent.Has("admin_email") {
-		z.AdminEmail = "hostmaster." + z.Origin
+		z.AdminEmail = hostmaster(z.Origin)
 	}
 }
+
+// Published is the zone as it is to be published, without its records. Its
+// primary serves it, and so do the installation's name servers.
+func (z *DNSZone) Published(servers []string) dns.Zone {
+	all := []string{z.NSPrimary}
+	for _, server := range servers {
+		if server != z.NSPrimary {
+			all = append(all, server)
+		}
+	}
+	return dns.Zone{
+		Origin: z.Origin, Primary: z.NSPrimary, Contact: cmp.Or(z.AdminEmail, hostmaster(z.Origin)), NameServers: all, TTL: z.TTL,
+	}
+}
+
+// hostmaster answers for a zone that names nobody, and for one whose contact
+// was erased.
+func hostmaster(origin string) string { return "hostmaster." + origin }

@@ -1,0 +1,129 @@
+package projections
+
+import (
+	"context"
+	"slices"
+
+	"hostpanel/domain/dns"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+)
+
+// What a zone's records are to each other is decided where they are written: a
+// CNAME stands alone at its name, also when two requests come at the same
+// time, and every write gives the zone a new serial (docs/hosting.md, "DNS").
+
+// zonesSQL are the serials, who has which name, and a table that never has a
+// row: what is put into it breaks its condition. Names of zones are published,
+// so they need no wall, and an index finds them.
+const zonesSQL = `
+	create table zone_serials (
+		zone   bigint primary key,
+		serial bigint not null -- unsigned, of 32 bits
+	) with (fillfactor = 50);
+	create table record_names (
+		record bigint primary key,
+		zone   bigint not null,
+		name   text   not null, -- relative to the zone
+		cname  boolean not null
+	);
+	create index record_names_name on record_names (zone, name);
+	create table cname_in_company (zone bigint, constraint cname_in_company check (zone is null))`
+
+// inZones are the handlers of what is written in zones.
+func inZones() []Handler {
+	alone := map[string]error{"cname_in_company": dns.CheckBeside(dns.CNAME, dns.Apex)}
+	return []Handler{
+		On(nextSerial, func(at eventstore.Recorded, _ hosting.Requested) []any { return inZone(at, "dns_zone", "dns_record") }),
+		On(nextSerial, func(at eventstore.Recorded, _ hosting.Changed) []any { return inZone(at, "dns_zone", "dns_record") }),
+		On(nextSerial, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return inZone(at, "dns_record") }),
+		On(takeName, func(at eventstore.Recorded, _ hosting.Requested) []any { return inZone(at, "dns_record") }),
+		On(takeName, func(at eventstore.Recorded, e hosting.Changed) []any { return renamed(at, e) }),
+		On(leaveName, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return inZone(at, "dns_record") }),
+		On(cnameInCompany, func(at eventstore.Recorded, _ hosting.Requested) []any { return inZone(at, "dns_record") }).refusing(alone).Now(),
+		On(cnameInCompany, func(at eventstore.Recorded, e hosting.Changed) []any { return renamed(at, e) }).refusing(alone).Now(),
+	}
+}
+
+func inZone(at eventstore.Recorded, kinds ...string) []any {
+	if !slices.Contains(kinds, at.Stream.Category) {
+		return nil
+	}
+	return []any{at.Stream.Category, at.Stream.ID}
+}
+
+func renamed(at eventstore.Recorded, e hosting.Changed) []any {
+	if v := e.Values(); v["record_type"] == nil && v["name"] == nil {
+		return nil
+	}
+	return inZone(at, "dns_record")
+}
+
+const (
+	// nextSerial is [dns.Serial.Next] of the zone that was written to. A zone
+	// that goes needs none for each of its records.
+	nextSerial = `
+		insert into zone_serials (zone, serial)
+		select z.id, to_char(recorded_at() at time zone 'UTC', 'YYYYMMDD')::bigint * 100 + 1
+		from resources w join resources z on z.kind = 'dns_zone' and z.present and z.id = case w.kind when 'dns_zone' then w.id else (w.spec ->> 'zone')::bigint end
+		where w.kind = $1 and w.id = $2
+		on conflict (zone) do update set serial = case
+			when zone_serials.serial / 100 < excluded.serial / 100 then excluded.serial else (zone_serials.serial + 1) % 4294967296 end`
+
+	takeName = `
+		insert into record_names (record, zone, name, cname)
+		select id, (spec ->> 'zone')::bigint, spec ->> 'name', spec ->> 'record_type' = 'CNAME' from resources where kind = $1 and id = $2
+		on conflict (record) do update set name = excluded.name, cname = excluded.cname`
+
+	leaveName = `delete from record_names where $1 = 'dns_record' and record = $2`
+
+	// cnameInCompany is [dns.CheckBeside] of the record that was written.
+	cnameInCompany = `
+		insert into cname_in_company (zone)
+		select own.zone from record_names own join record_names other using (zone, name)
+		where $1 = 'dns_record' and own.record = $2 and other.record <> own.record and (own.cname or other.cname)
+		limit 1`
+)
+
+// Zone is a DNS zone with the records that are switched on, as it is to be
+// published; servers are the installation's, with final dots. What is written
+// meanwhile may be in it already, but has a later serial.
+func (s Scope) Zone(ctx context.Context, id int64, servers []string) (z dns.Zone, err error) {
+	row, err := s.Resource(ctx, hosting.Ref{Kind: "dns_zone", ID: id})
+	if err != nil {
+		return z, err
+	}
+	var spec hosting.DNSZone
+	if err := row.Load(&spec); err != nil {
+		return z, err
+	}
+	z = spec.Published(servers)
+	if z.Serial, err = s.zoneSerial(ctx, id); err != nil {
+		return z, err
+	}
+	z.Records, err = s.zoneRecords(ctx, id)
+	return z, err
+}
+
+func (s Scope) zoneSerial(ctx context.Context, zone int64) (dns.Serial, error) {
+	w := s.public()
+	w.and("zone = ?", zone)
+	serial, err := value[int64](ctx, s, `select serial from zone_serials`, w, "")
+	return dns.Serial(serial), err //nolint:gosec // of 32 bits
+}
+
+func (s Scope) zoneRecords(ctx context.Context, zone int64) (records []dns.Record, err error) {
+	kind, _ := hosting.KindNamed("dns_record")
+	found, err := s.OfKind(ctx, kind, Listing{
+		Filters: []Filter{{Field: "zone", Op: "=", Value: zone}, {Field: "is_active", Op: "=", Value: true}},
+		Order:   []Ordering{{Field: "id"}}, Limit: dns.MaxRecords,
+	})
+	for _, row := range found.Rows {
+		var r hosting.DNSRecord
+		if err := row.Load(&r); err != nil {
+			return nil, err
+		}
+		records = append(records, r.Published())
+	}
+	return records, err
+}
