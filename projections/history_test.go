@@ -29,7 +29,7 @@ func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 	live := map[string]string{}
 	p.eachTable(func(table string) {
 		live[table] = contents(t, p.owner, table)
-		if live[table] == "" && table != "over_quota" { // which never has a row
+		if live[table] == "" && table != "over_quota" && table != "cname_in_company" { // which never have a row
 			t.Errorf("the history says nothing about %s", table)
 		}
 	})
@@ -124,7 +124,7 @@ func (h *history) at() time.Time   { return noon.Add(time.Duration(h.chance.IntN
 func (h *history) uuid() uuid.UUID { return uuid.NewSHA1(uuid.Nil, fmt.Append(nil, h.id())) }
 func (h *history) site() string    { return fmt.Sprintf("site%d.example.com", h.id()) }
 func (h *history) ref() hosting.Ref {
-	return hosting.Ref{Kind: []string{"tenant", "site"}[h.chance.IntN(2)], ID: h.id()}
+	return hosting.Ref{Kind: []string{"tenant", "site", "site", "dns_zone", "dns_record", "dns_record"}[h.chance.IntN(6)], ID: h.id()}
 }
 
 func (h *history) any() []domain.Command {
@@ -196,9 +196,16 @@ func (h *history) resource() domain.Command {
 	ref := h.ref()
 	switch h.chance.IntN(7) {
 	case 0, 1:
-		if ref.Kind == "tenant" {
+		switch ref.Kind {
+		case "tenant":
 			c := tenant(ref.ID, "Ana", fmt.Sprintf("slug-%d", h.id()))
 			c.Subject = h.uuid()
+			return c
+		case "dns_zone":
+			return zone(ref.ID, fmt.Sprintf("zone%d.example.com.", ref.ID))
+		case "dns_record":
+			c := record(ref.ID, []string{"A", "CNAME"}[h.chance.IntN(2)], h.site(), "a")
+			c.Spec["zone"] = fmt.Append(nil, h.id())
 			return c
 		}
 		forOrder := ""
@@ -208,8 +215,13 @@ func (h *history) resource() domain.Command {
 		return site(ref.ID, h.id(), h.site(), forOrder)
 	case 2, 3:
 		spec := field.Values{"domain": text(h.site())}
-		if ref.Kind == "tenant" {
+		switch ref.Kind {
+		case "tenant":
 			spec = field.Values{"slug": text(fmt.Sprintf("slug-%d", h.id())), "phone": text("+34")}
+		case "dns_zone":
+			spec = field.Values{"ns_primary": text("ns2.example.")}
+		case "dns_record":
+			spec = field.Values{"name": text(h.site()), "record_type": text("CNAME")}
 		}
 		return hosting.Change{Ref: ref, Spec: spec}
 	case 4:

@@ -16,26 +16,16 @@ import (
 // committer's statement counts, under its lock, what is there with the new one,
 // and breaks the condition of a table that never has a row.
 
-// limited are the handlers of a request, one for what the tenant's package
-// limits and one for what a parent does.
-func limited() []Handler {
-	return []Handler{
-		On(overQuota, func(at eventstore.Recorded, e hosting.Requested) []any {
-			kind, _ := hosting.KindNamed(e.Kind)
-			if kind.Quota == "" || e.For != "" { // what was bought is there to be had
-				return nil
-			}
-			return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota}
-		}).refusing(overLimits()).Now(),
-		On(overMost, func(at eventstore.Recorded, e hosting.Requested) []any {
-			kind, _ := hosting.KindNamed(e.Kind)
-			parent, _ := kind.Parent()
-			if kind.Most == 0 {
-				return nil
-			}
-			return []any{e.Kind, kind.Counted(), parent.Field, string(e.Values()[parent.Field]), kind.Most}
-		}).refusing(overLimits()).Now(),
-	}
+// limited is the handler of a request that the tenant's package limits. How
+// many records a zone may have, zones.go looks after.
+func limited() Handler {
+	return On(overQuota, func(at eventstore.Recorded, e hosting.Requested) []any {
+		kind, _ := hosting.KindNamed(e.Kind)
+		if kind.Quota == "" || e.For != "" { // what was bought is there to be had
+			return nil
+		}
+		return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota}
+	}).refusing(overLimits()).Now()
 }
 
 const (
@@ -53,10 +43,6 @@ const (
 			end, -1) as most
 		from resources t left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
 		where t.kind = 'tenant' and t.id = $2`
-
-	overMost = `
-		insert into over_quota (quota)
-		select $2 where (select count(*) from resources r where r.kind = $1 and r.spec -> $3 = $4::jsonb and r.present) > $5`
 )
 
 // quotas are the names of all that is counted.

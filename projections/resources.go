@@ -80,7 +80,8 @@ var resources = New("resources", resourcesSQL(`
 		where kind = $1 and id = $2`,
 		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
 	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
-}, slices.Concat(limited(), inZones(), issuances())...)...).
+	limited(),
+}, slices.Concat(inZones(), issuances())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
 
 // wished is what a wish does to a resource: the engine is to change it, or

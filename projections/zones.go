@@ -2,7 +2,6 @@ package projections
 
 import (
 	"context"
-	"slices"
 
 	"hostpanel/domain/dns"
 	"hostpanel/domain/hosting"
@@ -30,59 +29,75 @@ const zonesSQL = `
 	create index record_names_name on record_names (zone, name);
 	create table cname_in_company (zone bigint, constraint cname_in_company check (zone is null))`
 
-// inZones are the handlers of what is written in zones.
+// inZones are the handlers of what is written in zones. A name is taken before
+// it is looked at who else has it, and left after the serial is counted.
 func inZones() []Handler {
 	alone := map[string]error{"cname_in_company": dns.CheckBeside(dns.CNAME, dns.Apex)}
 	return []Handler{
-		On(nextSerial, func(at eventstore.Recorded, _ hosting.Requested) []any { return inZone(at, "dns_zone", "dns_record") }),
-		On(nextSerial, func(at eventstore.Recorded, _ hosting.Changed) []any { return inZone(at, "dns_zone", "dns_record") }),
-		On(nextSerial, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return inZone(at, "dns_record") }),
-		On(takeName, func(at eventstore.Recorded, _ hosting.Requested) []any { return inZone(at, "dns_record") }),
+		On(nextSerial, func(at eventstore.Recorded, _ hosting.Requested) []any { return in("dns_zone", at) }),
+		On(nextSerial, func(at eventstore.Recorded, _ hosting.Changed) []any { return in("dns_zone", at) }),
+		On(takeName, func(at eventstore.Recorded, _ hosting.Requested) []any { return in("dns_record", at) }),
 		On(takeName, func(at eventstore.Recorded, e hosting.Changed) []any { return renamed(at, e) }),
-		On(leaveName, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return inZone(at, "dns_record") }),
-		On(cnameInCompany, func(at eventstore.Recorded, _ hosting.Requested) []any { return inZone(at, "dns_record") }).refusing(alone).Now(),
+		On(nextSerialOfZone, func(at eventstore.Recorded, _ hosting.Requested) []any { return in("dns_record", at) }),
+		On(nextSerialOfZone, func(at eventstore.Recorded, _ hosting.Changed) []any { return in("dns_record", at) }),
+		On(nextSerialOfZone, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return in("dns_record", at) }),
+		On(leaveName, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return in("dns_record", at) }),
+		On(cnameInCompany, func(at eventstore.Recorded, _ hosting.Requested) []any { return in("dns_record", at) }).refusing(alone).Now(),
 		On(cnameInCompany, func(at eventstore.Recorded, e hosting.Changed) []any { return renamed(at, e) }).refusing(alone).Now(),
+		On(crowded, func(at eventstore.Recorded, _ hosting.Requested) []any { return in("dns_record", at, dns.MaxRecords) }).
+			refusing(overLimits()).Now(),
 	}
 }
 
-func inZone(at eventstore.Recorded, kinds ...string) []any {
-	if !slices.Contains(kinds, at.Stream.Category) {
+// in are the arguments of a statement about one kind: the number of the
+// resource, and more from $2 on.
+func in(kind string, at eventstore.Recorded, more ...any) []any {
+	if at.Stream.Category != kind {
 		return nil
 	}
-	return []any{at.Stream.Category, at.Stream.ID}
+	return append([]any{at.Stream.ID}, more...)
 }
 
 func renamed(at eventstore.Recorded, e hosting.Changed) []any {
 	if v := e.Values(); v["record_type"] == nil && v["name"] == nil {
 		return nil
 	}
-	return inZone(at, "dns_record")
+	return in("dns_record", at)
 }
 
+// What is written to a zone gives it a new serial. A zone that goes needs none
+// for each of its records.
 const (
-	// nextSerial is [dns.Serial.Next] of the zone that was written to. A zone
-	// that goes needs none for each of its records.
-	nextSerial = `
-		insert into zone_serials (zone, serial)
-		select z.id, to_char(recorded_at() at time zone 'UTC', 'YYYYMMDD')::bigint * 100 + 1
-		from resources w join resources z on z.kind = 'dns_zone' and z.present and z.id = case w.kind when 'dns_zone' then w.id else (w.spec ->> 'zone')::bigint end
-		where w.kind = $1 and w.id = $2
-		on conflict (zone) do update set serial = case
-			when zone_serials.serial / 100 < excluded.serial / 100 then excluded.serial else (zone_serials.serial + 1) % 4294967296 end`
+	nextSerial = `insert into zone_serials (zone, serial) select $1::bigint, ` + firstSerial + countedOn
 
+	nextSerialOfZone = `insert into zone_serials (zone, serial) select zone, ` + firstSerial + `
+		from record_names n where record = $1 and exists (select from resources z where z.kind = 'dns_zone' and z.id = n.zone and z.present)` + countedOn
+
+	// Both together are [dns.Serial.Next].
+	firstSerial = `to_char(recorded_at() at time zone 'UTC', 'YYYYMMDD')::bigint * 100 + 1`
+	countedOn   = ` on conflict (zone) do update set serial = case
+		when zone_serials.serial / 100 < excluded.serial / 100 then excluded.serial else (zone_serials.serial + 1) % 4294967296 end`
+)
+
+const (
 	takeName = `
 		insert into record_names (record, zone, name, cname)
-		select id, (spec ->> 'zone')::bigint, spec ->> 'name', spec ->> 'record_type' = 'CNAME' from resources where kind = $1 and id = $2
+		select id, (spec ->> 'zone')::bigint, spec ->> 'name', spec ->> 'record_type' = 'CNAME' from resources where kind = 'dns_record' and id = $1
 		on conflict (record) do update set name = excluded.name, cname = excluded.cname`
 
-	leaveName = `delete from record_names where $1 = 'dns_record' and record = $2`
+	leaveName = `delete from record_names where record = $1`
 
 	// cnameInCompany is [dns.CheckBeside] of the record that was written.
 	cnameInCompany = `
 		insert into cname_in_company (zone)
 		select own.zone from record_names own join record_names other using (zone, name)
-		where $1 = 'dns_record' and own.record = $2 and other.record <> own.record and (own.cname or other.cname)
+		where own.record = $1 and other.record <> own.record and (own.cname or other.cname)
 		limit 1`
+
+	crowded = `
+		insert into over_quota (quota)
+		select 'dns_records' from record_names own
+		where own.record = $1 and (select count(*) from record_names r where r.zone = own.zone) > $2`
 )
 
 // Zone is a DNS zone with the records that are switched on, as it is to be
