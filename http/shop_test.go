@@ -167,6 +167,7 @@ func (s *shop) serveStreams() {
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(s.Store, kind.Name, hosting.Decider)
 	}
+	eventstore.Serve(s.Store, hosting.OperationCategory, hosting.Operations)
 	eventstore.Serve(s.Store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(s.Store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(s.Store, notice.NotificationCategory, notice.Notifications)

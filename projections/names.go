@@ -48,6 +48,9 @@ var names = New("names", namesSQL(),
 	On(letGo, func(at eventstore.Recorded, _ hosting.Trashed) []any { return []any{at.Stream.String()} }),
 	On(`update names set held = true where holder = $1`,
 		func(at eventstore.Recorded, _ hosting.Restored) []any { return []any{at.Stream.String()} }).refusing(takenNames()),
+	On(claim, func(at eventstore.Recorded, e hosting.Adopted) []any {
+		return claims(at, e.Values(), e.SubjectID)
+	}).refusing(takenNames()),
 	On(letGo, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return []any{at.Stream.String()} }),
 	On(`delete from names where holder = $1`,
 		func(at eventstore.Recorded, _ hosting.Removed) []any { return []any{at.Stream.String()} }),

@@ -58,6 +58,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(p.Store, kind.Name, hosting.Decider)
 	}
+	eventstore.Serve(p.Store, hosting.OperationCategory, hosting.Operations)
 	eventstore.Serve(p.Store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(p.Store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(p.Store, notice.NotificationCategory, notice.Notifications)

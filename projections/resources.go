@@ -37,6 +37,7 @@ var resources = New("resources", resourcesSQL(`
 		version     int    not null, -- of the resource's stream
 		halts       text[]  not null default '{}', -- why it is off, whatever is wanted
 		trashed_at  timestamptz,                   -- null: not in the bin
+		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
 		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and halts = '{}' and trashed_at is null) stored,
 		search      text   not null generated always as ({searched}) stored,
@@ -81,14 +82,15 @@ var resources = New("resources", resourcesSQL(`
 		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
 	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
 	limited(),
-}, slices.Concat(inZones(), issuances())...)...).
+}, slices.Concat(inZones(), issuances(), compared())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
 
 // wished is what a wish does to a resource: the engine is to change it, or
 // still to make it.
 func wished(what string) string {
 	return `update resources set ` + what + `, wish = $3, sync_status = 'pending', sync_error = '',
-			status = case when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
+			status = case when status = 'leaving' then status
+				when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
 			updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`
 }
@@ -138,6 +140,7 @@ type Resource struct {
 	Active       bool         // wanted to be, and neither halted nor in the bin
 	Halts        []string     // why it is off, whatever is wanted
 	TrashedAt    *time.Time   // nil: not in the bin
+	SyncedAt     *time.Time   // of a tenant: when its records were last compared with the engine's; nil: never
 	Wish         int          // version of the last thing that was asked for
 	Subject      *uuid.UUID
 	EngineID     *int64
@@ -150,7 +153,7 @@ type Resource struct {
 	Version      int // of the resource's stream
 }
 
-const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.halts, r.trashed_at, r.wish, r.subject, r.engine_id, r.external,
+const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.halts, r.trashed_at, r.synced_at, r.wish, r.subject, r.engine_id, r.external,
 	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
 
 const (

@@ -71,6 +71,7 @@ func serveAll(store *eventstore.Store) {
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(store, kind.Name, hosting.Decider)
 	}
+	eventstore.Serve(store, hosting.OperationCategory, hosting.Operations)
 	eventstore.Serve(store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(store, notice.NotificationCategory, notice.Notifications)

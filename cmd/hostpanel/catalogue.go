@@ -35,6 +35,7 @@ func serveAll(s *eventstore.Store) {
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(s, kind.Name, hosting.Decider)
 	}
+	eventstore.Serve(s, hosting.OperationCategory, hosting.Operations)
 	eventstore.Serve(s, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(s, notice.PreferencesCategory, notice.Preferring)
 	sagas.Serve(s)

@@ -156,6 +156,19 @@ var sentences = collect(
 	says(func(notice.Deleted) string { return "deleted" }),
 	says(func(e notice.PreferencesSet) string { return "preferences changed: " + fields(e.Values) }),
 
+	says(func(hosting.PushRequested) string { return "the engine is to be told once more" }),
+	says(func(e hosting.Adopted) string { return "taken over from the engine: " + fields(e.Values()) }),
+	says(func(hosting.Synced) string { return "compared with the engine" }),
+	says(func(e hosting.OperationQueued) string {
+		return "asked for: " + words(e.Kind) + in(", ", strings.TrimSpace(words(e.ResourceType)+" "+id(e.ResourceID)), "")
+	}),
+	says(func(hosting.OperationStarted) string { return "begins" }),
+	says(func(e hosting.OperationProgressed) string {
+		return "compared with the engine, " + count(len(e.Pushed), "record") + " to be pushed"
+	}),
+	says(func(hosting.OperationSucceeded) string { return "done" }),
+	says(func(e hosting.OperationFailed) string { return "failed: " + words(e.Code) }),
+
 	says(func(e sagas.Started) string {
 		return fmt.Sprintf("run %s begins, %s", e.Def, count(len(e.Steps), "step"))
 	}),

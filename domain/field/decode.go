@@ -32,8 +32,10 @@ func (s Set) Decode(sent Value, mode Mode) (Set, error) {
 			continue
 		}
 		value, present := sent.Member(f.Name)
-		if !present && f.Alias != "" {
-			value, present = sent.Member(f.Alias)
+		for _, alias := range f.Aliases {
+			if !present {
+				value, present = sent.Member(alias)
+			}
 		}
 		w := f.decode(value, present, mode)
 		if len(w.Messages)+len(w.Items) > 0 {

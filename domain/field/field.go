@@ -28,10 +28,10 @@ type Record interface{ Fields() Set }
 
 // A Field is one named value of a record.
 type Field struct {
-	Name  string
-	About string   // what it means, for the API document
-	Alias string   // another name under which it may be sent; "": none
-	OneOf []string // the texts that it may be; nil: any
+	Name    string
+	About   string   // what it means, for the API document
+	Aliases []string // other names under which it may be sent
+	OneOf   []string // the texts that it may be; nil: any
 
 	kind  kind // where the value lives, how it is read and shown
 	rules []Rule
@@ -63,9 +63,9 @@ func (f Field) ReadOnly() Field { f.readOnly = true; return f }
 // not change it.
 func (f Field) Once() Field { f.once = true; return f }
 
-// KnownAs another name, the field may be sent under that one too; its own
-// name counts if both are.
-func (f Field) KnownAs(alias string) Field { f.Alias = alias; return f }
+// KnownAs other names, the field may be sent under them too; its own name
+// counts if several are, and then the first.
+func (f Field) KnownAs(aliases ...string) Field { f.Aliases = aliases; return f }
 
 // Secret fields are accepted and never shown.
 func (f Field) Secret() Field { f.secret = true; return f }

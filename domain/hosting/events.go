@@ -3,6 +3,7 @@ package hosting
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,8 +18,9 @@ type Event interface {
 	evolve(Resource) Resource
 }
 
-// Facts lists every event that a resource's stream may hold.
-var Facts = []domain.Fact{
+// Facts lists every event of this package: those that a resource's stream may
+// hold, and those of operations.
+var Facts = slices.Concat([]domain.Fact{
 	domain.FactOf[Requested]().Sealing(domain.Contact, "personal"),
 	domain.FactOf[Changed]().Sealing(domain.Contact, "personal"),
 	domain.FactOf[Confirmed](),
@@ -34,7 +36,7 @@ var Facts = []domain.Fact{
 	domain.FactOf[CertificateFailed](),
 	domain.FactOf[CertificateExpiring](),
 	domain.FactOf[CertificateExpired](),
-}
+}, syncFacts, OperationFacts)
 
 // What was asked for. Personal holds the personal fields of the spec as JSON
 // in one text, which the log seals; once it is erased they are blank.

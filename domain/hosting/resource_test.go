@@ -199,9 +199,16 @@ func TestEventsAreReadForever(t *testing.T) {
 		leaving, hosting.Removed{}, refused,
 		hosting.Halted{By: hosting.ByTenant}, hosting.Released{By: hosting.BySite}, hosting.Trashed{}, hosting.Restored{},
 		hosting.CertificateOrdered{At: noon, Names: []string{"shop.example.com"}}, issued, failed(noon), expiring, expired,
+		hosting.PushRequested{}, hosting.Synced{},
+		hosting.Adopted{Spec: values(`{"quota_mb":512}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`},
+		anyQueued, hosting.OperationStarted{}, hosting.OperationFailed{Code: "docroot_not_empty"},
+		hosting.OperationProgressed{
+			Result: values(`{"missing":1}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: []hosting.Wish{{Kind: "site", ID: 42, Wish: 7, New: true}},
+		},
+		hosting.OperationSucceeded{Result: values(`{"url":"https://example.com/"}`)},
 	)
 	personal := domain.NewCatalogue(hosting.Facts)
-	for _, name := range []string{"hosting.requested", "hosting.changed"} {
+	for _, name := range []string{"hosting.requested", "hosting.changed", "hosting.adopted", "operation.progressed"} {
 		if personal.Personal(name)["personal"] != domain.Contact {
 			t.Errorf("%s is not sealed", name)
 		}

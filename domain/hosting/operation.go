@@ -1,0 +1,243 @@
+package hosting
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// An Operation is work that outlasts the request that asked for it, such as an
+// installation. Whoever asked looks here how far it is (docs/sync.md).
+type Operation struct {
+	Status OperationStatus
+	Kind   string // one of [OperationKinds]
+	Tenant int64  // 0: the installation's own
+	User   int64  // who asked
+	About  Ref
+
+	Install *Installation // of kind InstallCMS
+	Sync    *Sync         // of kind TenantSync
+	Pushed  []Wish        // by a sync, so far
+	Code    string        // of the failure
+}
+
+// OperationCategory is the category of the streams of operations.
+const OperationCategory = "operation"
+
+// The kinds of operations.
+const (
+	InstallCMS        = "install_cms"
+	TenantSync        = "tenant_sync"
+	ProjectionRebuild = "projection_rebuild"
+)
+
+// OperationKinds are all of them.
+var OperationKinds = []string{InstallCMS, TenantSync, ProjectionRebuild}
+
+// An OperationStatus says how far an operation is.
+type OperationStatus string
+
+const (
+	OperationQueuedStatus  OperationStatus = "queued"
+	OperationRunningStatus OperationStatus = "running"
+	OperationDone          OperationStatus = "succeeded"
+	OperationBroken        OperationStatus = "failed"
+)
+
+// OperationStatuses are all of them, in their order.
+var OperationStatuses = []OperationStatus{OperationQueuedStatus, OperationRunningStatus, OperationDone, OperationBroken}
+
+// A Sync says what a comparison with the engine may change.
+type Sync struct {
+	DryRun bool `json:"dry_run,omitempty"` // nothing
+	Repair bool `json:"repair,omitempty"`  // the engine's records where they differ
+	Adopt  bool `json:"adopt,omitempty"`   // the panel's
+}
+
+// A Wish is what was asked for of a resource, by the version of its stream.
+type Wish struct {
+	Kind string `json:"kind"`
+	ID   int64  `json:"id"`
+	Wish int    `json:"wish"`
+	New  bool   `json:"new,omitempty"` // the engine did not have it
+}
+
+// Over tells whether nothing more will come of the operation.
+func (o Operation) Over() bool { return o.Status == OperationDone || o.Status == OperationBroken }
+
+// TenantID is the tenant that the operation is for.
+func (o Operation) TenantID() int64 { return o.Tenant }
+
+// OperationStream is the history of an operation.
+func OperationStream(id uuid.UUID) domain.Stream {
+	return domain.Stream{Category: OperationCategory, ID: id.String()}
+}
+
+// Operations is the behaviour of the streams of operations.
+var Operations = domain.Decider[Operation, OperationCommand, OperationEvent]{
+	Decide: func(o Operation, c OperationCommand) ([]OperationEvent, error) { return c.decide(o) },
+	Evolve: func(o Operation, e OperationEvent) Operation { return e.evolve(o) },
+}
+
+type (
+	// An OperationCommand asks for a change of an operation.
+	OperationCommand interface {
+		domain.Command
+		decide(Operation) ([]OperationEvent, error)
+	}
+	// An OperationEvent is a fact in the life of one.
+	OperationEvent interface {
+		domain.Event
+		evolve(Operation) Operation
+	}
+)
+
+// What may be asked of an operation. What comes late, comes to nothing: an
+// operation ends once.
+type (
+	QueueOperation struct {
+		ID      uuid.UUID
+		Kind    string
+		Tenant  int64
+		User    int64
+		About   Ref
+		Install *Installation
+		Sync    *Sync
+	}
+	StartOperation    struct{ ID uuid.UUID }
+	ProgressOperation struct {
+		ID       uuid.UUID
+		Result   field.Values
+		Subject  uuid.UUID
+		Personal field.Values // what of the result may tell of a person
+		Pushed   []Wish
+	}
+	SucceedOperation struct {
+		ID     uuid.UUID
+		Result field.Values
+	}
+	FailOperation struct {
+		ID   uuid.UUID
+		Code string // short and stable, such as "docroot_not_empty"
+	}
+)
+
+func (c QueueOperation) Stream() domain.Stream    { return OperationStream(c.ID) }
+func (c StartOperation) Stream() domain.Stream    { return OperationStream(c.ID) }
+func (c ProgressOperation) Stream() domain.Stream { return OperationStream(c.ID) }
+func (c SucceedOperation) Stream() domain.Stream  { return OperationStream(c.ID) }
+func (c FailOperation) Stream() domain.Stream     { return OperationStream(c.ID) }
+
+func (c QueueOperation) decide(o Operation) ([]OperationEvent, error) {
+	if o.Status != "" {
+		return nil, nil // the same request again
+	}
+	return []OperationEvent{OperationQueued{
+		Kind: c.Kind, Tenant: c.Tenant, User: c.User, ResourceType: c.About.Kind, ResourceID: c.About.ID, Install: c.Install, Sync: c.Sync,
+	}}, nil
+}
+
+func (StartOperation) decide(o Operation) ([]OperationEvent, error) {
+	if o.Status != OperationQueuedStatus {
+		return nil, nil
+	}
+	return []OperationEvent{OperationStarted{}}, nil
+}
+
+func (c ProgressOperation) decide(o Operation) ([]OperationEvent, error) {
+	if o.Over() || o.Status == "" {
+		return nil, nil
+	}
+	var personal string
+	if len(c.Personal) > 0 {
+		text, err := json.Marshal(c.Personal)
+		if err != nil {
+			return nil, err
+		}
+		personal = string(text)
+	}
+	return []OperationEvent{OperationProgressed{Result: c.Result, SubjectID: c.Subject, Personal: personal, Pushed: c.Pushed}}, nil
+}
+
+func (c SucceedOperation) decide(o Operation) ([]OperationEvent, error) {
+	if o.Over() || o.Status == "" {
+		return nil, nil
+	}
+	return []OperationEvent{OperationSucceeded{Result: c.Result}}, nil
+}
+
+func (c FailOperation) decide(o Operation) ([]OperationEvent, error) {
+	if o.Over() || o.Status == "" {
+		return nil, nil
+	}
+	return []OperationEvent{OperationFailed{Code: c.Code}}, nil
+}
+
+// What has become of an operation. Personal holds the part of the result that
+// may tell of a person, as JSON in one text, which the log seals.
+type (
+	OperationQueued struct {
+		Kind         string        `json:"kind"`
+		Tenant       int64         `json:"tenant,omitempty"`
+		User         int64         `json:"user,omitempty"`
+		ResourceType string        `json:"resource_type,omitempty"`
+		ResourceID   int64         `json:"resource_id,omitempty"`
+		Install      *Installation `json:"install,omitempty"`
+		Sync         *Sync         `json:"sync,omitempty"`
+	}
+	OperationStarted    struct{}
+	OperationProgressed struct {
+		Result    field.Values `json:"result,omitempty"`
+		SubjectID uuid.UUID    `json:"subject,omitzero"`
+		Personal  string       `json:"personal,omitempty"`
+		Pushed    []Wish       `json:"pushed,omitempty"`
+	}
+	OperationSucceeded struct {
+		Result field.Values `json:"result,omitempty"`
+	}
+	OperationFailed struct {
+		Code string `json:"code"`
+	}
+)
+
+func (OperationQueued) EventName() string     { return "operation.queued" }
+func (OperationStarted) EventName() string    { return "operation.started" }
+func (OperationProgressed) EventName() string { return "operation.progressed" }
+func (OperationSucceeded) EventName() string  { return "operation.succeeded" }
+func (OperationFailed) EventName() string     { return "operation.failed" }
+
+// OperationFacts lists every event that the stream of an operation may hold.
+var OperationFacts = []domain.Fact{
+	domain.FactOf[OperationQueued](),
+	domain.FactOf[OperationStarted](),
+	domain.FactOf[OperationProgressed]().Sealing(domain.Contact, "personal"),
+	domain.FactOf[OperationSucceeded](),
+	domain.FactOf[OperationFailed](),
+}
+
+// Subject is the person whose data the result may hold.
+func (e OperationProgressed) Subject() uuid.UUID { return e.SubjectID }
+
+// Values are all of the result so far. What was erased is missing.
+func (e OperationProgressed) Values() field.Values { return join(e.Result, e.Personal) }
+
+func (e OperationQueued) evolve(Operation) Operation {
+	return Operation{
+		Status: OperationQueuedStatus, Kind: e.Kind, Tenant: e.Tenant, User: e.User,
+		About: Ref{Kind: e.ResourceType, ID: e.ResourceID}, Install: e.Install, Sync: e.Sync,
+	}
+}
+
+func (OperationStarted) evolve(o Operation) Operation { o.Status = OperationRunningStatus; return o }
+
+func (e OperationProgressed) evolve(o Operation) Operation { o.Pushed = e.Pushed; return o }
+
+func (OperationSucceeded) evolve(o Operation) Operation { o.Status = OperationDone; return o }
+
+func (e OperationFailed) evolve(o Operation) Operation {
+	o.Status, o.Code = OperationBroken, e.Code
+	return o
+}

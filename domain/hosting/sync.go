@@ -1,0 +1,90 @@
+package hosting
+
+import (
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+)
+
+// What a comparison with the engine may ask of a resource (docs/sync.md).
+type (
+	// Push has the engine told once more what is wanted. What is leaving
+	// leaves once more.
+	Push struct{ Ref }
+
+	// Adopt takes over what the engine has. The engine is told nothing.
+	Adopt struct {
+		Ref
+		Spec field.Values // only what differs
+	}
+
+	// MarkSynced says that all records of a tenant have been compared.
+	MarkSynced struct{ Ref }
+)
+
+func (Push) decide(r Resource) ([]Event, error) {
+	if r.Status == "" || r.Status == Gone {
+		return nil, nil
+	}
+	return []Event{PushRequested{}}, nil
+}
+
+func (c Adopt) decide(r Resource) ([]Event, error) {
+	kind, _ := KindNamed(c.Kind)
+	switch {
+	case r.Status == "", r.Status == Leaving, r.Status == Gone:
+		return nil, kind.absent()
+	case len(c.Spec) == 0:
+		return nil, nil
+	}
+	if err := kind.checkSealed(c.Spec); err != nil {
+		return nil, err
+	}
+	spec, personal := kind.divide(c.Spec)
+	return []Event{Adopted{Spec: spec, SubjectID: r.Subject, Personal: personal}}, nil
+}
+
+func (MarkSynced) decide(r Resource) ([]Event, error) {
+	if r.Status == "" || r.Status == Gone {
+		return nil, nil
+	}
+	return []Event{Synced{}}, nil
+}
+
+type (
+	PushRequested struct{}
+	Adopted       struct {
+		Spec      field.Values `json:"spec"` // only what differed
+		SubjectID uuid.UUID    `json:"subject,omitzero"`
+		Personal  string       `json:"personal,omitempty"`
+	}
+	Synced struct{}
+)
+
+func (PushRequested) EventName() string { return "hosting.push_requested" }
+func (Adopted) EventName() string       { return "hosting.adopted" }
+func (Synced) EventName() string        { return "hosting.synced" }
+
+// syncFacts are those of them that a resource's stream may hold.
+var syncFacts = []domain.Fact{
+	domain.FactOf[PushRequested](),
+	domain.FactOf[Adopted]().Sealing(domain.Contact, "personal"),
+	domain.FactOf[Synced](),
+}
+
+// Subject is the person whose data the resource holds, if it holds any.
+func (e Adopted) Subject() uuid.UUID { return e.SubjectID }
+
+// Values are all the fields that were taken over. Erased ones are missing.
+func (e Adopted) Values() field.Values { return join(e.Spec, e.Personal) }
+
+func (PushRequested) evolve(r Resource) Resource {
+	if r.Status == Leaving {
+		return r.wish(Leaving)
+	}
+	return r.wished()
+}
+
+func (Adopted) evolve(r Resource) Resource { return r }
+func (Synced) evolve(r Resource) Resource  { return r }

@@ -1,0 +1,138 @@
+package projections
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
+)
+
+// operations is the work that outlasts the request that asked for it: how far
+// it is, and what came of it (docs/sync.md). Of some work there is one at a
+// time: one installation in a site, one comparison of a tenant.
+var operations = New("operations", `
+	create table operations (
+		id            uuid   primary key,
+		kind          text   not null, -- install_cms, tenant_sync, projection_rebuild
+		tenant        bigint,          -- null: the installation's own
+		user_id       bigint not null, -- who asked; 0: nobody
+		resource_type text   not null,
+		resource_id   bigint not null,
+		status        text   not null, -- queued, running, succeeded, failed
+		install       jsonb,           -- what is installed, of that kind
+		sync          jsonb,           -- what a comparison may change, of that kind
+		result        jsonb  not null default '{}',
+		subject       uuid,            -- of the person of whom the result may tell
+		error         text   not null default '', -- code of the failure
+		created_at    timestamptz not null,
+		finished_at   timestamptz,
+		version       int    not null -- of the operation's stream
+	) with (fillfactor = 80);
+	create unique index operations_install on operations (resource_id) where kind = 'install_cms' and finished_at is null;
+	create unique index operations_sync on operations (resource_id) where kind = 'tenant_sync' and finished_at is null;
+	create index operations_of_tenant on operations (tenant);
+	create index operations_subject on operations (subject) where subject is not null`,
+
+	On(`insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, install, sync, created_at, version)
+		values ($1, $3, nullif($4, 0), $5, $6, $7, 'queued', $8, $9, recorded_at(), $2)`,
+		func(at eventstore.Recorded, e hosting.OperationQueued) []any {
+			return operation(at, e.Kind, e.Tenant, e.User, e.ResourceType, e.ResourceID, e.Install, e.Sync)
+		}).
+		Unique("operations_install", busy("An installation is already running.")).
+		Unique("operations_sync", busy("A comparison is already running.")),
+	On(`update operations set status = 'running', version = $2 where id = $1`,
+		func(at eventstore.Recorded, _ hosting.OperationStarted) []any { return operation(at) }),
+	On(`update operations set result = result || $3::jsonb, subject = $4, version = $2 where id = $1`,
+		func(at eventstore.Recorded, e hosting.OperationProgressed) []any {
+			return operation(at, orEmpty(e.Values()), orNull(e.SubjectID))
+		}),
+	On(`update operations set status = 'succeeded', result = result || $3::jsonb, finished_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e hosting.OperationSucceeded) []any { return operation(at, orEmpty(e.Result)) }),
+	On(`update operations set status = 'failed', error = $3, finished_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e hosting.OperationFailed) []any { return operation(at, e.Code) }),
+	erasing(`update operations set result = result - 'drift' where subject = $1`),
+).ReadBy("operations", operators, ofTenant("tenant"))
+
+// busy is the refusal of what may run only once at a time.
+func busy(message string) error {
+	return &domain.Error{Code: domain.Conflict, Reason: "in_progress", Message: message}
+}
+
+// operation are the arguments of every statement: which one, the version of
+// its stream, and more from $3 on.
+func operation(at eventstore.Recorded, more ...any) []any {
+	return append([]any{at.Stream.ID, at.Version}, more...)
+}
+
+func orEmpty(v field.Values) field.Values {
+	if v == nil {
+		return field.Values{}
+	}
+	return v
+}
+
+// An Operation is one as callers see it.
+type Operation struct {
+	ID           uuid.UUID
+	Kind         string
+	Tenant       *int64
+	UserID       int64 // who asked
+	ResourceType string
+	ResourceID   int64
+	Status       string
+	Install      *hosting.Installation
+	Sync         *hosting.Sync
+	Result       field.Values // so far
+	Error        string       // code of the failure, or blank
+	CreatedAt    time.Time
+	FinishedAt   *time.Time
+	Version      int // of the operation's stream
+}
+
+// IsOver tells whether nothing more will come of it.
+func (o *Operation) IsOver() bool { return o.FinishedAt != nil }
+
+const selectOperations = `select id, kind, tenant, user_id, resource_type, resource_id, status, install, sync, result, error,
+	created_at, finished_at, version from operations`
+
+// Operation returns one of the caller's tenant; superusers reach all.
+func (s Scope) Operation(ctx context.Context, id uuid.UUID) (Operation, error) {
+	w := s.tenantOrAll("tenant")
+	w.and("id = ?", id)
+	return one[Operation](ctx, s, "Operation", selectOperations, w)
+}
+
+// OpenOperation is the one of a kind that is not over yet, about a resource.
+func (s Scope) OpenOperation(ctx context.Context, kind string, about hosting.Ref) (Operation, bool, error) {
+	w := s.tenantOrAll("tenant")
+	w.and("kind = ?", kind)
+	w.and("resource_type = ?", about.Kind)
+	w.and("resource_id = ?", about.ID)
+	w.conditions = append(w.conditions, "finished_at is null")
+	return maybe(one[Operation](ctx, s, "Operation", selectOperations, w))
+}
+
+// compared are the handlers of what a comparison with the engine leads to.
+func compared() []Handler {
+	return []Handler{
+		On(wished(`tenant = tenant`), func(at eventstore.Recorded, _ hosting.PushRequested) []any { return resource(at) }),
+		On(`update resources set spec = spec || $4, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`,
+			func(at eventstore.Recorded, e hosting.Adopted) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
+		On(`update resources set synced_at = recorded_at(), version = $3 where kind = $1 and id = $2`,
+			func(at eventstore.Recorded, _ hosting.Synced) []any { return resource(at) }),
+	}
+}
+
+// OfTenant are all resources of a tenant that the engine may have: those that
+// are leaving or in the bin as well, parents before their parts.
+func (s Scope) OfTenant(ctx context.Context, tenant int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.tenant = ?", tenant)
+	w.conditions = append(w.conditions, "r.status <> 'gone'")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
+}
