@@ -128,7 +128,7 @@ func (h *history) ref() hosting.Ref {
 }
 
 func (h *history) any() []domain.Command {
-	switch h.chance.IntN(8) {
+	switch h.chance.IntN(9) {
 	case 0, 1, 2:
 		return h.order()
 	case 3, 4:
@@ -137,6 +137,8 @@ func (h *history) any() []domain.Command {
 		return []domain.Command{h.account()}
 	case 6:
 		return []domain.Command{h.shop()}
+	case 7:
+		return []domain.Command{h.operation()}
 	default:
 		return []domain.Command{h.notice()}
 	}
@@ -177,6 +179,35 @@ func (h *history) order() []domain.Command {
 			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
 			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Line: "Basic", Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
 		}
+	}
+}
+
+// operation is something that happens to one, or comes of a comparison.
+func (h *history) operation() domain.Command {
+	id, ref := h.uuid(), h.ref()
+	switch h.chance.IntN(10) {
+	case 0, 1:
+		return hosting.QueueOperation{ID: id, Kind: hosting.InstallCMS, Tenant: h.id(), User: h.id(), About: hosting.Ref{Kind: "site", ID: h.id()}, Install: &hosting.Installation{CMS: "drupal"}}
+	case 2:
+		tenant := h.id()
+		return hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: tenant, About: hosting.Ref{Kind: "tenant", ID: tenant}, Sync: &hosting.Sync{Repair: h.flip()}}
+	case 3:
+		return hosting.StartOperation{ID: id}
+	case 4:
+		return hosting.ProgressOperation{ID: id, Result: field.Values{"missing": text("1")}, Subject: h.uuid(), Personal: field.Values{"drift": text("Ana")}}
+	case 5:
+		return hosting.SucceedOperation{ID: id, Result: field.Values{"created": text("2")}}
+	case 6:
+		return hosting.FailOperation{ID: id, Code: "not_supported"}
+	case 7:
+		return hosting.Push{Ref: ref}
+	case 8:
+		if ref.Kind == "tenant" {
+			return hosting.Adopt{Ref: ref, Spec: field.Values{"phone": text("+49"), "slug": text(fmt.Sprintf("slug-%d", h.id()))}}
+		}
+		return hosting.Adopt{Ref: ref, Spec: field.Values{"domain": text(h.site())}}
+	default:
+		return hosting.MarkSynced{Ref: ref}
 	}
 }
 

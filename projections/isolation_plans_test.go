@@ -42,6 +42,8 @@ const aLot = `
 	insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
 		select 'key' || n, 'test', '', '{}', n, n, now(), now(), 1 from generate_series(1, 4000) n;
 	insert into api_key_uses (id, last_used_at) select 'key' || n, now() from generate_series(1, 4000) n;
+	insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, created_at, version)
+		select md5('p' || n)::uuid, 'tenant_sync', n, n, 'tenant', n, 'queued', now(), 1 from generate_series(1, 4000) n;
 	insert into names (holder, kind, field, name) select 'site-' || n, 'site', 'domain', n || '.example.com' from generate_series(1, 4000) n;
 	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, saga, data, meta, recorded_at, hash)
 		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), '', '{}', '{}', now(), '' from generate_series(1, 4000) n;
@@ -69,7 +71,7 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 		own      = append(slices.Clone(program), Caller{KeyOwner: 42})
 		person   = append(slices.Clone(everyone), Caller{User: 42})
 	)
-	ofOrder, ofSubject, notification := p.id(t, "o42"), p.id(t, "s42"), p.id(t, "n42")
+	ofOrder, ofSubject, notification, job := p.id(t, "o42"), p.id(t, "s42"), p.id(t, "n42"), p.id(t, "p42")
 	for _, look := range []struct {
 		up      string
 		callers []Caller
@@ -91,6 +93,12 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 		{"own tenants", []Caller{member, {User: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Tenants(ctx, Listing{Limit: 20}); return err }},
 		{"resources", append(everyone, Caller{User: 42, Superuser: true, Tenant: 42}), func(ctx context.Context, s Scope) error { _, err := s.Resources(ctx, "site", 20); return err }},
 		{"resources of an order", program, func(ctx context.Context, s Scope) error { _, err := s.ResourcesOfOrder(ctx, ofOrder); return err }},
+		{"all of a tenant", program, func(ctx context.Context, s Scope) error { _, err := s.OfTenant(ctx, 42); return err }},
+		{"an operation", everyone, func(ctx context.Context, s Scope) error { _, err := s.Operation(ctx, job); return err }},
+		{"an open operation", everyone, func(ctx context.Context, s Scope) error {
+			_, _, err := s.OpenOperation(ctx, hosting.TenantSync, hosting.Ref{Kind: "tenant", ID: 42})
+			return err
+		}},
 		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.SubscriptionOfOrder(ctx, ofOrder)) }},
 		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.InvoiceOfOrder(ctx, ofOrder)) }},
 		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Invoices(ctx, 20); return err }},

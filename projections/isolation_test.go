@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -41,6 +42,7 @@ func openTwo(t testing.TB) *panel {
 		place := p.place("")
 		place.Owner = c.KeyOwner
 		p.do(t, open(c.User, name+"@example.com"), tenant(c.Tenant, name, name), account.GrantMembership{User: c.User, Tenant: c.Tenant, Role: account.Admin, At: noon})
+		p.do(t, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: c.Tenant, User: c.User, About: hosting.Ref{Kind: "tenant", ID: c.Tenant}})
 		p.do(t, site(10+c.Tenant, c.Tenant, name+".example.com", ""), place)
 		p.do(t, billing.Subscribe{Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon},
 			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Line: "Basic", Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon})
@@ -89,13 +91,13 @@ func TestWhoeverForgetsToAskWhoseRowsFindsOnlyTheirOwn(t *testing.T) {
 		caller *Caller
 		want   string
 	}{
-		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofFive)},
-		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
-		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
-		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
-		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
-		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, subscriptions 2, invoices 2, notifications 1, preferences 1, api_keys 2, api_key_uses 2, events ", events)},
-		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, subscriptions 2, invoices 2, notifications 2, preferences 2, api_keys 2, api_key_uses 2, events ", events)},
+		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofFive)},
+		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
+		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
+		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
+		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, operations 1, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
+		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, notifications 1, preferences 1, api_keys 2, api_key_uses 2, events ", events)},
+		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, notifications 2, preferences 2, api_keys 2, api_key_uses 2, events ", events)},
 	} {
 		found := p.visible(t, c.caller)
 		for _, line := range strings.Split(c.want, ", ") {

@@ -52,7 +52,9 @@ var operations = New("operations", `
 			return operation(at, orEmpty(e.Values()), orNull(e.SubjectID))
 		}),
 	On(`update operations set status = 'succeeded', result = result || $3::jsonb, finished_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e hosting.OperationSucceeded) []any { return operation(at, orEmpty(e.Result)) }),
+		func(at eventstore.Recorded, e hosting.OperationSucceeded) []any {
+			return operation(at, orEmpty(e.Result))
+		}),
 	On(`update operations set status = 'failed', error = $3, finished_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, e hosting.OperationFailed) []any { return operation(at, e.Code) }),
 	erasing(`update operations set result = result - 'drift' where subject = $1`),
