@@ -18,8 +18,8 @@ var (
 	anyQueued     = hosting.OperationQueued{Kind: hosting.InstallCMS, Tenant: 17, User: 3, ResourceType: "site", ResourceID: 42, Install: install, Sync: everywhere}
 	syncQueued    = hosting.OperationQueued{Kind: hosting.TenantSync, Tenant: 17, User: 3, ResourceType: "tenant", ResourceID: 17, Sync: everywhere}
 	begun         = hosting.OperationStarted{}
-	failed        = hosting.OperationFailed{Code: "not_supported"}
-	succeeded     = hosting.OperationSucceeded{Result: values(`{"cms":"wordpress"}`)}
+	broken        = hosting.OperationFailed{Code: "not_supported"}
+	wellDone      = hosting.OperationSucceeded{Result: values(`{"cms":"wordpress"}`)}
 )
 
 // An operation is asked for, begins, and ends once; what comes later comes to
@@ -27,7 +27,7 @@ var (
 func TestAnOperationEndsOnce(t *testing.T) {
 	queue := hosting.QueueOperation{ID: job, Kind: hosting.InstallCMS, Tenant: 17, User: 3, About: site, Install: install}
 	start, fail := hosting.StartOperation{ID: job}, hosting.FailOperation{ID: job, Code: "not_supported"}
-	succeed := hosting.SucceedOperation{ID: job, Result: succeeded.Result}
+	succeed := hosting.SucceedOperation{ID: job, Result: wellDone.Result}
 	operation := func(history ...hosting.OperationEvent) *domaintest.Story[hosting.Operation, hosting.OperationCommand, hosting.OperationEvent] {
 		return domaintest.Given(t, hosting.Operations, history)
 	}
@@ -38,12 +38,12 @@ func TestAnOperationEndsOnce(t *testing.T) {
 	operation().When(fail).Then()
 	operation(installQueued).When(start).Then(begun)
 	operation(installQueued, begun).When(start).Then()
-	operation(installQueued, begun).When(succeed).Then(succeeded)
-	operation(installQueued, begun).When(fail).Then(failed)
-	operation(installQueued).When(fail).Then(failed)
-	operation(installQueued, begun, failed).When(succeed).Then()
-	operation(installQueued, begun, succeeded).When(fail).Then()
-	operation(installQueued, begun, succeeded).When(start).Then()
+	operation(installQueued, begun).When(succeed).Then(wellDone)
+	operation(installQueued, begun).When(fail).Then(broken)
+	operation(installQueued).When(fail).Then(broken)
+	operation(installQueued, begun, broken).When(succeed).Then()
+	operation(installQueued, begun, wellDone).When(fail).Then()
+	operation(installQueued, begun, wellDone).When(start).Then()
 }
 
 func TestASyncTellsWhatItHasPushed(t *testing.T) {
@@ -51,7 +51,7 @@ func TestASyncTellsWhatItHasPushed(t *testing.T) {
 	progressed := hosting.OperationProgressed{Result: values(`{"missing":0}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: pushed}
 	progress := hosting.ProgressOperation{ID: job, Result: progressed.Result, Subject: ana, Personal: values(`{"drift":[]}`), Pushed: pushed}
 	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{syncQueued, begun}).When(progress).Then(progressed)
-	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{syncQueued, begun, failed}).When(progress).Then()
+	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{syncQueued, begun, broken}).When(progress).Then()
 	domaintest.Given(t, hosting.Operations, nil).When(progress).Then()
 	after := hosting.Operations.Replay(syncQueued, begun, progressed)
 	if len(after.Pushed) != 1 || after.Over() || string(progressed.Values()["drift"]) != "[]" {
