@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/dns"
 )
 
 // A config is the settings, checked and in their own types.
@@ -22,7 +24,8 @@ type config struct {
 	publicURL      string // empty: known once we listen
 	secretKey      string // empty: to be found, or made, in the data directory
 	adminEmail     string
-	adminPassword  string // empty: to be drawn
+	adminPassword  string   // empty: to be drawn
+	nameServers    []string // of zones, with final dots; at least one
 	smtpURL        string
 	mailFrom       string // empty: made of the public host
 	testPayments   bool
@@ -48,7 +51,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.outside, c.switches, c.money, c.proxies, c.secrets, c.logging,
+		c.place, c.address, c.names, c.outside, c.switches, c.money, c.proxies, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -79,6 +82,39 @@ func (c *config) address(s Settings) error {
 		c.warn("HOSTPANEL_PUBLIC_URL is http on a host that others can reach: passwords and keys would travel in clear text")
 	}
 	return nil
+}
+
+// names are the name servers of zones, with final dots.
+func (c *config) names(s Settings) error {
+	for name := range strings.SplitSeq(s.NameServers, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		full := dns.Origin.Tidy(name)
+		if !dns.Origin.Holds(full) {
+			return misused("HOSTPANEL_NAMESERVERS: %q is not a name such as ns1.example.com", name)
+		}
+		c.nameServers = append(c.nameServers, full)
+	}
+	if c.nameServers == nil {
+		host := c.publicHost()
+		c.nameServers = []string{"ns1." + host, "ns2." + host}
+	}
+	return nil
+}
+
+// publicHost is the domain under which we are reached, with a final dot. One
+// that has no name in the world's DNS gets one that nobody has.
+func (c *config) publicHost() string {
+	host, _, _ := net.SplitHostPort(c.listen) // which address has checked
+	if u, err := url.Parse(c.publicURL); err == nil && c.publicURL != "" {
+		host = u.Hostname()
+	}
+	name := dns.Origin.Tidy(host)
+	if _, err := netip.ParseAddr(host); err == nil || isLoopback(host) || !dns.Origin.Holds("ns1."+name) {
+		return "hostpanel.invalid."
+	}
+	return name
 }
 
 func isLoopback(host string) bool {

@@ -77,6 +77,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{PublicURL: "ftp://panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
 		{Settings{Engine: "ispconfig"}, "HOSTPANEL_ENGINE"},
 		{Settings{Compute: "proxmox"}, "HOSTPANEL_COMPUTE"},
+		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
 		{Settings{TestPayments: "yes"}, "HOSTPANEL_TEST_PAYMENTS"},
 		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
 		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},
@@ -95,6 +96,26 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		}
 		if code := (console{out: &bytes.Buffer{}, err: &bytes.Buffer{}}).complain(err); code != usage {
 			t.Errorf("%+v ends with %d", c.set, code)
+		}
+	}
+}
+
+func TestZonesHaveNameServers(t *testing.T) {
+	for _, c := range []struct {
+		set  Settings
+		want string
+	}{
+		{Settings{NameServers: "NS1.example.net, ns2.example.net.,"}, "ns1.example.net. ns2.example.net."},
+		{Settings{PublicURL: "https://panel.example.com:8443"}, "ns1.panel.example.com. ns2.panel.example.com."},
+		{Settings{Listen: "panel.example.com:80"}, "ns1.panel.example.com. ns2.panel.example.com."},
+		{Settings{PublicURL: "https://192.0.2.1"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{PublicURL: "http://localhost:8080"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{Listen: "[::]:8080"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{Listen: ":8080"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+	} {
+		if got, err := configure(c.set, false); err != nil || strings.Join(got.nameServers, " ") != c.want {
+			t.Errorf("%+v: %v, %v", c.set, got.nameServers, err)
 		}
 	}
 }

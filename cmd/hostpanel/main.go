@@ -33,6 +33,7 @@ type commands struct {
 	Orders   ordersCommand   `cmd:"" help:"List, show and retry orders."`
 	User     userCommand     `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks webhooksCommand `cmd:"" help:"List and replay what payment providers have sent."`
+	Zone     zoneCommand     `cmd:"" help:"Write a DNS zone as a zone file."`
 	Verify   verifyCommand   `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
 	Bench    benchCommand    `cmd:"" help:"Measure how fast this machine is at it."`
 }

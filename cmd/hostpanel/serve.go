@@ -132,7 +132,7 @@ func (p *program) awaitReady(ctx context.Context) bool {
 func (p *program) server() *panel.Server {
 	s := &panel.Server{
 		Settings: panel.Settings{
-			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate, Currency: p.config.currency,
+			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate, Currency: p.config.currency, NameServers: p.config.nameServers,
 			Abuse: p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
 		},
 		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: p.store, Limits: p.store, Tables: p.tables,

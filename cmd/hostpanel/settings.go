@@ -16,6 +16,8 @@ type Settings struct {
 	Engine  string `group:"settings" env:"HOSTPANEL_ENGINE" placeholder:"sandbox" help:"Hosting engine."`
 	Compute string `group:"settings" env:"HOSTPANEL_COMPUTE" placeholder:"sandbox" help:"Where virtual machines are made."`
 
+	NameServers string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…" help:"Of DNS zones; none: ns1. and ns2. of the public host."`
+
 	SMTPURL  string `name:"smtp-url" group:"settings" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
 	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails; none: hostpanel@ and the public host."`
 
@@ -41,5 +43,5 @@ var later = []string{
 var idle = []string{
 	"ISPCONFIG_URL", "ISPCONFIG_USERNAME", "ISPCONFIG_PASSWORD", "ISPCONFIG_SERVER_ID",
 	"PROXMOX_URL", "PROXMOX_TOKEN_ID", "PROXMOX_TOKEN_SECRET", "PROXMOX_NODE",
-	"HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_NAMESERVERS", "HOSTPANEL_CORS_ORIGINS",
+	"HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_CORS_ORIGINS",
 }
