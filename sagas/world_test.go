@@ -33,7 +33,7 @@ var quick = Times{
 	Lease: 2 * time.Second, Poll: 50 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
 	Break: 20 * time.Millisecond, BreakMax: 100 * time.Millisecond, Quarantine: 200 * time.Millisecond,
 	LocalBase: 5 * time.Millisecond, LocalCap: 50 * time.Millisecond,
-	EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SecretLife: time.Hour,
+	EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SecretLife: time.Hour, CertificateLook: 20 * time.Millisecond,
 	ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
 	MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: 2 * time.Second,
 	LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 6 * time.Second, MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
