@@ -24,7 +24,8 @@ type wish struct {
 	row    projections.Resource // as found; of a new one only its number
 	before field.Values         // of the spec; nil: it is new
 
-	derived bool // its slug is made from its name
+	derived bool   // its slug is made from its name
+	day     string // on which it is looked at, where what is shown of it changes by the day
 }
 
 // load makes a wish of what is there.
@@ -34,6 +35,9 @@ func (k *collection) load(row projections.Resource) (*wish, error) {
 		return nil, err
 	}
 	w.row, w.tenant, w.before = row, row.Tenant, w.spec.Fields().Values()
+	if _, ages := w.spec.(*hosting.Certificate); ages {
+		w.day = "-" + k.now().UTC().Format(time.DateOnly)
+	}
 	return w, nil
 }
 
@@ -54,7 +58,7 @@ func (w *wish) tag() string {
 	if slices.Contains(w.kind.Shown, "tenant_name") {
 		version += w.row.TenantAt
 	}
-	return tagOf(w.kind.Name, strconv.FormatInt(w.row.ID, 10), version)
+	return tagOf(w.kind.Name, strconv.FormatInt(w.row.ID, 10), version) + w.day
 }
 
 // changes are the fields whose values differ from what was found.

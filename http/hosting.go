@@ -18,17 +18,14 @@ import (
 // alone (docs/hosting.md, "Kinds").
 var served = []string{
 	"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user",
+	"ssl_certificate",
 	"package", "whitelabel",
 }
 
 // kindRoutes are the routes of all kinds that are served so.
 func (s *Server) kindRoutes() (all []route.Route) {
 	for _, name := range served {
-		kind, known := hosting.KindNamed(name)
-		if !known {
-			panic("http: there is no kind " + name)
-		}
-		all = append(all, (&collection{s, kind}).routes()...)
+		all = append(all, s.kindOf(name).routes()...)
 	}
 	return all
 }

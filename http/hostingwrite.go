@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -16,7 +15,10 @@ import (
 )
 
 func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
-	c.Location(k.path() + strconv.FormatInt(w.row.ID, 10) + "/")
+	if err := k.orderable(ctx, w); err != nil {
+		return nil, err
+	}
+	c.Location(k.pathOf(w.row.ID))
 	secrets := w.seal()
 	request := hosting.Request{Ref: w.ref(), Tenant: w.tenant, Spec: w.spec.Fields().Values()}
 	if len(k.kind.Personal) > 0 {

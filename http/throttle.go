@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,16 @@ func (s *Server) attempt(ctx context.Context, username string, ip netip.Addr) (d
 // limit spends one call of a limit against abuse.
 func (s *Server) limit(ctx context.Context, what, who string, calls int, window time.Duration) error {
 	return s.take(ctx, s.limitKey(what, who), calls, window)
+}
+
+// sparing spends one of the calls by which a tenant makes the engine work hard,
+// of whatever sort.
+func (s *Server) sparing(ctx context.Context, tenant int64) error {
+	const perMinute = 10
+	if !s.Settings.Abuse {
+		return nil
+	}
+	return s.limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
 }
 
 // limitKey names a limit. Who or what is limited is kept as a keyed hash, for

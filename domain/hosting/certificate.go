@@ -33,9 +33,11 @@ type Certificate struct {
 const (
 	certificateKind = "ssl_certificate"
 
-	acme   = "acme"
 	custom = "custom"
 )
+
+// Acme is the sort of certificate that is ordered from an authority.
+const Acme = "acme"
 
 // NotOfSite refuses a domain that is neither the site's nor below it.
 const NotOfSite = "The domain does not belong to the site."
@@ -44,7 +46,7 @@ const NotOfSite = "The domain does not belong to the site."
 func (c *Certificate) Fields() field.Set {
 	return field.Set{
 		field.Ref("site", &c.Site).Required().Once(),
-		field.Text("cert_type", &c.Type).Among(acme, custom).Default(acme).Once(),
+		field.Text("cert_type", &c.Type).Among(Acme, custom).Default(Acme).Once(),
 		field.Text("domain", &c.Domain).Is(field.Domain).Once().Doc("The site's when absent, or one below it."),
 		field.Flag("auto_renew", &c.AutoRenew).Default(true),
 		pemText("certificate", &c.Certificate),

@@ -36,6 +36,15 @@ func (i Issuance) Wait(now time.Time) time.Duration {
 	return max(i.FailedAt.Add(backOff(i.Failures)).Sub(now), 0)
 }
 
+// Wait is [Issuance.Wait] of a certificate as the read tables have it.
+func (c *Certificate) Wait(now time.Time) time.Duration {
+	i := Issuance{Stage: Stage(c.Status), Failures: int(c.Failures)}
+	if c.FailedAt != nil {
+		i.FailedAt = *c.FailedAt
+	}
+	return i.Wait(now)
+}
+
 // renewal is when a certificate should be replaced: 30 days before its end,
 // and not before two thirds of its life are over.
 func (i Issuance) renewal() time.Time {
