@@ -99,6 +99,7 @@ func (s *shop) oneOfEach(t *testing.T, id, tenant int64) {
 		{"mail_alias", `{"mail_domain":1,"source":"info","destination":"a@b.example"}`},
 		{"ftp_account", `{"site":1,"username":"n1","password":"{secret}"}`},
 		{"shell_user", `{"site":1,"username":"n1","password":"{secret}"}`},
+		{"ssl_certificate", `{"site":1}`},
 	} {
 		kind, _ := hosting.KindNamed(one.kind)
 		place := hosting.Place{ID: id, Tenant: tenant, Limits: hosting.NoLimits(), NameServers: []string{"ns1.panel.example."}}

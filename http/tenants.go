@@ -34,7 +34,7 @@ func (s *Server) hosting() route.Area {
 			route.Get(tenantPath, "A tenant", s.tenant).As("tenant_read").Of("Tenant").Finding(s.findTenant),
 			route.Post(tenantPath+"activate/", "Act for this tenant from now on", s.activate).As("tenant_activate").
 				Of("Tenant").With(http.StatusOK).Finding(s.findTenant),
-		}, s.kindRoutes()),
+		}, s.kindRoutes(), s.certificateRoutes()),
 	}
 }
 
