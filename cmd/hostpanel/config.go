@@ -12,6 +12,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/domain/dns"
 )
 
@@ -24,8 +25,9 @@ type config struct {
 	publicURL      string // empty: known once we listen
 	secretKey      string // empty: to be found, or made, in the data directory
 	adminEmail     string
-	adminPassword  string   // empty: to be drawn
-	nameServers    []string // of zones, with final dots; at least one
+	adminPassword  string            // empty: to be drawn
+	ispconfig      *ispconfig.Config // nil: the engine is the sandbox
+	nameServers    []string          // of zones, with final dots; at least one
 	smtpURL        string
 	mailFrom       string // empty: made of the public host
 	testPayments   bool
@@ -51,7 +53,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.outside, c.switches, c.money, c.proxies, c.secrets, c.logging,
+		c.place, c.address, c.names, c.engine, c.compute, c.switches, c.money, c.proxies, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -122,18 +124,13 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.IsLoopback()
 }
 
-// outside checks what is used outside the program: only the sandboxes so far.
-func (c *config) outside(s Settings) error {
-	for _, part := range []struct{ setting, value, what string }{
-		{"HOSTPANEL_ENGINE", s.Engine, "no site is really made"},
-		{"HOSTPANEL_COMPUTE", s.Compute, "no machine is really made"},
-	} {
-		if cmp.Or(part.value, "sandbox") != "sandbox" {
-			return misused("%s: this version has only the sandbox, not %q", part.setting, part.value)
-		}
-		if !c.demo {
-			c.warn(part.setting + " is the sandbox: " + part.what)
-		}
+// compute checks where machines are made: only in the sandbox so far.
+func (c *config) compute(s Settings) error {
+	if cmp.Or(s.Compute, "sandbox") != "sandbox" {
+		return misused("HOSTPANEL_COMPUTE: this version has only the sandbox, not %q", s.Compute)
+	}
+	if !c.demo {
+		c.warn("HOSTPANEL_COMPUTE is the sandbox: no machine is really made")
 	}
 	return nil
 }

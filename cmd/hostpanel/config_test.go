@@ -75,7 +75,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{PublicURL: "panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
 		{Settings{PublicURL: "https://panel.example.com/below"}, "HOSTPANEL_PUBLIC_URL"},
 		{Settings{PublicURL: "ftp://panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
-		{Settings{Engine: "ispconfig"}, "HOSTPANEL_ENGINE"},
+		{Settings{Engine: "plesk"}, "HOSTPANEL_ENGINE"},
 		{Settings{Compute: "proxmox"}, "HOSTPANEL_COMPUTE"},
 		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
 		{Settings{TestPayments: "yes"}, "HOSTPANEL_TEST_PAYMENTS"},
@@ -134,10 +134,10 @@ func TestASettingOfAPartThatIsNotThereIsRefused(t *testing.T) {
 func TestVariablesThatHaveNoEffectGiveAWarning(t *testing.T) {
 	warnings, err := checkEnvironment([]string{
 		"HOSTPANEL_LITSEN=127.0.0.1:1", "HOSTPANEL_LISTEN=127.0.0.1:1", "HOSTPANEL_SECRET_KEY_FILE=/k", "HOSTPANEL_LISTEN_FILE=/l",
-		"HOSTPANEL_CORS_ORIGINS=https://a.example", "ISPCONFIG_URL=https://b.example",
+		"HOSTPANEL_CORS_ORIGINS=https://a.example", "PROXMOX_URL=https://b.example",
 	})
 	want := "HOSTPANEL_CORS_ORIGINS has no effect in this version\nHOSTPANEL_LISTEN_FILE is not a setting of hostpanel\n" +
-		"HOSTPANEL_LITSEN is not a setting of hostpanel\nISPCONFIG_URL has no effect in this version"
+		"HOSTPANEL_LITSEN is not a setting of hostpanel\nPROXMOX_URL has no effect in this version"
 	if got := strings.Join(warnings, "\n"); err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}

@@ -77,10 +77,16 @@ func newHome(t *testing.T) home {
 	return h
 }
 
-// start returns when the program says that it is ready, or fails the test.
+// start serves the demo.
 func (h home) start(args ...string) *running {
 	h.t.Helper()
-	r := h.launch(append([]string{"serve", "--demo", "--listen", "127.0.0.1:0"}, args...)...)
+	return h.serving(append([]string{"--demo", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// serving returns when the program says that it is ready, or fails the test.
+func (h home) serving(args ...string) *running {
+	h.t.Helper()
+	r := h.launch(append([]string{"serve"}, args...)...)
 	select {
 	case r.base = <-r.ready:
 	case <-r.ended:

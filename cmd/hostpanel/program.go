@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/adapters/compute/sandbox"
-	enginesandbox "hostpanel/adapters/engine/sandbox"
+	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/mail/smtp"
 	"hostpanel/adapters/payments/test"
@@ -32,12 +32,15 @@ type program struct {
 	url     string            // of the database, for its owner
 	pool    *pgxpool.Pool
 	readers *pgxpool.Pool // of the read tables
+	turns   *pgxpool.Pool // of those who write to the engine; nil: it is the sandbox
 	keys    *eventstore.Keyring
 	store   *eventstore.Store
 	tables  *projections.Tables
 	sagas   *sagas.Sagas
 	test    *test.Provider // nil: test payments are off
 	public  atomic.Pointer[string]
+
+	ispconfig *ispconfig.Engine // nil: the engine is the sandbox
 }
 
 // errEmpty means that nobody has served this database yet.
@@ -85,6 +88,9 @@ func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program
 	if as == reading {
 		return p, nil
 	}
+	if err := p.engineKnown(ctx); err != nil {
+		return p, err
+	}
 	return p, projections.CheckIsolation(ctx, p.readers)
 }
 
@@ -94,6 +100,11 @@ func (p *program) connect(ctx context.Context, as part) (err error) {
 	all := connections(as)
 	if p.pool, err = eventstore.Connect(ctx, p.url, all-all/4); err != nil {
 		return err
+	}
+	if p.config.ispconfig != nil {
+		if p.turns, err = eventstore.Connect(ctx, p.url, turnsAtOnce); err != nil {
+			return err
+		}
 	}
 	p.readers, err = eventstore.ConnectReaders(ctx, p.url, all/4)
 	return err
@@ -149,9 +160,13 @@ func (p *program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	engine, err := p.hostingEngine()
+	if err != nil {
+		return err
+	}
 	p.sagas = sagas.New(sagas.Options{
 		Store: p.store, Tables: p.tables, Payments: p.payments(), Mail: mail,
-		Engine: enginesandbox.New(p.pool), Compute: sandbox.New(p.pool),
+		Engine: engine, Compute: sandbox.New(p.pool),
 		PublicURL: p.publicURL, MailFrom: p.mailFrom(), Log: p.log,
 	})
 	p.store.Attach(eventstore.WithStarter(p.sagas))
@@ -205,7 +220,8 @@ func (p *program) setPublicURL(url string) { p.public.Store(&url) }
 
 // close lets go of everything, the database last.
 func (p *program) close() {
-	for _, pool := range []*pgxpool.Pool{p.readers, p.pool} {
+	p.leaveEngine()
+	for _, pool := range []*pgxpool.Pool{p.turns, p.readers, p.pool} {
 		if pool != nil {
 			pool.Close()
 		}

@@ -13,8 +13,13 @@ type Settings struct {
 	AdminEmail    string `group:"settings" env:"HOSTPANEL_ADMIN_EMAIL" placeholder:"admin@localhost" help:"First superuser, made when there is none."`
 	AdminPassword string `group:"settings" env:"HOSTPANEL_ADMIN_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the first superuser; none: a random one, printed once."`
 
-	Engine  string `group:"settings" env:"HOSTPANEL_ENGINE" placeholder:"sandbox" help:"Hosting engine."`
+	Engine  string `group:"settings" env:"HOSTPANEL_ENGINE" placeholder:"sandbox" help:"Hosting engine: sandbox or ispconfig."`
 	Compute string `group:"settings" env:"HOSTPANEL_COMPUTE" placeholder:"sandbox" help:"Where virtual machines are made."`
+
+	ISPConfigURL      string `name:"ispconfig-url" group:"settings" env:"ISPCONFIG_URL" placeholder:"URL" help:"Where ISPConfig is, with its port."`
+	ISPConfigUsername string `name:"ispconfig-username" group:"settings" env:"ISPCONFIG_USERNAME" placeholder:"NAME" help:"ISPConfig's remote user."`
+	ISPConfigPassword string `name:"ispconfig-password" group:"settings" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the remote user."`
+	ISPConfigServerID string `name:"ispconfig-server-id" group:"settings" env:"ISPCONFIG_SERVER_ID" placeholder:"NUMBER" help:"ISPConfig's server, or web=1,database=2,dns=3,mail=4."`
 
 	NameServers string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…" help:"Of DNS zones; none: ns1. and ns2. of the public host."`
 
@@ -41,7 +46,6 @@ var later = []string{
 
 // idle are settings that nothing here asks for yet; to set one does no harm.
 var idle = []string{
-	"ISPCONFIG_URL", "ISPCONFIG_USERNAME", "ISPCONFIG_PASSWORD", "ISPCONFIG_SERVER_ID",
 	"PROXMOX_URL", "PROXMOX_TOKEN_ID", "PROXMOX_TOKEN_SECRET", "PROXMOX_NODE",
 	"HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_CORS_ORIGINS",
 }

@@ -96,6 +96,11 @@ func (e *Engine) Server() string { return e.Name }
 // Close ends the session with the engine.
 func (e *Engine) Close(ctx context.Context) error { return e.keeper.close(ctx) }
 
+// Check asks whether the engine may be written to: that the remote user is let
+// in, the version is of the line that this package knows, and the servers are
+// there. A permanent failure is a mistake in the configuration.
+func (e *Engine) Check(ctx context.Context) error { return e.writable(ctx) }
+
 // writable makes sure, once, that this is an engine that may be written to:
 // of the line that this package knows, with the servers that it is told of.
 func (e *Engine) writable(ctx context.Context) error {

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/adapters/engine/ispconfig"
+	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
+)
+
+func engineSettings(change func(*Settings)) Settings {
+	s := Settings{
+		Engine: "ispconfig", ISPConfigURL: "https://engine.example.com:8080", ISPConfigUsername: "hostpanel",
+		ISPConfigPassword: "canary-1", ISPConfigServerID: "1",
+	}
+	change(&s)
+	return s
+}
+
+func TestAMistakeAboutTheEngineNamesItsSetting(t *testing.T) {
+	for setting, change := range map[string][]func(*Settings){
+		"ISPCONFIG_URL": {
+			func(s *Settings) { s.ISPConfigURL = "" },
+			func(s *Settings) { s.ISPConfigURL = "engine.example.com" },
+			func(s *Settings) { s.ISPConfigURL = "http://engine.example.com:8080" }, // the password would travel in clear text
+			func(s *Settings) { s.ISPConfigURL = "https://me:canary-1@engine.example.com" },
+		},
+		"ISPCONFIG_USERNAME": {func(s *Settings) { s.ISPConfigUsername = "" }},
+		"ISPCONFIG_PASSWORD": {func(s *Settings) { s.ISPConfigPassword = "" }},
+		"ISPCONFIG_SERVER_ID": {
+			func(s *Settings) { s.ISPConfigServerID = "" },
+			func(s *Settings) { s.ISPConfigServerID = "0" },
+			func(s *Settings) { s.ISPConfigServerID = "one" },
+			func(s *Settings) { s.ISPConfigServerID = "web=1,dns=2,mail=3" },
+			func(s *Settings) { s.ISPConfigServerID = "web=1,web=1,database=1,dns=2,mail=3" },
+			func(s *Settings) { s.ISPConfigServerID = "web=1,database=1,dns=2,mail=-3" },
+		},
+	} {
+		for _, c := range change {
+			_, err := configure(engineSettings(c), false)
+			if err == nil || !strings.Contains(err.Error(), setting) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%v should speak of %s, and tell no password", err, setting)
+			}
+		}
+	}
+	if _, err := configure(engineSettings(func(*Settings) {}), true); err == nil {
+		t.Error("a demo on a real engine was accepted")
+	}
+}
+
+func TestServersAreOneOrOneForEachRole(t *testing.T) {
+	for text, want := range map[string]ispconfig.Servers{
+		"7":                              {Web: 7, Database: 7, DNS: 7, Mail: 7},
+		"web=1, database=2,dns=3,mail=4": {Web: 1, Database: 2, DNS: 3, Mail: 4},
+	} {
+		c, err := configure(engineSettings(func(s *Settings) { s.ISPConfigServerID = text }), false)
+		if err != nil || c.ispconfig.Servers != want {
+			t.Errorf("%s: %+v, %v", text, c, err)
+		}
+	}
+}
+
+// onISPConfig has what is to be sold from the demo, and sells it on an engine
+// that speaks as ISPConfig does.
+func onISPConfig(t *testing.T) (home, demo, *ispconfigtest.Engine) {
+	t.Helper()
+	fake := ispconfigtest.Start(t)
+	h := newHome(t)
+	h.start().stop()
+	d := h.demo()
+	h.env = []string{
+		"HOSTPANEL_ENGINE=ispconfig", "ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User,
+		"ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1", "HOSTPANEL_TEST_PAYMENTS=on", "HOSTPANEL_ABUSE_LIMITS=off",
+	}
+	return h, d, fake
+}
+
+// ticking lets the engine's server carry out what it has been asked, as its
+// daemon does every minute.
+func ticking(t *testing.T, fake *ispconfigtest.Engine) {
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	go func() {
+		for ctx.Err() == nil {
+			fake.Tick()
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+}
+
+func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
+	h, d, fake := onISPConfig(t)
+	ticking(t, fake)
+	r := h.serving("--listen", "127.0.0.1:0")
+	body := fmt.Sprintf(ordered, d.Plans.Hosting, "ana@customer.example", "ana.example")
+	a := r.ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", asJSON, "Idempotency-Key", "one")
+	r.ask(303, "POST", pathOf(t, a.field(t, "payment_url")), "action=pay", "Content-Type", asForm)
+	r.awaitActive(a.field(t, "order_id"), d.APIKey, patience)
+	sites, clients := fake.Rows("web_domain", "domain", "ana.example"), fake.Rows("client", "locked", "n")
+	if len(sites) != 1 || len(clients) != 1 || sites[0]["active"] != "y" || sites[0]["system_group"] != "client"+clients[0]["client_id"] {
+		t.Errorf("the engine has %d sites and %d clients: %v", len(sites), len(clients), sites)
+	}
+	r.stop()
+	if fake.Calls("logout") == 0 {
+		t.Error("the session was not ended")
+	}
+	keepsSecrets(t, r.stderr(), ispconfigtest.Password, "ana@customer.example")
+}
+
+// A mistake is told at once; an engine that is away is waited for.
+func TestThePanelLooksAtItsEngineWhenItStarts(t *testing.T) {
+	h, _, fake := onISPConfig(t)
+	r := h
+	r.env = append(slices.Clone(h.env), "ISPCONFIG_PASSWORD=wrong")
+	if _, complaint, code := r.command("serve", "--listen", "127.0.0.1:0"); code != usage || !strings.Contains(complaint, "ISPCONFIG_") {
+		t.Errorf("a wrong password: %d %s", code, complaint)
+	}
+	r.env = append(slices.Clone(h.env), "ISPCONFIG_SERVER_ID=9")
+	if _, complaint, code := r.command("serve", "--listen", "127.0.0.1:0"); code != usage || !strings.Contains(complaint, "no server 9") {
+		t.Errorf("a server that is not there: %d %s", code, complaint)
+	}
+	r.env = append(slices.Clone(h.env), "ISPCONFIG_URL=http://127.0.0.1:1")
+	away := r.serving("--listen", "127.0.0.1:0")
+	away.ask(200, "GET", "/readyz", "")
+	away.stop()
+	if !strings.Contains(away.stderr(), "the hosting engine does not answer") {
+		t.Errorf("it says: %s", away.stderr())
+	}
+	if fake.Failures() > 1 {
+		t.Errorf("%d failures are counted against us", fake.Failures())
+	}
+}
