@@ -37,6 +37,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
+		{"/panel/whitelabel/", map[string]string{existing: "1 fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", missing: none + " fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", deformed: "1 x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
@@ -70,7 +71,7 @@ func takeCensus(t *testing.T) *census {
 	s.oneOfEach(t, 1, tenantA)
 	s.oneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {
-		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB"}
+		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
 	}
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{

@@ -47,6 +47,7 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 		return err
 	}
 	hosting.Check(w.spec, place, wrong)
+	checkLook(c, w, wrong)
 	if err := k.checkNames(ctx, w, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}

@@ -40,6 +40,7 @@ func (s *Server) files() route.Area {
 			route.File(stylePath, "The style of the pages", func(context.Context, route.Call) (*route.Document, error) {
 				return &route.Document{Type: "text/css; charset=utf-8", Body: style, ETag: tag, Cache: "public, max-age=300"}, nil
 			}).As("style"),
+			s.sheetFile(),
 		},
 	}
 }
