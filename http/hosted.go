@@ -24,8 +24,9 @@ type wish struct {
 	row    projections.Resource // as found; of a new one only its number
 	before field.Values         // of the spec; nil: it is new
 
-	derived bool   // its slug is made from its name
-	day     string // on which it is looked at, where what is shown of it changes by the day
+	derived bool     // its slug is made from its name
+	only    []string // the fields that the caller may change; none: all of them
+	beside  string   // the end of its tag: of what it shows that no version counts, such as the day
 }
 
 // load makes a wish of what is there.
@@ -36,14 +37,17 @@ func (k *collection) load(row projections.Resource) (*wish, error) {
 	}
 	w.row, w.tenant, w.before = row, row.Tenant, w.spec.Fields().Values()
 	if _, ages := w.spec.(*hosting.Certificate); ages {
-		w.day = "-" + k.now().UTC().Format(time.DateOnly)
+		w.beside = "-" + k.now().UTC().Format(time.DateOnly)
 	}
 	return w, nil
 }
 
 // Fields are what may be asked for.
 func (w *wish) Fields() field.Set {
-	if _, isPart := w.kind.Parent(); w.kind.Shared || isPart {
+	switch {
+	case w.only != nil:
+		return w.spec.Fields().Only(w.only...)
+	case !w.kind.Own():
 		return w.spec.Fields()
 	}
 	return append(field.Set{field.Ref("tenant", &w.tenant).Once().Doc("The active tenant when absent; only superusers name another.")}, w.spec.Fields()...)
@@ -58,7 +62,7 @@ func (w *wish) tag() string {
 	if slices.Contains(w.kind.Shown, "tenant_name") {
 		version += w.row.TenantAt
 	}
-	return tagOf(w.kind.Name, strconv.FormatInt(w.row.ID, 10), version) + w.day
+	return tagOf(w.kind.Name, strconv.FormatInt(w.row.ID, 10), version) + w.beside
 }
 
 // changes are the fields whose values differ from what was found.
@@ -132,8 +136,7 @@ func (h *hosted) common() field.Set {
 		set = append(set, field.NullInt(h.kind.EngineID, &h.row.EngineID).ReadOnly())
 	}
 	for _, n := range h.kind.Names {
-		name := h.names[n.Field]
-		set = append(set, field.Text(n.Field, &name).ReadOnly())
+		set = append(set, h.name(n).ReadOnly())
 	}
 	for _, n := range h.kind.Counts {
 		count := h.counts[n.Field]
@@ -146,6 +149,25 @@ func (h *hosted) common() field.Set {
 		return append(set, spec.Derived(h.boxed)...)
 	}
 	return set
+}
+
+// name is what another record is called. That there may be none to which the
+// record refers, null says.
+func (h *hosted) name(n hosting.Name) field.Field {
+	name, named := h.names[n.Field]
+	if of, _ := h.spec.Fields().Named(n.Of); !mayBeNone(of) {
+		return field.Text(n.Field, &name)
+	}
+	shown := &name
+	if !named {
+		shown = nil
+	}
+	return field.NullText(n.Field, &shown)
+}
+
+func mayBeNone(reference field.Field) bool {
+	_, may := reference.Value().(*int64)
+	return may
 }
 
 // complete reads what the answers show of other records.

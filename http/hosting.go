@@ -268,7 +268,7 @@ func (k *collection) open(ctx context.Context, who identity) error {
 		return nil
 	}
 	t, err := k.tenantOf(ctx, who.tenant())
-	if err == nil && t.spec.Status == "suspended" {
+	if err == nil && t.spec.Status == hosting.Suspended {
 		return suspended
 	}
 	return err

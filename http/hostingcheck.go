@@ -63,6 +63,11 @@ func (k *collection) surroundings(ctx context.Context, w *wish, place *hosting.P
 		place.NameServers = append(place.NameServers, name)
 		place.Hosts = append(place.Hosts, name)
 	}
+	if k.kind.Name == "tenant" {
+		var err error
+		place.Package, err = k.defaultPackage(ctx)
+		return err
+	}
 	if k.kind.Shared || w.tenant == 0 {
 		return nil
 	}
@@ -179,7 +184,7 @@ func (k *collection) referred(ctx context.Context, c route.Call, w *wish, r host
 	}
 	err = mayRefer(wrong, r.Field, &id, func(id int64) error {
 		row, err := k.scope(c).Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
-		if err == nil && !r.Parent && row.Tenant != w.tenant {
+		if other, _ := hosting.KindNamed(r.Kind); err == nil && !r.Parent && other.Own() && row.Tenant != w.tenant {
 			return route.Missing(r.Kind)
 		}
 		found = &row

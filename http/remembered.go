@@ -80,7 +80,7 @@ func (s *Server) remember(r route.Request, token tokenHash, may func(identity) b
 		return route.Caller{}, false
 	}
 	reads := s.Tables.For(who.reader()).Given(&projections.Standing{
-		User: who.ID, Session: who.SessionVersion, Version: who.Version, Limit: s.userLimit(who),
+		User: who.ID, Tenant: who.tenant(), Session: who.SessionVersion, Version: who.Version, Limit: s.userLimit(who),
 	})
 	c := holder{identity: who, reads: reads}.caller()
 	c.Settle = func(ctx context.Context) (route.Limit, bool) {

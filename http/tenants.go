@@ -2,12 +2,11 @@ package http
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/http"
 	"slices"
-	"time"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -27,21 +26,47 @@ const (
 func (s *Server) hosting() route.Area {
 	return route.Area{
 		Name: "Hosting", Prefix: hostingPrefix, Access: s.user(),
-		About: "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
-		Routes: slices.Concat([]route.Route{
-			lists(tenantsPath, "The tenants that the caller may act for", tenantList, s.tenants).As("tenant_list").
-				Saying("Superusers see all tenants."),
-			route.Get(tenantPath, "A tenant", s.tenant).As("tenant_read").Of("Tenant").Finding(s.findTenant),
-			route.Post(tenantPath+"activate/", "Act for this tenant from now on", s.activate).As("tenant_activate").
-				Of("Tenant").With(http.StatusOK).Finding(s.findTenant),
-		}, s.kindRoutes(), s.certificateRoutes()),
+		About:  "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
+		Routes: slices.Concat(s.tenantRoutes(), s.kindRoutes(), s.certificateRoutes()),
 	}
+}
+
+// Tenants are a kind of resource like the others, but for who reaches which:
+// users see those they belong to, whichever they act for, and superusers alone
+// make and end them (docs/tenants.md).
+type tenants struct{ *collection }
+
+func (s *Server) tenantKind() tenants {
+	kind, _ := hosting.KindNamed("tenant")
+	return tenants{&collection{s, kind}}
+}
+
+// tenantRoutes are the tenants as the API has them.
+func (s *Server) tenantRoutes() []route.Route {
+	t := s.tenantKind()
+	routes := []route.Route{
+		lists[hosted](tenantsPath, "The tenants that the caller may act for", tenantList, t.list).As("tenant_list").
+			Saying("Superusers see all tenants."),
+		route.Get(tenantPath, "A tenant", t.show).As("tenant_read").Finding(t.find),
+		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create"),
+		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").Finding(t.find),
+		t.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.tenantAdmin()).Finding(t.findOwn).
+			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect."),
+		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.superuser()).Finding(t.find).
+			Saying("It is off and gone at once, and removed after 30 days."),
+		route.Post(tenantPath+"activate/", "Act for this tenant from now on", t.activate).As("tenant_activate").
+			With(http.StatusOK).Finding(t.find),
+	}
+	for i := range routes {
+		routes[i] = t.shaped(routes[i])
+	}
+	return append(routes, t.statsRoute())
 }
 
 var tenantList = asks{
 	Filters: func() field.Set {
 		return field.Set{
-			field.Text("status", new(string)).Among("active", "suspended", "terminated").Doc("Only tenants in this state."),
+			field.Text("status", new(string)).Among(hosting.InService, hosting.Suspended, hosting.Terminated).Doc("Only tenants in this state."),
 			field.Ref("package", new(int64)).Doc("Only tenants with this package."),
 			field.Text("slug", new(string)).Doc("Only the tenant with this slug."),
 			field.Flag("is_active", new(bool)).Doc("Only those that are, or are not, active."),
@@ -50,132 +75,114 @@ var tenantList = asks{
 	Search: "name and email", Ordering: []string{"name"},
 }
 
-// A tenant is one as the API shows it.
-type tenant struct {
-	row         projections.Resource
-	spec        hosting.Tenant
-	packageName *string
-	lastSynced  *time.Time // when its records were last compared with the engine's; nil: never
-}
-
-// shownOfTenant are the fields that customers see of their own data.
-var shownOfTenant = []string{
-	"name", "email", "slug", "contact_name", "company_name", "phone", "tax_id", "address", "city", "postal_code", "country", "language",
-	"package", "parent", "username", "status", "suspended_reason", "is_active",
-}
-
-// Fields are the tenant (docs/hosting.md, "Tenants").
-func (t *tenant) Fields() field.Set {
-	spec := t.spec.Fields()
-	set := append(field.Set{field.Int("id", &t.row.ID).ReadOnly()}, spec.Only(shownOfTenant...)...)
-	set = append(set, field.NullText("package_name", &t.packageName).ReadOnly())
-	set = append(set, spec.Only("customer_number", "suspended_at")...)
-	return append(set,
-		field.NullInt("hosting_client_id", &t.row.EngineID).ReadOnly(),
-		field.NullTime("last_synced_at", &t.lastSynced).ReadOnly(),
-		field.Text("sync_status", &t.row.SyncStatus).Among("pending", "synced", "error").ReadOnly(),
-		field.Text("sync_error", &t.row.SyncError).ReadOnly(),
-		field.Time("created_at", &t.row.CreatedAt).ReadOnly(),
-		field.Time("updated_at", &t.row.UpdatedAt).ReadOnly(),
-	)
-}
-
-// tag names the version of the tenant with all that is shown of it.
-func (t *tenant) tag() string {
-	tag := fmt.Sprintf("tenant-%d-%d", t.row.ID, t.row.Version)
-	if t.packageName == nil {
-		return tag
-	}
-	name := fnv.New32a()
-	_, _ = name.Write([]byte(*t.packageName)) // never fails
-	return fmt.Sprintf("%s-%x", tag, name.Sum32())
-}
-
-func (s *Server) tenants(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[tenant], err error) {
-	if err := s.knownPackage(ctx, l); err != nil {
+func (t tenants) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {
+	if err := t.knownPackage(ctx, l); err != nil {
 		return listed, err
 	}
-	found, err := s.scope(c).Tenants(ctx, l)
+	found, err := t.scope(c).Tenants(ctx, l)
 	if err != nil {
 		return listed, err
 	}
 	listed.Count = found.Count
 	for _, row := range found.Rows {
-		one, err := s.loadTenant(ctx, row)
+		w, err := t.load(row)
 		if err != nil {
 			return listed, err
 		}
-		listed.Rows = append(listed.Rows, *one)
+		listed.Rows = append(listed.Rows, hosted{wish: w})
 	}
-	return listed, nil
+	return listed, t.complete(ctx, t.system(), pointers(listed.Rows)...)
 }
 
 // knownPackage refuses a filter by a package that there is not.
-func (s *Server) knownPackage(ctx context.Context, l projections.Listing) error {
+func (t tenants) knownPackage(ctx context.Context, l projections.Listing) error {
 	for _, f := range l.Filters {
 		id, _ := f.Value.(int64)
 		if f.Field != "package" {
 			continue
 		}
-		if name, err := s.packageName(ctx, &id); err != nil || name == nil {
-			return errors.Join(err, domain.RefuseField("package", field.NoSuchChoice))
+		_, err := t.system().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
+		if isMissing(err) {
+			err = domain.RefuseField("package", field.NoSuchChoice)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (s *Server) loadTenant(ctx context.Context, row projections.Resource) (*tenant, error) {
-	t := &tenant{row: row}
-	if err := row.Load(&t.spec); err != nil {
-		return nil, err
-	}
-	var err error
-	t.packageName, err = s.packageName(ctx, t.spec.Package)
-	return t, err
-}
-
-// packageName is what a package is called; nil: there is none.
-func (s *Server) packageName(ctx context.Context, id *int64) (*string, error) {
-	if id == nil {
-		return nil, nil
-	}
-	found, err := s.system().Resource(ctx, hosting.Ref{Kind: "package", ID: *id})
-	switch {
-	case isMissing(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	var name string
-	err = (field.Set{field.Text("name", &name)}).Load(found.Spec)
-	return &name, err
-}
-
-// findTenant finds one of those that the caller may act for.
-func (s *Server) findTenant(ctx context.Context, c route.Call) (any, string, error) {
-	row, err := s.scope(c).Tenant(ctx, c.ID("id"))
+// find finds one of those that the caller may act for.
+func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := t.scope(c).Tenant(ctx, c.ID("id"))
 	if err != nil {
 		return nil, "", err
 	}
-	t, err := s.loadTenant(ctx, row)
+	h, err := t.whole(ctx, row)
 	if err != nil {
 		return nil, "", err
 	}
-	return t, t.tag(), nil
+	return h.wish, h.tag(), nil
 }
 
-func (s *Server) tenant(_ context.Context, c route.Call) (*tenant, error) {
-	t, _ := c.Subject.(*tenant)
-	c.ETag(t.tag())
-	return t, nil
+// findOwn finds a tenant for a change: to superusers any, to others the one for
+// which they act, of which they change only some fields.
+func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error) {
+	found, tag, err := t.find(ctx, c)
+	who := callerOf(c)
+	if err != nil || who.IsSuperuser {
+		return found, tag, err
+	}
+	w := found.(*wish) //nolint:forcetypeassert // found by find
+	if w.row.ID != who.tenant() {
+		return nil, "", route.NoPermission
+	}
+	w.only = hosting.OwnOfTenant
+	return w, tag, t.open(ctx, who)
+}
+
+// whole is a tenant with all that is shown of it.
+func (t tenants) whole(ctx context.Context, row projections.Resource) (*hosted, error) {
+	w, err := t.load(row)
+	if err != nil {
+		return nil, err
+	}
+	h := &hosted{wish: w}
+	err = t.complete(ctx, t.system(), h)
+	if name := h.names["package_name"]; name != "" {
+		sum := fnv.New32a()
+		_, _ = sum.Write([]byte(name)) // never fails
+		w.beside = fmt.Sprintf("-%x", sum.Sum32())
+	}
+	return h, err
+}
+
+func (t tenants) show(ctx context.Context, c route.Call) (*hosted, error) {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	h, err := t.whole(ctx, w.row)
+	if err == nil {
+		c.ETag(h.tag())
+	}
+	return h, err
 }
 
 // activate makes the tenant the one in whose name the caller acts.
-func (s *Server) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*tenant, error) {
-	t, _ := c.Subject.(*tenant)
-	_, err := s.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: callerOf(c).ID, Tenant: t.row.ID, At: s.now()})
+func (t tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: callerOf(c).ID, Tenant: w.row.ID, At: t.now()})
 	if err != nil {
 		return nil, err
 	}
-	return s.tenant(ctx, c)
+	return t.show(ctx, c)
+}
+
+// A tenant is what the rules of everything in it ask of it.
+type tenant struct {
+	row  projections.Resource
+	spec hosting.Tenant
+}
+
+func (s *Server) loadTenant(_ context.Context, row projections.Resource) (*tenant, error) {
+	t := &tenant{row: row}
+	return t, row.Load(&t.spec)
 }

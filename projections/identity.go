@@ -14,7 +14,7 @@ type Identity struct {
 }
 
 // Identity is read once for each call. Whoever has left the active tenant acts
-// for none, unless a superuser.
+// for none, unless a superuser; nobody acts for one that is no more.
 func (s Scope) Identity(ctx context.Context, user int64) (Identity, bool, error) {
 	w := s.self("u.id")
 	w.and("u.id = ?", user)
@@ -23,6 +23,7 @@ func (s Scope) Identity(ctx context.Context, user int64) (Identity, bool, error)
 }
 
 const selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
-		case when u.is_superuser or m.tenant is not null then u.active_tenant end as active_tenant, ` + userStanding + `,
-		coalesce(m.role, '') as role
-	from users u left join memberships m on m.user_id = u.id and m.tenant = u.active_tenant`
+		case when ended.id is null and (u.is_superuser or m.tenant is not null) then u.active_tenant end as active_tenant, ` + userStanding + `,
+		case when ended.id is null then coalesce(m.role, '') else '' end as role
+	from users u left join memberships m on m.user_id = u.id and m.tenant = u.active_tenant
+	left join resources ended on ended.kind = 'tenant' and ended.id = u.active_tenant and not ended.present`

@@ -83,7 +83,7 @@ var resources = New("resources", resourcesSQL(`
 	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
 	limited(),
 }, slices.Concat(inZones(), issuances(), compared())...)...).
-	ReadBy("resources", operators, ofTenant("tenant"), ownTenants)
+	ReadBy("resources", operators, ofTenant("tenant"), ownTenants).Beside(usage)
 
 // wished is what a wish does to a resource: the engine is to change it, or
 // still to make it.

@@ -18,8 +18,9 @@ import (
 // (docs/security.md, "Tokens"). It belongs to one call.
 type Standing struct {
 	User    int64
-	Session int // the version of the user's sessions
-	Version int // of the user's stream; 0: whichever
+	Tenant  int64 // for which they act; 0: none
+	Session int   // the version of the user's sessions
+	Version int   // of the user's stream; 0: whichever
 	Limit   Limit
 
 	asked, holds atomic.Bool
@@ -73,10 +74,10 @@ func (s *Standing) join(b *pgx.Batch) (unread func() error) {
 
 func (s *Standing) queue(b *pgx.Batch) {
 	if s.Limit == (Limit{}) {
-		b.Queue(`select`+stands("$1", "$2", "$3"), s.User, s.Session, s.Version).QueryRow(s.hear(func(r pgx.Row) error { return r.Scan() }))
+		b.Queue(`select`+stands("$1", "$2", "$3", "$4"), s.User, s.Session, s.Version, s.Tenant).QueryRow(s.hear(func(r pgx.Row) error { return r.Scan() }))
 		return
 	}
-	args := append(eventstore.TakeArgs(s.Limit.Key, s.Limit.Calls, s.Limit.Window), s.User, s.Session, s.Version)
+	args := append(eventstore.TakeArgs(s.Limit.Key, s.Limit.Calls, s.Limit.Window), s.User, s.Session, s.Version, s.Tenant)
 	b.Queue(countIfStands, args...).QueryRow(s.hear(func(r pgx.Row) error {
 		s.quota = domain.Quota{Limit: s.Limit.Calls, Window: s.Limit.Window}
 		return eventstore.ScanQuota(r, &s.quota)
@@ -95,10 +96,12 @@ func (s *Standing) hear(read func(pgx.Row) error) func(pgx.Row) error {
 	}
 }
 
-var countIfStands = eventstore.TakeIf(stands("$4", "$5", "$6"))
+var countIfStands = eventstore.TakeIf(stands("$4", "$5", "$6", "$7"))
 
 // stands is the row of the user, if the standing is still the same. Every fact
-// that changes what a user may do raises the version, but the erasure.
-func stands(user, session, version string) string {
-	return ` from users u where u.id = ` + user + ` and u.session_version = ` + session + ` and ` + version + ` in (0, u.version) and u.is_active and ` + notErased
+// that changes what a user may do raises the version, but the erasure and the
+// end of the tenant for which they act.
+func stands(user, session, version, tenant string) string {
+	return ` from users u where u.id = ` + user + ` and u.session_version = ` + session + ` and ` + version + ` in (0, u.version) and u.is_active and ` + notErased +
+		` and not exists (select from resources ended where ended.kind = 'tenant' and ended.id = ` + tenant + ` and not ended.present)`
 }

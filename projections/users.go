@@ -218,11 +218,16 @@ const membershipColumns = `m.user_id, m.tenant, coalesce(t.spec ->> 'name', '') 
 
 const fromMemberships = ` from memberships m left join resources t on t.kind = 'tenant' and t.id = m.tenant`
 
+// inService leaves out memberships of tenants that are no more: they grant
+// nothing.
+const inService = `t.present is distinct from false`
+
 // Memberships are the tenants that a user may act for: one's own, or anybody's
 // for operators.
 func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error) {
 	w := s.allOr(owned("m.user_id", s.caller.User)) // though colleagues' rows may be read, see Members
 	w.and("m.user_id = ?", user)
+	w.conditions = append(w.conditions, inService)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.tenant")
 }
 
@@ -230,6 +235,7 @@ func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error
 func (s Scope) MembershipsOf(ctx context.Context, users ...int64) ([]Membership, error) {
 	w := s.operators()
 	w.and("m.user_id = any(?)", users)
+	w.conditions = append(w.conditions, inService)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id, m.tenant")
 }
 

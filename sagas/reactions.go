@@ -69,6 +69,9 @@ func (s *Sagas) react(m *message.Message) error {
 }
 
 func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
+	if tenant := follows(r); tenant != 0 {
+		return s.keepInStep(ctx, r, tenant)
+	}
 	switch e := r.Event.(type) {
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)

@@ -55,6 +55,8 @@ type Times struct {
 	CancelledChecks       [3]time.Duration
 	Keep                  time.Duration // of the bodies of webhooks, and of attempts
 	Sweep                 time.Duration // between two rounds of the janitor
+	Measure               time.Duration // between two measurements of what a tenant uses; 0: nothing is measured
+	MeasurePoll           time.Duration // between two looks for tenants to measure
 }
 
 const day = 24 * time.Hour
@@ -77,6 +79,7 @@ var Defaults = Times{
 	PaidChecks:      [3]time.Duration{day, 7 * day, 30 * day},
 	CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
 	Keep:            90 * day, Sweep: time.Minute,
+	Measure: day, MeasurePoll: time.Minute,
 }
 
 // backOff is the pause after the n-th failure in a row: longer each time,

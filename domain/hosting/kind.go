@@ -115,6 +115,13 @@ func (k Kind) Parent() (Reference, bool) {
 	return k.Refs[i], true
 }
 
+// Own tells whether the kind's resources belong to a tenant by themselves:
+// neither to the installation nor as parts of something, and no tenants.
+func (k Kind) Own() bool {
+	_, isPart := k.Parent()
+	return !isPart && !k.Shared && k.Name != "tenant"
+}
+
 // Referrers are the fields of all kinds that hold the number of a resource of
 // the kind.
 func (k Kind) Referrers() (all []Child) {

@@ -11,6 +11,10 @@ import (
 var Kinds = []Kind{
 	{
 		Name: "tenant", Class: "Tenant", Label: "tenant", Collection: "tenants", EngineID: "hosting_client_id", Soft: true,
+		Shown: words("id name email slug contact_name company_name phone tax_id address city postal_code country language package parent username " +
+			"status suspended_reason is_active package_name customer_number suspended_at hosting_client_id last_synced_at " +
+			"sync_status sync_error created_at updated_at"),
+		Names:  []Name{{Field: "package_name", Of: "package", Shows: "name"}},
 		Unique: []string{"slug", "username"}, Personal: personalOfTenant,
 		Refs:    []Reference{{Field: "package", Kind: "package"}, {Field: "parent", Kind: "tenant"}},
 		Filters: []string{"status", "package", "slug"}, Search: []string{"name", "email"}, Ordering: []string{"name"},

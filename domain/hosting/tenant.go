@@ -1,9 +1,11 @@
 package hosting
 
 import (
+	"regexp"
 	"strconv"
 	"time"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 )
 
@@ -19,9 +21,10 @@ type Tenant struct {
 	Parent                    *int64 // of a sub-tenant
 	Username                  string // engine login
 	CustomerNumber            string // our reference at the engine
-	Status                    string // active, suspended, terminated
+	Status                    string // [InService], [Suspended], [Terminated]
 	SuspendedReason           string
 	SuspendedAt               *time.Time
+	LastSyncedAt              *time.Time // its records were compared with the engine's; nil: never
 	IsActive                  bool
 	Limits                    Limits
 	SaaS                      SaaSLimits
@@ -54,9 +57,10 @@ func (t *Tenant) Fields() field.Set {
 		field.NullRef("parent", &t.Parent).Once(),
 		field.Text("username", &t.Username).Is(field.Username).Default("").Once().Doc("Login at the engine; t{id} when absent."),
 		field.Text("customer_number", &t.CustomerNumber).ReadOnly(),
-		field.Text("status", &t.Status).Among("active", "suspended", "terminated").Default("active"),
+		field.Text("status", &t.Status).Among(InService, Suspended, Terminated).Default(InService),
 		field.Text("suspended_reason", &t.SuspendedReason).Default(""),
 		field.NullTime("suspended_at", &t.SuspendedAt).ReadOnly(),
+		field.NullTime("last_synced_at", &t.LastSyncedAt).ReadOnly(),
 		field.Flag("is_active", &t.IsActive).Default(true),
 	}
 	return append(append(set, t.Limits.Fields()...), t.SaaS.Fields()...)
@@ -82,13 +86,54 @@ func (t *Tenant) complete(p Place) {
 	t.suspend(p)
 }
 
-// suspend keeps when the tenant was suspended, as long as it is.
+// suspend keeps when and why the tenant was suspended, as long as it is. One
+// that is terminated keeps why.
 func (t *Tenant) suspend(p Place) {
 	switch {
-	case t.Status != "suspended":
+	case t.Status != Suspended:
 		t.SuspendedAt = nil
 	case t.SuspendedAt == nil:
 		at := p.At
 		t.SuspendedAt = &at
 	}
+	if t.Status == InService && !p.Sent.Has("suspended_reason") {
+		t.SuspendedReason = ""
+	}
+}
+
+// check refuses the logins that the numbers of other tenants give them, and a
+// tenant that is over before it begins.
+func (t *Tenant) check(p Place, wrong *field.Errors) {
+	if p.New() && t.Status == Terminated && !wrong.Has("status") {
+		wrong.Add("status", field.NotAChoice(Terminated))
+	}
+	if p.New() && p.ID != 0 && t.Username != CustomerNumber(p.ID) && customerNumber.MatchString(t.Username) && !wrong.Has("username") {
+		wrong.Add("username", field.AlreadyExists("tenant", "username"))
+	}
+}
+
+var customerNumber = regexp.MustCompile("^t[0-9]+$")
+
+// The states of a tenant (docs/tenants.md).
+const (
+	InService  = "active"
+	Suspended  = "suspended"  // nothing of it runs but its zones, and nobody writes in it but superusers
+	Terminated = "terminated" // it is in the bin, until it is removed
+)
+
+// Rests tells whether nothing of the tenant runs but its zones.
+func (t *Tenant) Rests() bool { return t.Status == Suspended || t.Status == Terminated }
+
+// Following are the commands by which records of a tenant rest with it, or run
+// again as they did before: what else keeps one of them off still does.
+func Following(rests bool, records []Ref) []domain.Command {
+	commands := make([]domain.Command, len(records))
+	for i, ref := range records {
+		if rests {
+			commands[i] = Halt{Ref: ref, By: ByTenant}
+		} else {
+			commands[i] = Release{Ref: ref, By: ByTenant}
+		}
+	}
+	return commands
 }

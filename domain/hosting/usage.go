@@ -1,0 +1,52 @@
+package hosting
+
+import "time"
+
+// A Measurement is what a tenant uses, as the engine said when it was last
+// asked (docs/tenants.md, "Figures").
+type Measurement struct {
+	CollectedAt time.Time        `json:"collected_at"`
+	Storage     map[string]int64 `json:"storage"` // bytes, by kind and name
+	Traffic     map[string]int64 `json:"traffic"` // bytes of the month, by domain
+}
+
+// Then is the measurement after the engine was asked again. What it does not
+// know at the moment is what it knew before; traffic counts from the first of
+// the month (UTC), also that of a site that is off or gone by now.
+func (m Measurement) Then(u Usage) Measurement {
+	next := Measurement{CollectedAt: u.ReadAt.UTC(), Storage: map[string]int64{}, Traffic: map[string]int64{}}
+	for _, one := range u.Storage {
+		key := one.Kind + " " + one.Name
+		if one.Bytes != nil {
+			next.Storage[key] = *one.Bytes
+		} else if before, known := m.Storage[key]; known {
+			next.Storage[key] = before
+		}
+	}
+	if month(m.CollectedAt) == month(next.CollectedAt) {
+		for domain, bytes := range m.Traffic {
+			next.Traffic[domain] = bytes
+		}
+	}
+	for domain, bytes := range u.Traffic {
+		next.Traffic[domain] = bytes
+	}
+	return next
+}
+
+func month(at time.Time) string { return at.UTC().Format("2006-01") }
+
+// StorageMB and TrafficMB are what is used in whole megabytes, rounded up.
+func (m Measurement) StorageMB() int64 { return megabytes(m.Storage) }
+
+// TrafficMB is the traffic of the month, rounded up.
+func (m Measurement) TrafficMB() int64 { return megabytes(m.Traffic) }
+
+func megabytes(parts map[string]int64) int64 {
+	const megabyte = 1 << 20
+	var sum int64
+	for _, bytes := range parts {
+		sum += bytes
+	}
+	return (sum + megabyte - 1) / megabyte
+}

@@ -1,0 +1,94 @@
+package http
+
+import (
+	"context"
+	"strconv"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// create makes a tenant. Nobody belongs to it yet.
+func (t tenants) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	c.Location(t.path() + strconv.FormatInt(w.row.ID, 10) + "/")
+	subject, err := t.Subjects.Subject(ctx, specOf(w).Email)
+	if err != nil {
+		return nil, err
+	}
+	return t.carryOut(ctx, c, w, hosting.Request{Ref: w.ref(), Tenant: w.row.ID, Spec: w.spec.Fields().Values(), Subject: subject})
+}
+
+func (t tenants) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	commands, err := t.changes(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return t.carryOut(ctx, c, w, commands...)
+}
+
+// terminate puts the tenant into the bin with all that is its.
+func (t tenants) terminate(ctx context.Context, c route.Call) error {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	specOf(w).Status = hosting.Terminated
+	hosting.Complete(w.spec, hosting.Place{ID: w.row.ID, Tenant: w.row.ID, At: t.now(), Before: w.before})
+	commands, err := t.changes(ctx, w)
+	if err != nil {
+		return err
+	}
+	return t.Server.change(ctx, c, w.row.Version, commands...)
+}
+
+// changes are what becomes of a tenant, and of its records if its state is
+// another one.
+func (t tenants) changes(ctx context.Context, w *wish) ([]domain.Command, error) {
+	changed := w.changes()
+	commands := []domain.Command{hosting.Change{Ref: w.ref(), Spec: changed}}
+	if _, another := changed["status"]; !another {
+		return commands, nil
+	}
+	records, err := t.system().OutOfStep(ctx, w.row.ID, specOf(w).Rests(), 0)
+	if err != nil {
+		return nil, err
+	}
+	commands = append(commands, hosting.Following(specOf(w).Rests(), records)...)
+	if specOf(w).Status == hosting.Terminated {
+		commands = append(commands, hosting.Trash{Ref: w.ref()})
+	}
+	return commands, nil
+}
+
+// carryOut shows the tenant as it is then, even in the bin.
+func (t tenants) carryOut(ctx context.Context, c route.Call, w *wish, commands ...domain.Command) (*hosted, error) {
+	cause := c.CauseOf(domain.Versions{w.ref().Stream(): w.row.Version})
+	if _, err := t.Commands.Execute(ctx, cause, commands...); err != nil {
+		return nil, err
+	}
+	rows, err := t.system().Among(ctx, w.kind.Name, []int64{w.row.ID})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, route.Missing(w.kind.Class)
+	}
+	c.Subject = &wish{kind: t.kind, row: rows[0]}
+	return t.show(ctx, c)
+}
+
+// defaultPackage is what tenants get that name none; nil: nothing.
+func (k *collection) defaultPackage(ctx context.Context) (*int64, error) {
+	kind, _ := hosting.KindNamed("package")
+	found, err := k.system().OfKind(ctx, kind, projections.Listing{
+		Filters: []projections.Filter{{Field: kind.Single, Op: "=", Value: true}}, Limit: 1,
+	})
+	if err != nil || len(found.Rows) == 0 {
+		return nil, err
+	}
+	return &found.Rows[0].ID, nil
+}
+
+// specOf is the wish for a tenant.
+func specOf(w *wish) *hosting.Tenant {
+	return w.spec.(*hosting.Tenant) //nolint:forcetypeassert // of the kind
+}

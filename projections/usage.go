@@ -1,0 +1,56 @@
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+)
+
+// usage is what tenants use at the engine. It is measured, not decided, and so
+// no fact: it stands beside the resources, and a rebuild keeps it.
+var usage = `
+	create table if not exists tenant_usage (
+		tenant  bigint primary key,
+		figures jsonb  not null default '{}', -- the last measurement; {}: none yet
+		fails   int    not null default 0,    -- in a row
+		next_at timestamptz not null default now() -- also the end of the lease of whoever measures
+	);
+	create index if not exists tenant_usage_due on tenant_usage (next_at);
+	grant select, insert, update, delete on tenant_usage to ` + eventstore.AppRole + `;
+	` + strings.Join(wall("tenant_usage", operators, ofTenant("tenant")), ";")
+
+// Usage is the last measurement of what a tenant uses; the zero one before the
+// first.
+func (s Scope) Usage(ctx context.Context, tenant int64) (m hosting.Measurement, err error) {
+	w := s.tenantOrAll("tenant")
+	w.and("tenant = ?", tenant)
+	found, err := list[struct{ Figures json.RawMessage }](ctx, s, `select figures from tenant_usage`, w, "")
+	if err != nil || len(found) == 0 {
+		return m, err
+	}
+	if err := json.Unmarshal(found[0].Figures, &m); err != nil {
+		return m, fmt.Errorf("read the usage of tenant %d: %w", tenant, err)
+	}
+	return m, nil
+}
+
+// Counts tells how many resources a tenant has, by kind.
+func (s Scope) Counts(ctx context.Context, tenant int64) (map[string]int64, error) {
+	type count struct {
+		Kind string
+		N    int64
+	}
+	w := s.tenantOrAll("r.tenant")
+	w.and("r.tenant = ?", tenant)
+	w.conditions = append(w.conditions, present)
+	found, err := list[count](ctx, s, `select r.kind, count(*) as n from resources r`, w, " group by r.kind")
+	counts := map[string]int64{}
+	for _, one := range found {
+		counts[one.Kind] = one.N
+	}
+	return counts, err
+}
