@@ -19,7 +19,7 @@ func house(t testing.TB) *shop {
 	t.Helper()
 	s := openShop(t).people(t)
 	s.do(t, account.GrantMembership{User: eve, Tenant: 3, Role: account.Admin, At: time.Now()})
-	if _, err := s.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['package_id', 'whitelabel_id']::regclass[]) n`); err != nil {
+	if _, err := s.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['package_id', 'whitelabel_id', 'tenant_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	return s

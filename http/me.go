@@ -161,10 +161,9 @@ func (s *Server) changeMe(ctx context.Context, c route.Call, to *me) (*me, error
 	return m, err
 }
 
-// exists refuses a tenant that there is not. Whether it is one of the user's
-// own, the account decides.
+// exists refuses a tenant that there is not for the user, or no more.
 func (s *Server) exists(ctx context.Context, c route.Call, tenant int64) error {
-	if tenant == 0 || !callerOf(c).IsSuperuser {
+	if tenant == 0 {
 		return nil
 	}
 	_, err := s.scope(c).Tenant(ctx, tenant)

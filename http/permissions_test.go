@@ -47,6 +47,7 @@ type right struct {
 	path  string
 	may   func(role, object string) string
 	write func(role, object string) string // nil: writers are those who may read
+	patch func(role, object string) string // nil: as write
 }
 
 // rights are what docs/security.md, "Who may do what", says, by the beginning
@@ -64,7 +65,9 @@ var rights = []right{
 	{path: "/api/password-reset/", may: everybody},
 	{path: "/api/schema/", may: everybody},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
-	{path: "/hosting/api/rest/tenants/", may: ownTenants},
+	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
+	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},
+	{path: "/hosting/api/rest/tenants/{id:int}/stats/", may: ownTenants},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
 	{path: "/operations/api/v1/", may: superusers},
@@ -186,6 +189,8 @@ func may(t *testing.T, method, path, role, what string) string {
 		t.Fatalf("say who may call %s", path)
 	case what == deformed:
 		return absent // such a path is none, whoever asks
+	case rule.patch != nil && method == http.MethodPatch:
+		return rule.patch(role, what)
 	case rule.write != nil && method != http.MethodGet:
 		return rule.write(role, what)
 	}
