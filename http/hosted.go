@@ -27,6 +27,7 @@ type wish struct {
 	derived bool     // its slug is made from its name
 	only    []string // the fields that the caller may change; none: all of them
 	beside  string   // the end of its tag: of what it shows that no version counts, such as the day
+	shown   *hosted  // as it was found, where it was read with all that is shown of it
 }
 
 // load makes a wish of what is there.
@@ -226,6 +227,9 @@ func (k *collection) name(ctx context.Context, scope projections.Scope, n hostin
 	ids := make([]int64, len(all))
 	for i, h := range all {
 		ids[i] = numberIn(h.spec, n.Of)
+	}
+	if !slices.ContainsFunc(ids, func(id int64) bool { return id != 0 }) {
+		return nil
 	}
 	rows, err := scope.Among(ctx, k.kind.Refs[of].Kind, ids)
 	if err != nil {

@@ -72,8 +72,12 @@ func (t tenants) carryOut(ctx context.Context, c route.Call, w *wish, commands .
 	if len(rows) == 0 {
 		return nil, route.Missing(w.kind.Class)
 	}
-	c.Subject = &wish{kind: t.kind, row: rows[0]}
-	return t.show(ctx, c)
+	h, err := t.whole(ctx, rows[0])
+	if err != nil {
+		return nil, err
+	}
+	c.ETag(h.tag())
+	return h, nil
 }
 
 // defaultPackage is what tenants get that name none; nil: nothing.
