@@ -133,6 +133,9 @@ func (h *hosted) common() field.Set {
 		field.Time("created_at", &h.row.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
 	}
+	if h.kind.Name == "tenant" {
+		set = append(set, field.NullTime("last_synced_at", &h.row.SyncedAt).ReadOnly())
+	}
 	if h.kind.EngineID != "" {
 		set = append(set, field.NullInt(h.kind.EngineID, &h.row.EngineID).ReadOnly())
 	}

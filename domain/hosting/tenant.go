@@ -24,7 +24,6 @@ type Tenant struct {
 	Status                    string // [InService], [Suspended], [Terminated]
 	SuspendedReason           string
 	SuspendedAt               *time.Time
-	LastSyncedAt              *time.Time // its records were compared with the engine's; nil: never
 	IsActive                  bool
 	Limits                    Limits
 	SaaS                      SaaSLimits
@@ -60,7 +59,6 @@ func (t *Tenant) Fields() field.Set {
 		field.Text("status", &t.Status).Among(InService, Suspended, Terminated).Default(InService),
 		field.Text("suspended_reason", &t.SuspendedReason).Default(""),
 		field.NullTime("suspended_at", &t.SuspendedAt).ReadOnly(),
-		field.NullTime("last_synced_at", &t.LastSyncedAt).ReadOnly(),
 		field.Flag("is_active", &t.IsActive).Default(true),
 	}
 	return append(append(set, t.Limits.Fields()...), t.SaaS.Fields()...)
