@@ -45,7 +45,9 @@ func (t *Table) info() map[string]any {
 	return info
 }
 
-var errorBodies = schemas{
+// commonSchemas are those that no route declares.
+var commonSchemas = schemas{
+	"PageNumber": map[string]any{"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string", "enum": []string{"last"}}}},
 	"Error": map[string]any{
 		"type": "object", "required": []string{"detail"},
 		"properties": map[string]any{
@@ -151,9 +153,7 @@ func (p Param) schema() map[string]any {
 	return schema
 }
 
-var pageParameter = map[string]any{"name": "page", "in": "query", "description": "Number of the page, or \"last\".", "schema": map[string]any{
-	"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string", "enum": []string{"last"}}},
-}}
+var pageParameter = map[string]any{"name": "page", "in": "query", "description": "Number of the page, or \"last\".", "schema": schemaRef("PageNumber")}
 
 func pathSchema(shape string) map[string]any {
 	switch shape {

@@ -20,7 +20,7 @@ type schemas map[string]any
 
 // bodies are those of all answers that show a record, and of refusals.
 func (t *Table) bodies() schemas {
-	all := maps.Clone(errorBodies)
+	all := maps.Clone(commonSchemas)
 	for _, e := range t.endpoints {
 		for _, method := range allowOrder {
 			if r := e.methods[method]; r != nil && r.Answer.Fields != nil && r.showsRecords() {
