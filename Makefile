@@ -36,10 +36,15 @@ faults: ## kill the program, and stop its workers, over and over (ORDERS=50 ROUN
 generate: ## write http/openapi.json, the list of routes and docs/permissions.md anew
 	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule|TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./http -args -update
 
+clients: ## make clients in TypeScript and Go from the API's document, and every call with them; needs npm
+	@if command -v npm >/dev/null; then npm ci --prefix http/testdata/clients --no-audit --no-fund --loglevel=error; \
+	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
+	$(GO) test -tags clients -count=1 -v -run TestGeneratedClientsMakeEveryCall ./http
+
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)
 
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults generate verify ci
+.PHONY: help run build test race lint bench faults generate clients verify ci

@@ -24,9 +24,9 @@ type operation struct {
 	params           bool              // has parameters besides those of the path
 }
 
-type described []operation
+type callable []operation
 
-func describedIn(t *testing.T, document []byte) (all described) {
+func callableIn(t *testing.T, document []byte) (all callable) {
 	t.Helper()
 	var read struct {
 		Paths map[string]map[string]struct {
@@ -79,7 +79,7 @@ type clientCall struct {
 
 var kept = regexp.MustCompile(`"(\w+)":"?<\w+:(\w+)>`)
 
-func (all described) call(turn routetest.Turn) (c clientCall, err error) {
+func (all callable) call(turn routetest.Turn) (c clientCall, err error) {
 	path, query, _ := strings.Cut(turn.Path, "?")
 	for _, o := range all {
 		if in, is := o.names(path); is && o.method == turn.Method && (c.id == "" || len(in) < len(c.in)) {
@@ -138,7 +138,7 @@ func (o operation) asked(query string) (string, error) {
 			return "", fmt.Errorf("there is no parameter %s", name)
 		case kind == "array":
 			value = "[" + value + "]"
-		case kind == "string":
+		case kind == "string" || value == "last":
 			value = strconv.Quote(value)
 		}
 		all = append(all, strconv.Quote(name)+":"+value)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +88,7 @@ func clientCalls(t *testing.T, document []byte) clientProgram {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, made := describedIn(t, document), map[string]bool{}
+	calls, made := callableIn(t, document), map[string]bool{}
 	var p clientProgram
 	for _, turn := range routetest.Parse(string(text)) {
 		call, err := calls.call(turn)
@@ -98,6 +99,7 @@ func clientCalls(t *testing.T, document []byte) clientProgram {
 		p = append(p, call)
 		made[call.id] = made[call.id] || call.status < 300
 	}
+	slices.SortFunc(calls, func(a, b operation) int { return strings.Compare(a.path, b.path) })
 	for _, o := range calls {
 		if o.concernsClients() && !made[o.id] {
 			t.Errorf("no generated client makes the call %s %s: it is missing in %s/calls.http", o.method, o.path, clientsFolder)

@@ -61,5 +61,5 @@ func (j joined) readItems(sent Value) Errors {
 func (j joined) show(b []byte, _ *Field) []byte { return AppendText(b, strings.Join(*j.at, ", ")) }
 
 func (j joined) schema(f *Field) map[string]any {
-	return map[string]any{"type": []any{"string", "array"}, "items": j.list.schema(f)["items"]}
+	return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, j.list.schema(f)}}
 }

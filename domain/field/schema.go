@@ -38,6 +38,9 @@ func (f *Field) isAlways(mode Mode) bool {
 // no sense, so that a mistake shows when the program starts.
 func (f *Field) Schema(mode Mode) map[string]any {
 	s := f.kind.schema(f)
+	if _, isJoined := f.kind.(joined); isJoined && mode == Shown {
+		s = map[string]any{"type": "string"}
+	}
 	if f.About != "" {
 		s["description"] = f.About
 	}

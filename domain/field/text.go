@@ -110,14 +110,10 @@ func checkCharacters(s string, lines bool) (wrong []string) {
 func (text) schema(f *Field) map[string]any {
 	s := map[string]any{"type": "string"}
 	for _, r := range f.rules {
-		if r.Format != "" {
+		if r.Format != "" && !f.mayBeBlank() { // a blank text has no format, and strict clients refuse it
 			s["format"] = r.Format
 		}
-		switch {
-		case r.Pattern == "":
-		case f.mayBeBlank():
-			s["pattern"] = "^$|" + r.Pattern
-		default:
+		if r.Pattern != "" {
 			s["pattern"] = r.Pattern
 			if f.mayBeBlank() {
 				s["pattern"] = "^$|" + r.Pattern
