@@ -136,6 +136,12 @@ var Kinds = []Kind{
 		Verbs: All, Writers: Admin, New: spec[WhiteLabel],
 	},
 	{
+		Name: "proxy", Class: "Proxy", Label: "proxy", Halts: true,
+		Unique:  []string{"domain"},
+		Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
+		Writers: Member, New: spec[Proxy],
+	},
+	{
 		Name: "vm", Class: "VM", Label: "vm", Unique: []string{"name"}, Writers: Superuser, New: spec[Machine],
 	},
 }

@@ -37,7 +37,7 @@ func (k Kind) nameAtEngine(spec, parent field.Values) string {
 	switch k.Name {
 	case "tenant", "ftp_account", "shell_user":
 		return text(spec, "username")
-	case "site", "mail_domain":
+	case "site", "mail_domain", "proxy":
 		return text(spec, "domain")
 	case "database":
 		return text(spec, "engine_name")
