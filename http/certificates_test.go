@@ -1,0 +1,156 @@
+package http_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route/routetest"
+)
+
+// secured is a shop with sites and certificates of two tenants: of "bread"
+// (site 1) one that is good for 90 days and a half, one that has failed, and
+// one that was brought along; site 2 is off; site 3 is another tenant's.
+func secured(t testing.TB, options ...func(*shop)) *shop {
+	t.Helper()
+	s := openShop(t, options...).people(t)
+	for i, site := range []hosting.Site{
+		{Domain: "bread.example", IsActive: true}, {Domain: "off.example"}, {Domain: "milk.example", IsActive: true}, {Domain: "new.example", IsActive: true},
+	} {
+		tenant := int64(1)
+		if site.Domain == "milk.example" {
+			tenant = 2
+		}
+		site.IPAddress = "*"
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: int64(i + 1)}, Tenant: tenant, Spec: site.Fields().Values()})
+	}
+	now := time.Now()
+	s.certificate(t, 1, 1, hosting.Certificate{Site: 1, Type: "acme", Domain: "bread.example", AutoRenew: true})
+	s.certificate(t, 2, 1, hosting.Certificate{Site: 1, Type: "acme", Domain: "www.bread.example", AutoRenew: true})
+	s.certificate(t, 3, 1, hosting.Certificate{Site: 1, Type: "custom", Domain: "bread.example"})
+	s.certificate(t, 4, 2, hosting.Certificate{Site: 3, Type: "acme", Domain: "milk.example", AutoRenew: true})
+	s.certificate(t, 5, 1, hosting.Certificate{Site: 2, Type: "acme", Domain: "off.example", AutoRenew: true})
+	s.do(t, hosting.Confirm{Ref: ssl(1), EngineID: 9, Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(90*24*time.Hour+12*time.Hour))}})
+	s.do(t, hosting.Confirm{Ref: ssl(5), EngineID: 9, Observed: field.Values{"expires_at": field.AppendTime(nil, now.Add(-36*time.Hour))}})
+	s.do(t, hosting.Decline{Ref: ssl(2), Code: "not_issued", At: now})
+	if _, err := s.owner.Exec(t.Context(), `select setval('ssl_certificate_id', 100)`); err != nil {
+		t.Fatal(err)
+	}
+	s.known["today"] = now.UTC().Format(time.DateOnly)
+	cert, key := brought(t, now, "shop.bread.example")
+	s.known["certificate"], s.known["key"] = inJSON(cert), inJSON(key)
+	_, other := brought(t, now, "shop.bread.example")
+	s.known["otherkey"] = inJSON(other)
+	return s
+}
+
+func ssl(id int64) hosting.Ref { return hosting.Ref{Kind: "ssl_certificate", ID: id} }
+
+func (s *shop) certificate(t testing.TB, id, tenant int64, c hosting.Certificate) {
+	t.Helper()
+	hosting.Complete(&c, hosting.Place{ID: id, Tenant: tenant, At: time.Now()})
+	s.do(t, hosting.Request{Ref: ssl(id), Tenant: tenant, Spec: c.Fields().Values()})
+}
+
+// brought is a certificate that somebody brings along, with its key.
+func brought(t testing.TB, now time.Time, name string) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	like := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(365 * 24 * time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, like, like, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
+}
+
+func inJSON(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
+
+func TestConversationsAboutCertificates(t *testing.T) {
+	routetest.Run(t, "testdata/certificates.http", func(t *testing.T) (http.Handler, routetest.Known) {
+		s := secured(t)
+		return s.handler, s.known
+	})
+}
+
+// Whoever asks for the certificate of a site at the same time gets the same one.
+func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
+	s := secured(t)
+	var all sync.WaitGroup
+	answers := make([]*httptest.ResponseRecorder, 8)
+	for i := range answers {
+		all.Go(func() {
+			answers[i] = s.call("POST", "/hosting/api/rest/sites/4/request_ssl/", "", bearer(s.known["ben"])...)
+		})
+	}
+	all.Wait()
+	for _, w := range answers {
+		if w.Code != http.StatusAccepted || w.Header().Get("Location") != answers[0].Header().Get("Location") {
+			t.Errorf("%d %s %s", w.Code, w.Header().Get("Location"), w.Body)
+		}
+	}
+	if n := s.count(t, `select count(*) from resources where kind = 'ssl_certificate' and (spec ->> 'site')::bigint = 4`); n != 1 {
+		t.Errorf("%d certificates", n)
+	}
+}
+
+// What a private key is reaches neither the log nor a table in the clear.
+func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
+	s := secured(t)
+	body := fmt.Sprintf(`{"site":1,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`, s.known["certificate"], s.known["key"])
+	w := s.call("POST", "/hosting/api/rest/ssl-certificates/", body, append(bearer(s.known["ben"]), "Content-Type", "application/json")...)
+	if w.Code != http.StatusCreated || strings.Contains(w.Body.String(), "BEGIN") {
+		t.Fatal(w.Code, w.Body)
+	}
+	for _, table := range []string{"events", "resources", "secret_handoff", "idempotency_key"} {
+		if n := s.count(t, `select count(*) from `+table+` x where x::text like '%PRIVATE KEY%'`); n != 0 {
+			t.Errorf("the key stands in %s", table)
+		}
+	}
+	if n := s.count(t, `select count(*) from secret_handoff`); n < 2 {
+		t.Errorf("%d secrets are handed over", n)
+	}
+}
+
+// A tenant makes the engine order ten times a minute at most, whoever asks.
+func TestOrdersOfATenantAreCounted(t *testing.T) {
+	s := secured(t, func(s *shop) { s.server.Settings.Abuse = true })
+	for i := range 11 {
+		path, want := "/hosting/api/rest/sites/4/request_ssl/", http.StatusAccepted
+		if i%2 == 1 {
+			path = "/hosting/api/rest/ssl-certificates/1/renew/"
+		}
+		if i == 10 {
+			want = http.StatusTooManyRequests
+		}
+		if w := s.call("POST", path, "", bearer(s.known["ben"])...); w.Code != want {
+			t.Fatalf("call %d: %d %s", i+1, w.Code, w.Body)
+		}
+	}
+	if w := s.call("POST", "/hosting/api/rest/ssl-certificates/4/renew/", "", bearer(s.known["root"])...); w.Code != http.StatusAccepted {
+		t.Errorf("another tenant's: %d %s", w.Code, w.Body)
+	}
+}
