@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
 
@@ -51,10 +53,26 @@ func (e *Engine) certificate(ctx context.Context, domainName string) (none hosti
 		return none, false, err
 	}
 	sort := map[bool]string{true: "acme", false: "custom"}[have.on("ssl_letsencrypt")]
-	return hosting.EngineObject{
+	o := hosting.EngineObject{
 		Kind: certificateKind, ID: have.number("domain_id"), Owner: owner, Name: domainName, Applied: applied,
 		Parents: map[string]int64{"site": have.number("domain_id")}, Values: values("cert_type", sort), Observed: values(),
-	}, true, nil
+	}
+	if ends, known := e.served(ctx, domainName); applied && sort == "acme" && known {
+		o.Observed["expires_at"] = field.AppendTime(nil, ends)
+	}
+	return o, true, nil
+}
+
+// glance is how long a look-up waits for a web server to show a certificate.
+const glance = 3 * time.Second
+
+// served is until when the certificate is valid that is served for a domain.
+// The engine does not tell: only what everybody sees does.
+func (e *Engine) served(ctx context.Context, domainName string) (ends time.Time, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	ends, err := e.Ask(ctx, domainName)
+	return ends, err == nil
 }
 
 // order asks for a certificate, or installs one's own. Asking again while an
@@ -71,7 +89,7 @@ func (e *Engine) order(ctx context.Context, o hosting.EngineObject) (int64, erro
 	case w.text("cert_type") == "custom":
 		return site, e.install(ctx, w, have)
 	case have.on("ssl") && have.on("ssl_letsencrypt"):
-		return site, nil
+		return site, e.orderAgain(ctx, w, have)
 	case !have.on("active"):
 		return 0, domain.Fail(domain.Permanent, "site_inactive", errors.New("the site is off"))
 	}
@@ -83,6 +101,22 @@ func (e *Engine) order(ctx context.Context, o hosting.EngineObject) (int64, erro
 		return 0, domain.Fail(domain.Waiting, "site_pending", errors.New("the site is not served yet"))
 	}
 	return site, e.flags(ctx, have, members{{"ssl", "y"}, {"ssl_letsencrypt", "y"}})
+}
+
+// orderAgain makes room for an order in the place of a certificate, unless the
+// engine has renewed it by itself: raising flags that are up is no order.
+func (e *Engine) orderAgain(ctx context.Context, w *wish, have row) error {
+	replaces, wanted := field.ParseTime(w.text("replaces"))
+	if !wanted {
+		return nil
+	}
+	if ends, known := e.served(ctx, have["domain"]); known && !ends.Equal(replaces) {
+		return nil
+	}
+	if err := e.flags(ctx, have, members{{"ssl", "n"}, {"ssl_letsencrypt", "n"}}); err != nil {
+		return err
+	}
+	return domain.Fail(domain.Waiting, "withdrawn", errors.New("the old certificate is on its way out"))
 }
 
 // siteFor takes the turn of a site and reads it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"time"
 
 	"hostpanel/domain"
@@ -32,6 +33,17 @@ func Served(ctx context.Context, address, name string, roots *x509.CertPool) (ex
 	}
 	defer func() { _ = conn.Close() }()
 	return leaf(conn, name)
+}
+
+// servedBy asks the host of an engine by its URL.
+func servedBy(engine string) func(context.Context, string) (time.Time, error) {
+	return func(ctx context.Context, domain string) (time.Time, error) {
+		at, err := url.Parse(engine)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("read the engine's URL: %w", err)
+		}
+		return Served(ctx, net.JoinHostPort(at.Hostname(), "443"), domain, nil)
+	}
 }
 
 func leaf(conn net.Conn, name string) (time.Time, error) {

@@ -27,6 +27,10 @@ type Config struct {
 	Servers        Servers  // numbers of the servers by what they do
 	NameServers    []string // of new zones, dotted; the first is a zone's primary unless it names another
 
+	// Ask tells until when the certificate is valid that is served for a
+	// domain, as [Served] does; nil: port 443 where the engine is.
+	Ask func(ctx context.Context, domain string) (time.Time, error)
+
 	Turns Turns            // nil: this process is the only one that writes
 	HTTP  *http.Client     // nil: a client that verifies certificates
 	Now   func() time.Time // nil: time.Now
@@ -72,6 +76,9 @@ func New(c Config) (*Engine, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Ask == nil {
+		c.Ask = servedBy(c.URL)
 	}
 	c.HTTP = polite(c.HTTP)
 	e := &Engine{Config: c, slots: make(chan struct{}, inFlight)}

@@ -108,6 +108,56 @@ func TestACertificateIsOrderedOnceAndIssued(t *testing.T) {
 	}
 }
 
+// Until when a certificate is valid is what its web server shows, once the
+// order has been applied.
+func TestUntilWhenACertificateIsValidIsSeenFromOutside(t *testing.T) {
+	w := inhabited(t)
+	w.ends = time.Date(2026, 5, 30, 12, 0, 0, 0, time.UTC)
+	w.create(w.certificate())
+	if seen := w.find("ssl_certificate", "acme.test").Observed["expires_at"]; seen != nil {
+		t.Errorf("%s before it is issued", seen)
+	}
+	w.fake.Tick()
+	if seen := w.find("ssl_certificate", "acme.test").Observed["expires_at"]; string(seen) != `"2026-05-30T12:00:00Z"` {
+		t.Errorf("%s", seen)
+	}
+	w.ends = time.Time{}
+	if found := w.find("ssl_certificate", "acme.test"); !found.Applied || len(found.Observed) != 0 {
+		t.Error(found)
+	}
+}
+
+// To order again the flags have to be down in between; unless the engine has
+// renewed by itself.
+func TestACertificateIsReplaced(t *testing.T) {
+	w := inhabited(t)
+	old := time.Date(2026, 5, 30, 12, 0, 0, 0, time.UTC)
+	w.ends = old
+	w.create(w.certificate())
+	w.fake.Tick()
+	o := w.certificate()
+	o.ID = w.made["site"]
+	o.Values["replaces"] = []byte(`"2026-05-30T12:00:00Z"`)
+	refused(t, w.engine.Change(t.Context(), o), domain.Waiting, "withdrawn")
+	refused(t, w.engine.Change(t.Context(), o), domain.Waiting, "site_pending")
+	if row := w.rowOf("site"); row["ssl"] != "n" || row["ssl_letsencrypt"] != "n" {
+		t.Error(row)
+	}
+	w.fake.Tick()
+	if err := w.engine.Change(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if row := w.rowOf("site"); row["ssl"] != "y" || row["ssl_letsencrypt"] != "y" {
+		t.Error(row)
+	}
+	w.fake.Tick()
+	w.ends = old.Add(60 * 24 * time.Hour)
+	calls := w.fake.Calls("sites_web_domain_update")
+	if err := w.engine.Change(t.Context(), o); err != nil || w.fake.Calls("sites_web_domain_update") != calls {
+		t.Errorf("ordered although it is new: %v", err)
+	}
+}
+
 func TestAnOrderThatFailedLeavesNoCertificate(t *testing.T) {
 	w := inhabited(t)
 	w.fake.FailOrders(true)

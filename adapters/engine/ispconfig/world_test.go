@@ -2,12 +2,14 @@ package ispconfig_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
@@ -28,6 +30,14 @@ type world struct {
 	client int64
 	made   map[string]int64
 	log    *locked
+	ends   time.Time // of the certificate that is served; zero: none is
+}
+
+func (w *world) ask(context.Context, string) (time.Time, error) {
+	if w.ends.IsZero() {
+		return w.ends, domain.Fail(domain.Transient, "no_handshake", errors.New("nobody answers"))
+	}
+	return w.ends, nil
 }
 
 type locked struct {
@@ -53,7 +63,7 @@ func empty(t *testing.T) *world {
 	w.config = ispconfig.Config{
 		Name: "main", URL: w.fake.URL, User: ispconfigtest.User, Password: ispconfigtest.Password,
 		Servers: ispconfig.Servers{Web: 1, Database: 1, DNS: 1, Mail: 1}, NameServers: []string{"ns1.example.test.", "ns2.example.test."},
-		Now: w.fake.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Ask: w.ask, Now: w.fake.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	w.engine = w.open(w.config)
 	t.Cleanup(w.noSecrets)

@@ -73,6 +73,25 @@ func TestACertificateIsOrderedAgainBeforeItEnds(t *testing.T) {
 	}
 }
 
+// What is good for long is ordered again by whoever says which one is to go,
+// once, and can be told from it.
+func TestACertificateIsReplaced(t *testing.T) {
+	e, owner, siteID := inhabited(t)
+	o := certificateOf(owner, siteID)
+	o.ID = create(t, e, o)
+	before := ends(t, e)
+	o.Values["replaces"] = field.AppendTime(nil, before)
+	change(t, e, o)
+	after := ends(t, e)
+	if !after.After(before) {
+		t.Errorf("%s after %s", after, before)
+	}
+	change(t, e, o)
+	if again := ends(t, e); !again.Equal(after) {
+		t.Errorf("ordered once more: %s", again)
+	}
+}
+
 func ends(t *testing.T, e *sandbox.Engine) time.Time {
 	t.Helper()
 	o, found := find(t, e, "ssl_certificate", "acme.test", "")

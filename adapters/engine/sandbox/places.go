@@ -72,15 +72,21 @@ func (e *Engine) issued(o hosting.EngineObject) time.Time {
 			return brought.NotAfter
 		}
 	}
-	return time.Now().Add(e.issuing + e.validity)
+	ends := time.Now().Add(e.issuing + e.validity)
+	if former, replaces := field.ParseTime(text(o, "replaces")); replaces && ends.Before(former.Add(time.Second)) {
+		ends = former.Add(time.Second) // nobody could tell them apart
+	}
+	return ends
 }
 
-// reordered tells whether a change is the order of another certificate.
+// reordered tells whether a change is the order of another certificate: this
+// one is about to end, or is the one that is to be replaced.
 func reordered(before, after hosting.EngineObject) bool {
 	if after.Kind != certificate {
 		return false
 	}
 	expires, err := time.Parse(time.RFC3339, text(hosting.EngineObject{Values: before.Observed}, "expires_at"))
-	due := err != nil || text(after, "cert_type") == "acme" && time.Until(expires) < renewable
+	former, replaces := field.ParseTime(text(after, "replaces"))
+	due := err != nil || text(after, "cert_type") == "acme" && (time.Until(expires) < renewable || replaces && former.Equal(expires))
 	return due || len(after.Secrets) > 0 || text(before, "cert_type") != text(after, "cert_type") || text(before, "domain") != text(after, "domain")
 }
