@@ -34,6 +34,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/", map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"}},
 		{"/operations/api/v1/users/", map[string]string{ofA: "31", ofB: "33", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/tenants/", map[string]string{ofA: "21", ofB: "22", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/operations/", map[string]string{ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(), missing: nowhere, deformed: "x"}},
 		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
@@ -48,6 +49,9 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
 	}
 }
+
+// jobOf are operations that the tenants have asked for.
+var jobOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000001"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000001")}
 
 // A census makes every call that there is, in every role, on every object.
 type census struct {
@@ -71,6 +75,7 @@ func takeCensus(t *testing.T) *census {
 	s.oneOfEach(t, 1, tenantA)
 	s.oneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {
+		s.do(t, hosting.QueueOperation{ID: jobOf[of], Kind: hosting.TenantSync, Tenant: of, About: hosting.Ref{Kind: "tenant", ID: of}, Sync: &hosting.Sync{}})
 		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
 	}

@@ -68,6 +68,7 @@ var rights = []right{
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},
 	{path: "/hosting/api/rest/tenants/{id:int}/stats/", may: ownTenants},
+	{path: "/hosting/api/rest/tenants/{id:int}/sync/", may: administrators},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
 	{path: "/operations/api/v1/", may: superusers},

@@ -41,6 +41,7 @@ type Server struct {
 	Runs        Runs
 	Accounts    Accounts
 	Resources   Resources
+	Jobs        Jobs
 	Credentials Credentials
 	Tokens      Tokens
 	TokenKeys   []TokenKey // the first signs tokens, all open them

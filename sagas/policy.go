@@ -2,7 +2,7 @@ package sagas
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ local, engine, ready, vm, welcome, late, due Policy }
+type policies struct{ local, compare, engine, ready, vm, welcome, late, due Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
@@ -10,6 +10,7 @@ func policiesOf(t Times) policies {
 		local:   Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
 		engine:  Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},
 		ready:   Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
+		compare: Policy{Timeout: t.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase, Cap: t.EngineCap},
 		vm:      Policy{Timeout: t.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
 		welcome: Policy{Timeout: t.Call, Attempts: 5, Budget: t.MailBudget, Base: t.MailBase, Cap: t.MailCap, Sends: 1, Defer: true},
 		late: Policy{

@@ -40,6 +40,12 @@ type Job struct {
 	Kind    string `json:"kind,omitempty"` // of the resource that the run is about
 	ID      int64  `json:"id,omitempty"`
 	Version int    `json:"version,omitempty"` // of its stream, after the fact that began the run
+
+	// Of a run that carries out an operation: which, the database that was made
+	// for it, and why the engine would not.
+	Operation uuid.UUID `json:"operation,omitzero"`
+	Database  int64     `json:"database,omitempty"`
+	Refused   string    `json:"refused,omitempty"`
 }
 
 // with returns the job as an operator has changed it.

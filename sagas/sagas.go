@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -108,8 +109,8 @@ func New(o Options) *Sagas {
 		s.log = slog.Default()
 	}
 	s.policies = policiesOf(s.times)
-	s.declare(slices.Concat(s.provisioningSteps(), s.certificateSteps(), []step{s.drillStep()}),
-		append(s.provisioningSagas(), saga{name: "renewal", def: renewalDef}, saga{name: "drill", def: drillDef}))
+	s.declare(slices.Concat(s.provisioningSteps(), s.certificateSteps(), s.jobSteps(), []step{s.drillStep()}),
+		slices.Concat(s.provisioningSagas(), s.jobSagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s
 }
@@ -160,6 +161,8 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
 		case account.LinkRequested:
 			run, begins = s.linkMail(fact, e)
+		case hosting.OperationQueued:
+			run, begins = s.jobRun(fact, e)
 		default:
 			run, begins = s.renewalOf(fact)
 		}

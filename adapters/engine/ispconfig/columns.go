@@ -20,9 +20,8 @@ type wish struct {
 	group  int64 // of the owner
 	site   row   // that it belongs to
 	zone   row
-	mail   row         // settings of the mail server
-	key    *signingKey // of a mail domain; nil: it has one, or needs none
-	user   int64       // of a database
+	mail   row   // settings of the mail server
+	user   int64 // of a database
 	today  string
 }
 

@@ -1,10 +1,6 @@
 package ispconfig_test
 
 import (
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
-	"strings"
 	"sync"
 	"testing"
 
@@ -68,7 +64,7 @@ var changes = []struct {
 	{"dns_record", []any{"ttl", 60}, "ttl", "60"},
 	{"dns_record", []any{"is_active", false}, "active", "N"},
 	{"mail_domain", []any{"is_active", false}, "active", "n"},
-	{"mail_domain", []any{"dkim_enabled", true, "dkim_selector", "s1"}, "dkim_selector", "s1"},
+	{"mail_domain", []any{"dkim_enabled", true, "dkim_selector", "s1", "dkim_public", "p=abc"}, "dkim_selector", "s1"},
 	{"mailbox", []any{"quota_mb", 2048}, "quota", "2147483648"},
 	{"mailbox", []any{"quota_mb", -1}, "quota", "0"},
 	{"mailbox", []any{"pop3_enabled", false}, "disablepop3", "y"},
@@ -291,38 +287,5 @@ func TestAMailboxIsSwitchedOffByFourFlags(t *testing.T) {
 		if is != before[column] {
 			t.Errorf("%s is %q", column, is)
 		}
-	}
-}
-
-// The key is made here and kept there: whoever comes through the API brings it.
-func TestAMailDomainThatSignsGetsOneKey(t *testing.T) {
-	w := inhabited(t)
-	published := func() string { return string(w.find("mail_domain", "acme.test").Observed["dkim_public"]) }
-	for range 2 {
-		w.change(with(w.object("mail_domain"), "dkim_enabled", true, "dkim_selector", "default"))
-		w.change(with(w.object("mail_domain"), "is_active", true)) // and says nothing of signing
-	}
-	first, row := published(), w.rowOf("mail_domain")
-	if !strings.HasPrefix(first, `"v=DKIM1; k=rsa; p=MII`) || row["dkim"] != "y" {
-		t.Errorf("%s %s", first, row["dkim"])
-	}
-	block, _ := pem.Decode([]byte(row["dkim_private"]))
-	if block == nil {
-		t.Fatal("no private key")
-	}
-	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil || first != `"v=DKIM1; k=rsa; p=`+base64.StdEncoding.EncodeToString(public)+`"` {
-		t.Errorf("what is published opens nothing: %v", err)
-	}
-	w.change(with(w.object("mail_domain"), "dkim_enabled", false))
-	if again := w.rowOf("mail_domain"); published() != `""` || again["dkim"] != "n" || again["dkim_private"] != row["dkim_private"] {
-		t.Errorf("%s %s", published(), again["dkim"])
-	}
-	if strings.Contains(w.log.String(), "PRIVATE KEY") {
-		t.Error("the key stands in the log")
 	}
 }

@@ -24,18 +24,8 @@ var mailDomains = resource{
 		always(changing(flag("active", "is_active"))),
 		dkim("dkim", func(w *wish) any { return yes(w.flag("dkim_enabled")) }).shows("dkim_enabled", func(r row) any { return r.on("dkim") }),
 		dkim("dkim_selector", func(w *wish) any { return w.text("dkim_selector") }),
-		dkim("dkim_public", func(w *wish) any {
-			if w.key == nil {
-				return nil
-			}
-			return w.key.public
-		}),
-		{name: "dkim_private", changes: true, secret: func(w *wish) (string, bool) {
-			if w.key == nil {
-				return "", false
-			}
-			return w.key.private, true
-		}},
+		dkim("dkim_public", func(w *wish) any { return w.text("dkim_public") }),
+		secret("dkim_private", "dkim_private"),
 	},
 }
 
@@ -46,7 +36,7 @@ func dkim(name string, value func(*wish) any) column {
 			return nil
 		}
 		return value(w)
-	}).from("dkim_enabled", "dkim_selector")
+	}).from("dkim_enabled", "dkim_selector", "dkim_public")
 }
 
 // A mailbox has no switch of its own: off is what delivers nothing and lets

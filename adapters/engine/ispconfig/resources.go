@@ -55,7 +55,7 @@ func init() {
 	databases.habits = habits{prepare: underSite, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
 	zones.habits = habits{prepare: zoneReady, made: nameServers, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
 	records.habits = habits{find: findRecords, prepare: recordReady, made: published}
-	mailDomains.habits = habits{find: findMailDomain, prepare: signingReady, keeps: mailDomainKeeps, remarks: signingRemarks}
+	mailDomains.habits = habits{find: findMailDomain, keeps: mailDomainKeeps}
 	mailboxes.habits = habits{prepare: mailboxReady, before: ownDirectory}
 	aliases.habits = habits{prepare: aliasReady}
 	ftpAccounts.habits = habits{prepare: ftpReady}
