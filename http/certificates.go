@@ -243,10 +243,6 @@ func (k *collection) accepted(ctx context.Context, c route.Call, row projections
 	if err != nil {
 		return nil, err
 	}
-	w, err := k.load(row)
-	if err != nil {
-		return nil, err
-	}
-	h := &hosted{wish: w}
-	return h, k.complete(ctx, k.scopeOf(c), h)
+	w, err := k.whole(ctx, k.scopeOf(c), row)
+	return &hosted{wish: w, now: k.now()}, err
 }

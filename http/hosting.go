@@ -61,6 +61,9 @@ func (k *collection) routes() []route.Route {
 		remove := route.Delete(one, "Remove a "+k.kind.Label, k.remove).As(k.kind.Name + "_delete").For(k.writers()).Finding(k.findOpen)
 		routes = append(routes, k.refusing(remove))
 	}
+	if k.kind.Soft {
+		routes = append(routes, k.restoring())
+	}
 	for i := range routes {
 		routes[i] = k.shaped(routes[i])
 	}
@@ -194,27 +197,29 @@ func (k *collection) list(ctx context.Context, c route.Call, l projections.Listi
 		return listed, err
 	}
 	scope, l := k.listScope(c, l)
+	if k.kind.Oldest && len(l.Order) == 0 {
+		l.Order = []projections.Ordering{{Field: "id"}}
+	}
 	found, err := scope.OfKind(ctx, k.kind, l)
 	if err != nil {
 		return listed, err
 	}
 	listed.Count = found.Count
-	for _, row := range found.Rows {
-		w, err := k.load(row)
-		if err != nil {
-			return listed, err
-		}
-		listed.Rows = append(listed.Rows, hosted{wish: w})
-	}
-	return listed, k.complete(ctx, scope, pointers(listed.Rows)...)
+	listed.Rows, err = k.shown(ctx, scope, found.Rows)
+	return listed, err
 }
 
-func pointers[T any](all []T) []*T {
-	to := make([]*T, len(all))
-	for i := range all {
-		to[i] = &all[i]
+// shown are the records as answers show them.
+func (k *collection) shown(ctx context.Context, scope projections.Scope, rows []projections.Resource) ([]hosted, error) {
+	wishes, shown := make([]*wish, len(rows)), make([]hosted, len(rows))
+	for i, row := range rows {
+		w, err := k.load(row)
+		if err != nil {
+			return nil, err
+		}
+		wishes[i], shown[i] = w, hosted{wish: w, now: k.now()}
 	}
-	return to
+	return shown, k.beside(ctx, scope, wishes...)
 }
 
 // knownFilters refuses filters by records that the caller does not see.
@@ -243,11 +248,20 @@ func (k *collection) find(ctx context.Context, c route.Call) (any, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	w, err := k.load(row)
+	w, err := k.whole(ctx, k.scopeOf(c), row)
 	if err != nil {
 		return nil, "", err
 	}
 	return w, w.tag(), nil
+}
+
+// whole is a record with what it shows of others.
+func (k *collection) whole(ctx context.Context, scope projections.Scope, row projections.Resource) (*wish, error) {
+	w, err := k.load(row)
+	if err != nil {
+		return nil, err
+	}
+	return w, k.beside(ctx, scope, w)
 }
 
 // findOpen finds what the path names, for a change. Nothing changes in a
@@ -282,9 +296,8 @@ func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
 	return k.loadTenant(ctx, row)
 }
 
-func (k *collection) show(ctx context.Context, c route.Call) (*hosted, error) {
+func (k *collection) show(_ context.Context, c route.Call) (*hosted, error) {
 	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
-	h := &hosted{wish: w}
 	c.ETag(w.tag())
-	return h, k.complete(ctx, k.scopeOf(c), h)
+	return &hosted{wish: w, now: k.now()}, nil
 }

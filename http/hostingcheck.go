@@ -51,6 +51,9 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 	if err := k.checkNames(ctx, w, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}
+	if err := w.stillHalted(); err != nil {
+		return err
+	}
 	return k.checkLimit(ctx, w)
 }
 
@@ -175,12 +178,26 @@ func (k *collection) checkTenant(ctx context.Context, c route.Call, w *wish, wro
 	})
 }
 
+// refersStill tells whether a reference leads where it did before. What is
+// there may be in the bin by now.
+func (w *wish) refersStill(r hosting.Reference) bool {
+	_, changed := w.changes()[r.Field]
+	return w.before != nil && !changed
+}
+
 // referred is the record to which a reference leads; nil: none. One of another
 // tenant does not exist.
 func (k *collection) referred(ctx context.Context, c route.Call, w *wish, r hosting.Reference, wrong *field.Errors) (found *projections.Resource, err error) {
 	id := numberIn(w.spec, r.Field)
 	if id == 0 && !c.Sent.Has(r.Field) || wrong.Has(r.Field) || isNull(w.spec, r.Field) {
 		return nil, nil
+	}
+	if w.refersStill(r) {
+		rows, err := k.system().Among(ctx, r.Kind, []int64{id})
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		return &rows[0], nil
 	}
 	err = mayRefer(wrong, r.Field, &id, func(id int64) error {
 		row, err := k.scope(c).Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})

@@ -19,6 +19,11 @@ func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted
 		return nil, err
 	}
 	c.Location(k.pathOf(w.row.ID))
+	given := w.generate()
+	commands, err := k.evicting(ctx, w)
+	if err != nil {
+		return nil, err
+	}
 	secrets := w.seal()
 	request := hosting.Request{Ref: w.ref(), Tenant: w.tenant, Spec: w.spec.Fields().Values()}
 	if len(k.kind.Personal) > 0 {
@@ -30,34 +35,52 @@ func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted
 			return nil, err
 		}
 	}
-	return k.carryOut(ctx, c, w, secrets, request)
+	made, err := k.carryOut(ctx, c, w, secrets, append(commands, request)...)
+	if err == nil && given != nil {
+		c.Set("Cache-Control", "no-store")
+		made.given = given
+	}
+	return made, err
 }
 
 func (k *collection) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	commands, err := k.evicting(ctx, w)
+	if err != nil {
+		return nil, err
+	}
 	secrets := w.seal()
-	return k.carryOut(ctx, c, w, secrets, hosting.Change{Ref: w.ref(), Spec: w.changes()})
+	return k.carryOut(ctx, c, w, secrets, append(commands, hosting.Change{Ref: w.ref(), Spec: w.changes()})...)
 }
 
 // carryOut takes a flag that only one may have from whoever has it, and shows
 // the record as it is then.
-func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, _ map[uuid.UUID]string, command domain.Command) (*hosted, error) {
-	commands, err := k.resigning(ctx, w)
+func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, secrets map[uuid.UUID]string, commands ...domain.Command) (*hosted, error) {
+	resigning, err := k.resigning(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	cause := c.CauseOf(domain.Versions{w.ref().Stream(): w.row.Version})
-	if _, err := k.Commands.Execute(ctx, cause, append(commands, command)...); err != nil {
+	if err := k.carry(ctx, c, w, secrets, append(resigning, commands...)...); err != nil {
 		return nil, k.inNumbers(ctx, w, err)
 	}
 	row, err := k.scopeOf(c).Resource(ctx, w.ref())
 	if err != nil {
 		return nil, err
 	}
-	if w, err = k.load(row); err != nil {
+	if c.Subject, err = k.whole(ctx, k.scopeOf(c), row); err != nil {
 		return nil, err
 	}
-	c.Subject = w
 	return k.show(ctx, c)
+}
+
+// carry has commands about a record carried out, and gives the engine a moment
+// to do what they ask of it.
+func (k *collection) carry(ctx context.Context, c route.Call, w *wish, secrets map[uuid.UUID]string, commands ...domain.Command) error {
+	of := w.ref().Stream()
+	receipt, err := k.Resources.Carry(ctx, c.CauseOf(domain.Versions{of: w.row.Version}), secrets, commands...)
+	if err != nil || receipt.Versions[of] == w.row.Version {
+		return err
+	}
+	return k.awaitEngine(ctx, c, w.ref(), receipt.Versions[of])
 }
 
 // inNumbers says which limit was reached where others were faster.
@@ -89,34 +112,50 @@ func (k *collection) resigning(ctx context.Context, w *wish) (commands []domain.
 }
 
 // remove removes a record with its parts, unless others refer to it and it is
-// to stay then.
+// to stay then. Kinds with a bin go there.
 func (k *collection) remove(ctx context.Context, c route.Call) error {
 	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
 	if err := k.unused(ctx, c, w); err != nil {
 		return err
 	}
-	parts, err := k.parts(ctx, w)
+	commands, err := k.removal(ctx, w)
 	if err != nil {
 		return err
 	}
-	return k.Server.change(ctx, c, w.row.Version, append([]domain.Command{hosting.Remove{Ref: w.ref()}}, parts...)...)
+	return k.carry(ctx, c, w, nil, commands...)
 }
 
-// parts are the removals of what is part of the record.
-func (k *collection) parts(ctx context.Context, w *wish) (removals []domain.Command, err error) {
-	const most = 10_000
+// removal is what removes a record: into the bin, where its kind has one.
+func (k *collection) removal(ctx context.Context, w *wish) ([]domain.Command, error) {
+	if k.kind.Soft {
+		halts, err := k.eachPart(ctx, w.row.ID, func(part hosting.Ref) domain.Command { return hosting.Halt{Ref: part, By: hosting.BySite} })
+		return append([]domain.Command{hosting.Trash{Ref: w.ref()}}, halts...), err
+	}
+	parts, err := k.eachPart(ctx, w.row.ID, func(part hosting.Ref) domain.Command { return hosting.Remove{Ref: part} })
+	return append([]domain.Command{hosting.Remove{Ref: w.ref()}}, parts...), err
+}
+
+// eachPart commands something of all that is part of the record.
+func (k *collection) eachPart(ctx context.Context, id int64, command func(hosting.Ref) domain.Command) (commands []domain.Command, err error) {
 	for _, child := range k.kind.Children() {
-		found, err := k.system().OfKind(ctx, child.Kind, projections.Listing{
-			Filters: []projections.Filter{{Field: child.By, Op: "=", Value: w.row.ID}}, Limit: most,
-		})
+		found, err := k.referrers(ctx, child, id)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range found.Rows {
-			removals = append(removals, hosting.Remove{Ref: hosting.Ref{Kind: row.Kind, ID: row.ID}})
+		for _, row := range found {
+			commands = append(commands, command(hosting.Ref{Kind: row.Kind, ID: row.ID}))
 		}
 	}
-	return removals, nil
+	return commands, nil
+}
+
+// referrers are the records of a kind that refer to one.
+func (k *collection) referrers(ctx context.Context, child hosting.Child, id int64) ([]projections.Resource, error) {
+	const most = 100_000
+	found, err := k.system().OfKind(ctx, child.Kind, projections.Listing{
+		Filters: []projections.Filter{{Field: child.By, Op: "=", Value: id}}, Limit: most,
+	})
+	return found.Rows, err
 }
 
 // unused refuses to remove what others refer to. What is part of it goes with

@@ -69,6 +69,8 @@ var rights = []right{
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},
 	{path: "/hosting/api/rest/tenants/{id:int}/stats/", may: ownTenants},
 	{path: "/hosting/api/rest/tenants/{id:int}/sync/", may: administrators},
+	{path: "/hosting/api/rest/sites/{id:int}/restore/", may: superusers},
+	{path: "/hosting/api/rest/tenants/", may: ownTenants},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
 	{path: "/operations/api/v1/", may: superusers},

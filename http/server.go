@@ -61,10 +61,11 @@ type Settings struct {
 	Version     string
 	PublicURL   func() string // of the panel, without a slash at the end
 	TaxRate     decimal.Decimal
-	Currency    string   // of plans that name none
-	NameServers []string // of zones that name none, with final dots
-	Offers      []Offer  // payment methods that are configured
-	Abuse       bool     // whether the limits against abuse hold
+	Currency    string        // of plans that name none
+	NameServers []string      // of zones that name none, with final dots
+	EngineWait  time.Duration // that an answer waits for the hosting engine; 0: not at all
+	Offers      []Offer       // payment methods that are configured
+	Abuse       bool          // whether the limits against abuse hold
 	Trusted     []netip.Prefix
 
 	// Unavailable tells that an error means: the database is away.

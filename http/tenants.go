@@ -2,8 +2,6 @@ package http
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,14 +82,8 @@ func (t tenants) list(ctx context.Context, c route.Call, l projections.Listing) 
 		return listed, err
 	}
 	listed.Count = found.Count
-	for _, row := range found.Rows {
-		w, err := t.load(row)
-		if err != nil {
-			return listed, err
-		}
-		listed.Rows = append(listed.Rows, hosted{wish: w})
-	}
-	return listed, t.complete(ctx, t.system(), pointers(listed.Rows)...)
+	listed.Rows, err = t.shown(ctx, t.system(), found.Rows)
+	return listed, err
 }
 
 // knownPackage refuses a filter by a package that there is not.
@@ -118,11 +110,11 @@ func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	h, err := t.whole(ctx, row)
+	w, err := t.whole(ctx, t.system(), row)
 	if err != nil {
 		return nil, "", err
 	}
-	return h.wish, h.tag(), nil
+	return w, w.tag(), nil
 }
 
 // findOwn finds a tenant for a change: to superusers any, to others the one for
@@ -139,29 +131,6 @@ func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error)
 	}
 	w.only = hosting.OwnOfTenant
 	return w, tag, t.open(ctx, who)
-}
-
-// whole is a tenant with all that is shown of it.
-func (t tenants) whole(ctx context.Context, row projections.Resource) (*hosted, error) {
-	w, err := t.load(row)
-	if err != nil {
-		return nil, err
-	}
-	h := &hosted{wish: w}
-	err = t.complete(ctx, t.system(), h)
-	if name := h.names["package_name"]; name != "" {
-		sum := fnv.New32a()
-		_, _ = sum.Write([]byte(name)) // never fails
-		w.beside = fmt.Sprintf("-%x", sum.Sum32())
-	}
-	w.shown = h
-	return h, err
-}
-
-func (t tenants) show(_ context.Context, c route.Call) (*hosted, error) {
-	h := c.Subject.(*wish).shown //nolint:forcetypeassert // found by find
-	c.ETag(h.tag())
-	return h, nil
 }
 
 // activate makes the tenant the one in whose name the caller acts.

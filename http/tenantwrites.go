@@ -37,7 +37,7 @@ func (t tenants) terminate(ctx context.Context, c route.Call) error {
 	if err != nil {
 		return err
 	}
-	return t.Server.change(ctx, c, w.row.Version, commands...)
+	return t.carry(ctx, c, w, nil, commands...)
 }
 
 // changes are what becomes of a tenant, and of its records if its state is
@@ -61,8 +61,7 @@ func (t tenants) changes(ctx context.Context, w *wish) ([]domain.Command, error)
 
 // carryOut shows the tenant as it is then, even in the bin.
 func (t tenants) carryOut(ctx context.Context, c route.Call, w *wish, commands ...domain.Command) (*hosted, error) {
-	cause := c.CauseOf(domain.Versions{w.ref().Stream(): w.row.Version})
-	if _, err := t.Commands.Execute(ctx, cause, commands...); err != nil {
+	if err := t.carry(ctx, c, w, nil, commands...); err != nil {
 		return nil, err
 	}
 	rows, err := t.system().Among(ctx, w.kind.Name, []int64{w.row.ID})
@@ -72,12 +71,10 @@ func (t tenants) carryOut(ctx context.Context, c route.Call, w *wish, commands .
 	if len(rows) == 0 {
 		return nil, route.Missing(w.kind.Class)
 	}
-	h, err := t.whole(ctx, rows[0])
-	if err != nil {
+	if c.Subject, err = t.whole(ctx, t.system(), rows[0]); err != nil {
 		return nil, err
 	}
-	c.ETag(h.tag())
-	return h, nil
+	return t.show(ctx, c)
 }
 
 // defaultPackage is what tenants get that name none; nil: nothing.

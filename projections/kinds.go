@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ func takenSets(at eventstore.Recorded) map[string]error {
 func ofKind(kind hosting.Kind) listedBy {
 	fields := with(fieldsOf("r"), "tenant", "r.tenant")
 	for _, f := range kind.New().Fields() {
-		fields[f.Name] = specColumn(f)
+		fields[f.Name] = specColumn(kind, f)
 	}
 	if kind.Halts {
 		fields["is_active"] = "r.active"
@@ -80,8 +81,15 @@ func ofKind(kind hosting.Kind) listedBy {
 	}
 }
 
-// specColumn is a field of the spec with its type.
-func specColumn(f field.Field) string {
+// specColumn is a field of the spec with its type: a column of its own where
+// resources are looked for by it.
+func specColumn(kind hosting.Kind, f field.Field) string {
+	switch {
+	case f.Name == kind.Called:
+		return "r.called"
+	case slices.ContainsFunc(kind.Refs, func(r hosting.Reference) bool { return r.Field == f.Name }):
+		return "r." + f.Name
+	}
 	column := "(r.spec ->> '" + f.Name + "')"
 	switch f.Value().(type) {
 	case bool:
@@ -101,26 +109,4 @@ func (s Scope) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed
 	w.and("r.kind = ?", kind.Name)
 	w.conditions = append(w.conditions, present)
 	return part[Resource](ctx, s, ofKind(kind), w, l)
-}
-
-// Referring counts the resources of a kind that refer to one with this number,
-// by the name of the reference.
-func (s Scope) Referring(ctx context.Context, kind, reference string, id int64) (n int64, err error) {
-	w := s.tenantOrAll("r.tenant")
-	w.and("r.kind = ?", kind)
-	w.and("(r.spec ->> '"+reference+"')::bigint = ?", id)
-	w.conditions = append(w.conditions, present)
-	n, err = value[int64](ctx, s, `select count(*) from resources r`, w, "")
-	if err != nil {
-		err = fmt.Errorf("count %s: %w", kind, err)
-	}
-	return n, err
-}
-
-// Among reads the resources of a kind with these numbers, in one question.
-func (s Scope) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
-	w := s.tenantOrAll("r.tenant")
-	w.and("r.kind = ?", kind)
-	w.and("r.id = any(?)", ids)
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
 }

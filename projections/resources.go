@@ -40,6 +40,7 @@ var resources = New("resources", resourcesSQL(`
 		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
 		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and halts = '{}' and trashed_at is null) stored,
+		{looked}
 		search      text   not null generated always as ({searched}) stored,
 		primary key (kind, id),
 		unique (tenant, kind, id)
@@ -48,6 +49,7 @@ var resources = New("resources", resourcesSQL(`
 	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_subject on resources (subject) where subject is not null;
+	{lookups}
 	{sets};
 	{quotas};`+zonesSQL), append([]Handler{
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
@@ -112,7 +114,7 @@ func resourcesSQL(sql string) string {
 		}
 		fmt.Fprintf(&searched, " when '%s' then lower(%s)", kind.Name, strings.Join(texts, " || chr(10) || "))
 	}
-	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
+	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
 }
 
 // resource are the arguments of every statement: which resource, the version

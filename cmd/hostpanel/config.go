@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -28,6 +29,7 @@ type config struct {
 	adminPassword  string            // empty: to be drawn
 	ispconfig      *ispconfig.Config // nil: the engine is the sandbox
 	nameServers    []string          // of zones, with final dots; at least one
+	engineWait     time.Duration     // that an answer waits for the engine
 	smtpURL        string
 	mailFrom       string // empty: made of the public host
 	testPayments   bool
@@ -53,7 +55,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.engine, c.compute, c.switches, c.money, c.proxies, c.secrets, c.logging,
+		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.money, c.proxies, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -131,6 +133,16 @@ func (c *config) compute(s Settings) error {
 	}
 	if !c.demo {
 		c.warn("HOSTPANEL_COMPUTE is the sandbox: no machine is really made")
+	}
+	return nil
+}
+
+// patience is how long answers wait for the hosting engine.
+func (c *config) patience(s Settings) (err error) {
+	const most = 20 * time.Second // a call ends after 30
+	c.engineWait, err = time.ParseDuration(cmp.Or(s.EngineWait, "3s"))
+	if err != nil || c.engineWait < 0 || c.engineWait > most {
+		return misused("HOSTPANEL_ENGINE_WAIT: %q is not a time of up to 20s, such as 3s or 500ms", s.EngineWait)
 	}
 	return nil
 }

@@ -78,6 +78,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{Engine: "plesk"}, "HOSTPANEL_ENGINE"},
 		{Settings{Compute: "proxmox"}, "HOSTPANEL_COMPUTE"},
 		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
+		{Settings{EngineWait: "3"}, "HOSTPANEL_ENGINE_WAIT"},
+		{Settings{EngineWait: "21s"}, "HOSTPANEL_ENGINE_WAIT"},
 		{Settings{TestPayments: "yes"}, "HOSTPANEL_TEST_PAYMENTS"},
 		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
 		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},

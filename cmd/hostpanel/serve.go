@@ -133,7 +133,8 @@ func (p *program) server() *panel.Server {
 	s := &panel.Server{
 		Settings: panel.Settings{
 			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate, Currency: p.config.currency, NameServers: p.config.nameServers,
-			Abuse: p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
+			EngineWait: p.config.engineWait,
+			Abuse:      p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
 		},
 		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
 		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Changes: p.store, Health: p, Log: p.log,

@@ -21,6 +21,7 @@ type Settings struct {
 	ISPConfigPassword string `name:"ispconfig-password" group:"settings" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the remote user."`
 	ISPConfigServerID string `name:"ispconfig-server-id" group:"settings" env:"ISPCONFIG_SERVER_ID" placeholder:"NUMBER" help:"ISPConfig's server, or web=1,database=2,dns=3,mail=4."`
 
+	EngineWait  string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s" help:"How long an answer waits for the engine, up to 20s; 0: not at all."`
 	NameServers string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…" help:"Of DNS zones; none: ns1. and ns2. of the public host."`
 
 	SMTPURL  string `name:"smtp-url" group:"settings" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
@@ -47,5 +48,5 @@ var later = []string{
 // idle are settings that nothing here asks for yet; to set one does no harm.
 var idle = []string{
 	"PROXMOX_URL", "PROXMOX_TOKEN_ID", "PROXMOX_TOKEN_SECRET", "PROXMOX_NODE",
-	"HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_CORS_ORIGINS",
+	"HOSTPANEL_CORS_ORIGINS",
 }

@@ -10,6 +10,7 @@ func (o object[T, P]) place() any                  { return o.at }
 func (o object[T, P]) apart() kind                 { return object[T, P]{new(*T)} }
 func (o object[T, P]) read(Value, *Field) []string { return nil }
 func (o object[T, P]) set(any) bool                { return false }
+func (o object[T, P]) takesNull()                  {}
 
 func (o object[T, P]) show(b []byte, _ *Field) []byte {
 	if *o.at == nil {

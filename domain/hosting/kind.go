@@ -43,6 +43,8 @@ type Kind struct {
 	Filters  []string // fields that a list can be filtered by; "expires_at__lte" is a range
 	Search   []string // fields that a list is searched in
 	Ordering []string // fields that a list can be ordered by
+	Called   string   // the field that a resource is known by, and looked for; empty: none
+	Oldest   bool     // lists begin with the first, not with the newest
 
 	Quota string // the tenant's limit that counts it: max_<quota>
 	Most  int64  // that one parent may have; 0: any number
@@ -120,6 +122,13 @@ func (k Kind) Parent() (Reference, bool) {
 func (k Kind) Own() bool {
 	_, isPart := k.Parent()
 	return !isPart && !k.Shared && k.Name != "tenant"
+}
+
+// IsPartBy tells whether the reference leads to what the kind's resources are
+// parts of.
+func (k Kind) IsPartBy(reference string) bool {
+	parent, is := k.Parent()
+	return is && parent.Field == reference
 }
 
 // Referrers are the fields of all kinds that hold the number of a resource of

@@ -17,7 +17,7 @@ var Kinds = []Kind{
 		Names:  []Name{{Field: "package_name", Of: "package", Shows: "name"}},
 		Unique: []string{"slug", "username"}, Personal: personalOfTenant,
 		Refs:    []Reference{{Field: "package", Kind: "package"}, {Field: "parent", Kind: "tenant"}},
-		Filters: []string{"status", "package", "slug"}, Search: []string{"name", "email"}, Ordering: []string{"name"},
+		Filters: []string{"status", "package", "slug"}, Search: []string{"name", "email"}, Ordering: []string{"name"}, Called: "slug",
 		Verbs: All, Writers: Superuser, New: spec[Tenant],
 	},
 	{
@@ -26,7 +26,7 @@ var Kinds = []Kind{
 			"max_mail_aliases max_ftp_accounts max_shell_users max_dns_zones ssl_enabled shell_enabled backup_enabled is_default is_active " +
 			"created_at updated_at"),
 		Unique: []string{"name", "slug"}, Single: "is_default", InUse: "The package is in use.",
-		Filters: []string{"is_default", "slug"}, Search: []string{"name", "description"}, Ordering: []string{"name"},
+		Filters: []string{"is_default", "slug"}, Search: []string{"name", "description"}, Ordering: []string{"name"}, Called: "slug",
 		Verbs: All, Writers: Superuser, New: spec[Package],
 	},
 	{
@@ -34,7 +34,7 @@ var Kinds = []Kind{
 		Shown: words("id tenant tenant_name domain hosting_site_id ip_address document_root is_active ssl_enabled " +
 			"sync_status sync_error created_at updated_at"),
 		Unique:  []string{"domain"},
-		Filters: []string{"domain", "ip_address", "ssl_enabled"}, Search: []string{"domain"}, Ordering: []string{"domain"},
+		Filters: []string{"domain", "ip_address", "ssl_enabled"}, Search: []string{"domain"}, Ordering: []string{"domain"}, Called: "domain",
 		Quota: "sites", Verbs: All, Writers: Member, New: spec[Site],
 	},
 	{
@@ -43,7 +43,7 @@ var Kinds = []Kind{
 			"sync_status sync_error created_at updated_at"),
 		Sets:    [][]string{{"tenant", "name"}, {"tenant", "db_user"}},
 		Refs:    []Reference{{Field: "site", Kind: "site"}},
-		Filters: []string{"site", "name"}, Search: []string{"name", "db_user"},
+		Filters: []string{"site", "name"}, Search: []string{"name", "db_user"}, Called: "name",
 		Quota: "databases", Generated: "db_password", Verbs: Create | Delete, Writers: Member, New: spec[Database],
 	},
 	{
@@ -52,7 +52,7 @@ var Kinds = []Kind{
 			"sync_status sync_error created_at updated_at"),
 		Counts: []Count{{Field: "records_count", Kind: "dns_record", By: "zone"}},
 		Unique: []string{"origin"}, Personal: []string{"admin_email"},
-		Filters: []string{"origin"}, Search: []string{"origin"},
+		Filters: []string{"origin"}, Search: []string{"origin"}, Called: "origin",
 		Quota: "dns_zones", Verbs: All, Writers: Member, New: spec[DNSZone],
 	},
 	{
@@ -61,7 +61,7 @@ var Kinds = []Kind{
 			"sync_status sync_error created_at updated_at"),
 		Sets:    [][]string{{"zone", "record_type", "name", "data"}},
 		Refs:    []Reference{{Field: "zone", Kind: "dns_zone", Parent: true}},
-		Filters: []string{"zone", "record_type", "name"}, Search: []string{"name", "data"},
+		Filters: []string{"zone", "record_type", "name"}, Search: []string{"name", "data"}, Called: "name", Oldest: true,
 		Most: dns.MaxRecords, Verbs: All, Writers: Member, New: spec[DNSRecord],
 	},
 	{
@@ -73,7 +73,7 @@ var Kinds = []Kind{
 			{Field: "aliases_count", Kind: "mail_alias", By: "mail_domain"},
 		},
 		Unique: []string{"domain"}, InUse: "The mail domain still has mailboxes.",
-		Filters: []string{"domain"}, Search: []string{"domain"},
+		Filters: []string{"domain"}, Search: []string{"domain"}, Called: "domain",
 		Quota: "mail_domains", Verbs: All, Writers: Member, New: spec[MailDomain],
 	},
 	{
@@ -83,7 +83,7 @@ var Kinds = []Kind{
 		Sets: [][]string{{"mail_domain", "local_part"}}, Address: "local_part", Rival: "An alias with this address already exists.",
 		Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
 		Personal: []string{"email", "local_part", "name"},
-		Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "name"},
+		Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "name"}, Called: "email",
 		Quota: "mailboxes", Verbs: All, Writers: Member, New: spec[Mailbox],
 	},
 	{
@@ -93,7 +93,7 @@ var Kinds = []Kind{
 		Sets: [][]string{{"mail_domain", "source"}}, Address: "source", Rival: "A mailbox with this address already exists.",
 		Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
 		Personal: []string{"source", "email", "destination"},
-		Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "destination"},
+		Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "destination"}, Called: "email",
 		Quota: "mail_aliases", Verbs: All, Writers: Member, New: spec[MailAlias],
 	},
 	{
@@ -103,7 +103,7 @@ var Kinds = []Kind{
 		Names:   siteDomain,
 		Unique:  []string{"username"},
 		Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
-		Filters: []string{"site", "username"}, Search: []string{"username"},
+		Filters: []string{"site", "username"}, Search: []string{"username"}, Called: "username",
 		Quota: "ftp_accounts", Verbs: All, Writers: Member, New: spec[FTPAccount],
 	},
 	{
@@ -113,7 +113,7 @@ var Kinds = []Kind{
 		Names:   siteDomain,
 		Unique:  []string{"username"},
 		Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
-		Filters: []string{"site", "username"}, Search: []string{"username"},
+		Filters: []string{"site", "username"}, Search: []string{"username"}, Called: "username",
 		Quota: "shell_users", Verbs: All, Writers: Member, New: spec[ShellUser],
 	},
 	{
@@ -123,7 +123,7 @@ var Kinds = []Kind{
 		Names:   siteDomain,
 		Sets:    [][]string{{"site", "cert_type", "domain"}},
 		Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
-		Filters: []string{"site", "auto_renew", "status", "cert_type", "expires_at__lte"}, Search: []string{"domain"},
+		Filters: []string{"site", "auto_renew", "status", "cert_type", "expires_at__lte"}, Search: []string{"domain"}, Called: "domain",
 		Verbs: Create | Patch | Delete, Writers: Member, New: spec[Certificate],
 	},
 	{
