@@ -130,6 +130,9 @@ func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 			t.Errorf("the key stands in %s", table)
 		}
 	}
+	if n := s.count(t, `select count(*) from secret_handoff where purpose = 'engine'`); n != 2 {
+		t.Errorf("%d secrets are handed over, not a certificate and its key", n)
+	}
 }
 
 // A tenant makes the engine order ten times a minute at most, whoever asks.

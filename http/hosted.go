@@ -115,7 +115,8 @@ func (h *hosted) common() field.Set {
 	}
 	switch spec := h.spec.(type) {
 	case *hosting.Certificate:
-		return append(set, spec.Derived(h.now)...)
+		problem := syncError(spec.LastError)
+		return append(append(set, field.Text("last_error", &problem).ReadOnly()), spec.Derived(h.now)...)
 	case *hosting.MailAlias:
 		return append(set, spec.Derived(h.seen.boxed)...)
 	}

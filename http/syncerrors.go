@@ -15,8 +15,15 @@ var syncErrors = map[string]string{
 	"foreign":         "The server has one with this name that belongs to somebody else.",
 	"quota_exceeded":  "The server has no room for this.",
 	"engine_refused":  unexplained,
+	"not_issued":      notIssued,
+	"not_ready":       notIssued,
+	"not_covered":     notIssued,
+	"rate_limited":    "The certificate authority has issued too many certificates for this domain lately.",
+	"site_inactive":   "The site is not active.",
 	"invalid_request": "The server refuses these values.",
 }
+
+const notIssued = "The certificate was not issued. Do all its names lead to the site?"
 
 const unexplained = "The server refused the change. Our staff has been told."
 
