@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
@@ -52,6 +54,48 @@ func TestASuperuserActsForAnyTenant(t *testing.T) {
 	p.do(t, account.RevokeSuperuser{User: 1, At: noon})
 	if who := p.identity(t, 1); who.ActiveTenant != nil || who.IsSuperuser {
 		t.Fatal(who)
+	}
+}
+
+// Nobody acts for a tenant that is in the bin or gone: neither members nor
+// superusers, and neither through what was known of them before.
+func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
+	p := openPanel(t)
+	p.do(t, tenant(5, "Five", "five"), tenant(6, "Six", "six"), open(1, "ana@example.com"), root(9, "root@example.com"))
+	p.do(t, account.GrantMembership{User: 1, Tenant: 5, Role: account.Admin, At: noon})
+	p.do(t, account.GrantMembership{User: 1, Tenant: 6, Role: account.Member, At: noon})
+	p.do(t, account.ActivateTenant{User: 9, Tenant: 5, At: noon})
+	stands := func(user int64) bool {
+		s := p.For(Caller{User: user, Tenant: 5}).Given(&Standing{User: user, Tenant: 5, Session: 1})
+		_, err := s.User(t.Context(), user)
+		_, holds := s.Holds(t.Context())
+		return holds && err == nil
+	}
+	ref := hosting.Ref{Kind: "tenant", ID: 5}
+	for _, c := range []struct {
+		then   hosting.Command
+		grants bool
+	}{
+		{hosting.Change{Ref: ref, Spec: field.Values{"status": []byte(`"suspended"`)}}, true},
+		{hosting.Trash{Ref: ref}, false},
+		{hosting.Restore{Ref: ref}, true},
+		{hosting.Trash{Ref: ref}, false},
+		{hosting.Remove{Ref: ref}, false},
+		{hosting.Confirm{Ref: ref}, false},
+	} {
+		p.do(t, c.then)
+		for _, user := range []int64{1, 9} {
+			if who := p.identity(t, user); (who.ActiveTenant != nil) != c.grants || (who.Role == account.Admin) != (c.grants && user == 1) {
+				t.Errorf("after %T: %+v", c.then, who)
+			}
+			if stands(user) != c.grants {
+				t.Errorf("after %T user %d stands: %v", c.then, user, !c.grants)
+			}
+		}
+		own, err := p.For(Caller{User: 1}).Memberships(t.Context(), 1)
+		if err != nil || len(own) != map[bool]int{true: 2, false: 1}[c.grants] {
+			t.Errorf("after %T: %+v %v", c.then, own, err)
+		}
 	}
 }
 

@@ -45,9 +45,9 @@ var names = New("names", namesSQL(),
 	On(claim, func(at eventstore.Recorded, e hosting.Changed) []any {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.Recorded, _ hosting.Trashed) []any { return []any{at.Stream.String()} }),
+	On(letGo, func(at eventstore.Recorded, _ hosting.Trashed) []any { return freed(at) }),
 	On(`update names set held = true where holder = $1`,
-		func(at eventstore.Recorded, _ hosting.Restored) []any { return []any{at.Stream.String()} }).refusing(takenNames()),
+		func(at eventstore.Recorded, _ hosting.Restored) []any { return freed(at) }).refusing(takenNames()),
 	On(claim, func(at eventstore.Recorded, e hosting.Adopted) []any {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
@@ -105,6 +105,15 @@ func takenNames() map[string]error {
 		taken[nameIndex(kind, name)] = domain.RefuseField(name, field.AlreadyExists(kind.Label, strings.ReplaceAll(name, "_", " ")))
 	})
 	return taken
+}
+
+// freed is who lets go of its names in the bin: a domain may be used again at
+// once. A tenant's login stays that of its client at the engine.
+func freed(at eventstore.Recorded) []any {
+	if at.Stream.Category == "tenant" {
+		return nil
+	}
+	return []any{at.Stream.String()}
 }
 
 func orderHolder(at eventstore.Recorded) string { return "order:" + at.Stream.ID }
