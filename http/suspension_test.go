@@ -1,0 +1,227 @@
+package http_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+const tenantOne = "/hosting/api/rest/tenants/1/"
+
+// patched changes a tenant as root does.
+func (s *shop) patched(t *testing.T, path, body string) {
+	t.Helper()
+	if w := s.call("PATCH", path, body, bearer(s.known["root"])...); w.Code != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", path, body, w.Code, w.Body)
+	}
+}
+
+// standing is what runs of a tenant, and why the rest does not, by stream.
+func (s *shop) standing(t *testing.T, refs []hosting.Ref) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, ref := range refs {
+		found, err := s.For(projections.System).Among(t.Context(), ref.Kind, []int64{ref.ID})
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		slices.Sort(found[0].Halts)
+		all[ref.Stream().String()] = fmt.Sprintf("%v %v %v %s", found[0].Active, found[0].Halts, found[0].TrashedAt != nil, found[0].Spec["is_active"])
+	}
+	return all
+}
+
+// Of records in random states exactly those are enabled again that the
+// suspension had disabled.
+func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
+	s := openShop(t).people(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	refs := s.someOfEverything(t, 1, func() bool { return random.IntN(2) == 0 })
+	other := s.someOfEverything(t, 2, func() bool { return true })
+	before, others := s.standing(t, refs), s.standing(t, other)
+
+	s.patched(t, tenantOne, `{"status":"suspended"}`)
+	for stream, is := range s.standing(t, refs) {
+		if isZone := strings.HasPrefix(stream, "dns_"); strings.HasPrefix(is, "true") != (isZone && strings.HasPrefix(before[stream], "true")) {
+			t.Errorf("in a suspended tenant %s is %s", stream, is)
+		}
+	}
+	facts := s.count(t, `select count(*) from events where name = 'hosting.halted'`)
+	s.patched(t, tenantOne, `{"status":"suspended","suspended_reason":"Still unpaid"}`)
+	if n := s.count(t, `select count(*) from events where name = 'hosting.halted'`); n != facts {
+		t.Errorf("who is suspended already is halted again %d times", n-facts)
+	}
+	if appends := s.count(t, `select count(distinct correlation) from events where name = 'hosting.halted' and actor like 'operator:%'`); appends != 1 {
+		t.Errorf("all was halted in %d appends", appends)
+	}
+
+	s.patched(t, tenantOne, `{"status":"active"}`)
+	for stream, is := range s.standing(t, refs) {
+		if is != before[stream] {
+			t.Errorf("seed %d: %s is %s, and was %s", seed, stream, is, before[stream])
+		}
+	}
+	for stream, is := range s.standing(t, other) {
+		if is != others[stream] {
+			t.Errorf("%s of another tenant is %s, and was %s", stream, is, others[stream])
+		}
+	}
+}
+
+// someOfEverything gives a tenant records of each kind, active or not, and now
+// and then a site in the bin.
+func (s *shop) someOfEverything(t *testing.T, tenant int64, chance func() bool) (refs []hosting.Ref) {
+	t.Helper()
+	for _, kind := range hosting.Kinds {
+		if !kind.Halts && kind.Name != "dns_zone" {
+			continue
+		}
+		for i := range int64(4) {
+			ref, name := hosting.Ref{Kind: kind.Name, ID: 1000*tenant + i}, fmt.Sprint(kind.Name, tenant, i)
+			values := field.Values{"is_active": json.RawMessage(fmt.Sprint(chance())), "cert_type": field.AppendText(nil, "acme")}
+			for _, set := range append(slices.Clone(kind.Sets), kind.Unique, []string{"email"}) {
+				for _, of := range set {
+					values[of] = field.AppendText(nil, name)
+				}
+			}
+			for _, r := range kind.Refs {
+				values[r.Field] = json.RawMessage(fmt.Sprint(1000*tenant + i))
+			}
+			s.do(t, hosting.Request{Ref: ref, Tenant: tenant, Spec: values})
+			refs = append(refs, ref)
+		}
+	}
+	if chance() {
+		s.do(t, hosting.Trash{Ref: refs[0]}, hosting.Halt{Ref: hosting.Ref{Kind: "ftp_account", ID: refs[0].ID}, By: hosting.BySite})
+	}
+	return refs
+}
+
+// What superusers make in a suspended tenant is off from the start, and runs
+// once the tenant does.
+func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
+	s := openShop(t).people(t)
+	s.patched(t, tenantOne, `{"status":"suspended"}`)
+	w := s.call("POST", "/hosting/api/rest/sites/", `{"tenant":1,"domain":"new.example"}`, bearer(s.known["root"])...)
+	site := answered[struct {
+		ID       int64
+		IsActive bool `json:"is_active"`
+	}](t, w)
+	if w.Code != http.StatusCreated || site.IsActive {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	one := []hosting.Ref{{Kind: "site", ID: site.ID}}
+	if is := s.standing(t, one)[one[0].Stream().String()]; is != "false [tenant] false true" {
+		t.Error(is)
+	}
+	s.patched(t, tenantOne, `{"status":"active"}`)
+	if is := s.standing(t, one)[one[0].Stream().String()]; is != "true [] false true" {
+		t.Error(is)
+	}
+}
+
+// In a suspended tenant its people write nothing, wherever in the hosting API.
+func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
+	c := takeCensus(t)
+	c.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: tenantA}, Spec: field.Values{"status": []byte(`"suspended"`)}})
+	asked := 0
+	for _, r := range c.routes() {
+		if !strings.HasPrefix(r.Path, "/hosting/api/rest/") || r.Method == http.MethodGet || strings.HasSuffix(r.Path, "/activate/") {
+			continue
+		}
+		paths := c.paths(t, r.Path)
+		path, named := paths[ofA]
+		if !named {
+			path, named = paths[ofNobody]
+		}
+		if !named || may(t, r.Method, r.Path, "administrator of A", ofA) != in {
+			continue
+		}
+		asked++
+		if w := c.ask(t, "administrator of A", r.Method, path); w.Code != http.StatusForbidden || w.Header().Get("X-Error-Code") != "tenant_suspended" {
+			t.Errorf("%s %s: %d %s", r.Method, path, w.Code, w.Body)
+		}
+		if w := c.ask(t, "administrator of B", r.Method, strings.Replace(path, tenantOne, "/hosting/api/rest/tenants/22/", 1)); w.Header().Get("X-Error-Code") == "tenant_suspended" {
+			t.Errorf("%s %s of somebody else: %d %s", r.Method, path, w.Code, w.Body)
+		}
+	}
+	if asked < 30 {
+		t.Errorf("only %d calls were made", asked)
+	}
+}
+
+// Who has acted for a tenant until now does so no more once it is terminated,
+// though the token was looked up before.
+func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
+	s := openShop(t).people(t)
+	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1, Spec: (&hosting.Site{Domain: "a.example", IsActive: true}).Fields().Values()})
+	sites := func(who string) string {
+		w := s.call("GET", "/hosting/api/rest/sites/", "", bearer(s.known[who])...)
+		return fmt.Sprint(w.Code, " ", answered[struct{ Count int }](t, w).Count)
+	}
+	s.do(t, account.ActivateTenant{User: root, Tenant: 1, At: time.Now()})
+	for _, want := range []string{"200 1", "200 1"} { // looked up, and remembered
+		if got := sites("ben"); got != want {
+			t.Fatal(got)
+		}
+	}
+	if w := s.call("DELETE", tenantOne, "", bearer(s.known["root"])...); w.Code != http.StatusNoContent {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if got := sites("ben"); got != "200 0" {
+		t.Error(got)
+	}
+	if w := s.call("POST", "/hosting/api/rest/sites/", `{"domain":"b.example"}`, bearer(s.known["ben"])...); w.Header().Get("X-Error-Code") != "no_active_tenant" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if got := sites("root"); got != "200 1" { // of all tenants, until it is removed
+		t.Error(got)
+	}
+	if is := s.standing(t, []hosting.Ref{{Kind: "site", ID: 1}})["site-1"]; is != "false [tenant] false true" {
+		t.Error(is)
+	}
+}
+
+// A tenant is measured against its package as it is now; what is in the bin
+// does not count.
+func TestStatsCountWhatThereIs(t *testing.T) {
+	s := openShop(t).people(t)
+	s.someOfEverything(t, 1, func() bool { return true })
+	limits := hosting.NoLimits()
+	limits.Sites, limits.Mailboxes, limits.StorageMB = 5, 2, 1000
+	pack := hosting.Package{Name: "Small", Slug: "small", Limits: limits}
+	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
+	s.patched(t, tenantOne, `{"package":1}`)
+	_, err := s.owner.Exec(t.Context(), `insert into tenant_usage (tenant, figures) values (1, $1), (2, '{}')`,
+		`{"collected_at":"2026-11-21T10:00:00Z","storage":{"site a.example":1048577},"traffic":{"a.example":3145728}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"tenant":1,"tenant_name":"Bread & Co","sites":{"used":3,"limit":5},"databases":{"used":4,"limit":null},` +
+		`"dns_zones":{"used":4,"limit":null},"mail_domains":{"used":4,"limit":null},"mailboxes":{"used":4,"limit":2},` +
+		`"mail_aliases":{"used":4,"limit":null},"ftp_accounts":{"used":4,"limit":null},"shell_users":{"used":4,"limit":0},` +
+		`"ssl_certificates":{"used":4,"limit":null},"storage_mb":{"used":2,"limit":1000},"traffic_mb":{"used":3,"limit":null},` +
+		`"collected_at":"2026-11-21T10:00:00Z"}`
+	for _, who := range []string{"ana", "ben", "root"} {
+		if w := s.call("GET", tenantOne+"stats/", "", bearer(s.known[who])...); w.Body.String() != want {
+			t.Errorf("%s: %d %s", who, w.Code, w.Body)
+		}
+	}
+	// ana acts for tenant 1, and may look at 2, which she belongs to as well.
+	w := s.call("GET", "/hosting/api/rest/tenants/2/stats/", "", bearer(s.known["ana"])...)
+	if text := w.Body.String(); !strings.Contains(text, `"sites":{"used":0,"limit":null}`) || !strings.HasSuffix(text, `"collected_at":null}`) {
+		t.Errorf("%d %s", w.Code, text)
+	}
+}
