@@ -48,7 +48,7 @@ func (t tenants) changes(ctx context.Context, w *wish) ([]domain.Command, error)
 	if _, another := changed["status"]; !another {
 		return commands, nil
 	}
-	records, err := t.system().OutOfStep(ctx, w.row.ID, specOf(w).Rests(), 0)
+	records, err := t.system().OutOfStep(ctx, w.row.ID, specOf(w).Rests(), hosting.MostFollowing)
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,6 @@ import (
 // What came to the tenant meanwhile, or is more than an append may hold, is
 // seen to here.
 
-// inStep is how many records are halted or released in one append.
-const inStep = 1000
-
 // follows tells whose records a fact may have left out of step; 0: nobody's.
 func follows(r eventstore.Recorded) int64 {
 	switch e := r.Event.(type) {
@@ -47,7 +44,7 @@ func (s *Sagas) keepInStep(ctx context.Context, r eventstore.Recorded, id int64)
 		return err
 	}
 	for {
-		records, err := scope.OutOfStep(ctx, id, tenant.Rests(), inStep)
+		records, err := scope.OutOfStep(ctx, id, tenant.Rests(), hosting.MostFollowing)
 		if err != nil || len(records) == 0 {
 			return err
 		}

@@ -122,6 +122,10 @@ const (
 // Rests tells whether nothing of the tenant runs but its zones.
 func (t *Tenant) Rests() bool { return t.Status == Suspended || t.Status == Terminated }
 
+// MostFollowing is how many records follow a tenant in one append, so that
+// nobody waits long to write. A thousand take about half a second.
+const MostFollowing = 1000
+
 // Following are the commands by which records of a tenant rest with it, or run
 // again as they did before: what else keeps one of them off still does.
 func Following(rests bool, records []Ref) []domain.Command {
