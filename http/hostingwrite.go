@@ -76,6 +76,10 @@ func (k *collection) carryOut(ctx context.Context, c route.Call, w *wish, secret
 // to do what they ask of it.
 func (k *collection) carry(ctx context.Context, c route.Call, w *wish, secrets map[uuid.UUID]string, commands ...domain.Command) error {
 	of := w.ref().Stream()
+	commands, err := k.halting(ctx, c, w.tenant, commands)
+	if err != nil {
+		return err
+	}
 	receipt, err := k.Resources.Carry(ctx, c.CauseOf(domain.Versions{of: w.row.Version}), secrets, commands...)
 	if err != nil || receipt.Versions[of] == w.row.Version {
 		return err

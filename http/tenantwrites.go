@@ -77,6 +77,26 @@ func (t tenants) carryOut(ctx context.Context, c route.Call, w *wish, commands .
 	return t.show(ctx, c)
 }
 
+// halting adds that what is made in a tenant that rests is off from the start.
+// Nobody but superusers makes anything there.
+func (k *collection) halting(ctx context.Context, c route.Call, tenant int64, commands []domain.Command) ([]domain.Command, error) {
+	var made []hosting.Ref
+	for _, command := range commands {
+		request, is := command.(hosting.Request)
+		if kind, _ := hosting.KindNamed(request.Kind); is && kind.Halts {
+			made = append(made, request.Ref)
+		}
+	}
+	if len(made) == 0 || !callerOf(c).IsSuperuser {
+		return commands, nil
+	}
+	t, err := k.tenantOf(ctx, tenant)
+	if err != nil || !t.spec.Rests() {
+		return commands, err
+	}
+	return append(commands, hosting.Following(true, made)...), nil
+}
+
 // defaultPackage is what tenants get that name none; nil: nothing.
 func (k *collection) defaultPackage(ctx context.Context) (*int64, error) {
 	kind, _ := hosting.KindNamed("package")
