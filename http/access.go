@@ -47,6 +47,7 @@ func (s *Server) writing() route.Access {
 func (s *Server) onlyFor(rule string, may func(identity) bool, refuse func(context.Context, route.Request, identity) error) route.Access {
 	access := s.user().As(rule)
 	access.Identify = s.identify(may)
+	access.Fits = func(c route.Caller) bool { return may(identityOf(c)) }
 	return access.Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
 		if who := identityOf(c); !may(who) {
 			return refuse(ctx, r, who)

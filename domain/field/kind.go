@@ -21,6 +21,8 @@ type kind interface {
 	apart() kind
 	// set puts a default in place; false: it is of another type.
 	set(v any) bool
+	// describe says what a form has to know of the kind.
+	describe(f *Field, m *Metadata)
 	// schema says what the kind is in the words of OpenAPI.
 	schema(f *Field) map[string]any
 }

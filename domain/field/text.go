@@ -60,17 +60,26 @@ func (t text) choose(sent Value, f *Field) []string {
 	return []string{NotAChoice(s)}
 }
 
+// longest is how many characters a text may have at most: the field's own
+// limit, or the last of its rules that has one.
+func (f *Field) longest() int64 {
+	if f.limit.hasMax {
+		return f.limit.max
+	}
+	most := int64(textMax)
+	for _, r := range f.rules {
+		if r.Max > 0 {
+			most = r.Max
+		}
+	}
+	return most
+}
+
 // checkText returns the text in the form in which it is kept, and everything
 // that is wrong with it.
 func checkText(s string, f *Field) (string, []string) {
-	most := f.limit.max
-	if !f.limit.hasMax {
-		most = textMax
-	}
+	most := f.longest()
 	for _, r := range f.rules {
-		if !f.limit.hasMax && r.Max > 0 {
-			most = r.Max
-		}
 		if r.Tidy != nil && int64(len(s)) <= utf8.UTFMax*(most+1) { // longer ones are wrong in any form
 			s = r.Tidy(s)
 		}

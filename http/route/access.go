@@ -20,6 +20,9 @@ type Access struct {
 	Identify func(context.Context, Request) (Caller, error)
 	// Admit refuses callers with 403: role, active tenant, origin. nil: nobody.
 	Admit func(context.Context, Request, Caller) error
+	// Fits tells callers of the role that the rule asks for, without a trace;
+	// nil: all of them are.
+	Fits func(Caller) bool
 	// Limit counts the call and tells what is left. nil, or a limit without a
 	// name: there is none.
 	Limit func(context.Context, Request, Caller) (Limit, error)

@@ -218,9 +218,7 @@ func (x *exchange) chooseMethod() error {
 		return nil
 	}
 	if x.r.Method == http.MethodOptions {
-		x.keepSecret()
-		x.send(http.StatusOK, nil)
-		return errAnswered
+		return x.describe()
 	}
 	return notAllowed(x.r.Method)
 }
