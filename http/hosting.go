@@ -67,6 +67,11 @@ func (k *collection) routes() []route.Route {
 	for i := range routes {
 		routes[i] = k.shaped(routes[i])
 	}
+	for _, child := range k.kind.Children() {
+		if child.Kind.Within != "" {
+			routes = append(routes, k.within(child))
+		}
+	}
 	return routes
 }
 

@@ -28,15 +28,19 @@ func lists[A any, PA interface {
 	*A
 	field.Record
 }](path, summary string, a asks, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) route.Route {
-	r := route.Pages[A, PA](path, summary, func(ctx context.Context, c route.Call, w route.Window) (route.Page[A], error) {
+	return a.document(route.Pages[A, PA](path, summary, listing(a, rows)))
+}
+
+// listing reads the part of a list that a call asks for.
+func listing[A any](a asks, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) func(context.Context, route.Call, route.Window) (route.Page[A], error) {
+	return func(ctx context.Context, c route.Call, w route.Window) (route.Page[A], error) {
 		listing, err := a.listing(c, w)
 		if err != nil {
 			return route.Page[A]{}, err
 		}
 		found, err := rows(ctx, c, listing)
 		return route.Page[A]{Count: found.Count, Results: found.Rows}, err
-	})
-	return a.document(r)
+	}
 }
 
 // document names the parameters in the API document.

@@ -44,6 +44,7 @@ type Kind struct {
 	Search   []string // fields that a list is searched in
 	Ordering []string // fields that a list can be ordered by
 	Called   string   // the field that a resource is known by, and looked for; empty: none
+	Within   string   // where its parent lists all of them: /dns-zones/1/records/; empty: nowhere
 	Oldest   bool     // lists begin with the first, not with the newest
 
 	Quota string // the tenant's limit that counts it: max_<quota>

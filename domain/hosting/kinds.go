@@ -61,7 +61,7 @@ var Kinds = []Kind{
 			"sync_status sync_error created_at updated_at"),
 		Sets:    [][]string{{"zone", "record_type", "name", "data"}},
 		Refs:    []Reference{{Field: "zone", Kind: "dns_zone", Parent: true}},
-		Filters: []string{"zone", "record_type", "name"}, Search: []string{"name", "data"}, Called: "name", Oldest: true,
+		Filters: []string{"zone", "record_type", "name"}, Search: []string{"name", "data"}, Called: "name", Within: "records", Oldest: true,
 		Most: dns.MaxRecords, Verbs: All, Writers: Member, New: spec[DNSRecord],
 	},
 	{

@@ -76,7 +76,7 @@ type Shape struct {
 	Fields func() field.Set
 	Mode   field.Mode
 	Many   bool // a plain array
-	Paged  bool // a page of a list
+	Paged  bool // a page of a list; with Many, to those who ask for one
 }
 
 // A Fail is a refusal that a route may answer with, for the API document.
@@ -129,6 +129,22 @@ func Pages[A any, PA record[A]](path, summary string, list func(context.Context,
 			return paged[A, PA](ctx, c, list)
 		},
 	}
+}
+
+// ListOrPages declares an endpoint that shows all A's as a plain array, and in
+// pages to callers who ask for a page. There are never more than most.
+func ListOrPages[A any, PA record[A]](path, summary string, most int64, list func(context.Context, Call, Window) (Page[A], error)) Route {
+	r := Pages[A, PA](path, summary, list)
+	inPages := r.Serve
+	r.Answer.Many = true
+	r.Serve = func(ctx context.Context, c Call) (Answer, error) {
+		if c.Query.Has("page") || c.Query.Has("page_size") {
+			return inPages(ctx, c)
+		}
+		all, err := list(ctx, c, Window{Limit: most})
+		return array[A, PA](all.Results), err
+	}
+	return r
 }
 
 // Post declares an endpoint that takes a Q and makes an A.

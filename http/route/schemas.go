@@ -59,11 +59,15 @@ func (s schemas) answer(r *Route) map[string]any {
 	name := s.record(r)
 	one := schemaRef(name)
 	many := map[string]any{"type": "array", "items": one}
+	if r.Answer.Paged {
+		s.put(name+"Page", pageOf(many))
+	}
 	switch {
+	case r.Answer.Many && r.Answer.Paged:
+		return map[string]any{"oneOf": []any{many, schemaRef(name + "Page")}}
 	case r.Answer.Many:
 		return many
 	case r.Answer.Paged:
-		s.put(name+"Page", pageOf(many))
 		return schemaRef(name + "Page")
 	default:
 		return one
