@@ -17,6 +17,7 @@ type decision struct {
 	facts    []Recorded
 	rows     []Row
 	memory   bool // streams may be taken from memory
+	starts   []Start
 	repeated bool // the request has been carried out before
 	position int64
 }
@@ -192,6 +193,9 @@ func (s *Store) start(ctx context.Context, cause domain.Cause, d *decision) erro
 	if err != nil {
 		return fmt.Errorf("start runs: %w", err)
 	}
+	if err := s.branches(ctx, d, commandsOf(starts)); err != nil {
+		return err
+	}
 	for _, start := range starts {
 		b, err := s.branch(ctx, d, start.Command.Stream())
 		if err != nil {
@@ -209,9 +213,38 @@ func (s *Store) start(ctx context.Context, cause domain.Cause, d *decision) erro
 		for _, e := range first {
 			d.facts = append(d.facts, b.add(cause, e))
 		}
-		d.rows = append(d.rows, start.Rows...)
+		d.rows, d.starts = append(d.rows, start.mayLose()...), append(d.starts, start)
 	}
 	return nil
+}
+
+// mayLose are the rows of a start. If somebody has started the run meanwhile,
+// they have written to the cause's stream as well: the request is decided anew.
+func (s Start) mayLose() []Row {
+	rows := slices.Clone(s.Rows)
+	for i := range rows {
+		if rows[i].Else == nil {
+			rows[i].Else = errLost
+		}
+	}
+	return rows
+}
+
+func commandsOf(starts []Start) []domain.Command {
+	commands := make([]domain.Command, len(starts))
+	for i, start := range starts {
+		commands[i] = start.Command
+	}
+	return commands
+}
+
+// begun tells those who wait for the runs that have been started.
+func (d *decision) begun() {
+	for _, start := range d.starts {
+		if start.Begun != nil {
+			start.Begun()
+		}
+	}
 }
 
 func (d *decision) addition(cause domain.Cause, rows []Row) addition {

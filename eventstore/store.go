@@ -66,6 +66,7 @@ type Start struct {
 	Fact    int // which of the facts is the cause
 	Command domain.Command
 	Rows    []Row
+	Begun   func() // called once it has been committed; nil: nobody waits for it
 }
 
 // An Option fits a store with what reacts inside its transactions.
@@ -230,6 +231,7 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 		return domain.Receipt{}, err
 	}
 	s.recent.keep(d, position)
+	d.begun()
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil

@@ -56,8 +56,6 @@ func (s *Sagas) renewalOf(fact eventstore.Recorded) (run Start, begins bool) {
 	return Start{Key: key, Def: renewalDef, Steps: s.places(renewal[fresh]), Job: job}, true
 }
 
-func (j Job) ref() hosting.Ref { return hosting.Ref{Kind: j.Kind, ID: j.ID} }
-
 // certificate is the run's certificate as its stream tells, and whether
 // anything has happened to it since that begins another run.
 func (s *Sagas) certificate(ctx context.Context, job Job) (r hosting.Resource, passed bool, err error) {

@@ -28,6 +28,7 @@ func certified(t *testing.T, change func(*hosting.Certificate)) (*world, *clock)
 	c := &clock{}
 	c.set(noon)
 	w := newWorld(t, func(o *Options) { o.Now = c.now })
+	w.pauses("engine:one") // the stories tell what it answers
 	site := hosting.Site{Domain: "example.com", IPAddress: "*", IsActive: true}
 	w.asks(hosting.Request{Ref: theSite, Tenant: 17, Spec: site.Fields().Values()}, certificateOf(theCertificate, change))
 	return w, c

@@ -27,15 +27,18 @@ func (s *Sagas) doEffect(ctx context.Context, c claimed, step step) (ending, err
 	if err != nil {
 		return ending{}, err
 	}
+	if call.Do == nil {
+		return c.confirmed(call, Result{}, false), nil
+	}
 	if known.state == confirmed || known.state == skipped {
 		return c.confirmed(call, known.result, true), nil
 	}
-	if known.state != "" {
+	if known.state != "" && !(call.Repeatable && call.Lookup == nil) {
 		r, found, err := s.lookBefore(ctx, c, step, call, known)
 		if err != nil {
 			return ending{}, err
 		}
-		if found {
+		if found && !call.Repeatable {
 			return s.adopted(c, call, key, r), nil
 		}
 	}
@@ -143,7 +146,7 @@ func (s *Sagas) failedCall(ctx context.Context, c claimed, step step, call Call,
 		}
 		return ending{}, failure
 	}
-	if class == domain.Permanent || !step.policy.usedUp(c) {
+	if class == domain.Permanent || call.Repeatable || !step.policy.usedUp(c) {
 		return ending{}, failure
 	}
 	if r, found, err := s.lookUp(ctx, c, step, call); err == nil && found == Yes {

@@ -109,7 +109,7 @@ func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, ca
 // not done does not count as sent.
 func (s *Sagas) note(ctx context.Context, c claimed, key string, class domain.Class) error {
 	state, back := unknown, 0
-	if class == domain.Transient || class == domain.Permanent {
+	if class == domain.Transient || class == domain.Permanent || class == domain.Waiting {
 		state, back = absent, 1
 	}
 	_, err := s.exec(ctx, "note the end of a call", `

@@ -121,6 +121,11 @@ func (s *Sagas) proof(ctx context.Context, run Run, step step, external string) 
 	return call, found, err
 }
 
+// RetryRun lets any parked run go on at the step where it stopped.
+func (s *Sagas) RetryRun(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
+	return s.direct(ctx, cause, id, func(r Run) command { return Resume{Key: r.Key, Reason: reason} })
+}
+
 // Pause keeps a run from going on.
 func (s *Sagas) Pause(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
 	return s.direct(ctx, cause, id, func(r Run) command { return Pause{Key: r.Key, Reason: reason} })

@@ -54,6 +54,7 @@ type fakeEngine struct {
 	changed map[string]int
 	last    int64
 	applied func(hosting.EngineObject) bool
+	strict  bool // a name changes only from the one that is told
 }
 
 func newEngine() *fakeEngine {
@@ -116,6 +117,9 @@ func (e *fakeEngine) change(name string, o hosting.EngineObject) error {
 	if !there {
 		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s is not there", name))
 	}
+	if e.strict && before != name && before != o.Kind+"/"+o.Former {
+		return domain.Fail(domain.Permanent, "drift", fmt.Errorf("%s is %s", name, before))
+	}
 	if other, taken := e.objects[name]; taken && other.ID != o.ID {
 		return domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("%s exists", name))
 	}
@@ -168,6 +172,18 @@ func (e *fakeEngine) creations(name string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.made[name]
+}
+
+func (e *fakeEngine) changes(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.changed[name]
+}
+
+func (e *fakeEngine) removals(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.removed[name]
 }
 
 func (e *fakeEngine) put(name string, o hosting.EngineObject) {

@@ -2,13 +2,18 @@ package sagas
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ local, compare, engine, ready, vm, welcome, late, due Policy }
+type policies struct{ local, compare, engine, push, ready, vm, bin, welcome, late, due Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
-		due:     Policy{Timeout: t.Write, First: t.CertificateLook, Last: t.CertificateLook, Base: t.LocalBase, Cap: t.LocalCap},
-		local:   Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
-		engine:  Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},
+		due:    Policy{Timeout: t.Write, First: t.CertificateLook, Last: t.CertificateLook, Base: t.LocalBase, Cap: t.LocalCap},
+		local:  Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
+		engine: Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},
+		push: Policy{
+			Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine,
+			First: t.Poll, Last: t.ReadyLast,
+		},
+		bin:     Policy{Timeout: t.Write},
 		ready:   Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
 		compare: Policy{Timeout: t.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase, Cap: t.EngineCap},
 		vm:      Policy{Timeout: t.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},

@@ -108,6 +108,7 @@ type verdict struct {
 	text    string // for operators, scrubbed
 	delay   time.Duration
 	counts  bool
+	awaits  string // the resource for which it waits
 }
 
 // putBack gives a run up until its time comes, and writes down the attempt.
@@ -118,14 +119,14 @@ func (s *Sagas) putBack(ctx context.Context, c claimed, v verdict) error {
 	}
 	tag, err := s.pool.Exec(ctx, `
 		with back as (
-			update saga_run set status = 'waiting', run_at = now() + $4::interval, attempt = greatest(0, attempt - $5::int),
+			update saga_run set status = 'waiting', run_at = now() + $4::interval, attempt = greatest(0, attempt - $5::int), awaits = $9,
 				lease_until = null, worker = null
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3 returning id, run_at)
 		insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error, next_run_at)
 		select id, $2, $3, now(), $6, nullif($7, ''), nullif($8, ''), run_at from back
 		on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
 			error_class = excluded.error_class, error = excluded.error, next_run_at = excluded.next_run_at`,
-		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text)
+		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text, v.awaits)
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", c.Key, err)
 	}

@@ -106,6 +106,7 @@ func (s *Sagas) tenantCall(ctx context.Context, job Job) (Call, error) {
 	return s.engineCall(object, ours, func(id int64, r hosting.EngineObject) Work {
 		return Work{
 			Commands: []domain.Command{hosting.Confirm{Ref: hosting.Ref{Kind: "tenant", ID: job.Tenant}, EngineID: id, Observed: r.Observed}},
+			Rows:     []eventstore.Row{wakeWaiting(hosting.Ref{Kind: "tenant", ID: job.Tenant})},
 			Learn:    func(j *Job) { j.Client = id },
 		}
 	}), nil
@@ -121,9 +122,11 @@ func (s *Sagas) siteCall(ctx context.Context, job Job) (Call, error) {
 	object := hosting.EngineObject{Kind: "site", Owner: job.Client, Name: site.Domain, Values: site.Fields().Values()}
 	ours := func(found hosting.EngineObject) bool { return found.Owner == job.Client }
 	return s.engineCall(object, ours, func(id int64, r hosting.EngineObject) Work {
-		return Work{Commands: []domain.Command{
-			hosting.Confirm{Ref: hosting.Ref{Kind: "site", ID: job.Site}, EngineID: id, Observed: r.Observed},
-		}}
+		site := hosting.Ref{Kind: "site", ID: job.Site}
+		return Work{
+			Commands: []domain.Command{hosting.Confirm{Ref: site, EngineID: id, Observed: r.Observed}},
+			Rows:     []eventstore.Row{wakeWaiting(site)},
+		}
 	}), nil
 }
 

@@ -19,6 +19,7 @@ type workRow struct {
 	steps     []byte
 	input     []byte
 	order     *uuid.UUID
+	about     string
 	direction Direction
 	status    Status
 	step      int
@@ -28,13 +29,16 @@ type workRow struct {
 }
 
 // row derives the work row of a run (rule V8).
-func row(r Run) workRow {
+func (s *Sagas) row(r Run) workRow {
 	w := workRow{
 		id: r.ID(), key: r.Key, def: r.Def, steps: encode(r.Steps), input: encode(r.Job), direction: r.Direction,
 		status: r.Status, step: min(r.Step, len(r.Steps)-1), queue: r.Place().Queue, cancel: r.Cancel, version: r.Version,
 	}
 	if r.Order != uuid.Nil {
 		w.order = &r.Order
+	}
+	if s.of(r).turns {
+		w.about = r.Job.ref().Stream().String()
 	}
 	return w
 }
@@ -51,15 +55,16 @@ func encode(v any) []byte {
 // startRows are the work row of a run that begins, and its queue, which may
 // never have been served before.
 func (s *Sagas) startRows(r Run) []eventstore.Row {
-	w := row(r)
+	w := s.row(r)
 	return []eventstore.Row{{
 		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`,
 		Args: []any{w.queue, s.queues[w.queue]}, Touches: eventstore.AnyRows,
 	}, {
 		Key: "saga_run/" + w.id.String(),
-		SQL: `insert into saga_run (id, key, def, steps, input, order_id, queue, step_deadline, stream_version)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, now() + $8::interval, $9)`,
-		Args:    []any{w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version},
+		SQL: `insert into saga_run (id, key, def, steps, input, order_id, queue, step_deadline, stream_version, about)
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, now() + $8::interval, $9, $10)
+			on conflict do nothing`,
+		Args:    []any{w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about},
 		Touches: 1,
 	}}
 }
@@ -68,7 +73,7 @@ func (s *Sagas) startRows(r Run) []eventstore.Row {
 // the run has become, if the worker still has the lease. With keep the worker
 // goes on with the run.
 func (s *Sagas) advanceRow(c claimed, next Run, keep bool) eventstore.Row {
-	w := row(next)
+	w := s.row(next)
 	status, lease := w.status, (*time.Duration)(nil)
 	if keep {
 		status, lease = running, &s.times.Lease
@@ -99,7 +104,7 @@ func attempts(keep bool) int {
 // overruleRow is what an operator's command writes. It takes the run away from
 // whoever works on it.
 func (s *Sagas) overruleRow(next Run) eventstore.Row {
-	w := row(next)
+	w := s.row(next)
 	return eventstore.Row{
 		Key: "saga_run/" + w.id.String(),
 		SQL: `update saga_run set step = $3, status = $4, queue = $5, direction = $6, cancel_requested = $7, input = $8::jsonb,
@@ -157,14 +162,14 @@ func (s *Sagas) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid.
 		return fmt.Errorf("rebuild the work rows: %w", err)
 	}
 	for _, id := range ids {
-		w := row(runs[id])
+		w := s.row(runs[id])
 		_, err := tx.Exec(ctx, `
 			insert into saga_run (id, key, def, steps, input, order_id, direction, status, step, queue, cancel_requested,
-				step_deadline, stream_version, lease_token)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, now() + $12::interval, $13,
+				step_deadline, stream_version, about, lease_token)
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, now() + $12::interval, $13, $14,
 				coalesce((select max(token) from saga_attempt where saga_id = $1), 0) + 1000)`,
 			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue,
-			w.cancel, s.budget(runs[id]), w.version)
+			w.cancel, s.budget(runs[id]), w.version, w.about)
 		if err != nil {
 			return fmt.Errorf("rebuild the work row of %s: %w", w.key, err)
 		}

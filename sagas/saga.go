@@ -16,6 +16,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
@@ -37,9 +38,11 @@ type Job struct {
 	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends
 	Link   account.Link `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
 
-	Kind    string `json:"kind,omitempty"` // of the resource that the run is about
+	// Of a run that works for one hosting resource: which, and the version of
+	// its stream after the fact that began the run.
+	Kind    string `json:"kind,omitempty"`
 	ID      int64  `json:"id,omitempty"`
-	Version int    `json:"version,omitempty"` // of its stream, after the fact that began the run
+	Version int    `json:"version,omitempty"`
 
 	// Of a run that carries out an operation: which, the database that was made
 	// for it, and why the engine would not.
@@ -47,6 +50,9 @@ type Job struct {
 	Database  int64     `json:"database,omitempty"`
 	Refused   string    `json:"refused,omitempty"`
 }
+
+// ref is the hosting resource that the run works for.
+func (j Job) ref() hosting.Ref { return hosting.Ref{Kind: j.Kind, ID: j.ID} }
 
 // with returns the job as an operator has changed it.
 func (j Job) with(input map[string]string) Job {
@@ -63,6 +69,7 @@ func (j Job) with(input map[string]string) Job {
 type saga struct {
 	name   string // "provision": the first part of its runs' keys
 	def    string // "provision/1": another list is another def
+	turns  bool   // runs for the same resource take turns at their first step
 	begun  func(Job) []domain.Command
 	parked func(job Job, step, code string) []domain.Command
 }
@@ -113,9 +120,14 @@ type Call struct {
 	Request   any   // what is asked for; the same key must always ask for the same
 	Claim     Claim // the object outside; zero: none that could be taken
 	Lookup    func(context.Context) (Result, Found, error)
-	Do        func(context.Context) (Result, error)
-	Undo      func(context.Context, Result) error // "gone" is a success
-	Confirmed func(Result) Work                   // what follows for us
+	Do        func(context.Context) (Result, error) // nil: there is nothing to do
+	Undo      func(context.Context, Result) error   // "gone" is a success
+	Confirmed func(Result) Work                     // what follows for us
+
+	// Repeatable: doing it again brings what is there to what is wanted. What
+	// a look-up finds is no reason to leave it out; without a look-up it is
+	// done again at once.
+	Repeatable bool
 }
 
 // A Claim names an object outside that only one effect may write to.

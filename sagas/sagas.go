@@ -109,8 +109,9 @@ func New(o Options) *Sagas {
 		s.log = slog.Default()
 	}
 	s.policies = policiesOf(s.times)
-	s.declare(slices.Concat(s.provisioningSteps(), s.certificateSteps(), s.jobSteps(), []step{s.drillStep()}),
-		slices.Concat(s.provisioningSagas(), s.jobSagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
+	s.declare(
+		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.graceSteps(), s.certificateSteps(), s.jobSteps(), []step{s.drillStep()}),
+		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s
 }
@@ -148,7 +149,8 @@ func (s *Sagas) limit(limits map[string]int) {
 }
 
 // Starts says which runs begin with these facts (rule G-9): provisioning with
-// the money, and a run for each mail with a one-time link.
+// the money, a run for each mail with a one-time link, and those that bring
+// what was asked of hosting resources to the engine.
 func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts []eventstore.Start, err error) {
 	for i, fact := range facts {
 		var run Start
@@ -174,7 +176,7 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 			starts = append(starts, eventstore.Start{Fact: i, Command: run, Rows: s.startRows(first)})
 		}
 	}
-	return starts, nil
+	return append(starts, s.engineStarts(facts)...), nil
 }
 
 // watchers and readers are how many checks and webhooks one process works on

@@ -1,6 +1,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,11 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) (cl
 	}
 	class, wait := classify(err)
 	if class == domain.Waiting && !c.late() {
-		return claimed{}, s.putBackHeld(ctx, c, verdict{outcome: "wait", class: string(class), text: scrub(err), delay: max(wait, s.times.Floor)})
+		v := verdict{outcome: "wait", class: string(class), text: scrub(err), delay: max(wait, s.times.Floor)}
+		if a, is := errors.AsType[*awaiting](err); is {
+			v.awaits, v.delay = a.about.String(), cmp.Or(wait, max(step.policy.again(c), s.times.Floor))
+		}
+		return claimed{}, s.putBackHeld(ctx, c, v)
 	}
 	if step.outside() && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
 		if err := s.failed(ctx, c.Place().Queue); err != nil {

@@ -27,6 +27,8 @@ type Times struct {
 	CertificateLook       time.Duration // between two looks at a certificate of which nothing is due
 	SecretLife            time.Duration // of a password on its way to the engine
 	SyncBudget            time.Duration // for a comparison with the engine, with all that it pushes
+	BinLife               time.Duration // of what is in the bin
+	BinLook               time.Duration // the longest pause between two looks into it
 	ReadyBudget, VMBudget time.Duration
 	ReadyFirst, ReadyLast time.Duration // between two looks
 	MailBase, MailCap     time.Duration
@@ -67,7 +69,7 @@ var Defaults = Times{
 	Lease: 30 * time.Second, Poll: time.Second, Grace: 15 * time.Second, Call: 20 * time.Second, Write: 5 * time.Second, Floor: 200 * time.Millisecond,
 	Break: 30 * time.Second, BreakMax: 5 * time.Minute, Quarantine: time.Minute,
 	LocalBase: 200 * time.Millisecond, LocalCap: 5 * time.Second,
-	EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: day, SyncBudget: 2 * time.Minute, CertificateLook: day, SecretLife: 72 * time.Hour,
+	EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: day, SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, SecretLife: 72 * time.Hour,
 	ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
 	MailBase: 2 * time.Second, MailCap: 30 * time.Second, MailBudget: 5 * time.Minute,
 	LateBase: time.Minute, LateCap: time.Hour, LateBudget: 72 * time.Hour, MailUnanswered: 15 * time.Minute, LinkLife: 72 * time.Hour,

@@ -34,8 +34,8 @@ var quick = Times{
 	Break: 20 * time.Millisecond, BreakMax: 100 * time.Millisecond, Quarantine: 200 * time.Millisecond,
 	LocalBase: 5 * time.Millisecond, LocalCap: 50 * time.Millisecond,
 	EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SyncBudget: time.Minute, SecretLife: time.Hour,
-	CertificateLook: 20 * time.Millisecond,
-	ReadyBudget:     20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
+	BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
+	ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
 	MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: 2 * time.Second,
 	LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 6 * time.Second, MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
 	SessionCall: 300 * time.Millisecond, SessionPause: 10 * time.Millisecond, SessionBudget: time.Second,
@@ -304,6 +304,13 @@ func (w *world) often(stream domain.Stream, name string) (n int) {
 		}
 	}
 	return n
+}
+
+// pauses keeps everybody from the work of a queue.
+func (w *world) pauses(queue string) {
+	w.t.Helper()
+	_, err := w.pool.Exec(w.t.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true)`, queue)
+	w.must(err)
 }
 
 // count asks the database for a number.

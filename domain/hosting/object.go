@@ -34,23 +34,35 @@ func (k Kind) Object(id int64, spec, parent field.Values) EngineObject {
 }
 
 func (k Kind) nameAtEngine(spec, parent field.Values) string {
-	switch k.Name {
-	case "tenant", "ftp_account", "shell_user":
-		return text(spec, "username")
-	case "site", "mail_domain", "proxy":
-		return text(spec, "domain")
-	case "database":
-		return text(spec, "engine_name")
-	case "dns_zone":
-		return text(spec, "origin")
-	case "dns_record":
+	switch names := k.NameFields(); {
+	case k.Name == "dns_record":
 		return nameOfRecord(spec, parent)
-	case "mailbox", "mail_alias":
-		return text(spec, "email")
-	case "ssl_certificate":
+	case k.Name == "ssl_certificate":
 		return text(parent, "domain")
+	case len(names) == 1:
+		return text(spec, names[0])
 	}
 	return ""
+}
+
+// NameFields are the fields of the spec that an object's natural key at the
+// engine follows from.
+func (k Kind) NameFields() []string {
+	switch k.Name {
+	case "tenant", "ftp_account", "shell_user":
+		return []string{"username"}
+	case "site", "mail_domain", "proxy":
+		return []string{"domain"}
+	case "database":
+		return []string{"engine_name"}
+	case "dns_zone":
+		return []string{"origin"}
+	case "dns_record":
+		return []string{"zone", "record_type", "name", "priority", "data"}
+	case "mailbox", "mail_alias":
+		return []string{"email"}
+	}
+	return nil
 }
 
 // nameOfRecord is a record's key at the engine. One whose zone is not told

@@ -1,0 +1,79 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+)
+
+// What those ask who bring resources to the engine, in whatever state the
+// resources are.
+
+// Recorded reads resources by kind and number, in whatever state they are.
+func (s Scope) Recorded(ctx context.Context, refs ...hosting.Ref) (map[hosting.Ref]Resource, error) {
+	kinds, ids := make([]string, len(refs)), make([]int64, len(refs))
+	for i, ref := range refs {
+		kinds[i], ids[i] = ref.Kind, ref.ID
+	}
+	w := s.operators()
+	w.args = append(w.args, kinds, ids)
+	w.conditions = append(w.conditions, fmt.Sprintf("(r.kind, r.id) in (select * from unnest($%d::text[], $%d::bigint[]))", len(w.args)-1, len(w.args)))
+	rows, err := list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, "")
+	found := map[hosting.Ref]Resource{}
+	for _, r := range rows {
+		found[hosting.Ref{Kind: r.Kind, ID: r.ID}] = r
+	}
+	return found, err
+}
+
+// Holders are the resources of a kind that are known to be the engine's object
+// with this number.
+func (s Scope) Holders(ctx context.Context, kind string, engineID int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.kind = ?", kind)
+	w.and("r.engine_id = ?", engineID)
+	w.conditions = append(w.conditions, "r.status <> 'gone'")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
+}
+
+// Leaving are resources of a kind that the engine has yet to remove and whose
+// specs have these values. Tenant 0 is any.
+func (s Scope) Leaving(ctx context.Context, kind string, tenant int64, having field.Values) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.kind = ?", kind)
+	given(w, "r.tenant = ?", tenant)
+	w.and("r.spec @> ?::jsonb", having)
+	w.conditions = append(w.conditions, "r.status = 'leaving'")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
+}
+
+// LeavingOf are other resources of a tenant, of all kinds but machines, that
+// the engine has yet to remove.
+func (s Scope) LeavingOf(ctx context.Context, tenant int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.tenant = ?", tenant)
+	w.conditions = append(w.conditions, "r.status = 'leaving'", "r.kind not in ('tenant', 'vm')")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id limit 10")
+}
+
+// Belonging are the resources of a tenant that nobody has asked to remove yet,
+// the tenant itself and machines left out, at most limit.
+func (s Scope) Belonging(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.tenant = ?", tenant)
+	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')", "r.kind not in ('tenant', 'vm')")
+	w.args = append(w.args, limit)
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
+}
+
+// PartsOf are the resources, in whatever state but gone, that refer to one by a
+// field.
+func (s Scope) PartsOf(ctx context.Context, kind, by string, id int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.kind = ?", kind)
+	w.and("(r.spec ->> '"+by+"')::bigint = ?", id)
+	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
+}

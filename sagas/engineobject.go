@@ -1,0 +1,189 @@
+package sagas
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// A wanted resource is what is known of one that is to be brought to the
+// engine: the resource as it is now, and what it depends on.
+type wanted struct {
+	ref    hosting.Ref
+	kind   hosting.Kind
+	row    projections.Resource
+	beside map[hosting.Ref]projections.Resource // its tenant, what it refers to, a tenant's package
+	object hosting.EngineObject                 // as the engine is to have it
+}
+
+// wanted reads a resource with what it depends on.
+func (s *Sagas) wanted(ctx context.Context, job Job) (wanted, error) {
+	scope := s.tables.For(projections.System)
+	w := wanted{ref: job.ref()}
+	w.kind, _ = hosting.KindNamed(job.Kind)
+	found, err := scope.Recorded(ctx, w.ref)
+	if err != nil {
+		return w, err
+	}
+	var known bool
+	if w.row, known = found[w.ref]; !known || w.row.Wish < job.Version {
+		return w, wait("not_visible", s.times.Floor) // a replica may be behind
+	}
+	if w.beside, err = scope.Recorded(ctx, w.needs()...); err != nil {
+		return w, err
+	}
+	w.object = w.asObject()
+	if w.kind.Name == "mail_alias" {
+		err = s.sortAlias(ctx, &w)
+	}
+	return w, err
+}
+
+// needs are the resources that decide what the object is.
+func (w *wanted) needs() (refs []hosting.Ref) {
+	if w.kind.Name == "tenant" {
+		return append(refs, w.to(hosting.Reference{Field: "package", Kind: "package"}))
+	}
+	refs = append(refs, w.tenant())
+	for _, r := range w.kind.Refs {
+		refs = append(refs, w.to(r))
+	}
+	return refs
+}
+
+func (w *wanted) tenant() hosting.Ref { return hosting.Ref{Kind: "tenant", ID: w.row.Tenant} }
+
+// to is where a reference leads; number 0: nowhere.
+func (w *wanted) to(r hosting.Reference) hosting.Ref {
+	var id int64
+	_ = json.Unmarshal(w.row.Spec[r.Field], &id) // null is 0
+	return hosting.Ref{Kind: r.Kind, ID: id}
+}
+
+// asObject is the resource in the engine's words.
+func (w *wanted) asObject() hosting.EngineObject {
+	var parent field.Values
+	if p, is := w.kind.Parent(); is {
+		parent = w.beside[w.to(p)].Spec
+	}
+	o := w.kind.Object(w.ref.ID, w.row.Spec, parent)
+	o.ID = engineID(w.row)
+	if _, switched := o.Values["is_active"]; switched {
+		o.Values["is_active"] = strconv.AppendBool(nil, w.row.Active)
+	}
+	if w.kind.Name == "tenant" {
+		limit(o.Values, w.beside[w.needs()[0]].Spec)
+		return o
+	}
+	o.Owner, o.Parents = engineID(w.beside[w.tenant()]), map[string]int64{}
+	for _, r := range w.kind.Refs {
+		if id := engineID(w.beside[w.to(r)]); id != 0 {
+			o.Parents[r.Field] = id
+		}
+	}
+	return o
+}
+
+func engineID(r projections.Resource) int64 {
+	if r.EngineID == nil {
+		return 0
+	}
+	return *r.EngineID
+}
+
+// limit lets the limits of a package be those of the tenant; without a package
+// the tenant's own hold.
+func limit(tenant, pack field.Values) {
+	for name, most := range pack {
+		if strings.HasPrefix(name, "max_") {
+			tenant[name] = most
+		}
+	}
+}
+
+// sortAlias says of an alias whether its only destination is a mailbox of the
+// panel, which engines cannot know.
+func (s *Sagas) sortAlias(ctx context.Context, w *wanted) error {
+	var alias hosting.MailAlias
+	if err := w.row.Load(&alias); err != nil {
+		return err
+	}
+	boxed := false
+	if len(alias.Destinations) == 1 {
+		mailbox, _ := hosting.KindNamed("mailbox")
+		found, err := s.tables.For(projections.System).OfKind(ctx, mailbox, projections.Listing{
+			Filters: []projections.Filter{{Field: "email", Op: "=", Value: strings.ToLower(alias.Destinations[0])}}, Limit: 1,
+		})
+		if err != nil {
+			return err
+		}
+		boxed = len(found.Rows) > 0
+	}
+	sort, _ := alias.Derived(boxed).Named("alias_type")
+	w.object.Values["alias_type"], _ = json.Marshal(sort.Value()) // a text
+	return nil
+}
+
+// ours tells whether an object at the engine may be this one: it is the
+// tenant's, or it is the client that has the tenant's number and login.
+func (w *wanted) ours(found hosting.EngineObject) bool {
+	if w.kind.Name == "tenant" {
+		return found.Ref == w.object.Ref && found.Name == w.object.Name
+	}
+	return w.object.Owner != 0 && found.Owner == w.object.Owner
+}
+
+// formerNames are the names that the object may still have at the engine,
+// latest first: those since the last wish that is known to be fulfilled.
+func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []string, err error) {
+	if w.object.ID == 0 || w.row.Status == hosting.Running {
+		return nil, nil
+	}
+	history, err := s.store.Read(ctx, w.ref.Stream())
+	if err != nil {
+		return nil, err
+	}
+	spec := field.Values{}
+	since := fulfilled(history)
+	for i, fact := range history {
+		switch e := fact.Event.(type) {
+		case hosting.Requested:
+			spec = e.Values()
+		case hosting.Changed:
+			for name, value := range e.Values() {
+				spec[name] = value
+			}
+		}
+		name := w.named(spec)
+		if last := i == len(history)-1 || history[i+1].Version > since; last && name != w.object.Name && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Reverse(names)
+	return names, nil
+}
+
+// named is the name that the resource would have with another spec.
+func (w *wanted) named(spec field.Values) string {
+	other := *w
+	other.row.Spec = spec
+	return other.asObject().Name
+}
+
+// fulfilled is the version of the last wish that the engine has confirmed.
+func fulfilled(history []eventstore.Recorded) (version int) {
+	for _, fact := range history {
+		if e, is := fact.Event.(hosting.Confirmed); is {
+			version = cmp.Or(e.Version, fact.Version)
+		}
+	}
+	return version
+}
