@@ -1,6 +1,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,11 @@ func (s *Sagas) linkCall(ctx context.Context, job Job) (Call, error) {
 		return Call{}, err
 	}
 	l := notice.Letter{Occasion: occasions[job.Link], To: user.Email, Name: user.Name, Language: user.Language, Username: user.Email}
+	if user.ActiveTenant != nil {
+		if l, err = s.branded(ctx, *user.ActiveTenant, l); err != nil {
+			return Call{}, err
+		}
+	}
 	return s.mailCall(job.Effect, l, token, map[string]any{"user": job.User, "link": job.Link})
 }
 
@@ -106,7 +112,7 @@ func (s *Sagas) liveLink(ctx context.Context, key string) (string, error) {
 // mailCall sends one letter, now or later: the key, and so the message and its
 // link, are the same each time. With an empty token it tells where to sign in.
 func (s *Sagas) mailCall(key string, l notice.Letter, token string, request map[string]any, then ...domain.Command) (Call, error) {
-	l.MessageID, l.From = messageID(key, s.mailFrom), s.mailFrom
+	l.MessageID, l.From = messageID(key, s.mailFrom), cmp.Or(l.From, s.mailFrom)
 	l.PanelURL, l.Link = s.publicURL()+"/", s.publicURL()+"/login/"
 	rows := []eventstore.Row{eventstore.Shred(key)}
 	if token != "" {

@@ -38,6 +38,9 @@ func (s *Sagas) welcomeCall(ctx context.Context, job Job) (Call, error) {
 	if token != "" {
 		l.Occasion = notice.FirstOrder
 	}
+	if l, err = s.branded(ctx, job.Tenant, l); err != nil {
+		return Call{}, err
+	}
 	request := map[string]any{"subject": o.Subject, "link": job.Opened}
 	return s.mailCall(key, l, token, request, order.ConfirmMail{ID: job.Order, At: s.now()})
 }

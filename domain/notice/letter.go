@@ -24,6 +24,7 @@ type Letter struct {
 	Occasion  Occasion
 	MessageID string // equal on every retry
 	From      string // as in a header: "Host <panel@example.com>"
+	ReplyTo   string // blank: the sender
 	To, Name  string
 	Language  string // "es", "es-MX", or else English
 	PanelURL  string
@@ -44,7 +45,7 @@ func (l Letter) Write() (Mail, error) {
 		return Mail{}, err
 	}
 	m := Mail{
-		MessageID: l.MessageID, From: l.From, To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: l.fill(t.subject),
+		MessageID: l.MessageID, From: l.From, ReplyTo: l.ReplyTo, To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: l.fill(t.subject),
 		Text:    l.text(t, words),
 		Headers: map[string]string{"Auto-Submitted": "auto-generated", "Content-Language": words.Language},
 	}

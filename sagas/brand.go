@@ -1,0 +1,42 @@
+package sagas
+
+import (
+	"cmp"
+	"context"
+	"net/mail"
+	"strings"
+
+	"hostpanel/domain/notice"
+	"hostpanel/projections"
+)
+
+// branded lets a letter come from a tenant that has a look of its own. Its own
+// address stands as the sender only where the panel receives the domain's mail;
+// for all others, which anybody could claim, answers go there
+// (docs/white-label.md, "Mails").
+func (s *Sagas) branded(ctx context.Context, tenant int64, l notice.Letter) (notice.Letter, error) {
+	scope := s.tables.For(projections.System)
+	look, has, err := scope.Look(ctx, tenant)
+	if err != nil || !has {
+		return l, err
+	}
+	sender := mail.Address{Address: s.mailFrom}
+	if panel, err := mail.ParseAddress(s.mailFrom); err == nil {
+		sender = *panel
+	}
+	sender.Name = cmp.Or(look.EmailFromName, look.BrandName)
+	if look.EmailFromEmail != "" {
+		_, host, _ := strings.Cut(look.EmailFromEmail, "@")
+		own, err := scope.ReceivesMail(ctx, tenant, host)
+		if err != nil {
+			return l, err
+		}
+		if own {
+			sender.Address = look.EmailFromEmail
+		} else {
+			l.ReplyTo = look.EmailFromEmail
+		}
+	}
+	l.From = sender.String()
+	return l, nil
+}
