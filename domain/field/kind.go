@@ -103,6 +103,12 @@ func Object[T any, P interface {
 	return Field{Name: name, kind: object[T, P]{at}}.ReadOnly()
 }
 
+// Within is a record within the record whose fields only a table knows, shown
+// as null when there is none. It is read-only.
+func Within(name string, there bool, of func() Set) Field {
+	return Field{Name: name, kind: within{there, of}}.ReadOnly()
+}
+
 // Objects is a list of records within the record. It is read-only.
 func Objects[T any, P interface {
 	*T

@@ -25,6 +25,31 @@ func (o object[T, P]) schema(*Field) map[string]any {
 	return s
 }
 
+// within is a record within the record, of fields that are told when it is
+// shown.
+type within struct {
+	there bool
+	of    func() Set
+}
+
+func (w within) place() any                  { return nil }
+func (w within) apart() kind                 { return w }
+func (w within) read(Value, *Field) []string { return nil }
+func (w within) set(any) bool                { return false }
+
+func (w within) show(b []byte, _ *Field) []byte {
+	if !w.there {
+		return append(b, "null"...)
+	}
+	return w.of().AppendJSON(b)
+}
+
+func (w within) schema(*Field) map[string]any {
+	s := w.of().Schema(Shown)
+	s["type"] = []any{"object", "null"}
+	return s
+}
+
 // Objects are records within the record.
 type objects[T any, P interface {
 	*T
