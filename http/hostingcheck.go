@@ -38,6 +38,12 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 		}
 		w.row.ID, place.ID = id, id
 	}
+	return k.checkIn(ctx, w, place, wrong)
+}
+
+// checkIn completes a record and holds it against where it stands. Limits are
+// looked at only when nothing is wrong with it.
+func (k *collection) checkIn(ctx context.Context, w *wish, place hosting.Place, wrong *field.Errors) error {
 	w.derived = textIn(w.spec, "slug") == ""
 	if err := k.surroundings(ctx, w, &place); err != nil {
 		return err
@@ -47,7 +53,7 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 		return err
 	}
 	hosting.Check(w.spec, place, wrong)
-	checkLook(c, w, wrong)
+	checkLook(place.Sent, w, wrong)
 	if err := k.checkNames(ctx, w, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}

@@ -25,15 +25,9 @@ func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted
 		return nil, err
 	}
 	secrets := w.seal()
-	request := hosting.Request{Ref: w.ref(), Tenant: w.tenant, Spec: w.spec.Fields().Values()}
-	if len(k.kind.Personal) > 0 {
-		tenant, err := k.tenantOf(ctx, w.tenant)
-		if err != nil {
-			return nil, err
-		}
-		if request.Subject, err = k.subjectOf(ctx, tenant); err != nil {
-			return nil, err
-		}
+	request, err := k.request(ctx, w)
+	if err != nil {
+		return nil, err
 	}
 	made, err := k.carryOut(ctx, c, w, secrets, append(commands, request)...)
 	if err == nil && given != nil {
@@ -41,6 +35,20 @@ func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted
 		made.given = given
 	}
 	return made, err
+}
+
+// request asks for a new record, whose secrets are sealed.
+func (k *collection) request(ctx context.Context, w *wish) (hosting.Request, error) {
+	request := hosting.Request{Ref: w.ref(), Tenant: w.tenant, Spec: w.spec.Fields().Values()}
+	if len(k.kind.Personal) == 0 {
+		return request, nil
+	}
+	tenant, err := k.tenantOf(ctx, w.tenant)
+	if err != nil {
+		return request, err
+	}
+	request.Subject, err = k.subjectOf(ctx, tenant)
+	return request, err
 }
 
 func (k *collection) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {

@@ -19,7 +19,9 @@ import (
 func (s *Server) provisionRoute() route.Route {
 	sites := s.kind("site")
 	r := route.Post(sites.path()+"provision_full/", "Make a site with what goes with it", s.provision).As("site_provision").
-		For(s.writing().Requiring(func(ctx context.Context, _ route.Request, c route.Caller) error { return sites.open(ctx, identityOf(c)) })).
+		For(s.writing().Requiring(func(ctx context.Context, _ route.Request, c route.Caller) error {
+			return sites.open(ctx, identityOf(c))
+		})).
 		Checking(route.Check(s.checkProvision)).Asking(newProvision).Resuming(s.showProvision).
 		Saying("All of it is asked for in one go, or nothing. What is there already stays as it is. Steps that were not asked for are skipped.")
 	return r.Answering(func() field.Set { return (&provisioned{Server: s}).Fields() })
@@ -35,11 +37,14 @@ func (s *Server) provision(ctx context.Context, c route.Call, p *provision) (*pr
 		commands = nil
 	}
 	for _, one := range p.pieces {
-		asking, err := one.request(ctx)
+		if !one.isNew {
+			continue
+		}
+		maps.Copy(secrets, one.seal())
+		asking, err := one.asking(ctx)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(secrets, one.seal())
 		commands = append(commands, asking...)
 	}
 	receipt, err := s.Resources.Carry(ctx, c.Cause(), secrets, commands...)
@@ -52,16 +57,13 @@ func (s *Server) provision(ctx context.Context, c route.Call, p *provision) (*pr
 	return s.provisioned(ctx, c, p)
 }
 
-// request asks for the piece, if it is new, and clears its name.
-func (one *piece) request(ctx context.Context) ([]domain.Command, error) {
-	if !one.isNew {
-		return nil, nil
-	}
+// asking asks for the piece, and clears its name.
+func (one *piece) asking(ctx context.Context) ([]domain.Command, error) {
 	commands, err := one.evicting(ctx, one.wish)
 	if err != nil {
 		return nil, err
 	}
-	request, err := one.asking(ctx, one.wish)
+	request, err := one.request(ctx, one.wish)
 	return append(commands, request), err
 }
 
@@ -146,7 +148,7 @@ func (s *Server) showProvision(ctx context.Context, c route.Call, location strin
 		*p.asked[step.name] = true
 	}
 	for _, step := range steps {
-		for _, o := range step.orders(p) {
+		for _, o := range step.demands(p) {
 			one, err := s.known(ctx, p, o)
 			if err != nil {
 				return nil, err

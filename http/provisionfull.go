@@ -40,9 +40,9 @@ func (p *provision) Fields() field.Set {
 	return append(set, field.Text("ip_address", &p.ip).Default("*").Is(field.IPOrAny).Doc("Of the site, and of its names in the zone."))
 }
 
-// An order is one record that a step asks for, as a caller could; its reference
+// A demand is one record that a step asks for, as a caller could; its reference
 // to what it is a part of is filled in. The secret is a field that is made up.
-type order struct {
+type demand struct {
 	kind, secret string
 	fields       map[string]any
 }
@@ -53,33 +53,33 @@ const siteStep = "site"
 // them.
 var steps = []struct {
 	name, about string
-	orders      func(*provision) []order
+	demands     func(*provision) []demand
 }{
-	{siteStep, "", func(p *provision) []order {
-		return []order{{kind: "site", fields: map[string]any{"domain": p.domain, "ip_address": p.ip}}}
+	{siteStep, "", func(p *provision) []demand {
+		return []demand{{kind: "site", fields: map[string]any{"domain": p.domain, "ip_address": p.ip}}}
 	}},
 	{"dns", "A zone, with names for the site where it has an address, and for its mail.", zoneOf},
-	{"mail", "A mail domain.", func(p *provision) []order {
-		return []order{{kind: "mail_domain", fields: map[string]any{"domain": p.domain}}}
+	{"mail", "A mail domain.", func(p *provision) []demand {
+		return []demand{{kind: "mail_domain", fields: map[string]any{"domain": p.domain}}}
 	}},
-	{"ftp", "An FTP account, with a password that is made up.", func(p *provision) []order {
-		return []order{{kind: "ftp_account", secret: "password", fields: map[string]any{"username": p.login(64)}}}
+	{"ftp", "An FTP account, with a password that is made up.", func(p *provision) []demand {
+		return []demand{{kind: "ftp_account", secret: "password", fields: map[string]any{"username": p.login(64)}}}
 	}},
-	{"db", "A database, with a password that is made up.", func(p *provision) []order {
+	{"db", "A database, with a password that is made up.", func(p *provision) []demand {
 		name, user := strings.ReplaceAll(p.login(64), "-", "_"), strings.ReplaceAll(p.login(32), "-", "_")
-		return []order{{kind: "database", secret: "db_password", fields: map[string]any{"name": name, "db_user": user, "site": p.site()}}}
+		return []demand{{kind: "database", secret: "db_password", fields: map[string]any{"name": name, "db_user": user, "site": p.site()}}}
 	}},
-	{"proxy", "A proxy that takes the calls for the domain and passes them on to the web server.", func(p *provision) []order {
-		return []order{{kind: "proxy", fields: map[string]any{"domain": p.domain, "upstream": hosting.UpstreamOf(p.ip)}}}
+	{"proxy", "A proxy that takes the calls for the domain and passes them on to the web server.", func(p *provision) []demand {
+		return []demand{{kind: "proxy", fields: map[string]any{"domain": p.domain, "upstream": hosting.UpstreamOf(p.ip)}}}
 	}},
 }
 
 // zoneOf is the zone, with addresses of the site and its www where it has one,
 // and with what mail needs.
-func zoneOf(p *provision) []order {
-	all := []order{{kind: "dns_zone", fields: map[string]any{"origin": p.domain + "."}}}
+func zoneOf(p *provision) []demand {
+	all := []demand{{kind: "dns_zone", fields: map[string]any{"origin": p.domain + "."}}}
 	in := func(sort, name, data string) {
-		all = append(all, order{kind: "dns_record", fields: map[string]any{"record_type": sort, "name": name, "data": data}})
+		all = append(all, demand{kind: "dns_record", fields: map[string]any{"record_type": sort, "name": name, "data": data}})
 	}
 	if p.ip != "*" {
 		sort := dns.A

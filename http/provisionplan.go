@@ -28,7 +28,7 @@ func (s *Server) checkProvision(ctx context.Context, c route.Call, p *provision,
 		if !*p.asked[step.name] {
 			continue
 		}
-		for _, o := range step.orders(p) {
+		for _, o := range step.demands(p) {
 			one, err := s.piece(ctx, c, p, o, wrong)
 			if isFull(err) {
 				full = cmp.Or(full, err)
@@ -59,7 +59,7 @@ func isFull(err error) bool {
 }
 
 // piece is the record that is there, or else a new one.
-func (s *Server) piece(ctx context.Context, c route.Call, p *provision, o order, wrong *field.Errors) (*piece, error) {
+func (s *Server) piece(ctx context.Context, c route.Call, p *provision, o demand, wrong *field.Errors) (*piece, error) {
 	one, err := s.known(ctx, p, o)
 	if one != nil || err != nil {
 		return one, err
@@ -68,7 +68,7 @@ func (s *Server) piece(ctx context.Context, c route.Call, p *provision, o order,
 	one = &piece{collection: k, wish: k.empty(), isNew: true}
 	one.tenant = p.owner.tenant
 	if o.secret != "" {
-		one.password = newPassword()
+		one.password = drawnPassword()
 		o.fields[o.secret] = one.password
 	}
 	place := hosting.Place{Tenant: one.tenant, At: k.now(), Operator: callerOf(c).IsSuperuser, Limits: hosting.NoLimits()}
@@ -79,7 +79,7 @@ func (s *Server) piece(ctx context.Context, c route.Call, p *provision, o order,
 }
 
 // known is the record that is there already; nil: there is none.
-func (s *Server) known(ctx context.Context, p *provision, o order) (*piece, error) {
+func (s *Server) known(ctx context.Context, p *provision, o demand) (*piece, error) {
 	k := s.kind(o.kind)
 	if parent, is := k.kind.Parent(); is {
 		of := p.first(parent.Kind)
@@ -96,9 +96,9 @@ func (s *Server) known(ctx context.Context, p *provision, o order) (*piece, erro
 	return &piece{collection: k, wish: w}, err
 }
 
-// fill makes a new record of an order. What is wrong with it is wrong with the
+// fill makes a new record of a demand. What is wrong with it is wrong with the
 // domain, which is all that the caller has sent of it.
-func (one *piece) fill(ctx context.Context, o order, place hosting.Place, wrong *field.Errors) (err error) {
+func (one *piece) fill(ctx context.Context, o demand, place hosting.Place, wrong *field.Errors) (err error) {
 	body, err := json.Marshal(o.fields)
 	if err != nil {
 		return err
@@ -128,9 +128,9 @@ func tellOfDomain(own field.Errors, wrong *field.Errors) {
 	}
 }
 
-// there is the tenant's record that an order asks for; nil: there is none. A
+// there is the tenant's record that a demand asks for; nil: there is none. A
 // name in a zone that answers in its own way already is left alone.
-func (k *collection) there(ctx context.Context, tenant int64, o order) (*projections.Resource, error) {
+func (k *collection) there(ctx context.Context, tenant int64, o demand) (*projections.Resource, error) {
 	key := []string{"domain"}
 	switch o.kind {
 	case "dns_zone":
@@ -160,7 +160,7 @@ func (k *collection) there(ctx context.Context, tenant int64, o order) (*project
 
 // isAnsweredBy tells whether a record of the same name will do. Of DNS records
 // one of the type will, or a CNAME, beside which nothing else may stand.
-func (o order) isAnsweredBy(row projections.Resource) (bool, error) {
+func (o demand) isAnsweredBy(row projections.Resource) (bool, error) {
 	if o.kind != "dns_record" {
 		return true, nil
 	}

@@ -20,9 +20,9 @@ const sheetPath = "/panel/whitelabel/{id:int}/{hash:[0-9a-f]{64}}.css"
 
 // checkLook says all that is not allowed in a style sheet that was sent. One
 // that is too long altogether has been refused.
-func checkLook(c route.Call, w *wish, wrong *field.Errors) {
+func checkLook(sent field.Set, w *wish, wrong *field.Errors) {
 	look, is := w.spec.(*hosting.WhiteLabel)
-	if !is || !c.Sent.Has("custom_css") || wrong.Has("custom_css") {
+	if !is || !sent.Has("custom_css") || wrong.Has("custom_css") {
 		return
 	}
 	_, problems := css.Scoped(look.CustomCSS)
