@@ -168,6 +168,10 @@ func (object[T, P]) describe(_ *Field, m *Metadata) {
 	m.Type, m.Children = "nested object", Set(nil).Describe(Shown, P(new(T)).Fields())
 }
 
+func (w within) describe(_ *Field, m *Metadata) {
+	m.Type, m.Children = "nested object", Set(nil).Describe(Shown, w.of())
+}
+
 func (objects[T, P]) describe(_ *Field, m *Metadata) {
 	m.Type, m.Child = "list", &Metadata{Type: "nested object", ReadOnly: true, Children: Set(nil).Describe(Shown, P(new(T)).Fields())}
 }
