@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -152,5 +153,69 @@ func TestOrdersOfATenantAreCounted(t *testing.T) {
 	}
 	if w := s.call("POST", "/hosting/api/rest/ssl-certificates/4/renew/", "", bearer(s.known["root"])...); w.Code != http.StatusAccepted {
 		t.Errorf("another tenant's: %d %s", w.Code, w.Body)
+	}
+}
+
+// A site with all that belongs to a certificate's life, from the first request
+// to a second certificate, with the sandbox's engine at work.
+func TestASiteGetsItsCertificate(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 5 * time.Second }).people(t)
+	s.open(t)
+	site := s.say(t, "POST", "sites/", `{"domain":"bread.example"}`, http.StatusCreated)
+	first := s.say(t, "POST", fmt.Sprintf("sites/%d/request_ssl/", site.ID), "", http.StatusAccepted)
+	one := fmt.Sprintf("ssl-certificates/%d/", first.ID)
+	s.until(t, "it is issued", func() bool { return s.say(t, "GET", one, "", http.StatusOK).Status == "issued" })
+	issued := s.say(t, "GET", one, "", http.StatusOK)
+	if issued.Days != 89 || !issued.Expires.After(time.Now()) {
+		t.Errorf("%+v", issued)
+	}
+	s.until(t, "the site serves HTTPS", func() bool {
+		return s.say(t, "GET", fmt.Sprintf("sites/%d/", site.ID), "", http.StatusOK).SSLEnabled
+	})
+	s.say(t, "POST", one+"renew/", "", http.StatusAccepted)
+	s.until(t, "it is issued anew", func() bool { return s.say(t, "GET", one, "", http.StatusOK).Expires.After(issued.Expires) })
+
+	cert, key := brought(t, time.Now(), "shop.bread.example")
+	own := s.say(t, "POST", "ssl-certificates/", fmt.Sprintf(`{"site":%d,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`,
+		site.ID, inJSON(cert), inJSON(key)), http.StatusCreated)
+	two := fmt.Sprintf("ssl-certificates/%d/", own.ID)
+	s.until(t, "one's own is installed", func() bool { return s.say(t, "GET", two, "", http.StatusOK).Days == 364 })
+	s.until(t, "the engine alone has it", func() bool { return s.count(t, `select count(*) from secret_handoff where purpose = 'engine'`) == 0 })
+	s.say(t, "DELETE", one, "", http.StatusNoContent)
+	s.say(t, "DELETE", two, "", http.StatusNoContent)
+	s.until(t, "the engine has none", func() bool {
+		return s.count(t, `select count(*) from sandbox_engine.objects where kind = 'ssl_certificate'`) == 0
+	})
+}
+
+// served is what a test reads of sites and certificates.
+type served struct {
+	ID         int64     `json:"id"`
+	Status     string    `json:"status"`
+	Expires    time.Time `json:"expires_at"`
+	Days       int       `json:"days_until_expiry"`
+	SSLEnabled bool      `json:"ssl_enabled"`
+}
+
+// say calls the hosting API as a member of the first tenant.
+func (s *shop) say(t testing.TB, method, path, body string, status int) (got served) {
+	t.Helper()
+	w := s.call(method, "/hosting/api/rest/"+path, body, append(bearer(s.known["ben"]), "Content-Type", "application/json")...)
+	if w.Code != status {
+		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil && w.Body.Len() > 0 {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// until waits until so answers true.
+func (s *shop) until(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
 	}
 }
