@@ -2,7 +2,6 @@ package sagas
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"hostpanel/domain"
@@ -133,9 +132,6 @@ func jobOf(fact eventstore.Recorded) Job {
 	return Job{Kind: ref.Kind, ID: ref.ID, Version: fact.Version}
 }
 
-// errNotIssued: the engine has dropped the order of a certificate.
-var errNotIssued = domain.Fail(domain.Permanent, "not_issued", errors.New("the order of the certificate has gone"))
-
 // applied is when the engine has not only accepted the wish but carried it
 // out. What it has observed by then is kept.
 func (s *Sagas) applied(ctx context.Context, job Job) (bool, Work, error) {
@@ -143,13 +139,11 @@ func (s *Sagas) applied(ctx context.Context, job Job) (bool, Work, error) {
 	if err != nil || w.row.Wish > job.Version || w.row.Status != hosting.Running || w.object.ID == 0 {
 		return err == nil, Work{}, err // a later wish, or nothing to wait for
 	}
-	if w.idle() {
-		return true, Work{}, nil
+	if w.kind.Name == certificateKind {
+		return s.certificateApplied(ctx, w)
 	}
 	found, is, err := s.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
 	switch {
-	case err == nil && !is && w.kind.Name == certificateKind:
-		return false, Work{}, errNotIssued
 	case err != nil || !is:
 		return false, Work{}, err
 	case !w.ours(found):

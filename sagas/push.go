@@ -124,8 +124,8 @@ func (p *pushed) find(ctx context.Context) (hosting.EngineObject, bool, error) {
 // bring changes what is there, adopts what an earlier attempt has made, and
 // makes what there is not. Then it reads what has become of it (rule E-7).
 func (p *pushed) bring(ctx context.Context) (Result, error) {
-	if p.idle() || p.kind.Name == certificateKind && p.object.ID != 0 && p.missing {
-		return p.result(), nil // what was brought along is there, and cannot be brought again
+	if stands, err := p.stands(ctx); err != nil || stands {
+		return p.result(), err
 	}
 	if err := p.change(ctx); err == nil || !failedAs(err, "absent") {
 		return p.read(ctx, err)
@@ -143,10 +143,6 @@ func (p *pushed) bring(ctx context.Context) (Result, error) {
 	}
 	return p.read(ctx, err)
 }
-
-// idle tells whether the engine has nothing to do for a resource that is off: a
-// certificate is served by its site, which is off as well.
-func (w *wanted) idle() bool { return w.kind.Name == certificateKind && !w.row.Active }
 
 var errAbsent = domain.Fail(domain.Permanent, "absent", errors.New("it has no number at the engine"))
 
@@ -211,6 +207,9 @@ func (p *pushed) remove(ctx context.Context) (Result, error) {
 			return Result{}, p.gone(err)
 		}
 		o.ID = found.ID
+	}
+	if shared, err := p.shared(ctx, o.ID); err != nil || shared {
+		return Result{}, err
 	}
 	err := p.s.engine.Remove(ctx, o)
 	for _, name := range p.former {
