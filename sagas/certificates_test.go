@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -168,6 +169,33 @@ func TestOnlyTheFirstCertificateSwitchesHTTPSOn(t *testing.T) {
 		return w.count(`select count(*) from saga_run where key like 'renewal:%' and step = 0 and status <> 'done'`) == 0
 	})
 	w.equal("switched on again", on(), false)
+}
+
+// Whoever dies while a certificate is tended to, it is ordered once.
+func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
+	w, clock := certified(t, nil)
+	w.times.Lease = 300 * time.Millisecond
+	var mu sync.Mutex
+	died := map[string]bool{}
+	w.fault = func(p point, c claimed) error {
+		mu.Lock()
+		defer mu.Unlock()
+		here := string(p) + " " + c.Place().Name
+		if c.Job.Kind != certificateKind || died[here] {
+			return nil
+		}
+		died[here] = true
+		return errKilled
+	}
+	w.issues(theCertificate, noon.Add(90*day))
+	clock.set(noon.Add(60 * day))
+	w.goes()
+	w.happens(theCertificate, "certificate.ordered", 1)
+	w.eventually("the run after it waits", func() bool { return w.renewals() == 1 })
+	w.equal("ordered", w.often(theCertificate.Stream(), "certificate.ordered"), 1)
+	mu.Lock()
+	defer mu.Unlock()
+	w.equal("deaths", len(died) >= 6, true)
 }
 
 // TestWhatIsDueIsDoneByWhoeverComesBack: the panel was down for months.
