@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -28,8 +29,11 @@ type home struct {
 // do asks a record for something, as it would be carried out.
 func (h *home) do(c hosting.Command) {
 	stream := c.Stream()
-	ref := hosting.Ref{Kind: stream.Category}
-	fmt.Sscan(stream.ID, &ref.ID)
+	id, err := strconv.ParseInt(stream.ID, 10, 64)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ref := hosting.Ref{Kind: stream.Category, ID: id}
 	r := h.records[ref]
 	facts, err := hosting.Decider.Decide(r.Resource, c)
 	if err != nil {
@@ -141,7 +145,8 @@ func TestASuspensionTakesBackExactlyWhatItDid(t *testing.T) {
 			"": func(t *rapid.T) {
 				for ref, runs := range with.running() {
 					kind, _ := hosting.KindNamed(ref.Kind)
-					if want := without.running()[ref] && !(with.rests() && kind.Halts); runs != want {
+					rests := with.rests() && kind.Halts
+					if want := without.running()[ref] && !rests; runs != want {
 						t.Fatalf("%s runs: %v; the tenant is %s", ref.Stream(), runs, with.status)
 					}
 				}
