@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
@@ -189,5 +191,36 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	code, out, complaint := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir())
 	if want := "broken at position " + grouped(position); code != failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
+	}
+}
+
+// The engine knows the demo's tenant as it knows every other: what is made for
+// it needs its client.
+func TestTheDemosTenantGetsItsClient(t *testing.T) {
+	p := newProgram(t)
+	d, err := readDemo(filepath.Join(p.config.dataDir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.sagas.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		tenant, err := p.tables.For(projections.System).Tenant(ctx, d.TenantAdmin.Tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tenant.EngineID != nil && tenant.SyncStatus == "synced" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the engine has no client for %+v", tenant)
+		}
 	}
 }
