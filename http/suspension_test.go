@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -219,5 +220,43 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 	w := s.call("GET", "/hosting/api/rest/tenants/2/stats/", "", bearer(s.known["ana"])...)
 	if text := w.Body.String(); !strings.Contains(text, `"sites":{"used":0,"limit":null}`) || !strings.HasSuffix(text, `"collected_at":null}`) {
 		t.Errorf("%d %s", w.Code, text)
+	}
+}
+
+// What rests is off at the engine, and what runs again is on; the zone was on
+// all the time.
+func TestASuspensionReachesTheEngine(t *testing.T) {
+	s := openShop(t, func(s *shop) {
+		s.server.Settings.EngineWait, s.server.Settings.NameServers = time.Minute, []string{"ns1.panel.example."}
+	}).people(t).open(t)
+	post := func(path, body string) {
+		t.Helper()
+		if w := s.call("POST", "/hosting/api/rest/"+path, body, bearer(s.known["ana"])...); w.Code != http.StatusCreated || !strings.Contains(w.Body.String(), `"synced"`) {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	post("sites/", `{"domain":"on.example"}`)
+	post("sites/", `{"domain":"off.example","is_active":false}`)
+	post("dns-zones/", `{"origin":"on.example"}`)
+	server := engine.New(s.Pool())
+	is := func(kind, name, want string) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			found, there, err := server.Find(t.Context(), kind, name, "")
+			if err != nil || !there {
+				t.Fatal(kind, name, there, err)
+			}
+			if got := string(found.Values["is_active"]); got == want {
+				return
+			} else if time.Now().After(deadline) {
+				t.Fatalf("%s %s is active: %s, not %s", kind, name, got, want)
+			}
+		}
+	}
+	for _, state := range []struct{ status, runs string }{{"active", "true"}, {"suspended", "false"}, {"active", "true"}, {"terminated", "false"}} {
+		s.patched(t, tenantOne, `{"status":"`+state.status+`"}`)
+		is("site", "on.example", state.runs)
+		is("site", "off.example", "false")
+		is("dns_zone", "on.example.", "true")
 	}
 }
