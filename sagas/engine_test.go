@@ -557,6 +557,31 @@ func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 	h.equal("kept", value(h.has("site", "kept.example.com"), "is_active"), "true")
 }
 
+// The run of the first time finds it in the bin, but not since then.
+func TestWhatIsThrownAwayAgainHasThirtyDaysAnew(t *testing.T) {
+	clock := &virtual{at: time.Now()}
+	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
+	s := h.ask(h.draw("site"), site("example.com"))
+	h.carry(s)
+	h.carry(hosting.Trash{Ref: s.Ref})
+	h.carry(hosting.Restore{Ref: s.Ref})
+	ended := fmt.Sprintf("grace:site-%d/2", s.ID)
+	h.fault = func(p point, c claimed) error { // between the end of the wait and the removal
+		if p == beforeComplete && c.Key == ended && c.Step == 0 {
+			h.carry(hosting.Trash{Ref: s.Ref})
+		}
+		return nil
+	}
+	h.goes()
+	h.eventually("its run ends", func() bool { return h.runOf(ended).Status == Done })
+	h.quiet()
+	clock.pass(29 * day)
+	h.equal("after 29 days", h.resource(s.Ref).Status, hosting.Running)
+	h.equal("off", value(h.has("site", "example.com"), "is_active"), "false")
+	clock.pass(2 * day)
+	h.stands(s.Ref, hosting.Gone)
+}
+
 func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
 	clock := &virtual{at: time.Now()}
 	h := newHousehold(t, func(o *Options) { o.Now = clock.now })

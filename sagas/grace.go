@@ -6,6 +6,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
 
@@ -62,16 +63,17 @@ func inBin(r projections.Resource) bool {
 // purge asks for the removal of what is still in the bin, and of all that
 // belongs to it.
 func (s *Sagas) purge(ctx context.Context, job Job) (Work, error) {
-	r, err := s.recorded(ctx, job)
-	if err != nil || !inBin(r) {
-		return Work{}, err
-	}
-	if job.Kind == "tenant" {
+	r, _, err := eventstore.Fold(ctx, s.store, hosting.Decider, job.ref().Stream())
+	purge := hosting.Purge{Ref: job.ref(), Since: job.Version}
+	switch {
+	case err != nil, !r.Trashed, r.Binned != job.Version, r.Status == hosting.Leaving, r.Status == hosting.Gone:
+		return Work{}, err // it was brought back; if it is in the bin again, that is another run's
+	case job.Kind == "tenant":
 		err = s.empty(ctx, job)
-		return Work{Commands: []domain.Command{hosting.Remove{Ref: job.ref()}}}, err
+		return Work{Commands: []domain.Command{purge}}, err
 	}
 	commands, err := s.partsGo(ctx, job)
-	return Work{Commands: append(commands, hosting.Remove{Ref: job.ref()})}, err
+	return Work{Commands: append(commands, purge)}, err
 }
 
 // purged is how much of a tenant is removed in one append.

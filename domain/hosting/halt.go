@@ -3,6 +3,8 @@ package hosting
 import (
 	"fmt"
 	"slices"
+
+	"hostpanel/domain"
 )
 
 // What switches a resource off without the tenant's having asked for it, so
@@ -36,6 +38,16 @@ type (
 	Trash   struct{ Ref }
 	Restore struct{ Ref }
 )
+
+// Purge removes what has been in the bin ever since that version. What has
+// been brought back meanwhile stays, even if it is in the bin once more.
+type Purge struct {
+	Ref
+	Since int
+}
+
+// ErrNotInBin refuses to purge what has left the bin.
+var ErrNotInBin = &domain.Error{Code: domain.Conflict, Message: "It has left the bin.", Reason: "not_in_bin"}
 
 type (
 	Halted struct {
@@ -93,6 +105,13 @@ func (c Trash) decide(r Resource) ([]Event, error) {
 	return kind.settled(Trashed{}), nil
 }
 
+func (c Purge) decide(r Resource) ([]Event, error) {
+	if !r.ended() && (!r.Trashed || r.Binned != c.Since) {
+		return nil, ErrNotInBin
+	}
+	return Remove{c.Ref}.decide(r)
+}
+
 func (c Restore) decide(r Resource) ([]Event, error) {
 	kind, _ := KindNamed(c.Kind)
 	switch {
@@ -118,7 +137,7 @@ func (e Released) evolve(r Resource) Resource {
 }
 
 func (Trashed) evolve(r Resource) Resource {
-	r.Trashed = true
+	r.Trashed, r.Binned = true, r.Version
 	return r.wished()
 }
 

@@ -30,6 +30,7 @@ type Resource struct {
 	Observed field.Values `json:"observed,omitempty"` // what only the engine knows
 	Halts    []string     `json:"halts,omitempty"`    // why it is off, whatever is wanted
 	Trashed  bool         `json:"trashed,omitempty"`  // it is in the bin
+	Binned   int          `json:"binned,omitempty"`   // the version with which it last went there
 
 	Certificate Issuance `json:"certificate,omitzero"` // of certificates
 

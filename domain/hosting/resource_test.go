@@ -214,3 +214,12 @@ func TestEventsAreReadForever(t *testing.T) {
 		}
 	}
 }
+
+// Only what has been in the bin all the time is purged.
+func TestWhatWasBroughtBackIsNotPurged(t *testing.T) {
+	purge := hosting.Purge{Ref: site, Since: 3}
+	given(t, requested, made, hosting.Trashed{}).When(purge).Then(leaving)
+	given(t, requested, made, hosting.Trashed{}, leaving).When(purge).Then()
+	given(t, requested, made, hosting.Trashed{}, hosting.Restored{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
+	given(t, requested, made, hosting.Trashed{}, hosting.Restored{}, hosting.Trashed{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
+}
