@@ -58,6 +58,15 @@ func (s Scope) LeavingOf(ctx context.Context, tenant int64) ([]Resource, error) 
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id limit 10")
 }
 
+// Asleep are the resources of a tenant that the engine has and that are off:
+// wanted to be, halted, or in the bin.
+func (s Scope) Asleep(ctx context.Context, tenant int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.tenant = ?", tenant)
+	w.conditions = append(w.conditions, "not r.active", "r.engine_id is not null", "r.status not in ('leaving', 'gone')", "r.kind not in ('tenant', 'vm')")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id")
+}
+
 // Belonging are the resources of a tenant that nobody has asked to remove yet,
 // the tenant itself and machines left out, at most limit.
 func (s Scope) Belonging(ctx context.Context, tenant int64, limit int) ([]Resource, error) {

@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"hostpanel/projections"
 
 	"github.com/google/uuid"
@@ -600,6 +601,128 @@ func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
 	h.stands(tenant, hosting.Gone)
 	h.quiet()
 	h.equal("left at the engine", len(h.engine.all()), 0)
+}
+
+// An engine may switch everything on along with a change of the tenant.
+func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
+	h := newHousehold(t)
+	off := h.ask(h.draw("site"), site("off.example.com"))
+	off.Spec["is_active"] = json.RawMessage("false")
+	h.carry(off)
+	h.goes()
+	h.stands(off.Ref, hosting.Running)
+	tenant := hosting.Ref{Kind: "tenant", ID: h.tenant}
+	for i, how := range []error{
+		domain.Fail(domain.Unknown, "timeout", errLie), // and the client is as wanted when we look again
+		domain.Fail(domain.Unknown, "woken", errLie),
+	} {
+		var once sync.Once
+		h.engine.tell(nil, func(call, name string) (err error) {
+			if call == "change" && name == "tenant/"+hosting.CustomerNumber(h.tenant) {
+				once.Do(func() {
+					err = how
+					h.engine.wake("site/off.example.com")
+				})
+			}
+			return err
+		})
+		h.carry(set(tenant, fmt.Sprintf(`{"city":"city %d"}`, i)))
+		h.eventually("it sleeps", func() bool {
+			return h.engine.changes("site/off.example.com") == i+1 && value(h.has("site", "off.example.com"), "is_active") == "false"
+		})
+		h.quiet()
+	}
+	h.carry(set(tenant, `{"city":"another"}`))
+	h.quiet()
+	h.equal("pushed without need", h.engine.changes("site/off.example.com"), 2)
+}
+
+// What an order has asked for its own run brings to the engine; what is asked
+// later goes the way of everything else.
+func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
+	h := &household{newWorld(t), 0}
+	id := h.placed(ordering{domain: "ordered.example.com"})
+	_, err := h.OpenSession(t.Context(), id)
+	h.must(err)
+	h.engine.tell(func(call, name string) error {
+		if call == "create" && name == "site/ordered.example.com" {
+			return domain.Fail(domain.Transient, "busy", errLie)
+		}
+		return nil
+	}, nil)
+	h.goes()
+	h.paid(id)
+	h.eventually("the site is asked for", func() bool {
+		return h.provision(id).Job.Site != 0 && h.resource(hosting.Ref{Kind: "site", ID: h.provision(id).Job.Site}).Kind != ""
+	})
+	ref := hosting.Ref{Kind: "site", ID: h.provision(id).Job.Site}
+	h.equal("runs of its own", h.count(`select count(*) from saga_run where about <> ''`), 0)
+	h.carry(set(ref, `{"ip_address":"192.0.2.3"}`)) // before the order's run has made it
+	h.eventually("it waits for the order", func() bool {
+		return h.count(`select count(*) from saga_run where about = $1 and awaits = $1`, ref.Stream().String()) == 1
+	})
+	h.engine.tell(nil, nil)
+	h.becomes(id, order.StatusActive)
+	h.eventually("it is as wanted", func() bool { return h.resource(ref).SyncStatus == "synced" && h.resource(ref).Wish == 2 })
+	h.equal("address", value(h.has("site", "ordered.example.com"), "ip_address"), `"192.0.2.3"`)
+	h.equal("made", h.engine.creations("site/ordered.example.com"), 1)
+}
+
+// The tenant of a machine has no place at the engine until it needs one.
+func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
+	h := &household{newWorld(t).goes(), 0}
+	id := h.buy(ordering{kind: "vps"})
+	h.becomes(id, order.StatusActive)
+	h.tenant = h.provision(id).Job.Tenant
+	client := "tenant/" + hosting.CustomerNumber(h.tenant)
+	h.equal("clients", h.engine.creations(client), 0)
+	one, two := h.ask(h.draw("site"), site("one.example.com")), h.ask(h.draw("site"), site("two.example.com"))
+	h.carry(one, two)
+	h.stands(one.Ref, hosting.Running)
+	h.stands(two.Ref, hosting.Running)
+	h.quiet()
+	h.equal("clients", h.engine.creations(client), 1)
+	h.equal("asked for", h.often(hosting.Ref{Kind: "tenant", ID: h.tenant}.Stream(), "hosting.push_requested"), 1)
+}
+
+// A certificate is accepted long before it is issued.
+func TestACertificateIsAppliedWhenItIsIssued(t *testing.T) {
+	h := newHousehold(t)
+	var mu sync.Mutex
+	issued := false
+	h.engine.applied = func(o hosting.EngineObject) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return o.Kind != certificateKind || issued
+	}
+	s := h.ask(h.draw("site"), site("example.com"))
+	at := time.Now().UTC().Truncate(time.Second)
+	c := h.ask(h.draw(certificateKind), &hosting.Certificate{Site: s.ID, Type: "acme", Domain: "example.com", Status: "pending", IsActive: true, OrderedAt: &at})
+	h.carry(s, c)
+	h.goes()
+	h.stands(c.Ref, hosting.Running)
+	h.eventually("the run waits", func() bool { return h.runOf(fmt.Sprintf("engine:ssl_certificate-%d/1", c.ID)).Step == 1 })
+	h.carry(hosting.Halt{Ref: c.Ref, By: hosting.BySite}) // an engine is told nothing of that
+	h.quiet()
+	h.equal("changed", h.engine.changes("ssl_certificate/example.com"), 0)
+	h.carry(hosting.Release{Ref: c.Ref, By: hosting.BySite})
+	mu.Lock()
+	issued = true
+	mu.Unlock()
+	h.quiet()
+	h.equal("made", h.engine.creations("ssl_certificate/example.com"), 1)
+
+	lost := *h.resource(c.Ref).EngineID
+	mu.Lock()
+	issued = false
+	mu.Unlock()
+	h.carry(hosting.Push{Ref: c.Ref})
+	h.eventually("it is ordered again", func() bool {
+		return h.runOf(fmt.Sprintf("engine:ssl_certificate-%d/%d", c.ID, h.resource(c.Ref).Wish)).Step == 1
+	})
+	h.must(h.engine.Remove(t.Context(), hosting.EngineObject{Kind: certificateKind, ID: lost}))
+	h.eventually("the order has failed", func() bool { return h.often(c.Stream(), "hosting.engine_refused") == 1 })
+	h.equal("why", h.resource(c.Ref).SyncError, "not_issued")
 }
 
 // A suspension of many records is one append, with a run for each.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	netmail "net/mail"
 	"strings"
 	"sync"
@@ -172,6 +173,16 @@ func (e *fakeEngine) creations(name string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.made[name]
+}
+
+// wake switches an object on that should be off.
+func (e *fakeEngine) wake(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o := e.objects[name]
+	o.Values = maps.Clone(o.Values)
+	o.Values["is_active"] = json.RawMessage("true")
+	e.objects[name] = o
 }
 
 func (e *fakeEngine) changes(name string) int {

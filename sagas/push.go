@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
+	"hostpanel/projections"
 
 	"github.com/google/uuid"
 )
@@ -31,6 +32,9 @@ func (s *Sagas) push(ctx context.Context, job Job) (Call, error) {
 		return Call{}, err
 	}
 	if err := p.unseal(ctx); err != nil {
+		return Call{}, err
+	}
+	if err := p.sleepers(ctx, job); err != nil {
 		return Call{}, err
 	}
 	call := Call{Request: job.asked(), Repeatable: true, Lookup: p.look, Do: p.bring, Confirmed: p.brought}
@@ -66,9 +70,11 @@ func (w *wanted) wakes() eventstore.Row { return wakeWaiting(w.ref) }
 type pushed struct {
 	wanted
 	s       *Sagas
-	former  []string // names that it may still have there
-	opened  []string // where its secrets waited
-	missing bool     // a secret is gone
+	former  []string               // names that it may still have there
+	opened  []string               // where its secrets waited
+	missing bool                   // a secret is gone
+	asleep  []projections.Resource // what an earlier attempt may have woken
+	woken   bool
 	seen    hosting.EngineObject
 }
 
@@ -92,6 +98,23 @@ func (p *pushed) unseal(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sleepers are what belongs to a tenant and is off. An engine may switch it on
+// along with a change of the tenant, and an attempt that was cut short may have
+// left it so: then all of it is pushed once more (trap T3 in
+// docs/engine-ispconfig.md).
+func (p *pushed) sleepers(ctx context.Context, job Job) (err error) {
+	if p.kind.Name != "tenant" || p.object.ID == 0 || p.row.Status == hosting.Leaving {
+		return nil
+	}
+	known, err := p.s.entry(ctx, pushKey(job))
+	if err != nil {
+		return err
+	}
+	p.woken = known.may()
+	p.asleep, err = p.s.tables.For(projections.System).Asleep(ctx, p.ref.ID)
+	return err
 }
 
 // look finds the object under any of its names.
@@ -153,6 +176,10 @@ func (p *pushed) change(ctx context.Context) error {
 		return errAbsent
 	}
 	err := p.s.engine.Change(ctx, p.object)
+	if p.kind.Name == "tenant" && err != nil && codeOf(err) == "woken" {
+		p.woken = true
+		return nil
+	}
 	for _, name := range p.former {
 		if !failedAs(err, "drift") {
 			break
@@ -187,7 +214,13 @@ func (p *pushed) result() Result { return Result{External: strconv.FormatInt(p.o
 // done their duty.
 func (p *pushed) brought(r Result) Work {
 	id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above
-	return p.answered(hosting.Confirm{Ref: p.ref, EngineID: id, Observed: p.seen.Observed, Version: p.row.Wish})
+	work := p.answered(hosting.Confirm{Ref: p.ref, EngineID: id, Observed: p.seen.Observed, Version: p.row.Wish})
+	if p.woken {
+		for _, r := range p.asleep {
+			work.Commands = append(work.Commands, hosting.Push{Ref: refTo(r)})
+		}
+	}
+	return work
 }
 
 func (p *pushed) answered(confirm hosting.Confirm) Work {

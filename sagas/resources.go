@@ -89,6 +89,10 @@ func machineOf(job Job, o projections.Order) *hosting.Machine {
 	return m
 }
 
+// asked is the version of a resource that an order has asked for. What was
+// changed since is not what the order makes.
+const asked = 1
+
 // tenantCall makes the engine's client for the tenant. It is ours if number
 // and login agree.
 func (s *Sagas) tenantCall(ctx context.Context, job Job) (Call, error) {
@@ -105,7 +109,7 @@ func (s *Sagas) tenantCall(ctx context.Context, job Job) (Call, error) {
 	ours := func(found hosting.EngineObject) bool { return found.Ref == number && found.Name == number }
 	return s.engineCall(object, ours, func(id int64, r hosting.EngineObject) Work {
 		return Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: hosting.Ref{Kind: "tenant", ID: job.Tenant}, EngineID: id, Observed: r.Observed}},
+			Commands: []domain.Command{hosting.Confirm{Ref: hosting.Ref{Kind: "tenant", ID: job.Tenant}, EngineID: id, Observed: r.Observed, Version: asked}},
 			Rows:     []eventstore.Row{wakeWaiting(hosting.Ref{Kind: "tenant", ID: job.Tenant})},
 			Learn:    func(j *Job) { j.Client = id },
 		}
@@ -124,7 +128,7 @@ func (s *Sagas) siteCall(ctx context.Context, job Job) (Call, error) {
 	return s.engineCall(object, ours, func(id int64, r hosting.EngineObject) Work {
 		site := hosting.Ref{Kind: "site", ID: job.Site}
 		return Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: site, EngineID: id, Observed: r.Observed}},
+			Commands: []domain.Command{hosting.Confirm{Ref: site, EngineID: id, Observed: r.Observed, Version: asked}},
 			Rows:     []eventstore.Row{wakeWaiting(site)},
 		}
 	}), nil

@@ -97,7 +97,7 @@ type turn struct {
 func (s *Sagas) earlier(ctx context.Context, job Job) ([]turn, error) {
 	rows, _ := s.pool.Query(ctx, `
 		select id, status from saga_run
-		where about = $1 and status not in ('done', 'undone') and step = 0 and (input ->> 'version')::int < $2`,
+		where about = $1 and status not in ('done', 'undone') and (step = 0 or status = 'parked') and (input ->> 'version')::int < $2`,
 		job.ref().Stream().String(), job.Version)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[turn])
 	return found, sqlError(err, "look for earlier runs of %s", job.ref().Stream())
