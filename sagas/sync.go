@@ -79,44 +79,6 @@ func (s *Sagas) compareTenant(ctx context.Context, job Job) (bool, Work, error) 
 	return err == nil, Work{Commands: []domain.Command{progress}}, err
 }
 
-// A comparison is what was found of a tenant's records.
-type comparison struct {
-	tenant  projections.Resource
-	records []*compared
-}
-
-// compared is one record beside the engine's.
-type compared struct {
-	row     projections.Resource
-	kind    hosting.Kind
-	object  hosting.EngineObject // as the engine is to have it
-	values  field.Values         // of the record, as it runs
-	parent  field.Values         // of what it is a part of
-	missing bool                 // the engine had it, and has it no more
-	drift   []drift
-
-	pushed  int // wish; 0: nothing was pushed
-	adopted bool
-}
-
-// A drift is a field of which the panel and the engine say different things.
-type drift struct {
-	Resource string          `json:"resource"`
-	ID       int64           `json:"id"`
-	Field    string          `json:"field"`
-	Panel    json.RawMessage `json:"panel"`
-	Engine   json.RawMessage `json:"engine"`
-}
-
-// lies tells whether the record is the engine's to hold and in force: neither
-// leaving nor in the bin.
-func (c *compared) present() bool { return c.row.Status != hosting.Leaving && c.row.TrashedAt == nil }
-
-// open tells whether the engine has yet to take the last wish.
-func (c *compared) open() bool { return c.row.SyncStatus != "synced" }
-
-func (c *compared) ref() hosting.Ref { return hosting.Ref{Kind: c.row.Kind, ID: c.row.ID} }
-
 // comparison reads the panel's records and the engine's, and lays them beside
 // each other.
 func (s *Sagas) comparison(ctx context.Context, o hosting.Operation) (*comparison, error) {
@@ -146,48 +108,6 @@ func (s *Sagas) comparison(ctx context.Context, o hosting.Operation) (*compariso
 	return found, nil
 }
 
-// recordsOf are the records behind which the engine works, as it is to have
-// them.
-func recordsOf(rows []projections.Resource) (*comparison, error) {
-	specs := map[hosting.Ref]field.Values{}
-	found := &comparison{}
-	for _, row := range rows {
-		kind, _ := hosting.KindNamed(row.Kind)
-		if kind.EngineID == "" {
-			continue
-		}
-		spec := kind.New()
-		if err := row.Load(spec); err != nil {
-			return nil, err
-		}
-		record := &compared{row: row, kind: kind, values: spec.Fields().Values()}
-		specs[record.ref()] = record.values
-		found.records = append(found.records, record)
-		if kind.Name == "tenant" {
-			found.tenant = row
-		}
-	}
-	for _, r := range found.records {
-		if parent, is := r.kind.Parent(); is {
-			var id int64
-			_ = json.Unmarshal(r.values[parent.Field], &id) // what is no number is no record
-			r.parent = specs[hosting.Ref{Kind: parent.Kind, ID: id}]
-		}
-		r.object = r.kind.Object(r.row.ID, r.values, r.parent)
-	}
-	return found, nil
-}
-
-func (c *comparison) byKind() map[string][]*compared {
-	by := map[string][]*compared{}
-	for _, r := range c.records {
-		if r.present() {
-			by[r.kind.Name] = append(by[r.kind.Name], r)
-		}
-	}
-	return by
-}
-
 // theirs are the engine's objects of a kind that the tenant owns.
 func (s *Sagas) theirs(ctx context.Context, kind string, tenant projections.Resource) ([]hosting.EngineObject, error) {
 	if kind != "tenant" {
@@ -199,52 +119,6 @@ func (s *Sagas) theirs(ctx context.Context, kind string, tenant projections.Reso
 		return nil, err
 	}
 	return []hosting.EngineObject{client}, nil
-}
-
-// beside lays the record beside the engine's of the same number, or else of
-// the same name.
-func (c *compared) beside(theirs []hosting.EngineObject) {
-	at := -1
-	if c.row.EngineID != nil {
-		at = slices.IndexFunc(theirs, func(o hosting.EngineObject) bool { return o.ID == *c.row.EngineID })
-	}
-	if at < 0 {
-		at = slices.IndexFunc(theirs, func(o hosting.EngineObject) bool { return o.Name == c.object.Name })
-	}
-	switch {
-	case at >= 0 && !c.open():
-		c.drift = c.differences(theirs[at])
-	case at < 0 && c.row.EngineID != nil:
-		c.missing = true
-	}
-}
-
-// differences are those in the fields that both speak of and that are asked
-// for, not observed. Secrets are nobody's to compare.
-func (c *compared) differences(theirs hosting.EngineObject) (all []drift) {
-	for _, f := range c.kind.New().Fields() {
-		mine, wanted := c.object.Values[f.Name]
-		other, told := theirs.Values[f.Name]
-		if !wanted || !told || f.IsReadOnly() || f.IsSecret() || sameJSON(mine, other) {
-			continue
-		}
-		all = append(all, drift{Resource: c.row.Kind, ID: c.row.ID, Field: f.Name, Panel: mine, Engine: other})
-	}
-	return all
-}
-
-// sameJSON compares values, however they are written.
-func sameJSON(a, b json.RawMessage) bool {
-	var one, other any
-	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
-		return string(a) == string(b)
-	}
-	return string(encode(one)) == string(encode(other))
-}
-
-// needsPush tells whether the engine is to be told once more.
-func (c *compared) needsPush(how hosting.Sync) bool {
-	return c.open() || c.missing || how.Repair && len(c.drift) > 0
 }
 
 // together is how many records are pushed in one append.
@@ -300,43 +174,18 @@ func (s *Sagas) pushAgain(ctx context.Context, job Job, records []*compared) err
 	return nil
 }
 
-// adopt takes over what the engine says, as far as the panel may say it too:
-// names that others have, fields that never change and what is switched off
-// by a suspension stay as they are, and are reported.
+// adopt takes over what the engine says of a record. What others have, or what
+// else our rules refuse, stays as it is and is reported.
 func (s *Sagas) adopt(ctx context.Context, job Job, r *compared) error {
-	spec := r.kind.New()
-	if len(r.drift) == 0 || r.pushed != 0 || spec.Fields().Load(r.values) != nil {
+	if len(r.drift) == 0 || r.pushed != 0 {
 		return nil
 	}
-	var sent field.Set
-	for _, d := range r.drift {
-		if d.Field == "is_active" && len(r.row.Halts) > 0 {
-			continue
-		}
-		one, err := spec.Fields().DecodeJSON(fmt.Appendf(nil, `{%q:%s}`, d.Field, d.Engine), field.Patch)
-		if err == nil {
-			sent = append(sent, one...)
-		}
-	}
-	place := hosting.Place{
-		ID: r.row.ID, Tenant: r.row.Tenant, At: s.now(), Operator: true, Sent: sent, Before: r.values, Parent: r.parent, Limits: hosting.NoLimits(),
-	}
-	var wrong field.Errors
-	hosting.Complete(spec, place)
-	if hosting.Check(spec, place, &wrong); len(wrong) > 0 {
+	spec := r.adoptable(s.now())
+	if len(spec) == 0 {
 		return nil
 	}
-	command := hosting.Adopt{Ref: r.ref(), Spec: field.Values{}}
-	for name, value := range spec.Fields().Values() {
-		if !sameJSON(value, r.values[name]) {
-			command.Spec[name] = value
-		}
-	}
-	if len(command.Spec) == 0 {
-		return nil
-	}
-	_, err := s.store.Execute(ctx, onBehalf(job, "adopt", r), command)
-	if domain.CodeOf(err) == domain.Unavailable || domain.CodeOf(err) == "" && err != nil {
+	_, err := s.store.Execute(ctx, onBehalf(job, "adopt", r), hosting.Adopt{Ref: r.ref(), Spec: spec})
+	if code := domain.CodeOf(err); err != nil && (code == "" || code == domain.Unavailable) {
 		return err
 	}
 	r.adopted = err == nil
@@ -424,26 +273,4 @@ func (s *Sagas) settled(ctx context.Context, job Job) (bool, Work, error) {
 		commands = append(commands, hosting.MarkSynced{Ref: o.About})
 	}
 	return true, Work{Commands: commands}, nil
-}
-
-// outcome counts what has come of what was pushed. What is gone has left, as
-// it was to.
-func outcome(pushed []hosting.Wish, rows []projections.Resource) (created, updated, open int) {
-	now := map[hosting.Ref]projections.Resource{}
-	for _, row := range rows {
-		now[hosting.Ref{Kind: row.Kind, ID: row.ID}] = row
-	}
-	for _, w := range pushed {
-		row, is := now[hosting.Ref{Kind: w.Kind, ID: w.ID}]
-		switch {
-		case is && row.SyncStatus == "pending":
-			open++
-		case is && row.SyncStatus == "error":
-		case w.New && is:
-			created++
-		default:
-			updated++
-		}
-	}
-	return created, updated, open
 }
