@@ -1,0 +1,143 @@
+package http_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route/routetest"
+	"hostpanel/sagas"
+)
+
+// withSites is a house in which tenants 1 and 2 have a site of their number;
+// tenant 2 may have no database.
+func withSites(t testing.TB) *shop {
+	t.Helper()
+	s := house(t)
+	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: hostingLimitsOff})
+	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 2}, Spec: field.Values{"max_databases": []byte("0"), "max_sites": []byte("-1")}})
+	for id, domain := range map[int64]string{1: "bread.example", 2: "cheese.example"} {
+		site := hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: id, Spec: site.Fields().Values()})
+	}
+	return s
+}
+
+func TestConversationsAboutOperations(t *testing.T) {
+	routetest.Run(t, "testdata/jobs/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
+		s := withSites(t)
+		return s.handler, s.known
+	})
+}
+
+type shownJob struct {
+	ID     uuid.UUID
+	Status string
+	Error  string
+	Result map[string]any
+}
+
+// done asks for an operation until it is over. Who waits does not wait for the
+// password: HEAD shows none, and so do others.
+func (s *shop) done(t *testing.T, id, who string) shownJob {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		j := answered[shownJob](t, s.call("GET", "/hosting/api/rest/operations/"+id+"/", "", bearer(s.known[who])...))
+		if j.Status == "succeeded" || j.Status == "failed" {
+			return j
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("operation %s is still %s", id, j.Status)
+		}
+	}
+}
+
+// A password that was made up is shown once, to who asked.
+func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
+	s := withSites(t).open(t)
+	w := s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"wordpress","admin_user":"ben"}`, bearer(s.known["ben"])...)
+	if w.Code != http.StatusAccepted {
+		t.Fatal(w.Code, w.Body)
+	}
+	var asked struct {
+		JobID string `json:"job_id"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &asked); err != nil {
+		t.Fatal(err)
+	}
+	path := "/hosting/api/rest/operations/" + asked.JobID + "/"
+	for _, other := range []string{"ana", "root"} {
+		j := s.done(t, asked.JobID, other)
+		if j.Status != "succeeded" || j.Result["admin_password"] != nil || j.Result["url"] != "https://bread.example/" || j.Result["admin_user"] != "ben" {
+			t.Fatalf("%s: %+v", other, j)
+		}
+	}
+	if head := s.call("HEAD", path, "", bearer(s.known["ben"])...); head.Code != http.StatusOK {
+		t.Error(head.Code)
+	}
+	first := s.call("GET", path, "", bearer(s.known["ben"])...)
+	shown := answered[shownJob](t, first)
+	if password, _ := shown.Result["admin_password"].(string); len(password) < 22 || first.Header().Get("Cache-Control") != "no-store" || first.Header().Get("ETag") != "" {
+		t.Errorf("%+v %v", shown, first.Header())
+	}
+	second := s.call("GET", path, "", bearer(s.known["ben"])...)
+	if again := answered[shownJob](t, second); again.Result["admin_password"] != nil || second.Header().Get("ETag") == "" {
+		t.Errorf("%+v %v", again, second.Header())
+	}
+	if password, _ := shown.Result["admin_password"].(string); strings.Contains(s.logged.String(), password) {
+		t.Error("the log knows the password")
+	}
+	refused := s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"drupal"}`, bearer(s.known["ben"])...)
+	if got := fmt.Sprint(refused.Code, refused.Body); got != `409{"detail":"The document root is not empty.","code":"docroot_not_empty"}` {
+		t.Error(got)
+	}
+}
+
+// Whoever waits gets the result at once, and the tenant knows when it was.
+func TestAComparisonCanBeWaitedFor(t *testing.T) {
+	s := withSites(t).open(t)
+	settled := func(query string) map[string]any {
+		t.Helper()
+		return answered[map[string]any](t, s.call("POST", "/hosting/api/rest/tenants/1/sync/?wait=true", query, bearer(s.known["ana"])...))
+	}
+	var found map[string]any
+	for range 2 { // the first may find what is still on its way
+		found = settled(`{}`)
+	}
+	if fmt.Sprint(found["tenant"], found["created"], found["missing"], found["drift"]) != "1 0 0 []" || found["job_id"] != nil || found["synced_at"] == nil {
+		t.Fatal(found)
+	}
+	if _, err := s.owner.Exec(t.Context(), `delete from sandbox_engine.objects where kind = 'site' and name = 'bread.example'`); err != nil {
+		t.Fatal(err)
+	}
+	if found = settled(`{"dry_run":true}`); fmt.Sprint(found["created"], found["missing"]) != "1 1" {
+		t.Error(found)
+	}
+	if found = settled(`{}`); fmt.Sprint(found["created"], found["missing"]) != "1 1" {
+		t.Error(found)
+	}
+	tenant := answered[map[string]any](t, s.call("GET", "/hosting/api/rest/tenants/1/", "", bearer(s.known["ana"])...))
+	if tenant["last_synced_at"] == nil {
+		t.Error(tenant)
+	}
+}
+
+func TestWithoutItsEngineATenantIsNotCompared(t *testing.T) {
+	var _ = sagas.Defaults
+	s := withSites(t)
+	if err := s.engine.Faults().Order(t.Context(), faults.Fault{Call: faults.Find, Outcome: faults.Refuse, Times: 10}); err != nil {
+		t.Fatal(err)
+	}
+	w := s.call("POST", "/hosting/api/rest/tenants/1/sync/", "", bearer(s.known["ana"])...)
+	if got := fmt.Sprint(w.Code, w.Body, w.Header().Get("Retry-After") != ""); got != `503{"detail":"The hosting engine is temporarily unavailable.","code":"engine_unavailable"} true` {
+		t.Error(got)
+	}
+}
