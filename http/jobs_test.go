@@ -14,7 +14,6 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/route/routetest"
-	"hostpanel/sagas"
 )
 
 // withSites is a house in which tenants 1 and 2 have a site of their number;
@@ -22,7 +21,8 @@ import (
 func withSites(t testing.TB) *shop {
 	t.Helper()
 	s := house(t)
-	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: hostingLimitsOff})
+	without := hosting.NoLimits()
+	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: without.Fields().Values()})
 	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 2}, Spec: field.Values{"max_databases": []byte("0"), "max_sites": []byte("-1")}})
 	for id, domain := range map[int64]string{1: "bread.example", 2: "cheese.example"} {
 		site := hosting.Site{Domain: domain, IPAddress: "*", IsActive: true}
@@ -131,9 +131,8 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 }
 
 func TestWithoutItsEngineATenantIsNotCompared(t *testing.T) {
-	var _ = sagas.Defaults
 	s := withSites(t)
-	if err := s.engine.Faults().Order(t.Context(), faults.Fault{Call: faults.Find, Outcome: faults.Refuse, Times: 10}); err != nil {
+	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), faults.Fault{Call: faults.Find, What: faults.Busy, Times: 10}); err != nil {
 		t.Fatal(err)
 	}
 	w := s.call("POST", "/hosting/api/rest/tenants/1/sync/", "", bearer(s.known["ana"])...)
