@@ -96,7 +96,7 @@ func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 		t.Error("the log knows the password")
 	}
 	refused := s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"drupal"}`, bearer(s.known["ben"])...)
-	if got := fmt.Sprint(refused.Code, refused.Body); got != `409{"detail":"The document root is not empty.","code":"docroot_not_empty"}` {
+	if got := fmt.Sprint(refused.Code, refused.Body); got != `409 {"detail":"The document root is not empty.","code":"docroot_not_empty"}` {
 		t.Error(got)
 	}
 }
@@ -136,7 +136,7 @@ func TestWithoutItsEngineATenantIsNotCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := s.call("POST", "/hosting/api/rest/tenants/1/sync/", "", bearer(s.known["ana"])...)
-	if got := fmt.Sprint(w.Code, w.Body, w.Header().Get("Retry-After") != ""); got != `503{"detail":"The hosting engine is temporarily unavailable.","code":"engine_unavailable"} true` {
+	if got := fmt.Sprint(w.Code, w.Body, w.Header().Get("Retry-After") != ""); got != `503 {"detail":"The hosting engine is temporarily unavailable.","code":"engine_unavailable"} true` {
 		t.Error(got)
 	}
 }

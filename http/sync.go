@@ -20,7 +20,7 @@ import (
 
 func (s *Server) syncRoute() route.Route {
 	return route.Post(tenantPath+"sync/", "Compare the tenant's records with the hosting engine's", s.syncTenant).
-		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).For(s.tenantAdmin()).Finding(s.tenantKind().findOwn).
+		As("tenant_sync").Of("Tenant").With(http.StatusAccepted).OrWith(http.StatusOK).For(s.tenantAdmin()).Finding(s.tenantKind().findOwn).
 		Checking(route.Check(checkSync)).Resuming(s.showSync).
 		Taking(field.Flag("wait", new(bool)).Doc("Wait for the result, 25 seconds at most.")).
 		Saying("What the engine lacks, has refused or was never told is pushed; what differs is reported. One runs at a time.").

@@ -203,6 +203,10 @@ func (r *Route) statuses() map[int]string {
 
 func (r *Route) responses(bodies schemas) map[string]any {
 	all := map[string]any{strconv.Itoa(r.Status): r.success(bodies)}
+	if other := *r; r.also != 0 {
+		other.Status = r.also
+		all[strconv.Itoa(r.also)] = other.success(bodies)
+	}
 	for status, when := range r.statuses() {
 		answer := map[string]any{"description": when, "headers": r.failureHeaders(status)}
 		switch {

@@ -58,6 +58,7 @@ type Route struct {
 	Show func(context.Context, Call) (*Document, error)
 
 	blank   func() field.Record // an empty request, where it is no zero value
+	also    int                 // another status of a successful answer; 0: none
 	keep    domain.Keep         // of Idempotency-Key; "": it is not looked at
 	hashed  bool                // the ETag is made from the body
 	raw     bool                // takes any media type, in both slash forms
@@ -282,6 +283,10 @@ func (r Route) For(a Access) Route { r.Access = a; return r }
 
 // With sets the status of a successful answer.
 func (r Route) With(status int) Route { r.Status = status; return r }
+
+// OrWith names another status that a successful answer may have, which the
+// handler sets.
+func (r Route) OrWith(status int) Route { r.also = status; return r }
 
 // Caching sets the Cache-Control of a successful answer.
 func (r Route) Caching(directives string) Route { r.Cache = directives; return r }
