@@ -64,18 +64,49 @@ func (s *Sagas) certificate(ctx context.Context, job Job) (r hosting.Resource, p
 }
 
 // certificateDue waits for the next thing that has to be done. It looks once a
-// day at least, so that a clock that was set is noticed.
+// day at least, so that a clock that was set is noticed, and a site that is
+// served again.
 func (s *Sagas) certificateDue(ctx context.Context, job Job) (bool, Work, error) {
 	r, passed, err := s.certificate(ctx, job)
+	if err != nil || passed {
+		return passed, Work{}, err
+	}
+	served, err := s.servedNow(ctx, job.ref())
 	if err != nil {
 		return false, Work{}, err
 	}
-	at, is := r.Due()
+	at, is := r.Due(served)
+	if _, later := r.Due(true); !is && later {
+		return false, Work{}, wait("site_inactive", s.times.CertificateLook)
+	}
 	left := at.Sub(s.now())
-	if passed || !is || left <= 0 {
+	if !is || left <= 0 {
 		return true, Work{}, nil
 	}
 	return false, Work{}, wait("not_due", min(left, s.times.CertificateLook))
+}
+
+// servedNow tells whether the site of a certificate is on. Of what is gone it
+// does not matter.
+func (s *Sagas) servedNow(ctx context.Context, ref hosting.Ref) (bool, error) {
+	row, site, err := s.withSite(ctx, ref)
+	if domain.CodeOf(err) == domain.NotFound {
+		return row.ID == 0, nil
+	}
+	return site.Active, err
+}
+
+// withSite reads a certificate and its site.
+func (s *Sagas) withSite(ctx context.Context, ref hosting.Ref) (row, site projections.Resource, err error) {
+	tables := s.tables.For(projections.System)
+	if row, err = tables.Resource(ctx, ref); err != nil {
+		return row, site, err
+	}
+	var c hosting.Certificate
+	if err = row.Load(&c); err == nil {
+		site, err = tables.Resource(ctx, hosting.Ref{Kind: "site", ID: c.Site})
+	}
+	return row, site, err
 }
 
 func (s *Sagas) tendCertificate(ctx context.Context, job Job) (Work, error) {
@@ -83,7 +114,8 @@ func (s *Sagas) tendCertificate(ctx context.Context, job Job) (Work, error) {
 	if err != nil || passed {
 		return Work{}, err
 	}
-	return Work{Commands: []domain.Command{hosting.Tend{Ref: job.ref(), At: s.now()}}}, nil
+	served, err := s.servedNow(ctx, job.ref())
+	return Work{Commands: []domain.Command{hosting.Tend{Ref: job.ref(), At: s.now(), Served: served}}}, err
 }
 
 // serveHTTPS switches HTTPS on at a site that has got its first certificate.
@@ -108,28 +140,20 @@ func (s *Sagas) serveHTTPS(ctx context.Context, job Job) (Work, error) {
 // siteOfFirst is the site of a certificate, if it serves no HTTPS yet and has
 // no other certificate that was issued; 0: it does, or has.
 func (s *Sagas) siteOfFirst(ctx context.Context, ref hosting.Ref) (int64, error) {
-	tables := s.tables.For(projections.System)
-	row, err := tables.Resource(ctx, ref)
-	if err != nil {
-		return 0, err
-	}
-	var own hosting.Certificate
-	if err := row.Load(&own); err != nil {
-		return 0, err
-	}
+	_, row, err := s.withSite(ctx, ref)
 	var site hosting.Site
-	if row, err = tables.Resource(ctx, hosting.Ref{Kind: "site", ID: own.Site}); err == nil {
+	if err == nil {
 		err = row.Load(&site)
 	}
 	if err != nil || site.SSLEnabled {
 		return 0, err
 	}
 	kind, _ := hosting.KindNamed(certificateKind)
-	all, err := tables.OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: own.Site}}})
+	all, err := s.tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Filters: []projections.Filter{{Field: "site", Op: "=", Value: row.ID}}})
 	for _, other := range all.Rows {
 		if ends := other.Spec["expires_at"]; other.ID != ref.ID && len(ends) > 0 && string(ends) != "null" {
 			return 0, nil
 		}
 	}
-	return own.Site, err
+	return row.ID, err
 }

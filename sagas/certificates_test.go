@@ -150,6 +150,20 @@ func TestAnAuthorityThatFailsIsAskedAgainAndAgain(t *testing.T) {
 	w.equal("status", c.Status+" "+c.LastError, "failed not_issued")
 }
 
+// A site that is off is not renewed, and is once it is on again.
+func TestASiteThatIsOffIsRenewedOnceItIsOn(t *testing.T) {
+	w, clock := certified(t, nil)
+	w.goes()
+	w.issues(theCertificate, noon.Add(90*day))
+	w.asks(hosting.Change{Ref: theSite, Spec: field.Values{"is_active": []byte("false")}})
+	clock.set(noon.Add(91 * day))
+	w.happens(theCertificate, "certificate.expired", 1)
+	w.rests()
+	w.equal("ordered", w.often(theCertificate.Stream(), "certificate.ordered"), 0)
+	w.asks(hosting.Change{Ref: theSite, Spec: field.Values{"is_active": []byte("true")}})
+	w.happens(theCertificate, "certificate.ordered", 1)
+}
+
 func TestOnlyTheFirstCertificateSwitchesHTTPSOn(t *testing.T) {
 	w, _ := certified(t, nil)
 	w.goes()

@@ -91,13 +91,17 @@ func (r Resource) renews() (none time.Time) {
 }
 
 // Due is when the next thing has to be done about a certificate; false: nothing,
-// as things are.
-func (r Resource) Due() (next time.Time, is bool) {
+// as things are. For a site that is not served nothing is ordered: no authority
+// would find it.
+func (r Resource) Due(served bool) (next time.Time, is bool) {
 	i := r.Certificate
 	if i.Stage == "" || r.ended() {
 		return next, false
 	}
-	times := []time.Time{r.renews()}
+	var times []time.Time
+	if served {
+		times = append(times, r.renews())
+	}
 	if !i.Ends.IsZero() && !i.Warned {
 		times = append(times, i.warning())
 	}
@@ -114,7 +118,7 @@ func (r Resource) Due() (next time.Time, is bool) {
 
 func (c Tend) decide(r Resource) (facts []Event, err error) {
 	i := r.Certificate
-	if _, is := r.Due(); !is {
+	if _, is := r.Due(c.Served); !is {
 		return nil, nil
 	}
 	due := func(at time.Time) bool { return !at.IsZero() && !c.At.Before(at) }
@@ -124,7 +128,7 @@ func (c Tend) decide(r Resource) (facts []Event, err error) {
 	case issued && !i.Warned && due(i.warning()):
 		facts = append(facts, CertificateExpiring{i.Ends})
 	}
-	if due(r.renews()) {
+	if c.Served && due(r.renews()) {
 		facts = append(facts, i.order(c.At, nil))
 	}
 	return facts, nil

@@ -81,7 +81,8 @@ type Order struct {
 // ordered again, or is about to expire, or has expired.
 type Tend struct {
 	Ref
-	At time.Time
+	At     time.Time
+	Served bool // its site is
 }
 
 // What a certificate goes through.

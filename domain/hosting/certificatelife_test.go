@@ -57,7 +57,7 @@ func order(at time.Time) hosting.Order { return hosting.Order{Ref: certificate, 
 
 func ordered(at time.Time) hosting.CertificateOrdered { return hosting.CertificateOrdered{At: at} }
 
-func tend(at time.Time) hosting.Tend { return hosting.Tend{Ref: certificate, At: at} }
+func tend(at time.Time) hosting.Tend { return hosting.Tend{Ref: certificate, At: at, Served: true} }
 
 // after is a history with more at its end.
 func after(history []hosting.Event, more ...hosting.Event) []hosting.Event {
@@ -196,7 +196,7 @@ func TestRenewalGoesOnUntilLongAfterTheEnd(t *testing.T) {
 			history = append(history, noAnswer, failed(at))
 			tries++
 		}
-		next, more := hosting.Decider.Replay(history...).Due()
+		next, more := hosting.Decider.Replay(history...).Due(true)
 		if !more {
 			break
 		}
@@ -230,11 +230,21 @@ func TestWhatIsSwitchedOffIsNotRenewed(t *testing.T) {
 	given(t, on...).When(tend(ninety.Add(-29 * days))).Then(ordered(ninety.Add(-29 * days)))
 }
 
+func TestNothingIsOrderedForASiteThatIsNotServed(t *testing.T) {
+	off := func(at time.Time) hosting.Tend { return hosting.Tend{Ref: certificate, At: at} }
+	given(t, allIssued...).When(off(ninety.Add(-20 * days))).Then()
+	given(t, allIssued...).When(off(ninety.Add(-14 * days))).Then(expiring)
+	given(t, after(allIssued, expiring)...).When(off(ninety)).Then(expired)
+	if at, is := hosting.Decider.Replay(after(allIssued, expiring, expired)...).Due(false); is {
+		t.Errorf("due at %s", at)
+	}
+}
+
 func TestNothingIsDueOfWhatIsGone(t *testing.T) {
 	for _, history := range [][]hosting.Event{
 		{}, {acmeAsked}, after(allIssued, leaving), after(allIssued, leaving, hosting.Removed{}), {requested, made},
 	} {
-		if at, is := hosting.Decider.Replay(history...).Due(); is {
+		if at, is := hosting.Decider.Replay(history...).Due(true); is {
 			t.Errorf("%v: due at %s", history, at)
 		}
 	}
@@ -308,7 +318,7 @@ func anything(t *rapid.T, now time.Time) hosting.Command {
 // settled holds that tending to a certificate leaves nothing that is due.
 func settled(t *rapid.T, r hosting.Resource, now time.Time) {
 	for range 3 {
-		at, is := r.Due()
+		at, is := r.Due(true)
 		if !is || at.After(now) {
 			return
 		}
