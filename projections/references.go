@@ -45,7 +45,7 @@ func lookupsSQL() string {
 	for _, name := range references() {
 		fmt.Fprintf(&sql, "create index resources_of_%s on resources (%s, kind, id) include (tenant) where present and %s is not null;\n\t", name, name, name)
 	}
-	return sql.String() + `create index resources_called on resources (called, kind, id) include (tenant) where present and called is not null;
+	return sql.String() + `create index resources_called on resources (kind, called, id) include (tenant) where present;
 	create index resources_called_in on resources (kind, tenant, called, id) where present;
 	create index resources_in_bin on resources (kind, called) where trashed_at is not null and status not in ('leaving', 'gone');`
 }
