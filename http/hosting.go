@@ -42,7 +42,7 @@ func (k *collection) path() string { return hostingPrefix + k.kind.Collection + 
 func (k *collection) routes() []route.Route {
 	one := k.path() + "{id:int}/"
 	routes := []route.Route{
-		lists[hosted](k.path(), "All "+k.kind.Label+"s", k.asks(), k.list).As(k.kind.Name + "_list"),
+		lists[hosted](k.path(), "All "+strings.ReplaceAll(k.kind.Collection, "-", " "), k.asks(), k.list).As(k.kind.Name + "_list"),
 		route.Get(one, "One "+k.kind.Label, k.show).As(k.kind.Name + "_read").Finding(k.find),
 	}
 	if k.has(hosting.Create) {
