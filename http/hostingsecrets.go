@@ -9,8 +9,7 @@ import (
 	"hostpanel/domain/field"
 )
 
-// Passwords and keys of hosting resources (docs/security.md, "Secrets of
-// resources").
+// Passwords and keys of hosting resources (docs/hosting.md, "Secrets").
 
 // seal takes the secrets that are new out of the record. In their place are the
 // handles under which they are handed over, beside the log.

@@ -1,0 +1,211 @@
+package http_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+)
+
+// running is a shop whose workers bring everything to the engine, and whose
+// answers wait for that.
+func running(t *testing.T) *shop {
+	t.Helper()
+	return openShop(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).people(t).open(t)
+}
+
+// as makes a call as somebody.
+func (s *shop) as(who, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	return s.call(method, "/hosting/api/rest/"+path, body, append(append(bearer(s.known[who]), "Content-Type", "application/json"), headers...)...)
+}
+
+// bodyOf is an answer with a status.
+func bodyOf(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]any {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &body); w.Code != status || err != nil {
+		t.Fatalf("%d, not %d: %s", w.Code, status, w.Body)
+	}
+	return body
+}
+
+// Whoever makes something gets an answer that has the engine's number, unless
+// they would not wait for it. A removal is done when it is answered.
+func TestAnAnswerWaitsForTheEngine(t *testing.T) {
+	s := running(t)
+	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
+	if made["sync_status"] != "synced" || made["hosting_site_id"] == nil {
+		t.Errorf("made: %v", made)
+	}
+	changed := bodyOf(t, s.as("ben", "PATCH", fmt.Sprintf("sites/%v/", made["id"]), `{"ssl_enabled":true}`), http.StatusOK)
+	if changed["sync_status"] != "synced" || changed["ssl_enabled"] != true {
+		t.Errorf("changed: %v", changed)
+	}
+	w := s.as("ben", "POST", "databases/", `{"name":"shop"}`, "Prefer", "handling=lenient, respond-async; wait=10")
+	if w.Header().Get("Preference-Applied") != "respond-async" {
+		t.Errorf("the preference is not confirmed: %v", w.Header())
+	}
+	database := bodyOf(t, w, http.StatusCreated)
+	w = s.as("ben", "DELETE", fmt.Sprintf("databases/%v/", database["id"]), "")
+	if w.Code != http.StatusNoContent || s.count(t, `select count(*) from resources where kind = 'database' and status = 'gone'`) != 1 {
+		t.Errorf("removed: %d %s", w.Code, w.Body)
+	}
+}
+
+// A wait that ends too early shows the record as it is by then.
+func TestAnAnswerWaitsNoLongerThanItMay(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 30 * time.Millisecond }).people(t) // and nobody works
+	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
+	if made["sync_status"] != "pending" || made["hosting_site_id"] != nil {
+		t.Errorf("%v", made)
+	}
+}
+
+// A final refusal of the engine is told in a sentence of ours.
+func TestARefusalOfTheEngineIsASentence(t *testing.T) {
+	s := openShop(t).people(t)
+	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
+	id := int64(made["id"].(float64))
+	for _, c := range []struct{ code, want string }{
+		{"name_taken", "The server has another one with this name."},
+		{"whatever_comes", "The server refused the change. Our staff has been told."},
+	} {
+		s.do(t, hosting.Decline{Ref: hosting.Ref{Kind: "site", ID: id}, Code: c.code})
+		shown := bodyOf(t, s.as("ben", "GET", fmt.Sprintf("sites/%d/", id), ""), http.StatusOK)
+		if shown["sync_status"] != "error" || shown["sync_error"] != c.want {
+			t.Errorf("%s: %v", c.code, shown)
+		}
+		s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "site", ID: id}, Spec: field.Values{"ssl_enabled": []byte("true")}})
+	}
+}
+
+// A password goes to the engine and nowhere else.
+func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
+	s := running(t)
+	const secret = "unmistakable-9c1f-secret"
+	site := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
+	mail := bodyOf(t, s.as("ben", "POST", "mail-domains/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
+	for path, body := range map[string]string{
+		"mailboxes/":    fmt.Sprintf(`{"mail_domain":%v,"local_part":"ana","password":%q}`, mail, secret),
+		"ftp-accounts/": fmt.Sprintf(`{"site":%v,"username":"deploy","password":%q}`, site, secret),
+		"shell-users/":  fmt.Sprintf(`{"site":%v,"username":"bread","password":%q}`, site, secret),
+		"databases/":    fmt.Sprintf(`{"name":"shop","db_password":%q}`, secret),
+	} {
+		made := bodyOf(t, s.as("ben", "POST", path, body, "Idempotency-Key", "once"), http.StatusCreated)
+		if made["sync_status"] != "synced" || strings.Contains(fmt.Sprint(made), secret) {
+			t.Errorf("%s: %v", path, made)
+		}
+		if path != "databases/" {
+			one := fmt.Sprintf("%s%v/", path, made["id"])
+			changed := bodyOf(t, s.as("ben", "PATCH", one, fmt.Sprintf(`{"password":"%s-2"}`, secret)), http.StatusOK)
+			kept := bodyOf(t, s.as("ben", "PATCH", one, `{"quota_mb":5}`), http.StatusOK)
+			if changed["sync_status"] != "synced" || kept["sync_status"] != "synced" {
+				t.Errorf("%s: %v, %v", path, changed, kept)
+			}
+		}
+	}
+	for _, of := range s.tables(t) {
+		if n := s.count(t, `select count(*) from `+of+` r where r::text like '%' || $1 || '%'`, secret); n > 0 {
+			t.Errorf("%d rows of %s have the secret", n, of)
+		}
+	}
+	if strings.Contains(s.logged.String(), secret) {
+		t.Error("the secret was logged")
+	}
+}
+
+// tables are all that the database has.
+func (s *shop) tables(t *testing.T) (names []string) {
+	t.Helper()
+	err := s.owner.QueryRow(t.Context(), `select array_agg(table_name::text) from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`).Scan(&names)
+	if err != nil || len(names) < 20 {
+		t.Fatal(names, err)
+	}
+	return names
+}
+
+// However many come at the same time, there are never more than the package
+// allows, and the others are told so in numbers.
+func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
+	s := openShop(t).people(t)
+	pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits()}
+	pack.Limits.Sites = 5
+	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
+	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"package": []byte("1")}})
+	answers := make([]*httptest.ResponseRecorder, 100)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() { answers[i] = s.as("ben", "POST", "sites/", fmt.Sprintf(`{"domain":"s%d.example"}`, i)) })
+	}
+	all.Wait()
+	made := 0
+	for _, w := range answers {
+		switch {
+		case w.Code == http.StatusCreated:
+			made++
+		case w.Code != http.StatusBadRequest || w.Body.String() != `{"non_field_errors":["Limit reached: sites (5 of 5)."]}` || w.Header().Get("X-Error-Code") != "quota_exceeded":
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if there := s.count(t, `select count(*) from resources where kind = 'site'`); made != 5 || there != 5 {
+		t.Errorf("%d were made, %d are there", made, there)
+	}
+}
+
+// A site comes out of the bin as it went in, parts that were off stay off; and
+// not at all if somebody has its domain by then.
+func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
+	s := running(t)
+	site := fmt.Sprintf("sites/%v/", bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"])
+	account := func(name string, active bool) string {
+		body := fmt.Sprintf(`{"site":%s,"username":%q,"password":%q,"is_active":%v}`, strings.Trim(site, "sites/"), name, goodPassword, active)
+		return fmt.Sprintf("ftp-accounts/%v/", bodyOf(t, s.as("ben", "POST", "ftp-accounts/", body), http.StatusCreated)["id"])
+	}
+	all := []string{site, account("on", true), account("off", false)}
+	look := func() (seen []string) {
+		for _, path := range all {
+			one := bodyOf(t, s.as("ben", "GET", path, ""), http.StatusOK)
+			delete(one, "updated_at")
+			seen = append(seen, fmt.Sprint(one))
+		}
+		return seen
+	}
+	before := look()
+	if w := s.as("ben", "DELETE", site, ""); w.Code != http.StatusNoContent {
+		t.Fatal(w.Code, w.Body)
+	}
+	bodyOf(t, s.as("root", "POST", site+"restore/", "{}"), http.StatusOK)
+	settled(t, s)
+	if after := look(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("%v\nbecame\n%v", before, after)
+	}
+	if w := s.as("ben", "DELETE", site, ""); w.Code != http.StatusNoContent {
+		t.Fatal(w.Code, w.Body)
+	}
+	ordered := hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true}
+	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 999}, Tenant: 2, Spec: ordered.Fields().Values()}) // as an order would
+	w := s.as("root", "POST", site+"restore/", "{}")
+	if w.Code != http.StatusBadRequest || w.Body.String() != `{"domain":["site with this domain already exists."]}` {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+// settled waits until the engine has done all that was asked of it.
+func settled(t *testing.T, s *shop) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if s.count(t, `select count(*) from resources where sync_status = 'pending' and kind not in ('tenant')`) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the engine is not done")
+		}
+	}
+}
