@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"strconv"
@@ -27,14 +28,33 @@ func (s *Server) provisionRoute() route.Route {
 	return r.Answering(func() field.Set { return (&provisioned{Server: s}).Fields() })
 }
 
-// provision asks for all pieces that are missing, in one append, and gives the
-// engine a moment to make them.
+// provision asks for all pieces that are missing, and gives the engine a moment
+// to make them. Where others were faster it looks once more: perhaps they have
+// asked for the same.
 func (s *Server) provision(ctx context.Context, c route.Call, p *provision) (*provisioned, error) {
-	site := p.pieces[0]
+	versions, err := s.askFor(ctx, c, p)
+	if len(field.ErrorsOf(err)) > 0 {
+		var wrong field.Errors
+		if err = errors.Join(s.survey(ctx, c, p, &wrong), wrong.Err()); err == nil {
+			versions, err = s.askFor(ctx, c, p)
+		}
+	}
+	if err != nil {
+		return nil, p.refused(ctx, err)
+	}
+	if err := s.awaitPieces(ctx, c, p, versions); err != nil {
+		return nil, err
+	}
+	return s.provisioned(ctx, c, p)
+}
+
+// askFor asks for all pieces that are missing, in one append.
+func (s *Server) askFor(ctx context.Context, c route.Call, p *provision) (domain.Versions, error) {
+	site, secrets := p.pieces[0], map[uuid.UUID]string{}
 	c.Location(site.pathOf(p.site()))
-	commands, secrets := []domain.Command{hosting.Change{Ref: site.ref()}}, map[uuid.UUID]string{} // of nothing, if all is there
-	if site.isNew {
-		commands = nil
+	var commands []domain.Command
+	if !site.isNew {
+		commands = append(commands, hosting.Change{Ref: site.ref()}) // to nothing else, so that the call is one if all is there
 	}
 	for _, one := range p.pieces {
 		if !one.isNew {
@@ -48,13 +68,7 @@ func (s *Server) provision(ctx context.Context, c route.Call, p *provision) (*pr
 		commands = append(commands, asking...)
 	}
 	receipt, err := s.Resources.Carry(ctx, c.Cause(), secrets, commands...)
-	if err != nil {
-		return nil, p.refused(ctx, err)
-	}
-	if err := s.awaitPieces(ctx, c, p, receipt.Versions); err != nil {
-		return nil, err
-	}
-	return s.provisioned(ctx, c, p)
+	return receipt.Versions, err
 }
 
 // asking asks for the piece, and clears its name.

@@ -1,9 +1,16 @@
 package http_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
+	engine "hostpanel/adapters/engine/sandbox"
+	"hostpanel/adapters/faults"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/route/routetest"
@@ -30,4 +37,125 @@ func TestConversationsAboutSitesWithEverything(t *testing.T) {
 		s := everything(t)
 		return s.handler, s.known
 	})
+}
+
+const (
+	provisionPath = "/hosting/api/rest/sites/provision_full/"
+	allOfIt       = `{"domain":"acme.example","create_dns":true,"create_mail":true,"create_ftp":true,"create_db":true,"create_proxy":true,"ip_address":"192.0.2.7"}`
+)
+
+// A madeSite is what tests look at of an answer.
+type madeSite struct {
+	Status string
+	Steps  []struct{ Step, Status, Error string }
+	Proxy  struct {
+		SyncStatus string `json:"sync_status"`
+	}
+	Credentials *struct {
+		FTP, Database struct {
+			Password   string `json:"password"`
+			DBPassword string `json:"db_password"`
+		}
+	}
+}
+
+func (s *shop) provision(who, body string, headers ...string) *httptest.ResponseRecorder {
+	return s.call("POST", provisionPath, body, append(bearer(s.known[who]), headers...)...)
+}
+
+func madeOf(t *testing.T, w *httptest.ResponseRecorder) (m madeSite) {
+	t.Helper()
+	if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil || w.Code != http.StatusCreated {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	return m
+}
+
+func (m madeSite) told() (all []string) {
+	for _, step := range m.Steps {
+		all = append(all, strings.TrimSpace(step.Step+" "+step.Status+" "+step.Error))
+	}
+	return append(all, m.Status)
+}
+
+func TestTheEngineMakesASiteWithEverything(t *testing.T) {
+	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
+	m := madeOf(t, s.provision("ben", allOfIt))
+	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy done complete]" || m.Proxy.SyncStatus != "synced" {
+		t.Fatal(got, m.Proxy)
+	}
+	for kind, names := range map[string][]string{
+		"site": {"acme.example"}, "dns_zone": {"acme.example."}, "mail_domain": {"acme.example"}, "ftp_account": {"acme_101"}, "proxy": {"acme.example"},
+		"dns_record": {"acme.example. www.acme.example. A 0 192.0.2.7", "acme.example. acme.example. MX 10 acme.example."},
+	} {
+		for _, name := range names {
+			if _, there, err := engine.New(s.Pool()).Find(t.Context(), kind, name, ""); !there || err != nil {
+				t.Errorf("the engine has no %s %s: %v", kind, name, err)
+			}
+		}
+	}
+	for _, secret := range []string{m.Credentials.FTP.Password, m.Credentials.Database.DBPassword} {
+		if n := s.count(t, `select count(*) from events where data::text like '%' || $1 || '%'`, secret); n != 0 || len(secret) < 20 || strings.Contains(s.logged.String(), secret) {
+			t.Errorf("the secret %q was written down %d times", secret, n)
+		}
+	}
+}
+
+func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
+	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
+	no := faults.Fault{Call: faults.Create, Kind: "proxy", What: faults.Refuse}
+	if _, err := engine.New(s.Pool()).Faults().Order(t.Context(), no); err != nil {
+		t.Fatal(err)
+	}
+	m := madeOf(t, s.provision("ben", allOfIt))
+	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy failed refused partial]" || m.Proxy.SyncStatus != "error" {
+		t.Fatal(got, m.Proxy)
+	}
+}
+
+// An answer that was never given, because the process ended, is given from what
+// there is, without what was made up.
+func TestAnAnswerThatWasLostTellsOfWhatWasMade(t *testing.T) {
+	s := everything(t)
+	first := madeOf(t, s.provision("ben", allOfIt, "Idempotency-Key", "lost"))
+	if _, err := s.owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() - interval '1 second'`); err != nil {
+		t.Fatal(err)
+	}
+	again := madeOf(t, s.provision("ben", allOfIt, "Idempotency-Key", "lost"))
+	if fmt.Sprint(again.told()) != fmt.Sprint(first.told()) || first.Credentials == nil || again.Credentials != nil {
+		t.Fatal(first, again)
+	}
+	if n := s.count(t, `select count(*) from events where name = 'hosting.requested' and stream like 'site-%'`); n != 1 {
+		t.Fatalf("%d sites", n)
+	}
+}
+
+// Of many at once one makes the site, and the others find it.
+func TestOfManyEqualProvisionsOneIsMade(t *testing.T) {
+	s := everything(t)
+	shown := 0
+	for _, w := range s.atOnce(6, func(int) *httptest.ResponseRecorder { return s.provision("ben", allOfIt) }) {
+		if madeOf(t, w).Credentials != nil {
+			shown++
+		}
+	}
+	if shown != 1 {
+		t.Errorf("credentials were shown %d times", shown)
+	}
+	for _, kind := range []string{"site", "dns_zone", "mail_domain", "ftp_account", "database", "proxy"} {
+		if n := s.count(t, `select count(*) from events where name = 'hosting.requested' and stream like $1 || '-%'`, kind); n != 1 {
+			t.Errorf("%d of %s", n, kind)
+		}
+	}
+}
+
+func TestNoLimitIsPassedByManyAtOnce(t *testing.T) {
+	s := everything(t)
+	answers := s.atOnce(8, func(i int) *httptest.ResponseRecorder {
+		return s.provision("root", fmt.Sprintf(`{"tenant":2,"domain":"n%d.example","create_mail":true,"create_db":true}`, i))
+	})
+	wins(t, answers, http.StatusCreated, `400 {"non_field_errors":["Limit reached: sites (1 of 1)."]}`)
+	if n := s.count(t, `select count(*) from resources where tenant = 2 and kind in ('site', 'mail_domain', 'database')`); n != 3 {
+		t.Fatalf("%d records", n)
+	}
 }

@@ -16,14 +16,26 @@ import (
 	"hostpanel/projections"
 )
 
-// checkProvision finds what is there of a provision, and checks what is to be
-// made as if each record were asked for alone. Limits come last: a tenant that
-// has too much is told so only if nothing else is wrong.
+// checkProvision surveys what is to be made. What is wrong is looked at once
+// more: somebody may have asked for the same meanwhile.
 func (s *Server) checkProvision(ctx context.Context, c route.Call, p *provision, wrong *field.Errors) error {
 	if err := s.kind("site").checkTenant(ctx, c, p.owner, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}
+	err := s.survey(ctx, c, p, wrong)
+	if isFull(err) || err == nil && len(*wrong) > 0 {
+		*wrong = nil
+		err = s.survey(ctx, c, p, wrong)
+	}
+	return err
+}
+
+// survey finds what is there of a provision, and checks what is to be made as if
+// each record were asked for alone. Limits come last: a tenant that has too
+// much is told so only if nothing else is wrong.
+func (s *Server) survey(ctx context.Context, c route.Call, p *provision, wrong *field.Errors) error {
 	var full error
+	p.pieces = nil
 	for _, step := range steps {
 		if !*p.asked[step.name] {
 			continue
