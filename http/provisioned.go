@@ -67,6 +67,10 @@ func (s *Server) askFor(ctx context.Context, c route.Call, p *provision) (domain
 		}
 		commands = append(commands, asking...)
 	}
+	commands, err := site.halting(ctx, c, site.tenant, commands)
+	if err != nil {
+		return nil, err
+	}
 	receipt, err := s.Resources.Carry(ctx, c.Cause(), secrets, commands...)
 	return receipt.Versions, err
 }

@@ -119,13 +119,21 @@ func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
 	if w.Code != http.StatusCreated || !strings.Contains(w.Body.String(), `"id":1,`) || !strings.Contains(w.Body.String(), `"is_active":false`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	one := []hosting.Ref{{Kind: "site", ID: 1}}
-	if is := s.standing(t, one)["site-1"]; is != "false [tenant] false true" {
-		t.Error(is)
+	w = s.call("POST", "/hosting/api/rest/sites/provision_full/", `{"tenant":1,"domain":"full.example","create_db":true}`, bearer(s.known["root"])...)
+	if w.Code != http.StatusCreated {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	made := []hosting.Ref{{Kind: "site", ID: 1}, {Kind: "site", ID: 2}, {Kind: "database", ID: 1}}
+	for stream, is := range s.standing(t, made) {
+		if is != "false [tenant] false true" {
+			t.Errorf("%s is %s", stream, is)
+		}
 	}
 	s.patched(t, tenantOne, `{"status":"active"}`)
-	if is := s.standing(t, one)["site-1"]; is != "true [] false true" {
-		t.Error(is)
+	for stream, is := range s.standing(t, made) {
+		if is != "true [] false true" {
+			t.Errorf("%s is %s", stream, is)
+		}
 	}
 }
 
