@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	enginesandbox "hostpanel/adapters/engine/sandbox"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// everythingAtOnce asks for a site with all that may go with it.
+const everythingAtOnce = `{"domain":"own%d.example","ip_address":"192.0.2.7","create_dns":true,"create_mail":true,"create_ftp":true,"create_db":true,"create_proxy":true}`
+
+// administrator asks for sites with everything in the demo's tenant, each with
+// one request that is repeated until it is answered.
+func (c *campaign) administrator() {
+	var token string
+	c.insist(func(base string) (answer, error) {
+		a, err := call(c.t.Context(), "POST", base+"/api/token/", credentials(c.demo.TenantAdmin.Username, c.demo.TenantAdmin.Password), "Content-Type", asJSON)
+		if err == nil && a.status == 200 {
+			token = a.field(c.t, "access")
+		}
+		return a, err
+	}, 200)
+	for n := range c.own {
+		c.insist(func(base string) (answer, error) {
+			return call(c.t.Context(), "POST", base+"/hosting/api/rest/sites/provision_full/", fmt.Sprintf(everythingAtOnce, n),
+				"Authorization", "Bearer "+token, "Content-Type", asJSON, "Idempotency-Key", fmt.Sprintf("own-%d", n))
+		}, 201)
+	}
+	for _, kind := range hosting.Kinds {
+		if kind.Collection != "" && kind.EngineID != "" {
+			c.awaitSynced("/hosting/api/rest/"+kind.Collection+"/?page_size=100", token)
+		}
+	}
+}
+
+// awaitSynced waits until the engine has what a list shows.
+func (c *campaign) awaitSynced(path, token string) {
+	var last string
+	eventually(c.t, "the engine has all of "+path, recovery, func() bool {
+		c.mu.Lock()
+		base := c.run.base
+		c.mu.Unlock()
+		a, err := call(c.t.Context(), "GET", base+path, "", "Authorization", "Bearer "+token)
+		var page struct {
+			Results []struct {
+				SyncStatus string `json:"sync_status"`
+			}
+		}
+		if err != nil || a.status != 200 || json.Unmarshal([]byte(a.body), &page) != nil {
+			return false
+		}
+		last = a.body
+		for _, one := range page.Results {
+			if one.SyncStatus != "synced" {
+				return false
+			}
+		}
+		return true
+	})
+	if c.t.Failed() {
+		c.t.Log(last)
+	}
+}
+
+// engineHasEachOnce compares what the log says with what the engine really
+// has, and counts how often it has made each.
+func (c *campaign) engineHasEachOnce(ctx context.Context, p *program) {
+	engine := enginesandbox.New(p.pool)
+	for _, kind := range hosting.Kinds {
+		if kind.Alone || kind.Name == "vm" || kind.Name == "ssl_certificate" {
+			continue
+		}
+		listed, err := p.tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		objects, err := engine.Objects(ctx, kind.Name)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		is := map[int64]bool{}
+		for _, o := range objects {
+			is[o.ID] = true
+			if n, err := engine.Created(ctx, kind.Name, o.Name); err != nil || n != 1 {
+				c.t.Errorf("the engine has made %s %s %d times, %v", kind.Name, o.Name, n, err)
+			}
+		}
+		for _, row := range listed.Rows {
+			if row.EngineID == nil || !is[*row.EngineID] {
+				c.t.Errorf("%s %d is not on the engine: %s %s", kind.Name, row.ID, row.SyncStatus, row.SyncError)
+			}
+		}
+		if want := len(c.paid) + c.own; kind.Name == "site" && len(objects) != want {
+			c.t.Errorf("the engine has %d sites instead of %d", len(objects), want)
+		}
+		if len(objects) != len(listed.Rows) {
+			c.t.Errorf("the engine has %d of kind %s, the log %d", len(objects), kind.Name, len(listed.Rows))
+		}
+	}
+}
