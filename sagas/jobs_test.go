@@ -415,3 +415,27 @@ func TestOperationsStartTheirRuns(t *testing.T) {
 	}
 	w.equal("runs", slices.Sorted(slices.Values(keys)), []string{"install", "sync"})
 }
+
+// Who has waited for a day is told, and nothing of it stays.
+func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
+	w := newHouse(t, func(o *Options) { o.Times.EngineBudget = 500 * time.Millisecond })
+	w.engine.tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "cms/") {
+			return domain.Fail(domain.Transient, "busy", errLie)
+		}
+		return nil
+	}, nil)
+	o := order7("wordpress", "/")
+	w.must(w.install(o))
+	done := w.over(o.Operation)
+	w.equal("end", done.Status+" "+done.Error, "failed busy")
+	w.equal("run", w.runOf("install:"+o.Operation.String()).Status, Stopped)
+	w.eventually("the database is gone", func() bool {
+		return w.count(`select count(*) from resources where kind = 'database' and status = 'gone'`) == 1
+	})
+	w.engine.tell(nil, nil)
+	run := w.runOf("install:" + o.Operation.String())
+	w.must(w.RetryRun(t.Context(), domain.Cause{Actor: "operator:1"}, run.ID(), "it answers again"))
+	w.eventually("the run is over", func() bool { return w.runOf(run.Key).Status == Done })
+	w.equal("installations", w.engine.creations("cms/bread.example/"), 0) // nobody waits for it any more
+}
