@@ -79,6 +79,11 @@ func (k *collection) has(v hosting.Verbs) bool { return k.kind.Verbs&v != 0 }
 
 // writing declares a route that takes a wish.
 func (k *collection) writing(r route.Route, what string) route.Route {
+	if parent, is := k.kind.Parent(); is {
+		if whole, _ := hosting.KindNamed(parent.Kind); whole.Soft {
+			r = r.Failing(http.StatusConflict, "Switched on while the "+whole.Label+" is in the bin (site_inactive).")
+		}
+	}
 	return r.As(k.kind.Name + "_" + what).For(k.writers()).Checking(route.Check(k.check)).Asking(k.blank)
 }
 
@@ -86,6 +91,9 @@ func (k *collection) writing(r route.Route, what string) route.Route {
 func (k *collection) refusing(r route.Route) route.Route {
 	if k.kind.InUse == "" {
 		return r
+	}
+	if len(k.kind.Children()) > 0 {
+		r = r.Taking(field.Flag("force", new(bool)).Doc("true: what is part of it goes with it."))
 	}
 	return r.Failing(http.StatusConflict, k.kind.InUse+" (in_use)")
 }
@@ -97,6 +105,9 @@ func (k *collection) shaped(r route.Route) route.Route {
 	}
 	if r.Access.Identify == nil {
 		r = r.For(k.readers())
+	}
+	if r.Method != http.MethodGet && k.kind.Works() {
+		r = r.Hearing(field.Text("Prefer", new(string)).Doc("respond-async: answer at once, without waiting for the hosting engine."))
 	}
 	if r.Answer.Fields == nil {
 		return r

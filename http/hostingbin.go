@@ -66,23 +66,22 @@ func (k *collection) evicting(ctx context.Context, w *wish) (commands []domain.C
 // purge removes something for good: its parts go with it, what else refers to
 // it stays without it.
 func (k *collection) purge(ctx context.Context, row projections.Resource) ([]domain.Command, error) {
-	commands, err := k.eachPart(ctx, row.ID, func(part hosting.Ref) domain.Command { return hosting.Remove{Ref: part} })
-	if err != nil {
-		return nil, err
-	}
+	commands := []domain.Command{hosting.Remove{Ref: hosting.Ref{Kind: row.Kind, ID: row.ID}}}
 	for _, other := range k.kind.Referrers() {
-		if slices.ContainsFunc(k.kind.Children(), func(c hosting.Child) bool { return c.Kind.Name == other.Kind.Name && c.By == other.By }) {
-			continue
-		}
-		found, err := k.referrers(ctx, other, row.ID)
+		found, err := k.system().PartsOf(ctx, other.Kind.Name, other.By, row.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			commands = append(commands, hosting.Change{Ref: hosting.Ref{Kind: r.Kind, ID: r.ID}, Spec: field.Values{other.By: []byte("null")}})
+			ref := hosting.Ref{Kind: r.Kind, ID: r.ID}
+			if other.Kind.IsPartBy(other.By) {
+				commands = append(commands, hosting.Remove{Ref: ref})
+			} else {
+				commands = append(commands, hosting.Change{Ref: ref, Spec: field.Values{other.By: []byte("null")}})
+			}
 		}
 	}
-	return append(commands, hosting.Remove{Ref: hosting.Ref{Kind: row.Kind, ID: row.ID}}), nil
+	return commands, nil
 }
 
 // stillHalted refuses to switch something on whose site is in the bin.

@@ -150,7 +150,7 @@ func (k *collection) removal(ctx context.Context, w *wish) ([]domain.Command, er
 // eachPart commands something of all that is part of the record.
 func (k *collection) eachPart(ctx context.Context, id int64, command func(hosting.Ref) domain.Command) (commands []domain.Command, err error) {
 	for _, child := range k.kind.Children() {
-		found, err := k.referrers(ctx, child, id)
+		found, err := k.system().PartsOf(ctx, child.Kind.Name, child.By, id)
 		if err != nil {
 			return nil, err
 		}
@@ -159,15 +159,6 @@ func (k *collection) eachPart(ctx context.Context, id int64, command func(hostin
 		}
 	}
 	return commands, nil
-}
-
-// referrers are the records of a kind that refer to one.
-func (k *collection) referrers(ctx context.Context, child hosting.Child, id int64) ([]projections.Resource, error) {
-	const most = 100_000
-	found, err := k.system().OfKind(ctx, child.Kind, projections.Listing{
-		Filters: []projections.Filter{{Field: child.By, Op: "=", Value: id}}, Limit: most,
-	})
-	return found.Rows, err
 }
 
 // unused refuses to remove what others refer to. What is part of it goes with

@@ -77,12 +77,11 @@ func (s Scope) Belonging(ctx context.Context, tenant int64, limit int) ([]Resour
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 
-// PartsOf are the resources, in whatever state but gone, that refer to one by a
-// field.
+// PartsOf are the resources that refer to one by a field.
 func (s Scope) PartsOf(ctx context.Context, kind, by string, id int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.kind = ?", kind)
-	w.and("(r.spec ->> '"+by+"')::bigint = ?", id)
-	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')")
+	w.and("r."+by+" = ?", id)
+	w.conditions = append(w.conditions, present)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
 }

@@ -53,7 +53,10 @@ func TestAFullPanelIsNotReadForAFewRecords(t *testing.T) {
 		{"by several names", "resources_called", kindOf(site, Listing{Filters: []Filter{{Field: "domain", Op: "in", Value: []string{"42.example.com", "43.example.com"}}}})},
 		{"the records of a zone", "resources_of_zone", kindOf(record, Listing{Filters: by("zone", int64(42)), Order: []Ordering{{Field: "id"}}})},
 		{"the parts of a site", "resources_of_site", kindOf(ftp, Listing{Filters: by("site", int64(42))})},
-		{"how many records a zone has", "resources_of_zone", func(ctx context.Context, s Scope) error { _, err := s.Referring(ctx, "dns_record", "zone", 42); return err }},
+		{"how many records a zone has", "resources_of_zone", func(ctx context.Context, s Scope) error {
+			_, err := s.Referring(ctx, "dns_record", "zone", 42)
+			return err
+		}},
 		{"how many records each zone of a page has", "resources_of_zone", func(ctx context.Context, s Scope) error {
 			_, err := s.ReferringEach(ctx, "dns_record", "zone", []int64{41, 42, 43})
 			return err

@@ -27,8 +27,8 @@ func (s Scope) tenants() *where {
 
 var tenantsBy = listedBy{
 	columns: resourceColumns, from: "resources r", joined: namedTenant, id: "r.id", key: "kind, id", search: `r.search`,
-	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.spec ->> 'slug'", "status", "r.spec ->> 'status'",
-		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "(r.spec ->> 'package')::bigint"),
+	fields: with(fieldsOf("r"), "name", "r.spec ->> 'name'", "slug", "r.called", "status", "r.spec ->> 'status'",
+		"is_active", "(r.spec ->> 'is_active')::boolean", "package", "r.package"),
 }
 
 // Tenants lists the tenants of which the caller is a member, or all to

@@ -137,6 +137,9 @@ func (r *Route) parameters() (all []any) {
 	for _, p := range r.Params {
 		all = append(all, map[string]any{"name": p.Field.Name, "in": "query", "description": p.When, "schema": p.schema(), "explode": false})
 	}
+	for _, h := range r.Heads {
+		all = append(all, map[string]any{"name": h.Field.Name, "in": "header", "description": h.When, "schema": h.Field.Schema(field.Patch)})
+	}
 	if r.keep != "" && r.Access.Scheme != "" {
 		all = append(all, parameter("header", "Idempotency-Key", "string", "Makes a repeat of the request safe; remembered for "+string(r.keep)+"."))
 	}

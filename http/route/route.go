@@ -32,6 +32,7 @@ type Route struct {
 	Cache  string // Cache-Control of a successful answer
 	Fails  []Fail // refusals of its own, for the API document
 	Params []Param
+	Heads  []Param // request headers
 
 	Request Shape // of the body; without fields: it is not looked at
 	Answer  Shape // of the answer; without fields: there is none
@@ -345,6 +346,12 @@ func (r Route) Failing(status int, when string) Route {
 // Taking documents a query parameter.
 func (r Route) Taking(f field.Field) Route {
 	r.Params = append(append([]Param{}, r.Params...), Param{Field: f, When: f.About})
+	return r
+}
+
+// Hearing documents a request header.
+func (r Route) Hearing(f field.Field) Route {
+	r.Heads = append(append([]Param{}, r.Heads...), Param{Field: f, When: f.About})
 	return r
 }
 
