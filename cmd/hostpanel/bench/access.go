@@ -25,7 +25,11 @@ func (r *run) access(ctx context.Context) error {
 	defer p.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	town, err := p.settle(ctx, r.Smoke)
+	size := town{readers: 200, households: 2000, belongings: 25}
+	if r.Smoke {
+		size.readers, size.households = 16, 50
+	}
+	town, err := p.settle(ctx, size)
 	if err != nil {
 		return err
 	}

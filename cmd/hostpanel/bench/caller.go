@@ -48,13 +48,18 @@ func (c *caller) get(path, token string) ([]byte, error) {
 	return c.exchange(path)
 }
 
-func (c *caller) post(path, body string) ([]byte, error) {
+// post sends JSON, with whole lines of headers.
+func (c *caller) post(path, body string, headers ...string) ([]byte, error) {
 	c.out.Reset()
-	fmt.Fprintf(&c.out, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	fmt.Fprintf(&c.out, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, len(body))
+	for _, h := range headers {
+		c.out.WriteString(h + "\r\n")
+	}
+	c.out.WriteString("\r\n" + body)
 	return c.exchange(path)
 }
 
-// exchange sends what is written and reads the answer, which has to be 200.
+// exchange sends what is written and reads the answer, which has to be 200 or 201.
 func (c *caller) exchange(path string) ([]byte, error) {
 	_ = c.conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := c.conn.Write(c.out.Bytes()); err != nil {
@@ -68,7 +73,7 @@ func (c *caller) exchange(path string) ([]byte, error) {
 	if _, err := io.ReadFull(c.in, body); err != nil {
 		return nil, err
 	}
-	if status != 200 {
+	if status != 200 && status != 201 {
 		return nil, fmt.Errorf("%s answers %d: %s", path, status, body)
 	}
 	return body, nil

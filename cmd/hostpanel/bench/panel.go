@@ -53,13 +53,20 @@ type panel struct {
 	tables   *projections.Tables
 	sagas    *sagas.Sagas
 	keys     *eventstore.Keyring
+	url      string
 	owner    *pgxpool.Pool
 	readers  *pgxpool.Pool
 	provider *provider
 }
 
-// panel sets up a database of the given name.
+// panel sets up a database of the given name, with an engine that answers at once.
 func (r *run) panel(ctx context.Context, name string) (*panel, error) {
+	return r.panelOn(ctx, name, func(*pgxpool.Pool) sagas.Engine { return &instantEngine{} })
+}
+
+// panelOn sets up a database of the given name, with an engine that may keep
+// its objects there.
+func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Pool) sagas.Engine) (*panel, error) {
 	url, owner, err := r.database(ctx, name, r.Panel.Migrations...)
 	if err != nil {
 		return nil, err
@@ -79,12 +86,12 @@ func (r *run) panel(ctx context.Context, name string) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
+	p := &panel{url: url, owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
 	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()))
 	r.Panel.Serve(p.store)
 	p.sagas = sagas.New(sagas.Options{
 		Store: p.store, Tables: p.tables, Payments: map[string]sagas.Payments{"test": p.provider},
-		Engine: &instantEngine{}, Compute: instantCompute{}, Mail: instantMail{},
+		Engine: engine(pool), Compute: instantCompute{}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})

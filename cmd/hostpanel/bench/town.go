@@ -17,21 +17,15 @@ import (
 // A town is users and their tenants. The first of them read: so many that
 // none runs into the limit of calls.
 type town struct {
-	readers  int
-	password string // of every reader
+	readers    int
+	households int64  // users, each with a tenant of their own
+	belongings int64  // tenants of each of those who read
+	password   string // of every reader
 }
 
-const (
-	households = 2000 // users, each with a tenant of their own
-	belongings = 25   // tenants of each of those who read
-)
-
 // settle fills the panel with people.
-func (p *panel) settle(ctx context.Context, smoke bool) (town, error) {
-	t, all := town{readers: 200, password: rand.Text()}, int64(households)
-	if smoke {
-		t.readers, all = 16, 2*belongings
-	}
+func (p *panel) settle(ctx context.Context, t town) (town, error) {
+	t.password = rand.Text()
 	hash, err := eventstore.HashPassword(ctx, t.password)
 	if err != nil {
 		return t, err
@@ -39,13 +33,13 @@ func (p *panel) settle(ctx context.Context, smoke bool) (town, error) {
 	var n atomic.Int64
 	_, err = together(ctx, 16, time.Hour, func(ctx context.Context, _, _ int) error {
 		number := n.Add(1)
-		if number > all {
+		if number > t.households {
 			return errEnough
 		}
 		if number > int64(t.readers) {
 			return p.household(ctx, number, 1)
 		}
-		return p.household(ctx, number, belongings, eventstore.PasswordRow(number, hash))
+		return p.household(ctx, number, t.belongings, eventstore.PasswordRow(number, hash))
 	})
 	if err := enough(err); err != nil {
 		return t, err
