@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"hostpanel/cmd/hostpanel/bench"
 )
@@ -23,7 +24,7 @@ func (b benchCommand) Run(ctx context.Context, c console) error {
 // to be measured.
 func measured(on bench.Parts, limits bool) bench.Server {
 	p := &program{
-		config: &config{abuseLimits: limits}, log: slog.New(slog.DiscardHandler),
+		config: &config{abuseLimits: limits, engineWait: 3 * time.Second}, log: slog.New(slog.DiscardHandler),
 		store: on.Store, tables: on.Tables, sagas: on.Sagas, keys: on.Keys,
 	}
 	p.setPublicURL("http://127.0.0.1")
