@@ -263,7 +263,7 @@ func (r *Route) success(bodies schemas) map[string]any {
 	if r.Access.Limit != nil {
 		names = append(names, "RateLimit", "RateLimit-Policy")
 	}
-	if r.Status == http.StatusCreated {
+	if r.Status == http.StatusCreated || r.Status == http.StatusAccepted {
 		names = append(names, "Location")
 	}
 	if r.hashed || r.Find != nil {
