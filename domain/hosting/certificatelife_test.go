@@ -307,11 +307,14 @@ func TestRandomLivesOfCertificates(t *testing.T) {
 func anything(t *rapid.T, now time.Time) hosting.Command {
 	ends := now.Add(time.Duration(rapid.IntRange(-5, 100).Draw(t, "days")) * days)
 	return rapid.SampledFrom([]hosting.Command{
-		hosting.Confirm{Ref: certificate, EngineID: 9}, hosting.Confirm{Ref: certificate, EngineID: 9, Observed: until(ends)},
-		hosting.Decline{Ref: certificate, Code: "not_issued", At: now}, order(now), tend(now),
+		hosting.Confirm{Ref: certificate, EngineID: 9},
+		hosting.Confirm{Ref: certificate, EngineID: 9, Observed: until(ends)},
+		hosting.Decline{Ref: certificate, Code: "not_issued", At: now},
+		order(now), tend(now),
 		hosting.Order{Ref: certificate, At: now, Anew: true},
 		hosting.Change{Ref: certificate, Spec: values(fmt.Sprintf(`{"auto_renew":%t}`, rapid.Bool().Draw(t, "renew")))},
-		hosting.Halt{Ref: certificate, By: hosting.BySite}, hosting.Release{Ref: certificate, By: hosting.BySite},
+		hosting.Halt{Ref: certificate, By: hosting.BySite},
+		hosting.Release{Ref: certificate, By: hosting.BySite},
 	}).Draw(t, "command")
 }
 
