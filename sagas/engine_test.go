@@ -685,46 +685,6 @@ func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 	h.equal("asked for", h.often(hosting.Ref{Kind: "tenant", ID: h.tenant}.Stream(), "hosting.push_requested"), 1)
 }
 
-// A certificate is accepted long before it is issued.
-func TestACertificateIsAppliedWhenItIsIssued(t *testing.T) {
-	h := newHousehold(t)
-	var mu sync.Mutex
-	issued := false
-	h.engine.applied = func(o hosting.EngineObject) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return o.Kind != certificateKind || issued
-	}
-	s := h.ask(h.draw("site"), site("example.com"))
-	at := time.Now().UTC().Truncate(time.Second)
-	c := h.ask(h.draw(certificateKind), &hosting.Certificate{Site: s.ID, Type: "acme", Domain: "example.com", Status: "pending", IsActive: true, OrderedAt: &at})
-	h.carry(s, c)
-	h.goes()
-	h.stands(c.Ref, hosting.Running)
-	h.eventually("the run waits", func() bool { return h.runOf(fmt.Sprintf("engine:ssl_certificate-%d/1", c.ID)).Step == 1 })
-	h.carry(hosting.Halt{Ref: c.Ref, By: hosting.BySite}) // an engine is told nothing of that
-	h.quiet()
-	h.equal("changed", h.engine.changes("ssl_certificate/example.com"), 0)
-	h.carry(hosting.Release{Ref: c.Ref, By: hosting.BySite})
-	mu.Lock()
-	issued = true
-	mu.Unlock()
-	h.quiet()
-	h.equal("made", h.engine.creations("ssl_certificate/example.com"), 1)
-
-	lost := *h.resource(c.Ref).EngineID
-	mu.Lock()
-	issued = false
-	mu.Unlock()
-	h.carry(hosting.Push{Ref: c.Ref})
-	h.eventually("it is ordered again", func() bool {
-		return h.runOf(fmt.Sprintf("engine:ssl_certificate-%d/%d", c.ID, h.resource(c.Ref).Wish)).Step == 1
-	})
-	h.must(h.engine.Remove(t.Context(), hosting.EngineObject{Kind: certificateKind, ID: lost}))
-	h.eventually("the order has failed", func() bool { return h.often(c.Stream(), "hosting.engine_refused") == 1 })
-	h.equal("why", h.resource(c.Ref).SyncError, "not_issued")
-}
-
 // A suspension of many records is one append, with a run for each.
 func TestManyRunsStartInOneAppend(t *testing.T) {
 	h := newHousehold(t)

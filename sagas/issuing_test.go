@@ -104,6 +104,20 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 	h.equal("orders", h.engine.creations(theOrder)+h.engine.changes(theOrder), 2)
 }
 
+// An order stands while its site is in the bin, and is not a second one after.
+func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
+	h, a, ref := orders(t, nil)
+	h.eventually("the run waits", func() bool { return h.runOf("engine:"+ref.Stream().String()+"/1").Step == 1 })
+	h.carry(hosting.Halt{Ref: ref, By: hosting.BySite}) // an engine is told nothing of that
+	h.quiet()
+	h.equal("changed", h.engine.changes(theOrder), 0)
+	h.carry(hosting.Release{Ref: ref, By: hosting.BySite})
+	a.issue(noon.Add(90 * day))
+	h.becomesCertificate(ref, "issued")
+	h.quiet()
+	h.equal("made", h.engine.creations(theOrder), 1)
+}
+
 // The engine takes the order and drops it without a word.
 func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
 	h, a, ref := orders(t, nil)
