@@ -33,7 +33,7 @@ func (s *Sagas) doEffect(ctx context.Context, c claimed, step step) (ending, err
 	if known.state == confirmed || known.state == skipped {
 		return c.confirmed(call, known.result, true), nil
 	}
-	if known.state != "" && !(call.Repeatable && call.Lookup == nil) {
+	if known.state != "" && (call.Lookup != nil || !call.Repeatable) {
 		r, found, err := s.lookBefore(ctx, c, step, call, known)
 		if err != nil {
 			return ending{}, err
