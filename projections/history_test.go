@@ -24,6 +24,12 @@ import (
 
 func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 	p := openPanel(t)
+	for user := int64(901); user <= 902; user++ {
+		c := open(user, fmt.Sprintf("operator%d@example.com", user))
+		c.SubjectID, c.Superuser = uuid.New(), true
+		p.do(t, c)
+	}
+	p.do(t, account.RevokeSuperuser{User: 901, At: noon}) // which chance does too seldom
 	h := &history{panel: p, chance: seeded(t)}
 	h.write(t, 1500)
 	live := map[string]string{}
