@@ -206,3 +206,58 @@ func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 	h.quiet()
 	h.equal("pushed without need", h.engine.changes("site/off.example.com"), 2)
 }
+
+// The same, and the name is another one since: what was made gets it.
+func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
+	for _, then := range []hosting.Status{hosting.Running, hosting.Gone} {
+		h := newHousehold(t)
+		h.engine.strict = true
+		s := h.ask(h.draw("site"), site("one.example.com"))
+		h.engine.tell(nil, func(call, name string) error {
+			if call != "create" || name != "site/one.example.com" {
+				return nil
+			}
+			h.carry(set(s.Ref, `{"domain":"two.example.com"}`))
+			if then == hosting.Gone {
+				h.carry(hosting.Remove{Ref: s.Ref})
+			}
+			return domain.Fail(domain.Unknown, "timeout", errLie)
+		})
+		h.carry(s)
+		h.goes()
+		h.stands(s.Ref, then)
+		h.quiet()
+		if then == hosting.Running {
+			h.equal("number", h.has("site", "two.example.com").ID, *h.resource(s.Ref).EngineID)
+		}
+		h.equal("made", h.engine.creations("site/one.example.com")+h.engine.creations("site/two.example.com"), 1)
+		h.equal("at the engine", len(h.engine.all()), map[hosting.Status]int{hosting.Running: 2, hosting.Gone: 1}[then]) // with the client
+	}
+}
+
+// Somebody else has taken the name over, and what was made under it.
+func TestANameThatSomebodyElseHasByNowIsTheirs(t *testing.T) {
+	h := newHousehold(t)
+	h.engine.strict = true
+	s, other := h.ask(h.draw("site"), site("one.example.com")), h.ask(h.draw("site"), site("one.example.com"))
+	var once sync.Once
+	h.engine.tell(nil, func(call, name string) (err error) {
+		if call != "create" || name != "site/one.example.com" {
+			return nil
+		}
+		once.Do(func() {
+			h.carry(set(s.Ref, `{"domain":"two.example.com"}`))
+			h.carry(other)
+			err = domain.Fail(domain.Unknown, "timeout", errLie)
+		})
+		return err
+	})
+	h.carry(s)
+	h.goes()
+	h.stands(s.Ref, hosting.Running)
+	h.stands(other.Ref, hosting.Running)
+	h.quiet()
+	h.equal("number of the one", h.has("site", "two.example.com").ID, *h.resource(s.Ref).EngineID)
+	h.equal("number of the other", h.has("site", "one.example.com").ID, *h.resource(other.Ref).EngineID)
+	h.equal("at the engine", len(h.engine.all()), 3) // with the client
+}

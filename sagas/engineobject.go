@@ -141,10 +141,17 @@ func (w *wanted) ours(found hosting.EngineObject) bool {
 	return w.object.Owner != 0 && found.Owner == w.object.Owner
 }
 
+// A bygone is a name that an object may still have at the engine, and the
+// fields that it followed from.
+type bygone struct {
+	name   string
+	fields field.Values
+}
+
 // formerNames are the names that the object may still have at the engine,
 // latest first: those since the last wish that is known to be fulfilled.
-func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []string, err error) {
-	if w.object.ID == 0 || w.row.Status == hosting.Running {
+func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []bygone, err error) {
+	if w.row.Status == hosting.Running || w.row.Wish == 1 {
 		return nil, nil
 	}
 	history, err := s.store.Read(ctx, w.ref.Stream())
@@ -163,8 +170,9 @@ func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []string, err 
 			}
 		}
 		name := w.named(spec)
-		if last := i == len(history)-1 || history[i+1].Version > since; last && name != w.object.Name && !slices.Contains(names, name) {
-			names = append(names, name)
+		known := slices.ContainsFunc(names, func(b bygone) bool { return b.name == name })
+		if last := i == len(history)-1 || history[i+1].Version > since; last && name != w.object.Name && !known {
+			names = append(names, bygone{name, w.kind.Naming(spec)})
 		}
 	}
 	slices.Reverse(names)

@@ -70,7 +70,7 @@ func (w *wanted) wakes() eventstore.Row { return wakeWaiting(w.ref) }
 type pushed struct {
 	wanted
 	s       *Sagas
-	former  []string               // names that it may still have there
+	former  []bygone               // names that it may still have there
 	opened  []string               // where its secrets waited
 	missing bool                   // a secret is gone
 	asleep  []projections.Resource // what an earlier attempt may have woken
@@ -119,8 +119,8 @@ func (p *pushed) sleepers(ctx context.Context, job Job) (err error) {
 
 // look finds the object under any of its names.
 func (p *pushed) look(ctx context.Context) (Result, Found, error) {
-	for _, name := range append([]string{p.object.Name}, p.former...) {
-		found, is, err := p.s.engine.Find(ctx, p.object.Kind, name, p.object.Ref)
+	for _, b := range append([]bygone{{name: p.object.Name}}, p.former...) {
+		found, is, err := p.s.engine.Find(ctx, p.object.Kind, b.name, p.object.Ref)
 		if err != nil || is {
 			return Result{External: strconv.FormatInt(found.ID, 10)}, Yes, unsent(err)
 		}
@@ -129,9 +129,33 @@ func (p *pushed) look(ctx context.Context) (Result, Found, error) {
 }
 
 // find looks for an object that has been made for the resource without our
-// knowing its number.
+// knowing its number: under the name that it has now, or under one that it had
+// when nobody got an answer, unless that is somebody else's by now.
 func (p *pushed) find(ctx context.Context) (hosting.EngineObject, bool, error) {
-	found, is, err := p.s.engine.Find(ctx, p.object.Kind, p.object.Name, p.object.Ref)
+	found, is, err := p.findAs(ctx, p.object.Name)
+	for _, b := range p.former {
+		if err != nil || is {
+			break
+		}
+		found, is, err = p.findFormer(ctx, b)
+	}
+	return found, is, err
+}
+
+func (p *pushed) findFormer(ctx context.Context, b bygone) (hosting.EngineObject, bool, error) {
+	found, is, err := p.findAs(ctx, b.name)
+	if errors.Is(err, errNotOurs) {
+		return found, false, nil
+	}
+	if err != nil || !is {
+		return found, false, err
+	}
+	others, err := p.s.tables.For(projections.System).Bearing(ctx, p.kind.Name, b.fields)
+	return found, err == nil && len(others) == 0, err
+}
+
+func (p *pushed) findAs(ctx context.Context, name string) (hosting.EngineObject, bool, error) {
+	found, is, err := p.s.engine.Find(ctx, p.object.Kind, name, p.object.Ref)
 	if err != nil || !is {
 		return found, false, unsent(err)
 	}
@@ -180,12 +204,12 @@ func (p *pushed) change(ctx context.Context) error {
 		p.woken = true
 		return nil
 	}
-	for _, name := range p.former {
+	for _, b := range p.former {
 		if !failedAs(err, "drift") {
 			break
 		}
 		renamed := p.object
-		renamed.Former = name
+		renamed.Former = b.name
 		err = p.s.engine.Change(ctx, renamed)
 	}
 	return err
@@ -245,11 +269,11 @@ func (p *pushed) remove(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	err := p.s.engine.Remove(ctx, o)
-	for _, name := range p.former {
+	for _, b := range p.former {
 		if !failedAs(err, "drift") {
 			break
 		}
-		o.Name = name
+		o.Name = b.name
 		err = p.s.engine.Remove(ctx, o)
 	}
 	return Result{}, err

@@ -178,10 +178,7 @@ func (s *Sagas) making(ctx context.Context, r projections.Resource) error {
 
 // afterNamesakes waits until what had the name before has left the engine.
 func (s *Sagas) afterNamesakes(ctx context.Context, w wanted) error {
-	name := field.Values{}
-	for _, f := range w.kind.NameFields() {
-		name[f] = w.row.Spec[f]
-	}
+	name := w.kind.Naming(w.row.Spec)
 	if w.object.ID != 0 || len(name) == 0 {
 		return nil
 	}

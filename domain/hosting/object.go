@@ -65,6 +65,15 @@ func (k Kind) NameFields() []string {
 	return nil
 }
 
+// Naming are those fields of a spec.
+func (k Kind) Naming(spec field.Values) field.Values {
+	name := field.Values{}
+	for _, f := range k.NameFields() {
+		name[f] = spec[f]
+	}
+	return name
+}
+
 // nameOfRecord is a record's key at the engine. One whose zone is not told
 // knows its origin itself.
 func nameOfRecord(spec, parent field.Values) string {
