@@ -91,7 +91,7 @@ func brought(t testing.TB, now time.Time, name string) (certificate, key string)
 func inJSON(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
 
 func TestConversationsAboutCertificates(t *testing.T) {
-	routetest.Run(t, "testdata/certificates.http", func(t *testing.T) (http.Handler, routetest.Known) {
+	routetest.Run(t, "testdata/certificates/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := secured(t)
 		return s.handler, s.known
 	})
