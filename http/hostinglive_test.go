@@ -163,9 +163,10 @@ func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 // not at all if somebody has its domain by then.
 func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
 	s := running(t)
-	site := fmt.Sprintf("sites/%v/", bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"])
+	number := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"]
+	site := fmt.Sprintf("sites/%v/", number)
 	account := func(name string, active bool) string {
-		body := fmt.Sprintf(`{"site":%s,"username":%q,"password":%q,"is_active":%v}`, strings.Trim(site, "sites/"), name, goodPassword, active)
+		body := fmt.Sprintf(`{"site":%v,"username":%q,"password":%q,"is_active":%v}`, number, name, goodPassword, active)
 		return fmt.Sprintf("ftp-accounts/%v/", bodyOf(t, s.as("ben", "POST", "ftp-accounts/", body), http.StatusCreated)["id"])
 	}
 	all := []string{site, account("on", true), account("off", false)}
