@@ -2,19 +2,21 @@ package sagas
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
 
-// What runs for a tenant rests with it (docs/tenants.md, "Suspension"). Whoever
-// changes a tenant's state halts or releases its records in the same append.
-// What came to the tenant meanwhile, or is more than an append may hold, is
-// seen to here.
+// What runs for a tenant rests with it (docs/tenants.md, "Suspension"), and what
+// is part of a site goes into the bin with it. Whoever changes a tenant's state,
+// or throws a site away, halts or releases the records in the same append. What
+// came meanwhile, or is more than an append may hold, is seen to here.
 
 // follows tells whose records a fact may have left out of step; 0: nobody's.
 func follows(r eventstore.Recorded) int64 {
@@ -54,4 +56,32 @@ func (s *Sagas) keepInStep(ctx context.Context, r eventstore.Recorded, id int64)
 			return err
 		}
 	}
+}
+
+// keepWithSite halts a part that came to a site while somebody threw the site
+// away.
+func (s *Sagas) keepWithSite(ctx context.Context, r eventstore.Recorded, e hosting.Requested) error {
+	kind, _ := hosting.KindNamed(e.Kind)
+	parent, isPart := kind.Parent()
+	if !isPart || parent.Kind != "site" || !kind.Halts {
+		return nil
+	}
+	var site int64
+	if err := (field.Set{field.Ref(parent.Field, &site)}).Load(e.Values()); err != nil {
+		return err
+	}
+	row, err := s.tables.For(projections.System).Kept(ctx, hosting.Ref{Kind: "site", ID: site})
+	if domain.CodeOf(err) == domain.NotFound || err == nil && row.TrashedAt == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(r.Stream.ID, 10, 64)
+	if err != nil {
+		return err
+	}
+	cause := domain.Cause{ID: uuid.NewSHA1(r.ID, []byte("with its site")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID}
+	_, err = s.store.Execute(ctx, cause, hosting.Halt{Ref: hosting.Ref{Kind: e.Kind, ID: id}, By: hosting.BySite})
+	return err
 }

@@ -53,3 +53,23 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	w.must(w.reactTo(t.Context(), history[0]))
 	w.equal("facts after a repeat", w.count(followed), before)
 }
+
+// Whoever throws a site away halts its parts. One that came at the same moment,
+// and saw the site, is halted all the same.
+func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
+	w := newWorld(t)
+	w.tenant(1, 11)
+	site := hosting.Ref{Kind: "site", ID: 1}
+	w.does(hosting.Request{Ref: site, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, "a.example")}, For: "test"})
+	account := func(id int64) hosting.Ref {
+		ref := hosting.Ref{Kind: "ftp_account", ID: id}
+		w.does(hosting.Request{Ref: ref, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "site": []byte("1"), "username": field.AppendText(nil, fmt.Sprint("u", id))}, For: "test"})
+		return ref
+	}
+	early := account(1)
+	w.does(hosting.Trash{Ref: site})
+	late := account(2)
+	w.goes()
+	w.eventually("both rest", func() bool { return len(w.halts(early))+len(w.halts(late)) == 2 })
+	w.equal("reason", w.halts(late), []string{hosting.BySite})
+}

@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -70,9 +71,13 @@ func (s *Sagas) react(m *message.Message) error {
 
 func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 	if tenant := follows(r); tenant != 0 {
-		return s.keepInStep(ctx, r, tenant)
+		if err := s.keepInStep(ctx, r, tenant); err != nil {
+			return err
+		}
 	}
 	switch e := r.Event.(type) {
+	case hosting.Requested:
+		return s.keepWithSite(ctx, r, e)
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)
 	case order.Activated:
