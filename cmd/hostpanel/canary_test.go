@@ -20,6 +20,7 @@ func TestNoSecretIsFoundWhereItDoesNotBelong(t *testing.T) {
 	m.forgetsThePassword(ana)
 	m.usesTheBrowser(ana)
 	m.operates()
+	m.hosts()
 	m.actsAtTheConsole()
 	m.isAskedForNonsense()
 	m.breaks()
