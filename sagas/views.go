@@ -3,6 +3,8 @@ package sagas
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,12 +53,31 @@ type EffectView struct {
 
 const runColumns = `select id, key, def, steps, order_id, direction, status, step, attempt, run_at, worker from saga_run`
 
+// A RunFilter says which runs are looked for; what is zero does not count.
+type RunFilter struct {
+	Key    string
+	Order  uuid.UUID
+	Status Status // parked, paused, ready, running, waiting, done, undone
+	About  string // stream of a hosting resource: "site-42"
+	Limit  int    // 0: all
+}
+
 // RunsOf are the runs of an order, with their attempts and effects.
 func (s *Sagas) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
-	rows, _ := s.pool.Query(ctx, runColumns+` where order_id = $1 order by key desc`, order)
+	runs, err := s.Runs(ctx, RunFilter{Order: order})
+	slices.SortFunc(runs, func(a, b RunView) int { return strings.Compare(b.Key, a.Key) })
+	return runs, err
+}
+
+// Runs are the runs that a filter lets through, the latest first, with their
+// attempts and effects.
+func (s *Sagas) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
+	rows, _ := s.pool.Query(ctx, runColumns+`
+		where ($1 = '' or key = $1) and ($2::uuid is null or order_id = $2) and ($3 = '' or status = $3) and ($4 = '' or about = $4)
+		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil}, string(f.Status), f.About, f.Limit)
 	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[RunView])
 	if err != nil {
-		return nil, sqlError(err, "list the runs of order %s", order)
+		return nil, sqlError(err, "list runs")
 	}
 	for i := range runs {
 		if err := s.detail(ctx, &runs[i]); err != nil {

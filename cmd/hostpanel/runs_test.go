@@ -1,0 +1,53 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"hostpanel/adapters/faults"
+)
+
+// What the engine refuses for good is parked, and told to the tenant, until
+// somebody lets it go on.
+func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
+	h := newHome(t)
+	r := h.start()
+	d := h.demo()
+	token := r.ask(200, "POST", "/api/token/", credentials(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", asJSON).field(t, "access")
+	as := []string{"Authorization", "Bearer " + token, "Content-Type", asJSON}
+	h.orderFault(faults.Fault{Call: faults.Create, Kind: "site", What: faults.Refuse})
+
+	if made := r.ask(201, "POST", hostingAPI+"sites/", `{"domain":"parked.example"}`, as...); made.field(t, "sync_status") != "error" || made.field(t, "sync_error") == "" {
+		t.Errorf("the tenant is not told: %s", made.body)
+	}
+	eventually(t, "the run is parked", patience, func() bool { return strings.Contains(h.must("runs", "list", "--status", "parked"), "engine:site-1/1") })
+	if shown := h.must("runs", "show", "engine:site-1/1"); !strings.Contains(shown, "push") || !strings.Contains(shown, "parked") {
+		t.Errorf("the run is shown as\n%s", shown)
+	}
+	h.must("runs", "retry", "engine:site-1/1", "--reason", "the disk is empty again")
+	eventually(t, "the engine has the site", patience, func() bool {
+		return r.ask(200, "GET", hostingAPI+"sites/1/", "", as...).field(t, "sync_status") == "synced"
+	})
+	eventually(t, "the run is done", patience, func() bool { return strings.Contains(h.must("runs", "list", "--about", "site-1"), "done") })
+	if _, complaint, code := h.command("runs", "retry", "engine:site-1/1", "--reason", "once more"); code != failed || !strings.Contains(complaint, "not parked") {
+		t.Errorf("a run that is done was let go on: %d %s", code, complaint)
+	}
+	if _, complaint, code := h.command("runs", "show", "engine:site-9/1"); code != failed || !strings.Contains(complaint, "no run") {
+		t.Errorf("a run that is not there: %d %s", code, complaint)
+	}
+	r.stop()
+}
+
+// orderFault makes a call of the sandbox engine go wrong.
+func (h home) orderFault(f faults.Fault) {
+	h.t.Helper()
+	config, err := configure(Settings{DataDir: h.dir, TestPayments: "on"}, false)
+	must(h.t, err)
+	p, err := open(h.t.Context(), config, newLog(os.Stderr, slog.LevelError), reading)
+	must(h.t, err)
+	defer p.close()
+	_, err = faults.For(p.pool, "engine").Order(h.t.Context(), f)
+	must(h.t, err)
+}
