@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"hostpanel/domain"
@@ -151,7 +152,8 @@ func (p *pushed) findFormer(ctx context.Context, b bygone) (hosting.EngineObject
 		return found, false, err
 	}
 	others, err := p.s.tables.For(projections.System).Bearing(ctx, p.kind.Name, b.fields)
-	return found, err == nil && len(others) == 0, err
+	another := slices.ContainsFunc(others, func(r projections.Resource) bool { return engineID(r) == 0 || engineID(r) == found.ID })
+	return found, err == nil && !another, err // one that has another number has its own object
 }
 
 func (p *pushed) findAs(ctx context.Context, name string) (hosting.EngineObject, bool, error) {
@@ -175,7 +177,7 @@ func (p *pushed) bring(ctx context.Context) (Result, error) {
 		return p.result(), err
 	}
 	if err := p.change(ctx); err == nil || !failedAs(err, "absent") {
-		return p.read(ctx, err)
+		return p.read(ctx, p.contested(ctx, err))
 	}
 	found, is, err := p.find(ctx)
 	switch {
@@ -188,7 +190,30 @@ func (p *pushed) bring(ctx context.Context) (Result, error) {
 	default:
 		p.object.ID, err = p.s.engine.Create(ctx, p.object)
 	}
-	return p.read(ctx, err)
+	return p.read(ctx, p.contested(ctx, err))
+}
+
+// contested waits for a name that is taken, if it is about to become free:
+// whoever of the tenant's has it at the engine has another one by now, or
+// leaves. One that does not know its number yet looks for it.
+func (p *pushed) contested(ctx context.Context, failure error) error {
+	if !failedAs(failure, "name_taken") {
+		return failure
+	}
+	found, is, err := p.s.engine.Find(ctx, p.object.Kind, p.object.Name, p.object.Ref)
+	switch {
+	case err != nil:
+		return unsent(err)
+	case !is, !p.ours(found):
+		return failure
+	}
+	switch err := p.s.unheld(ctx, p.wanted, found); {
+	case errors.Is(err, errNotOurs):
+		return failure
+	case err != nil:
+		return err
+	}
+	return wait("name_leaving", p.s.times.ReadyFirst)
 }
 
 var errAbsent = domain.Fail(domain.Permanent, "absent", errors.New("it has no number at the engine"))

@@ -190,10 +190,10 @@ const (
 // finish for a while and gives everything else back. It refuses to start if
 // the database holds runs that this program cannot finish.
 func (s *Sagas) Run(ctx context.Context) error {
-	if err := errors.Join(s.known(ctx), s.ensureQueues(ctx)); err != nil {
-		return err
+	react, err := s.prepared(ctx)
+	if ctx.Err() != nil { // ended before it began
+		return nil
 	}
-	react, err := s.router(ctx)
 	if err != nil {
 		return err
 	}
@@ -219,6 +219,15 @@ func (s *Sagas) Run(ctx context.Context) error {
 	end()
 	others.Wait()
 	return nil
+}
+
+// prepared makes sure that all runs can be finished, and is what reads the log
+// for reactions.
+func (s *Sagas) prepared(ctx context.Context) (react func(context.Context), err error) {
+	if err := errors.Join(s.known(ctx), s.ensureQueues(ctx)); err != nil {
+		return nil, err
+	}
+	return s.router(ctx)
 }
 
 // drain waits for what is running; what takes too long is stopped and given
