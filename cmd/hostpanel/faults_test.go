@@ -37,7 +37,8 @@ func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 
 	c.paid = map[string]string{}
 	var customers sync.WaitGroup
-	customers.Go(func() { c.administrator() })
+	token := c.signsIn()
+	customers.Go(func() { c.administrator(token) })
 	for n := range int(orders) {
 		customers.Go(func() { c.customer(n) })
 		if n%2 == 1 { // two at a time are on their way when the power fails
