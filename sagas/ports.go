@@ -34,6 +34,20 @@ type Payments interface {
 	Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error)
 }
 
+// A Refunder is a provider that can give money back.
+type Refunder interface {
+	// Refund gives back a part or all of a payment. The same key answers with
+	// the same refund; Fetch finds it by its reference.
+	Refund(context.Context, order.RefundCall) (order.Refund, error)
+}
+
+// A Capturer is a provider where the customer's word and the money are two
+// things: after the first somebody has to fetch the second.
+type Capturer interface {
+	// Capture takes the money. What has been captured already is a success.
+	Capture(context.Context, order.CaptureCall) error
+}
+
 // Engine is one server of a hosting engine, which knows no idempotency keys. A
 // kind that it does not have is a permanent failure, "not_supported"; an object
 // that is not the one that was meant is "drift". Besides the panel's kinds an

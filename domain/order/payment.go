@@ -62,12 +62,14 @@ type Fetched struct {
 	Session   string
 	Order     uuid.UUID // our reference, as the provider keeps it
 	State     SessionState
+	ByCapture bool // money moves only when we capture it
 	Payments  []Payment
 	Live      bool // real money
 	ExpiresAt time.Time
 }
 
-// A Payment is one attempt to pay, as its provider keeps it.
+// A Payment is one attempt to pay, as its provider keeps it. One that was paid
+// stays paid, whatever was given back or taken back of it since.
 type Payment struct {
 	ID       string
 	State    PaymentState
@@ -75,6 +77,65 @@ type Payment struct {
 	Currency string
 	Payee    string // the account that was paid; empty where the provider has no such notion
 	At       time.Time
+	Refunds  []Refund
+	Disputes []Dispute
+}
+
+// A Refund is money on its way back to the customer, as its provider keeps it.
+type Refund struct {
+	ID        string
+	State     RefundState
+	Minor     int64
+	Currency  string
+	Reference string // ours, see [RefundCall]; empty: somebody refunded at the provider itself
+	At        time.Time
+}
+
+// A RefundState is how far a refund has come.
+type RefundState string
+
+const (
+	RefundPending   RefundState = "pending"
+	RefundSucceeded RefundState = "succeeded"
+	RefundStopped   RefundState = "failed" // the money has not left us, or has come back
+)
+
+// A Dispute is a customer's bank that claims a payment back.
+type Dispute struct {
+	ID       string
+	State    DisputeState
+	Minor    int64
+	Currency string
+	At       time.Time
+}
+
+// A DisputeState is how far a dispute has come.
+type DisputeState string
+
+const (
+	DisputeOpen DisputeState = "open"
+	DisputeWon  DisputeState = "won"  // the money stays ours
+	DisputeLost DisputeState = "lost" // the money is gone
+)
+
+// A RefundCall asks a provider to give back a part or all of one payment.
+type RefundCall struct {
+	Order     uuid.UUID
+	Number    string // of the order
+	Session   string
+	Payment   string // the provider's id
+	Reference string // "order/<id>/refund/<n>": the key of the effect, and what the refund is found by
+	Key       string // sent as the provider's idempotency key: the reference, or a later generation of it
+	Minor     int64
+	Currency  string
+}
+
+// A CaptureCall asks a provider to take the money that the customer has agreed
+// to pay.
+type CaptureCall struct {
+	Order   uuid.UUID
+	Session string
+	Key     string // "order/<id>/capture"; the same key captures once
 }
 
 // News is what a webhook claims. It may be false and only makes us look.
