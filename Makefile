@@ -41,10 +41,14 @@ clients: ## make clients in TypeScript and Go from the API's document, and every
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	$(GO) test -tags clients -count=1 -v -run TestGeneratedClientsMakeEveryCall ./http
 
+zonecheck: ## let BIND load zones that the program has written, with all that customers may keep; needs named-checkzone
+	@command -v named-checkzone >/dev/null || { echo "named-checkzone is missing (Debian: bind9-utils)" >&2; exit 1; }
+	$(GO) test -tags zonecheck -count=1 -run TestBINDLoadsWhatCustomersHavePutIntoTheirZones ./cmd/hostpanel
+
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)
 
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults generate clients verify ci
+.PHONY: help run build test race lint bench faults generate clients zonecheck verify ci

@@ -30,14 +30,14 @@ var forms = map[string]form{
 	TXT:   {"Enter valid TXT data.", readTXT},
 }
 
-// CheckData refuses data that a record of the type cannot hold, as a refusal
-// of the field "data".
-func CheckData(recordType, data string) error {
+// CheckData refuses data that a record of the type cannot hold in a zone of the
+// origin, as a refusal of the field "data".
+func CheckData(recordType, data, origin string) error {
 	f, known := forms[recordType]
 	switch {
 	case !known:
 		return domain.RefuseField("record_type", field.NotAChoice(recordType))
-	case f.read(data, "zone.") == nil:
+	case f.read(data, origin) == nil:
 		return domain.RefuseField("data", f.message)
 	}
 	return nil
@@ -70,10 +70,11 @@ func address(family func(netip.Addr) bool) func(data, origin string) []string {
 
 func pointsTo(host bool) func(data, origin string) []string {
 	return func(data, origin string) []string {
-		if !isTarget(data, host) {
+		target := Target(data, origin)
+		if !isTarget(data, host) || len(target) > maxName {
 			return nil
 		}
-		return []string{Target(data, origin)}
+		return []string{target}
 	}
 }
 

@@ -70,7 +70,7 @@ func TestDataByType(t *testing.T) {
 	for _, tt := range tests {
 		for _, recordType := range tt.types {
 			for data, normal := range tt.good {
-				if err := dns.CheckData(recordType, data); err != nil {
+				if err := dns.CheckData(recordType, data, "acme.test."); err != nil {
 					t.Errorf("%s %q is refused: %v", recordType, data, err)
 				}
 				if got := dns.Normal(recordType, data, "acme.test."); got != normal {
@@ -79,7 +79,7 @@ func TestDataByType(t *testing.T) {
 			}
 			for _, data := range tt.bad {
 				var refusal *domain.Error
-				if err := dns.CheckData(recordType, data); !errors.As(err, &refusal) || refusal.Field != "data" || refusal.Message != tt.message {
+				if err := dns.CheckData(recordType, data, "acme.test."); !errors.As(err, &refusal) || refusal.Field != "data" || refusal.Message != tt.message {
 					t.Errorf("%s %q is answered with %v, want %q", recordType, data, err, tt.message)
 				}
 				if got := dns.Normal(recordType, data, "acme.test."); got != data {
@@ -91,7 +91,7 @@ func TestDataByType(t *testing.T) {
 }
 
 func TestATypeThatIsNoneIsRefused(t *testing.T) {
-	err := dns.CheckData("SOA", "x")
+	err := dns.CheckData("SOA", "x", "acme.test.")
 	if want := `record_type: "SOA" is not a valid choice.`; err == nil || err.Error() != want {
 		t.Errorf("SOA is answered with %v, want %s", err, want)
 	}

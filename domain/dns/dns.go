@@ -6,6 +6,7 @@ package dns
 
 import (
 	"slices"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -35,6 +36,9 @@ const (
 	// MaxData is how many characters the data of a record may have.
 	MaxData = 4096
 
+	// maxName is how long a full name may be, with its final dot.
+	maxName = 254
+
 	// Apex is the name of the zone itself.
 	Apex = "@"
 )
@@ -56,6 +60,25 @@ func CheckBeside(recordType, name string, others ...string) error {
 	}
 	if conflict {
 		return domain.RefuseField(field.NonField, "A CNAME record cannot coexist with other records at the same name.")
+	}
+	return nil
+}
+
+// CheckOwner refuses a name where no name server takes a record of the type, as
+// a refusal of the field "name": what has an address or gets mail is a host, and
+// a zone cannot be handed on at a wildcard. Active Directory alone keeps
+// addresses at a name with "_".
+func CheckOwner(recordType, name, origin string) error {
+	full := Full(name, origin)
+	switch recordType {
+	case A, AAAA, MX:
+		if strings.Contains(full, "_") && !strings.HasPrefix(full, "gc._msdcs.") {
+			return domain.RefuseField("name", notHost)
+		}
+	case NS:
+		if strings.HasPrefix(full, "*") {
+			return domain.RefuseField("name", notHost)
+		}
 	}
 	return nil
 }

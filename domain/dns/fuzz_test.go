@@ -17,14 +17,14 @@ func FuzzData(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, data string) {
 		recordType := dns.Types[int(kind)%len(dns.Types)]
-		if dns.CheckData(recordType, data) != nil {
+		if dns.CheckData(recordType, data, "acme.test.") != nil {
 			return
 		}
 		normal := dns.Normal(recordType, data, "acme.test.")
 		if again := dns.Normal(recordType, normal, "acme.test."); again != normal {
 			t.Fatalf("%s %q is kept as %q, and then as %q", recordType, data, normal, again)
 		}
-		if err := dns.CheckData(recordType, normal); err != nil {
+		if err := dns.CheckData(recordType, normal, "acme.test."); err != nil {
 			t.Fatalf("%s %q is kept as %q, which is refused: %v", recordType, data, normal, err)
 		}
 		z := acme

@@ -14,6 +14,10 @@ var (
 	// Origin is the name of a zone: full, of at least two labels.
 	Origin = field.Rule{Max: 254, Message: notDomain, Tidy: field.FullName.Tidy, Holds: isOrigin}
 
+	// Server is the full name of a name server: a host, so no wildcard, and no
+	// "_" in it.
+	Server = field.Rule{Max: 254, Message: notDomain, Tidy: field.FullName.Tidy, Holds: isServer}
+
 	// RecordName is the name of a record: within the zone, or full. [Within]
 	// brings it into the form in which it is kept.
 	RecordName = field.Rule{Max: 254, Message: notDomain, Tidy: tidyRecordName, Holds: isRecordName}
@@ -26,6 +30,17 @@ var (
 func isOrigin(s string) bool {
 	name, dotted := strings.CutSuffix(s, ".")
 	return dotted && field.Domain.Holds(withoutUnderscores(name))
+}
+
+func isServer(s string) bool { return field.FullName.Holds(s) && !strings.ContainsAny(s, "_*") }
+
+// Hostmaster answers for a zone that names nobody. Labels with "_" are left
+// out: no mail goes there.
+func Hostmaster(origin string) string {
+	for strings.HasPrefix(origin, "_") {
+		_, origin = cutLabel(origin)
+	}
+	return "hostmaster." + origin
 }
 
 // withoutUnderscores lets a name with labels such as _msdcs pass for a domain.
@@ -55,7 +70,7 @@ func Within(name, origin string) (string, error) {
 		return Apex, nil
 	case inside:
 		return relative, nil
-	case full || len(Full(name, origin)) > 254:
+	case full || len(Full(name, origin)) > maxName:
 		return "", domain.RefuseField("name", notDomain)
 	}
 	return name, nil

@@ -37,13 +37,20 @@ type Record struct {
 
 // File is the zone as a master file (RFC 1035, 5): the SOA, the name servers,
 // then the records in order of their names. Every name in it is full. Name
-// servers that customers keep at the apex stand beside the panel's.
+// servers that customers keep at the apex stand beside the panel's. A record
+// for which a name server would refuse the whole zone is a comment in it, behind
+// the reason: one customer's slip must not take a domain off the net.
 func (z Zone) File() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "$ORIGIN %s\n$TTL %d\n", z.Origin, z.TTL)
 	fmt.Fprintf(&b, "%s\t%d\tIN\tSOA\t%s %s %d %d %d %d %d\n",
 		z.Origin, z.TTL, z.Primary, z.Contact, z.Serial, Refresh, Retry, Expire, Minimum)
-	for _, r := range z.published() {
+	records := z.published()
+	known := namesOf(z.Origin, records)
+	for _, r := range records {
+		if reason := known.keepsFromLoading(r); reason != "" {
+			fmt.Fprintf(&b, "; left out, %s: ", reason)
+		}
 		fmt.Fprintf(&b, "%s\t%d\tIN\t%s\t%s\n", r.Name, r.TTL, r.Type, r.line())
 	}
 	return b.String()
@@ -66,7 +73,25 @@ func (z Zone) published() []Record {
 		all[i].TTL = cmp.Or(r.TTL, z.TTL)
 	}
 	slices.SortStableFunc(all, z.order)
-	return slices.CompactFunc(all, func(a, b Record) bool { return z.order(a, b) == 0 })
+	all = slices.CompactFunc(all, func(a, b Record) bool { return z.order(a, b) == 0 })
+	oneTTL(all)
+	return all
+}
+
+// oneTTL gives the records of a name and type, which stand together, the least
+// TTL among them: resolvers keep them as one (RFC 2181, 5.2).
+func oneTTL(sorted []Record) {
+	type set struct{ name, recordType string }
+	least := map[set]int64{}
+	for _, r := range sorted {
+		at := set{r.Name, r.Type}
+		if ttl, known := least[at]; !known || r.TTL < ttl {
+			least[at] = r.TTL
+		}
+	}
+	for i, r := range sorted {
+		sorted[i].TTL = least[set{r.Name, r.Type}]
+	}
 }
 
 // order puts the apex first.

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"slices"
 
 	"hostpanel/domain/dns"
@@ -58,10 +59,10 @@ func (r *DNSRecord) complete(p Place) {
 func (r *DNSRecord) check(p Place, wrong *field.Errors) {
 	if r.ZoneOrigin != "" && !wrong.Has("name") {
 		_, err := dns.Within(r.Name, r.ZoneOrigin)
-		wrong.Join(err)
+		wrong.Join(cmp.Or(err, dns.CheckOwner(r.Type, r.Name, r.ZoneOrigin)))
 	}
 	if !wrong.Has("data") && !wrong.Has("record_type") {
-		wrong.Join(dns.CheckData(r.Type, r.Data))
+		wrong.Join(dns.CheckData(r.Type, r.Data, cmp.Or(r.ZoneOrigin, "zone.")))
 	}
 	types := make([]string, len(p.Beside))
 	for i, other := range p.Beside {

@@ -22,7 +22,7 @@ const usualTTL = 3600
 func (z *DNSZone) Fields() field.Set {
 	return field.Set{
 		field.Text("origin", &z.Origin).Required().Is(dns.Origin).Once(),
-		field.Text("ns_primary", &z.NSPrimary).Is(field.FullName).Doc("The installation's first name server when absent."),
+		field.Text("ns_primary", &z.NSPrimary).Is(dns.Server).Doc("The installation's first name server when absent."),
 		field.Text("admin_email", &z.AdminEmail).Is(dns.Contact).Doc("An address, or its form in DNS; hostmaster of the zone when absent."),
 		ttl(&z.TTL).Default(usualTTL),
 		field.Flag("is_active", &z.IsActive).Default(true),
@@ -36,24 +36,26 @@ func (z *DNSZone) complete(p Place) {
 		z.NSPrimary = p.NameServers[0]
 	}
 	if z.AdminEmail == "" && !p.Sent.Has("admin_email") {
-		z.AdminEmail = hostmaster(z.Origin)
+		z.AdminEmail = dns.Hostmaster(z.Origin)
 	}
 }
 
 // Published is the zone as it is to be published, without its records. Its
-// primary serves it, and so do the installation's name servers.
+// primary serves it, and so do the installation's name servers. The first of
+// these stands in for a primary that is blank or no host, the hostmaster for a
+// contact that was erased.
 func (z *DNSZone) Published(servers []string) dns.Zone {
-	all := []string{z.NSPrimary}
+	primary := z.NSPrimary
+	if !dns.Server.Holds(primary) && len(servers) > 0 {
+		primary = servers[0]
+	}
+	all := []string{primary}
 	for _, server := range servers {
-		if server != z.NSPrimary {
+		if server != primary {
 			all = append(all, server)
 		}
 	}
 	return dns.Zone{
-		Origin: z.Origin, Primary: z.NSPrimary, Contact: cmp.Or(z.AdminEmail, hostmaster(z.Origin)), NameServers: all, TTL: z.TTL,
+		Origin: z.Origin, Primary: primary, Contact: cmp.Or(z.AdminEmail, dns.Hostmaster(z.Origin)), NameServers: all, TTL: z.TTL,
 	}
 }
-
-// hostmaster answers for a zone that names nobody, and for one whose contact
-// was erased.
-func hostmaster(origin string) string { return "hostmaster." + origin }
