@@ -69,10 +69,10 @@ func (p *Provider) apply(ctx context.Context, tx pgx.Tx, s row, e event) error {
 	case expired:
 		_, err := tx.Exec(ctx, `update test_payments.sessions set state = 'expired' where id = $1 and state = 'open'`, s.ID)
 		return err
-	case refunded:
-		_, err := tx.Exec(ctx, `insert into test_payments.refunds (id, session, minor, currency, at) values ($1, $2, $3, $4, $5) on conflict do nothing`,
-			e.ID, s.ID, *o.Amount, strings.ToUpper(o.Currency), p.Now())
-		return err
+	case refunded, refundUpdated:
+		return p.bookRefund(ctx, tx, s, e)
+	case disputeOpened, disputeClosed:
+		return p.bookDispute(ctx, tx, s, e)
 	}
 	return nil
 }

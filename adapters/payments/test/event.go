@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -17,10 +18,21 @@ import (
 
 // The types of events that mean something.
 const (
-	completed = "checkout.session.completed"
-	expired   = "checkout.session.expired"
-	refunded  = "refund.created"
+	completed     = "checkout.session.completed"
+	expired       = "checkout.session.expired"
+	refunded      = "refund.created"
+	refundUpdated = "refund.updated"
+	disputeOpened = "charge.dispute.created"
+	disputeClosed = "charge.dispute.closed"
 )
+
+// states are those that an object may be said to be in, by the type of its
+// event; none has to be said where one of them is meant otherwise.
+var states = map[string][]string{
+	completed: {""}, expired: {""}, disputeOpened: {""},
+	refunded: {"", "pending", "succeeded", "failed"}, refundUpdated: {"pending", "succeeded", "failed"},
+	disputeClosed: {"won", "lost"},
+}
 
 // An event is the body of a webhook.
 type event struct {
@@ -32,7 +44,8 @@ type event struct {
 	} `json:"data"`
 }
 
-// An object is the session that an event is about. Amounts are in minor units.
+// An object is the session that an event is about, with the payment, the refund
+// or the dispute that is meant. Amounts are in minor units.
 type object struct {
 	Session   string `json:"id"`
 	Reference string `json:"client_reference_id"`
@@ -40,6 +53,9 @@ type object struct {
 	Currency  string `json:"currency"`       // lower case
 	Status    string `json:"payment_status"` // paid, unpaid
 	Payment   string `json:"payment_id,omitempty"`
+	Refund    string `json:"refund_id,omitempty"`  // empty: the event's id
+	Dispute   string `json:"dispute_id,omitempty"` // likewise
+	State     string `json:"status,omitempty"`     // of the refund or dispute
 }
 
 var (
@@ -68,14 +84,16 @@ func read(raw []byte) (event, error) {
 	return e, nil
 }
 
-func (e event) handled() bool { return e.Type == completed || e.Type == expired || e.Type == refunded }
+func (e event) handled() bool { return states[e.Type] != nil }
 
 func (o object) complete(kind string) bool {
 	money := o.Amount != nil && *o.Amount >= 0 && currency.MatchString(o.Currency)
 	status := o.Status == "paid" || o.Status == "unpaid"
-	return objectID.MatchString(o.Session) && (o.Payment == "" || objectID.MatchString(o.Payment)) &&
-		(money || kind == expired) && (status || kind != completed)
+	return objectID.MatchString(o.Session) && named(o.Payment) && named(o.Refund) && named(o.Dispute) &&
+		(money || kind == expired) && (status || kind != completed) && slices.Contains(states[kind], o.State)
 }
+
+func named(id string) bool { return id == "" || objectID.MatchString(id) }
 
 // news are the references in a verified event.
 func news(raw []byte, by string) (order.News, error) {
@@ -91,11 +109,20 @@ func news(raw []byte, by string) (order.News, error) {
 
 // happened is the body of the webhook that tells what has become of a session.
 func happened(kind string, s row, amount int64, in, status string) string {
-	e := event{ID: "evt_test_" + base62(random()), Type: kind}
-	e.Data.Object = object{Session: s.ID, Reference: s.Order.String(), Amount: &amount, Currency: strings.ToLower(in), Status: status}
+	e := happening(kind, s, amount, in, status)
 	if kind == completed {
 		e.Data.Object.Payment = s.paymentID
 	}
+	return e.text()
+}
+
+func happening(kind string, s row, amount int64, in, status string) event {
+	e := event{ID: "evt_test_" + base62(random()), Type: kind}
+	e.Data.Object = object{Session: s.ID, Reference: s.Order.String(), Amount: &amount, Currency: strings.ToLower(in), Status: status}
+	return e
+}
+
+func (e event) text() string {
 	body, _ := json.Marshal(e) // texts and numbers alone
 	return string(body)
 }

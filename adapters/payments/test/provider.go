@@ -72,7 +72,8 @@ func (p *Provider) Host() string {
 }
 
 // Faults are what has been ordered to go wrong: "create", "find" and "remove"
-// are opening, fetching and expiring; the kind is "session".
+// are opening, fetching and expiring, and the kind is "session"; "create" of
+// the kind "refund" is giving money back.
 func (p *Provider) Faults() *faults.Ordered { return p.ordered }
 
 func call(what, name string) faults.Call {
@@ -171,8 +172,44 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 	f.Payments, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pay order.Payment, err error) {
 		return pay, row.Scan(&pay.ID, &pay.State, &pay.Minor, &pay.Currency, &pay.At)
 	})
-	return f, unanswered("fetch", err)
+	if err != nil {
+		return f, unanswered("fetch", err)
+	}
+	return f, unanswered("fetch", p.moneyBack(ctx, f))
 }
+
+// moneyBack adds to each payment what has gone back of it, or is claimed back.
+// What came before its payment waits for it in the books.
+func (p *Provider) moneyBack(ctx context.Context, f order.Fetched) error {
+	byID := map[string]*order.Payment{}
+	for i := range f.Payments {
+		byID[f.Payments[i].ID] = &f.Payments[i]
+	}
+	rows, err := p.pool.Query(ctx, `
+		select payment, false, id, state, minor, currency, reference, at from test_payments.refunds where session = $1
+		union all select payment, true, id, state, minor, currency, '', at from test_payments.disputes where session = $1 order by 8, 3`, f.Session)
+	if err != nil {
+		return err
+	}
+	var payment, state string
+	var disputed bool
+	var r order.Refund
+	_, err = pgx.ForEachRow(rows, []any{&payment, &disputed, &r.ID, &state, &r.Minor, &r.Currency, &r.Reference, &r.At}, func() error {
+		switch pay := byID[payment]; {
+		case pay == nil:
+		case disputed:
+			pay.Disputes = append(pay.Disputes, order.Dispute{ID: r.ID, State: order.DisputeState(state), Minor: r.Minor, Currency: r.Currency, At: r.At})
+		default:
+			r.State = order.RefundState(state)
+			pay.Refunds = append(pay.Refunds, r)
+		}
+		return nil
+	})
+	return err
+}
+
+// Live says that no real money moves here.
+func (*Provider) Live() bool { return false }
 
 // ExpireSession makes sure that nobody can pay any more. A session that is
 // over already, paid or not, is a success; Fetch tells which.
