@@ -51,6 +51,8 @@ var orders = New("orders", `
 		session_expires_at timestamptz,
 		payment_id         text    not null default '',
 		payment_status     text    not null default '',
+		refunded           bigint  not null default 0, -- minor units that went back, or were lost, of the payment that it runs on
+		cancel_requested   boolean not null default false,
 		created_at         timestamptz not null,
 		updated_at         timestamptz not null,
 		version            int     not null  -- of the order's stream
@@ -75,12 +77,33 @@ var orders = New("orders", `
 	orderChange(seen+`, `+hold5, func(e order.PaymentMismatchFound) []any { return append(of(e.Payment), order.MismatchHold) }),
 	orderChange(seen, func(e order.LatePaymentFound) []any { return of(e.Payment) }),
 	orderChange(hold3, func(e order.LatePaymentFound) []any {
-		if len(e.Refund) == 0 {
+		if len(e.Refund) == 0 || e.GoesBack() {
 			return nil
 		}
 		return []any{order.OperatorHold}
 	}),
 	orderChange(hold3, func(order.DuplicatePaymentFound) []any { return []any{order.DuplicateHold} }),
+	orderChange(`payment_id = $3, holds = $4`, func(e order.PaymentAccepted) []any { return []any{e.Payment, e.Holds} }),
+	orderChange(`holds = $3`, func(e order.RefundRequested) []any { return []any{e.Holds} }),
+	orderChange(returned+`, holds = $5`, func(e order.PartiallyRefunded) []any {
+		return []any{e.Refund.Payment, e.Refund.Minor, e.Holds}
+	}),
+	orderChange(returned+`, holds = $5, status = 'refunded', settling = false`, func(e order.RefundCompleted) []any {
+		return []any{e.Refund.Payment, e.Refund.Minor, e.Holds}
+	}),
+	orderChange(returned+`, holds = $5`, func(e order.RefundFailed) []any { return []any{e.Payment, -e.Returned, e.Holds} }),
+	orderChange(hold3, func(order.DisputeReported) []any { return []any{order.DisputeHold} }),
+	orderChange(hold3, func(order.DisputeOpened) []any { return []any{order.DisputeHold} }),
+	orderChange(returned+`, holds = $5, status = case when $6 then 'refunded' else status end`, func(e order.DisputeClosed) []any {
+		lost := int64(0)
+		if e.Dispute.State == order.DisputeLost {
+			lost = e.Dispute.Minor
+		}
+		return []any{e.Dispute.Payment, lost, e.Holds, e.Chargeback}
+	}),
+	orderChange(`cancel_requested = true`, func(order.CancelRequested) []any { return []any{} }),
+	orderChange(`holds = $3`, func(e order.CompensationParked) []any { return []any{e.Holds} }),
+	orderChange(`holds = $3`, func(e order.CompensationCompleted) []any { return []any{e.Holds} }),
 	orderChange(`status = 'paid', settling = false, payment_id = $3, cancel_reason = ''`,
 		func(e order.Reopened) []any { return []any{e.Payment} }),
 	orderChange(`status = 'cancelled', settling = false, cancel_reason = $3`,
@@ -102,10 +125,11 @@ var orders = New("orders", `
 const (
 	seen = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
 		payment_status = case when ` + unpaid + ` then $4::text else payment_status end`
-	unpaid = `status in ('pending', 'payment_processing', 'cancelled')` // the payment that it runs on stays
-	hold3  = `holds = array(select distinct h from unnest(holds || $3::text) h order by h)`
-	hold5  = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`
-	warn   = `warnings = array(select distinct w from unnest(warnings || $3::text) w order by w)`
+	returned = `refunded = refunded + case when payment_id = $3 then $4::bigint else 0 end`
+	unpaid   = `status in ('pending', 'payment_processing', 'cancelled')` // the payment that it runs on stays
+	hold3    = `holds = array(select distinct h from unnest(holds || $3::text) h order by h)`
+	hold5    = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`
+	warn     = `warnings = array(select distinct w from unnest(warnings || $3::text) w order by w)`
 )
 
 // errNumberTaken makes the caller draw another random part.

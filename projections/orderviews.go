@@ -29,15 +29,16 @@ type OrderView struct {
 	PaymentMethod string
 	CreatedAt     time.Time
 
-	Holds      []order.Hold
-	Settling   bool
-	Language   string
-	FailedStep string
-	Version    int // of the order's stream
+	Holds           []order.Hold
+	Settling        bool
+	CancelRequested bool
+	Language        string
+	FailedStep      string
+	Version         int // of the order's stream
 }
 
 const orderViewColumns = `id, order_number, status, plan_name, period_price, setup_fee, tax_rate, currency, billing_period,
-	subtotal, total, payment_method, created_at, holds, settling, language, failed_step, version`
+	subtotal, total, payment_method, created_at, holds, settling, cancel_requested, language, failed_step, version`
 
 // Fields are the order as the storefront shows it.
 func (o *OrderView) Fields() field.Set {
@@ -67,7 +68,7 @@ func (o *OrderView) Explain(step string) {
 		step = o.FailedStep
 	}
 	o.StatusMessage = order.Message(order.Standing{
-		Status: o.Status, Settling: o.Settling, OnHold: len(o.Holds) > 0, Step: step,
+		Status: o.Status, Settling: o.Settling, OnHold: len(o.Holds) > 0, CancelRequested: o.CancelRequested, Step: step,
 	}, o.Language)
 }
 
@@ -115,6 +116,8 @@ type Order struct {
 	SessionExpiresAt *time.Time
 	PaymentID        string
 	PaymentStatus    order.PaymentState
+	Refunded         int64 // minor units of the payment that it runs on
+	CancelRequested  bool
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	Version          int // of the order's stream
@@ -124,7 +127,7 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 	customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name, resource_type, plan,
 	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
 	domain, os_choice, language, widget_id, api_key, owner, session_id, payment_url, session_expires_at,
-	payment_id, payment_status, created_at, updated_at, version`
+	payment_id, payment_status, refunded, cancel_requested, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is

@@ -56,6 +56,37 @@ var sentences = collect(
 	says(func(e order.LatePaymentFound) string {
 		return paid(e.Payment) + " arrived after the order was cancelled" + in("; to be given back: ", strings.Join(e.Refund, ", "), "")
 	}),
+	says(func(e order.PaymentAccepted) string { return "payment " + e.Payment + " taken as it is: " + e.Reason }),
+	says(func(e order.RefundRequested) string {
+		why := map[order.RefundReason]string{
+			order.RefundByOperator: e.Note, order.RefundOfDuplicate: "the order was paid more than once",
+			order.RefundOfLate: "it came too late", order.RefundOfCancelled: "the order was cancelled",
+		}[e.Reason]
+		return fmt.Sprintf("refund %d: %s is to go back%s", e.Refund.N, amount(e.Refund.Minor, e.Refund.Currency), in(": ", why, ""))
+	}),
+	says(func(e order.RefundStarted) string { return returned(e.Refund) + " is on its way back" }),
+	says(func(e order.PartiallyRefunded) string { return returned(e.Refund) + " went back" }),
+	says(func(e order.RefundCompleted) string {
+		return returned(e.Refund) + " went back; nothing is left: refunded"
+	}),
+	says(func(e order.RefundFailed) string {
+		return "a refund of payment " + e.Payment + " failed: " + words(e.Code) + in(", ", e.ID, "")
+	}),
+	says(func(order.DisputeReported) string {
+		return "the provider tells of a dispute: somebody has to confirm it"
+	}),
+	says(func(e order.DisputeOpened) string {
+		return "the customer's bank claims " + amount(e.Dispute.Minor, e.Dispute.Currency) + " back" + in(": ", e.Note, "")
+	}),
+	says(func(e order.DisputeClosed) string {
+		return "the dispute over " + amount(e.Dispute.Minor, e.Dispute.Currency) + " was " + string(e.Dispute.State) + in(": ", e.Note, "")
+	}),
+	says(func(e order.CancelRequested) string { return "to be cancelled" + in(": ", e.Reason, "") }),
+	says(func(order.CompensationStarted) string { return "what was set up is being taken back" }),
+	says(func(e order.CompensationParked) string {
+		return "taking back stopped at " + e.Step + ": " + words(e.Code)
+	}),
+	says(func(order.CompensationCompleted) string { return "everything that was set up has been taken back" }),
 	says(func(e order.Reopened) string { return "opened again by payment " + e.Payment }),
 	says(func(e order.Cancelled) string { return "cancelled: " + words(string(e.Reason)) + in(" (", e.Note, ")") }),
 	says(func(e order.NewsIgnored) string {
@@ -204,13 +235,18 @@ func collect(all ...said) map[reflect.Type]func(domain.Event) string {
 	return by
 }
 
-// paid is an amount as people write it: "28.70 EUR".
-func paid(p order.Seen) string {
-	places, ok := money.Places(money.Stripe, strings.ToUpper(p.Currency))
+func paid(p order.Seen) string { return amount(p.Minor, p.Currency) }
+
+func returned(r order.SeenRefund) string { return amount(r.Minor, r.Currency) }
+
+// amount is money as people write it: "28.70 EUR".
+func amount(minor int64, currency string) string {
+	currency = strings.ToUpper(currency)
+	places, ok := money.Places(money.Stripe, currency)
 	if !ok {
 		places = 2
 	}
-	return decimal.New(p.Minor, -places).StringFixed(places) + " " + strings.ToUpper(p.Currency)
+	return decimal.New(minor, -places).StringFixed(places) + " " + currency
 }
 
 func superuser(is bool) string {

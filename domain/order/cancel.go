@@ -16,9 +16,11 @@ type Expire struct {
 	At time.Time
 }
 
-// Cancel gives up an order that is not paid. Where a session was opened, it
-// is first expired at the provider and then fetched: what was paid until then
-// counts, and the order goes on.
+// Cancel gives up an order. One that is not paid is cancelled: where a session
+// was opened, it is first expired at the provider and then fetched, and what
+// was paid until then counts. One that is paid is taken back by its run before
+// its money goes back; of one that is active the service ends, and the money
+// stays.
 type Cancel struct {
 	ID      uuid.UUID
 	By      CancelReason // ByCustomer or ByAdmin
@@ -36,8 +38,6 @@ func (c Expire) decide(o Order) ([]Event, error) {
 
 func (c Cancel) decide(o Order) ([]Event, error) {
 	switch o.Status {
-	case StatusCancelled:
-		return nil, nil
 	case StatusPending:
 		if o.OnHold() {
 			return nil, o.forbids("cannot be cancelled while its payment is checked")
@@ -45,21 +45,30 @@ func (c Cancel) decide(o Order) ([]Event, error) {
 		return []Event{Cancelled{Reason: NoSession, Note: c.Reason, At: c.At}}, nil
 	case StatusPaymentProcessing:
 		return c.unpaid(o)
+	case StatusPaid, StatusProvisioning, StatusFailed:
+		if o.CancelRequested {
+			return nil, nil
+		}
+		return []Event{CancelRequested{By: c.By, Reason: c.Reason, At: c.At}}, nil
+	case StatusActive:
+		return []Event{Cancelled{Reason: Ended, Note: c.Reason, At: c.At}}, nil
 	default:
 		return nil, o.forbids("cannot be cancelled")
 	}
 }
 
-// unpaid cancels unless somebody paid, or still may.
+// unpaid cancels unless somebody paid, or still may. Where the money moves only
+// when we fetch it, it is enough never to do so.
 func (c Cancel) unpaid(o Order) ([]Event, error) {
 	after, facts := c.Observe.money(o)
 	truth := c.Observe.Fetched
+	over := truth.State == SessionExpired || truth.ByCapture && truth.State != SessionComplete
 	switch {
 	case after.Status != StatusPaymentProcessing:
 		return facts, nil
-	case after.OnHold() || after.any(StatePending):
+	case after.any(StatePaid) || after.any(StatePending):
 		return nil, o.forbids("cannot be cancelled while its payment is checked")
-	case truth.Session != o.Session || truth.State != SessionExpired:
+	case truth.Session != o.Session || !over:
 		return nil, o.forbids("can still be paid")
 	}
 	return append(facts, Cancelled{Reason: c.By, Note: c.Reason, At: c.At}), nil

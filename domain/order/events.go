@@ -30,6 +30,19 @@ var Facts = []domain.Fact{
 	domain.FactOf[LatePaymentFound](),
 	domain.FactOf[Reopened](),
 	domain.FactOf[DuplicatePaymentFound](),
+	domain.FactOf[PaymentAccepted](),
+	domain.FactOf[RefundRequested](),
+	domain.FactOf[RefundStarted](),
+	domain.FactOf[PartiallyRefunded](),
+	domain.FactOf[RefundCompleted](),
+	domain.FactOf[RefundFailed](),
+	domain.FactOf[DisputeReported](),
+	domain.FactOf[DisputeOpened](),
+	domain.FactOf[DisputeClosed](),
+	domain.FactOf[CancelRequested](),
+	domain.FactOf[CompensationStarted](),
+	domain.FactOf[CompensationParked](),
+	domain.FactOf[CompensationCompleted](),
 	domain.FactOf[Cancelled](),
 	domain.FactOf[ProvisioningStarted](),
 	domain.FactOf[ProvisioningParked](),
@@ -122,8 +135,9 @@ type (
 		At      time.Time `json:"at"`
 	}
 	// LatePaymentFound is money for an order that was cancelled. Either
-	// Reopened follows in the same breath, or the money has to go back, which
-	// an operator sees to (hold needs_operator); Refund then says why.
+	// Reopened follows in the same breath, or the money has to go back, and
+	// Refund says why: by itself, or, where it is not certain that it was meant
+	// for the order, when an operator says so (hold needs_operator).
 	LatePaymentFound struct {
 		Payment Seen      `json:"payment"`
 		Refund  []string  `json:"refund,omitempty"` // what forbids reopening: reason, too_late, plan, names, or what differs
@@ -154,7 +168,7 @@ type Seen struct {
 	At       time.Time    `json:"at,omitzero"`
 }
 
-// Cancelled ends an order that nobody paid.
+// Cancelled ends an order that nobody paid, or whose service an operator ends.
 type Cancelled struct {
 	Reason CancelReason `json:"reason"`
 	Note   string       `json:"note,omitempty"` // an operator's reason

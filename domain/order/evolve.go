@@ -37,15 +37,21 @@ func (e PaymentConfirmed) evolve(o Order) Order {
 func (e PaymentDeclined) evolve(o Order) Order { return o.know(e.Payment) }
 
 func (e PaymentMismatchFound) evolve(o Order) Order {
+	o.Unlike = o.Unlike || e.Payment.State != StatePaid
 	return o.know(e.Payment).hold(MismatchHold)
 }
 
 func (e DuplicatePaymentFound) evolve(o Order) Order {
+	o.Surplus = with(o.Surplus, e.Payment.ID)
 	return o.know(e.Payment).hold(DuplicateHold)
 }
 
 func (e LatePaymentFound) evolve(o Order) Order {
-	if len(e.Refund) > 0 {
+	switch {
+	case len(e.Refund) == 0:
+	case e.GoesBack():
+		o.Surplus = with(o.Surplus, e.Payment.ID)
+	default:
 		o = o.hold(OperatorHold)
 	}
 	return o.know(e.Payment)

@@ -42,12 +42,33 @@ func (c Observe) decide(o Order) ([]Event, error) {
 	return append(facts, c.session(after)...), nil
 }
 
-// money looks at every payment in the light of those before it, and returns
-// how the order stands then.
+// money looks at every payment in the light of those before it, with what has
+// gone back of it, and returns how the order stands then.
 func (c Observe) money(o Order) (after Order, facts []Event) {
 	for _, p := range c.payments() {
-		for _, e := range c.payment(o, p) {
+		seen := c.seen(p)
+		for _, e := range c.payment(o, seen) {
 			o, facts = e.evolve(o), append(facts, e)
+		}
+		var more []Event
+		o, more = c.refunds(o, seen, c.seenRefunds(seen.ID, p.Refunds))
+		facts = append(facts, more...)
+		o, more = c.disputes(o, seen, p.Disputes)
+		facts = append(facts, more...)
+	}
+	return c.surplus(o, facts)
+}
+
+// surplus sends back what was paid more than once or too late, once.
+func (c Observe) surplus(o Order, facts []Event) (Order, []Event) {
+	for _, p := range o.returnable() {
+		asked := slices.ContainsFunc(o.Asked, func(a Ask) bool { return a.Payment == p.ID })
+		if left := o.Left(p.ID); o.isSurplus(p) && left > 0 && !asked {
+			why := RefundOfDuplicate
+			if o.Status == StatusCancelled {
+				why = RefundOfLate
+			}
+			o, facts = o.ask(facts, Ask{Payment: p.ID, Minor: left, Currency: p.Currency}, why, "", c.At)
 		}
 	}
 	return o, facts
@@ -55,16 +76,17 @@ func (c Observe) money(o Order) (after Order, facts []Event) {
 
 // payments are in the order in which they were made, whatever order the
 // provider lists them in.
-func (c Observe) payments() []Seen {
-	var seen []Seen
-	for _, p := range c.Fetched.Payments {
-		seen = append(seen, Seen{
-			Session: c.Fetched.Session, ID: cmp.Or(p.ID, c.Fetched.Session), State: p.State,
-			Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, At: p.At,
-		})
+func (c Observe) payments() []Payment {
+	list := slices.Clone(c.Fetched.Payments)
+	slices.SortStableFunc(list, func(a, b Payment) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return list
+}
+
+func (c Observe) seen(p Payment) Seen {
+	return Seen{
+		Session: c.Fetched.Session, ID: cmp.Or(p.ID, c.Fetched.Session), State: p.State,
+		Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, At: p.At,
 	}
-	slices.SortFunc(seen, func(a, b Seen) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	return seen
 }
 
 // payment decides what one payment means. Nothing new about it means nothing;

@@ -2,9 +2,8 @@
 // running service (docs/orders.md).
 //
 // A payment provider's word is taken only as a whole and only from its own
-// API: everything it may mean is one command, [Observe]. Refunds, disputes and
-// cancelling what is already paid have their places in the table of moves but
-// no commands yet; where one would be due, the order is held for an operator.
+// API: everything it may mean, payments, refunds and disputes, is one command,
+// [Observe].
 package order
 
 import (
@@ -28,7 +27,9 @@ type Order struct {
 	Holds           []Hold    `json:"holds,omitempty"`
 	Warnings        []Warning `json:"warnings,omitempty"`
 	CancelRequested bool      `json:"cancel_requested,omitempty"`
-	Suspended       bool      `json:"suspended,omitempty"`
+	Compensating    bool      `json:"compensating,omitempty"` // the run takes back what it made
+	Compensated     bool      `json:"compensated,omitempty"`  // it has
+	Stuck           bool      `json:"stuck,omitempty"`        // it cannot
 
 	ID       uuid.UUID `json:"id"`
 	Number   string    `json:"number"`
@@ -44,6 +45,13 @@ type Order struct {
 	Settling  bool            `json:"settling,omitempty"`  // the customer is done, the bank is not
 	Payments  map[string]Seen `json:"payments,omitempty"`  // what is known of each, by the provider's id
 	Confirmed string          `json:"confirmed,omitempty"` // id of the payment that the order runs on
+	Surplus   []string        `json:"surplus,omitempty"`   // payments that go back by themselves
+	Unlike    bool            `json:"unlike,omitempty"`    // what the customer agreed to is not what was ordered
+
+	Asked    []Ask                  `json:"asked,omitempty"`    // every decision to give money back
+	Refunds  map[string]SeenRefund  `json:"refunds,omitempty"`  // what is known of each, by the provider's id
+	Disputes map[string]SeenDispute `json:"disputes,omitempty"` // likewise
+	Reported bool                   `json:"reported,omitempty"` // a dispute that an operator has to confirm
 
 	CancelledAt time.Time       `json:"cancelled_at,omitzero"`
 	Cause       CancelReason    `json:"cancel_reason,omitempty"`
@@ -66,15 +74,3 @@ type Command interface {
 
 // OnHold tells whether a person has to look at the order.
 func (o Order) OnHold() bool { return len(o.Holds) > 0 }
-
-// Received is the money that was taken for the order, in minor units by
-// currency, whether it was due or not.
-func (o Order) Received() map[string]int64 {
-	sum := map[string]int64{}
-	for _, p := range o.Payments {
-		if p.State == StatePaid {
-			sum[p.Currency] += p.Minor
-		}
-	}
-	return sum
-}

@@ -164,5 +164,6 @@ func TestAnOrderThatNobodyCouldPayIsGivenUp(t *testing.T) {
 	given(t, placed, opened).When(order.Expire{ID: id, At: later}).Then()
 	given(t, placed).When(order.Cancel{ID: id, By: order.ByAdmin, Reason: "typo", At: later}).
 		Then(order.Cancelled{Reason: order.NoSession, Note: "typo", At: later})
-	given(t, placed, expired).When(order.Cancel{ID: id, By: order.ByAdmin, At: later}).Then()
+	given(t, placed, expired).When(order.Cancel{ID: id, By: order.ByAdmin, At: later}).
+		ThenRefused(domain.Conflict, "The order is cancelled and cannot be cancelled.")
 }

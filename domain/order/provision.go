@@ -71,8 +71,11 @@ const (
 )
 
 func (c StartProvisioning) decide(o Order) ([]Event, error) {
-	if o.Status == StatusFailed {
+	switch {
+	case o.Status == StatusFailed:
 		return nil, o.forbids("is resumed by an operator only")
+	case o.TurnsBack():
+		return nil, o.forbids("is being cancelled")
 	}
 	return o.move(StatusProvisioning, ProvisioningStarted{At: c.At})
 }
@@ -85,13 +88,16 @@ func (c Resume) decide(o Order) ([]Event, error) {
 	switch {
 	case c.Reason == "":
 		return nil, domain.RefuseField("reason", "This field is required.")
-	case o.Status != StatusFailed:
+	case o.Status != StatusFailed || o.TurnsBack():
 		return nil, o.forbids("has nothing to be resumed")
 	}
 	return []Event{ProvisioningResumed{Step: c.Step, How: c.How, Reason: c.Reason, Proof: c.Proof, At: c.At}}, nil
 }
 
 func (c Activate) decide(o Order) ([]Event, error) {
+	if o.TurnsBack() {
+		return nil, o.forbids("is being cancelled")
+	}
 	return o.move(StatusActive, Activated{At: c.At})
 }
 

@@ -94,6 +94,18 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.ProvisioningResumed{Step: "tenant.engine", How: order.Skip, Reason: "made by hand", Proof: "14", At: later},
 		order.Activated{At: later}, order.WelcomeMailDelayed{At: later},
 		order.WelcomeMailSent{At: later}, order.WelcomeMailGivenUp{At: later},
+		order.PaymentAccepted{Payment: "pay_1", Reason: "rounded by the bank", Holds: []order.Hold{}, At: later},
+		requested, order.RefundStarted{Refund: gone(order.RefundPending, 1000), At: later},
+		order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Holds: []order.Hold{}, At: later},
+		order.RefundCompleted{Refund: gone(order.RefundSucceeded, 2870), Before: order.StatusActive, Holds: []order.Hold{}, At: later},
+		order.RefundFailed{N: 1, ID: "re_1", Payment: "pay_1", Returned: 1000, Code: "returned", Holds: []order.Hold{order.RefundHold}, At: later},
+		order.DisputeReported{At: later}, order.DisputeOpened{Dispute: disputed(order.DisputeOpen), Note: "seen at PayPal", At: later},
+		order.DisputeClosed{
+			Dispute: disputed(order.DisputeLost), Chargeback: true, Before: order.StatusActive, Note: "told by mail", Holds: []order.Hold{}, At: later,
+		},
+		order.CancelRequested{By: order.ByAdmin, Reason: "asked for by mail", At: later}, order.CompensationStarted{At: later},
+		order.CompensationParked{Step: "tenant.engine", Code: "not_empty", Holds: []order.Hold{order.OperatorHold}, At: later},
+		order.CompensationCompleted{Holds: []order.Hold{}, At: later},
 		order.NewsIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
 	)
 	for _, e := range events(vps, saas) {

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,8 +29,7 @@ func (c Observe) differs(o Order, p Seen) (names []string) {
 }
 
 // late decides about money for a cancelled order: it either reopens the order
-// or has to go back. Sending it back is an operator's until refunds are
-// automatic, so the order is held for one.
+// or has to go back.
 func (c Observe) late(o Order, p Seen, differs []string) []Event {
 	refund := append(differs, c.closed(o, p)...)
 	found := LatePaymentFound{Payment: p, Refund: refund, At: c.At}
@@ -37,6 +37,15 @@ func (c Observe) late(o Order, p Seen, differs []string) []Event {
 		return []Event{found}
 	}
 	return []Event{found, Reopened{Payment: p.ID, At: c.At}}
+}
+
+// certain are the reasons to send late money back that leave no doubt that it
+// was meant for the order and is ours to give.
+var certain = []string{"reason", "too_late", "plan", "names", "amount", "currency"}
+
+// GoesBack tells whether the money goes back by itself.
+func (e LatePaymentFound) GoesBack() bool {
+	return len(e.Refund) > 0 && !slices.ContainsFunc(e.Refund, func(why string) bool { return !slices.Contains(certain, why) })
 }
 
 // closed names everything that keeps a cancelled order from being reopened.

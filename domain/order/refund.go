@@ -1,0 +1,348 @@
+package order
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/money"
+)
+
+// How money goes back. That it shall is decided once, as RefundRequested; that
+// it has gone only the provider can tell, through [Observe] (docs/orders.md,
+// "Money back").
+type (
+	// RequestRefund asks for money back to the customer: an amount in the
+	// order's currency, or all that is left.
+	RequestRefund struct {
+		ID     uuid.UUID
+		Amount *decimal.Decimal // nil: all that is left
+		Reason string           // the operator's, in words
+		At     time.Time
+	}
+	// FailRefund records that a refund that was asked for will not be tried
+	// any more.
+	FailRefund struct {
+		ID   uuid.UUID
+		N    int    // which
+		Code string // short and stable, such as "refused"
+		At   time.Time
+	}
+)
+
+// An Ask is the decision to give money back. N numbers the decisions of an
+// order, never the tries.
+type Ask struct {
+	N        int    `json:"n"`
+	Payment  string `json:"payment"`
+	Minor    int64  `json:"minor"`
+	Currency string `json:"currency"`
+	Failed   bool   `json:"failed,omitempty"`
+}
+
+// Reference is what the refund is found by at the provider, and the key of
+// its effect: "order/<id>/refund/<n>".
+func (a Ask) Reference(order uuid.UUID) string { return references(order) + strconv.Itoa(a.N) }
+
+func references(order uuid.UUID) string { return "order/" + order.String() + "/refund/" }
+
+// SeenRefund is a refund as its provider shows it. N is the decision that it
+// came of; 0: somebody refunded at the provider itself.
+type SeenRefund struct {
+	ID       string      `json:"id"`
+	Payment  string      `json:"payment"`
+	N        int         `json:"n,omitempty"`
+	State    RefundState `json:"state"`
+	Minor    int64       `json:"minor"`
+	Currency string      `json:"currency"`
+	At       time.Time   `json:"at,omitzero"`
+}
+
+// A RefundReason says why money goes back.
+type RefundReason string
+
+const (
+	RefundByOperator  RefundReason = "operator"
+	RefundOfDuplicate RefundReason = "duplicate" // the order was paid more than once
+	RefundOfLate      RefundReason = "late"      // the money came after the order was given up
+	RefundOfCancelled RefundReason = "cancelled" // everything that was set up has been taken back
+)
+
+// The facts of money back. Holds are those that stand after the fact.
+type (
+	RefundRequested struct {
+		Refund Ask          `json:"refund"`
+		Reason RefundReason `json:"reason"`
+		Note   string       `json:"note,omitempty"` // an operator's reason
+		Holds  []Hold       `json:"holds"`
+		At     time.Time    `json:"at"`
+	}
+	// RefundStarted is a refund that the provider has taken on.
+	RefundStarted struct {
+		Refund SeenRefund `json:"refund"`
+		At     time.Time  `json:"at"`
+	}
+	// PartiallyRefunded is money gone back that does not end the order.
+	PartiallyRefunded struct {
+		Refund SeenRefund `json:"refund"`
+		Holds  []Hold     `json:"holds"`
+		At     time.Time  `json:"at"`
+	}
+	// RefundCompleted is money gone back after which nothing is left: the
+	// order is refunded.
+	RefundCompleted struct {
+		Refund SeenRefund `json:"refund"`
+		Before Status     `json:"before"`
+		Holds  []Hold     `json:"holds"`
+		At     time.Time  `json:"at"`
+	}
+	// RefundFailed is a refund that has not reached the customer. N is 0 for
+	// one that was made at the provider itself; ID is empty for one that the
+	// provider never had.
+	RefundFailed struct {
+		N       int    `json:"n,omitempty"`
+		ID      string `json:"id,omitempty"`
+		Payment string `json:"payment"`
+		// Returned is what had counted as gone back and has come to us again.
+		Returned int64     `json:"returned,omitempty"`
+		Code     string    `json:"code"`
+		Holds    []Hold    `json:"holds"`
+		At       time.Time `json:"at"`
+	}
+)
+
+func (RefundRequested) EventName() string   { return "order.refund_requested" }
+func (RefundStarted) EventName() string     { return "order.refund_started" }
+func (PartiallyRefunded) EventName() string { return "order.partially_refunded" }
+func (RefundCompleted) EventName() string   { return "order.refund_completed" }
+func (RefundFailed) EventName() string      { return "order.refund_failed" }
+
+// refundRank orders what is known of one refund.
+var refundRank = map[RefundState]int{RefundPending: 1, RefundSucceeded: 2, RefundStopped: 3}
+
+func (c RequestRefund) decide(o Order) ([]Event, error) {
+	switch {
+	case c.Reason == "":
+		return nil, domain.RefuseField("reason", "This field is required.")
+	case o.Status == "":
+		return nil, o.forbids("")
+	}
+	asks, err := c.asks(o)
+	if err != nil {
+		return nil, err
+	}
+	var facts []Event
+	for _, a := range asks {
+		o, facts = o.ask(facts, a, RefundByOperator, c.Reason, c.At)
+	}
+	return facts, nil
+}
+
+// asks spread the amount over what is left of the payments: first over those
+// that the order does not run on.
+func (c RequestRefund) asks(o Order) (asks []Ask, err error) {
+	rest, all := int64(0), c.Amount == nil
+	if !all {
+		if rest, err = o.refundable(*c.Amount); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range o.returnable() {
+		part := o.Left(p.ID)
+		if !all {
+			if !strings.EqualFold(p.Currency, o.Currency) {
+				continue
+			}
+			part = min(part, rest)
+			rest -= part
+		}
+		if part > 0 {
+			asks = append(asks, Ask{Payment: p.ID, Minor: part, Currency: p.Currency})
+		}
+	}
+	if len(asks) == 0 {
+		return nil, o.forbids("has nothing to be refunded")
+	}
+	return asks, nil
+}
+
+// refundable is an amount in minor units, if that much is left.
+func (o Order) refundable(amount decimal.Decimal) (int64, error) {
+	places, _ := money.Places(o.Provider, o.Currency)
+	left := int64(0)
+	for _, p := range o.returnable() {
+		if strings.EqualFold(p.Currency, o.Currency) {
+			left += o.Left(p.ID)
+		}
+	}
+	minor := amount.Shift(places)
+	switch {
+	case left == 0:
+		return 0, o.forbids("has nothing to be refunded")
+	case !minor.IsInteger():
+		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure that there are no more than %d decimal places.", places))
+	case !minor.IsPositive():
+		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is greater than or equal to %s.", decimal.New(1, -places).StringFixed(places)))
+	case minor.GreaterThan(decimal.NewFromInt(left)):
+		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is less than or equal to %s.", decimal.New(left, -places).StringFixed(places)))
+	}
+	return minor.IntPart(), nil
+}
+
+// returnable are the payments of which something could go back; the one that
+// the order runs on is the last.
+func (o Order) returnable() []Seen {
+	var list []Seen
+	for _, p := range o.Payments {
+		if p.State == StatePaid {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b Seen) int {
+		return cmp.Or(flag(a.ID == o.Confirmed)-flag(b.ID == o.Confirmed), a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ask adds the next decision to give money back.
+func (o Order) ask(facts []Event, a Ask, why RefundReason, note string, at time.Time) (Order, []Event) {
+	a.N = len(o.Asked) + 1
+	e := RefundRequested{Refund: a, Reason: why, Note: note, At: at}
+	e.Holds = o.holdsAfter(e)
+	return e.evolve(o), append(facts, e)
+}
+
+func (c FailRefund) decide(o Order) ([]Event, error) {
+	if c.N < 1 || c.N > len(o.Asked) {
+		return nil, o.forbids("has no such refund")
+	}
+	a := o.Asked[c.N-1]
+	if !o.isOpen(a) {
+		return nil, nil // it came through, or is not needed any more
+	}
+	e := RefundFailed{N: c.N, Payment: a.Payment, Code: c.Code, At: c.At}
+	e.Holds = o.holdsAfter(e)
+	return []Event{e}, nil
+}
+
+// refunds tells what is new about the refunds of a payment.
+func (c Observe) refunds(o Order, p Seen, list []SeenRefund) (Order, []Event) {
+	var facts []Event
+	for _, r := range list {
+		if refundRank[r.State] <= refundRank[o.Refunds[r.ID].State] || o.Payments[p.ID].State != StatePaid {
+			continue
+		}
+		e := c.refund(o, r)
+		o, facts = e.evolve(o), append(facts, e)
+	}
+	return o, facts
+}
+
+func (c Observe) refund(o Order, r SeenRefund) Event {
+	switch r.State {
+	case RefundStopped:
+		e := RefundFailed{N: r.N, ID: r.ID, Payment: r.Payment, Code: "returned", At: c.At}
+		if o.Refunds[r.ID].State == RefundSucceeded {
+			e.Returned = r.Minor
+		}
+		e.Holds = o.holdsAfter(e)
+		return e
+	case RefundSucceeded:
+		done := RefundCompleted{Refund: r, Before: o.Status, At: c.At}
+		if o.endsWith(done) {
+			done.Holds = o.holdsAfter(done)
+			return done
+		}
+		part := PartiallyRefunded{Refund: r, At: c.At}
+		part.Holds = o.holdsAfter(part)
+		return part
+	}
+	return RefundStarted{Refund: r, At: c.At}
+}
+
+// seenRefunds are the refunds of a payment, oldest first, each with the
+// decision that it came of.
+func (c Observe) seenRefunds(payment string, list []Refund) (seen []SeenRefund) {
+	for _, r := range list {
+		seen = append(seen, SeenRefund{
+			ID: r.ID, Payment: payment, N: c.decisionOf(r.Reference), State: r.State, Minor: r.Minor, Currency: r.Currency, At: r.At,
+		})
+	}
+	slices.SortFunc(seen, func(a, b SeenRefund) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return seen
+}
+
+// decisionOf reads the number out of our reference; 0: it is not ours.
+func (c Observe) decisionOf(reference string) int {
+	number, ours := strings.CutPrefix(reference, references(c.ID))
+	if n, err := strconv.Atoi(number); ours && err == nil {
+		return n
+	}
+	return 0
+}
+
+func (e RefundRequested) evolve(o Order) Order {
+	o.Asked = append(slices.Clone(o.Asked), e.Refund)
+	o.Holds = e.Holds
+	return o
+}
+
+func (e RefundStarted) evolve(o Order) Order { return o.knowRefund(e.Refund) }
+
+func (e PartiallyRefunded) evolve(o Order) Order {
+	o = o.knowRefund(e.Refund)
+	o.Holds = e.Holds
+	return o
+}
+
+func (e RefundCompleted) evolve(o Order) Order {
+	o = o.knowRefund(e.Refund)
+	o.Status, o.Settling, o.Holds = StatusRefunded, false, e.Holds
+	return o
+}
+
+func (e RefundFailed) evolve(o Order) Order {
+	if known, seen := o.Refunds[e.ID]; e.ID != "" && seen {
+		known.State = RefundStopped
+		o = o.knowRefund(known)
+	} else if e.ID != "" {
+		o = o.knowRefund(SeenRefund{ID: e.ID, Payment: e.Payment, N: e.N, State: RefundStopped})
+	}
+	if e.N > 0 && e.N <= len(o.Asked) {
+		o.Asked = slices.Clone(o.Asked)
+		o.Asked[e.N-1].Failed = true
+	}
+	o.Holds = e.Holds
+	return o
+}
+
+// knowRefund keeps what is known of a refund; a rank is never lowered.
+func (o Order) knowRefund(r SeenRefund) Order {
+	if refundRank[r.State] <= refundRank[o.Refunds[r.ID].State] {
+		return o
+	}
+	o.Refunds = maps.Clone(o.Refunds)
+	if o.Refunds == nil {
+		o.Refunds = map[string]SeenRefund{}
+	}
+	o.Refunds[r.ID] = r
+	return o
+}
+
+func (c RequestRefund) Stream() domain.Stream { return Stream(c.ID) }
+func (c FailRefund) Stream() domain.Stream    { return Stream(c.ID) }
