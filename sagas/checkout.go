@@ -12,6 +12,7 @@ import (
 	"hostpanel/projections"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 // errProviderAway is what a customer is told when no session could be opened.
@@ -41,19 +42,32 @@ func (s *Sagas) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, e
 	case !ok:
 		return order.Session{}, errProviderAway
 	}
-	first, err := s.intendSession(ctx, o)
+	generation, err := s.intendSession(ctx, o)
 	if err != nil {
 		return order.Session{}, err
 	}
-	if !first { // another request for the same order was faster
-		o, err = s.order(ctx, id)
-		return sessionOfOrder(o), err
+	if generation == 0 {
+		return s.keptSession(ctx, id)
 	}
-	session, err := s.askForSession(ctx, p, s.checkoutOf(o))
+	session, err := s.askForSession(ctx, p, s.checkoutOf(o, generation))
 	if err != nil {
 		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
-	return session, s.keepSession(ctx, o, p, session)
+	if err := s.keepSession(ctx, o, p, session); domain.CodeOf(err) == domain.Conflict {
+		return s.keptSession(ctx, id)
+	} else if err != nil {
+		return order.Session{}, err
+	}
+	return session, nil
+}
+
+// keptSession is that of another request for the same order, which was faster.
+func (s *Sagas) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+	o, err := s.order(ctx, id)
+	if err == nil && o.SessionID == "" {
+		err = errProviderAway
+	}
+	return sessionOfOrder(o), err
 }
 
 func sessionOfOrder(o projections.Order) order.Session {
@@ -64,30 +78,37 @@ func sessionOfOrder(o projections.Order) order.Session {
 	return session
 }
 
-func (s *Sagas) checkoutOf(o projections.Order) order.Checkout {
+func (s *Sagas) checkoutOf(o projections.Order, generation int) order.Checkout {
 	back := s.publicURL() + "/storefront/return/" + o.ID.String() + "/?outcome="
 	return order.Checkout{
-		Order: o.ID, Number: o.OrderNumber, EffectKey: "order/" + o.ID.String() + "/session/1", Minor: o.Minor, Currency: o.Currency, Total: o.Total,
+		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
 		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
 	}
 }
 
 // intendSession writes down, before the call, that a session may be opened,
-// and makes sure that somebody watches over the order. The answer is false if
-// it has been opened meanwhile.
-func (s *Sagas) intendSession(ctx context.Context, o projections.Order) (bool, error) {
-	key := effectKey(o.ID, "session")
+// and makes sure that somebody watches over the order. The answer is the
+// generation of the key to open it under: a key that brought no answer, which
+// the provider may repeat for a day, is not used again. A session that was
+// opened under it all the same cannot be paid, because nobody got its page
+// (rules T4, S-6). The answer is 0 if one has been opened meanwhile.
+func (s *Sagas) intendSession(ctx context.Context, o projections.Order) (generation int, err error) {
 	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
-	n, err := s.exec(ctx, "intend a session", `
+	err = s.pool.QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], now(), 1, 0)
-		on conflict (key) do update set sent_at = now(), sends = effect.sends + 1, updated_at = now()
-		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent')`,
-		key, o.ID, s.store.Keys().MACs("effect request", encode(request)))
-	if err != nil || n == 0 {
-		return false, err
+		on conflict (key) do update set sent_at = now(), sends = effect.sends + 1, updated_at = now(), state = 'intended',
+			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < now() - $4::interval then 1 else 0 end,
+			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < now() - $4::interval then now() else effect.keyed_at end
+		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
+		effectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", encode(request)), s.times.KeyLife).Scan(&generation)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, sqlError(err, "intend a session")
 	}
-	return true, s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt)
+	return generation, s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt)
 }
 
 // sessionTries is how often a session is asked for in one request.

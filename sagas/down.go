@@ -16,6 +16,7 @@ func (s *Sagas) unanswered(ctx context.Context, c check, failure error) error {
 	pause := backOff(s.times.Floor, s.times.DownBase, s.times.DownCap, c.fails+1)
 	if errors.As(failure, &f) {
 		pause = max(pause, f.RetryAfter)
+		s.paces.rest(c.provider, f.RetryAfter)
 	}
 	if c.failing > s.times.DownAlarm {
 		s.alarm(ctx, "a payment provider does not answer", "provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
@@ -29,10 +30,40 @@ func (s *Sagas) unanswered(ctx context.Context, c check, failure error) error {
 	return errors.Join(failure, err)
 }
 
-// paces keep questions to providers that are down apart.
+// paces keep questions to providers that are down apart, and leave those alone
+// that ask for it.
 type paces struct {
-	mu   sync.Mutex
-	next map[string]time.Time
+	mu    sync.Mutex
+	next  map[string]time.Time
+	until map[string]time.Time
+}
+
+// rest leaves a provider alone for as long as it asks for.
+func (p *paces) rest(provider string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := time.Now().Add(min(d, longestRest)); until.After(p.until[provider]) {
+		p.until[provider] = until
+	}
+}
+
+// longestRest is how long a provider is left alone at most, whatever it asks for.
+const longestRest = time.Hour
+
+// resting is how long the provider still wants to be left alone.
+func (p *paces) resting(provider string) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(0, time.Until(p.until[provider]))
+}
+
+// putOff leaves a check for when its provider may be asked again. That counts
+// neither as an answer nor as a failure.
+func (s *Sagas) putOff(ctx context.Context, c check, d time.Duration) error {
+	_, err := s.exec(ctx, "put off a check", `
+		update payment_watch set lease_until = null, next_at = now() + $3::interval where order_id = $1 and lease_token = $2`, c.order, c.token, d)
+	s.wakeLater(watchQueue, d)
+	return err
 }
 
 func (p *paces) wait(ctx context.Context, provider string, apart time.Duration) {

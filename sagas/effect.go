@@ -27,7 +27,7 @@ func (s *Sagas) doEffect(ctx context.Context, c claimed, step step) (ending, err
 	if err != nil {
 		return ending{}, err
 	}
-	if call.Do == nil {
+	if call.Do == nil && call.Under == nil {
 		return c.confirmed(call, Result{}, false), nil
 	}
 	if known.state == confirmed || known.state == skipped {
@@ -41,6 +41,9 @@ func (s *Sagas) doEffect(ctx context.Context, c claimed, step step) (ending, err
 		if found && !call.Repeatable {
 			return s.adopted(c, call, key, r), nil
 		}
+	}
+	if call, err = s.underKey(ctx, c, key, call); err != nil {
+		return ending{}, err
 	}
 	return s.send(ctx, c, step, call, key)
 }
@@ -139,6 +142,11 @@ func (s *Sagas) failedCall(ctx context.Context, c claimed, step step, call Call,
 	class, _ := classify(failure)
 	if err := s.note(ctx, c, key, class); err != nil {
 		return ending{}, errors.Join(failure, err)
+	}
+	if codeOf(failure) == storedError {
+		if err := s.wornOut(ctx, c, key); err != nil {
+			return ending{}, errors.Join(failure, err)
+		}
 	}
 	if call.Lookup == nil {
 		if class == domain.Unknown && step.policy.Sends == 1 { // nobody may try again

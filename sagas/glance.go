@@ -14,7 +14,9 @@ type glance struct {
 	placed order.Placed
 	opened time.Time
 	paid   time.Time
-	late   bool // its own time to be paid has passed
+
+	approved time.Time // when the customer agreed to pay, where that is not yet the payment
+	late     bool      // its own time to be paid has passed
 }
 
 func lookAt(history []eventstore.Recorded, at time.Time) glance {
@@ -32,6 +34,11 @@ func (g glance) after(e order.Event) glance {
 		g.placed = e
 	case order.SessionOpened:
 		g.opened = e.At
+	case order.Approved:
+		g.approved = e.At
+		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) {
+			g.approved = at
+		}
 	case order.PaymentConfirmed:
 		g.paid = e.At
 	case order.Reopened:
@@ -43,9 +50,20 @@ func (g glance) after(e order.Event) glance {
 // timeUp tells whether the order's own time to be paid had passed when it was
 // looked at.
 func (s *Sagas) timeUp(g glance) bool {
-	limit := s.times.OrderTTL
-	if g.order.Settling {
-		limit = s.times.SettlementTTL
-	}
-	return g.order.Status == order.StatusPaymentProcessing && !g.at.Before(g.placed.At.Add(limit))
+	return g.order.Status == order.StatusPaymentProcessing && !g.at.Before(s.payableUntil(g))
 }
+
+// payableUntil is when an order is given up if nobody has paid. One that the
+// customer has agreed to pay gets all the time there is for fetching the money.
+func (s *Sagas) payableUntil(g glance) time.Time {
+	switch {
+	case g.order.Settling:
+		return g.placed.At.Add(s.times.SettlementTTL)
+	case !g.approved.IsZero():
+		return s.lastCapture(g).Add(2 * s.times.PaymentCall) // one that began just before it has ended by then
+	}
+	return g.placed.At.Add(s.times.OrderTTL)
+}
+
+// lastCapture is when the money is not fetched any more (rule P-8).
+func (s *Sagas) lastCapture(g glance) time.Time { return g.approved.Add(s.times.CaptureDeadline) }

@@ -141,12 +141,20 @@ type fakePayments struct {
 	mu       sync.Mutex
 	sessions map[string]order.Fetched
 	opened   map[string]int
+	captured map[string]int    // by session
+	refunded map[string]int    // by reference
+	answers  map[string]string // by key: the id of the refund that it made
+	stored   map[string]error  // by key: what it will be answered for ever
+	keys     []string          // that calls came under
 	expired  int
 	host     string
 }
 
 func newPayments() *fakePayments {
-	return &fakePayments{sessions: map[string]order.Fetched{}, opened: map[string]int{}, host: "pay.example.com"}
+	return &fakePayments{
+		sessions: map[string]order.Fetched{}, opened: map[string]int{}, captured: map[string]int{}, refunded: map[string]int{},
+		answers: map[string]string{}, stored: map[string]error{}, host: "pay.example.com",
+	}
 }
 
 func (*fakePayments) Name() string  { return "test" }
@@ -161,6 +169,9 @@ func (p *fakePayments) setHost(h string) {
 
 func (p *fakePayments) OpenSession(_ context.Context, c order.Checkout) (order.Session, error) {
 	if err := p.ask(false, "open", c.EffectKey); err != nil {
+		return order.Session{}, err
+	}
+	if err := p.under(c.EffectKey); err != nil {
 		return order.Session{}, err
 	}
 	p.mu.Lock()

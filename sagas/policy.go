@@ -2,10 +2,14 @@ package sagas
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ local, compare, engine, push, ready, vm, bin, welcome, late, due Policy }
+type policies struct{ capture, refund, local, compare, engine, push, ready, vm, bin, welcome, late, due Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
+		capture: Policy{
+			Timeout: t.PaymentCall, Budget: t.CaptureDeadline, Base: t.PaymentBase, Cap: t.CaptureCap, Quarantine: t.Quarantine, Defer: true,
+		},
+		refund: Policy{Timeout: t.PaymentCall, Budget: t.RefundBudget, Base: t.PaymentBase, Cap: t.RefundCap, Quarantine: t.Quarantine},
 		due:    Policy{Timeout: t.Write, First: t.CertificateLook, Last: t.CertificateLook, Base: t.LocalBase, Cap: t.LocalCap},
 		local:  Policy{Timeout: t.Write, Attempts: 10, Base: t.LocalBase, Cap: t.LocalCap},
 		engine: Policy{Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine},

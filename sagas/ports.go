@@ -48,6 +48,12 @@ type Capturer interface {
 	Capture(context.Context, order.CaptureCall) error
 }
 
+// A Moded provider tells whether the money that it moves is real. News of the
+// other mode is kept and ignored (rule I-8).
+type Moded interface {
+	Live() bool
+}
+
 // Engine is one server of a hosting engine, which knows no idempotency keys. A
 // kind that it does not have is a permanent failure, "not_supported"; an object
 // that is not the one that was meant is "drift". Besides the panel's kinds an

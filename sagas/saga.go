@@ -80,6 +80,7 @@ type Work struct {
 	Commands []domain.Command
 	Rows     []eventstore.Row
 	Learn    func(*Job) // nil: nothing was learnt
+	Wakes    string     // a queue that has work then; empty: none
 }
 
 // A step is one entry in a saga's list. Its name is stored for years and never
@@ -87,7 +88,7 @@ type Work struct {
 type step struct {
 	name   string
 	says   string // in the words of the customer
-	queue  string
+	queue  string // empty: the run says which when it starts
 	policy Policy
 
 	local  *local
@@ -120,9 +121,10 @@ type Call struct {
 	Request   any   // what is asked for; the same key must always ask for the same
 	Claim     Claim // the object outside; zero: none that could be taken
 	Lookup    func(context.Context) (Result, Found, error)
-	Do        func(context.Context) (Result, error) // nil: there is nothing to do
-	Undo      func(context.Context, Result) error   // "gone" is a success
-	Confirmed func(Result) Work                     // what follows for us
+	Do        func(context.Context) (Result, error)                     // nil: there is nothing to do
+	Under     func(ctx context.Context, generation int) (Result, error) // instead of Do, where the other side knows keys
+	Undo      func(context.Context, Result) error                       // "gone" is a success
+	Confirmed func(Result) Work                                         // what follows for us
 
 	// Repeatable: doing it again brings what is there to what is wanted. What
 	// a look-up finds is no reason to leave it out; without a look-up it is
@@ -177,7 +179,7 @@ func (s *Sagas) places(names []string) []Place {
 	places := make([]Place, len(names))
 	for i, name := range names {
 		step, known := s.steps[name]
-		if !known {
+		if !known || step.queue == "" {
 			panic("sagas: no step is named " + name)
 		}
 		places[i] = Place{name, step.queue}

@@ -97,7 +97,7 @@ func New(o Options) *Sagas {
 	s := &Sagas{
 		store: o.Store, pool: o.Store.Pool(), tables: o.Tables, payments: o.Payments, engine: o.Engine, compute: o.Compute,
 		mail: o.Mail, mailFrom: o.MailFrom, publicURL: o.PublicURL, times: o.Times, now: o.Now, log: o.Log,
-		worker: workerName(), wakes: newWakes(), leases: leases{holds: map[uuid.UUID]*hold{}}, paces: paces{next: map[string]time.Time{}},
+		worker: workerName(), wakes: newWakes(), leases: leases{holds: map[uuid.UUID]*hold{}}, paces: paces{next: map[string]time.Time{}, until: map[string]time.Time{}},
 	}
 	if s.times == (Times{}) {
 		s.times = Defaults
@@ -110,8 +110,8 @@ func New(o Options) *Sagas {
 	}
 	s.policies = policiesOf(s.times)
 	s.declare(
-		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.graceSteps(), s.certificateSteps(), s.jobSteps(), []step{s.drillStep()}),
-		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
+		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.graceSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.drillStep()}),
+		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s
 }
@@ -139,9 +139,12 @@ func (s *Sagas) declare(steps []step, lists []saga) {
 func (s *Sagas) limit(limits map[string]int) {
 	s.queues = map[string]int{localQueue: 16, mailQueue: 4}
 	for _, step := range s.steps {
-		if _, ok := s.queues[step.queue]; !ok {
+		if _, ok := s.queues[step.queue]; !ok && step.queue != "" {
 			s.queues[step.queue] = 4
 		}
+	}
+	for provider := range s.payments {
+		s.queues[paymentQueue(provider)] = 4
 	}
 	for queue, limit := range limits {
 		s.queues[queue] = limit
@@ -149,7 +152,7 @@ func (s *Sagas) limit(limits map[string]int) {
 }
 
 // Starts says which runs begin with these facts (rule G-9): provisioning with
-// the money, a run for each mail with a one-time link, and those that bring
+// the money, a capture with the customer's word, a run for each mail with a one-time link, and those that bring
 // what was asked of hosting resources to the engine.
 func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts []eventstore.Start, err error) {
 	for i, fact := range facts {
@@ -159,6 +162,9 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 		case order.PaymentConfirmed, order.Reopened:
 			begins = true
 			run, err = s.provision(ctx, uuid.MustParse(fact.Stream.ID))
+		case order.Approved:
+			begins = true
+			run, err = s.capture(ctx, uuid.MustParse(fact.Stream.ID))
 		case order.WelcomeMailDelayed:
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
 		case account.LinkRequested:

@@ -29,8 +29,11 @@ func (s *Sagas) nextLook(g glance) *time.Duration {
 }
 
 func (s *Sagas) whileUnpaid(g glance) []time.Time {
-	if g.order.Settling {
-		return []time.Time{g.at.Add(s.times.SettlementCheck), g.placed.At.Add(s.times.SettlementTTL)}
+	switch {
+	case g.order.Settling:
+		return []time.Time{g.at.Add(s.times.SettlementCheck), s.payableUntil(g)}
+	case !g.approved.IsZero() && g.at.Before(s.payableUntil(g)):
+		return []time.Time{g.at.Add(s.times.CaptureCheck), s.payableUntil(g)}
 	}
 	moments := append(after(g.opened, s.times.SessionChecks), g.order.ExpiresAt.Add(s.times.AfterExpiry), g.placed.At.Add(s.times.OrderTTL))
 	if soonest(moments, g.at).IsZero() { // held for a person: the truth may still change

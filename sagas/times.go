@@ -51,6 +51,15 @@ type Times struct {
 	OrderTTL              time.Duration // for an order that is not paid
 	SessionLife           time.Duration // a little less
 	SettlementTTL         time.Duration // for one that waits for a bank
+	PaymentCall           time.Duration // to a payment provider
+	PaymentBase           time.Duration
+	CaptureCap, RefundCap time.Duration
+	CaptureDeadline       time.Duration // after an approval nothing is captured any more
+	RefundBudget          time.Duration // until a refund needs a person
+	KeyLife               time.Duration // of a key at a payment provider
+	CaptureCheck          time.Duration // between two looks while the money is being fetched
+	RefundCheck           time.Duration // and while some is on its way back
+	RefundTTL             time.Duration // for how long such looks are taken
 	SessionChecks         [3]time.Duration
 	AfterExpiry           time.Duration
 	SettlementCheck       time.Duration
@@ -79,6 +88,9 @@ var Defaults = Times{
 	DownBase: 30 * time.Second, DownCap: 10 * time.Minute, DownAlarm: 15 * time.Minute, DownPace: 200 * time.Millisecond,
 	PendingTTL: 30 * time.Minute, OrderTTL: day, SessionLife: day - 5*time.Minute, SettlementTTL: 14 * day,
 	SessionChecks: [3]time.Duration{2 * time.Minute, 10 * time.Minute, time.Hour}, AfterExpiry: time.Minute, SettlementCheck: day,
+	PaymentCall: 15 * time.Second, PaymentBase: 2 * time.Second, CaptureCap: 2 * time.Minute, RefundCap: 10 * time.Minute,
+	CaptureDeadline: 165 * time.Minute, RefundBudget: 72 * time.Hour, KeyLife: 23 * time.Hour,
+	CaptureCheck: 5 * time.Minute, RefundCheck: day, RefundTTL: 14 * day,
 	PaidChecks:      [3]time.Duration{day, 7 * day, 30 * day},
 	CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
 	Keep:            90 * day, Sweep: time.Minute,

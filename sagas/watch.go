@@ -111,6 +111,9 @@ func (s *Sagas) check(ctx context.Context, c check) error {
 			commands = append(commands, order.Expire{ID: c.order, At: s.now()})
 		}
 	default:
+		if d := s.paces.resting(c.provider); d > 0 {
+			return s.putOff(ctx, c, d)
+		}
 		truths, err := s.fetch(ctx, c, look)
 		if err != nil {
 			return s.unanswered(ctx, c, err)
@@ -125,9 +128,9 @@ func (s *Sagas) check(ctx context.Context, c check) error {
 // fetch reads what the provider holds for true: about the order's session, and
 // about others that claim to pay for the order.
 func (s *Sagas) fetch(ctx context.Context, c check, g glance) ([]order.Fetched, error) {
-	p, ok := s.payments[c.provider]
-	if !ok {
-		return nil, domain.Fail(domain.Transient, "provider_not_configured", fmt.Errorf("no provider %s", c.provider))
+	p, err := s.provider(c.provider)
+	if err != nil {
+		return nil, err
 	}
 	if c.fails > 0 {
 		s.paces.wait(ctx, c.provider, s.times.DownPace)
@@ -177,26 +180,9 @@ func (s *Sagas) observe(ctx context.Context, c check, g glance, truths []order.F
 			}
 		}
 		commands = append(commands, o)
-		for _, p := range truth.Payments {
-			if p.State == order.StatePaid {
-				rows = append(rows, bookRow(truth.Provider, p.ID, c.order))
-			}
-		}
+		rows = append(rows, bookRows(truth, c.order)...)
 	}
 	return commands, rows, nil
-}
-
-// errBooked means that the payment has been booked for another order.
-var errBooked = errors.New("the payment belongs to another order")
-
-// bookRow books a payment for one order, for ever (rule I-14).
-func bookRow(provider, payment string, id uuid.UUID) eventstore.Row {
-	return eventstore.Row{
-		Key: "payment_object/" + provider + "/" + payment,
-		SQL: `insert into payment_object (provider, object_id, kind, order_id) values ($1, $2, 'payment', $3)
-			on conflict (provider, object_id) do update set kind = excluded.kind where payment_object.order_id = excluded.order_id`,
-		Args: []any{provider, payment, id}, Touches: 1, Else: errBooked,
-	}
 }
 
 // reopenable tells whether what a cancelled order bought could still be bought.

@@ -214,6 +214,9 @@ func (s *Sagas) finish(ctx context.Context, c claimed, e ending) (claimed, error
 		return c, err
 	}
 	s.completed.Add(1)
+	if e.work.Wakes != "" {
+		s.wake(e.work.Wakes)
+	}
 	if err := s.at(afterComplete, c); err != nil {
 		return c, err
 	}

@@ -44,6 +44,8 @@ var quick = Times{
 	DownBase: 10 * time.Millisecond, DownCap: 50 * time.Millisecond, DownAlarm: 100 * time.Millisecond, DownPace: time.Millisecond,
 	PendingTTL: time.Hour, OrderTTL: 24 * time.Hour, SessionLife: 23 * time.Hour, SettlementTTL: 14 * day,
 	SessionChecks: [3]time.Duration{time.Minute, 10 * time.Minute, time.Hour}, AfterExpiry: time.Minute, SettlementCheck: day,
+	PaymentCall: time.Second, PaymentBase: 5 * time.Millisecond, CaptureCap: 20 * time.Millisecond, RefundCap: 20 * time.Millisecond,
+	CaptureDeadline: 165 * time.Minute, RefundBudget: 20 * time.Second, KeyLife: 23 * time.Hour, CaptureCheck: 5 * time.Minute, RefundCheck: day, RefundTTL: 14 * day,
 	PaidChecks: [3]time.Duration{day, 7 * day, 30 * day}, CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
 	Keep: 90 * day, Sweep: time.Hour,
 }
