@@ -14,6 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/adapters/engine/ispconfig"
+	"hostpanel/adapters/payments/paypal"
 	"hostpanel/domain/dns"
 )
 
@@ -28,6 +29,7 @@ type config struct {
 	adminEmail     string
 	adminPassword  string            // empty: to be drawn
 	ispconfig      *ispconfig.Config // nil: the engine is the sandbox
+	paypal         *paypal.Config    // nil: PayPal is not offered
 	nameServers    []string          // of zones, with final dots; at least one
 	engineWait     time.Duration     // that an answer waits for the engine
 	smtpURL        string
@@ -55,7 +57,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.money, c.proxies, c.secrets, c.logging,
+		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.payPal, c.money, c.proxies, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err

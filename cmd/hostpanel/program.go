@@ -16,6 +16,7 @@ import (
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/mail/smtp"
+	"hostpanel/adapters/payments/paypal"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/adapters/postgres"
 	"hostpanel/eventstore"
@@ -37,7 +38,8 @@ type program struct {
 	store   *eventstore.Store
 	tables  *projections.Tables
 	sagas   *sagas.Sagas
-	test    *test.Provider // nil: test payments are off
+	test    *test.Provider   // nil: test payments are off
+	paypal  *paypal.Provider // nil: PayPal is not configured
 	public  atomic.Pointer[string]
 
 	ispconfig *ispconfig.Engine // nil: the engine is the sandbox
@@ -164,8 +166,12 @@ func (p *program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	payments, err := p.payments()
+	if err != nil {
+		return err
+	}
 	p.sagas = sagas.New(sagas.Options{
-		Store: p.store, Tables: p.tables, Payments: p.payments(), Mail: mail,
+		Store: p.store, Tables: p.tables, Payments: payments, Mail: mail,
 		Engine: engine, Compute: sandbox.New(p.pool),
 		PublicURL: p.publicURL, MailFrom: p.mailFrom(), Log: p.log,
 	})
@@ -196,13 +202,19 @@ func (p *program) mailFrom() string {
 }
 
 // payments are the providers that are configured.
-func (p *program) payments() map[string]sagas.Payments {
+func (p *program) payments() (_ map[string]sagas.Payments, err error) {
 	all := map[string]sagas.Payments{}
 	if p.config.testPayments {
 		p.test = test.New(p.pool, test.Options{PublicURL: p.publicURL, Secret: []byte(p.testSecret()), Log: p.log})
 		all[p.test.Name()] = p.test
 	}
-	return all
+	if p.paypal, err = p.payPal(); err != nil {
+		return nil, err
+	}
+	if p.paypal != nil {
+		all[p.paypal.Name()] = p.paypal
+	}
+	return all, nil
 }
 
 // testSecret signs the test provider's webhooks.

@@ -145,6 +145,9 @@ func (p *program) server() *panel.Server {
 		s.Test = p.test
 		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.test.Name()})
 	}
+	if p.paypal != nil {
+		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.paypal.Name(), Live: p.paypal.Live()})
+	}
 	return s
 }
 

@@ -30,6 +30,11 @@ type Settings struct {
 	TestPayments      string `group:"settings" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
 	TestWebhookSecret string `group:"settings" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
 
+	PayPalClientID     string `name:"paypal-client-id" group:"settings" env:"PAYPAL_CLIENT_ID" placeholder:"ID" help:"Of the app at PayPal; none: PayPal is not offered."`
+	PayPalClientSecret string `name:"paypal-client-secret" group:"settings" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Of the app at PayPal."`
+	PayPalWebhookID    string `name:"paypal-webhook-id" group:"settings" env:"PAYPAL_WEBHOOK_ID" placeholder:"ID" help:"Under which PayPal sends webhooks; several with commas while it is being changed."`
+	PayPalAPIURL       string `name:"paypal-api-url" group:"settings" env:"PAYPAL_API_URL" placeholder:"URL" help:"PayPal's API; https://api-m.sandbox.paypal.com is the one without money."`
+
 	TaxRate        string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
 	Currency       string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
 	AbuseLimits    string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
@@ -42,7 +47,6 @@ type Settings struct {
 var later = []string{
 	"DATABASE_READ_URL", "NATS_URL",
 	"STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_API_URL",
-	"PAYPAL_CLIENT_ID", "PAYPAL_CLIENT_SECRET", "PAYPAL_WEBHOOK_ID", "PAYPAL_API_URL",
 }
 
 // idle are settings that nothing here asks for yet; to set one does no harm.
