@@ -114,7 +114,8 @@ func (s *Server) requestSSL(ctx context.Context, c route.Call, r *sslRequest) (*
 	name, others := coverage(siteOf(c).Domain, r.Domains)
 	row, err := k.ofSite(ctx, site.row.ID, name)
 	if isMissing(err) {
-		if row, err = k.first(ctx, c, site, name, others); domain.CodeOf(err) != domain.Invalid {
+		row, err = k.first(ctx, c, site, name, others)
+		if domain.CodeOf(err) != domain.Invalid || overQuota(err) {
 			return k.accepted(ctx, c, row, err)
 		}
 		row, err = k.ofSite(ctx, site.row.ID, name) // somebody else was faster
@@ -159,7 +160,8 @@ func (k *collection) ofSite(ctx context.Context, site int64, name string) (proje
 	return found.Rows[0], nil
 }
 
-// first asks for a certificate that there has not been.
+// first asks for a certificate that there has not been, if the tenant may have
+// it.
 func (k *collection) first(ctx context.Context, c route.Call, site *wish, name string, others []string) (row projections.Resource, err error) {
 	id, err := k.number(ctx, k.kind.Name)
 	if err != nil {
@@ -168,6 +170,9 @@ func (k *collection) first(ctx context.Context, c route.Call, site *wish, name s
 	cert := hosting.Certificate{Site: site.row.ID, Type: hosting.Acme, Domain: name, Names: others, AutoRenew: true}
 	hosting.Complete(&cert, hosting.Place{ID: id, Tenant: site.row.Tenant, At: k.now(), Parent: site.row.Spec})
 	ref := hosting.Ref{Kind: k.kind.Name, ID: id}
+	if err := k.checkLimit(ctx, &wish{tenant: site.row.Tenant}); err != nil {
+		return row, err
+	}
 	c.Location(k.pathOf(id))
 	if _, err = k.Commands.Execute(ctx, c.Cause(), hosting.Request{Ref: ref, Tenant: site.row.Tenant, Spec: cert.Fields().Values()}); err != nil {
 		return row, err

@@ -207,7 +207,9 @@ func (k *collection) referred(ctx context.Context, c route.Call, w *wish, r host
 	}
 	err = mayRefer(wrong, r.Field, &id, func(id int64) error {
 		row, err := k.scope(c).Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
-		if other, _ := hosting.KindNamed(r.Kind); err == nil && !r.Parent && other.Own() && row.Tenant != w.tenant {
+		other, _ := hosting.KindNamed(r.Kind)
+		foreign, closed := !r.Parent && other.Own() && row.Tenant != w.tenant, r.Kind == "package" && !row.Active
+		if err == nil && (foreign || closed) {
 			return route.Missing(r.Kind)
 		}
 		found = &row

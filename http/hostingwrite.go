@@ -97,8 +97,7 @@ func (k *collection) carry(ctx context.Context, c route.Call, w *wish, secrets m
 
 // inNumbers says which limit was reached where others were faster.
 func (k *collection) inNumbers(ctx context.Context, w *wish, err error) error {
-	var refusal *domain.Error
-	if !errors.As(err, &refusal) || refusal.Reason != "quota_exceeded" {
+	if !overQuota(err) {
 		return err
 	}
 	used, most, counted := k.limit(ctx, w)
@@ -106,6 +105,11 @@ func (k *collection) inNumbers(ctx context.Context, w *wish, err error) error {
 		return counted
 	}
 	return hosting.LimitReached(k.kind.Counted(), used, most)
+}
+
+func overQuota(err error) bool {
+	var refusal *domain.Error
+	return errors.As(err, &refusal) && refusal.Reason == "quota_exceeded"
 }
 
 // resigning are the changes by which others give up the flag that this one is

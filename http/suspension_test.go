@@ -206,7 +206,7 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 	s.someOfEverything(t, 1, func() bool { return true })
 	limits := hosting.NoLimits()
 	limits.Sites, limits.Mailboxes, limits.StorageMB = 5, 2, 1000
-	pack := hosting.Package{Name: "Small", Slug: "small", Limits: limits}
+	pack := hosting.Package{Name: "Small", Slug: "small", Limits: limits, SSL: true, IsActive: true}
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
 	s.patched(t, tenantOne, `{"package":1}`)
 	_, err := s.owner.Exec(t.Context(), `insert into tenant_usage (tenant, figures) values (1, $1), (2, '{}')`,

@@ -39,6 +39,7 @@ const (
 		select coalesce(case
 				when p.id is null then (t.spec ->> $4)::bigint
 				when $4 = 'max_shell_users' and p.spec ->> 'shell_enabled' = 'false' then 0
+				when $4 = 'max_ssl_certificates' and p.spec ->> 'ssl_enabled' = 'false' then 0
 				else (p.spec ->> $4)::bigint
 			end, -1) as most
 		from resources t left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present

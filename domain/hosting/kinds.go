@@ -124,7 +124,7 @@ var Kinds = []Kind{
 		Sets:    [][]string{{"site", "cert_type", "domain"}},
 		Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
 		Filters: []string{"site", "auto_renew", "status", "cert_type", "expires_at__lte"}, Search: []string{"domain"}, Called: "domain",
-		Verbs: Create | Patch | Delete, Writers: Member, New: spec[Certificate],
+		Quota: certificateQuota, Verbs: Create | Patch | Delete, Writers: Member, New: spec[Certificate],
 	},
 	{
 		Name: "whitelabel", Class: "WhiteLabelConfig", Label: "white label config", Collection: "whitelabel", Alone: true,

@@ -100,12 +100,14 @@ func TestEveryKindDeclaresItsFieldsOnce(t *testing.T) {
 	}
 }
 
-// Every kind's quota is a limit that tenants have.
+// Every kind's quota is a limit that tenants have, and one that a package
+// without anything keeps them to.
 func TestEveryQuotaIsALimit(t *testing.T) {
-	limits := (&hosting.Limits{}).Fields()
+	nothing := (&hosting.Package{}).Allows()
+	unlimited := hosting.NoLimits()
 	for _, k := range hosting.Kinds {
-		if k.Quota != "" && !limits.Has("max_"+k.Quota) {
-			t.Errorf("%s counts against max_%s", k.Name, k.Quota)
+		if k.Quota != "" && (nothing.Of(k.Quota) != 0 || unlimited.Of(k.Quota) != hosting.Unlimited) {
+			t.Errorf("%s counts against %s: %d, %d", k.Name, k.Quota, nothing.Of(k.Quota), unlimited.Of(k.Quota))
 		}
 	}
 }

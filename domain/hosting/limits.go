@@ -2,6 +2,10 @@ package hosting
 
 import "hostpanel/domain/field"
 
+// certificateQuota is what certificates count as. A package allows any number
+// of them, or none.
+const certificateQuota = "ssl_certificates"
+
 // Unlimited is the limit of whoever has none.
 const Unlimited = -1
 
@@ -11,6 +15,8 @@ type Limits struct {
 	Sites, Databases, StorageMB, TrafficMB int64
 	MailDomains, Mailboxes, MailAliases    int64
 	FTPAccounts, ShellUsers, DNSZones      int64
+
+	NoSSL bool // no certificates: of a package without them
 }
 
 // Fields are the limits as a tenant has them: not its own to set.
@@ -43,6 +49,9 @@ func limit(name string, at *int64, most int64) field.Field {
 
 // Of is the limit of that name: "sites". What nobody limits has none.
 func (l *Limits) Of(name string) int64 {
+	if name == certificateQuota && l.NoSSL {
+		return 0
+	}
 	f, limited := l.fields().Named("max_" + name)
 	if !limited {
 		return Unlimited
@@ -54,8 +63,9 @@ func (l *Limits) Of(name string) int64 {
 // NoLimits are those of a tenant without a package.
 func NoLimits() Limits {
 	return Limits{
-		Unlimited, Unlimited, Unlimited, Unlimited, Unlimited,
-		Unlimited, Unlimited, Unlimited, Unlimited, Unlimited,
+		Sites: Unlimited, Databases: Unlimited, StorageMB: Unlimited, TrafficMB: Unlimited,
+		MailDomains: Unlimited, Mailboxes: Unlimited, MailAliases: Unlimited,
+		FTPAccounts: Unlimited, ShellUsers: Unlimited, DNSZones: Unlimited,
 	}
 }
 

@@ -21,11 +21,11 @@ func (p *Package) Fields() field.Set {
 	}
 	set = append(set, p.Limits.fields()...)
 	return append(set,
-		field.Flag("ssl_enabled", &p.SSL).Default(true),
+		field.Flag("ssl_enabled", &p.SSL).Default(true).Doc("Whether sites of tenants may have certificates, and serve HTTPS."),
 		field.Flag("shell_enabled", &p.Shell).Default(true).Doc("Whether tenants may have shell users."),
 		field.Flag("backup_enabled", &p.Backup).Default(false),
 		field.Flag("is_default", &p.IsDefault).Default(false).Doc("For new tenants that name no package. One package is."),
-		field.Flag("is_active", &p.IsActive).Default(true),
+		field.Flag("is_active", &p.IsActive).Default(true).Doc("Whether it is given to tenants that do not have it yet."),
 	)
 }
 
@@ -49,5 +49,6 @@ func (p *Package) Allows() Limits {
 	if !p.Shell {
 		l.ShellUsers = 0
 	}
+	l.NoSSL = !p.SSL
 	return l
 }

@@ -65,8 +65,12 @@ func number(v field.Values, name string) (n int64) {
 func LimitReached(name string, used, limit int64) error {
 	return &domain.Error{
 		Code: domain.Invalid, Field: field.NonField, Reason: "quota_exceeded",
-		Message: fmt.Sprintf("Limit reached: %s (%d of %d).", name, used, limit),
+		Message: limitReached(name, used, limit),
 	}
+}
+
+func limitReached(name string, used, limit int64) string {
+	return fmt.Sprintf("Limit reached: %s (%d of %d).", name, used, limit)
 }
 
 // NotUnique is the refusal of a record that has these fields in common with

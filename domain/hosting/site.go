@@ -20,3 +20,10 @@ func (s *Site) Fields() field.Set {
 		field.Text("document_root", &s.DocumentRoot).ReadOnly(),
 	}
 }
+
+// check keeps HTTPS off where the package has none. What is on already stays.
+func (s *Site) check(p Place, wrong *field.Errors) {
+	if s.SSLEnabled && p.Limits.NoSSL && p.Sent.Has("ssl_enabled") && string(p.Before["ssl_enabled"]) != "true" {
+		wrong.Add("ssl_enabled", limitReached(certificateQuota, 0, 0))
+	}
+}
