@@ -292,13 +292,14 @@ func (k *collection) findOpen(ctx context.Context, c route.Call) (any, string, e
 
 var suspended = &route.Refusal{Status: http.StatusForbidden, Detail: "The tenant is suspended.", Code: "tenant_suspended"}
 
-// open refuses to write in a tenant that is suspended.
+// open refuses to write in a tenant that is suspended, or rests because of its
+// order.
 func (k *collection) open(ctx context.Context, who identity) error {
 	if who.IsSuperuser || k.kind.Shared || who.tenant() == 0 {
 		return nil
 	}
 	t, err := k.tenantOf(ctx, who.tenant())
-	if err == nil && t.spec.Status == hosting.Suspended {
+	if err == nil && t.spec.Closed(t.row.Halts...) {
 		return suspended
 	}
 	return err

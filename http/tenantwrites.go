@@ -48,11 +48,12 @@ func (t tenants) changes(ctx context.Context, w *wish) ([]domain.Command, error)
 	if _, another := changed["status"]; !another {
 		return commands, nil
 	}
-	records, err := t.system().OutOfStep(ctx, w.row.ID, specOf(w).Rests(), hosting.MostFollowing)
+	rests := specOf(w).Rests(w.row.Halts...)
+	records, err := t.system().OutOfStep(ctx, w.row.ID, rests, hosting.MostFollowing)
 	if err != nil {
 		return nil, err
 	}
-	commands = append(commands, hosting.Following(specOf(w).Rests(), records)...)
+	commands = append(commands, hosting.Following(rests, records)...)
 	if specOf(w).Status == hosting.Terminated {
 		commands = append(commands, hosting.Trash{Ref: w.ref()})
 	}
@@ -91,7 +92,7 @@ func (k *collection) halting(ctx context.Context, c route.Call, tenant int64, co
 		return commands, nil
 	}
 	t, err := k.tenantOf(ctx, tenant)
-	if err != nil || !t.spec.Rests() {
+	if err != nil || !t.spec.Rests(t.row.Halts...) {
 		return commands, err
 	}
 	return append(commands, hosting.Following(true, made)...), nil

@@ -63,6 +63,8 @@ var resources = New("resources", resourcesSQL(`
 		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
 	On(wished(`halts = halts || $4::text`), func(at eventstore.Recorded, e hosting.Halted) []any { return resource(at, e.By) }),
 	On(wished(`halts = array_remove(halts, $4)`), func(at eventstore.Recorded, e hosting.Released) []any { return resource(at, e.By) }),
+	On(rests(`halts || $4::text`), func(at eventstore.Recorded, e hosting.Rested) []any { return resource(at, e.By) }),
+	On(rests(`array_remove(halts, $4)`), func(at eventstore.Recorded, e hosting.Roused) []any { return resource(at, e.By) }),
 	On(wished(`trashed_at = recorded_at()`), func(at eventstore.Recorded, _ hosting.Trashed) []any { return resource(at) }),
 	On(wished(`trashed_at = null`), func(at eventstore.Recorded, _ hosting.Restored) []any { return resource(at) }).refusingBy(takenSets),
 	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
@@ -97,6 +99,11 @@ func wished(what string) string {
 				when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
 			updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`
+}
+
+// rests is what happens to a tenant of which the engine is told nothing.
+func rests(halts string) string {
+	return `update resources set halts = ` + halts + `, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`
 }
 
 // ownTenants are the tenants that a user is a member of, active or not.

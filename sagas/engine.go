@@ -40,7 +40,11 @@ func (s *Sagas) engineSagas() []saga {
 	decline := func(j Job, _, code string) []domain.Command {
 		return []domain.Command{hosting.Decline{Ref: j.ref(), Code: code, Version: j.Version, At: s.now()}}
 	}
-	return []saga{{name: "engine", def: engineDef, turns: true, parked: decline}, {name: "grace", def: graceDef}}
+	return []saga{
+		{name: "engine", def: engineDef, turns: true, parked: decline},
+		{name: "machine", def: machineDef, turns: true, parked: decline},
+		{name: "grace", def: graceDef},
+	}
 }
 
 // engineKey is the key of the run for a wish: "engine:site-42/3".
@@ -53,6 +57,9 @@ func wishOf(j Job) string { return fmt.Sprintf("%s/%d", j.ref().Stream(), j.Vers
 
 // pushing is the run for a wish.
 func (s *Sagas) pushing(j Job) Start {
+	if j.Kind == "vm" {
+		return s.powering(j)
+	}
 	return Start{Key: engineKey(j), Def: engineDef, Steps: s.places([]string{pushStep, appliedStep}), Job: j}
 }
 
@@ -99,11 +106,11 @@ func oneQueueRow(starts []eventstore.Start) []eventstore.Start {
 	return starts
 }
 
-// isWish tells whether the engine has something to do after a fact. What an
-// order has asked for its own run brings to the engine.
+// isWish tells whether the engine, or the hypervisor, has something to do after
+// a fact. What an order has asked for its own run brings there.
 func isWish(fact eventstore.Recorded) bool {
 	kind, known := hosting.KindNamed(fact.Stream.Category)
-	if !known || !kind.Works() {
+	if !known || kind.Alone {
 		return false
 	}
 	switch e := fact.Event.(type) {

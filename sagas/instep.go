@@ -25,6 +25,8 @@ func follows(r eventstore.Recorded) int64 {
 		if kind, _ := hosting.KindNamed(e.Kind); kind.Halts {
 			return e.Tenant
 		}
+	case hosting.Rested, hosting.Roused:
+		return r.Tenant
 	case hosting.Changed:
 		if _, state := e.Spec["status"]; state && r.Stream.Category == "tenant" {
 			return r.Tenant
@@ -45,13 +47,14 @@ func (s *Sagas) keepInStep(ctx context.Context, r eventstore.Recorded, id int64)
 	if err := found[0].Load(&tenant); err != nil {
 		return err
 	}
+	rests := tenant.Rests(found[0].Halts...)
 	for {
-		records, err := scope.OutOfStep(ctx, id, tenant.Rests(), hosting.MostFollowing)
+		records, err := scope.OutOfStep(ctx, id, rests, hosting.MostFollowing)
 		if err != nil || len(records) == 0 {
 			return err
 		}
 		cause := domain.Cause{ID: uuid.New(), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID}
-		receipt, err := s.store.Execute(ctx, cause, hosting.Following(tenant.Rests(), records)...)
+		receipt, err := s.store.Execute(ctx, cause, hosting.Following(rests, records)...)
 		if err != nil || receipt.Position == 0 {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	netmail "net/mail"
 	"strings"
 	"sync"
@@ -89,11 +90,47 @@ func (c *fakeCompute) CreateVM(_ context.Context, vm hosting.VM) (string, error)
 	return vm.External, c.ask(true, "create", vm.Tag)
 }
 
+func (c *fakeCompute) SwitchVM(_ context.Context, external string, on bool) error {
+	name := strings.TrimPrefix(external, "ext-")
+	if err := c.ask(false, "switch", name); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	vm, there := c.vms[name]
+	if there {
+		vm.State = map[bool]string{true: "running", false: "stopped"}[on]
+		c.vms[name] = vm
+	}
+	c.mu.Unlock()
+	if !there {
+		return domain.Fail(domain.Permanent, "absent", fmt.Errorf("%s is not there", name))
+	}
+	return c.ask(true, "switch", name)
+}
+
 func (c *fakeCompute) RemoveVM(_ context.Context, external string) error {
+	name := strings.TrimPrefix(external, "ext-")
+	if err := c.ask(false, "remove", name); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	delete(c.vms, name)
+	c.mu.Unlock()
+	return c.ask(true, "remove", name)
+}
+
+// state is how a machine stands; "": there is none.
+func (c *fakeCompute) state(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.vms, strings.TrimPrefix(external, "ext-"))
-	return nil
+	return c.vms[name].State
+}
+
+// all are the machines by name.
+func (c *fakeCompute) all() map[string]hosting.VM {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.vms)
 }
 
 func (c *fakeCompute) creations(tag string) int {

@@ -87,6 +87,10 @@ type Compute interface {
 	FindVM(ctx context.Context, tag, name string) (hosting.VM, bool, error)
 	// CreateVM makes and starts a machine and returns the hypervisor's id of it.
 	CreateVM(context.Context, hosting.VM) (string, error)
+	// SwitchVM switches a machine on or off; its State tells when that has been
+	// carried out: "running" or "stopped". One that is as wanted already is a
+	// success, one that is not there a permanent failure, "absent".
+	SwitchVM(ctx context.Context, external string, on bool) error
 	// RemoveVM stops and deletes a machine. One that is gone is a success.
 	RemoveVM(ctx context.Context, external string) error
 }

@@ -110,7 +110,7 @@ func New(o Options) *Sagas {
 	}
 	s.policies = policiesOf(s.times)
 	s.declare(
-		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.graceSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.drillStep()}),
+		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.drillStep()}),
 		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s

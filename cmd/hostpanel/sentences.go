@@ -156,6 +156,8 @@ var sentences = collect(
 	says(func(hosting.RemovalRequested) string { return "to be removed" }),
 	says(func(e hosting.Halted) string { return "switched off by its " + e.By }),
 	says(func(e hosting.Released) string { return "no longer switched off by its " + e.By }),
+	says(func(e hosting.Rested) string { return "rests because of its " + e.By }),
+	says(func(e hosting.Roused) string { return "no longer rests because of its " + e.By }),
 	says(func(hosting.Trashed) string { return "put into the bin" }),
 	says(func(hosting.Restored) string { return "brought back from the bin" }),
 	says(func(hosting.Removed) string { return "removed" }),

@@ -99,6 +99,6 @@ type VM struct {
 	DiskGB    int64
 	TrafficTB int64 // a month
 	OS        string
-	State     string // "running"
+	State     string // "running", "stopped"; anything else is on its way to one of them
 	Address   string // empty until it has one
 }

@@ -29,6 +29,8 @@ var Facts = slices.Concat([]domain.Fact{
 	domain.FactOf[EngineRefused](),
 	domain.FactOf[Halted](),
 	domain.FactOf[Released](),
+	domain.FactOf[Rested](),
+	domain.FactOf[Roused](),
 	domain.FactOf[Trashed](),
 	domain.FactOf[Restored](),
 	domain.FactOf[CertificateOrdered](),

@@ -142,7 +142,7 @@ var Kinds = []Kind{
 		Writers: Member, New: spec[Proxy],
 	},
 	{
-		Name: "vm", Class: "VM", Label: "vm", Unique: []string{"name"}, Writers: Superuser, New: spec[Machine],
+		Name: "vm", Class: "VM", Label: "vm", Halts: true, Unique: []string{"name"}, Writers: Superuser, New: spec[Machine],
 	},
 }
 

@@ -197,7 +197,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		hosting.Changed{Spec: values(`{"language":"en"}`), SubjectID: ana, Personal: `{"phone":"601"}`},
 		hosting.Confirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
 		leaving, hosting.Removed{}, refused,
-		hosting.Halted{By: hosting.ByTenant}, hosting.Released{By: hosting.BySite}, hosting.Trashed{}, hosting.Restored{},
+		hosting.Halted{By: hosting.ByTenant}, hosting.Released{By: hosting.BySite}, hosting.Rested{By: hosting.ByOrder}, hosting.Roused{By: hosting.ByOrder}, hosting.Trashed{}, hosting.Restored{},
 		hosting.CertificateOrdered{At: noon, Names: []string{"shop.example.com"}}, issued, failed(noon), expiring, expired,
 		hosting.PushRequested{}, hosting.Synced{},
 		hosting.Adopted{Spec: values(`{"quota_mb":512}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`},

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"hostpanel/domain"
 	"hostpanel/domain/field"
 )
 
@@ -118,24 +117,3 @@ const (
 	Suspended  = "suspended"  // nothing of it runs but its zones, and nobody writes in it but superusers
 	Terminated = "terminated" // it is in the bin, until it is removed
 )
-
-// Rests tells whether nothing of the tenant runs but its zones.
-func (t *Tenant) Rests() bool { return t.Status == Suspended || t.Status == Terminated }
-
-// MostFollowing is how many records follow a tenant in one append, so that
-// nobody waits long to write. A thousand take about half a second.
-const MostFollowing = 1000
-
-// Following are the commands by which records of a tenant rest with it, or run
-// again as they did before: what else keeps one of them off still does.
-func Following(rests bool, records []Ref) []domain.Command {
-	commands := make([]domain.Command, len(records))
-	for i, ref := range records {
-		if rests {
-			commands[i] = Halt{Ref: ref, By: ByTenant}
-		} else {
-			commands[i] = Release{Ref: ref, By: ByTenant}
-		}
-	}
-	return commands
-}

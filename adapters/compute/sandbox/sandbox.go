@@ -82,12 +82,12 @@ func (c *Cluster) find(ctx context.Context, tag, name string) (hosting.VM, bool,
 }
 
 // query reads machines; where begins with "where". A machine that boots has
-// no address yet.
+// no address yet, and one that is off has none.
 func (c *Cluster) query(ctx context.Context, where string, args ...any) ([]hosting.VM, error) {
 	rows, err := c.pool.Query(ctx, `
 		select id::text, name, tag, cores, memory_mb, disk_gb, traffic_tb, os,
-		       case when boots_at <= now() then 'running' else 'booting' end,
-		       case when boots_at <= now() then address else '' end
+		       case when stops_at <= now() then 'stopped' when boots_at <= now() then 'running' else 'booting' end,
+		       case when boots_at <= now() and stops_at > now() then address else '' end
 		from sandbox_compute.machines `+where, args...)
 	if err != nil {
 		return nil, unanswered("read", err)
@@ -162,6 +162,24 @@ func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, id int64, vm hosting.VM
 func (c *Cluster) unused(ctx context.Context) (id int64, err error) {
 	err = c.pool.QueryRow(ctx, `select `+nextID).Scan(&id)
 	return id, unanswered("create", err)
+}
+
+// SwitchVM switches a machine off, or on so that it boots. One that is as
+// wanted stays as it is; one that is not there is a permanent failure,
+// "absent".
+func (c *Cluster) SwitchVM(ctx context.Context, external string, on bool) error {
+	return c.ordered.Around(ctx, call(faults.Change, ""), func(f faults.Fault) error {
+		late, _ := f.Fate()
+		tag, err := c.pool.Exec(ctx, `
+			update sandbox_compute.machines set
+				boots_at = case when $2 and stops_at < 'infinity' then now() + coalesce($3::interval, '0') + $4::interval else boots_at end,
+				stops_at = case when $2 then 'infinity' else least(stops_at, now() + coalesce($3::interval, '0')) end
+			where id::text = $1 and gone_at > now()`, external, on, late, c.boot)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = domain.Fail(domain.Permanent, "absent", errors.New("there is no such machine"))
+		}
+		return unanswered("switch", err)
+	})
 }
 
 // RemoveVM stops and deletes a machine. One that is gone is a success.

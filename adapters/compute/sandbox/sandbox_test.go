@@ -173,6 +173,60 @@ func TestRemovingAMachineThatIsGoneIsASuccess(t *testing.T) {
 	}
 }
 
+func turn(t *testing.T, c *sandbox.Cluster, external string, on bool) {
+	t.Helper()
+	if err := c.SwitchVM(t.Context(), external, on); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMachineIsSwitchedOffAndOnAgain(t *testing.T) {
+	p := pool(t)
+	c := sandbox.New(p)
+	external := create(t, c, machine("vm1", "a"))
+	running, _ := find(t, c, "a", "")
+	for range 2 { // again changes nothing
+		turn(t, c, external, false)
+		if vm, found := find(t, c, "a", ""); !found || vm.State != "stopped" || vm.Address != "" {
+			t.Errorf("%+v, %v", vm, found)
+		}
+	}
+	for range 2 {
+		turn(t, c, external, true)
+		if vm, _ := find(t, c, "a", ""); vm != running {
+			t.Errorf("%+v, not %+v", vm, running)
+		}
+	}
+	slow := sandbox.New(p, sandbox.Booting(time.Hour))
+	turn(t, slow, external, true) // it has been on all the time
+	if vm, _ := find(t, c, "a", ""); vm.State != "running" {
+		t.Errorf("%+v", vm)
+	}
+	turn(t, slow, external, false)
+	turn(t, slow, external, true)
+	if vm, _ := find(t, c, "a", ""); vm.State != "booting" {
+		t.Errorf("%+v", vm)
+	}
+	wantFailure(t, c.SwitchVM(t.Context(), "4711", false), domain.Permanent, "absent")
+}
+
+func TestAMachineIsSwitchedOffInItsOwnTime(t *testing.T) {
+	c := sandbox.New(pool(t))
+	external := create(t, c, machine("vm1", "a"))
+	order(t, c, faults.Fault{What: faults.Late, Call: faults.Change, Kind: "vm", Delay: time.Hour})
+	turn(t, c, external, false)
+	if vm, _ := find(t, c, "a", ""); vm.State != "running" {
+		t.Errorf("%+v", vm)
+	}
+	order(t, c, faults.Fault{What: faults.ResetAfter, Call: faults.Change})
+	wantFailure(t, c.SwitchVM(t.Context(), external, false), domain.Unknown, "reset")
+	if vm, _ := find(t, c, "a", ""); vm.State != "stopped" {
+		t.Errorf("%+v", vm)
+	}
+	order(t, c, faults.Fault{What: faults.Busy, Call: faults.Change})
+	wantFailure(t, c.SwitchVM(t.Context(), external, true), domain.Transient, "busy")
+}
+
 func TestWhatIsOrderedToGoWrongGoesWrong(t *testing.T) {
 	c := sandbox.New(pool(t))
 	order(t, c, faults.Fault{What: faults.ResetAfter, Call: faults.Create, Kind: "vm"})

@@ -229,6 +229,7 @@ func (instantCompute) FindVM(context.Context, string, string) (hosting.VM, bool,
 }
 
 func (instantCompute) CreateVM(_ context.Context, vm hosting.VM) (string, error) { return vm.Name, nil }
+func (instantCompute) SwitchVM(context.Context, string, bool) error              { return nil }
 func (instantCompute) RemoveVM(context.Context, string) error                    { return nil }
 
 func (instantMail) Send(context.Context, notice.Mail) error { return nil }
