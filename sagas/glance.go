@@ -16,6 +16,7 @@ type glance struct {
 	paid   time.Time
 
 	approved time.Time // when the customer agreed to pay, where that is not yet the payment
+	refunded time.Time // when money was last sent on its way back
 	late     bool      // its own time to be paid has passed
 }
 
@@ -39,12 +40,26 @@ func (g glance) after(e order.Event) glance {
 		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) {
 			g.approved = at
 		}
+	case order.RefundRequested:
+		g.refunded = e.At
+	case order.RefundStarted:
+		g.refunded = e.At
 	case order.PaymentConfirmed:
 		g.paid = e.At
 	case order.Reopened:
 		g.paid = e.At
 	}
 	return g
+}
+
+// moneyOnItsWay tells whether a refund has not come to an end.
+func (g glance) moneyOnItsWay() bool {
+	for _, r := range g.order.Refunds {
+		if r.State == order.RefundPending {
+			return true
+		}
+	}
+	return len(g.order.Open()) > 0
 }
 
 // timeUp tells whether the order's own time to be paid had passed when it was

@@ -196,6 +196,7 @@ func newPayments() *fakePayments {
 
 func (*fakePayments) Name() string  { return "test" }
 func (*fakePayments) Host() string  { return "pay.example.com" }
+func (*fakePayments) Live() bool    { return false }
 func sessionOf(id uuid.UUID) string { return "cs_" + id.String() }
 func (p *fakePayments) reset()      { p.tell(nil, nil) }
 func (p *fakePayments) setHost(h string) {

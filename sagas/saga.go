@@ -33,6 +33,7 @@ type Job struct {
 	Site   int64        `json:"site,omitempty"`
 	VM     int64        `json:"vm,omitempty"`
 	Client int64        `json:"client,omitempty"` // the engine's id of the tenant
+	Refund int          `json:"refund,omitempty"` // the number of the decision to give money back
 	Domain string       `json:"domain,omitempty"` // instead of the one that was ordered
 	OS     string       `json:"os_choice,omitempty"`
 	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends

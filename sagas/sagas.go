@@ -152,7 +152,7 @@ func (s *Sagas) limit(limits map[string]int) {
 }
 
 // Starts says which runs begin with these facts (rule G-9): provisioning with
-// the money, a capture with the customer's word, a run for each mail with a one-time link, and those that bring
+// the money, a capture with the customer's word, a refund with the decision to give money back, a run for each mail with a one-time link, and those that bring
 // what was asked of hosting resources to the engine.
 func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts []eventstore.Start, err error) {
 	for i, fact := range facts {
@@ -165,6 +165,9 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 		case order.Approved:
 			begins = true
 			run, err = s.capture(ctx, uuid.MustParse(fact.Stream.ID))
+		case order.RefundRequested:
+			begins = true
+			run, err = s.refund(ctx, uuid.MustParse(fact.Stream.ID), e.Refund)
 		case order.WelcomeMailDelayed:
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
 		case account.LinkRequested:

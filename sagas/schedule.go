@@ -25,6 +25,9 @@ func (s *Sagas) nextLook(g glance) *time.Duration {
 		}
 	default: // nothing changes any more
 	}
+	if until := g.refunded.Add(s.times.RefundTTL); g.moneyOnItsWay() && g.at.Before(until) {
+		moments = append(moments, g.at.Add(s.times.RefundCheck), until)
+	}
 	return s.until(soonest(moments, g.at))
 }
 

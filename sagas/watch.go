@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,6 +122,12 @@ func (s *Sagas) check(ctx context.Context, c check) error {
 		if commands, rows, err = s.observe(ctx, c, look, truths); err != nil {
 			return err
 		}
+		news, seen, err := s.disputeNews(ctx, c)
+		if err != nil {
+			return err
+		}
+		commands, rows = append(commands, news...), append(rows, seen...)
+		s.overdue(ctx, look)
 	}
 	return s.closeCheck(ctx, c, look, rows, commands)
 }
@@ -160,13 +167,20 @@ func (s *Sagas) fetch(ctx context.Context, c check, g glance) ([]order.Fetched, 
 	return truths, err
 }
 
-// otherSessions are those that webhooks have named for this order.
-func (s *Sagas) otherSessions(ctx context.Context, c check, g glance) ([]string, error) {
+// otherSessions are those that have paid for this order too, and those that
+// webhooks have named for it.
+func (s *Sagas) otherSessions(ctx context.Context, c check, g glance) (sessions []string, err error) {
+	for _, p := range g.order.Payments {
+		if p.State == order.StatePaid && p.Session != g.order.Session && !slices.Contains(sessions, p.Session) {
+			sessions = append(sessions, p.Session)
+		}
+	}
 	rows, _ := s.pool.Query(ctx, `
 		select distinct object_ref from webhook_inbox
-		where order_id = $1 and provider = $2 and state = 'done' and object_ref <> $3 limit 5`, c.order, c.provider, g.order.Session)
-	sessions, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return sessions, sqlError(err, "look for other sessions of order %s", c.order)
+		where order_id = $1 and provider = $2 and state = 'done' and object_ref <> $3 and object_ref <> all($4) limit 5`,
+		c.order, c.provider, g.order.Session, append([]string{}, sessions...))
+	named, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return append(sessions, named...), sqlError(err, "look for other sessions of order %s", c.order)
 }
 
 // observe says what the truth is to the order, and books every payment under

@@ -79,6 +79,7 @@ func serveAll(store *eventstore.Store) {
 	eventstore.Serve(store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(store, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(store, notice.PreferencesCategory, notice.Preferring)
+	eventstore.Serve(store, storefront.PlanCategory, storefront.Plans)
 }
 
 // database is a private one with all tables.
