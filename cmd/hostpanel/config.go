@@ -15,6 +15,7 @@ import (
 
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/payments/paypal"
+	"hostpanel/adapters/payments/stripe"
 	"hostpanel/domain/dns"
 )
 
@@ -35,7 +36,8 @@ type config struct {
 	smtpURL        string
 	mailFrom       string // empty: made of the public host
 	testPayments   bool
-	testSecret     string // empty: derived from the secret key
+	testSecret     string           // empty: derived from the secret key
+	stripe         *stripe.Provider // nil: not offered
 	taxRate        decimal.Decimal
 	currency       string
 	abuseLimits    bool
@@ -57,7 +59,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.payPal, c.money, c.proxies, c.secrets, c.logging,
+		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.payPal, c.stripeAccount, c.money, c.proxies, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err

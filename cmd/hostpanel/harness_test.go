@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,7 +124,9 @@ func (h home) prepare(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(path, append(args, "--data-dir", h.dir)...)
 	for _, pair := range os.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "HOSTPANEL_") && name != "DATABASE_URL" {
+		name, _, _ := strings.Cut(pair, "=")
+		area, _, _ := strings.Cut(name, "_")
+		if ours := name == "DATABASE_URL" || slices.Contains([]string{"HOSTPANEL", "STRIPE", "PAYPAL"}, area); !ours {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}

@@ -214,6 +214,9 @@ func (p *program) payments() (_ map[string]sagas.Payments, err error) {
 	if p.paypal != nil {
 		all[p.paypal.Name()] = p.paypal
 	}
+	if s := p.config.stripe; s != nil {
+		all[s.Name()] = s
+	}
 	return all, nil
 }
 

@@ -148,6 +148,9 @@ func (p *program) server() *panel.Server {
 	if p.paypal != nil {
 		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.paypal.Name(), Live: p.paypal.Live()})
 	}
+	if stripe := p.config.stripe; stripe != nil {
+		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: stripe.Name(), Live: stripe.Live()})
+	}
 	return s
 }
 

@@ -34,6 +34,9 @@ type Settings struct {
 	PayPalClientSecret string `name:"paypal-client-secret" group:"settings" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Of the app at PayPal."`
 	PayPalWebhookID    string `name:"paypal-webhook-id" group:"settings" env:"PAYPAL_WEBHOOK_ID" placeholder:"ID" help:"Under which PayPal sends webhooks; several with commas while it is being changed."`
 	PayPalAPIURL       string `name:"paypal-api-url" group:"settings" env:"PAYPAL_API_URL" placeholder:"URL" help:"PayPal's API; https://api-m.sandbox.paypal.com is the one without money."`
+	StripeSecretKey     string `group:"settings" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered."`
+	StripeWebhookSecret string `group:"settings" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs Stripe's webhooks; several with commas while rotating."`
+	StripeAPIURL        string `name:"stripe-api-url" group:"settings" env:"STRIPE_API_URL" placeholder:"URL" help:"Where Stripe's API is; none: at Stripe."`
 
 	TaxRate        string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
 	Currency       string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
@@ -46,7 +49,6 @@ type Settings struct {
 // them is a mistake that must not pass in silence: money would not arrive.
 var later = []string{
 	"DATABASE_READ_URL", "NATS_URL",
-	"STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_API_URL",
 }
 
 // idle are settings that nothing here asks for yet; to set one does no harm.

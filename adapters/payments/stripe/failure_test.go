@@ -32,10 +32,10 @@ func TestWhatDoesNotWorkSaysWhetherItMayHaveHappened(t *testing.T) {
 	} {
 		p, s := account(t)
 		s.Fail(stripetest.Fault{Kind: c.kind, Delay: 50 * time.Millisecond})
-		order := checkout()
-		_, err := p.OpenSession(t.Context(), order)
+		o := checkout()
+		_, err := p.OpenSession(t.Context(), o)
 		wantFailure(t, string(c.kind), err, c.class, c.code)
-		if made, calls := s.Created(order.EffectKey), len(s.Calls("")); made != c.made || calls != 1 {
+		if made, calls := s.Created(o.EffectKey), len(s.Calls("")); made != c.made || calls != 1 {
 			t.Errorf("%s: %d made in %d calls; one try is one call", c.kind, made, calls)
 		}
 	}

@@ -48,16 +48,22 @@ type Provider struct {
 
 var keys = regexp.MustCompile(`^(?:sk|rk)_(live|test)_[A-Za-z0-9_]+$`)
 
-// New returns the provider. Nothing is asked of Stripe yet. Errors name the
-// field of [Options], never its value.
+// What [New] finds wrong with a field of [Options]; values are never told.
+var (
+	ErrKey    = errors.New("not a key such as sk_live_… or sk_test_…")
+	ErrSecret = errors.New("one of the secrets is empty")
+	ErrURL    = errors.New("not an address such as https://api.stripe.com; http is for this machine alone")
+)
+
+// New returns the provider. Nothing is asked of Stripe yet.
 func New(o Options) (*Provider, error) {
 	mode := keys.FindStringSubmatch(o.Key)
 	if mode == nil {
-		return nil, errors.New("Key: not a key such as sk_live_… or sk_test_…")
+		return nil, ErrKey
 	}
 	for _, secret := range o.Secrets {
 		if strings.TrimSpace(secret) == "" {
-			return nil, errors.New("Secrets: one of them is empty")
+			return nil, ErrSecret
 		}
 	}
 	base, host, err := address(o.URL)
@@ -75,10 +81,10 @@ func address(text string) (base, host string, err error) {
 	}
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return "", "", errors.New("URL: not an address such as https://api.stripe.com")
+		return "", "", ErrURL
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
-		return "", "", errors.New("URL: the key would travel in clear text; http is for this machine alone")
+		return "", "", ErrURL // the key would travel in clear text
 	}
 	if u.Host == api {
 		return u.String(), pages, nil

@@ -229,10 +229,13 @@ func TestExpiringIsTriedUnderAnotherKeyEachTime(t *testing.T) { // S-6
 
 func TestSettingsThatCannotBeAreRefusedWithoutTellingThem(t *testing.T) {
 	good := stripe.Options{Key: stripetest.Key, Secrets: []string{"whsec_1"}}
-	for field, change := range map[string][]func(*stripe.Options){
-		"Key":     {func(o *stripe.Options) { o.Key = "" }, func(o *stripe.Options) { o.Key = "pk_live_canary" }, func(o *stripe.Options) { o.Key = "sk_live_canary canary" }},
-		"Secrets": {func(o *stripe.Options) { o.Secrets = []string{"whsec_canary", " "} }},
-		"URL": {
+	for wrong, change := range map[error][]func(*stripe.Options){
+		stripe.ErrKey: {
+			func(o *stripe.Options) { o.Key = "" }, func(o *stripe.Options) { o.Key = "pk_live_canary" },
+			func(o *stripe.Options) { o.Key = "sk_live_canary canary" },
+		},
+		stripe.ErrSecret: {func(o *stripe.Options) { o.Secrets = []string{"whsec_canary", " "} }},
+		stripe.ErrURL: {
 			func(o *stripe.Options) { o.URL = "http://canary.example" }, func(o *stripe.Options) { o.URL = "https://canary:canary@api.stripe.com" },
 			func(o *stripe.Options) { o.URL = "canary" }, func(o *stripe.Options) { o.URL = "https://api.stripe.com/v1" },
 		},
@@ -240,8 +243,8 @@ func TestSettingsThatCannotBeAreRefusedWithoutTellingThem(t *testing.T) {
 		for _, c := range change {
 			o := good
 			c(&o)
-			if _, err := stripe.New(o); err == nil || !strings.HasPrefix(err.Error(), field) || strings.Contains(err.Error(), "canary") {
-				t.Errorf("%v should speak of %s and tell nothing", err, field)
+			if _, err := stripe.New(o); !errors.Is(err, wrong) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%v should be %v and tell nothing", err, wrong)
 			}
 		}
 	}
