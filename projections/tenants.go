@@ -67,3 +67,19 @@ var halting = func() (names []string) {
 	}
 	return names
 }()
+
+// WithPackage are the numbers of the tenants that have a package, those in the
+// bin too: they are at the engine until they are removed.
+func (s Scope) WithPackage(ctx context.Context, id int64) ([]int64, error) {
+	type numbered struct{ ID int64 }
+	w := s.operators()
+	w.and("r.kind = ?", "tenant")
+	w.and("r.package = ?", id)
+	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
+	found, err := list[numbered](ctx, s, `select r.id from resources r`, w, " order by r.id")
+	numbers := make([]int64, len(found))
+	for i, one := range found {
+		numbers[i] = one.ID
+	}
+	return numbers, err
+}

@@ -78,6 +78,8 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 	switch e := r.Event.(type) {
 	case hosting.Requested:
 		return s.keepWithSite(ctx, r, e)
+	case hosting.Changed:
+		return s.tellEngineOfPackage(ctx, r, e)
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)
 	case order.Activated:
