@@ -208,7 +208,7 @@ func (k *collection) orderable(ctx context.Context, w *wish) error {
 	switch {
 	case !is:
 		return nil
-	case cert.Type != hosting.Acme && w.before != nil:
+	case cert.Type != hosting.Acme && !w.isNew():
 		return hosting.ErrNotAcme
 	case cert.Type != hosting.Acme:
 		return nil

@@ -15,7 +15,6 @@ type wish struct {
 	spec   hosting.Spec
 	tenant int64
 	row    projections.Resource // as found; of a new one only its number
-	before field.Values         // of the spec; nil: it is new
 
 	derived bool     // its slug is made from its name
 	only    []string // the fields that the caller may change; none: all of them
@@ -29,7 +28,7 @@ func (k *collection) load(row projections.Resource) (*wish, error) {
 	if err := row.Load(w.spec); err != nil {
 		return nil, err
 	}
-	w.row, w.tenant, w.before = row, row.Tenant, w.spec.Fields().Values()
+	w.row, w.tenant = row, row.Tenant
 	if _, ages := w.spec.(*hosting.Certificate); ages {
 		w.day = "-" + k.now().UTC().Format(time.DateOnly)
 	}
@@ -49,10 +48,22 @@ func (w *wish) Fields() field.Set {
 
 func (w *wish) ref() hosting.Ref { return hosting.Ref{Kind: w.kind.Name, ID: w.row.ID} }
 
+// isNew tells whether there is no such record yet.
+func (w *wish) isNew() bool { return w.row.Spec == nil }
+
+// before are the fields of the spec as they were found; nil: it is new.
+func (w *wish) before() field.Values {
+	found := w.kind.New()
+	if w.isNew() || w.row.Load(found) != nil { // which went well before
+		return nil
+	}
+	return found.Fields().Values()
+}
+
 // changes are the fields whose values differ from what was found.
 func (w *wish) changes() field.Values {
 	changed := w.spec.Fields().Values()
-	for name, value := range w.before {
+	for name, value := range w.before() {
 		if string(changed[name]) == string(value) {
 			delete(changed, name)
 		}
@@ -88,10 +99,13 @@ func (h *hosted) Fields() field.Set {
 	return set
 }
 
+// extraFields is more than a kind has fields that its answers do not show.
+const extraFields = 8
+
 // common are the fields that answers have besides those of the spec.
 func (h *hosted) common() field.Set {
 	problem := syncError(h.row.SyncError)
-	set := field.Set{
+	set := append(make(field.Set, 0, len(h.kind.Shown)+extraFields),
 		field.Int("id", &h.row.ID).ReadOnly(),
 		field.Int("tenant", &h.row.Tenant).ReadOnly(),
 		field.Text("tenant_name", &h.row.TenantName).ReadOnly(),
@@ -99,7 +113,7 @@ func (h *hosted) common() field.Set {
 		field.Text("sync_error", &problem).ReadOnly(),
 		field.Time("created_at", &h.row.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
-	}
+	)
 	if h.kind.Name == "tenant" {
 		set = append(set, field.NullTime("last_synced_at", &h.row.SyncedAt).ReadOnly())
 	}

@@ -186,9 +186,8 @@ func (k *collection) scopeOf(c route.Call) projections.Scope {
 
 // listScope is that of lists, where superusers may say whose.
 func (k *collection) listScope(c route.Call, l projections.Listing) (projections.Scope, projections.Listing) {
-	who := callerOf(c)
-	reader, named := who.reader(), false
-	kept := l
+	who, scope := callerOf(c), k.scope(c)
+	named, kept := false, l
 	kept.Filters = nil
 	for _, f := range l.Filters {
 		id, _ := f.Value.(int64)
@@ -196,16 +195,16 @@ func (k *collection) listScope(c route.Call, l projections.Listing) (projections
 		case f.Field != "tenant" || f.Op != "=":
 			kept.Filters = append(kept.Filters, f)
 		case who.IsSuperuser:
-			reader.Tenant, named = id, true
+			scope, named = scope.ActingFor(id), true
 		}
 	}
 	if k.kind.Writers == hosting.Admin && who.IsSuperuser && !named {
-		reader.Tenant = 0 // superusers see all of these, whatever tenant they act for
+		scope = scope.ActingFor(0) // superusers see all of these, whatever tenant they act for
 	}
 	if k.kind.Shared {
 		return k.system(), kept
 	}
-	return k.Tables.For(reader), kept
+	return scope, kept
 }
 
 func (k *collection) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {

@@ -20,7 +20,7 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 	}
 	place := hosting.Place{
 		ID: w.row.ID, Tenant: w.tenant, At: k.now(), Operator: callerOf(c).IsSuperuser,
-		Sent: c.Sent, Before: w.before, Limits: hosting.NoLimits(),
+		Sent: c.Sent, Before: w.before(), Limits: hosting.NoLimits(),
 	}
 	for _, r := range k.kind.Refs {
 		row, err := k.referred(ctx, c, w, r, wrong)
@@ -31,7 +31,7 @@ func (k *collection) check(ctx context.Context, c route.Call, w *wish, wrong *fi
 			w.tenant, place.Tenant, place.Parent = row.Tenant, row.Tenant, row.Spec
 		}
 	}
-	if w.before == nil && len(*wrong) == 0 {
+	if w.isNew() && len(*wrong) == 0 {
 		id, err := k.number(ctx, k.kind.Name)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (k *collection) neighbours(ctx context.Context, w *wish, place *hosting.Pla
 // checkLimit says in numbers that a new record is one too many. Whether it is,
 // is decided when it is written.
 func (k *collection) checkLimit(ctx context.Context, w *wish) error {
-	if w.before != nil {
+	if !w.isNew() {
 		return nil
 	}
 	used, most, err := k.limit(ctx, w)
@@ -167,7 +167,7 @@ func (k *collection) checkTenant(ctx context.Context, c route.Call, w *wish, wro
 		w.tenant = who.tenant()
 	}
 	switch {
-	case w.before != nil || wrong.Has("tenant"):
+	case !w.isNew() || wrong.Has("tenant"):
 		return nil
 	case w.tenant == 0 && who.tenant() == 0:
 		wrong.Add("tenant", field.Missing)
@@ -188,7 +188,7 @@ func (k *collection) checkTenant(ctx context.Context, c route.Call, w *wish, wro
 // there may be in the bin by now.
 func (w *wish) refersStill(r hosting.Reference) bool {
 	_, changed := w.changes()[r.Field]
-	return w.before != nil && !changed
+	return !w.isNew() && !changed
 }
 
 // referred is the record to which a reference leads; nil: none. One of another

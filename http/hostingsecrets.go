@@ -15,10 +15,10 @@ import (
 // handles under which they are handed over, beside the log.
 func (w *wish) seal() map[uuid.UUID]string {
 	secrets := map[uuid.UUID]string{}
-	fields := w.spec.Fields()
+	fields, before := w.spec.Fields(), w.before()
 	for _, name := range w.kind.Secrets() {
 		one := fields.Only(name)
-		if textIn(w.spec, name) == "" || string(one.Values()[name]) == string(w.before[name]) {
+		if textIn(w.spec, name) == "" || string(one.Values()[name]) == string(before[name]) {
 			continue
 		}
 		one.Seal(func(secret string) string {

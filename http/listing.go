@@ -95,11 +95,14 @@ var operators = []struct{ suffix, sign, about string }{
 // listing is what the call asks of the list, newest first unless it says
 // otherwise.
 func (a asks) listing(c route.Call, w route.Window) (projections.Listing, error) {
+	l := projections.Listing{Offset: w.Offset, Limit: w.Limit}
+	if len(c.Query) == 0 {
+		return l, nil
+	}
 	given, err := c.Filter(a.filters())
 	if err != nil {
 		return projections.Listing{}, err
 	}
-	l := projections.Listing{Offset: w.Offset, Limit: w.Limit}
 	for _, f := range given {
 		l.Filters = append(l.Filters, filter(f))
 	}

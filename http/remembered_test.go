@@ -219,6 +219,7 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	}{
 		{itsTenant, 2, 1},
 		{"/hosting/api/rest/tenants/", 1, 1}, // remembered from the first
+		{"/hosting/api/rest/sites/", 1, 1},
 		{"/api/me/", 2, 2},
 		{"/hosting/api/rest/tenants/99/", 1, 1},
 		{"/hosting/api/rest/tenants/?page=nonsense", 1, 1}, // asks for nothing else

@@ -32,7 +32,7 @@ func (t tenants) change(ctx context.Context, c route.Call, w *wish) (*hosted, er
 func (t tenants) terminate(ctx context.Context, c route.Call) error {
 	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
 	specOf(w).Status = hosting.Terminated
-	hosting.Complete(w.spec, hosting.Place{ID: w.row.ID, Tenant: w.row.ID, At: t.now(), Before: w.before})
+	hosting.Complete(w.spec, hosting.Place{ID: w.row.ID, Tenant: w.row.ID, At: t.now(), Before: w.before()})
 	commands, err := t.changes(ctx, w)
 	if err != nil {
 		return err

@@ -66,6 +66,15 @@ func takenSets(at eventstore.Recorded) map[string]error {
 	return taken
 }
 
+// ofKinds says how the resources of each kind are listed.
+var ofKinds = func() map[string]listedBy {
+	all := map[string]listedBy{}
+	for _, kind := range hosting.Kinds {
+		all[kind.Name] = ofKind(kind)
+	}
+	return all
+}()
+
 // ofKind says how the resources of a kind are listed: by the fields that the
 // kind names, and whether they are active.
 func ofKind(kind hosting.Kind) listedBy {
@@ -108,5 +117,9 @@ func (s Scope) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed
 	w := s.tenant("r.tenant")
 	w.and("r.kind = ?", kind.Name)
 	w.conditions = append(w.conditions, present)
-	return part[Resource](ctx, s, ofKind(kind), w, l)
+	by := ofKinds[kind.Name]
+	if s.caller.Tenant != 0 { // whose they all are
+		by.joined, by.joins = itsTenant, []any{s.caller.Tenant}
+	}
+	return part[Resource](ctx, s, by, w, l)
 }

@@ -51,6 +51,7 @@ type listedBy struct {
 	columns string            // of a record
 	from    string            // the table, with the name that all columns below use
 	joined  string            // what else the columns need; it neither adds nor removes records
+	joins   []any             // the arguments of joined, where ? stands for them
 	fields  map[string]string // columns to filter and to order by, by the names of the API
 	search  string            // column with all text that is searched, in lower case
 	id      string            // column that every order ends in
@@ -103,21 +104,26 @@ func (by listedBy) narrow(w *where, l Listing) error {
 	return nil
 }
 
-// page is the query for the wanted part. It picks keys, in an index where there
-// is one, and looks up the records of these alone.
+// page is the query for the wanted part: its records, and only then what they
+// show of others.
 func (by listedBy) page(w *where, l Listing) string {
-	narrowed, key := w.String(), cmp.Or(by.key, "id")
-	w.args = append(w.args, l.Limit)
-	limit := fmt.Sprintf("$%d", len(w.args))
-	inner := by.order(l.Order, false) + ` limit ` + limit
-	if l.Offset == LastPage { // a full page, from the other end
-		inner = by.order(l.Order, true) + ` limit ` + limit
-	} else {
-		w.args = append(w.args, l.Offset)
-		inner += fmt.Sprintf(` offset $%d`, len(w.args))
+	_, name, _ := strings.Cut(by.from, " ")
+	return `select ` + by.columns + ` from (` + by.wanted(w, l, name+`.*`) + `) ` + name + w.with(by.joined, by.joins...) + by.order(l.Order, false)
+}
+
+// wanted are the records of the part. Where others come before it, it picks
+// keys, in an index where there is one, and looks up the records of these alone.
+func (by listedBy) wanted(w *where, l Listing, all string) string {
+	switch from := ` from ` + by.from + w.String(); l.Offset {
+	case 0:
+		return `select ` + all + from + by.order(l.Order, false) + w.with(` limit ?`, l.Limit)
+	case LastPage: // a full page, from the other end
+		return `select ` + all + from + by.order(l.Order, true) + w.with(` limit ?`, l.Limit)
+	default:
+		key := cmp.Or(by.key, "id")
+		return `select ` + all + ` from (select ` + key + from + by.order(l.Order, false) + w.with(` limit ? offset ?`, l.Limit, l.Offset) +
+			`) picked join ` + by.from + ` using (` + key + `)`
 	}
-	return `select ` + by.columns + ` from (select ` + key + ` from ` + by.from + narrowed + inner + `) wanted join ` +
-		by.from + ` using (` + key + `)` + by.joined + by.order(l.Order, false)
 }
 
 // order is that of the list, or its reverse.

@@ -170,6 +170,7 @@ const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '')
 const (
 	fromResources = ` from resources r` + namedTenant
 	namedTenant   = ` left join resources t on t.kind = 'tenant' and t.id = r.tenant`
+	itsTenant     = ` left join (select id, spec, version from resources where kind = 'tenant' and id = ? offset 0) t on t.id = r.tenant` // looked up once for all
 )
 
 // Load fills the spec of the resource's kind, such as a [hosting.Site]. It is

@@ -52,6 +52,15 @@ type Scope struct {
 	standing *Standing // that is asked for along with the first question; nil: none
 }
 
+// ActingFor is what a superuser sees who acts for a tenant, or for none: 0.
+// Everybody else sees what they see.
+func (s Scope) ActingFor(tenant int64) Scope {
+	if s.caller.Superuser {
+		s.caller.Tenant = tenant
+	}
+	return s
+}
+
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
 
 // where are the conditions of a query, of which the first is always the scope.
@@ -64,6 +73,16 @@ type where struct {
 func (w *where) and(condition string, arg any) {
 	w.args = append(w.args, arg)
 	w.conditions = append(w.conditions, strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(w.args))))
+}
+
+// with adds arguments of what follows the conditions: each ? stands for the
+// next of them.
+func (w *where) with(tail string, args ...any) string {
+	for _, arg := range args {
+		w.args = append(w.args, arg)
+		tail = strings.Replace(tail, "?", fmt.Sprintf("$%d", len(w.args)), 1)
+	}
+	return tail
 }
 
 // given adds a condition unless the argument is the zero value of its type.
@@ -198,8 +217,7 @@ func (w *where) newest(time, id string, limit int) string {
 	if limit == 0 {
 		limit = usualLimit
 	}
-	w.args = append(w.args, limit)
-	return fmt.Sprintf(" order by %s desc, %s desc limit $%d", time, id, len(w.args))
+	return w.with(fmt.Sprintf(" order by %s desc, %s desc limit ?", time, id), limit)
 }
 
 // usualLimit bounds lists that set no limit of their own.

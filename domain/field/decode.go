@@ -1,7 +1,6 @@
 package field
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -128,39 +127,4 @@ func (f *Field) preSet() {
 	if !f.kind.set(f.preset) {
 		panic(fmt.Sprintf("field %s: the default %v is of another type", f.Name, f.preset)) // declared wrong
 	}
-}
-
-// Values are the fields of a record as the log keeps them.
-type Values map[string]json.RawMessage
-
-// Values are the fields of the record as the log keeps them.
-func (s Set) Values() Values {
-	v := Values{}
-	for _, f := range s {
-		v[f.Name] = f.raw()
-	}
-	return v
-}
-
-func (f *Field) raw() json.RawMessage {
-	raw, err := json.Marshal(f.kind.place())
-	if err != nil {
-		panic(fmt.Sprintf("field %s: %v", f.Name, err)) // texts, numbers and times always encode
-	}
-	return raw
-}
-
-// Load fills the record from the log. Fields that the log does not have keep
-// what they are.
-func (s Set) Load(v Values) error {
-	for _, f := range s {
-		raw, kept := v[f.Name]
-		if !kept {
-			continue
-		}
-		if err := json.Unmarshal(raw, f.kind.place()); err != nil {
-			return fmt.Errorf("load %s: %w", f.Name, err)
-		}
-	}
-	return nil
 }

@@ -140,11 +140,12 @@ func (f *Field) mayBeBlank() bool { return f.blank || f.hasPreset && f.preset ==
 
 // Named returns the field of that name.
 func (s Set) Named(name string) (Field, bool) {
-	i := slices.IndexFunc(s, func(f Field) bool { return f.Name == name })
-	if i < 0 {
-		return Field{}, false
+	for i := range s { // in place: a field is large
+		if s[i].Name == name {
+			return s[i], true
+		}
 	}
-	return s[i], true
+	return Field{}, false
 }
 
 // Has tells whether the set has a field of that name, such as whether a

@@ -85,7 +85,7 @@ func (x *exchange) template() string {
 	if x.endpoint == nil {
 		return "(none)"
 	}
-	return plainPath(x.endpoint.path)
+	return x.endpoint.plain
 }
 
 // log writes the line of the access log. It never holds the path as it was

@@ -26,7 +26,7 @@ func (t *Table) Document() map[string]any {
 				schemes[r.Access.Scheme] = r.Access.Security
 			}
 		}
-		paths[plainPath(e.path)] = item
+		paths[e.plain] = item
 	}
 	return map[string]any{
 		"openapi": "3.1.0",

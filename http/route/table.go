@@ -53,7 +53,8 @@ type Table struct {
 
 // An endpoint is everything that is done with one path.
 type endpoint struct {
-	path    string
+	path    string // as it is declared: "/sites/{id:int}/"
+	plain   string // as the API document has it: "/sites/{id}/"
 	area    *Area
 	methods map[string]*Route
 	first   *Route // whose access rule holds for methods that there are not
@@ -136,7 +137,7 @@ func (t *Table) endpoint(a *Area, path string) *endpoint {
 			return e
 		}
 	}
-	e := &endpoint{path: path, area: a, methods: map[string]*Route{}}
+	e := &endpoint{path: path, plain: plainPath(path), area: a, methods: map[string]*Route{}}
 	t.endpoints = append(t.endpoints, e)
 	return e
 }

@@ -117,6 +117,10 @@ func (r *run) readBoth(ctx context.Context, address string, held []pair, peer *p
 	plain, speed := middle(queried, rate), middle(asked, rate)
 	r.report(Result{Section: "hosting", Name: name + ", SQL, 16 clients", Value: plain, Unit: "/s"})
 	r.report(Result{Section: "hosting", Name: name + ", HTTP, 16 clients", Value: speed, Unit: "/s", Ratio: speed / plain, Peer: "SQL", Bar: 0.5})
+	if least := middle(queried, each); least > 0 {
+		each := middle(asked, each)
+		r.report(Result{Section: "hosting", Name: name + ", HTTP, processor time", Value: each, Unit: "ms", Ratio: each / least, Peer: "SQL"})
+	}
 	slow := time.Duration(middle(asked, p99) * float64(time.Millisecond))
 	line := Result{Section: "hosting", Name: name + ", HTTP, p99", Value: milliseconds(slow), Unit: "ms"}
 	if small, measured := slowest[read.name]; measured {
@@ -126,5 +130,8 @@ func (r *run) readBoth(ctx context.Context, address string, held []pair, peer *p
 	r.report(line)
 	return nil
 }
+
+// each is the processor time of a call in milliseconds, its client's included.
+func each(l load) float64 { return milliseconds(l.processor) / float64(max(1, len(l.latencies))) }
 
 func p99(l load) float64 { return milliseconds(l.at(0.99)) }

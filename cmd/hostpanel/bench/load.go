@@ -22,6 +22,7 @@ import (
 type load struct {
 	perSecond float64
 	latencies []time.Duration // sorted
+	processor time.Duration   // that all of it took: clients, program and Postgres
 }
 
 func (l load) at(quantile float64) time.Duration {
@@ -37,7 +38,7 @@ func together(ctx context.Context, clients int, long time.Duration, work func(ct
 	var mu sync.Mutex
 	var all load
 	var failed error
-	start := time.Now()
+	start, before := time.Now(), processorTime()
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
@@ -56,6 +57,7 @@ func together(ctx context.Context, clients int, long time.Duration, work func(ct
 	}
 	wg.Wait()
 	all.perSecond = float64(len(all.latencies)) / time.Since(start).Seconds()
+	all.processor = processorTime() - before
 	slices.Sort(all.latencies)
 	return all, failed
 }
