@@ -80,17 +80,11 @@ type hosted struct {
 
 // Fields are those of the kind's answer, in its order.
 func (h *hosted) Fields() field.Set {
-	has := append(h.common(), h.spec.Fields()...)
-	set := make(field.Set, 0, len(h.kind.Shown)+1)
-	for _, name := range h.kind.Shown {
-		f, known := has.Named(name)
-		if !known {
-			panic("http: a " + h.kind.Label + " has no field " + name) // the row is wrong
+	set := append(h.common(), h.spec.Fields()...).Arranged(h.kind.Shown)
+	for i := range set {
+		if set[i].IsSecret() {
+			set[i] = field.NullText(set[i].Name, new(*string)).ReadOnly()
 		}
-		if f.IsSecret() {
-			f = field.NullText(name, new(*string)).ReadOnly()
-		}
-		set = append(set, f)
 	}
 	if h.kind.Generated != "" {
 		set = append(set, field.Object("credentials", &h.given).OneTime().When(h.given != nil).

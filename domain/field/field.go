@@ -148,6 +148,22 @@ func (s Set) Named(name string) (Field, bool) {
 	return Field{}, false
 }
 
+// Arranged are the named fields, in the order of the names. It takes them out
+// of the set's own place, so the set is used up.
+func (s Set) Arranged(names []string) Set {
+	for i, name := range names {
+		at := i
+		for at < len(s) && s[at].Name != name {
+			at++
+		}
+		if at == len(s) {
+			panic("field: there is no field " + name) // declared wrong
+		}
+		s[i], s[at] = s[at], s[i]
+	}
+	return s[:len(names):len(names)]
+}
+
 // Has tells whether the set has a field of that name, such as whether a
 // request brought one.
 func (s Set) Has(name string) bool { _, has := s.Named(name); return has }

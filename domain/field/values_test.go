@@ -3,6 +3,7 @@ package field_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"hostpanel/domain/field"
@@ -75,4 +76,26 @@ func setOf(place any) field.Set {
 	default:
 		return field.Set{field.Flag("x", place.(*bool))}
 	}
+}
+
+func TestFieldsAreArrangedByTheirNames(t *testing.T) {
+	var a, b, c int64 = 1, 2, 3
+	all := func() field.Set {
+		return field.Set{field.Int("a", &a), field.Int("b", &b), field.Int("c", &c)}
+	}
+	for _, names := range [][]string{{}, {"c"}, {"b", "a"}, {"c", "a", "b"}, {"a", "b", "c"}} {
+		var got []string
+		for _, f := range all().Arranged(names) {
+			got = append(got, f.Name)
+		}
+		if !slices.Equal(got, names) {
+			t.Errorf("%v, not %v", got, names)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a field that there is not was arranged")
+		}
+	}()
+	all().Arranged([]string{"a", "d"})
 }
