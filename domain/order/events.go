@@ -98,6 +98,7 @@ type (
 		Session   string    `json:"session"`
 		URL       string    `json:"url"`
 		ExpiresAt time.Time `json:"expires_at"`
+		Payee     string    `json:"payee,omitempty"` // our account, as the provider has put it into the session
 		At        time.Time `json:"at"`
 	}
 	SessionFailed struct {

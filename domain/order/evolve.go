@@ -13,7 +13,7 @@ func (e Placed) evolve(Order) Order {
 }
 
 func (e SessionOpened) evolve(o Order) Order {
-	o.Status, o.Session, o.ExpiresAt = StatusPaymentProcessing, e.Session, e.ExpiresAt
+	o.Status, o.Session, o.ExpiresAt, o.Payee = StatusPaymentProcessing, e.Session, e.ExpiresAt, e.Payee
 	return o
 }
 

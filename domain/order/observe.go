@@ -181,7 +181,7 @@ func (c Observe) settles(o Order) bool {
 func (c Observe) over(o Order) CancelReason {
 	state := c.Fetched.State
 	switch {
-	case state == SessionOpen, o.any(StatePending) && !c.TimeUp:
+	case state == SessionOpen && !c.lapses(), o.any(StatePending) && !c.TimeUp:
 		return ""
 	case state == SessionExpired && o.Approved:
 		return ApprovalReversed
@@ -198,6 +198,10 @@ func (c Observe) over(o Order) CancelReason {
 	}
 	return ""
 }
+
+// lapses tells whether a session that is open is over all the same: the time
+// is up, and nobody will take what the customer might still agree to.
+func (c Observe) lapses() bool { return c.TimeUp && c.Fetched.ByCapture }
 
 // any tells whether some payment stands at this state.
 func (o Order) any(state PaymentState) bool {

@@ -65,6 +65,23 @@ func TestAPaymentThatIsNotAsOrderedIsHeld(t *testing.T) {
 	}
 }
 
+// I-13: where nobody says whom our account is, the session does.
+func TestAPaymentGoesToWhomTheSessionNamed(t *testing.T) {
+	session := order.Session{ID: "cs_1", URL: "https://pay.example/cs_1", ExpiresAt: opened.ExpiresAt, Payee: "us"}
+	named := opened
+	named.Payee = "us"
+	given(t, placed).When(order.OpenSession{ID: id, Session: session, Host: "pay.example", At: noon}).Then(named)
+	for payee, right := range map[string]bool{"us": true, "them": false, "": false} {
+		p := payment("pay_1", order.StatePaid)
+		p.Payee = payee
+		var want order.Event = order.PaymentConfirmed{Payment: of(p), At: later}
+		if !right {
+			want = order.PaymentMismatchFound{Payment: of(p), Differs: []string{"payee"}, At: later}
+		}
+		given(t, placed, named).When(truth(order.SessionComplete, p)).Then(want)
+	}
+}
+
 func TestCurrenciesAreComparedWithoutCase(t *testing.T) {
 	p := payment("pay_1", order.StatePaid)
 	p.Currency = "EUR"
@@ -147,6 +164,9 @@ func TestTimeIsUpOnlyWhenNothingWasPaid(t *testing.T) {
 	given(t, placed, opened, waiting).When(timeUp(order.SessionComplete, payment("pay_1", order.StatePending))).Then(expired)
 	given(t, placed, opened, waiting).When(timeUp(order.SessionComplete, payment("pay_1", order.StatePaid))).Then(confirmed)
 	given(t, placed, opened).When(timeUp(order.SessionOpen)).Then() // it has to be expired first
+	byCapture := timeUp(order.SessionOpen)
+	byCapture.Fetched.ByCapture = true
+	given(t, placed, opened).When(byCapture).Then(expired) // nobody will take what is agreed to now
 	given(t, placed, opened, confirmed).When(timeUp(order.SessionComplete, payment("pay_1", order.StatePaid))).Then()
 }
 

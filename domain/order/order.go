@@ -41,6 +41,7 @@ type Order struct {
 
 	Session   string          `json:"session,omitempty"` // the one that we opened
 	ExpiresAt time.Time       `json:"expires_at,omitzero"`
+	Payee     string          `json:"payee,omitempty"` // whom the session is to pay; empty: not compared
 	Approved  bool            `json:"approved,omitempty"`
 	Settling  bool            `json:"settling,omitempty"`  // the customer is done, the bank is not
 	Payments  map[string]Seen `json:"payments,omitempty"`  // what is known of each, by the provider's id

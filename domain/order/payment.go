@@ -29,6 +29,7 @@ type Session struct {
 	ID        string
 	URL       string
 	ExpiresAt time.Time
+	Payee     string // the account that will be paid; empty where the provider has no such notion
 }
 
 // A SessionState is how far a session has come.

@@ -40,7 +40,7 @@ func (c OpenSession) decide(o Order) ([]Event, error) {
 		}
 	}
 	return o.move(StatusPaymentProcessing, SessionOpened{
-		Session: c.Session.ID, URL: c.Session.URL, ExpiresAt: c.Session.ExpiresAt, At: c.At,
+		Session: c.Session.ID, URL: c.Session.URL, ExpiresAt: c.Session.ExpiresAt, Payee: c.Session.Payee, At: c.At,
 	})
 }
 

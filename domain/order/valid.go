@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ func (c Observe) differs(o Order, p Seen) (names []string) {
 		{"session", p.Session == o.Session && o.Session != ""},
 		{"amount", p.Minor == o.Minor},
 		{"currency", strings.EqualFold(p.Currency, o.Currency)},
-		{"payee", c.Payee == "" || p.Payee == c.Payee},
+		{"payee", c.payee(o) == "" || p.Payee == c.payee(o)},
 		{"mode", c.Fetched.Live != o.Test},
 	} {
 		if !check.holds {
@@ -27,6 +28,10 @@ func (c Observe) differs(o Order, p Seen) (names []string) {
 	}
 	return names
 }
+
+// payee is our account at the provider, as we know it or as the session that
+// we opened has it.
+func (c Observe) payee(o Order) string { return cmp.Or(c.Payee, o.Payee) }
 
 // late decides about money for a cancelled order: it either reopens the order
 // or has to go back.

@@ -67,7 +67,7 @@ func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (order.Ses
 	if expires.IsZero() {
 		expires = time.Now().Add(sessionLife)
 	}
-	return order.Session{ID: made.ID, URL: page, ExpiresAt: expires}, nil
+	return order.Session{ID: made.ID, URL: page, ExpiresAt: expires, Payee: made.payee()}, nil
 }
 
 func asked(c order.Checkout, due amount) newCheckout {
@@ -85,6 +85,14 @@ func shortened(text string) string {
 		return string(letters[:longest])
 	}
 	return text
+}
+
+// payee is the account that PayPal will pay: ours, as we named no other.
+func (c checkout) payee() string {
+	if len(c.Units) == 0 {
+		return ""
+	}
+	return c.Units[0].Payee.Merchant
 }
 
 // page is where the customer is sent. PayPal has two names for it.

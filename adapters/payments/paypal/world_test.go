@@ -65,7 +65,7 @@ func opened(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u, err := url.Parse(s.URL); err != nil || u.Host != w.Host() || !s.ExpiresAt.Equal(w.checkout.ExpiresAt) {
+	if u, err := url.Parse(s.URL); err != nil || u.Host != w.Host() || !s.ExpiresAt.Equal(w.checkout.ExpiresAt) || s.Payee != paypaltest.Merchant {
 		t.Fatalf("the session is %+v, %v", s, err)
 	}
 	w.session = s.ID
