@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"hostpanel/adapters/payments/paypal/paypaltest"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// A shop is the demo, served in this process, with a PayPal of its own. Whom
+// it trusts for PayPal's certificates is handed to it in Go: no setting can.
+type shop struct {
+	*testing.T
+	*program
+	there *paypaltest.PayPal
+	base  string
+	key   string
+	plan  int64
+	log   *safeBuffer
+}
+
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{T: t, there: paypaltest.Start(), log: &safeBuffer{}}
+	t.Cleanup(s.there.Close)
+	config, err := configure(Settings{
+		DatabaseURL: eventstoretest.URL(t), DataDir: t.TempDir(), Listen: "127.0.0.1:0", SecretKey: "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=",
+		PayPalClientID: paypaltest.ClientID, PayPalClientSecret: paypaltest.ClientSecret, PayPalWebhookID: paypaltest.WebhookID, PayPalAPIURL: s.there.URL,
+	}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.paypal.Roots, config.paypal.Dial = s.there.Roots(), s.there.Dial
+	if s.program, err = open(t.Context(), config, newLog(s.log, slog.LevelDebug), serving); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	s.serveUntilTheEnd()
+	d := home{t: t, dir: config.dataDir}.demo()
+	s.base, s.key, s.plan = d.BaseURL, d.APIKey, d.Plans.VPS
+	return s
+}
+
+func (s *shop) serveUntilTheEnd() {
+	s.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	listener, err := s.listen(ctx)
+	if err == nil {
+		err = s.settle(ctx, console{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	}
+	if err != nil {
+		stop()
+		s.Fatal(err)
+	}
+	var group errgroup.Group
+	group.Go(func() error { return s.serve(ctx, listener, console{out: &bytes.Buffer{}, err: &bytes.Buffer{}}) })
+	s.Cleanup(func() {
+		stop()
+		if err := group.Wait(); err != nil {
+			s.Error(err)
+		}
+	})
+}
+
+func (s *shop) ask(want int, method, url, body string, headers ...string) answer {
+	s.Helper()
+	a, err := call(s.Context(), method, url, body, headers...)
+	if err != nil || a.status != want {
+		s.Fatalf("%s %s: status %d instead of %d, %v: %s\n%s", method, url, a.status, want, err, a.body, s.log)
+	}
+	return a
+}
+
+// order places an order that is to be paid at PayPal.
+func (s *shop) order(email string) (id, page string) {
+	s.Helper()
+	body := fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":"Ana Example","payment_method":"paypal"}`, s.plan, email)
+	a := s.ask(201, "POST", s.base+"/storefront/api/orders/", body, "X-API-Key", s.key, "Content-Type", asJSON)
+	return a.field(s.T, "order_id"), a.field(s.T, "payment_url")
+}
+
+func (s *shop) becomes(id, status string) {
+	s.Helper()
+	eventually(s.T, "order "+id+" is "+status+"\n"+s.log.String(), patience, func() bool { return s.status(id) == status })
+}
+
+func (s *shop) status(id string) string {
+	s.Helper()
+	return s.ask(200, "GET", s.base+"/storefront/api/orders/"+id+"/", "", "X-API-Key", s.key).field(s.T, "status")
+}
+
+func (s *shop) webhooks() string { return s.base + "/storefront/webhooks/paypal/" }
+
+func (s *shop) tell(w paypaltest.Webhook) int {
+	s.Helper()
+	status, err := w.Send(s.Context(), client, s.webhooks())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return status
+}
+
+// T5, T7, P-2, P-8, F-3, J-1.
+func TestAnOrderIsPaidThroughPayPal(t *testing.T) {
+	s := openShop(t)
+	id, page := s.order("ana@customer.example")
+	s.ask(303, "POST", page, "action=approve", "Content-Type", asForm)
+	approved := s.there.Take()[0]
+	for range 20 {
+		if status := s.tell(s.there.Again(approved)); status != 200 {
+			t.Fatalf("the news were answered with %d", status)
+		}
+	}
+	s.becomes(id, "active")
+	for _, told := range s.there.Take() {
+		if status := s.tell(told); status != 200 {
+			t.Errorf("%s: %d", told.Type, status)
+		}
+	}
+
+	unheard, page := s.order("bo@customer.example")
+	s.there.Lose(true)
+	s.there.Break(paypaltest.Fault{Call: "capture", What: paypaltest.ResetAfter})
+	s.ask(303, "POST", page, "action=approve", "Content-Type", asForm)
+	a, err := call(t.Context(), "GET", s.base+"/storefront/return/"+unheard+"/?outcome=success", "")
+	if err != nil || a.status >= 400 {
+		t.Errorf("the return page: %d %v", a.status, err)
+	}
+	s.becomes(unheard, "active")
+	if n := s.there.Done("capture", ""); n != 2 {
+		t.Errorf("%d captures for two orders", n)
+	}
+	keepsSecrets(t, s.log.String(), paypaltest.ClientSecret, "A21AATOKEN", "customer-canary", "ana@customer.example")
+	s.givesBack(id)
+}
+
+// givesBack refunds an order in full on PayPal's own pages.
+func (s *shop) givesBack(id string) {
+	s.Helper()
+	s.there.Lose(false)
+	o, found := s.there.OrderOf(id)
+	if !found {
+		s.Fatal("PayPal has no such order")
+	}
+	s.there.GiveBack(o.ID, o.Amount.Value)
+	for _, told := range s.there.Take() {
+		s.tell(told)
+	}
+	s.becomes(id, "refunded")
+}
+
+// P-6, P-7, F-9.
+func TestNewsThatAreForgedChangeNothing(t *testing.T) {
+	s := openShop(t)
+	id, _ := s.order("eve@customer.example")
+	o, found := s.there.OrderOf(id)
+	if !found {
+		t.Fatal("PayPal has no such order")
+	}
+	genuine := s.there.Tell("CHECKOUT.ORDER.SAVED", map[string]string{"id": o.ID})
+	body, err := json.Marshal(map[string]any{
+		"id": "WH-FORGED", "event_type": "PAYMENT.CAPTURE.COMPLETED", "summary": paypaltest.ForgeHere,
+		"resource": map[string]any{
+			"id": "CAPFORGED", "status": "COMPLETED", "custom_id": id, "amount": o.Amount,
+			"supplementary_data": map[string]any{"related_ids": map[string]string{"order_id": o.ID}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := s.there.Calls("get")
+	forged := paypaltest.Webhook{Type: "PAYMENT.CAPTURE.COMPLETED", Raw: paypaltest.Forge(genuine.Raw, body), Header: genuine.Header}
+	if status := s.tell(forged); status != 200 {
+		t.Fatalf("a forged body is answered with %d", status)
+	}
+	eventually(t, "the order was looked at", patience, func() bool { return s.there.Calls("get") > looks })
+	if status := s.status(id); status != "payment_processing" || s.there.Done("capture", "") != 0 {
+		t.Errorf("the order is %s after %d captures", status, s.there.Done("capture", ""))
+	}
+	if status := s.tell(genuine); status != http.StatusBadRequest {
+		t.Errorf("the transmission came with another event, and was answered with %d", status)
+	}
+	if !strings.Contains(s.log.String(), "a transmission came with another event") {
+		t.Errorf("nobody was told:\n%s", s.log)
+	}
+	if status := s.tell(forged); status != 200 {
+		t.Errorf("the same again: %d", status)
+	}
+}
+
+func TestPayPalNeedsItsSettings(t *testing.T) {
+	for _, c := range []struct {
+		set  Settings
+		demo bool
+		says string // empty: it is good
+	}{
+		{Settings{}, false, ""},
+		{Settings{PayPalClientID: "a", PayPalClientSecret: "b"}, false, ""},
+		{Settings{PayPalClientID: "a", PayPalClientSecret: "b", PayPalAPIURL: "https://api-m.sandbox.paypal.com"}, true, ""},
+		{Settings{PayPalClientID: "a"}, false, "PAYPAL_CLIENT_SECRET"},
+		{Settings{PayPalClientSecret: "b"}, false, "PAYPAL_CLIENT_ID"},
+		{Settings{PayPalWebhookID: "c"}, false, "PAYPAL_CLIENT_ID"},
+		{Settings{PayPalClientID: "a", PayPalClientSecret: "b", PayPalAPIURL: "https://paypal.example"}, false, "PAYPAL_API_URL"},
+		{Settings{PayPalClientID: "a", PayPalClientSecret: "b"}, true, "no real money"},
+	} {
+		got, err := configure(c.set, c.demo)
+		if c.says == "" && (err != nil || (got.paypal != nil) != (c.set.PayPalClientID != "")) {
+			t.Errorf("%+v: %v", c.set, err)
+		}
+		if c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%+v: %v", c.set, err)
+		}
+	}
+	got, err := configure(Settings{PayPalClientID: "a", PayPalClientSecret: "b", PayPalWebhookID: " new, old ,"}, false)
+	if err != nil || strings.Join(got.paypal.WebhookIDs, "|") != "new|old" || got.paypal.Roots != nil || got.paypal.Dial != nil {
+		t.Errorf("%+v, %v", got.paypal, err)
+	}
+}
