@@ -56,7 +56,23 @@ var subscriptions = New("billing", `
 	);
 	create unique index invoices_order on invoices (order_id);
 	create index invoices_tenant on invoices (tenant, issued_at desc, number desc);
-	create index invoices_subject on invoices (subject)`,
+	create index invoices_subject on invoices (subject);
+
+	create table credit_notes (
+		number    text    primary key,
+		order_id  uuid    not null,
+		tenant    bigint  not null,
+		invoice   text    not null,
+		refund    text    not null, -- the provider's id
+		total     numeric not null,
+		subtotal  numeric not null,
+		tax       numeric not null,
+		tax_rate  numeric not null,
+		currency  text    not null,
+		issued_at timestamptz not null
+	);
+	create unique index credit_notes_refund on credit_notes (order_id, refund);
+	create index credit_notes_tenant on credit_notes (tenant, issued_at desc, number desc)`,
 
 	On(`insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status,
 			period_start, period_end, created_at, updated_at, version)
@@ -80,9 +96,18 @@ var subscriptions = New("billing", `
 				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.Status, e.At,
 			}
 		}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
+	On(`insert into credit_notes (number, order_id, tenant, invoice, refund, total, subtotal, tax, tax_rate, currency, issued_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		func(_ eventstore.Recorded, e billing.CreditNoteIssued) []any {
+			return []any{
+				e.Number(), e.Order, e.Tenant, e.Invoice, e.Refund,
+				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.At,
+			}
+		}),
 ).
 	ReadBy("subscriptions", operators, ofTenant("tenant")).
-	ReadBy("invoices", operators, ofTenant("tenant"))
+	ReadBy("invoices", operators, ofTenant("tenant")).
+	ReadBy("credit_notes", operators, ofTenant("tenant"))
 
 // A Subscription is a service that a customer pays for.
 type Subscription struct {
@@ -125,6 +150,23 @@ type Invoice struct {
 	IssuedAt        time.Time
 }
 
+// A CreditNote is what a customer was given back of an invoice.
+type CreditNote struct {
+	Number   string // "CN-2026-000001"
+	OrderID  uuid.UUID
+	Tenant   int64
+	Invoice  string
+	Refund   string // the provider's id
+	Total    decimal.Decimal
+	Subtotal decimal.Decimal
+	Tax      decimal.Decimal
+	TaxRate  decimal.Decimal
+	Currency string
+	IssuedAt time.Time
+}
+
+const creditNoteColumns = `number, order_id, tenant, invoice, refund, total, subtotal, tax, tax_rate, currency, issued_at`
+
 const invoiceColumns = `number, order_id, tenant, subject, customer_name, customer_email, customer_company, line,
 	total, subtotal, tax, tax_rate, currency, status, issued_at`
 
@@ -141,6 +183,14 @@ func (s Scope) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bo
 	w := s.tenantOrAll("tenant")
 	w.and("order_id = ?", order)
 	return maybe(one[Invoice](ctx, s, "Invoice", `select `+invoiceColumns+` from invoices`, w))
+}
+
+// CreditNotesOfOrder lists what was credited of an order's invoice, oldest
+// first.
+func (s Scope) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
+	w := s.tenantOrAll("tenant")
+	w.and("order_id = ?", order)
+	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes`, w, ` order by issued_at, number`)
 }
 
 // Invoices lists what the caller's tenant was billed, newest first.

@@ -1,11 +1,13 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,8 +20,10 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 )
 
 func TestARebuiltTableIsTheLiveOne(t *testing.T) {
@@ -45,6 +49,7 @@ func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 			}
 		})
 	}
+	h.ordersAgree(t)
 	if err := All.rebuild(t.Context(), p.owner, p.Store, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +58,27 @@ func TestARebuiltTableIsTheLiveOne(t *testing.T) {
 			t.Errorf("%s, live:\n%s\nrebuilt:\n%s", table, live[table], rebuilt)
 		}
 	})
+}
+
+// ordersAgree holds every row against what the order's own history says.
+func (h *history) ordersAgree(t *testing.T) {
+	t.Helper()
+	for _, c := range h.orders {
+		o, _, err := eventstore.Fold(t.Context(), h.Store, order.Decider, order.Stream(c.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := h.For(System).Order(t.Context(), c.ID)
+		if domain.CodeOf(err) == domain.NotFound && o.Status == "" {
+			continue // it was refused
+		}
+		if err != nil || row.Status != o.Status || !slices.Equal(row.Holds, o.Holds) || row.CancelRequested != o.CancelRequested || row.PaymentID != cmp.Or(o.Confirmed, row.PaymentID) {
+			t.Errorf("%s: the row says %s %v, the history %s %v (%v)", c.ID, row.Status, row.Holds, o.Status, o.Holds, err)
+		}
+		if lost := o.Returned(o.Confirmed); row.Refunded != lost && o.Confirmed != "" {
+			t.Errorf("%s: the row says that %d went back, the history %d", c.ID, row.Refunded, lost)
+		}
+	}
 }
 
 func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
@@ -166,7 +192,7 @@ func (h *history) order() []domain.Command {
 		return []domain.Command{c}
 	}
 	c := h.orders[h.chance.IntN(len(h.orders))]
-	switch h.chance.IntN(12) {
+	switch h.chance.IntN(15) {
 	case 0, 1, 2:
 		return []domain.Command{order.OpenSession{ID: c.ID, At: noon, Host: "127.0.0.1", Session: order.Session{
 			ID: session(c.ID), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour),
@@ -185,11 +211,18 @@ func (h *history) order() []domain.Command {
 		return []domain.Command{order.ConfirmMail{ID: c.ID, At: h.at()}}
 	case 10:
 		return []domain.Command{order.Cancel{ID: c.ID, By: order.ByAdmin, At: h.at()}}
+	case 11:
+		return []domain.Command{order.RequestRefund{ID: c.ID, Reason: "goodwill", At: h.at()}}
+	case 12:
+		return []domain.Command{order.DecideDispute{ID: c.ID, Outcome: []order.DisputeState{order.DisputeOpen, order.DisputeWon, order.DisputeLost}[h.chance.IntN(3)], Reason: "told", At: h.at()}}
+	case 13:
+		return []domain.Command{order.CompleteCompensation{ID: c.ID, At: h.at()}}
 	default:
 		tenant := 1 + int64(c.ID[0])
 		return []domain.Command{
 			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
 			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Line: "Basic", Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
+			billing.Credit{Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
 		}
 	}
 }
@@ -228,8 +261,17 @@ func (h *history) news(c order.Place) domain.Command {
 	states := []order.PaymentState{order.StatePaid, order.StatePaid, order.StatePending, order.StateDeclined, order.StateFailed}
 	sessions := []order.SessionState{order.SessionComplete, order.SessionOpen, order.SessionExpired}
 	o := h.truth(c, sessions[h.chance.IntN(3)], order.Payment{ID: fmt.Sprintf("%s/%d", c.ID, h.chance.IntN(2)), State: states[h.chance.IntN(5)], Minor: 2870 - h.chance.Int64N(2)})
-	if h.flip() {
+	p := &o.Fetched.Payments[0]
+	switch h.chance.IntN(4) {
+	case 0:
+		*p = order.Payment{}
 		o.Fetched.Payments = nil
+	case 1:
+		state := []order.RefundState{order.RefundPending, order.RefundSucceeded, order.RefundStopped}[h.chance.IntN(3)]
+		p.Refunds = []order.Refund{{ID: p.ID + "/refund", State: state, Minor: p.Minor / (1 + h.chance.Int64N(2)), Currency: p.Currency, Reference: order.Ask{N: 1}.Reference(c.ID)}}
+	case 2:
+		state := []order.DisputeState{order.DisputeOpen, order.DisputeWon, order.DisputeLost}[h.chance.IntN(3)]
+		p.Disputes = []order.Dispute{{ID: p.ID + "/dispute", State: state, Minor: p.Minor / (1 + h.chance.Int64N(2)), Currency: p.Currency}}
 	}
 	o.TimeUp, o.NamesFree = h.flip(), h.flip()
 	return o

@@ -105,6 +105,9 @@ var sentences = collect(
 	says(func(e billing.InvoiceIssued) string {
 		return fmt.Sprintf("invoice %s over %s %s, %s", e.Number(), e.Total.StringFixed(2), e.Currency, e.Status)
 	}),
+	says(func(e billing.CreditNoteIssued) string {
+		return fmt.Sprintf("credit note %s over %s %s of invoice %s", e.Number(), e.Total.StringFixed(2), e.Currency, e.Invoice)
+	}),
 	says(func(e billing.SubscriptionStarted) string {
 		return fmt.Sprintf("subscribed to %s, %s, until %s", e.PlanName, e.BillingPeriod, day(e.PeriodEnd))
 	}),

@@ -102,7 +102,7 @@ func TestASeriesIsOfTheYearInUTCAndOfItsMoney(t *testing.T) {
 }
 
 func TestEventsAreReadForever(t *testing.T) {
-	domaintest.Golden(t, billing.Facts, started, ended, issued.WithNumber(1))
+	domaintest.Golden(t, billing.Facts, started, ended, issued.WithNumber(1), note("re_1", "10", "8.26", "1.74").WithNumber(1))
 	personal := domain.NewCatalogue(billing.Facts).Personal("billing.invoice_issued")
 	for _, name := range []string{"customer_name", "customer_email", "customer_company"} {
 		if personal[name] != domain.Fiscal {

@@ -2,6 +2,7 @@ package billing
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,11 +14,18 @@ import (
 // InvoiceCategory is that of the streams "invoice-<order>".
 const InvoiceCategory = "invoice"
 
-// An Invoice is never changed and never deleted.
+// An Invoice is never changed and never deleted; what goes back of it is
+// credited.
 type Invoice struct {
 	Issued bool   `json:"issued"`
 	Tenant int64  `json:"tenant"`
 	Number string `json:"number"`
+	Sum
+	TaxRate  decimal.Decimal `json:"tax_rate"`
+	Currency string          `json:"currency"`
+	Test     bool            `json:"test"`
+	Credited Sum             `json:"credited"`
+	Refunds  map[string]bool `json:"refunds,omitempty"` // that were credited
 }
 
 // TenantID is the tenant that is billed.
@@ -47,6 +55,7 @@ var Facts = []domain.Fact{
 	domain.FactOf[SubscriptionStarted](),
 	domain.FactOf[SubscriptionEnded](),
 	domain.FactOf[InvoiceIssued]().Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
+	domain.FactOf[CreditNoteIssued](),
 }
 
 // Issue writes the invoice of a paid order, with the order's frozen totals.
@@ -75,18 +84,22 @@ func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
 	}}, nil
 }
 
+const testSeries = "TEST"
+
 // SeriesOf names the series of an invoice: by the year of its issue (UTC), and
 // apart for orders without real money.
 func SeriesOf(at time.Time, test bool) string {
 	if test {
-		return fmt.Sprintf("TEST-%d", at.UTC().Year())
+		return fmt.Sprintf(testSeries+"-%d", at.UTC().Year())
 	}
 	return fmt.Sprintf("INV-%d", at.UTC().Year())
 }
 
 // Stream is the history of the order's invoice.
-func (c Issue) Stream() domain.Stream {
-	return domain.Stream{Category: InvoiceCategory, ID: c.Order.String()}
+func (c Issue) Stream() domain.Stream { return invoice(c.Order) }
+
+func invoice(order uuid.UUID) domain.Stream {
+	return domain.Stream{Category: InvoiceCategory, ID: order.String()}
 }
 
 // InvoiceIssued is the invoice itself. Its number is given by the log, without
@@ -122,8 +135,13 @@ func (e InvoiceIssued) Series() string { return e.Ledger }
 func (e InvoiceIssued) WithNumber(n int64) domain.Event { e.Sequence = n; return e }
 
 // Number is what people call the invoice: "INV-2026-000001".
-func (e InvoiceIssued) Number() string { return fmt.Sprintf("%s-%06d", e.Ledger, e.Sequence) }
+func (e InvoiceIssued) Number() string { return numbered(e.Ledger, e.Sequence) }
+
+func numbered(series string, n int64) string { return fmt.Sprintf("%s-%06d", series, n) }
 
 func (e InvoiceIssued) evolve(Invoice) Invoice {
-	return Invoice{Issued: true, Tenant: e.Tenant, Number: e.Number()}
+	return Invoice{
+		Issued: true, Tenant: e.Tenant, Number: e.Number(), Sum: Sum{e.Total, e.Subtotal, e.Tax},
+		TaxRate: e.TaxRate, Currency: e.Currency, Test: strings.HasPrefix(e.Ledger, testSeries),
+	}
 }

@@ -66,6 +66,39 @@ func TestPartsAddUpAndMinorUnitsAreTheTotal(t *testing.T) {
 	})
 }
 
+// M-3, M-6: every price up to 30.00, and prices of four places, for both
+// periods, at the rates of Europe and the ends of the range.
+func TestEveryTotalAddsUp(t *testing.T) {
+	rates := []string{"0", "2.6", "4", "5.5", "7", "8.1", "10", "13.5", "17", "19", "20", "21", "25.5", "27", "99.99"}
+	for _, text := range rates {
+		rate := d(text)
+		for cent := range int64(3001) {
+			for _, monthly := range []decimal.Decimal{decimal.New(cent, -2), decimal.New(cent*101, -4)} {
+				for _, yearly := range []bool{false, true} {
+					got := money.TotalsOf(monthly, decimal.Zero, rate, yearly)
+					if !got.Subtotal.Add(got.Tax).Equal(got.Total) || got.Tax.IsNegative() || !got.Total.Equal(got.Total.Round(2)) {
+						t.Fatalf("%s at %s percent: %s + %s is not %s", monthly, rate, got.Subtotal, got.Tax, got.Total)
+					}
+					if text == rates[0] {
+						chargeable(t, got.Total)
+					}
+				}
+			}
+		}
+	}
+}
+
+// chargeable checks an amount in a currency with each number of places.
+func chargeable(t *testing.T, total decimal.Decimal) {
+	t.Helper()
+	for currency, places := range map[string]int32{"JPY": 0, "EUR": 2, "BHD": 3} {
+		minor, ok := money.Chargeable(money.Stripe, currency, total)
+		if whole := total.Shift(places).IsInteger(); ok != whole || ok && !decimal.New(minor, -places).Equal(total) {
+			t.Fatalf("%s %s is %d (%v)", total, currency, minor, ok)
+		}
+	}
+}
+
 // M-6, M-7, M-10.
 func TestEachProviderCountsMoneyItsOwnWay(t *testing.T) {
 	for _, c := range []struct {

@@ -88,14 +88,20 @@ func (o Order) TurnsBack() bool {
 }
 
 func (c StartCompensation) decide(o Order) ([]Event, error) {
-	if o.Compensating || o.Compensated {
+	switch {
+	case o.Confirmed == "" || o.Status == StatusActive:
+		return nil, o.forbids("is not taken back")
+	case o.Compensating || o.Compensated:
 		return nil, nil
 	}
 	return []Event{CompensationStarted{At: c.At}}, nil
 }
 
 func (c ParkCompensation) decide(o Order) ([]Event, error) {
-	if o.Stuck || o.Compensated {
+	switch {
+	case o.Confirmed == "" || o.Status == StatusActive:
+		return nil, o.forbids("is not taken back")
+	case o.Stuck || o.Compensated:
 		return nil, nil
 	}
 	e := CompensationParked{Step: c.Step, Code: c.Code, At: c.At}
@@ -104,7 +110,10 @@ func (c ParkCompensation) decide(o Order) ([]Event, error) {
 }
 
 func (c CompleteCompensation) decide(o Order) ([]Event, error) {
-	if o.Compensated {
+	switch {
+	case o.Confirmed == "" || o.Status == StatusActive:
+		return nil, o.forbids("is not taken back")
+	case o.Compensated:
 		return nil, nil
 	}
 	done := CompensationCompleted{At: c.At}

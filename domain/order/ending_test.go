@@ -110,6 +110,16 @@ func TestCancellingAPaidOrderTakesEverythingBack(t *testing.T) {
 		ThenRefused(domain.Conflict, "The order is paid and is being cancelled.")
 }
 
+// Only what is being set up can be taken back.
+func TestWhatRunsIsNotTakenBack(t *testing.T) {
+	for _, c := range []order.Command{
+		order.StartCompensation{ID: id, At: later}, order.ParkCompensation{ID: id, At: later}, order.CompleteCompensation{ID: id, At: later},
+	} {
+		given(t, active...).When(c).ThenRefused(domain.Conflict, "The order is active and is not taken back.")
+		given(t).When(c).ThenRefused(domain.NotFound, "No Order matches the given query.")
+	}
+}
+
 // T18: what cost nothing is only cancelled.
 func TestCancellingWhatCostNothingNeedsNoRefund(t *testing.T) {
 	free, nothing := placed, seen

@@ -1,0 +1,86 @@
+package billing_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/domaintest"
+)
+
+var numbered = issued.WithNumber(1).(billing.InvoiceIssued)
+
+func note(refund, total, subtotal, tax string) billing.CreditNoteIssued {
+	return billing.CreditNoteIssued{
+		Order: order, Tenant: 17, Invoice: "INV-2026-000001", Refund: refund,
+		Total: amount(total), Subtotal: amount(subtotal), Tax: amount(tax), TaxRate: amount("21"), Currency: "EUR", Ledger: "CN-2026", At: noon,
+	}
+}
+
+func credit(refund, total string) billing.Credit {
+	return billing.Credit{Order: order, Refund: refund, Amount: amount(total), At: noon}
+}
+
+// M-9: by the rate, the last takes what remains.
+func TestCreditNotesAddUpToTheInvoice(t *testing.T) {
+	one, two := note("re_1", "10", "8.26", "1.74"), note("re_2", "18.70", "15.46", "3.24")
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered}).When(credit("re_1", "10")).Then(one)
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, one}).When(credit("re_1", "10")).Then()
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, one}).When(credit("re_2", "18.70")).Then(two)
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, one, two}).When(credit("re_3", "1")).Then()
+	domaintest.Given(t, billing.Invoices, nil).When(credit("re_1", "10")).Then()
+
+	rest := credit("re_2", "18.69") // a payment that was accepted although it was short
+	rest.Rest = true
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, one}).When(rest).Then(two)
+}
+
+func TestACreditNoteIsNumberedInASeriesOfItsOwn(t *testing.T) {
+	var n domain.Numbered = note("re_1", "10", "8.26", "1.74")
+	if got := n.WithNumber(7).(billing.CreditNoteIssued).Number(); n.Series() != "CN-2026" || got != "CN-2026-000007" {
+		t.Error(n.Series(), got)
+	}
+	free := numbered
+	free.Ledger = "TEST-2026"
+	facts, err := billing.Invoices.Decide(billing.Invoices.Replay(free), credit("re_1", "10"))
+	if err != nil || len(facts) != 1 || facts[0].(billing.CreditNoteIssued).Series() != "TESTCN-2026" {
+		t.Error(facts, err)
+	}
+}
+
+// M-9, at random: every note's parts add up and none is negative, and together
+// they are the invoice.
+func TestAnySplitAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := decimal.New(rapid.Int64Range(0, 9999).Draw(t, "rate"), -2)
+		total := decimal.New(rapid.Int64Range(1, 100_000).Draw(t, "total"), -2)
+		i := numbered
+		i.Total, i.TaxRate = total, rate
+		i.Subtotal = total.Mul(decimal.New(100, 0)).DivRound(decimal.New(100, 0).Add(rate), 2)
+		i.Tax = total.Sub(i.Subtotal)
+		state := billing.Invoices.Replay(i)
+		var notes billing.Sum
+		for n := 0; notes.Total.LessThan(total); n++ {
+			left := total.Sub(notes.Total).Shift(2).IntPart()
+			c := credit(fmt.Sprint("re_", n), "0")
+			c.Amount = decimal.New(rapid.Int64Range(max(1, left/5), left).Draw(t, "refund"), -2)
+			facts, err := billing.Invoices.Decide(state, c)
+			if err != nil || len(facts) != 1 {
+				t.Fatal(facts, err)
+			}
+			e := facts[0].(billing.CreditNoteIssued)
+			if !e.Total.Equal(c.Amount) || !e.Subtotal.Add(e.Tax).Equal(e.Total) || e.Tax.IsNegative() || e.Subtotal.IsNegative() {
+				t.Fatalf("%s = %s + %s", e.Total, e.Subtotal, e.Tax)
+			}
+			state = billing.Invoices.Evolve(state, e)
+			notes = billing.Sum{Total: notes.Total.Add(e.Total), Subtotal: notes.Subtotal.Add(e.Subtotal), Tax: notes.Tax.Add(e.Tax)}
+		}
+		if !notes.Subtotal.Equal(i.Subtotal) || !notes.Tax.Equal(i.Tax) {
+			t.Fatalf("notes %v, invoice %s + %s", notes, i.Subtotal, i.Tax)
+		}
+	})
+}
