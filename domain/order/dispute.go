@@ -69,13 +69,13 @@ func (DisputeClosed) EventName() string   { return "order.dispute_closed" }
 var disputeRank = map[DisputeState]int{DisputeOpen: 1, DisputeWon: 2, DisputeLost: 2}
 
 // disputes tells what is new about the disputes of a payment.
-func (c Observe) disputes(o Order, p Seen, list []Dispute) (Order, []Event) {
+func (c Observe) disputes(o Order, payment string, list []Dispute) (Order, []Event) {
 	var facts []Event
 	for _, d := range list {
-		if disputeRank[d.State] <= disputeRank[o.Disputes[d.ID].State] || o.Payments[p.ID].State != StatePaid {
+		if disputeRank[d.State] <= disputeRank[o.Disputes[d.ID].State] || o.Payments[payment].State != StatePaid {
 			continue
 		}
-		e := o.dispute(SeenDispute{d.ID, p.ID, d.State, d.Minor, d.Currency, d.At}, "", c.At)
+		e := o.dispute(SeenDispute{d.ID, payment, d.State, d.Minor, d.Currency, d.At}, "", c.At)
 		o, facts = e.evolve(o), append(facts, e)
 	}
 	return o, facts

@@ -42,19 +42,21 @@ func (c Observe) decide(o Order) ([]Event, error) {
 	return append(facts, c.session(after)...), nil
 }
 
-// money looks at every payment in the light of those before it, with what has
-// gone back of it, and returns how the order stands then.
+// money looks at every payment in the light of those before it, then at what
+// has gone back of them, and returns how the order stands then.
 func (c Observe) money(o Order) (after Order, facts []Event) {
-	for _, p := range c.payments() {
-		seen := c.seen(p)
-		for _, e := range c.payment(o, seen) {
+	payments := c.payments()
+	for _, p := range payments {
+		for _, e := range c.payment(o, c.seen(p)) {
 			o, facts = e.evolve(o), append(facts, e)
 		}
-		var more []Event
-		o, more = c.refunds(o, seen, c.seenRefunds(seen.ID, p.Refunds))
-		facts = append(facts, more...)
-		o, more = c.disputes(o, seen, p.Disputes)
-		facts = append(facts, more...)
+	}
+	for _, p := range payments {
+		var refunds, disputes []Event
+		id := c.seen(p).ID
+		o, refunds = c.refunds(o, c.seenRefunds(id, p.Refunds))
+		o, disputes = c.disputes(o, id, p.Disputes)
+		facts = slices.Concat(facts, refunds, disputes)
 	}
 	return c.surplus(o, facts)
 }

@@ -241,10 +241,10 @@ func (c FailRefund) decide(o Order) ([]Event, error) {
 }
 
 // refunds tells what is new about the refunds of a payment.
-func (c Observe) refunds(o Order, p Seen, list []SeenRefund) (Order, []Event) {
+func (c Observe) refunds(o Order, list []SeenRefund) (Order, []Event) {
 	var facts []Event
 	for _, r := range list {
-		if refundRank[r.State] <= refundRank[o.Refunds[r.ID].State] || o.Payments[p.ID].State != StatePaid {
+		if refundRank[r.State] <= refundRank[o.Refunds[r.ID].State] || o.Payments[r.Payment].State != StatePaid {
 			continue
 		}
 		e := c.refund(o, r)
