@@ -6,6 +6,7 @@ DATA ?= .data
 ORDERS ?= 50
 ROUNDS ?= 42
 SEED ?=
+TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hostpanel-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,10 +46,16 @@ zonecheck: ## let BIND load zones that the program has written, with all that cu
 	@command -v named-checkzone >/dev/null || { echo "named-checkzone is missing (Debian: bind9-utils)" >&2; exit 1; }
 	$(GO) test -tags zonecheck -count=1 -run TestBINDLoadsWhatCustomersHavePutIntoTheirZones ./cmd/hostpanel
 
+providers: ## hold our calls against what payment providers publish: Stripe's description of its API, its libraries; needs npm
+	GOBIN=$(TOOLS) $(GO) install github.com/stripe/stripe-mock@v0.203.0
+	@if command -v npm >/dev/null; then npm ci --prefix adapters/payments/stripe/testdata/node --no-audit --no-fund --loglevel=error; \
+	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
+	STRIPE_MOCK=$(TOOLS)/stripe-mock $(GO) test -tags providers -count=1 -v -run 'TestEveryRequestIsOneThatStripeDescribes|TestStripesLibraryForNodeSignsAsWeVerify' ./adapters/payments/stripe
+
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)
 
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults generate clients zonecheck verify ci
+.PHONY: help run build test race lint bench faults generate clients providers zonecheck verify ci

@@ -65,7 +65,7 @@ func TestWhereNobodyListensNothingWasDone(t *testing.T) {
 
 func TestAnotherAccountsKeyIsRefused(t *testing.T) {
 	_, s := account(t)
-	p := at(t, s.URL, "sk_test_of_somebody_else")
+	p := at(t, s.URL, "sk_test_OfSomebodyElse")
 	_, err := p.OpenSession(t.Context(), checkout())
 	wantFailure(t, "a wrong key", err, domain.Permanent, "auth_refused")
 }
@@ -84,8 +84,8 @@ func TestWhatStripeFindsWrongIsNotTriedAgain(t *testing.T) {
 
 // Both modes look alike from outside: only livemode tells them apart.
 func TestMoneyIsRealWhereTheKeyIs(t *testing.T) {
-	s := stripetest.Start(t, stripetest.Options{Key: "sk_live_of_the_tests"})
-	p := at(t, s.URL, "sk_live_of_the_tests")
+	s := stripetest.Start(t, stripetest.Options{Key: "sk_live_OfTheTests"})
+	p := at(t, s.URL, "sk_live_OfTheTests")
 	if f := fetch(t, p, open(t, p, checkout()).ID); !f.Live || !p.Live() {
 		t.Errorf("the key is live: %v; the session: %v", p.Live(), f.Live)
 	}

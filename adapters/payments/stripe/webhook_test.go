@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stripe/stripe-go/v85/webhook"
 
 	"hostpanel/adapters/payments/stripe"
 	"hostpanel/adapters/payments/stripe/stripetest"
@@ -160,7 +161,7 @@ func TestOtherNewsAreNotHandled(t *testing.T) { // I-8
 	if n := verify(t, p, s.Event("invoice.paid", map[string]any{"id": "in_1", "object": "invoice"})); n.Handled || n.Type != "invoice.paid" || n.EventID == "" {
 		t.Errorf("a type that we do not know: %+v", n)
 	}
-	live := stripetest.Start(t, stripetest.Options{Key: "sk_live_of_the_tests"})
+	live := stripetest.Start(t, stripetest.Options{Key: "sk_live_OfTheTests"})
 	if n := verify(t, p, live.Event("checkout.session.completed", about)); n.Handled || !n.Live || n.Order != uuid.Nil {
 		t.Errorf("news of the other mode: %+v", n)
 	}
@@ -181,5 +182,14 @@ func TestAnEventAboutSomethingElseThanItsTypeIsRefused(t *testing.T) {
 		if domain.CodeOf(err) != domain.Invalid {
 			t.Errorf("%v: %v", about, err)
 		}
+	}
+}
+
+func TestStripesOwnLibrarySignsAsWeVerify(t *testing.T) {
+	p, e, _ := told(t)
+	at := time.Now()
+	theirs := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: e.Body, Secret: stripetest.Secret, Timestamp: at})
+	if n, err := p.Verify(theirs.Payload, signed(theirs.Header), at); err != nil || n.EventID != e.ID {
+		t.Errorf("%+v, %v", n, err)
 	}
 }

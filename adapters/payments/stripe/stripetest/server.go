@@ -21,7 +21,7 @@ import (
 
 // Key and Secret are good at every [Server] that is started without others.
 const (
-	Key    = "sk_test_of_the_tests"
+	Key    = "sk_test_OfTheTests"
 	Secret = "whsec_of_the_tests"
 )
 
