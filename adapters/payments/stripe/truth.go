@@ -174,8 +174,9 @@ func outcome(d *sdk.Dispute) order.DisputeState {
 			return order.DisputeLost
 		}
 		return order.DisputeWon
+	default:
+		return order.DisputeOpen
 	}
-	return order.DisputeOpen
 }
 
 func taken(d *sdk.Dispute) bool {

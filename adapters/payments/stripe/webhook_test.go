@@ -3,6 +3,7 @@ package stripe_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -95,11 +96,8 @@ func TestWithoutASecretNothingIsBelieved(t *testing.T) { // I-3
 	}
 	_, err = p.Verify(e.Body, signed(stripetest.Sign(e.Body, time.Now(), "")), time.Now())
 	var refused *domain.Error
-	if domain.CodeOf(err) != domain.Unavailable {
-		t.Fatal(err)
-	}
-	if refused = err.(*domain.Error); refused.Reason != "provider_not_configured" {
-		t.Errorf("the reason is %q", refused.Reason)
+	if !errors.As(err, &refused) || refused.Code != domain.Unavailable || refused.Reason != "provider_not_configured" {
+		t.Errorf("%v", err)
 	}
 }
 
