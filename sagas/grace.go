@@ -8,6 +8,8 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+
+	"github.com/google/uuid"
 )
 
 // What goes into the bin stays there for 30 days; then it is removed, with
@@ -34,8 +36,12 @@ func (s *Sagas) grace(j Job) Start {
 }
 
 // binned lasts until the time in the bin is over, or until the resource has
-// left the bin. Whoever brings it back wakes the run.
+// left the bin. Whoever brings it back wakes the run. What an order has made is
+// kept likewise, see [Sagas.kept].
 func (s *Sagas) binned(ctx context.Context, job Job) (bool, Work, error) {
+	if job.Order != uuid.Nil {
+		return s.kept(job)
+	}
 	r, err := s.recorded(ctx, job)
 	if err != nil || !inBin(r) {
 		return err == nil, Work{}, err
@@ -69,7 +75,7 @@ func (s *Sagas) purge(ctx context.Context, job Job) (Work, error) {
 	case err != nil, !r.Trashed, r.Binned != job.Version, r.Status == hosting.Leaving, r.Status == hosting.Gone:
 		return Work{}, err // it was brought back; if it is in the bin again, that is another run's
 	case job.Kind == "tenant":
-		err = s.empty(ctx, job)
+		err = s.empty(ctx, job.ID, "grace:"+wishOf(job))
 		return Work{Commands: []domain.Command{purge}}, err
 	}
 	commands, err := s.partsGo(ctx, job)
@@ -80,10 +86,10 @@ func (s *Sagas) purge(ctx context.Context, job Job) (Work, error) {
 const purged = 200
 
 // empty asks for the removal of all that a tenant has but its machines, which
-// its orders have.
-func (s *Sagas) empty(ctx context.Context, job Job) error {
+// its orders have, in the name of a run.
+func (s *Sagas) empty(ctx context.Context, tenant int64, run string) error {
 	for {
-		left, err := s.tables.For(projections.System).Belonging(ctx, job.ID, purged)
+		left, err := s.tables.For(projections.System).Belonging(ctx, tenant, purged)
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -91,7 +97,7 @@ func (s *Sagas) empty(ctx context.Context, job Job) error {
 		for i, r := range left {
 			commands[i] = hosting.Remove{Ref: refTo(r)}
 		}
-		cause := domain.Cause{Actor: "system:grace", Correlation: RunID("grace:" + wishOf(job)), Saga: "grace:" + wishOf(job)}
+		cause := domain.Cause{Actor: "system:grace", Correlation: RunID(run), Saga: run}
 		if _, err := s.store.Execute(ctx, cause, commands...); err != nil {
 			return err
 		}

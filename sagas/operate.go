@@ -19,12 +19,16 @@ import (
 var changeable = map[string]string{"site": "domain", "vm": "os_choice"}
 
 // Retry lets the parked provisioning of an order go on at the step where it
-// stopped, under the same effect keys (rule T15). Input changes what the step
+// stopped, under the same effect keys (rule T15); one that is being taken back
+// goes on with that. Input changes what the step
 // works with: "domain" at site, "os_choice" at vm; nil changes nothing.
 func (s *Sagas) Retry(ctx context.Context, cause domain.Cause, id uuid.UUID, input map[string]string, reason string) error {
 	run, err := s.run(ctx, "provision:"+id.String())
 	if err != nil {
 		return err
+	}
+	if run.Direction == Undo { // what could not be taken back
+		return s.overrule(ctx, byOperator(cause, id), run, Resume{Key: run.Key, Reason: reason}, nil)
 	}
 	at := run.Place().Name
 	resume := order.Resume{ID: id, Step: at, How: order.Retry, Reason: reason, At: s.now()}
@@ -136,15 +140,17 @@ func (s *Sagas) Continue(ctx context.Context, cause domain.Cause, id uuid.UUID, 
 	return s.direct(ctx, cause, id, func(r Run) command { return Continue{Key: r.Key, Reason: reason} })
 }
 
-// TakeBack turns a run round: it undoes what it has done, last step first.
+// TakeBack turns a run round: it undoes what it has done, last step first. To
+// take back the provisioning of an order is to cancel the order.
 func (s *Sagas) TakeBack(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
-	return s.direct(ctx, cause, id, func(r Run) command {
-		from := r.Step
-		if s.steps[r.Place().Name].effect == nil {
-			from-- // it has not happened yet, or changes nothing
-		}
-		return Turn{Key: r.Key, From: from, Reason: reason}
-	})
+	run, _, err := eventstore.Fold(ctx, s.store, Decider, domain.Stream{Category: Category, ID: id.String()})
+	if err != nil {
+		return err
+	}
+	if s.of(run).undone != nil && !run.Over() {
+		return s.Cancel(ctx, cause, run.Order, reason)
+	}
+	return s.direct(ctx, cause, id, func(r Run) command { return s.turning(r, reason) })
 }
 
 // Release takes a run away from whoever works on it.

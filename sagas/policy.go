@@ -2,7 +2,7 @@ package sagas
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ capture, refund, local, compare, engine, push, ready, vm, bin, welcome, late, due Policy }
+type policies struct{ capture, refund, local, compare, engine, push, ready, vm, bin, undo, left, welcome, late, due Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
@@ -17,6 +17,8 @@ func policiesOf(t Times) policies {
 			Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine,
 			First: t.Poll, Last: t.ReadyLast,
 		},
+		undo:    Policy{Timeout: t.Call, Budget: t.UndoBudget, Base: t.UndoBase, Cap: t.UndoCap},
+		left:    Policy{Timeout: t.Call, Budget: t.UndoBudget, Base: t.UndoBase, Cap: t.UndoCap, First: t.ReadyFirst, Last: t.UndoCap},
 		bin:     Policy{Timeout: t.Write},
 		ready:   Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
 		compare: Policy{Timeout: t.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase, Cap: t.EngineCap},

@@ -70,7 +70,7 @@ func (s *Sagas) provisioningSteps() []step {
 		},
 		{
 			name: "welcome", says: "send a welcome email with credentials", queue: mailQueue, policy: s.policies.welcome,
-			effect: &effect{key: keyed("welcome"), prepare: s.welcomeCall, deferred: s.delayMail},
+			effect: &effect{key: keyed("welcome"), prepare: s.welcomeCall, lasting: true, deferred: s.delayMail},
 		},
 		{
 			name: "activate", says: "set the order status to active", queue: localQueue, policy: s.policies.local,
@@ -78,7 +78,7 @@ func (s *Sagas) provisioningSteps() []step {
 		},
 		{
 			name: "send", says: "send the email with the one-time link", queue: mailQueue, policy: s.policies.late,
-			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.sendMail, deferred: s.giveUpSending},
+			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.sendMail, lasting: true, deferred: s.giveUpSending},
 		},
 	}
 }
@@ -101,6 +101,7 @@ func (s *Sagas) provisioningSagas() []saga {
 			parked: func(j Job, step, code string) []domain.Command {
 				return []domain.Command{order.Park{ID: j.Order, Step: step, Code: code, At: s.now()}}
 			},
+			undone: s.undone, stuck: s.stuck,
 		},
 		{name: "mail", def: mailDef},
 		{name: "mail", def: linkDef},

@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -83,7 +84,15 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)
 	case order.Activated:
-		return s.tellCustomer(ctx, r)
+		return errors.Join(s.tellCustomer(ctx, r), s.keepService(ctx, r))
+	case order.DisputeOpened:
+		return s.keepService(ctx, r)
+	case order.DisputeClosed:
+		return errors.Join(s.keepService(ctx, r), s.turnBack(ctx, r, "charged back"))
+	case order.CancelRequested:
+		return s.turnBack(ctx, r, e.Reason)
+	case order.RefundCompleted:
+		return s.turnBack(ctx, r, "refunded")
 	case order.ProvisioningParked:
 		return s.tellOperators(ctx, r, notice.OrderParked)
 	case order.PaymentMismatchFound:

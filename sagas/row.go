@@ -124,6 +124,7 @@ func (s *Sagas) budget(r Run) *time.Duration {
 		return nil
 	}
 	step, ok := s.steps[r.Place().Name]
+	step = s.directed(r, step)
 	if !ok || step.policy.Budget == 0 {
 		return nil
 	}

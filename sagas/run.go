@@ -139,6 +139,8 @@ type (
 		Reason   string
 		Job      Job
 	}
+	// Pass puts a wait behind the run that a person does not want to last.
+	Pass struct{ Key, Name, Reason string }
 	// Pause keeps a run from going on; Continue ends that.
 	Pause    struct{ Key, Reason string }
 	Continue struct{ Key, Reason string }
@@ -158,6 +160,7 @@ func (c Defer) Stream() domain.Stream    { return StreamOf(c.Key) }
 func (c Park) Stream() domain.Stream     { return StreamOf(c.Key) }
 func (c Resume) Stream() domain.Stream   { return StreamOf(c.Key) }
 func (c Skip) Stream() domain.Stream     { return StreamOf(c.Key) }
+func (c Pass) Stream() domain.Stream     { return StreamOf(c.Key) }
 func (c Pause) Stream() domain.Stream    { return StreamOf(c.Key) }
 func (c Continue) Stream() domain.Stream { return StreamOf(c.Key) }
 func (c Turn) Stream() domain.Stream     { return StreamOf(c.Key) }
@@ -213,6 +216,13 @@ func (c Skip) decide(r Run) ([]event, error) {
 		skipped.Learnt = &c.Job
 	}
 	return []event{skipped}, nil
+}
+
+func (c Pass) decide(r Run) ([]event, error) {
+	if r.Status != Ready || r.Direction != Do || r.Place().Name != c.Name {
+		return nil, domain.Refuse(domain.Conflict, "The run does not wait for this.")
+	}
+	return []event{StepSkipped{Step: r.Step, Name: c.Name, Reason: c.Reason}}, nil
 }
 
 func (c Pause) decide(r Run) ([]event, error) {

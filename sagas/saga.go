@@ -39,6 +39,8 @@ type Job struct {
 	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends
 	Link   account.Link `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
 
+	Until int64 `json:"until,omitempty"` // Unix time: how long a service that has ended is kept
+
 	// Of a run that works for one hosting resource: which, and the version of
 	// its stream after the fact that began the run.
 	Kind    string `json:"kind,omitempty"`
@@ -73,6 +75,10 @@ type saga struct {
 	turns  bool   // runs for the same resource take turns at their first step
 	begun  func(Job) []domain.Command
 	parked func(job Job, step, code string) []domain.Command
+	// undone and stuck are what parked is, on the way back: everything has been
+	// taken back, or a step cannot be.
+	undone func(Job) []domain.Command
+	stuck  func(job Job, step, code string) []domain.Command
 }
 
 // Work is what a step changes in our own database; it happens in the
@@ -112,6 +118,7 @@ type until struct {
 type effect struct {
 	key     func(Job) string // "o/<order>/vm": no attempt, no clock, no chance
 	prepare func(context.Context, Job) (Call, error)
+	lasting bool // it cannot be taken back, such as a mail
 	// deferred is what it means to go on without the effect; final: nobody
 	// will try it again.
 	deferred func(job Job, final bool) Work

@@ -110,8 +110,8 @@ func New(o Options) *Sagas {
 	}
 	s.policies = policiesOf(s.times)
 	s.declare(
-		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.drillStep()}),
-		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
+		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.endingSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.drillStep()}),
+		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "deprovision", def: endingDef}, {name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s
 }
@@ -168,6 +168,13 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 		case order.RefundRequested:
 			begins = true
 			run, err = s.refund(ctx, uuid.MustParse(fact.Stream.ID), e.Refund)
+		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
+			if begins = ends(fact.Event); begins {
+				run, err = s.ending(ctx, uuid.MustParse(fact.Stream.ID))
+			}
+		case order.WelcomeMailRequested:
+			begins = true
+			run, err = s.resent(ctx, fact)
 		case order.WelcomeMailDelayed:
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
 		case account.LinkRequested:

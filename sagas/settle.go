@@ -109,8 +109,10 @@ func (s *Sagas) giveUp(ctx context.Context, c claimed, step step, class domain.C
 // moved on without the run, the run stops alone.
 func (s *Sagas) park(ctx context.Context, c claimed, e ending, code string) error {
 	e.command = Park{Key: c.Key, Step: c.Step, Code: code}
-	if list := s.of(c.Run); list.parked != nil && c.Direction == Do {
-		e.work.Commands = list.parked(c.Job, c.Place().Name, code)
+	list := s.of(c.Run)
+	tell := map[Direction]func(Job, string, string) []domain.Command{Do: list.parked, Undo: list.stuck}[c.Direction]
+	if tell != nil {
+		e.work.Commands = tell(c.Job, c.Place().Name, code)
 	}
 	_, err := s.finish(ctx, c, e)
 	if domain.CodeOf(err) != "" && !errors.Is(err, errPassed) {

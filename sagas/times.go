@@ -29,6 +29,9 @@ type Times struct {
 	SyncBudget            time.Duration // for a comparison with the engine, with all that it pushes
 	BinLife               time.Duration // of what is in the bin
 	BinLook               time.Duration // the longest pause between two looks into it
+	RefundGrace           time.Duration // for which a service that has ended is kept
+	UndoBase, UndoCap     time.Duration // of taking back
+	UndoBudget            time.Duration // until it needs a person
 	ReadyBudget, VMBudget time.Duration
 	ReadyFirst, ReadyLast time.Duration // between two looks
 	MailBase, MailCap     time.Duration
@@ -78,7 +81,8 @@ var Defaults = Times{
 	Lease: 30 * time.Second, Poll: time.Second, Grace: 15 * time.Second, Call: 20 * time.Second, Write: 5 * time.Second, Floor: 200 * time.Millisecond,
 	Break: 30 * time.Second, BreakMax: 5 * time.Minute, Quarantine: time.Minute,
 	LocalBase: 200 * time.Millisecond, LocalCap: 5 * time.Second,
-	EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: day, SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, SecretLife: 72 * time.Hour,
+	EngineBase: time.Second, EngineCap: 10 * time.Minute, EngineBudget: day, SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour,
+	RefundGrace: 7 * day, UndoBase: 5 * time.Second, UndoCap: 10 * time.Minute, UndoBudget: 7 * day, SecretLife: 72 * time.Hour,
 	ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
 	MailBase: 2 * time.Second, MailCap: 30 * time.Second, MailBudget: 5 * time.Minute,
 	LateBase: time.Minute, LateCap: time.Hour, LateBudget: 72 * time.Hour, MailUnanswered: 15 * time.Minute, LinkLife: 72 * time.Hour,

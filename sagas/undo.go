@@ -11,7 +11,7 @@ import (
 // changed nothing, or that cannot be taken back, is passed.
 func (s *Sagas) takeBack(ctx context.Context, c claimed, step step) (ending, error) {
 	switch {
-	case step.effect != nil:
+	case step.effect != nil && !step.effect.lasting:
 		return s.undoEffect(ctx, c, step)
 	case step.local != nil && step.local.undo != nil:
 		return s.doLocal(ctx, c, step.local.undo)
@@ -27,13 +27,13 @@ func (s *Sagas) undoEffect(ctx context.Context, c claimed, step step) (ending, e
 	if err != nil {
 		return ending{}, err
 	}
-	call, err := step.effect.prepare(ctx, c.Job)
-	if err != nil {
-		return ending{}, err
-	}
 	gone := ending{command: Complete{Key: c.Key, Step: c.Step}, counted: true}
-	if known.state == "" || known.state == undone || known.state == skipped || call.Undo == nil {
-		return gone, nil // nothing was done, or somebody else did it
+	if known.state == "" || known.state == undone {
+		return gone, nil // nothing was done
+	}
+	call, err := step.effect.prepare(ctx, c.Job)
+	if err != nil || call.Undo == nil {
+		return gone, err
 	}
 	gone.work.Rows, gone.outside = append(gone.work.Rows, undoneRow(key, c), freeRow(key)), true
 	if err := s.markUndoing(ctx, c, key); err != nil {

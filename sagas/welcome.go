@@ -20,13 +20,16 @@ import (
 // welcomeCall makes the mail ready.
 func (s *Sagas) welcomeCall(ctx context.Context, job Job) (Call, error) {
 	o, err := s.order(ctx, job.Order)
+	if err == nil {
+		err = s.stillWelcome(ctx, job.Order)
+	}
 	if err != nil {
 		return Call{}, err
 	}
 	if o.CustomerEmail == "" {
 		return Call{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
 	}
-	key := effectKey(job.Order, "welcome")
+	key := welcomeKey(job)
 	token, err := s.welcomeLink(ctx, job, key)
 	if err != nil {
 		return Call{}, err
@@ -43,6 +46,16 @@ func (s *Sagas) welcomeCall(ctx context.Context, job Job) (Call, error) {
 	}
 	request := map[string]any{"subject": o.Subject, "link": job.Opened}
 	return s.mailCall(key, l, token, request, order.ConfirmMail{ID: job.Order, At: s.now()})
+}
+
+// stillWelcome refuses to welcome somebody to what is being taken back, or has
+// ended.
+func (s *Sagas) stillWelcome(ctx context.Context, id uuid.UUID) error {
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
+	if err == nil && (o.TurnsBack() || o.Compensated || o.Service() == order.ServiceEnds) {
+		return domain.Fail(domain.Permanent, "order_over", errors.New("the order has ended"))
+	}
+	return err
 }
 
 // welcomeLink is the secret of the mail's link; empty for an account that was
@@ -91,7 +104,7 @@ func (s *Sagas) delayMail(job Job, final bool) Work {
 func (s *Sagas) giveUpMail(job Job, _ bool) Work {
 	return Work{
 		Commands: []domain.Command{order.GiveUpMail{ID: job.Order, At: s.now()}},
-		Rows:     []eventstore.Row{eventstore.Shred(effectKey(job.Order, "welcome"))},
+		Rows:     []eventstore.Row{eventstore.Shred(welcomeKey(job))},
 	}
 }
 

@@ -56,6 +56,7 @@ func (s *Sagas) step(ctx context.Context, c claimed) (claimed, bool) {
 		return c, false
 	}
 	var next claimed
+	step = s.directed(c.Run, step)
 	err := guarded(func() error {
 		e, err := s.attempt(ctx, c, step)
 		if err == nil {
@@ -71,6 +72,17 @@ func (s *Sagas) step(ctx context.Context, c claimed) (claimed, bool) {
 		s.log.WarnContext(ctx, "an attempt could not be settled", "run", c.id, "step", step.name, "error", scrub(err))
 	}
 	return next, next.hold != nil
+}
+
+// directed is a step as it is tried in the direction of its run: what is taken
+// back has a policy of its own.
+func (s *Sagas) directed(r Run, step step) step {
+	if r.Direction == Undo && step.effect != nil {
+		quarantine := step.policy.Quarantine
+		step.policy = s.policies.undo
+		step.policy.Quarantine = quarantine
+	}
+	return step
 }
 
 // guarded turns a panic into an error: one bad step must not end the work on
@@ -210,6 +222,9 @@ func (s *Sagas) finish(ctx context.Context, c claimed, e ending) (claimed, error
 	keep := next.Status == Ready && (next.Place().Queue == c.queue || next.Place().Queue == localQueue)
 	until := time.Now().Add(s.times.Lease)
 	commands := append([]domain.Command{e.command}, e.work.Commands...)
+	if list := s.of(c.Run); next.Status == Undone && list.undone != nil {
+		commands = append(commands, list.undone(c.Job)...)
+	}
 	if err := s.append(ctx, c, s.cause(c, string(next.Status)), s.endingRows(c, next, keep, e), commands); err != nil {
 		return c, err
 	}

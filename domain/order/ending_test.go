@@ -159,3 +159,18 @@ func TestWhatIsNeverCapturedIsCancelled(t *testing.T) {
 	c.Observe.Fetched.ByCapture = true
 	given(t, placed, opened, approved).When(c).Then(order.Cancelled{Reason: order.ByAdmin, Note: "asked for by mail", At: later})
 }
+
+// T26: an operator may have the welcome mail sent once more, whatever became of it.
+func TestTheWelcomeMailIsSentOnceMore(t *testing.T) {
+	again := order.ResendMail{ID: id, Reason: "lost", At: later}
+	asked := order.WelcomeMailRequested{Reason: "lost", At: later}
+	history := append(slices.Clone(active), order.WelcomeMailGivenUp{At: later})
+	given(t, history...).When(again).Then(asked)
+	o := order.Decider.Replay(append(history, asked)...)
+	if o.Mail != order.MailDelayed || len(o.Warnings) != 1 {
+		t.Errorf("%s, %v", o.Mail, o.Warnings)
+	}
+	given(t, append(history, asked)...).When(order.ConfirmMail{ID: id, At: later}).Then(order.WelcomeMailSent{At: later})
+	given(t, placed, opened).When(again).ThenRefused(domain.Conflict, "The order is payment_processing and has no welcome mail.")
+	given(t, history...).When(order.ResendMail{ID: id, At: later}).ThenRefused(domain.Invalid, "reason: This field is required.")
+}

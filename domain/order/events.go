@@ -51,6 +51,7 @@ var Facts = []domain.Fact{
 	domain.FactOf[WelcomeMailDelayed](),
 	domain.FactOf[WelcomeMailSent](),
 	domain.FactOf[WelcomeMailGivenUp](),
+	domain.FactOf[WelcomeMailRequested](),
 	domain.FactOf[NewsIgnored](),
 }
 

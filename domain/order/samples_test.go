@@ -94,6 +94,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.ProvisioningResumed{Step: "tenant.engine", How: order.Skip, Reason: "made by hand", Proof: "14", At: later},
 		order.Activated{At: later}, order.WelcomeMailDelayed{At: later},
 		order.WelcomeMailSent{At: later}, order.WelcomeMailGivenUp{At: later},
+		order.WelcomeMailRequested{Reason: "lost", At: later},
 		order.PaymentAccepted{Payment: "pay_1", Reason: "rounded by the bank", Holds: []order.Hold{}, At: later},
 		requested, order.RefundStarted{Refund: gone(order.RefundPending, 1000), At: later},
 		order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Holds: []order.Hold{}, At: later},
