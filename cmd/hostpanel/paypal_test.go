@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"hostpanel/adapters/payments/paypal/paypaltest"
+	"hostpanel/domain"
 	"hostpanel/eventstore/eventstoretest"
 )
 
@@ -140,14 +142,20 @@ func TestAnOrderIsPaidThroughPayPal(t *testing.T) {
 		t.Errorf("%d captures for two orders", n)
 	}
 	keepsSecrets(t, s.log.String(), paypaltest.ClientSecret, "A21AATOKEN", "customer-canary", "ana@customer.example")
-	s.givesBack(id)
+	s.givesBack(id, unheard)
 }
 
-// givesBack refunds an order in full on PayPal's own pages.
-func (s *shop) givesBack(id string) {
+// givesBack refunds one order in full by an operator, whose first call gets no
+// answer, and sees that of another on PayPal's own pages.
+func (s *shop) givesBack(ours, theirs string) {
 	s.Helper()
 	s.there.Lose(false)
-	o, found := s.there.OrderOf(id)
+	s.there.Break(paypaltest.Fault{Call: "refund", What: paypaltest.FailAfter})
+	cause := domain.Cause{ID: uuid.New(), Actor: "operator:1", Correlation: uuid.MustParse(ours)}
+	if err := s.sagas.Refund(s.Context(), cause, uuid.MustParse(ours), nil, "for the test"); err != nil {
+		s.Fatal(err)
+	}
+	o, found := s.there.OrderOf(theirs)
 	if !found {
 		s.Fatal("PayPal has no such order")
 	}
@@ -155,7 +163,11 @@ func (s *shop) givesBack(id string) {
 	for _, told := range s.there.Take() {
 		s.tell(told)
 	}
-	s.becomes(id, "refunded")
+	s.becomes(theirs, "refunded")
+	s.becomes(ours, "refunded")
+	if n := s.there.Done("refund", ""); n != 1 {
+		s.Errorf("%d refunds", n)
+	}
 }
 
 // P-6, P-7, F-9.
