@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
@@ -88,11 +89,13 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 	case order.DisputeOpened:
 		return s.keepService(ctx, r)
 	case order.DisputeClosed:
-		return errors.Join(s.keepService(ctx, r), s.turnBack(ctx, r, "charged back"))
+		return errors.Join(s.keepService(ctx, r), s.turnBack(ctx, r, "charged back"), s.credit(ctx, r))
 	case order.CancelRequested:
 		return s.turnBack(ctx, r, e.Reason)
 	case order.RefundCompleted:
-		return s.turnBack(ctx, r, "refunded")
+		return errors.Join(s.turnBack(ctx, r, "refunded"), s.credit(ctx, r))
+	case order.PartiallyRefunded, billing.InvoiceIssued:
+		return s.credit(ctx, r)
 	case order.ProvisioningParked:
 		return s.tellOperators(ctx, r, notice.OrderParked)
 	case order.PaymentMismatchFound:
