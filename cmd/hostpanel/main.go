@@ -32,6 +32,7 @@ type commands struct {
 	History  historyCommand  `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders   ordersCommand   `cmd:"" help:"List, show and retry orders."`
 	Runs     runsCommand     `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
+	Sandbox  sandboxCommand  `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User     userCommand     `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks webhooksCommand `cmd:"" help:"List and replay what payment providers have sent."`
 	Zone     zoneCommand     `cmd:"" help:"Write a DNS zone as a zone file."`

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Who tries the panel lets the sandbox fail, sees how the panel takes it, and
+// lets all be well again, without a line of SQL.
+func TestFaultsOfASandboxAreOrderedAtTheConsole(t *testing.T) {
+	h := newHome(t)
+	r := h.start()
+	as := []string{"Authorization", "Bearer " + r.signIn(h.demo().TenantAdmin).field(t, "access"), "Content-Type", asJSON}
+	h.must("sandbox", "set", "refuse", "--call", "create", "--kind", "site", "--name", "bad.example", "--times", "2")
+	h.must("sandbox", "set", "timeout_after", "--call", "create", "--kind", "mailbox", "--delay", "1500ms")
+	if listed := h.must("sandbox", "list"); !strings.Contains(listed, "bad.example") || !strings.Contains(listed, "1.5s") {
+		t.Errorf("the orders are listed as\n%s", listed)
+	}
+	if made := r.ask(201, "POST", hostingAPI+"sites/", `{"domain":"bad.example"}`, as...); made.field(t, "sync_status") != "error" {
+		t.Errorf("the fault did not strike: %s", made.body)
+	}
+	if listed := h.must("sandbox", "list", "--json"); !strings.Contains(strings.Join(strings.Fields(listed), ""), `"times_left":1`) {
+		t.Errorf("after one strike of two: %s", listed)
+	}
+	h.must("sandbox", "clear", "--target", "compute")
+	if listed := h.must("sandbox", "list"); !strings.Contains(listed, "bad.example") {
+		t.Error("orders of another sandbox were taken back")
+	}
+	h.must("sandbox", "clear")
+	if listed := h.must("sandbox", "list"); strings.Contains(listed, "bad.example") {
+		t.Errorf("orders that were taken back are listed:\n%s", listed)
+	}
+	if _, complaint, code := h.command("sandbox", "set", "forget", "--call", "find"); code != failed || !strings.Contains(complaint, `no fault "forget"`) {
+		t.Errorf("a fault that no look-up can have: %d %s", code, complaint)
+	}
+	r.stop()
+}
