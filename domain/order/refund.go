@@ -271,8 +271,9 @@ func (c Observe) refund(o Order, r SeenRefund) Event {
 		part := PartiallyRefunded{Refund: r, At: c.At}
 		part.Holds = o.holdsAfter(part)
 		return part
+	default:
+		return RefundStarted{Refund: r, At: c.At}
 	}
-	return RefundStarted{Refund: r, At: c.At}
 }
 
 // seenRefunds are the refunds of a payment, oldest first, each with the
