@@ -35,7 +35,7 @@ func (s *Sagas) Receive(ctx context.Context, provider string, raw []byte, header
 		s.rejected.Add(1)
 		return err
 	}
-	if m, ok := p.(Moded); ok && news.Live != m.Live() {
+	if news.Live != p.Live() {
 		s.alarm(ctx, "a webhook of the other mode is ignored: is a test account's address that of a live one?", "provider", provider, "event", news.EventID)
 		news.Handled = false
 	} else if simulated, ok := p.(simulator); ok { // it has no truth but what it is told

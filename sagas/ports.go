@@ -32,10 +32,9 @@ type Payments interface {
 	// it. A bad signature is a domain.Error with code Invalid; one that
 	// cannot be checked now, or for want of a secret, has code Unavailable.
 	Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error)
-}
-
-// A Refunder is a provider that can give money back.
-type Refunder interface {
+	// Live tells whether the money is real. News of the other mode is kept and
+	// ignored (rule I-8).
+	Live() bool
 	// Refund gives back a part or all of a payment. The same key answers with
 	// the same refund; Fetch finds it by its reference.
 	Refund(context.Context, order.RefundCall) (order.Refund, error)
@@ -46,12 +45,6 @@ type Refunder interface {
 type Capturer interface {
 	// Capture takes the money. What has been captured already is a success.
 	Capture(context.Context, order.CaptureCall) error
-}
-
-// A Moded provider tells whether the money that it moves is real. News of the
-// other mode is kept and ignored (rule I-8).
-type Moded interface {
-	Live() bool
 }
 
 // Engine is one server of a hosting engine, which knows no idempotency keys. A

@@ -50,9 +50,12 @@ func (s *Sagas) refundCall(ctx context.Context, job Job) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	p, refunder, err := s.refunder(o, job.Refund)
+	p, err := s.provider(o.Provider)
 	if err != nil {
 		return Call{}, err
+	}
+	if job.Refund < 1 || job.Refund > len(o.Asked) {
+		return Call{}, domain.Fail(domain.Permanent, "not_asked_for", errors.New("nobody has decided on this refund"))
 	}
 	ask := o.Asked[job.Refund-1]
 	call := order.RefundCall{
@@ -68,23 +71,11 @@ func (s *Sagas) refundCall(ctx context.Context, job Job) (Call, error) {
 		Lookup:  func(ctx context.Context) (Result, Found, error) { return refunded(ctx, p, call) },
 		Under: func(ctx context.Context, generation int) (Result, error) {
 			call.Key = ofGeneration(call.Reference, generation)
-			r, err := refunder.Refund(ctx, call)
+			r, err := p.Refund(ctx, call)
 			return Result{External: r.ID}, err
 		},
 		Confirmed: func(Result) Work { return s.lookAgain(job.Order, "refunded") },
 	}, nil
-}
-
-func (s *Sagas) refunder(o order.Order, n int) (Payments, Refunder, error) {
-	p, err := s.provider(o.Provider)
-	if err != nil {
-		return nil, nil, err
-	}
-	refunder, ok := p.(Refunder)
-	if !ok || n < 1 || n > len(o.Asked) {
-		return nil, nil, domain.Fail(domain.Permanent, "not_supported", errors.New("the provider gives nothing back, or nobody has asked for it"))
-	}
-	return p, refunder, nil
 }
 
 // stillDue tells whether a refund is still to be sent. It is not if it has been

@@ -10,10 +10,7 @@ import (
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/sagas"
 )
-
-var _ sagas.Refunder = (*test.Provider)(nil)
 
 // paidSession is a session that was paid on the page.
 func paidSession(t *testing.T) (*test.Provider, uuid.UUID, order.Fetched) {
