@@ -3,6 +3,7 @@ package sagas
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -116,7 +117,8 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 		return nil
 	}, nil)
 	w.goes()
-	id := w.approved()
+	id := w.place(ordering{email: "lost@example.com"})
+	w.pay.approve(id, w.now())
 	w.must(w.webhook("evt_1", id))
 	w.eventually("it has been tried", func() bool { return w.attemptsAt("capture") > 1 })
 	c.move(164 * time.Minute)
@@ -129,6 +131,11 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	w.becomes(id, order.StatusCancelled)
 	w.equal("reason", w.order(id).Cause, order.CaptureDeadline)
 	w.equal("captures", w.pay.captures(id), 0)
+	w.eventually("the customer is told", func() bool { return len(w.mail.to("lost@example.com")) == 1 })
+	m := w.mail.to("lost@example.com")[0]
+	if !strings.Contains(m.Text, "no se ha podido cobrar") || strings.Contains(m.Text+m.HTML, "http") {
+		t.Errorf("the mail says %q", m.Text)
+	}
 }
 
 func TestACaptureThatGotThroughIsHonouredAfterTheDeadline(t *testing.T) { // F-20

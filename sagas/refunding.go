@@ -21,14 +21,14 @@ const refundDef = "refund/1"
 
 // moneySteps move money at a provider; their runs say whose queue they wait in.
 func (s *Sagas) moneySteps() []step {
-	return []step{s.captureStep(), {
+	return []step{s.captureStep(), s.lostStep(), {
 		name: "refund", says: "give the money back", policy: s.policies.refund,
 		effect: &effect{key: func(j Job) string { return effectKey(j.Order, fmt.Sprintf("refund/%d", j.Refund)) }, prepare: s.refundCall},
 	}}
 }
 
 func (s *Sagas) moneySagas() []saga {
-	return []saga{{name: "capture", def: captureDef}, {
+	return []saga{{name: "mail", def: lostDef}, {name: "capture", def: captureDef}, {
 		name: "refund", def: refundDef,
 		parked: func(j Job, _, code string) []domain.Command {
 			return []domain.Command{order.FailRefund{ID: j.Order, N: j.Refund, Code: code, At: s.now()}}

@@ -162,12 +162,6 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 		case order.PaymentConfirmed, order.Reopened:
 			begins = true
 			run, err = s.provision(ctx, uuid.MustParse(fact.Stream.ID))
-		case order.Approved:
-			begins = true
-			run, err = s.capture(ctx, uuid.MustParse(fact.Stream.ID))
-		case order.RefundRequested:
-			begins = true
-			run, err = s.refund(ctx, uuid.MustParse(fact.Stream.ID), e.Refund)
 		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
 			if begins = ends(fact.Event); begins {
 				run, err = s.ending(ctx, uuid.MustParse(fact.Stream.ID))
@@ -192,7 +186,11 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 			starts = append(starts, eventstore.Start{Fact: i, Command: run, Rows: s.startRows(first)})
 		}
 	}
-	return append(starts, s.engineStarts(facts)...), nil
+	money, err := s.moneyStarts(ctx, facts)
+	if err != nil {
+		return nil, fmt.Errorf("start runs about money: %w", err)
+	}
+	return slices.Concat(starts, s.engineStarts(facts), money), nil
 }
 
 // watchers and readers are how many checks and webhooks one process works on

@@ -16,6 +16,8 @@ const (
 	NextOrder  Occasion = "next_order"  // an order is set up for an account that was there before
 	Invitation Occasion = "invitation"  // an operator has opened the account
 	Reset      Occasion = "reset"       // somebody has asked for a new password
+
+	ApprovalLost Occasion = "approval_lost" // the customer agreed to pay, and the money could not be fetched
 )
 
 // A Letter is what a mail about an account needs to know. It holds no
@@ -28,7 +30,7 @@ type Letter struct {
 	To, Name  string
 	Language  string // "es", "es-MX", or else English
 	PanelURL  string
-	Username  string
+	Username  string // blank: the letter is not about an account
 	Link      string // to choose a password, or to sign in
 	Order     string // number; of orders alone
 	Plan      string // name; of orders alone
@@ -77,7 +79,10 @@ func (l Letter) greeting(w words) string {
 
 // text is the mail for those who read no HTML.
 func (l Letter) text(t letterText, w words) string {
-	lines := []string{l.greeting(w), "", l.fill(t.news), "", w.Panel + ": " + l.PanelURL, w.User + ": " + l.Username, "", t.call + ":", l.Link}
+	lines := []string{l.greeting(w), "", l.fill(t.news)}
+	if l.Username != "" {
+		lines = append(lines, "", w.Panel+": "+l.PanelURL, w.User+": "+l.Username, "", t.call+":", l.Link)
+	}
 	if t.once {
 		lines = append(lines, "", w.Validity)
 	}
@@ -102,10 +107,10 @@ var letterPage = template.Must(template.New("letter").Parse(`<!doctype html>
 <body style="font-family:sans-serif;line-height:1.5;color:#1f2937">
 <p>{{.Greeting}}</p>
 <p>{{.News}}</p>
-<p>{{.Words.Panel}}: <a href="{{.Letter.PanelURL}}">{{.Letter.PanelURL}}</a><br>
+{{if .Letter.Username}}<p>{{.Words.Panel}}: <a href="{{.Letter.PanelURL}}">{{.Letter.PanelURL}}</a><br>
 {{.Words.User}}: <strong>{{.Letter.Username}}</strong></p>
 <p><a href="{{.Letter.Link}}" style="background:#4f46e5;color:#ffffff;padding:10px 18px;border-radius:6px;text-decoration:none">{{.Call}}</a></p>
-{{if .Once}}<p>{{.Words.Validity}}</p>
+{{end}}{{if .Once}}<p>{{.Words.Validity}}</p>
 {{end}}<p style="color:#6b7280">{{.Ignore}}</p>
 <p>{{.Words.Bye}}</p>
 </body>

@@ -46,6 +46,11 @@ var letters = map[string]map[Occasion]letterText{
 			call: "Choose a new password", once: true,
 			ignore: "If it was not you, you can ignore this message: your password stays as it is.",
 		},
+		ApprovalLost: {
+			subject: "Your order {number} was not paid",
+			news:    "You agreed to pay for your order {plan} ({number}), but the payment could not be collected. The order has been cancelled and nothing is owed. You are welcome to order again.",
+			ignore:  "If you did not order anything, you can ignore this message.",
+		},
 	},
 	"es": {
 		FirstOrder: {
@@ -64,6 +69,11 @@ var letters = map[string]map[Occasion]letterText{
 			subject: "Elija una contraseña nueva", news: "Alguien, probablemente usted, ha pedido una contraseña nueva para su cuenta.",
 			call: "Elija una contraseña nueva", once: true,
 			ignore: "Si no ha sido usted, puede ignorar este mensaje: su contraseña no cambia.",
+		},
+		ApprovalLost: {
+			subject: "Su pedido {number} no se ha pagado",
+			news:    "Usted aceptó pagar su pedido {plan} ({number}), pero no se ha podido cobrar. El pedido se ha cancelado y no debe nada. Puede volver a pedirlo cuando quiera.",
+			ignore:  "Si usted no ha hecho ningún pedido, puede ignorar este mensaje.",
 		},
 	},
 }
