@@ -16,7 +16,6 @@ import (
 
 var (
 	_ sagas.Payments = (*paypal.Provider)(nil)
-	_ sagas.Refunder = (*paypal.Provider)(nil)
 	_ sagas.Capturer = (*paypal.Provider)(nil)
 )
 

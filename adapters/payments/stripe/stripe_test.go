@@ -18,10 +18,7 @@ import (
 	"hostpanel/sagas"
 )
 
-var (
-	_ sagas.Payments = (*stripe.Provider)(nil)
-	_ sagas.Refunder = (*stripe.Provider)(nil)
-)
+var _ sagas.Payments = (*stripe.Provider)(nil)
 
 // account is a provider at a Stripe of the test's own.
 func account(t *testing.T) (*stripe.Provider, *stripetest.Server) {
