@@ -20,6 +20,17 @@ func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]Recorded, err
 	return s.read(ctx, oneStream, stream.String())
 }
 
+// ReadStreams returns the histories of several streams as one, in the order of
+// the log: at most so many facts, the newest ones.
+func (s *Store) ReadStreams(ctx context.Context, limit int, streams ...domain.Stream) ([]Recorded, error) {
+	names := make([]string, len(streams))
+	for i, stream := range streams {
+		names[i] = stream.String()
+	}
+	return s.read(ctx, `
+		select `+columns+` from (select * from events where stream = any($1) order by position desc limit $2) newest order by position`, names, limit)
+}
+
 const oneStream = `select ` + columns + ` from events where stream = $1 order by version`
 
 const lastFact = `select ` + columns + ` from events where stream = $1 order by version desc limit 1`

@@ -204,13 +204,7 @@ type (
 	health struct{ *eventstore.Store }
 )
 
-func (r runs) Step(ctx context.Context, id uuid.UUID) (string, error) {
-	all, err := r.RunsOf(ctx, id)
-	if err != nil || len(all) == 0 {
-		return "", err
-	}
-	return all[0].Steps[min(all[0].Step, len(all[0].Steps)-1)].Name, nil
-}
+func (r runs) Step(ctx context.Context, id uuid.UUID) (string, error) { return r.Sagas.Step(ctx, id) }
 
 func (h health) Ready(ctx context.Context) map[string]string {
 	if err := h.Pool().Ping(ctx); err != nil {

@@ -62,13 +62,18 @@ var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <=
 
 // part reads the wanted part of a list and counts all of it, in one round trip.
 func part[T any](ctx context.Context, s Scope, by listedBy, w *where, l Listing) (found Listed[T], err error) {
+	return pick[T](by, w, l, func(questions func(*pgx.Batch)) error { return s.ask(ctx, questions) })
+}
+
+// pick asks for the wanted part of a list, and how long it is.
+func pick[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
 	if err := by.narrow(w, l); err != nil {
 		return found, err
 	}
 	l.Limit = cmp.Or(l.Limit, usualLimit)
 	count, counted := `select count(*) from `+by.from+w.String(), slices.Clone(w.args)
 	page := by.page(w, l)
-	err = s.ask(ctx, func(b *pgx.Batch) {
+	err = ask(func(b *pgx.Batch) {
 		b.Queue(count, counted...).QueryRow(func(r pgx.Row) error { return r.Scan(&found.Count) })
 		b.Queue(page, w.args...).Query(func(rows pgx.Rows) (err error) {
 			found.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])

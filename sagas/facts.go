@@ -6,11 +6,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Facts lists every event that the stream of a run may hold.
+// Facts lists every event that the streams of runs and the journals of what
+// operators asked for may hold.
 var Facts = []domain.Fact{
 	domain.FactOf[Started](), domain.FactOf[StepCompleted](), domain.FactOf[StepUndone](), domain.FactOf[StepSkipped](),
 	domain.FactOf[Deferred](), domain.FactOf[Parked](), domain.FactOf[Resumed](), domain.FactOf[Paused](),
-	domain.FactOf[Continued](), domain.FactOf[Turned](),
+	domain.FactOf[Continued](), domain.FactOf[Turned](), domain.FactOf[Released](),
+	domain.FactOf[RecheckRequested](), domain.FactOf[WebhookReplayed](), domain.FactOf[WebhooksReplayed](),
 }
 
 type (
@@ -61,6 +63,9 @@ type (
 	Continued struct {
 		Reason string `json:"reason"`
 	}
+	Released struct {
+		Reason string `json:"reason"`
+	}
 	Turned struct {
 		Step   int    `json:"step"` // the first one to be taken back; -1: there is none
 		Name   string `json:"name"` // at which it stood
@@ -77,6 +82,7 @@ func (Parked) EventName() string        { return "saga.parked" }
 func (Resumed) EventName() string       { return "saga.resumed" }
 func (Paused) EventName() string        { return "saga.paused" }
 func (Continued) EventName() string     { return "saga.continued" }
+func (Released) EventName() string      { return "saga.released" }
 func (Turned) EventName() string        { return "saga.turned" }
 
 func (e Started) evolve(Run) Run {
@@ -97,6 +103,8 @@ func (StepUndone) evolve(r Run) Run { return r.backTo(r.Step - 1) }
 func (Parked) evolve(r Run) Run    { r.Status = Stopped; return r }
 func (Paused) evolve(r Run) Run    { r.Status = Held; return r }
 func (Continued) evolve(r Run) Run { r.Status = Ready; return r }
+
+func (Released) evolve(r Run) Run { return r }
 
 func (e Resumed) evolve(r Run) Run {
 	r.Status = Ready

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -220,71 +219,4 @@ func (s *Sagas) postpone(ctx context.Context, m stored, cause error) error {
 		m.id, state, again, scrub(cause))
 	s.wakeLater(inboxQueue, again)
 	return err
-}
-
-// An InboxRow is a webhook as operators see it.
-type InboxRow struct {
-	ID         int64           `db:"id"`
-	Provider   string          `db:"provider"`
-	EventID    string          `db:"event_id"`
-	Type       string          `db:"type"`
-	State      string          `db:"state"` // stored, done, ignored, unmatched, parked
-	Order      *uuid.UUID      `db:"order_id"`
-	Attempts   int             `db:"attempts"`
-	Error      string          `db:"error"`
-	ReceivedAt time.Time       `db:"received_at"`
-	Headers    json.RawMessage `db:"headers"`
-}
-
-// An InboxFilter picks webhooks; the zero value of a field sets no condition.
-type InboxFilter struct {
-	IDs      []int64
-	Provider string
-	State    string
-	Type     string
-	EventID  string
-	Order    uuid.UUID
-	From, To time.Time // of the receipt
-	Limit    int       // 0: 100
-}
-
-const inboxWhere = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or provider = $2) and ($3 = '' or state = $3)
-	and ($4 = '' or type = $4) and ($5 = '' or event_id = $5) and ($6 = '00000000-0000-0000-0000-000000000000'::uuid or order_id = $6)
-	and ($7::timestamptz is null or received_at >= $7) and ($8::timestamptz is null or received_at < $8)`
-
-func (f InboxFilter) args() []any {
-	return []any{f.IDs, f.Provider, f.State, f.Type, f.EventID, f.Order, orNull(f.From), orNull(f.To)}
-}
-
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// InboxRows lists webhooks, newest first.
-func (s *Sagas) InboxRows(ctx context.Context, f InboxFilter) ([]InboxRow, error) {
-	if f.Limit == 0 {
-		f.Limit = 100
-	}
-	rows, _ := s.pool.Query(ctx, `select id, provider, event_id, type, state, order_id, attempts, coalesce(error, '') as error, received_at, headers
-		from webhook_inbox`+inboxWhere+` order by id desc limit $9`, append(f.args(), f.Limit)...)
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[InboxRow])
-	return list, sqlError(err, "list webhooks")
-}
-
-// Replay puts webhooks back to be worked on, whatever became of them, and
-// tells how many; with dryRun it only counts. Their signatures were checked
-// when they came. What was booked is not booked again.
-func (s *Sagas) Replay(ctx context.Context, f InboxFilter, dryRun bool) (int64, error) {
-	if dryRun {
-		var n int64
-		err := s.pool.QueryRow(ctx, `select count(*) from webhook_inbox`+inboxWhere, f.args()...).Scan(&n)
-		return n, sqlError(err, "count webhooks")
-	}
-	n, err := s.exec(ctx, "replay webhooks",
-		`update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null`+inboxWhere, f.args()...)
-	s.wake(inboxQueue)
-	return n, err
 }

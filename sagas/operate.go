@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"context"
+	"errors"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -23,7 +24,7 @@ var changeable = map[string]string{"site": "domain", "vm": "os_choice"}
 // goes on with that. Input changes what the step
 // works with: "domain" at site, "os_choice" at vm; nil changes nothing.
 func (s *Sagas) Retry(ctx context.Context, cause domain.Cause, id uuid.UUID, input map[string]string, reason string) error {
-	run, err := s.run(ctx, "provision:"+id.String())
+	run, err := s.provisioningOf(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,19 @@ func (s *Sagas) Retry(ctx context.Context, cause domain.Cause, id uuid.UUID, inp
 		}
 	}
 	return s.overrule(ctx, byOperator(cause, id), run, Resume{Key: run.Key, Reason: reason, Input: input}, rows, resume)
+}
+
+// provisioningOf is the provisioning of an order. One that has none cannot be
+// provisioned yet, or any more.
+func (s *Sagas) provisioningOf(ctx context.Context, id uuid.UUID) (Run, error) {
+	run, err := s.run(ctx, "provision:"+id.String())
+	if errors.Is(err, errNoRun) {
+		if _, err := s.order(ctx, id); err != nil {
+			return run, err
+		}
+		return run, notNow("Nothing is being set up for the order.")
+	}
+	return run, err
 }
 
 // changeInput checks a changed input. It may only change what has certainly
@@ -85,12 +99,15 @@ func byOperator(c domain.Cause, order uuid.UUID) domain.Cause {
 // done it by hand. What they made is looked up first; local steps and waits
 // cannot be skipped.
 func (s *Sagas) Skip(ctx context.Context, cause domain.Cause, id uuid.UUID, name, external, reason string) error {
-	run, err := s.run(ctx, "provision:"+id.String())
+	run, err := s.provisioningOf(ctx, id)
 	if err != nil {
 		return err
 	}
 	step := s.steps[run.Place().Name]
-	if step.name != name || step.effect == nil {
+	switch {
+	case run.Status != Stopped:
+		return notNow("The run is not parked.")
+	case step.name != name || step.effect == nil:
 		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
 	}
 	call, proof, err := s.proof(ctx, run, step, external)
@@ -115,6 +132,9 @@ func (s *Sagas) proof(ctx context.Context, run Run, step step, external string) 
 	call, err := step.effect.prepare(ctx, run.Job)
 	if err != nil || call.Lookup == nil {
 		return call, Result{External: external}, err
+	}
+	if external == "" {
+		return call, Result{}, domain.RefuseField("external_id", "This field is required.")
 	}
 	limited, cancel := context.WithTimeout(ctx, s.call(step))
 	defer cancel()
@@ -153,26 +173,42 @@ func (s *Sagas) TakeBack(ctx context.Context, cause domain.Cause, id uuid.UUID, 
 	return s.direct(ctx, cause, id, func(r Run) command { return s.turning(r, reason) })
 }
 
-// Release takes a run away from whoever works on it.
-func (s *Sagas) Release(ctx context.Context, id uuid.UUID) error {
-	n, err := s.exec(ctx, "release a run", `
-		update saga_run set status = 'ready', run_at = now(), lease_until = null, worker = null, lease_token = lease_token + 1
-		where id = $1 and status in ('running', 'waiting')`, id)
-	if err == nil && n == 0 {
-		err = &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "Nobody works on the run."}
+// Release takes a run away from whoever works on it, or lets one that waits
+// for its time go on now.
+func (s *Sagas) Release(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
+	run, err := s.runNumbered(ctx, id)
+	if err != nil {
+		return err
+	}
+	row := eventstore.Row{
+		Key: "saga_run/" + id.String(),
+		SQL: `update saga_run set status = 'ready', run_at = now(), lease_until = null, worker = null, awaits = '',
+				lease_token = lease_token + 1, stream_version = $2
+			where id = $1 and stream_version = $2 - 1 and status in ('running', 'waiting')`,
+		Args: []any{id, run.Version + 1}, Touches: 1, Else: errNobody,
+	}
+	cause = byOperator(cause, run.Order)
+	cause.Saga = run.Key
+	if _, err = s.store.ExecuteWith(ctx, cause, []eventstore.Row{row}, Release{Key: run.Key, Reason: reason}); err == nil {
+		s.wake(run.Place().Queue)
 	}
 	return err
 }
 
 func (s *Sagas) direct(ctx context.Context, cause domain.Cause, id uuid.UUID, what func(Run) command) error {
-	run, _, err := eventstore.Fold(ctx, s.store, Decider, domain.Stream{Category: Category, ID: id.String()})
+	run, err := s.runNumbered(ctx, id)
 	if err != nil {
 		return err
 	}
-	if run.Key == "" {
-		return errNoRun
-	}
 	return s.overrule(ctx, byOperator(cause, run.Order), run, what(run), nil)
+}
+
+func (s *Sagas) runNumbered(ctx context.Context, id uuid.UUID) (Run, error) {
+	run, _, err := eventstore.Fold(ctx, s.store, Decider, domain.Stream{Category: Category, ID: id.String()})
+	if err == nil && run.Key == "" {
+		err = errNoRun
+	}
+	return run, err
 }
 
 var errNoRun = domain.Refuse(domain.NotFound, "No Saga matches the given query.")

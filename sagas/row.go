@@ -175,7 +175,11 @@ func (s *Sagas) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid.
 			return fmt.Errorf("rebuild the work row of %s: %w", w.key, err)
 		}
 	}
-	if err := tx.Commit(ctx); err != nil {
+	_, err = tx.Exec(ctx, `update saga_run r set created_at = e.recorded_at from events e where e.stream = 'saga-' || r.id and e.version = 1`)
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("rebuild the work rows: %w", err)
 	}
 	return nil

@@ -2,12 +2,13 @@ package sagas
 
 import (
 	"hostpanel/domain"
+	"hostpanel/domain/operations"
 
 	"github.com/google/uuid"
 )
 
 // Category is the category of the streams of runs.
-const Category = "saga"
+const Category = operations.RunCategory
 
 // namespace makes the ids of runs from their keys.
 var namespace = uuid.MustParse("5f2b3c64-0f0e-4d0a-9a53-6d1c1c7a2b10")
@@ -23,10 +24,7 @@ func StreamOf(key string) domain.Stream {
 
 // A Place is one step in a run's frozen list, and the queue in which it waits
 // its turn.
-type Place struct {
-	Name  string `json:"name"`
-	Queue string `json:"queue"`
-}
+type Place = operations.Place
 
 // Direction says whether a run does its steps or undoes them.
 type Direction string
@@ -95,6 +93,11 @@ type (
 // errPassed refuses what was decided on a run as it no longer is.
 var errPassed = domain.Refuse(domain.Conflict, "The run has moved on.")
 
+// notNow refuses what the run's state forbids.
+func notNow(message string) error {
+	return &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: message}
+}
+
 type (
 	// Start begins a run with a frozen list of steps.
 	Start struct {
@@ -144,6 +147,9 @@ type (
 	// Pause keeps a run from going on; Continue ends that.
 	Pause    struct{ Key, Reason string }
 	Continue struct{ Key, Reason string }
+	// Release takes a run away from whoever works on it, or lets one that
+	// waits for its time go on now.
+	Release struct{ Key, Reason string }
 	// Turn makes a run take back what it has done, last step first. Whoever
 	// works on it loses the lease; what came of that is looked up.
 	// From is the first step to be taken back; -1: there is none.
@@ -163,6 +169,7 @@ func (c Skip) Stream() domain.Stream     { return StreamOf(c.Key) }
 func (c Pass) Stream() domain.Stream     { return StreamOf(c.Key) }
 func (c Pause) Stream() domain.Stream    { return StreamOf(c.Key) }
 func (c Continue) Stream() domain.Stream { return StreamOf(c.Key) }
+func (c Release) Stream() domain.Stream  { return StreamOf(c.Key) }
 func (c Turn) Stream() domain.Stream     { return StreamOf(c.Key) }
 
 func (c Start) decide(r Run) ([]event, error) {
@@ -202,14 +209,14 @@ func (c Park) decide(r Run) ([]event, error) {
 
 func (c Resume) decide(r Run) ([]event, error) {
 	if r.Status != Stopped {
-		return nil, domain.Refuse(domain.Conflict, "The run is not parked.")
+		return nil, notNow("The run is not parked.")
 	}
 	return []event{Resumed{r.Step, r.Place().Name, c.Reason, c.Input}}, nil
 }
 
 func (c Skip) decide(r Run) ([]event, error) {
 	if r.Status != Stopped || r.Direction != Do || r.Step != c.Step {
-		return nil, domain.Refuse(domain.Conflict, "The run is not parked at this step.")
+		return nil, notNow("The run is not parked at this step.")
 	}
 	skipped := StepSkipped{Step: c.Step, Name: r.Place().Name, External: c.External, Reason: c.Reason}
 	if c.Job != r.Job {
@@ -232,7 +239,7 @@ func (c Pause) decide(r Run) ([]event, error) {
 	case Ready:
 		return []event{Paused{c.Reason}}, nil
 	default:
-		return nil, domain.Refuse(domain.Conflict, "The run cannot be paused.")
+		return nil, notNow("The run cannot be paused.")
 	}
 }
 
@@ -243,14 +250,24 @@ func (c Continue) decide(r Run) ([]event, error) {
 	case Held:
 		return []event{Continued{c.Reason}}, nil
 	default:
-		return nil, domain.Refuse(domain.Conflict, "The run is not paused.")
+		return nil, notNow("The run is not paused.")
 	}
 }
+
+func (c Release) decide(r Run) ([]event, error) {
+	if r.Status != Ready {
+		return nil, errNobody
+	}
+	return []event{Released{c.Reason}}, nil
+}
+
+// errNobody refuses to take a run from nobody.
+var errNobody = notNow("Nobody works on the run.")
 
 func (c Turn) decide(r Run) ([]event, error) {
 	switch {
 	case r.Key == "" || r.Over():
-		return nil, domain.Refuse(domain.Conflict, "The run is over.")
+		return nil, notNow("The run is over.")
 	case r.Direction == Undo:
 		return nil, nil
 	}

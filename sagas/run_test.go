@@ -2,6 +2,7 @@ package sagas
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -103,6 +104,7 @@ type errTold string
 func (e errTold) Error() string { return string(e) }
 
 func TestWhatWasOnceWrittenReadsForEver(t *testing.T) {
+	noted := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	job := Job{
 		Order: uuid.MustParse("6f1c0d6e-0000-4000-8000-00000000000a"), Type: "hosting", User: 5, Opened: true, Tenant: 17, Site: 3, VM: 77, Client: 9,
 		Domain: "ana.example.com", OS: "debian-12", Effect: "o/6f1c0d6e-0000-4000-8000-00000000000a/welcome",
@@ -118,5 +120,9 @@ func TestWhatWasOnceWrittenReadsForEver(t *testing.T) {
 		Paused{Reason: "maintenance"},
 		Continued{Reason: "maintenance is over"},
 		Turned{Step: 4, Name: "site", Reason: "refund"},
+		Released{Reason: "the worker hangs"},
+		RecheckRequested{Reason: "the customer says that they paid", At: noted},
+		WebhookReplayed{Webhook: 7, Provider: "test", Event: "evt_1", Type: "checkout.session.completed", Before: "unmatched", Reason: "the order is there now", At: noted},
+		WebhooksReplayed{Filter: map[string]string{"provider": "test", "state": "parked"}, Count: 12, Reason: "the fault is mended", At: noted},
 	)
 }

@@ -294,8 +294,12 @@ func (s *Sagas) known(ctx context.Context) error {
 	return nil
 }
 
-// Serve lets the store carry out the commands on runs.
-func Serve(store *eventstore.Store) { eventstore.Serve(store, Category, Decider) }
+// Serve lets the store carry out the commands on runs, and write down what
+// operators ask for.
+func Serve(store *eventstore.Store) {
+	eventstore.Serve(store, Category, Decider)
+	eventstore.Journal(store, ReviewCategory, reviews)
+}
 
 // userNamed finds the account of an address.
 func (s *Sagas) userNamed(ctx context.Context, email string) (int64, bool, error) {

@@ -5,53 +5,39 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
+
+	"hostpanel/domain/operations"
+	"hostpanel/projections"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
-// A RunView is a run as operators see it.
-type RunView struct {
-	ID        uuid.UUID  `db:"id"`
-	Key       string     `db:"key"`
-	Def       string     `db:"def"`
-	Steps     []Place    `db:"steps"`
-	Order     *uuid.UUID `db:"order_id"`
-	Direction string     `db:"direction"`
-	Status    string     `db:"status"`
-	Step      int        `db:"step"`
-	Attempt   int        `db:"attempt"`
-	RunAt     time.Time  `db:"run_at"`
-	Worker    *string    `db:"worker"`
+// What operators see of runs (docs/operations.md).
+type (
+	// A RunView is a run as operators see it.
+	RunView = operations.Run
+	// An AttemptView is one attempt at one step.
+	AttemptView = operations.Attempt
+	// An EffectView is a row of the ledger.
+	EffectView = operations.Effect
+)
 
-	Attempts []AttemptView `db:"-"`
-	Effects  []EffectView  `db:"-"`
+// runTable says how runs are listed. When a run changed last its stream knows.
+var runTable = projections.ListedTable{
+	From: "saga_run r", ID: "r.id",
+	Columns: `r.id, r.key, r.def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
+		r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`,
+	Fields: map[string]string{
+		"id": "r.id", "created_at": "r.created_at", "updated_at": runChanged, "next_run_at": "r.run_at", "key": "r.key",
+		"status": "r.status", "kind": runKind, "order": "r.order_id", "step": "r.steps -> r.step ->> 'name'", "about": "r.about",
+	},
 }
 
-// An AttemptView is one attempt at one step.
-type AttemptView struct {
-	Step       int        `db:"step"`
-	Token      int64      `db:"token"`
-	StartedAt  time.Time  `db:"started_at"`
-	FinishedAt *time.Time `db:"finished_at"`
-	Outcome    string     `db:"outcome"`
-	Class      string     `db:"error_class"`
-	Error      string     `db:"error"`
-	NextRunAt  *time.Time `db:"next_run_at"`
-}
-
-// An EffectView is a row of the ledger.
-type EffectView struct {
-	Key       string    `db:"key"`
-	Step      string    `db:"step"`
-	State     string    `db:"state"`
-	External  string    `db:"external_id"`
-	Sends     int       `db:"sends"`
-	UpdatedAt time.Time `db:"updated_at"`
-}
-
-const runColumns = `select id, key, def, steps, order_id, direction, status, step, attempt, run_at, worker from saga_run`
+const (
+	runKind    = `split_part(r.key, ':', 1)`
+	runChanged = `coalesce((select e.recorded_at from events e where e.stream = 'saga-' || r.id and e.version = r.stream_version), r.created_at)`
+)
 
 // A RunFilter says which runs are looked for; what is zero does not count.
 type RunFilter struct {
@@ -72,32 +58,85 @@ func (s *Sagas) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) 
 // Runs are the runs that a filter lets through, the latest first, with their
 // attempts and effects.
 func (s *Sagas) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
-	rows, _ := s.pool.Query(ctx, runColumns+`
+	return s.runsWhere(ctx, `
 		where ($1 = '' or key = $1) and ($2::uuid is null or order_id = $2) and ($3 = '' or status = $3) and ($4 = '' or about = $4)
 		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil}, string(f.Status), f.About, f.Limit)
-	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[RunView])
+}
+
+// RunsListed are the runs that operators ask for, without what became of each
+// try: by status, kind, order and step; ordered also by key and next_run_at.
+func (s *Sagas) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
+	return projections.ListTable[operations.Run](ctx, s.pool, runTable, l)
+}
+
+// RunNumbered is one run, with its attempts and effects.
+func (s *Sagas) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, error) {
+	runs, err := s.runsWhere(ctx, ` where id = $1`, id)
+	if err == nil && len(runs) == 0 {
+		err = errNoRun
+	}
 	if err != nil {
-		return nil, sqlError(err, "list runs")
+		return operations.Run{}, err
+	}
+	return runs[0], nil
+}
+
+// runsWhere reads runs, and in one more round trip all that was tried and done
+// for them.
+func (s *Sagas) runsWhere(ctx context.Context, narrowed string, args ...any) ([]operations.Run, error) {
+	rows, _ := s.pool.Query(ctx, `select `+runTable.Columns+` from `+runTable.From+narrowed, args...)
+	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Run])
+	if err != nil || len(runs) == 0 {
+		return runs, sqlError(err, "read runs")
+	}
+	ids := make([]uuid.UUID, len(runs))
+	for i, r := range runs {
+		ids[i] = r.ID
+	}
+	var attempts []operations.Attempt
+	var effects []operations.Effect
+	b := &pgx.Batch{}
+	b.Queue(attemptsOf, ids).Query(collecting(&attempts))
+	b.Queue(effectsOf, ids).Query(collecting(&effects))
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, sqlError(err, "read what was tried")
 	}
 	for i := range runs {
-		if err := s.detail(ctx, &runs[i]); err != nil {
-			return nil, err
-		}
+		handOut(&runs[i], attempts, effects)
 	}
 	return runs, nil
 }
 
-func (s *Sagas) detail(ctx context.Context, r *RunView) (err error) {
-	attempts, _ := s.pool.Query(ctx, `
-		select step, token, started_at, finished_at, coalesce(outcome, '') as outcome, coalesce(error_class, '') as error_class,
-			coalesce(error, '') as error, next_run_at from saga_attempt where saga_id = $1 order by started_at, token, step`, r.ID)
-	var failed, broken error
-	r.Attempts, failed = pgx.CollectRows(attempts, pgx.RowToStructByName[AttemptView])
-	effects, _ := s.pool.Query(ctx, `
-		select key, step, state, coalesce(external_id, '') as external_id, sends, updated_at from effect where saga_id = $1 order by updated_at, key`, r.ID)
-	r.Effects, broken = pgx.CollectRows(effects, pgx.RowToStructByName[EffectView])
-	return sqlError(errors.Join(failed, broken), "read run %s", r.Key)
+// handOut gives a run those attempts and effects that are its own.
+func handOut(r *operations.Run, attempts []operations.Attempt, effects []operations.Effect) {
+	for _, a := range attempts {
+		if a.Run == r.ID {
+			r.Attempts = append(r.Attempts, a)
+		}
+	}
+	for _, e := range effects {
+		if e.Run == r.ID {
+			r.Effects = append(r.Effects, e)
+		}
+	}
 }
+
+// collecting reads rows into a list.
+func collecting[T any](into *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	}
+}
+
+const (
+	attemptsOf = `
+		select saga_id as run, step, token, started_at, finished_at, coalesce(outcome, '') as outcome, coalesce(error_class, '') as error_class,
+			coalesce(error, '') as error, next_run_at from saga_attempt where saga_id = any($1) order by started_at, token, step`
+	effectsOf = `
+		select saga_id as run, key, step, state, coalesce(external_id, '') as external_id, sends, updated_at
+		from effect where saga_id = any($1) order by updated_at, key`
+)
 
 // Step names the step at which the provisioning of an order stands, such as
 // "tenant.engine"; empty: it has not begun.

@@ -189,7 +189,7 @@ func lineOf(r sagas.RunView, n int, place sagas.Place) stepLine {
 	}
 	for _, e := range r.Effects {
 		if e.Step == place.Name {
-			l.External = e.External
+			l.External = e.ExternalID
 		}
 	}
 	return l

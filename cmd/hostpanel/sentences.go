@@ -221,6 +221,16 @@ var sentences = collect(
 	says(func(e sagas.Resumed) string { return "goes on at " + e.Name + in(" (", e.Reason, ")") }),
 	says(func(e sagas.Paused) string { return "paused" + in(" (", e.Reason, ")") }),
 	says(func(e sagas.Continued) string { return "goes on" + in(" (", e.Reason, ")") }),
+	says(func(e sagas.Released) string { return "taken from whoever worked on it" + in(" (", e.Reason, ")") }),
+	says(func(e sagas.RecheckRequested) string {
+		return "the payment provider is to be asked again" + in(" (", e.Reason, ")")
+	}),
+	says(func(e sagas.WebhookReplayed) string {
+		return fmt.Sprintf("webhook %d of %s (%s), which was %s, is acted on again%s", e.Webhook, e.Provider, e.Type, e.Before, in(" (", e.Reason, ")"))
+	}),
+	says(func(e sagas.WebhooksReplayed) string {
+		return count(e.Count, "webhook") + " are acted on again" + in(" (", e.Reason, ")")
+	}),
 	says(func(e sagas.Turned) string { return "to be taken back, from " + e.Name + in(" (", e.Reason, ")") }),
 )
 

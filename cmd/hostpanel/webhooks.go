@@ -114,15 +114,19 @@ func (r webhooksReplay) Run(ctx context.Context, s Settings, c console) error {
 			return err
 		}
 		f.IDs = r.IDs
-		n, err := p.sagas.Replay(ctx, f, r.DryRun)
+		if r.DryRun {
+			n, err := p.sagas.CountWebhooks(ctx, f)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.out, "%s would be replayed\n", count(n, "webhook"))
+			return nil
+		}
+		n, err := p.sagas.ReplayWebhooks(ctx, atConsole, f, "")
 		if err != nil {
 			return err
 		}
-		verb := "replayed"
-		if r.DryRun {
-			verb = "would be replayed"
-		}
-		fmt.Fprintf(c.out, "%s %s\n", count(n, "webhook"), verb)
+		fmt.Fprintf(c.out, "%s replayed\n", count(n, "webhook"))
 		return nil
 	})
 }

@@ -1,0 +1,181 @@
+// Package operations is what those who operate the panel look at when
+// something does not go on by itself: runs and what became of each try, the
+// ledger of what was done outside, webhooks that came, and orders whose money
+// and service do not fit together (docs/operations.md).
+//
+// All of it is shown and none of it decided here: what may be done about it is
+// decided where it belongs.
+package operations
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// RunCategory is that of the streams of runs, "saga-<uuid>".
+const RunCategory = "saga"
+
+// A Place is one step in a run's frozen list, and the queue in which it waits
+// its turn.
+type Place struct {
+	Name  string `json:"name"`
+	Queue string `json:"queue"`
+}
+
+// A Run is one execution of a saga.
+type Run struct {
+	ID        uuid.UUID
+	Key       string // "provision:<order>"
+	Def       string // "provision/1"
+	Kind      string // "provision"
+	Steps     []Place
+	Order     *uuid.UUID
+	About     string // stream of the hosting resource that it works for: "site-42"
+	Direction string // do, undo
+	Status    string // ready, running, waiting, parked, paused, done, undone
+	Step      int    // index of the one at which it stands
+	Attempt   int    // at this step
+	RunAt     time.Time
+	Worker    *string // whoever works on it
+	Version   int64   // of its stream
+	Token     int64   // of its lease: rises with each claim
+	CreatedAt time.Time
+	UpdatedAt time.Time // of its last fact
+
+	Attempts []Attempt `db:"-"`
+	Effects  []Effect  `db:"-"`
+}
+
+// Stream is the run's history.
+func (r Run) Stream() domain.Stream { return domain.Stream{Category: RunCategory, ID: r.ID.String()} }
+
+// At names the step at which the run stands, or stood last.
+func (r Run) At() string {
+	if len(r.Steps) == 0 {
+		return ""
+	}
+	return r.Steps[min(max(r.Step, 0), len(r.Steps)-1)].Name
+}
+
+// Over says that the run has nothing left to do.
+func (r Run) Over() bool { return r.Status == "done" || r.Status == "undone" }
+
+// An Attempt is one attempt at one step.
+type Attempt struct {
+	Run        uuid.UUID
+	Step       int // index in the run's list
+	Token      int64
+	StartedAt  time.Time
+	FinishedAt *time.Time
+	Outcome    string // completed, retry, wait, released, …; "": it is being made, or its worker is lost
+	ErrorClass string // transient, unknown, permanent, wait; "": none
+	Error      string // for operators, without secrets and personal data
+	NextRunAt  *time.Time
+}
+
+// HasFailed tells whether the attempt came to nothing through no wish of ours.
+func (a Attempt) HasFailed() bool {
+	return a.ErrorClass != "" && a.ErrorClass != "wait" && a.ErrorClass != "cancelled"
+}
+
+// An Effect is a row of the ledger: something that was done outside, or may
+// have been.
+type Effect struct {
+	Run        uuid.UUID
+	Key        string // "o/<order>/site"
+	Step       string
+	State      string // intended, unknown, absent, confirmed, deferred, skipped, undoing, undone
+	ExternalID string
+	Sends      int // that were done or may have been
+	UpdatedAt  time.Time
+}
+
+// A Webhook is what a payment provider has sent, as the inbox keeps it.
+type Webhook struct {
+	ID         int64
+	Provider   string
+	EventID    string
+	Type       string // in the provider's words
+	State      string // stored, done, ignored, unmatched, parked
+	Order      *uuid.UUID
+	Attempts   int
+	Error      string
+	ReceivedAt time.Time
+	Headers    json.RawMessage // without the values of signatures
+	Body       []byte          // as it came; nil: it is no longer kept
+}
+
+// Tag changes with everything about a webhook that may change.
+func (w Webhook) Tag() string {
+	return w.State + strconv.Itoa(w.Attempts) + w.Error + strconv.FormatBool(w.Body == nil)
+}
+
+// A WebhookPick says which webhooks are meant; the zero value of a field sets
+// no condition.
+type WebhookPick struct {
+	IDs      []int64
+	Provider string
+	State    string
+	Type     string
+	EventID  string
+	Order    uuid.UUID
+	From, To time.Time // of the receipt; To is not included
+	Limit    int       // of a list; 0: 100
+}
+
+// A Dossier is what is known of an order besides the order: its runs with
+// their attempts and effects, the webhooks that concern it, and what has
+// happened to it and to its runs.
+type Dossier struct {
+	Runs     []Run
+	Webhooks []Webhook
+	Facts    []Fact
+}
+
+// A Fact is an event as it stands in the log.
+type Fact struct {
+	Position   int64
+	Stream     domain.Stream
+	RecordedAt time.Time
+	Name       string // "order.placed"
+	Actor      string
+	Event      domain.Event
+}
+
+// A Finding is an order whose money and service do not fit together.
+type Finding struct {
+	Order       uuid.UUID
+	OrderNumber string
+	Status      string
+	Since       time.Time
+	Action      string // what repairs it, by its name in the API: "retry", "refund"
+}
+
+// A Reconciliation is all findings of a moment (rule J-4).
+type Reconciliation struct {
+	At                  time.Time
+	PaidNotProvisioned  []Finding
+	ProvisionedNotPaid  []Finding
+	CapturedAfterCancel []Finding
+	RefundedStillLive   []Finding
+	RefundsOpen         []Finding
+}
+
+// A Category is one sort of findings, by its name in the API.
+type Category struct {
+	Name     string
+	Findings []Finding
+}
+
+// Categories are the findings by their sorts, in the order of the API.
+func (r *Reconciliation) Categories() []Category {
+	return []Category{
+		{"paid_not_provisioned", r.PaidNotProvisioned}, {"provisioned_not_paid", r.ProvisionedNotPaid},
+		{"captured_after_cancel", r.CapturedAfterCancel}, {"refunded_still_live", r.RefundedStillLive}, {"refunds_open", r.RefundsOpen},
+	}
+}

@@ -1,0 +1,49 @@
+package sagas
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
+)
+
+// dossierMost bounds how much of an order's history is told at once.
+const dossierMost = 2000
+
+// Dossier is what is known of an order besides the order itself, in a handful
+// of round trips however much it is.
+func (s *Sagas) Dossier(ctx context.Context, id uuid.UUID) (d operations.Dossier, err error) {
+	if d.Runs, err = s.runsWhere(ctx, ` where order_id = $1 order by created_at, key limit 100`, id); err != nil {
+		return d, err
+	}
+	rows, _ := s.pool.Query(ctx, `select `+webhookTable.Columns+` from webhook_inbox i where i.order_id = $1 order by i.id limit $2`, id, dossierMost)
+	if d.Webhooks, err = pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook]); err != nil {
+		return d, sqlError(err, "read the webhooks of order %s", id)
+	}
+	d.Facts, err = s.told(ctx, id, d.Runs)
+	return d, err
+}
+
+// told are the facts about an order, its runs, and what it was billed.
+func (s *Sagas) told(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
+	streams := []domain.Stream{
+		order.Stream(id), ReviewStream(id),
+		{Category: billing.SubscriptionCategory, ID: id.String()}, {Category: billing.InvoiceCategory, ID: id.String()},
+	}
+	for _, r := range runs {
+		streams = append(streams, r.Stream())
+	}
+	history, err := s.store.ReadStreams(ctx, dossierMost, streams...)
+	facts := make([]operations.Fact, len(history))
+	for i, r := range history {
+		facts[i] = operations.Fact{
+			Position: r.Position, Stream: r.Stream, RecordedAt: r.RecordedAt, Name: r.Name, Actor: r.Cause.Actor, Event: r.Event,
+		}
+	}
+	return facts, err
+}

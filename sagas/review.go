@@ -1,0 +1,130 @@
+package sagas
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+)
+
+// What operators ask for that changes nothing by itself is written into
+// journals: one for each order, and one for the inbox (docs/operations.md).
+
+// ReviewCategory is that of the journals "review-<order>" and "review-inbox".
+const ReviewCategory = "review"
+
+// ReviewStream is the journal of an order; that of the inbox: uuid.Nil.
+func ReviewStream(order uuid.UUID) domain.Stream {
+	if order == uuid.Nil {
+		return domain.Stream{Category: ReviewCategory, ID: "inbox"}
+	}
+	return domain.Stream{Category: ReviewCategory, ID: order.String()}
+}
+
+type (
+	// RecheckRequested: the provider is to be asked once more.
+	RecheckRequested struct {
+		Reason string    `json:"reason,omitempty"`
+		At     time.Time `json:"at"`
+	}
+	// WebhookReplayed: a webhook is worked on anew. Before is its state until
+	// then.
+	WebhookReplayed struct {
+		Webhook  int64     `json:"webhook"`
+		Provider string    `json:"provider"`
+		Event    string    `json:"event"`
+		Type     string    `json:"type"`
+		Before   string    `json:"before"`
+		Reason   string    `json:"reason,omitempty"`
+		At       time.Time `json:"at"`
+	}
+	// WebhooksReplayed: all webhooks that a filter leaves are worked on anew.
+	WebhooksReplayed struct {
+		Filter map[string]string `json:"filter"`
+		Count  int64             `json:"count"`
+		Reason string            `json:"reason,omitempty"`
+		At     time.Time         `json:"at"`
+	}
+)
+
+func (RecheckRequested) EventName() string { return "review.recheck_requested" }
+func (WebhookReplayed) EventName() string  { return "review.webhook_replayed" }
+func (WebhooksReplayed) EventName() string { return "review.webhooks_replayed" }
+
+// note writes a fact into a journal.
+type note struct {
+	stream domain.Stream
+	fact   domain.Event
+}
+
+func (n note) Stream() domain.Stream { return n.stream }
+
+// reviews have no state: whatever is noted, stands.
+var reviews = domain.Decider[struct{}, note, domain.Event]{
+	Decide: func(_ struct{}, n note) ([]domain.Event, error) { return []domain.Event{n.fact}, nil },
+	Evolve: func(s struct{}, _ domain.Event) struct{} { return s },
+}
+
+// Recheck makes the provider be asked what it holds for true about an order.
+func (s *Sagas) Recheck(ctx context.Context, cause domain.Cause, id uuid.UUID, reason string) error {
+	if _, err := s.order(ctx, id); err != nil {
+		return err
+	}
+	due := eventstore.Row{
+		Key: "payment_watch/" + id.String(),
+		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at) select id, payment_method, 'operator', now() from orders where id = $1
+			on conflict (order_id) do update set next_at = least(w.next_at, now()), wakes = w.wakes + 1, reason = excluded.reason`,
+		Args: []any{id}, Touches: 1,
+	}
+	_, err := s.store.ExecuteWith(ctx, byOperator(cause, id), []eventstore.Row{due}, note{ReviewStream(id), RecheckRequested{reason, s.now()}})
+	if err == nil {
+		s.wake(watchQueue)
+	}
+	return err
+}
+
+// ReplayWebhooks puts webhooks back to be worked on, whatever became of them,
+// and tells how many. Their signatures were checked when they came; what was
+// booked is not booked again (rule I-18).
+func (s *Sagas) ReplayWebhooks(ctx context.Context, cause domain.Cause, f operations.WebhookPick, reason string) (int64, error) {
+	n, err := s.CountWebhooks(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	back := eventstore.Row{
+		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null` + inboxWhere,
+		Args: inboxArgs(f), Touches: eventstore.AnyRows,
+	}
+	_, err = s.store.ExecuteWith(ctx, byOperator(cause, f.Order), []eventstore.Row{back},
+		note{ReviewStream(f.Order), WebhooksReplayed{described(f), n, reason, s.now()}})
+	if err == nil {
+		s.wake(inboxQueue)
+	}
+	return n, err
+}
+
+// ReplayWebhook puts one webhook back to be worked on.
+func (s *Sagas) ReplayWebhook(ctx context.Context, cause domain.Cause, id int64, reason string) error {
+	w, err := s.WebhookNumbered(ctx, id)
+	if err != nil {
+		return err
+	}
+	var about uuid.UUID
+	if w.Order != nil {
+		about = *w.Order
+	}
+	back := eventstore.Row{
+		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null where id = $1`,
+		Args: []any{id}, Touches: 1,
+	}
+	_, err = s.store.ExecuteWith(ctx, byOperator(cause, about), []eventstore.Row{back},
+		note{ReviewStream(about), WebhookReplayed{w.ID, w.Provider, w.EventID, w.Type, w.State, reason, s.now()}})
+	if err == nil {
+		s.wake(inboxQueue)
+	}
+	return err
+}
