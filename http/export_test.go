@@ -4,6 +4,8 @@ import (
 	"maps"
 	"strings"
 
+	"hostpanel/domain"
+	"hostpanel/domain/operations"
 	"hostpanel/http/route"
 )
 
@@ -39,4 +41,12 @@ func (s *Server) Rules() map[string]route.Access {
 		all[a.Rule] = a
 	}
 	return all
+}
+
+// Timeline are the sentences of a timeline.
+func Timeline(d operations.Dossier, says func(domain.Event) string) (texts []string) {
+	for _, h := range timeline(d, says) {
+		texts = append(texts, h.text)
+	}
+	return texts
 }

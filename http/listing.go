@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -20,6 +22,7 @@ type asks struct {
 	Search   string   // what is searched, for the API document; "": nothing
 	Ordering []string // besides id, created_at and updated_at
 	TextIDs  bool     // the ids are no numbers
+	UUIDs    bool     // they are UUIDs
 }
 
 // lists declares a list in pages, from a query of the read tables that takes
@@ -63,8 +66,11 @@ func (a asks) filters() field.Set {
 		set = a.Filters()
 	}
 	ids := field.Refs("id__in", new([]int64))
-	if a.TextIDs {
+	switch {
+	case a.TextIDs:
 		ids = field.Texts("id__in", new([]string), nil)
+	case a.UUIDs:
+		ids = field.UUIDs("id__in", new([]uuid.UUID))
 	}
 	set = append(set, ids.Doc("Only these ids, parted by commas."))
 	for _, name := range []string{"created_at", "updated_at"} {

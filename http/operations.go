@@ -19,8 +19,9 @@ const operationsPrefix = "/operations/api/v1/"
 func (s *Server) operations() route.Area {
 	return route.Area{
 		Name: "Operations", Prefix: operationsPrefix, Access: s.superuser(),
-		About:  "What superusers do: accounts, plans, widgets, and keys of the storefront.",
-		Routes: slices.Concat(s.userRoutes(), s.planRoutes(), s.widgetRoutes(), s.keyRoutes()),
+		About: "What superusers do: accounts, plans, widgets, keys of the storefront, orders, and what goes on behind them.",
+		Routes: slices.Concat(s.userRoutes(), s.planRoutes(), s.widgetRoutes(), s.keyRoutes(),
+			s.orderFileRoutes(), s.sagaRoutes(), s.inboxRoutes(), []route.Route{s.reconciliationRoute()}),
 	}
 }
 

@@ -42,6 +42,10 @@ type Server struct {
 	Accounts    Accounts
 	Resources   Resources
 	Jobs        Jobs
+	Orders      Orders
+	Sagas       Machinery
+	Inbox       Inbox
+	Books       Books
 	Credentials Credentials
 	Tokens      Tokens
 	TokenKeys   []TokenKey // the first signs tokens, all open them
@@ -50,6 +54,9 @@ type Server struct {
 	Health      Health
 	Metrics     http.Handler // nil: there is no /metrics
 	Log         *slog.Logger
+
+	// Sentence says in plain words what a fact is; nil: its name does.
+	Sentence func(domain.Event) string
 
 	keys     keyring
 	memory   memory

@@ -55,11 +55,15 @@ var orders = New("orders", `
 		cancel_requested   boolean not null default false,
 		created_at         timestamptz not null,
 		updated_at         timestamptz not null,
-		version            int     not null  -- of the order's stream
+		version            int     not null, -- of the order's stream
+		search             text    not null generated always as (
+			lower(order_number || chr(10) || customer_email || chr(10) || customer_name || chr(10) || domain)) stored
 	) with (fillfactor = 80);
 	create unique index orders_number on orders (order_number);
 	create index orders_newest on orders (created_at desc, id desc);
 	create index orders_status on orders (status, created_at desc, id desc);
+	create index orders_plan on orders (plan_id, created_at desc, id desc);
+	create index orders_held on orders (created_at desc, id desc) where holds <> '{}';
 	create index orders_subject on orders (subject)`,
 
 	On(`insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company,

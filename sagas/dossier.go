@@ -25,6 +25,11 @@ func (s *Sagas) Dossier(ctx context.Context, id uuid.UUID) (d operations.Dossier
 	if d.Webhooks, err = pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook]); err != nil {
 		return d, sqlError(err, "read the webhooks of order %s", id)
 	}
+	err = s.pool.QueryRow(ctx, `select coalesce(max((input ->> 'user')::bigint), 0) from saga_run where key = 'provision:' || $1 and step > 0`, id.String()).
+		Scan(&d.User)
+	if err != nil {
+		return d, sqlError(err, "look for the customer of order %s", id)
+	}
 	d.Facts, err = s.told(ctx, id, d.Runs)
 	return d, err
 }

@@ -190,7 +190,7 @@ func (s *Sagas) places(names []string) []Place {
 		if !known || step.queue == "" {
 			panic("sagas: no step is named " + name)
 		}
-		places[i] = Place{name, step.queue}
+		places[i] = Place{Name: name, Queue: step.queue}
 	}
 	return places
 }

@@ -1,6 +1,10 @@
 package field
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
 
 // Filter reads query parameters into the fields that describe them, and
 // returns those that were given. Of a repeated parameter the last one counts;
@@ -48,10 +52,13 @@ func (f *Field) filterSet(s string) string {
 		list.Items = append(list.Items, Value{Kind: TextValue, Text: item})
 	}
 	l, _ := f.kind.(interface{ readItems(Value) Errors })
-	if len(f.take(list)) > 0 || len(l.readItems(list)) > 0 {
-		return "Enter a number."
+	switch _, ofIDs := f.kind.place().(*[]uuid.UUID); {
+	case len(f.take(list)) == 0 && len(l.readItems(list)) == 0:
+		return ""
+	case ofIDs:
+		return "Enter a valid UUID."
 	}
-	return ""
+	return "Enter a number."
 }
 
 func (f *Field) notFiltering(s string) (message string, ignored bool) {

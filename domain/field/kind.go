@@ -65,6 +65,11 @@ func Texts(name string, at *[]string, items func(Field) Field) Field {
 // Refs is a list of numbers of other records.
 func Refs(name string, at *[]int64) Field { return Field{Name: name, kind: listOf(at, Ref, nil)} }
 
+// UUIDs is a list of identifiers.
+func UUIDs(name string, at *[]uuid.UUID) Field {
+	return Field{Name: name, kind: listOf(at, UUID, nil)}
+}
+
 // Any is any JSON value, kept as it was sent.
 func Any(name string, at *json.RawMessage) Field { return Field{Name: name, kind: anything{at}} }
 

@@ -132,6 +132,7 @@ type WebhookPick struct {
 // their attempts and effects, the webhooks that concern it, and what has
 // happened to it and to its runs.
 type Dossier struct {
+	User     int64 // the customer's account; 0: there is none yet
 	Runs     []Run
 	Webhooks []Webhook
 	Facts    []Fact

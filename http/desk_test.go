@@ -1,0 +1,132 @@
+package http_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain"
+	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
+	panel "hostpanel/http"
+	"hostpanel/http/route/routetest"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// desk is an office at work, with an order that runs, one whose setup has
+// failed at the engine, and one that nobody has paid.
+func desk(t *testing.T) *shop {
+	t.Helper()
+	s := office(t).open(t)
+	running := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"domain":"runs.example",`, 1)))
+	s.press(running, "action", "pay")
+	s.await(t, running, order.StatusActive)
+	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example", What: faults.Refuse, Times: 100}); err != nil {
+		t.Fatal(err)
+	}
+	failed := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"domain":"fails.example",`, 1)))
+	s.press(failed, "action", "pay")
+	s.await(t, failed, order.StatusFailed)
+	unpaid := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	for name, a := range map[string]answer{"running": running, "failed": failed, "unpaid": unpaid} {
+		s.known[name], s.known[name+"_number"] = a.ID, a.Number
+	}
+	s.known["run"] = sagas.RunID("provision:" + running.ID).String()
+	s.known["parked"] = sagas.RunID("provision:" + failed.ID).String()
+	s.known["base"] = s.public
+	return s
+}
+
+func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
+	routetest.Run(t, "testdata/desk/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
+		s := desk(t)
+		return s.handler, s.known
+	})
+}
+
+func TestWhatIsAskedForWithReasonIsAFactOfTheOperator(t *testing.T) {
+	s := desk(t)
+	before := s.count(t, `select max(position) from events`)
+	for _, call := range [][3]string{
+		{"orders/" + s.known["unpaid"] + "/recheck/", `{"reason":"the customer called"}`, "review.recheck_requested"},
+		{"orders/" + s.known["failed"] + "/retry/", `{"input":{"domain":"else.example"}}`, "order.provisioning_resumed"},
+		{"webhook-inbox/1/replay/", ``, "review.webhook_replayed"},
+		{"webhook-inbox/replay/", `{"provider":"test","dry_run":false,"reason":"once more"}`, "review.webhooks_replayed"},
+	} {
+		if w := s.operate("POST", call[0], call[1]); w.Code != http.StatusAccepted {
+			t.Fatal(call, w.Code, w.Body)
+		}
+		if n := s.count(t, `select count(*) from events where position > $1 and name = $2 and actor = 'operator:1'`, before, call[2]); n != 1 {
+			t.Errorf("%d facts %s by the operator", n, call[2])
+		}
+	}
+}
+
+// A repeat under the same key changes nothing more.
+func TestARepeatedActionActsOnce(t *testing.T) {
+	s := desk(t)
+	path, body := "orders/"+s.known["failed"]+"/retry/", `{"input":{"domain":"else.example"}}`
+	first := s.operate("POST", path, body, "Idempotency-Key", "once")
+	if first.Code != http.StatusAccepted {
+		t.Fatal(first.Code, first.Body)
+	}
+	again := s.operate("POST", path, body, "Idempotency-Key", "once")
+	if again.Code != http.StatusAccepted || again.Header().Get("Idempotent-Replayed") != "true" {
+		t.Errorf("%d %s", again.Code, again.Body)
+	}
+	if n := s.events(t, "order.provisioning_resumed"); n != 1 {
+		t.Errorf("it went on %d times", n)
+	}
+}
+
+// Who has seen another version of the order does nothing to it.
+func TestAnActionOnAnotherVersionIsRefused(t *testing.T) {
+	s := desk(t)
+	path := "orders/" + s.known["failed"] + "/"
+	tag := s.operate("GET", path, "").Header().Get("ETag")
+	if w := s.operate("POST", path+"retry/", `{}`, "If-Match", `"order-1-1"`); w.Code != http.StatusPreconditionFailed || w.Header().Get("ETag") != tag {
+		t.Errorf("%d %s, now %s, seen %s", w.Code, w.Body, w.Header().Get("ETag"), tag)
+	}
+	if w := s.operate("POST", path+"retry/", `{}`, "If-Match", tag); w.Code != http.StatusAccepted {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// The chain of what happened tells also what went wrong on the way.
+func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) *time.Time { m := noon.Add(time.Duration(minutes) * time.Minute); return &m }
+	run := operations.Run{
+		ID: uuid.New(), Kind: "provision", Steps: []operations.Place{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1, Status: "waiting",
+		Attempts: []operations.Attempt{
+			{Step: 0, StartedAt: *at(1), FinishedAt: at(2), Outcome: "retry", ErrorClass: "unknown", Error: "timed out"},
+			{Step: 0, StartedAt: *at(3), FinishedAt: at(4), Outcome: "completed"},
+			{Step: 1, StartedAt: *at(5), FinishedAt: at(6), Outcome: "retry", ErrorClass: "transient", Error: "busy"},
+			{Step: 1, StartedAt: *at(7), FinishedAt: at(8), Outcome: "retry", ErrorClass: "transient", Error: "still busy"},
+		},
+		Effects: []operations.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
+	}
+	dossier := operations.Dossier{
+		Runs:     []operations.Run{run},
+		Webhooks: []operations.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed", State: "done", ReceivedAt: noon}},
+		Facts: []operations.Fact{
+			{Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon, Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon}},
+			{Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision", Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true}},
+		},
+	}
+	got := panel.Timeline(dossier, func(e domain.Event) string { return e.EventName() })
+	want := []string{
+		"order.provisioning_started",
+		"webhook evt_1 of stripe came, checkout.session.completed: the order was looked at",
+		"provision: saga.step_completed, at attempt 2: 1 gave no answer, found by look-up",
+		"provision: site failed 2 times, lastly: still busy",
+		"provision: site may have been done: nobody heard the answer",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}

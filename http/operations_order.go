@@ -1,0 +1,262 @@
+package http
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/money"
+	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
+	"hostpanel/projections"
+)
+
+// An orderFile is an order with all that came of it, as operators see it.
+type orderFile struct {
+	orderEntry
+	status  projections.OrderView // what its customer is told
+	money   order.Order           // as its facts amount to
+	file    projections.OrderFile
+	dossier operations.Dossier
+
+	Steps    []stepEntry
+	Timeline []happening
+	Refunds  []refundEntry
+	Disputes []disputeEntry
+}
+
+func newOrderFile(f projections.OrderFile, d operations.Dossier, says func(domain.Event) string) *orderFile {
+	o := &orderFile{orderEntry: orderEntry{f.Order}, file: f, dossier: d}
+	for _, fact := range d.Facts {
+		if e, is := fact.Event.(order.Event); is {
+			o.money = order.Decider.Evolve(o.money, e)
+		}
+	}
+	o.Steps, o.Timeline = stepsOf(d), timeline(d, says)
+	o.Refunds, o.Disputes = o.refunds(), o.disputes()
+	o.status = projections.OrderView{
+		Status: f.Status, Settling: f.Settling, Holds: f.Holds, CancelRequested: f.CancelRequested, Language: f.Language, FailedStep: f.FailedStep,
+	}
+	o.status.Explain(o.stepNow())
+	return o
+}
+
+// stepNow is the step at which the setup of the order stands; "": the first.
+func (o *orderFile) stepNow() string {
+	for _, r := range o.dossier.Runs {
+		if r.Kind == provisionKind {
+			return r.At()
+		}
+	}
+	return ""
+}
+
+// Fields are the order's file.
+func (o *orderFile) Fields() field.Set {
+	warnings, prefix := namesOf(o.Warnings), o.keyPrefix()
+	var user *int64
+	if o.dossier.User != 0 {
+		user = &o.dossier.User
+	}
+	return slices.Concat(o.orderEntry.Fields(), field.Set{
+		field.Texts("warnings", &warnings, nil).ReadOnly().Doc("What went wrong without stopping it."),
+		field.Text("status_message", &o.status.StatusMessage).ReadOnly().Doc("What its customer is told."),
+		field.Amount("price", &o.PeriodPrice, 16, 4).ReadOnly(),
+		field.Amount("setup_fee", &o.SetupFee, 16, 4).ReadOnly(),
+		field.Amount("tax_rate", &o.TaxRate, 5, 2).ReadOnly(),
+		field.Amount("subtotal", &o.Subtotal, 14, 2).ReadOnly(),
+		field.Text("customer_phone", &o.CustomerPhone).ReadOnly(),
+		field.Text("customer_company", &o.CustomerCompany).ReadOnly(),
+		field.Text("domain", &o.Domain).ReadOnly(),
+		field.Text("os_choice", &o.OSChoice).ReadOnly(),
+		field.Text("language", &o.Language).ReadOnly(),
+		field.Text("widget_id", &o.WidgetID).ReadOnly(),
+		field.Text("api_key_prefix", &prefix).ReadOnly(),
+		field.NullInt("user", &user).ReadOnly().Doc("The customer's account."),
+		field.Within("payment", true, o.payment),
+		field.Objects("refunds", &o.Refunds).Doc("Money that has gone back, or is to."),
+		field.Objects("disputes", &o.Disputes).Doc("Payments that the customer's bank has claimed back."),
+		field.Within("resource", len(o.file.Resources) > 0, o.resource),
+		field.Within("subscription", o.file.Subscription != nil, o.subscription),
+		field.Within("invoice", o.file.Invoice != nil, o.invoice),
+		field.Objects("steps", &o.Steps).Doc("Of its setup."),
+		field.Objects("timeline", &o.Timeline).Doc("All that has happened, in plain words."),
+	})
+}
+
+// tag changes with everything that the file shows.
+func (o *orderFile) tag() string {
+	return tagOf(order.Category, o.ID.String(), o.Version) + "." + shown(o.Fields())
+}
+
+// shown is a short fingerprint of what is shown.
+func shown(fields field.Set) string {
+	sum := sha256.Sum256(fields.AppendJSON(nil))
+	return hex.EncodeToString(sum[:6])
+}
+
+func (o *orderFile) keyPrefix() string {
+	mode := storefront.Live
+	if o.Test {
+		mode = storefront.Test
+	}
+	return storefront.Prefix(mode, o.APIKey)
+}
+
+// payment is the one that the order runs on, or else the last that is known.
+func (o *orderFile) payment() field.Set {
+	var amount *decimal.Decimal
+	if p, known := o.money.Payments[o.PaymentID]; known {
+		paid := o.inMajor(p.Minor, p.Currency)
+		amount = &paid
+	}
+	status, refunded := string(o.PaymentStatus), o.inMajor(o.money.Returned(o.PaymentID), o.Currency)
+	return field.Set{
+		field.Text("provider", &o.PaymentMethod).ReadOnly(),
+		field.Text("session_id", &o.SessionID).ReadOnly(),
+		field.Text("payment_id", &o.PaymentID).ReadOnly(),
+		field.Text("status", &status).ReadOnly().Doc("created, pending, declined, failed or paid; empty: there is none."),
+		field.NullAmount("amount", &amount, 14, 2).ReadOnly(),
+		field.Amount("refunded", &refunded, 14, 2).ReadOnly().Doc("What has gone back of it, or was lost."),
+	}
+}
+
+// inMajor is an amount as people write it.
+func (o *orderFile) inMajor(minor int64, currency string) decimal.Decimal {
+	places, known := money.Places(o.PaymentMethod, strings.ToUpper(currency))
+	if !known {
+		places = 2
+	}
+	return decimal.New(minor, -places)
+}
+
+// A refundEntry is money that has gone back, or is to.
+type refundEntry struct {
+	number            int64 // of the decision; 0: made at the provider itself
+	id, payment, says string
+	amount            decimal.Decimal
+	currency          string
+}
+
+// Fields are the refund.
+func (r *refundEntry) Fields() field.Set {
+	return field.Set{
+		field.Int("number", &r.number).ReadOnly().Doc("Of the decision; 0: made at the provider itself."),
+		field.Text("id", &r.id).ReadOnly().Doc("The provider's; empty: it has none yet."),
+		field.Text("payment_id", &r.payment).ReadOnly(),
+		field.Text("status", &r.says).Among("requested", "pending", "succeeded", "failed").ReadOnly(),
+		field.Amount("amount", &r.amount, 14, 2).ReadOnly(),
+		field.Text("currency", &r.currency).ReadOnly(),
+	}
+}
+
+// refunds are those that were decided on, and those that were made at the
+// provider itself.
+func (o *orderFile) refunds() (all []refundEntry) {
+	seen := map[int]order.SeenRefund{}
+	for _, id := range slices.Sorted(maps.Keys(o.money.Refunds)) {
+		r := o.money.Refunds[id]
+		if r.N > 0 {
+			seen[r.N] = r
+			continue
+		}
+		all = append(all, refundEntry{0, r.ID, r.Payment, string(r.State), o.inMajor(r.Minor, r.Currency), strings.ToUpper(r.Currency)})
+	}
+	for _, a := range o.money.Asked {
+		r := refundEntry{int64(a.N), seen[a.N].ID, a.Payment, string(seen[a.N].State), o.inMajor(a.Minor, a.Currency), strings.ToUpper(a.Currency)}
+		switch {
+		case r.says == "" && a.Failed:
+			r.says = string(order.RefundStopped)
+		case r.says == "":
+			r.says = "requested"
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// A disputeEntry is a payment that the customer's bank has claimed back.
+type disputeEntry struct {
+	order.SeenDispute
+	amount decimal.Decimal
+}
+
+// Fields are the dispute.
+func (d *disputeEntry) Fields() field.Set {
+	currency := strings.ToUpper(d.Currency)
+	return field.Set{
+		field.Text("id", &d.ID).ReadOnly(),
+		field.Text("payment_id", &d.Payment).ReadOnly(),
+		field.Text("status", (*string)(&d.State)).Among("open", "won", "lost").ReadOnly(),
+		field.Amount("amount", &d.amount, 14, 2).ReadOnly(),
+		field.Text("currency", &currency).ReadOnly(),
+	}
+}
+
+func (o *orderFile) disputes() (all []disputeEntry) {
+	for _, id := range slices.Sorted(maps.Keys(o.money.Disputes)) {
+		d := o.money.Disputes[id]
+		all = append(all, disputeEntry{d, o.inMajor(d.Minor, d.Currency)})
+	}
+	return all
+}
+
+// resource is what the customer got: the tenant, and a server where one was
+// bought.
+func (o *orderFile) resource() field.Set {
+	var tenant, vm *int64
+	var external string
+	for i := range o.file.Resources {
+		r := &o.file.Resources[i]
+		switch r.Kind {
+		case "tenant":
+			tenant = &r.ID
+			if external == "" && r.EngineID != nil {
+				external = strconv.FormatInt(*r.EngineID, 10)
+			}
+		case "vm":
+			vm, external = &r.ID, r.External
+		}
+	}
+	return field.Set{
+		field.Text("type", &o.ResourceType).ReadOnly(),
+		field.NullInt("tenant", &tenant).ReadOnly(),
+		field.NullInt("vm_id", &vm).ReadOnly(),
+		field.Text("external_id", &external).ReadOnly().Doc("The hypervisor's id of the server, or the engine's of the tenant."),
+	}
+}
+
+func (o *orderFile) subscription() field.Set {
+	s := o.file.Subscription
+	if s == nil {
+		s = &projections.Subscription{}
+	}
+	return field.Set{
+		field.Text("status", (*string)(&s.Status)).ReadOnly(),
+		field.Time("period_start", &s.PeriodStart).ReadOnly(),
+		field.Time("period_end", &s.PeriodEnd).ReadOnly(),
+	}
+}
+
+func (o *orderFile) invoice() field.Set {
+	i := o.file.Invoice
+	if i == nil {
+		i = &projections.Invoice{}
+	}
+	return field.Set{
+		field.Text("number", &i.Number).ReadOnly(),
+		field.Text("status", &i.Status).ReadOnly(),
+		field.Time("issued_at", &i.IssuedAt).ReadOnly(),
+		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
+		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),
+		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
+	}
+}

@@ -1,0 +1,82 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+)
+
+var ordersBy = listedBy{
+	columns: orderColumns, from: "orders o", id: "o.id", search: "o.search",
+	fields: with(fieldsOf("o", "order_number", "status", "total", "payment_method", "customer_email", "customer_name"), "plan", "o.plan_id"),
+}
+
+// OrdersListed lists orders to operators: by status, hold, payment_method and
+// plan; the number, the customer's address and name, and the domain are
+// searched.
+func (s Scope) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
+	w := s.operators()
+	isHold := func(f Filter) bool { return f.Field == "hold" }
+	for _, f := range l.Filters {
+		if isHold(f) {
+			w.and("o.holds <> '{}' and o.holds @> array[?::text]", f.Value)
+		}
+	}
+	l.Filters = slices.DeleteFunc(slices.Clone(l.Filters), isHold)
+	return part[Order](ctx, s, ordersBy, w, l)
+}
+
+// An OrderFile is an order with what came of it.
+type OrderFile struct {
+	Order
+	Subscription *Subscription // nil: there is none yet
+	Invoice      *Invoice      // likewise
+	Resources    []Resource    // that were made for it, in whatever state
+}
+
+// OrderFile returns all of it in one round trip.
+func (s Scope) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, error) {
+	var orders []Order
+	var subscriptions []Subscription
+	var invoices []Invoice
+	var f OrderFile
+	err := s.ask(ctx, func(b *pgx.Batch) {
+		w := s.operators()
+		w.and("id = ?", id)
+		b.Queue(`select `+orderColumns+` from orders`+w.String(), w.args...).Query(filled(&orders))
+		w = s.operators()
+		w.and("order_id = ?", id)
+		b.Queue(`select `+subscriptionColumns+` from subscriptions`+w.String(), w.args...).Query(filled(&subscriptions))
+		b.Queue(`select `+invoiceColumns+` from invoices`+w.String(), w.args...).Query(filled(&invoices))
+		w = s.operators()
+		w.and("r.requested_for = ?", "order:"+id.String())
+		b.Queue(`select `+resourceColumns+fromResources+w.String()+` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))
+	})
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("read the file of order %s: %w", id, err)
+	case len(orders) == 0:
+		return f, domain.Refuse(domain.NotFound, "No Order matches the given query.")
+	}
+	f.Order = orders[0]
+	if len(subscriptions) > 0 {
+		f.Subscription = &subscriptions[0]
+	}
+	if len(invoices) > 0 {
+		f.Invoice = &invoices[0]
+	}
+	return f, nil
+}
+
+// filled reads rows into a list.
+func filled[T any](into *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	}
+}
