@@ -30,6 +30,10 @@ func (s *shop) objects(t *testing.T) []object {
 		return read(t, s.order(t, http.StatusCreated, aHostingOrder, "X-API-Key", s.known[key])).ID
 	}
 	nowhere := "00000000-0000-4000-8000-000000000000"
+	var run string
+	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
+		t.Fatal(err)
+	}
 	return []object{
 		{"/operations/api/v1/users/{id:int}/memberships/{tenant:int}/", map[string]string{ofA: "31 21", ofB: "33 22", missing: "31 22", deformed: "31 x"}},
 		{"/operations/api/v1/users/", map[string]string{ofA: "31", ofB: "33", missing: none, deformed: "x"}},
@@ -42,6 +46,9 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
+		{"/operations/api/v1/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
+		{"/operations/api/v1/sagas/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
+		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},

@@ -8,7 +8,7 @@ import (
 
 	"hostpanel/adapters/faults"
 	"hostpanel/domain"
-	"hostpanel/domain/operations"
+	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	panel "hostpanel/http"
 	"hostpanel/http/route/routetest"
@@ -100,20 +100,20 @@ func TestAnActionOnAnotherVersionIsRefused(t *testing.T) {
 func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *time.Time { m := noon.Add(time.Duration(minutes) * time.Minute); return &m }
-	run := operations.Run{
-		ID: uuid.New(), Kind: "provision", Steps: []operations.Place{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1, Status: "waiting",
-		Attempts: []operations.Attempt{
+	run := seen.Run{
+		ID: uuid.New(), Kind: "provision", Steps: []seen.Place{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1, Status: "waiting",
+		Attempts: []seen.Attempt{
 			{Step: 0, StartedAt: *at(1), FinishedAt: at(2), Outcome: "retry", ErrorClass: "unknown", Error: "timed out"},
 			{Step: 0, StartedAt: *at(3), FinishedAt: at(4), Outcome: "completed"},
 			{Step: 1, StartedAt: *at(5), FinishedAt: at(6), Outcome: "retry", ErrorClass: "transient", Error: "busy"},
 			{Step: 1, StartedAt: *at(7), FinishedAt: at(8), Outcome: "retry", ErrorClass: "transient", Error: "still busy"},
 		},
-		Effects: []operations.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
+		Effects: []seen.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
 	}
-	dossier := operations.Dossier{
-		Runs:     []operations.Run{run},
-		Webhooks: []operations.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed", State: "done", ReceivedAt: noon}},
-		Facts: []operations.Fact{
+	dossier := seen.Dossier{
+		Runs:     []seen.Run{run},
+		Webhooks: []seen.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed", State: "done", ReceivedAt: noon}},
+		Facts: []seen.Fact{
 			{Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon, Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon}},
 			{Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision", Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true}},
 		},

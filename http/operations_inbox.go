@@ -52,20 +52,20 @@ func (s *Server) inboxRoutes() []route.Route {
 				}, ranges("received_at")...)
 			},
 			Ordering: []string{"received_at", "provider", "type", "state", "attempts"},
-		}, s.listWebhooks).As("webhook_inbox_list"),
-		route.Post(inboxPath+"replay/", "Act again on all webhooks that a filter leaves", s.replayWebhooks).As("webhook_inbox_replay_all").
+		}, s.listWebhooks).As("stored_webhook_list"),
+		route.Post(inboxPath+"replay/", "Act again on all webhooks that a filter leaves", s.replayWebhooks).As("webhook_range_replay").
 			With(http.StatusAccepted).OrWith(http.StatusOK).Checking(route.Check(checkReplay)).
 			Saying("With dry_run they are only counted, which is what it does unless it is told otherwise. What was booked is not booked again.").
 			Resuming(func(context.Context, route.Call, string) (route.Answer, error) {
 				return (&replayAnswer{DryRun: false}).Fields(), nil
 			}),
-		route.Get(webhookPath, "A webhook as it came", found[webhookDetail]).As("webhook_inbox_read").Of("Webhook").Finding(s.findWebhook),
+		route.Get(webhookPath, "A webhook as it came", found[webhookDetail]).As("stored_webhook_read").Of("Webhook").Finding(s.findWebhook),
 		route.Post(webhookPath+"replay/", "Act on a webhook again", func(ctx context.Context, c route.Call, w *asking) (*webhookDetail, error) {
 			if err := s.Inbox.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
 				return nil, err
 			}
 			return show(ctx, c)
-		}).As("webhook_inbox_replay").Of("Webhook").With(http.StatusAccepted).Finding(s.findWebhook).
+		}).As("stored_webhook_replay").Of("Webhook").With(http.StatusAccepted).Finding(s.findWebhook).
 			Saying("The provider is asked for the truth; what was booked is not booked again.").
 			Resuming(func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
 				w, err := show(ctx, c)

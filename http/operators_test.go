@@ -19,7 +19,7 @@ import (
 func office(t testing.TB, options ...func(*shop)) *shop {
 	t.Helper()
 	s := openShop(t, options...).stock(t).people(t)
-	if _, err := s.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id']::regclass[]) n`); err != nil {
+	if _, err := s.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', 'tenant_id', 'site_id']::regclass[]) n`); err != nil {
 		t.Fatal(err)
 	}
 	return s
