@@ -21,6 +21,7 @@ type Gauges struct {
 	InboxParked    int64
 	WatchLag       time.Duration // of the check that is most overdue
 	Poisoned       int64
+	Held           int64 // orders that a person has to look at
 
 	// Since this process started.
 	Completed int64 // steps
@@ -43,10 +44,10 @@ func (s *Sagas) Gauges(ctx context.Context) (g Gauges, err error) {
 			(select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from webhook_inbox where state = 'stored'),
 			(select count(*) from webhook_inbox where state = 'unmatched'), (select count(*) from webhook_inbox where state = 'parked'),
 			(select coalesce(extract(epoch from now() - min(next_at)), 0)::float8 from payment_watch where next_at <= now()),
-			(select count(*) from poisoned)
+			(select count(*) from poisoned), (select count(*) from orders where holds <> '{}')
 		from saga_run where status not in ('done', 'undone')`).
 		Scan(&ready, &g.Ready, &g.Running, &g.Waiting, &g.Parked, &g.LeasesExpired, &g.UnknownEffects, &g.InboxStored, &inbox,
-			&g.Unmatched, &g.InboxParked, &lag, &g.Poisoned)
+			&g.Unmatched, &g.InboxParked, &lag, &g.Poisoned, &g.Held)
 	g.OldestReady, g.InboxAge, g.WatchLag = seconds(ready), seconds(inbox), seconds(lag)
 	g.Completed, g.Fenced, g.Checked, g.Rejected = s.completed.Load(), s.fenced.Load(), s.checked.Load(), s.rejected.Load()
 	return g, sqlError(err, "read the gauges")
@@ -67,6 +68,9 @@ func (s *Sagas) janitor(ctx context.Context) {
 		}
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "old rows were not swept", "error", err)
+		}
+		if err := s.reportDaily(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "money and service were not compared", "error", err)
 		}
 	}
 }

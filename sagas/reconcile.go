@@ -66,6 +66,17 @@ func (s *Sagas) Reconcile(ctx context.Context) (found operations.Reconciliation,
 	return found, sqlError(s.pool.SendBatch(ctx, b).Close(), "reconcile")
 }
 
+// reportDaily compares money and service once a day, in one process of all.
+func (s *Sagas) reportDaily(ctx context.Context) error {
+	due, err := s.exec(ctx, "look when money and service were compared", `
+		insert into saga_daily as d (name, at) values ('reconciliation', now())
+		on conflict (name) do update set at = excluded.at where d.at < now() - interval '1 day'`)
+	if err != nil || due == 0 {
+		return err
+	}
+	return s.report(ctx)
+}
+
 // report tells of what does not fit, once a night, by numbers and ids alone.
 func (s *Sagas) report(ctx context.Context) error {
 	found, err := s.Reconcile(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -15,9 +16,11 @@ import (
 )
 
 type ordersCommand struct {
-	List  ordersList  `cmd:"" help:"List orders, newest first."`
-	Show  ordersShow  `cmd:"" help:"Show one order and how its setup went."`
-	Retry ordersRetry `cmd:"" help:"Let a failed order go on at the step where it stopped."`
+	List   ordersList   `cmd:"" help:"List orders, newest first."`
+	Show   ordersShow   `cmd:"" help:"Show one order and how its setup went."`
+	Retry  ordersRetry  `cmd:"" help:"Let a failed order go on at the step where it stopped."`
+	Refund ordersRefund `cmd:"" help:"Give money back: an amount, or all that is left."`
+	Accept ordersAccept `cmd:"" help:"Accept a payment that differs from what was ordered."`
 }
 
 type ordersList struct {
@@ -120,6 +123,7 @@ func (c console) order(o projections.Order) {
 		{"plan", fmt.Sprintf("%s, %s", o.PlanName, o.BillingPeriod)},
 		{"total", fmt.Sprintf("%s %s, of it %s tax", o.Total.StringFixed(2), o.Currency, o.Tax.StringFixed(2))},
 		{"payment", strings.Join(some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
+		{"refunded", gone(o)},
 		{"domain", o.Domain},
 		{"system", o.OSChoice},
 		{"placed", o.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC")},
@@ -132,6 +136,14 @@ func (c console) order(o projections.Order) {
 			fmt.Fprintf(c.out, "  %s %s\n", i.faint(fmt.Sprintf("%-10s", line[0])), oneLine(line[1]))
 		}
 	}
+}
+
+// gone is what went back of the order's payment, or was lost: "2.99 EUR".
+func gone(o projections.Order) string {
+	if o.Refunded == 0 {
+		return ""
+	}
+	return paid(order.Seen{Minor: o.Refunded, Currency: o.Currency})
 }
 
 // run prints the steps of a run, what was made and what failed.
@@ -212,6 +224,55 @@ func (r ordersRetry) Run(ctx context.Context, s Settings, c console) error {
 			return fmt.Errorf("retry %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.out, "%s goes on\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersRefund struct {
+	Order  string `arg:"" help:"Number or id."`
+	Amount string `placeholder:"AMOUNT" help:"In the order's currency, such as 2.99; none: all that is left."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run gives money back. The provider is told by whoever works on runs.
+func (r ordersRefund) Run(ctx context.Context, s Settings, c console) error {
+	var amount *decimal.Decimal
+	if r.Amount != "" {
+		part, err := decimal.NewFromString(r.Amount)
+		if err != nil {
+			return misused("%q is no amount", r.Amount)
+		}
+		amount = &part
+	}
+	return with(ctx, s, c, func(p *program) error {
+		o, err := p.orderNamed(ctx, r.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.sagas.Refund(ctx, atConsole, o.ID, amount, r.Reason); err != nil {
+			return fmt.Errorf("refund %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.out, "%s is to be refunded\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersAccept struct {
+	Order  string `arg:"" help:"Number or id."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run accepts a payment.
+func (a ordersAccept) Run(ctx context.Context, s Settings, c console) error {
+	return with(ctx, s, c, func(p *program) error {
+		o, err := p.orderNamed(ctx, a.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.sagas.Accept(ctx, atConsole, o.ID, a.Reason); err != nil {
+			return fmt.Errorf("accept the payment of %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.out, "the payment of %s is accepted\n", o.OrderNumber)
 		return nil
 	})
 }
