@@ -23,9 +23,14 @@ func (s *Server) orderActions() []route.Route {
 			Saying("Input changes what the step works with: domain at site, os_choice at vm."),
 		orderAction(s, "skip_step", "Put the failed step behind an order, because it was done by hand", s.skipStep).
 			Saying("What was made is looked up first. Local steps cannot be skipped."),
+		orderAction(s, "cancel", "Give an order up, take it back, or end its service", s.cancelOrder).
+			Saying("One that is not paid is cancelled; what is being set up is taken back and its money returned; what runs is suspended at once and removed after the grace, and the money stays."),
 		orderAction(s, "accept", "Accept a payment that differs from what was ordered", s.acceptPayment),
 		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
+		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),
 		orderAction(s, "refund", "Give money back", s.refundOrder),
+		orderAction(s, "dispute", "Say how a dispute stands that only an operator can see", s.decideDispute).
+			Saying("An open one suspends the service, one that is won brings it back, one that is lost ends it."),
 	}
 }
 
@@ -140,12 +145,20 @@ func (s *Server) skipStep(ctx context.Context, c route.Call, o *orderFile, k *sk
 	return s.Orders.Skip(ctx, causeOf(c, o), o.ID, k.Step, k.External, k.Reason)
 }
 
+func (s *Server) cancelOrder(ctx context.Context, c route.Call, o *orderFile, v *verdict) error {
+	return s.Orders.Cancel(ctx, causeOf(c, o), o.ID, v.Reason)
+}
+
 func (s *Server) acceptPayment(ctx context.Context, c route.Call, o *orderFile, v *verdict) error {
 	return s.Orders.Accept(ctx, causeOf(c, o), o.ID, v.Reason)
 }
 
 func (s *Server) recheckOrder(ctx context.Context, c route.Call, o *orderFile, w *asking) error {
 	return s.Orders.Recheck(ctx, c.Cause(), o.ID, w.Reason)
+}
+
+func (s *Server) resendMail(ctx context.Context, c route.Call, o *orderFile, w *asking) error {
+	return s.Orders.ResendMail(ctx, causeOf(c, o), o.ID, cmp.Or(w.Reason, "asked for"))
 }
 
 // A moneyBack says how much goes back, and why.
@@ -164,4 +177,19 @@ func (m *moneyBack) Fields() field.Set {
 
 func (s *Server) refundOrder(ctx context.Context, c route.Call, o *orderFile, m *moneyBack) error {
 	return s.Orders.Refund(ctx, causeOf(c, o), o.ID, m.Amount, m.Reason)
+}
+
+// A disputeWord is an operator's word on a dispute.
+type disputeWord struct{ Outcome, Reason string }
+
+// Fields are the word.
+func (d *disputeWord) Fields() field.Set {
+	return field.Set{
+		field.Text("outcome", &d.Outcome).Required().Among("open", "won", "lost"),
+		reasonField(&d.Reason),
+	}
+}
+
+func (s *Server) decideDispute(ctx context.Context, c route.Call, o *orderFile, d *disputeWord) error {
+	return s.Orders.Dispute(ctx, causeOf(c, o), o.ID, order.DisputeState(d.Outcome), d.Reason)
 }

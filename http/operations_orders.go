@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -24,12 +25,18 @@ type Orders interface {
 	Retry(ctx context.Context, cause domain.Cause, order uuid.UUID, input map[string]string, reason string) error
 	// Skip puts the failed step behind the order, with a proof that is looked up.
 	Skip(ctx context.Context, cause domain.Cause, order uuid.UUID, step, external, reason string) error
+	// Cancel gives an order up, takes back what is being set up, or ends what runs.
+	Cancel(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
 	// Accept takes a payment that differs from what was ordered.
 	Accept(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
 	// Recheck asks the provider once more.
 	Recheck(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
+	// ResendMail mails a new link; the old one is void.
+	ResendMail(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
 	// Refund gives money back; nil: all that is left.
 	Refund(ctx context.Context, cause domain.Cause, order uuid.UUID, amount *decimal.Decimal, reason string) error
+	// Dispute records an operator's word on a dispute that only they can see.
+	Dispute(ctx context.Context, cause domain.Cause, order uuid.UUID, outcome order.DisputeState, reason string) error
 }
 
 const (

@@ -28,7 +28,7 @@ func (s *Sagas) captureStep() step {
 func (s *Sagas) capture(ctx context.Context, id uuid.UUID) (Start, error) {
 	o, err := s.order(ctx, id)
 	return Start{
-		Key: "capture:" + id.String(), Def: captureDef, Steps: []Place{{"capture", paymentQueue(o.PaymentMethod)}}, Job: Job{Order: id}, Order: id,
+		Key: "capture:" + id.String(), Def: captureDef, Steps: []Place{{Name: "capture", Queue: paymentQueue(o.PaymentMethod)}}, Job: Job{Order: id}, Order: id,
 	}, err
 }
 

@@ -40,7 +40,7 @@ func (s *Sagas) moneySagas() []saga {
 func (s *Sagas) refund(ctx context.Context, id uuid.UUID, ask order.Ask) (Start, error) {
 	o, err := s.order(ctx, id)
 	return Start{
-		Key: fmt.Sprintf("refund:%s/%d", id, ask.N), Def: refundDef, Steps: []Place{{"refund", paymentQueue(o.PaymentMethod)}},
+		Key: fmt.Sprintf("refund:%s/%d", id, ask.N), Def: refundDef, Steps: []Place{{Name: "refund", Queue: paymentQueue(o.PaymentMethod)}},
 		Job: Job{Order: id, Refund: ask.N}, Order: id,
 	}, err
 }

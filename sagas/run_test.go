@@ -12,7 +12,7 @@ import (
 
 // The facts of a run with two steps, for stories about it.
 var (
-	places  = []Place{{"pack", "local"}, {"ship", "engine:one"}}
+	places  = []Place{{Name: "pack", Queue: "local"}, {Name: "ship", Queue: "engine:one"}}
 	started = Started{Key: "send:1", Def: "send/1", Steps: places, Job: Job{Order: uuid.UUID{1}}, Order: uuid.UUID{1}}
 	packed  = StepCompleted{Step: 0, Name: "pack"}
 	shipped = StepCompleted{Step: 1, Name: "ship", External: "parcel 7"}

@@ -21,6 +21,7 @@ type ordersCommand struct {
 	Retry  ordersRetry  `cmd:"" help:"Let a failed order go on at the step where it stopped."`
 	Refund ordersRefund `cmd:"" help:"Give money back: an amount, or all that is left."`
 	Accept ordersAccept `cmd:"" help:"Accept a payment that differs from what was ordered."`
+	Cancel ordersCancel `cmd:"" help:"Give an order up, take it back, or end its service."`
 }
 
 type ordersList struct {
@@ -273,6 +274,26 @@ func (a ordersAccept) Run(ctx context.Context, s Settings, c console) error {
 			return fmt.Errorf("accept the payment of %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.out, "the payment of %s is accepted\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersCancel struct {
+	Order  string `arg:"" help:"Number or id."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run cancels an order.
+func (k ordersCancel) Run(ctx context.Context, s Settings, c console) error {
+	return with(ctx, s, c, func(p *program) error {
+		o, err := p.orderNamed(ctx, k.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.sagas.Cancel(ctx, atConsole, o.ID, k.Reason); err != nil {
+			return fmt.Errorf("cancel %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.out, "%s is cancelled, or being taken back\n", o.OrderNumber)
 		return nil
 	})
 }
