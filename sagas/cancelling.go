@@ -95,6 +95,9 @@ func (s *Sagas) cancelPaid(ctx context.Context, cause domain.Cause, cancel order
 	if err != nil {
 		return err
 	}
+	if run.Status == Done { // it was done at this very moment: the order is active by now
+		return eventstore.ErrConflict
+	}
 	if run.Direction == Undo {
 		_, err = s.store.Execute(ctx, cause, cancel)
 		return err

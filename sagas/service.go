@@ -38,6 +38,9 @@ func (s *Sagas) keepService(ctx context.Context, r eventstore.Recorded) error {
 	if err != nil || service != order.ServiceRuns && service != order.ServiceSuspended {
 		return err
 	}
+	if _, begins := r.Event.(order.Activated); begins && service == order.ServiceRuns {
+		return nil // nothing has rested yet
+	}
 	run, err := s.run(ctx, "provision:"+r.Stream.ID)
 	if err != nil {
 		return err
