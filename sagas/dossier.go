@@ -38,7 +38,8 @@ func (s *Sagas) Dossier(ctx context.Context, id uuid.UUID) (d operations.Dossier
 func (s *Sagas) told(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
 	streams := []domain.Stream{
 		order.Stream(id), ReviewStream(id),
-		{Category: billing.SubscriptionCategory, ID: id.String()}, {Category: billing.InvoiceCategory, ID: id.String()},
+		{Category: billing.SubscriptionCategory, ID: id.String()},
+		{Category: billing.InvoiceCategory, ID: id.String()},
 	}
 	for _, r := range runs {
 		streams = append(streams, r.Stream())

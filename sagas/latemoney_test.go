@@ -39,7 +39,8 @@ func (w *world) cancels(id uuid.UUID, by order.CancelReason) error {
 		return err
 	}
 	_, err = w.store.Execute(w.t.Context(), operator, order.Cancel{
-		ID: id, By: by, Reason: "changed their mind", Observe: order.Observe{ID: id, Fetched: truth, At: w.now()}, At: w.now()})
+		ID: id, By: by, Reason: "changed their mind", Observe: order.Observe{ID: id, Fetched: truth, At: w.now()}, At: w.now(),
+	})
 	return err
 }
 

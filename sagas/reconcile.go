@@ -57,8 +57,11 @@ func (s *Sagas) Reconcile(ctx context.Context) (found operations.Reconciliation,
 		sql  string
 		into *[]operations.Finding
 	}{
-		{unfit.paid, &found.PaidNotProvisioned}, {unfit.unpaid, &found.ProvisionedNotPaid}, {unfit.captured, &found.CapturedAfterCancel},
-		{unfit.live, &found.RefundedStillLive}, {unfit.refunds, &found.RefundsOpen},
+		{unfit.paid, &found.PaidNotProvisioned},
+		{unfit.unpaid, &found.ProvisionedNotPaid},
+		{unfit.captured, &found.CapturedAfterCancel},
+		{unfit.live, &found.RefundedStillLive},
+		{unfit.refunds, &found.RefundsOpen},
 	} {
 		b.Queue(`select id as "order", order_number, status, since, action from (`+q.sql+`) unfit
 			where $2::interval is not null order by since, id limit $1`, reconcileMost, reconcileAfter).Query(collecting(q.into))

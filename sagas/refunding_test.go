@@ -230,8 +230,13 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 	var ids []uuid.UUID
 	for _, step := range []string{"capture", "refund"} {
 		for _, c := range []crash{
-			{at: beforeIntent}, {at: afterIntent}, {at: sent}, {at: sent, made: true},
-			{at: answered, made: true}, {at: beforeComplete, made: true}, {at: afterComplete, made: true},
+			{at: beforeIntent},
+			{at: afterIntent},
+			{at: sent},
+			{at: sent, made: true},
+			{at: answered, made: true},
+			{at: beforeComplete, made: true},
+			{at: afterComplete, made: true},
 		} {
 			c.step = step
 			id := w.place(ordering{kind: "saas"})

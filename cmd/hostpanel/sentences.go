@@ -101,7 +101,9 @@ var sentences = collect(
 	says(func(order.WelcomeMailDelayed) string { return "the welcome mail is late" }),
 	says(func(order.WelcomeMailSent) string { return "the welcome mail has been sent" }),
 	says(func(order.WelcomeMailGivenUp) string { return "the welcome mail could not be sent" }),
-	says(func(e order.WelcomeMailRequested) string { return "the welcome mail is to be sent once more: " + e.Reason }),
+	says(func(e order.WelcomeMailRequested) string {
+		return "the welcome mail is to be sent once more: " + e.Reason
+	}),
 
 	says(func(e billing.InvoiceIssued) string {
 		return fmt.Sprintf("invoice %s over %s %s, %s", e.Number(), e.Total.StringFixed(2), e.Currency, e.Status)

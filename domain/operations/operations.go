@@ -176,7 +176,10 @@ type Category struct {
 // Categories are the findings by their sorts, in the order of the API.
 func (r *Reconciliation) Categories() []Category {
 	return []Category{
-		{"paid_not_provisioned", r.PaidNotProvisioned}, {"provisioned_not_paid", r.ProvisionedNotPaid},
-		{"captured_after_cancel", r.CapturedAfterCancel}, {"refunded_still_live", r.RefundedStillLive}, {"refunds_open", r.RefundsOpen},
+		{"paid_not_provisioned", r.PaidNotProvisioned},
+		{"provisioned_not_paid", r.ProvisionedNotPaid},
+		{"captured_after_cancel", r.CapturedAfterCancel},
+		{"refunded_still_live", r.RefundedStillLive},
+		{"refunds_open", r.RefundsOpen},
 	}
 }
