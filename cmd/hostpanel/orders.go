@@ -197,7 +197,9 @@ func lineOf(r sagas.RunView, n int, place sagas.Place) stepLine {
 	for _, a := range r.Attempts {
 		if a.Step == n {
 			l.Attempts++
-			l.LastError = a.Error
+			if a.Outcome != "wait" {
+				l.LastError = a.Error
+			}
 		}
 	}
 	for _, e := range r.Effects {
