@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -11,10 +12,13 @@ import (
 	"time"
 
 	engine "hostpanel/adapters/engine/sandbox"
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const tenantOne = "/hosting/api/rest/tenants/1/"
@@ -77,6 +81,53 @@ func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
 	for stream, is := range s.standing(t, other) {
 		if is != others[stream] {
 			t.Errorf("%s of another tenant is %s, and was %s", stream, is, others[stream])
+		}
+	}
+}
+
+// Whose records are written all the time is suspended all the same, and at
+// once. The records follow, and so they do when the tenant is active again.
+func TestATenantIsSuspendedHoweverBusyItIs(t *testing.T) {
+	s := openShop(t).people(t)
+	const sites = 8
+	for n := range int64(sites) {
+		spec := (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values()
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1, Spec: spec})
+	}
+	whileAllAreWritten := func(do func()) {
+		halt, still := make(chan struct{}), errgroup.Group{}
+		for n := range int64(sites) {
+			still.Go(func() error { return s.keepWriting(t.Context(), hosting.Ref{Kind: "site", ID: n}, halt) })
+		}
+		do()
+		close(halt)
+		if err := still.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whileAllAreWritten(func() { s.patched(t, tenantOne, `{"status":"suspended"}`) })
+	if n := s.count(t, `select count(*) from resources where kind = 'tenant' and id = 1 and spec ->> 'status' = 'suspended'`); n != 1 {
+		t.Fatal("the tenant is not suspended")
+	}
+	s.open(t)
+	resting := `select count(*) from resources where kind = 'site' and 'tenant' = any(halts)`
+	waitFor(t, func() bool { return s.count(t, resting) == sites })
+	whileAllAreWritten(func() { s.patched(t, tenantOne, `{"status":"active"}`) })
+	waitFor(t, func() bool { return s.count(t, resting) == 0 })
+}
+
+// keepWriting changes a site again and again, until it is told to stop.
+func (s *shop) keepWriting(ctx context.Context, site hosting.Ref, halt <-chan struct{}) error {
+	for n := 0; ; n++ {
+		select {
+		case <-halt:
+			return nil
+		case <-time.After(5 * time.Millisecond):
+		}
+		address := field.AppendText(nil, fmt.Sprint("192.0.2.", n%2+1))
+		_, err := s.Execute(ctx, domain.Cause{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
+		if err != nil && domain.CodeOf(err) != domain.Conflict {
+			return err
 		}
 	}
 }

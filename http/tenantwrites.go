@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"hostpanel/domain"
@@ -17,15 +18,18 @@ func (t tenants) create(ctx context.Context, c route.Call, w *wish) (*hosted, er
 	if err != nil {
 		return nil, err
 	}
-	return t.carryOut(ctx, c, w, hosting.Request{Ref: w.ref(), Tenant: w.row.ID, Spec: w.spec.Fields().Values(), Subject: subject})
+	request := hosting.Request{Ref: w.ref(), Tenant: w.row.ID, Spec: w.spec.Fields().Values(), Subject: subject}
+	if err := t.carry(ctx, c, w, nil, request); err != nil {
+		return nil, err
+	}
+	return t.afterwards(ctx, c, w)
 }
 
 func (t tenants) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
-	commands, err := t.changes(ctx, w)
-	if err != nil {
+	if err := t.turn(ctx, c, w); err != nil {
 		return nil, err
 	}
-	return t.carryOut(ctx, c, w, commands...)
+	return t.afterwards(ctx, c, w)
 }
 
 // terminate puts the tenant into the bin with all that is its.
@@ -33,38 +37,53 @@ func (t tenants) terminate(ctx context.Context, c route.Call) error {
 	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
 	specOf(w).Status = hosting.Terminated
 	hosting.Complete(w.spec, hosting.Place{ID: w.row.ID, Tenant: w.row.ID, At: t.now(), Before: w.before()})
-	commands, err := t.changes(ctx, w)
+	return t.turn(ctx, c, w)
+}
+
+// turn changes a tenant, and its records with it. Where somebody writes one of
+// them at the same moment, again and again, the tenant goes ahead, and they
+// follow (docs/tenants.md, "Suspension"): who is busy is suspended all the same.
+func (t tenants) turn(ctx context.Context, c route.Call, w *wish) error {
+	own := changes(w)
+	following, err := t.following(ctx, w)
 	if err != nil {
 		return err
 	}
-	return t.carry(ctx, c, w, nil, commands...)
+	err = t.carry(ctx, c, w, nil, slices.Concat(own, following)...)
+	if len(following) > 0 && domain.CodeOf(err) == domain.Conflict {
+		err = t.carry(ctx, c, w, nil, own...)
+	}
+	return err
 }
 
-// changes are what becomes of a tenant, and of its records if its state is
-// another one.
-func (t tenants) changes(ctx context.Context, w *wish) ([]domain.Command, error) {
-	changed := w.changes()
-	commands := []domain.Command{hosting.Change{Ref: w.ref(), Spec: changed}}
-	if _, another := changed["status"]; !another {
-		return commands, nil
+// changes are what becomes of the tenant itself.
+func changes(w *wish) []domain.Command {
+	commands := []domain.Command{hosting.Change{Ref: w.ref(), Spec: w.changes()}}
+	if w.isTurned() && specOf(w).Status == hosting.Terminated {
+		commands = append(commands, hosting.Trash{Ref: w.ref()})
+	}
+	return commands
+}
+
+// following are what becomes of the tenant's records if its state is another
+// one.
+func (t tenants) following(ctx context.Context, w *wish) ([]domain.Command, error) {
+	if !w.isTurned() {
+		return nil, nil
 	}
 	rests := specOf(w).Rests(w.row.Halts...)
 	records, err := t.system().OutOfStep(ctx, w.row.ID, rests, hosting.MostFollowing)
-	if err != nil {
-		return nil, err
-	}
-	commands = append(commands, hosting.Following(rests, records)...)
-	if specOf(w).Status == hosting.Terminated {
-		commands = append(commands, hosting.Trash{Ref: w.ref()})
-	}
-	return commands, nil
+	return hosting.Following(rests, records), err
 }
 
-// carryOut shows the tenant as it is then, even in the bin.
-func (t tenants) carryOut(ctx context.Context, c route.Call, w *wish, commands ...domain.Command) (*hosted, error) {
-	if err := t.carry(ctx, c, w, nil, commands...); err != nil {
-		return nil, err
-	}
+// isTurned tells whether the state of a tenant is another one than it was.
+func (w *wish) isTurned() bool {
+	_, another := w.changes()["status"]
+	return another
+}
+
+// afterwards is the tenant as it is then, even in the bin.
+func (t tenants) afterwards(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
 	rows, err := t.system().Among(ctx, w.kind.Name, []int64{w.row.ID})
 	if err != nil {
 		return nil, err

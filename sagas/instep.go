@@ -2,9 +2,12 @@ package sagas
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -47,18 +50,53 @@ func (s *Sagas) keepInStep(ctx context.Context, r eventstore.Recorded, id int64)
 	if err := found[0].Load(&tenant); err != nil {
 		return err
 	}
-	rests := tenant.Rests(found[0].Halts...)
+	return s.bringInStep(ctx, r, id, tenant.Rests(found[0].Halts...))
+}
+
+// bringInStep lets the records that are out of step rest, or run again, many
+// at a time. Where somebody keeps writing one of them, each goes for itself:
+// none waits for what is busy, and alone it loses few races.
+func (s *Sagas) bringInStep(ctx context.Context, r eventstore.Recorded, id int64, rests bool) error {
 	for {
-		records, err := scope.OutOfStep(ctx, id, rests, hosting.MostFollowing)
+		records, err := s.tables.For(projections.System).OutOfStep(ctx, id, rests, hosting.MostFollowing)
 		if err != nil || len(records) == 0 {
 			return err
 		}
-		cause := domain.Cause{ID: uuid.New(), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID}
-		receipt, err := s.store.Execute(ctx, cause, hosting.Following(rests, records)...)
-		if err != nil || receipt.Position == 0 {
-			return err
+		following := hosting.Following(rests, records)
+		added, err := s.follow(ctx, r, following...)
+		if errors.Is(err, eventstore.ErrConflict) {
+			added, err = s.followEach(ctx, r, following)
+		}
+		if err != nil || !added {
+			return err // a lost race is tried again (see [poisonous])
 		}
 	}
+}
+
+func (s *Sagas) follow(ctx context.Context, r eventstore.Recorded, commands ...domain.Command) (added bool, err error) {
+	cause := domain.Cause{ID: uuid.New(), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID}
+	receipt, err := s.store.Execute(ctx, cause, commands...)
+	return receipt.Position != 0, err
+}
+
+// followEach carries out each command whatever becomes of the others. Those
+// that come at once share the log's writes.
+func (s *Sagas) followEach(ctx context.Context, r eventstore.Recorded, commands []domain.Command) (bool, error) {
+	const atOnce = 16
+	var all errgroup.Group
+	var some atomic.Bool
+	all.SetLimit(atOnce)
+	for _, command := range commands {
+		all.Go(func() error {
+			added, err := s.follow(ctx, r, command)
+			if added {
+				some.Store(true)
+			}
+			return err
+		})
+	}
+	err := all.Wait()
+	return some.Load(), err
 }
 
 // keepWithSite halts a part that came to a site while somebody threw the site

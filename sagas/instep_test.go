@@ -1,9 +1,13 @@
 package sagas
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
@@ -52,6 +56,47 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	w.must(err)
 	w.must(w.reactTo(t.Context(), history[0]))
 	w.equal("facts after a repeat", w.count(followed), before)
+}
+
+// Records that somebody writes all the time follow their tenant too, and hold
+// nobody else up.
+func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
+	w := newWorld(t)
+	w.pauses("engine:one") // which is not what this is about
+	tenant := w.tenant(1, 11)
+	const sites = 8
+	for n := range int64(sites) {
+		w.does(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1, Spec: (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values(), For: "test"})
+	}
+	w.goes()
+	ctx, halt := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for n := range int64(sites) {
+		writers.Go(func() { w.keepsWriting(ctx, hosting.Ref{Kind: "site", ID: n}) })
+	}
+	const resting = `select count(*) from resources where kind = 'site' and 'tenant' = any(halts)`
+	for _, state := range []struct {
+		status string
+		rest   int
+	}{{hosting.Suspended, sites}, {hosting.InService, 0}} {
+		w.does(hosting.Change{Ref: tenant, Spec: field.Values{"status": field.AppendText(nil, state.status)}})
+		w.eventually("the sites do as their tenant", func() bool { return w.count(resting) == state.rest })
+	}
+	halt()
+	writers.Wait()
+	w.equal("given up", w.count(`select count(*) from poisoned`), 0)
+}
+
+// keepsWriting changes a site again and again, as a busy customer does.
+func (w *world) keepsWriting(ctx context.Context, site hosting.Ref) {
+	for n := 0; ctx.Err() == nil; n++ {
+		address := field.AppendText(nil, fmt.Sprint("192.0.2.", n%2+1))
+		_, err := w.store.Execute(ctx, domain.Cause{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
+		if err != nil && ctx.Err() == nil && domain.CodeOf(err) != domain.Conflict {
+			w.t.Error(err)
+		}
+		pause(ctx, 10*time.Millisecond, nil)
+	}
 }
 
 // Whoever throws a site away halts its parts. One that came at the same moment,
