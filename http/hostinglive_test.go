@@ -75,7 +75,7 @@ func TestARefusalOfTheEngineIsASentence(t *testing.T) {
 	id := int64(made["id"].(float64))
 	for _, c := range []struct{ code, want string }{
 		{"name_taken", "The server has another one with this name."},
-		{"whatever_comes", "The server refused the change. Our staff has been told."},
+		{"whatever_comes", "The server refused the change. Please contact support."},
 	} {
 		s.do(t, hosting.Decline{Ref: hosting.Ref{Kind: "site", ID: id}, Code: c.code})
 		shown := bodyOf(t, s.as("ben", "GET", fmt.Sprintf("sites/%d/", id), ""), http.StatusOK)

@@ -25,7 +25,7 @@ var syncErrors = map[string]string{
 
 const notIssued = "The certificate was not issued. Do all its names lead to the site?"
 
-const unexplained = "The server refused the change. Our staff has been told."
+const unexplained = "The server refused the change. Please contact support."
 
 // syncError is the sentence for a code; "" if nothing was refused.
 func syncError(code string) string {

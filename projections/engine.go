@@ -49,16 +49,6 @@ func (s Scope) Leaving(ctx context.Context, kind string, tenant int64, having fi
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
 }
 
-// Bearing are resources of a kind that are to be at the engine and whose specs
-// have these values.
-func (s Scope) Bearing(ctx context.Context, kind string, having field.Values) ([]Resource, error) {
-	w := s.operators()
-	w.and("r.kind = ?", kind)
-	w.and("r.spec @> ?::jsonb", having)
-	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')")
-	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
-}
-
 // LeavingOf are other resources of a tenant, of all kinds but machines, that
 // the engine has yet to remove.
 func (s Scope) LeavingOf(ctx context.Context, tenant int64) ([]Resource, error) {

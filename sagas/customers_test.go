@@ -28,7 +28,6 @@ type customers struct {
 
 // A thing is one resource as its customer sees it.
 type thing struct {
-	had     []string // names that it has given up
 	ref     hosting.Ref
 	tenant  int64
 	name    string // as its customer calls it
@@ -39,6 +38,7 @@ type thing struct {
 	trashed bool
 	gone    bool
 	halted  bool
+	renamed bool
 }
 
 func newCustomers(t *testing.T, seed int64) *customers {
@@ -64,8 +64,8 @@ func (c *customers) process() *Sagas {
 		o.Engine = sandbox.New(o.Store.Pool())
 		o.Limits = map[string]int{"local": 4, "engine:sandbox": 6}
 		o.Times.Lease = 700 * time.Millisecond
-		o.Times.EngineBudget = 5 * time.Minute
-		o.Times.Quarantine = time.Second // longer than anything may stay out of sight, on a machine that is busy too
+		o.Times.EngineBudget, o.Times.ReadyBudget = 5*time.Minute, 5*time.Minute // which a busy machine may need
+		o.Times.Quarantine = time.Second                                         // longer than anything may stay out of sight, on a machine that is busy too
 		o.Log = slog.New(slog.NewTextHandler(c.logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	s.fault = func(point, claimed) error {

@@ -143,7 +143,7 @@ func (s *Sagas) nothingLeft(ctx context.Context, job Job) (bool, Work, error) {
 		if err != nil || !gone {
 			return false, Work{}, err
 		}
-		rows = append(rows, goneRow(effectKey(job.Order, name)), freeRow(effectKey(job.Order, name)))
+		rows = append(rows, goneRow(effectKey(job.Order, name))) // claims have ended with the records
 	}
 	return true, Work{Rows: rows}, nil
 }

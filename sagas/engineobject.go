@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,11 +41,16 @@ func (s *Sagas) wanted(ctx context.Context, job Job) (wanted, error) {
 	if w.beside, err = scope.Recorded(ctx, w.needs()...); err != nil {
 		return w, err
 	}
+	return w, s.shape(ctx, &w)
+}
+
+// shape puts a resource into the engine's words.
+func (s *Sagas) shape(ctx context.Context, w *wanted) error {
 	w.object = w.asObject()
-	if w.kind.Name == "mail_alias" {
-		err = s.sortAlias(ctx, &w)
+	if w.kind.Name != "mail_alias" {
+		return nil
 	}
-	return w, err
+	return s.sortAlias(ctx, w)
 }
 
 // needs are the resources that decide what the object is.
@@ -141,16 +147,9 @@ func (w *wanted) ours(found hosting.EngineObject) bool {
 	return w.object.Owner != 0 && found.Owner == w.object.Owner
 }
 
-// A bygone is a name that an object may still have at the engine, and the
-// fields that it followed from.
-type bygone struct {
-	name   string
-	fields field.Values
-}
-
 // formerNames are the names that the object may still have at the engine,
 // latest first: those since the last wish that is known to be fulfilled.
-func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []bygone, err error) {
+func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []string, err error) {
 	if w.row.Status == hosting.Running || w.row.Wish == 1 {
 		return nil, nil
 	}
@@ -158,25 +157,29 @@ func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []bygone, err 
 	if err != nil {
 		return nil, err
 	}
-	spec := field.Values{}
 	since := fulfilled(history)
-	for i, fact := range history {
-		switch e := fact.Event.(type) {
-		case hosting.Requested:
-			spec = e.Values()
-		case hosting.Changed:
-			for name, value := range e.Values() {
-				spec[name] = value
-			}
+	for i := range history {
+		if i+1 < len(history) && history[i+1].Version <= since {
+			continue
 		}
-		name := w.named(spec)
-		known := slices.ContainsFunc(names, func(b bygone) bool { return b.name == name })
-		if last := i == len(history)-1 || history[i+1].Version > since; last && name != w.object.Name && !known {
-			names = append(names, bygone{name, w.kind.Naming(spec)})
+		if name := w.named(told(history[:i+1])); name != w.object.Name && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	slices.Reverse(names)
 	return names, nil
+}
+
+// told is the spec of a resource that its history amounts to: what was asked
+// for, changed, and adopted.
+func told(history []eventstore.Recorded) field.Values {
+	spec := field.Values{}
+	for _, fact := range history {
+		if e, is := fact.Event.(interface{ Values() field.Values }); is {
+			maps.Copy(spec, e.Values())
+		}
+	}
+	return spec
 }
 
 // named is the name that the resource would have with another spec.

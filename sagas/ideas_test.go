@@ -66,10 +66,10 @@ func (c *customers) ask(secrets map[uuid.UUID]string, commands ...domain.Command
 }
 
 func (c *customers) asksForMore() bool {
-	kind := pick(c, []string{"site", "site", "database", "dns_zone", "dns_record", "dns_record", "mail_domain", "mailbox", "mailbox", "mail_alias", "ftp_account", "shell_user"})
+	kind := pick(c, []string{"site", "site", "database", "dns_zone", "dns_record", "dns_record", "mail_domain", "mailbox", "mailbox", "mail_alias", "ftp_account", "shell_user", "ssl_certificate", "proxy"})
 	one := &thing{ref: hosting.Ref{Kind: kind, ID: c.draw(kind)}, tenant: pick(c, c.of("tenant")).ref.ID, secrets: map[string]string{}}
 	if whole, is := wholes[kind]; is {
-		there := c.here(whole)
+		there := c.wholesFor(kind, c.here(whole))
 		if len(there) == 0 {
 			return false
 		}
@@ -86,6 +86,19 @@ func (c *customers) asksForMore() bool {
 	return true
 }
 
+// wholesFor leaves out the sites that cannot have a certificate: one is enough, and
+// the name on it is that of the site for good.
+func (c *customers) wholesFor(kind string, all []*thing) []*thing {
+	if kind != certificateKind {
+		return all
+	}
+	return slices.DeleteFunc(all, func(site *thing) bool { return site.renamed || c.certified(site) })
+}
+
+func (c *customers) certified(site *thing) bool {
+	return slices.ContainsFunc(c.parts(site), func(part *thing) bool { return part.ref.Kind == certificateKind })
+}
+
 func (c *customers) nameAtEngine(one *thing, spec field.Values) string {
 	kind, _ := hosting.KindNamed(one.ref.Kind)
 	parent := field.Values{}
@@ -96,15 +109,11 @@ func (c *customers) nameAtEngine(one *thing, spec field.Values) string {
 }
 
 // newName is one that nobody sees in use. It may be that of something that has
-// gone or lies in the bin, but not one that something there has given up: two
-// that exchange a name while the engine owes an answer may both take what has it
-// (docs/sagas.md, "What is not done yet").
+// gone, lies in the bin, or has another name by now.
 func (c *customers) newName(kind string) string {
 	for {
-		name := fmt.Sprintf("%s%d", kind[:2], c.chance.IntN(120))
-		inUse := func(other *thing) bool { return other.name == name }
-		given := func(other *thing) bool { return !other.gone && slices.Contains(other.had, name) }
-		if !slices.ContainsFunc(c.here(kind), inUse) && !slices.ContainsFunc(c.of(kind), given) {
+		name := fmt.Sprintf("%s%d", kind[:2], c.chance.IntN(60))
+		if !slices.ContainsFunc(c.here(kind), func(other *thing) bool { return other.name == name }) {
 			return name
 		}
 	}
@@ -210,13 +219,12 @@ func (c *customers) bringsASiteBack() bool {
 }
 
 func (c *customers) renamesASite() bool {
-	all := c.here("site")
+	all := slices.DeleteFunc(c.here("site"), c.certified)
 	if len(all) == 0 {
 		return false
 	}
 	one := pick(c, all)
-	name := c.newName("site")
-	one.had, one.name = append(one.had, one.name), name
+	one.name, one.renamed = c.newName("site"), true
 	commands := c.makesRoom(one)
 	one.asked["domain"], _ = json.Marshal(one.name + ".test")
 	c.ask(nil, append(commands, hosting.Change{Ref: one.ref, Spec: field.Values{"domain": one.asked["domain"]}})...)

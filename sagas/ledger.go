@@ -59,14 +59,15 @@ func (s *Sagas) entry(ctx context.Context, key string) (entry, error) {
 }
 
 // intendEffect takes the claim on the object and writes down what will be
-// done, if the lease is long enough and the same key asks for the same.
+// done, if the lease is long enough, nobody else has claimed it, and the same
+// key asks for the same.
 const intendEffect = `
 with fence as (
 	select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3
 		and lease_until >= now() + $4::interval for no key update
 ), claim as (
-	insert into external_claim (server, kind, name, owner) select $5, $6, $7, $8 from fence where $5 <> ''
-	on conflict (server, kind, name) do update set owner = excluded.owner where external_claim.owner = excluded.owner
+	insert into external_claim (server, kind, name, owner) select $5, $6, $7, $11 from fence where $5 <> ''
+	on conflict (server, kind, name) do update set taken_at = clock_timestamp() where external_claim.owner = excluded.owner
 	returning 1
 ), intent as (
 	insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token)
@@ -89,7 +90,7 @@ func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, ca
 	o := call.Claim
 	var fence, claim, intent int
 	err := c.hold.write(func() error {
-		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, macs).
+		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, macs, o.Owner.String()).
 			Scan(&fence, &claim, &intent)
 	})
 	switch {
@@ -98,7 +99,7 @@ func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, ca
 	case fence == 0:
 		return errFenced
 	case o != (Claim{}) && claim == 0:
-		return domain.Fail(domain.Permanent, "object_claimed", errors.New("another order writes to the same object"))
+		return s.contend(ctx, c, step, o)
 	case intent == 0:
 		return domain.Fail(domain.Permanent, "request_changed", errors.New("the same effect was asked for differently before"))
 	}
@@ -148,13 +149,6 @@ func undoneRow(key string, c claimed) eventstore.Row {
 	return eventstore.Row{
 		Key: "effect/" + key, SQL: `update effect set state = 'undone', token = $2, updated_at = now() where key = $1 and token <= $2`,
 		Args: []any{key, c.token}, Touches: 1, Else: errFenced,
-	}
-}
-
-// freeRow gives up the claim on an object that is gone.
-func freeRow(key string) eventstore.Row {
-	return eventstore.Row{
-		Key: "external_claim/" + key, SQL: `delete from external_claim where owner = $1`, Args: []any{key}, Touches: eventstore.AnyRows,
 	}
 }
 

@@ -67,6 +67,10 @@ func (s *Sagas) changeInput(ctx context.Context, run Run, input map[string]strin
 	}
 	key := step.effect.key(run.Job)
 	e, err := s.entry(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	call, err := step.effect.prepare(ctx, run.Job)
 	switch {
 	case err != nil:
 		return nil, err
@@ -80,7 +84,7 @@ func (s *Sagas) changeInput(ctx context.Context, run Run, input map[string]strin
 			Key: "effect/" + key, SQL: `update effect set request_mac = ''::bytea, updated_at = now() where key = $1 and state = 'absent'`,
 			Args: []any{key}, Touches: 1,
 		},
-		freeRow(key),
+		freeRow(call.Claim.Owner, Claim{}),
 	}, nil
 }
 

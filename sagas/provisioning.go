@@ -220,13 +220,15 @@ func (s *Sagas) openTenant(ctx context.Context, job Job) (Work, error) {
 
 // closeTenant asks for the removal of everything that openTenant asked for.
 func (s *Sagas) closeTenant(_ context.Context, job Job) (Work, error) {
-	var commands []domain.Command
+	var work Work
 	for _, ref := range []hosting.Ref{{Kind: "vm", ID: job.VM}, {Kind: "site", ID: job.Site}, {Kind: "tenant", ID: job.Tenant}} {
 		if ref.ID != 0 { // the steps before this one have removed it outside
-			commands = append(commands, hosting.Remove{Ref: ref}, hosting.Confirm{Ref: ref})
+			work = work.and(Work{
+				Commands: []domain.Command{hosting.Remove{Ref: ref}, hosting.Confirm{Ref: ref}}, Rows: []eventstore.Row{freeRow(ref.Stream(), Claim{})},
+			})
 		}
 	}
-	return Work{Commands: append(commands, account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: s.now()})}, nil
+	return work.and(Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: s.now()}}}), nil
 }
 
 // bill starts the subscription and writes the invoice, with the order's frozen

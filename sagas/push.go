@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"hostpanel/domain"
@@ -22,7 +21,7 @@ func (s *Sagas) push(ctx context.Context, job Job) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	if moot, err := s.moot(ctx, job, w); err != nil || moot {
+	if moot, err := s.moot(ctx, job, &w); err != nil || moot {
 		return w.nothing(), err
 	}
 	if err := s.inTurn(ctx, job, w); err != nil {
@@ -41,9 +40,13 @@ func (s *Sagas) push(ctx context.Context, job Job) (Call, error) {
 	call := Call{Request: job.asked(), Repeatable: true, Lookup: p.look, Do: p.bring, Confirmed: p.brought}
 	if w.row.Status == hosting.Leaving {
 		call.Do, call.Confirmed = p.remove, p.removed
+	} else {
+		call.Claim = p.claim(p.object.Name)
 	}
 	return call, nil
 }
+
+func (p *pushed) claim(name string) Claim { return p.s.claimOf(p.wanted, name) }
 
 // asked is what the ledger keeps: the same key always stands for the same wish.
 func (j Job) asked() any { return Job{Kind: j.Kind, ID: j.ID, Version: j.Version} }
@@ -51,9 +54,12 @@ func (j Job) asked() any { return Job{Kind: j.Kind, ID: j.ID, Version: j.Version
 // moot tells whether there is nothing to do: the resource is gone, has been
 // brought to the engine already, or is about to be by a later wish, and no
 // call of this run is still without an answer.
-func (s *Sagas) moot(ctx context.Context, job Job, w wanted) (bool, error) {
+func (s *Sagas) moot(ctx context.Context, job Job, w *wanted) (bool, error) {
 	if w.row.Status != hosting.Gone && w.row.Wish == job.Version && w.row.SyncStatus != "synced" {
 		return false, nil
+	}
+	if aside, err := s.stepAside(ctx, job, w); err != nil || aside {
+		return false, err
 	}
 	known, err := s.entry(ctx, pushKey(job))
 	return err == nil && !known.may(), err
@@ -71,7 +77,7 @@ func (w *wanted) wakes() eventstore.Row { return wakeWaiting(w.ref) }
 type pushed struct {
 	wanted
 	s       *Sagas
-	former  []bygone               // names that it may still have there
+	former  []string               // names that it may still have there
 	opened  []string               // where its secrets waited
 	missing bool                   // a secret is gone
 	asleep  []projections.Resource // what an earlier attempt may have woken
@@ -120,46 +126,45 @@ func (p *pushed) sleepers(ctx context.Context, job Job) (err error) {
 
 // look finds the object under any of its names.
 func (p *pushed) look(ctx context.Context) (Result, Found, error) {
-	for _, b := range append([]bygone{{name: p.object.Name}}, p.former...) {
-		found, is, err := p.s.engine.Find(ctx, p.object.Kind, b.name, p.object.Ref)
+	for _, name := range append([]string{p.object.Name}, p.former...) {
+		found, is, err := p.under(ctx, name)
 		if err != nil || is {
-			return Result{External: strconv.FormatInt(found.ID, 10)}, Yes, unsent(err)
+			return Result{External: strconv.FormatInt(found.ID, 10)}, Yes, err
 		}
 	}
 	return Result{}, No, nil
 }
 
+// under is what has a name at the engine that the resource has claimed. What
+// has another name was never made for it.
+func (p *pushed) under(ctx context.Context, name string) (found hosting.EngineObject, is bool, err error) {
+	if claimed, err := p.s.holds(ctx, p.claim(name)); err != nil || !claimed {
+		return found, false, err
+	}
+	found, is, err = p.s.engine.Find(ctx, p.object.Kind, name, p.object.Ref)
+	return found, is, unsent(err)
+}
+
 // find looks for an object that has been made for the resource without our
 // knowing its number: under the name that it has now, or under one that it had
-// when nobody got an answer, unless that is somebody else's by now.
+// when nobody got an answer.
 func (p *pushed) find(ctx context.Context) (hosting.EngineObject, bool, error) {
 	found, is, err := p.findAs(ctx, p.object.Name)
-	for _, b := range p.former {
+	for _, name := range p.former {
 		if err != nil || is {
 			break
 		}
-		found, is, err = p.findFormer(ctx, b)
+		if found, is, err = p.findAs(ctx, name); errors.Is(err, errNotOurs) {
+			err = nil
+		}
 	}
 	return found, is, err
 }
 
-func (p *pushed) findFormer(ctx context.Context, b bygone) (hosting.EngineObject, bool, error) {
-	found, is, err := p.findAs(ctx, b.name)
-	if errors.Is(err, errNotOurs) {
-		return found, false, nil
-	}
+func (p *pushed) findAs(ctx context.Context, name string) (hosting.EngineObject, bool, error) {
+	found, is, err := p.under(ctx, name)
 	if err != nil || !is {
 		return found, false, err
-	}
-	others, err := p.s.tables.For(projections.System).Bearing(ctx, p.kind.Name, b.fields)
-	another := slices.ContainsFunc(others, func(r projections.Resource) bool { return engineID(r) == 0 || engineID(r) == found.ID })
-	return found, err == nil && !another, err // one that has another number has its own object
-}
-
-func (p *pushed) findAs(ctx context.Context, name string) (hosting.EngineObject, bool, error) {
-	found, is, err := p.s.engine.Find(ctx, p.object.Kind, name, p.object.Ref)
-	if err != nil || !is {
-		return found, false, unsent(err)
 	}
 	if err := p.s.unheld(ctx, p.wanted, found); err != nil {
 		return found, false, err
@@ -229,12 +234,12 @@ func (p *pushed) change(ctx context.Context) error {
 		p.woken = true
 		return nil
 	}
-	for _, b := range p.former {
+	for _, name := range p.former {
 		if !failedAs(err, "drift") {
 			break
 		}
 		renamed := p.object
-		renamed.Former = b.name
+		renamed.Former = name
 		err = p.s.engine.Change(ctx, renamed)
 	}
 	return err
@@ -263,7 +268,8 @@ func (p *pushed) result() Result { return Result{External: strconv.FormatInt(p.o
 // done their duty.
 func (p *pushed) brought(r Result) Work {
 	id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above
-	work := p.answered(hosting.Confirm{Ref: p.ref, EngineID: id, Observed: p.seen.Observed, Version: p.row.Wish})
+	confirm := hosting.Confirm{Ref: p.ref, EngineID: id, Observed: p.seen.Observed, Version: p.row.Wish}
+	work := p.answered(confirm, p.claim(p.object.Name))
 	if p.woken {
 		for _, r := range p.asleep {
 			work.Commands = append(work.Commands, hosting.Push{Ref: refTo(r)})
@@ -272,8 +278,10 @@ func (p *pushed) brought(r Result) Work {
 	return work
 }
 
-func (p *pushed) answered(confirm hosting.Confirm) Work {
-	work := Work{Commands: []domain.Command{confirm}, Rows: []eventstore.Row{p.wakes()}}
+// answered is what follows from the engine's answer. Of all names that the
+// resource has claimed it keeps at most one.
+func (p *pushed) answered(confirm hosting.Confirm, kept Claim) Work {
+	work := Work{Commands: []domain.Command{confirm}, Rows: []eventstore.Row{freeRow(p.ref.Stream(), kept), p.wakes()}}
 	for _, key := range p.opened {
 		work.Rows = append(work.Rows, eventstore.Shred(key))
 	}
@@ -294,11 +302,11 @@ func (p *pushed) remove(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	err := p.s.engine.Remove(ctx, o)
-	for _, b := range p.former {
+	for _, name := range p.former {
 		if !failedAs(err, "drift") {
 			break
 		}
-		o.Name = b.name
+		o.Name = name
 		err = p.s.engine.Remove(ctx, o)
 	}
 	return Result{}, err
@@ -313,7 +321,7 @@ func (p *pushed) gone(err error) error {
 }
 
 func (p *pushed) removed(Result) Work {
-	return p.answered(hosting.Confirm{Ref: p.ref, Version: p.row.Wish})
+	return p.answered(hosting.Confirm{Ref: p.ref, Version: p.row.Wish}, Claim{})
 }
 
 // failedAs tells whether the engine has refused for good, and why.

@@ -107,10 +107,11 @@ func (s *Sagas) tenantCall(ctx context.Context, job Job) (Call, error) {
 	number := hosting.CustomerNumber(job.Tenant)
 	object := hosting.EngineObject{Kind: "tenant", Name: number, Ref: number, Values: tenant.Fields().Values()}
 	ours := func(found hosting.EngineObject) bool { return found.Ref == number && found.Name == number }
-	return s.engineCall(object, ours, func(id int64, r hosting.EngineObject) Work {
+	ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}
+	return s.engineCall(ref, object, ours, func(id int64, r hosting.EngineObject) Work {
 		return Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: hosting.Ref{Kind: "tenant", ID: job.Tenant}, EngineID: id, Observed: r.Observed, Version: asked}},
-			Rows:     []eventstore.Row{wakeWaiting(hosting.Ref{Kind: "tenant", ID: job.Tenant})},
+			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: r.Observed, Version: asked}},
+			Rows:     []eventstore.Row{wakeWaiting(ref)},
 			Learn:    func(j *Job) { j.Client = id },
 		}
 	}), nil
@@ -125,11 +126,11 @@ func (s *Sagas) siteCall(ctx context.Context, job Job) (Call, error) {
 	site := siteOf(job, o)
 	object := hosting.EngineObject{Kind: "site", Owner: job.Client, Name: site.Domain, Values: site.Fields().Values()}
 	ours := func(found hosting.EngineObject) bool { return found.Owner == job.Client }
-	return s.engineCall(object, ours, func(id int64, r hosting.EngineObject) Work {
-		site := hosting.Ref{Kind: "site", ID: job.Site}
+	ref := hosting.Ref{Kind: "site", ID: job.Site}
+	return s.engineCall(ref, object, ours, func(id int64, r hosting.EngineObject) Work {
 		return Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: site, EngineID: id, Observed: r.Observed, Version: asked}},
-			Rows:     []eventstore.Row{wakeWaiting(site)},
+			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: r.Observed, Version: asked}},
+			Rows:     []eventstore.Row{wakeWaiting(ref)},
 		}
 	}), nil
 }
@@ -137,8 +138,8 @@ func (s *Sagas) siteCall(ctx context.Context, job Job) (Call, error) {
 // errNotOurs: the name is taken by somebody else, who keeps it.
 var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an object of that name belongs to somebody else"))
 
-// engineCall makes one object at the engine.
-func (s *Sagas) engineCall(o hosting.EngineObject, ours func(hosting.EngineObject) bool, then func(int64, hosting.EngineObject) Work) Call {
+// engineCall makes one object at the engine, for a resource.
+func (s *Sagas) engineCall(ref hosting.Ref, o hosting.EngineObject, ours func(hosting.EngineObject) bool, then func(int64, hosting.EngineObject) Work) Call {
 	var last hosting.EngineObject // as the engine shows it, once we have looked
 	look := func(ctx context.Context) (Result, Found, error) {
 		found, is, err := s.engine.Find(ctx, o.Kind, o.Name, o.Ref)
@@ -154,7 +155,7 @@ func (s *Sagas) engineCall(o hosting.EngineObject, ours func(hosting.EngineObjec
 	return Call{
 		// Values may change while we try; what the object is may not.
 		Request: hosting.EngineObject{Kind: o.Kind, Owner: o.Owner, Name: o.Name, Ref: o.Ref},
-		Claim:   Claim{Server: s.engine.Server(), Kind: o.Kind, Name: o.Name},
+		Claim:   Claim{Server: s.engine.Server(), Kind: o.Kind, Name: o.Name, Owner: ref.Stream()},
 		Lookup:  look,
 		Do: func(ctx context.Context) (Result, error) {
 			id, err := s.engine.Create(ctx, o)
@@ -211,7 +212,7 @@ func (s *Sagas) vmCall(ctx context.Context, job Job) (Call, error) {
 	vm := machineOf(job, o).VM()
 	return Call{
 		Request: vm,
-		Claim:   Claim{Server: s.compute.Server(), Kind: "vm", Name: vm.Name},
+		Claim:   Claim{Server: s.compute.Server(), Kind: "vm", Name: vm.Name, Owner: hosting.Ref{Kind: "vm", ID: job.VM}.Stream()},
 		Lookup: func(ctx context.Context) (Result, Found, error) {
 			found, is, err := s.compute.FindVM(ctx, vm.Tag, vm.Name)
 			switch {

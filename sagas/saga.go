@@ -140,9 +140,6 @@ type Call struct {
 	Repeatable bool
 }
 
-// A Claim names an object outside that only one effect may write to.
-type Claim struct{ Server, Kind, Name string }
-
 // A Result is what came of an effect: the outside id, and ids that later steps
 // or an undo need.
 type Result struct {

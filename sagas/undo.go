@@ -35,7 +35,7 @@ func (s *Sagas) undoEffect(ctx context.Context, c claimed, step step) (ending, e
 	if err != nil || call.Undo == nil {
 		return gone, err
 	}
-	gone.work.Rows, gone.outside = append(gone.work.Rows, undoneRow(key, c), freeRow(key)), true
+	gone.work.Rows, gone.outside = append(gone.work.Rows, undoneRow(key, c), freeRow(call.Claim.Owner, Claim{})), true
 	if err := s.markUndoing(ctx, c, key); err != nil {
 		return ending{}, err
 	}

@@ -3,6 +3,7 @@ package sagas
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
@@ -13,6 +14,7 @@ import (
 // wholes are the kinds that others are a part of; a database may have a site.
 var wholes = map[string]string{
 	"database": "site", "dns_record": "dns_zone", "mailbox": "mail_domain", "mail_alias": "mail_domain", "ftp_account": "site", "shell_user": "site",
+	"ssl_certificate": "site", "proxy": "site",
 }
 
 var specs = map[string]func(*customers, *thing) field.Values{
@@ -52,6 +54,14 @@ var specs = map[string]func(*customers, *thing) field.Values{
 	"ftp_account": func(_ *customers, one *thing) field.Values {
 		return values(&hosting.FTPAccount{Site: one.parent.ref.ID, Username: one.name, Password: "new", Directory: "/", QuotaMB: -1, IsActive: true})
 	},
+	"ssl_certificate": func(c *customers, one *thing) field.Values {
+		certificate := &hosting.Certificate{Site: one.parent.ref.ID, Type: hosting.Acme, AutoRenew: c.flag()}
+		hosting.Complete(certificate, hosting.Place{ID: one.ref.ID, Tenant: one.tenant, At: time.Now(), Parent: one.parent.asked, Limits: hosting.NoLimits()})
+		return values(certificate)
+	},
+	"proxy": func(c *customers, one *thing) field.Values {
+		return values(&hosting.Proxy{Site: one.parent.ref.ID, Domain: one.name + ".test", Upstream: hosting.UpstreamOf(c.address()), IsActive: c.flag()})
+	},
 	"shell_user": func(_ *customers, one *thing) field.Values {
 		return values(&hosting.ShellUser{
 			Site: one.parent.ref.ID, Username: one.name, Password: "new", Shell: "/bin/bash", Chroot: "jailkit", QuotaMB: -1, IsActive: true,
@@ -78,6 +88,9 @@ var changes = map[string][]changing{
 	"mail_alias":  {active, destination},
 	"ftp_account": {active, one("quota_mb", (*customers).number), password("password")},
 	"shell_user":  {active, password("password")},
+	"proxy":       {active, one("upstream", (*customers).address)},
+
+	"ssl_certificate": {one("auto_renew", (*customers).flag)},
 }
 
 func (c *customers) number() int { return 60 + c.chance.IntN(1000) }
