@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"strconv"
 	"testing"
@@ -143,8 +144,9 @@ func (c *customers) engineHoldsWhatTheLogSays() {
 		}
 		for _, is := range c.of(kind.Name) {
 			if row := c.resource(is.ref); row.Status != hosting.Gone {
-				if row.Kind == certificateKind && !row.Active && at(row) == 0 {
-					continue // nobody orders one for a site that is off
+				if row.Kind == certificateKind && !row.Active && at(row) == 0 { // nobody looks for it while its site is off
+					maps.DeleteFunc(held, func(_ int64, o hosting.EngineObject) bool { return o.Name == c.nameAtEngine(is, row.Spec) })
+					continue
 				}
 				c.holds(held[at(row)], row, is)
 				delete(held, at(row))
