@@ -180,3 +180,26 @@ func TestTwoExchangeTheirNames(t *testing.T) {
 	h.equal("numbers", []int64{h.has("site", "two.example.com").ID, h.has("site", "one.example.com").ID}, numbers)
 	h.equal("claims", h.claims(one.Ref)+" "+h.claims(two.Ref), "two.example.com one.example.com")
 }
+
+// A record of another type is another one to some engines, and nobody was told
+// its number before it was to leave.
+func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
+	h := newHousehold(t)
+	s := h.ask(h.draw("site"), site("one.example.com"))
+	h.carry(s)
+	h.goes()
+	h.stands(s.Ref, hosting.Running)
+	h.engine.tell(nil, func(call, name string) error {
+		if call != "change" || name != "site/two.example.com" {
+			return nil
+		}
+		h.engine.put(name, h.has("site", "two.example.com"))
+		h.carry(hosting.Remove{Ref: s.Ref})
+		return domain.Fail(domain.Unknown, "timeout", errLie)
+	})
+	h.carry(set(s.Ref, `{"domain":"two.example.com"}`))
+	h.stands(s.Ref, hosting.Gone)
+	h.quiet()
+	h.equal("at the engine", len(h.engine.all()), 1) // the client
+	h.equal("claims", h.claims(s.Ref), "")
+}

@@ -288,18 +288,26 @@ func (p *pushed) answered(confirm hosting.Confirm, kept Claim) Work {
 	return work
 }
 
-// remove removes the object, if there is one and it is ours.
+// remove removes the object, if there is one and it is ours. A change without an
+// answer may have made another object of it, with a number that nobody knows.
 func (p *pushed) remove(ctx context.Context) (Result, error) {
-	o := hosting.EngineObject{Kind: p.object.Kind, ID: p.object.ID, Owner: p.object.Owner, Name: p.object.Name, Ref: p.object.Ref, Parents: p.object.Parents}
-	if o.ID == 0 {
-		found, is, err := p.find(ctx)
-		if err != nil || !is {
-			return Result{}, p.gone(err)
+	if p.object.ID != 0 {
+		err := p.removeOne(ctx, p.object.ID)
+		if err != nil || p.kind.Name == certificateKind {
+			return Result{}, err
 		}
-		o.ID = found.ID
 	}
+	found, is, err := p.find(ctx)
+	if err != nil || !is {
+		return Result{}, p.gone(err)
+	}
+	return Result{}, p.removeOne(ctx, found.ID)
+}
+
+func (p *pushed) removeOne(ctx context.Context, id int64) error {
+	o := hosting.EngineObject{Kind: p.object.Kind, ID: id, Owner: p.object.Owner, Name: p.object.Name, Ref: p.object.Ref, Parents: p.object.Parents}
 	if shared, err := p.shared(ctx, o.ID); err != nil || shared {
-		return Result{}, err
+		return err
 	}
 	err := p.s.engine.Remove(ctx, o)
 	for _, name := range p.former {
@@ -309,7 +317,7 @@ func (p *pushed) remove(ctx context.Context) (Result, error) {
 		o.Name = name
 		err = p.s.engine.Remove(ctx, o)
 	}
-	return Result{}, err
+	return err
 }
 
 // gone: what has somebody else's name was never made for the resource.
