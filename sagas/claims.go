@@ -69,29 +69,28 @@ func (s *Sagas) open(ctx context.Context, o Claim) (bool, error) {
 // stepAside lets a wish that has been overtaken be fulfilled all the same, as
 // far as the name goes, while another resource has the name that came after:
 // two that exchange their names would wait for each other for ever.
-func (s *Sagas) stepAside(ctx context.Context, job Job, w *wanted) (bool, error) {
+func (s *Sagas) stepAside(ctx context.Context, job Job, w wanted) (wanted, error) {
 	if w.row.Wish <= job.Version || w.row.Status == hosting.Leaving || w.row.Status == hosting.Gone {
-		return false, nil
+		return w, nil
 	}
-	if free, err := s.open(ctx, s.claimOf(*w, w.object.Name)); err != nil || free {
-		return false, err
+	if free, err := s.open(ctx, s.claimOf(w, w.object.Name)); err != nil || free {
+		return w, err
 	}
 	history, err := s.store.ReadUntil(ctx, w.ref.Stream(), job.Version, time.Time{})
 	if err != nil {
-		return false, err
+		return w, err
 	}
-	aside := *w
+	aside := w
 	aside.row.Spec, aside.row.Wish = maps.Clone(w.row.Spec), job.Version
 	maps.Copy(aside.row.Spec, w.kind.Naming(told(history)))
 	if err := s.shape(ctx, &aside); err != nil {
-		return false, err
+		return w, err
 	}
 	free, err := s.open(ctx, s.claimOf(aside, aside.object.Name))
 	if err != nil || !free || aside.object.Name == w.object.Name {
-		return false, err
+		return w, err
 	}
-	*w = aside
-	return true, nil
+	return aside, nil
 }
 
 // contend is the answer to a claim that another resource has already. As long

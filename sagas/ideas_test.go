@@ -95,8 +95,10 @@ func (c *customers) wholesFor(kind string, all []*thing) []*thing {
 	return slices.DeleteFunc(all, func(site *thing) bool { return site.renamed || c.certified(site) })
 }
 
+// certified tells whether a site has a certificate, or has had one that may yet
+// have to leave.
 func (c *customers) certified(site *thing) bool {
-	return slices.ContainsFunc(c.parts(site), func(part *thing) bool { return part.ref.Kind == certificateKind })
+	return slices.ContainsFunc(c.of(certificateKind), func(one *thing) bool { return one.parent == site })
 }
 
 func (c *customers) nameAtEngine(one *thing, spec field.Values) string {

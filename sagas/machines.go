@@ -90,10 +90,12 @@ func (s *Sagas) ourMachine(ctx context.Context, row projections.Resource) (hosti
 // machineBrought confirms the wish that was carried out.
 func machineBrought(row projections.Resource, r Result) Work {
 	answer := hosting.Confirm{Ref: refTo(row), External: r.External, Version: row.Wish}
+	rows := []eventstore.Row{wakeWaiting(refTo(row))}
 	if row.Status == hosting.Leaving {
 		answer.External = ""
+		rows = append(rows, freeRow(refTo(row).Stream(), Claim{}))
 	}
-	return Work{Commands: []domain.Command{answer}, Rows: []eventstore.Row{wakeWaiting(refTo(row))}}
+	return Work{Commands: []domain.Command{answer}, Rows: rows}
 }
 
 // machineApplied is when the machine is on or off as it is wanted to be.

@@ -21,7 +21,10 @@ func (s *Sagas) push(ctx context.Context, job Job) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	if moot, err := s.moot(ctx, job, &w); err != nil || moot {
+	if w, err = s.stepAside(ctx, job, w); err != nil {
+		return Call{}, err
+	}
+	if moot, err := s.moot(ctx, job, w); err != nil || moot {
 		return w.nothing(), err
 	}
 	if err := s.inTurn(ctx, job, w); err != nil {
@@ -54,12 +57,9 @@ func (j Job) asked() any { return Job{Kind: j.Kind, ID: j.ID, Version: j.Version
 // moot tells whether there is nothing to do: the resource is gone, has been
 // brought to the engine already, or is about to be by a later wish, and no
 // call of this run is still without an answer.
-func (s *Sagas) moot(ctx context.Context, job Job, w *wanted) (bool, error) {
+func (s *Sagas) moot(ctx context.Context, job Job, w wanted) (bool, error) {
 	if w.row.Status != hosting.Gone && w.row.Wish == job.Version && w.row.SyncStatus != "synced" {
 		return false, nil
-	}
-	if aside, err := s.stepAside(ctx, job, w); err != nil || aside {
-		return false, err
 	}
 	known, err := s.entry(ctx, pushKey(job))
 	return err == nil && !known.may(), err
