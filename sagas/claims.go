@@ -50,14 +50,15 @@ func (s *Sagas) owner(ctx context.Context, o Claim) (owner string, err error) {
 	return owner, sqlError(err, "look who has claimed %s %s", o.Kind, o.Name)
 }
 
-// holds tells whether a claim stands. Without it nothing that is found under
-// the name was made for the resource.
-func (s *Sagas) holds(ctx context.Context, o Claim) (bool, error) {
-	if o == (Claim{}) {
-		return true, nil
+// claimed tells whether the resource has claimed a name. Otherwise nothing that
+// is found under it was made for the resource. Under a name that another site
+// has claimed by now there is no certificate of its own.
+func (p *pushed) claimed(ctx context.Context, name string) (bool, error) {
+	if p.kind.Name == certificateKind {
+		return p.s.open(ctx, Claim{Server: p.s.engine.Server(), Kind: "site", Name: name, Owner: refTo(p.namesake()).Stream()})
 	}
-	owner, err := s.owner(ctx, o)
-	return owner == o.Owner.String(), err
+	owner, err := p.s.owner(ctx, p.claim(name))
+	return owner == p.ref.Stream().String(), err
 }
 
 // open tells whether nobody else has a claim.

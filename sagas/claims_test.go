@@ -153,6 +153,35 @@ func TestWhatAnOrderHasMadeIsClaimedByItself(t *testing.T) {
 	h.equal("gone", strings.TrimSpace(h.claims(ref)+" "+h.claims(tenant)), "")
 }
 
+// Claims are kept beside the log; what is rebuilt from it leaves them alone. So
+// the first finds what was made for it before, and the other one does not take it.
+func TestClaimsOutliveARebuild(t *testing.T) {
+	h := newHousehold(t)
+	h.engine.strict = true
+	h.engine.tell(nil, func(call, name string) error {
+		if call == "create" && name == "site/one.example.com" {
+			return domain.Fail(domain.Unknown, "timeout", errLie)
+		}
+		return nil
+	})
+	first, other := h.ask(h.draw("site"), site("one.example.com")), h.ask(h.draw("site"), site("one.example.com"))
+	h.carry(first)
+	h.goes()
+	h.eventually("it is made, without an answer", func() bool { return h.engine.creations("site/one.example.com") == 1 })
+	h.end()
+	made := h.has("site", "one.example.com").ID
+	h.must(h.Rebuild(t.Context()))
+	h.equal("claims", h.claims(first.Ref), "one.example.com")
+	h.engine.tell(nil, nil)
+	h.carry(set(first.Ref, `{"domain":"two.example.com"}`))
+	h.carry(other)
+	h.goes()
+	h.equal("the first", *h.stands(first.Ref, hosting.Running).EngineID, made)
+	h.equal("another one", *h.stands(other.Ref, hosting.Running).EngineID != made, true)
+	h.quiet()
+	h.equal("claims in the end", h.claims(first.Ref)+" "+h.claims(other.Ref), "two.example.com one.example.com")
+}
+
 // Each is to be called as the other is, by way of a name in between, and the
 // engine does nothing before all of it has been asked for.
 func TestTwoExchangeTheirNames(t *testing.T) {

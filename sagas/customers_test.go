@@ -38,7 +38,6 @@ type thing struct {
 	trashed bool
 	gone    bool
 	halted  bool
-	renamed bool
 }
 
 func newCustomers(t *testing.T, seed int64) *customers {

@@ -106,12 +106,15 @@ func engineID(r projections.Resource) int64 {
 }
 
 // limit lets the limits of a package be those of the tenant; without a package
-// the tenant's own hold.
+// the tenant's own hold. One without shells allows no shell user.
 func limit(tenant, pack field.Values) {
 	for name, most := range pack {
 		if strings.HasPrefix(name, "max_") {
 			tenant[name] = most
 		}
+	}
+	if string(pack["shell_enabled"]) == "false" {
+		tenant["max_shell_users"] = []byte("0")
 	}
 }
 
@@ -150,10 +153,11 @@ func (w *wanted) ours(found hosting.EngineObject) bool {
 // formerNames are the names that the object may still have at the engine,
 // latest first: those since the last wish that is known to be fulfilled.
 func (s *Sagas) formerNames(ctx context.Context, w wanted) (names []string, err error) {
-	if w.row.Status == hosting.Running || w.row.Wish == 1 {
+	named := w.namesake()
+	if named.Status == hosting.Running || named.Wish <= 1 {
 		return nil, nil
 	}
-	history, err := s.store.Read(ctx, w.ref.Stream())
+	history, err := s.store.Read(ctx, refTo(named).Stream())
 	if err != nil {
 		return nil, err
 	}
@@ -182,8 +186,20 @@ func told(history []eventstore.Recorded) field.Values {
 	return spec
 }
 
-// named is the name that the resource would have with another spec.
+// namesake is the resource after whose spec the object is called: the site of a
+// certificate, and otherwise the resource itself.
+func (w *wanted) namesake() projections.Resource {
+	if parent, is := w.kind.Parent(); is && w.kind.Name == certificateKind {
+		return w.beside[w.to(parent)]
+	}
+	return w.row
+}
+
+// named is the name that the object would have if its namesake had another spec.
 func (w *wanted) named(spec field.Values) string {
+	if w.kind.Name == certificateKind {
+		return w.kind.Object(w.ref.ID, w.row.Spec, spec).Name
+	}
 	other := *w
 	other.row.Spec = spec
 	return other.asObject().Name

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ type fakeEngine struct {
 	changed map[string]int
 	last    int64
 	applied func(hosting.EngineObject) bool
-	strict  bool // a name changes only from the one that is told
+	strict  bool // what has another name than the one that is told is neither renamed nor removed
 }
 
 func newEngine() *fakeEngine {
@@ -93,7 +94,20 @@ func (e *fakeEngine) change(name string, o hosting.EngineObject) error {
 	delete(e.objects, before)
 	e.objects[name] = o
 	e.changed[name]++
+	e.follow(before, name)
 	return nil
+}
+
+// follow renames the certificate of a site with it, as engines do.
+func (e *fakeEngine) follow(before, after string) {
+	was, isSite := strings.CutPrefix(before, "site/")
+	certificate, has := e.objects[certificateKind+"/"+was]
+	if !isSite || !has || before == after {
+		return
+	}
+	certificate.Name = strings.TrimPrefix(after, "site/")
+	delete(e.objects, certificateKind+"/"+was)
+	e.objects[certificateKind+"/"+certificate.Name] = certificate
 }
 
 // numbered is the name of an object with this number.
@@ -110,13 +124,25 @@ func (e *fakeEngine) Remove(_ context.Context, o hosting.EngineObject) error {
 	if err := e.ask(false, "remove", o.Kind+"/"+o.Name); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	if name, there := e.numbered(o.Kind, o.ID); there {
-		delete(e.objects, name)
-		e.removed[name]++
+	if err := e.remove(o); err != nil {
+		return err
 	}
-	e.mu.Unlock()
 	return e.ask(true, "remove", o.Kind+"/"+o.Name)
+}
+
+func (e *fakeEngine) remove(o hosting.EngineObject) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name, there := e.numbered(o.Kind, o.ID)
+	switch {
+	case !there:
+		return nil
+	case e.strict && name != o.Kind+"/"+o.Name:
+		return domain.Fail(domain.Permanent, "drift", fmt.Errorf("%s/%s is %s", o.Kind, o.Name, name))
+	}
+	delete(e.objects, name)
+	e.removed[name]++
+	return nil
 }
 
 func (e *fakeEngine) List(_ context.Context, kind string, owner int64) (all []hosting.EngineObject, err error) {

@@ -86,19 +86,18 @@ func (c *customers) asksForMore() bool {
 	return true
 }
 
-// wholesFor leaves out the sites that cannot have a certificate: one is enough, and
-// the name on it is that of the site for good.
+// wholesFor leaves out the sites that have a certificate or have had one, which
+// may yet have to leave: one is enough.
 func (c *customers) wholesFor(kind string, all []*thing) []*thing {
 	if kind != certificateKind {
 		return all
 	}
-	return slices.DeleteFunc(all, func(site *thing) bool { return site.renamed || c.certified(site) })
+	return slices.DeleteFunc(all, func(site *thing) bool { return len(c.certificates(site, true)) > 0 })
 }
 
-// certified tells whether a site has a certificate, or has had one that may yet
-// have to leave.
-func (c *customers) certified(site *thing) bool {
-	return slices.ContainsFunc(c.of(certificateKind), func(one *thing) bool { return one.parent == site })
+// certificates are those of a site, with those that have been removed or without.
+func (c *customers) certificates(site *thing, removed bool) []*thing {
+	return slices.DeleteFunc(c.of(certificateKind), func(one *thing) bool { return one.parent != site || one.gone && !removed })
 }
 
 func (c *customers) nameAtEngine(one *thing, spec field.Values) string {
@@ -221,12 +220,13 @@ func (c *customers) bringsASiteBack() bool {
 }
 
 func (c *customers) renamesASite() bool {
-	all := slices.DeleteFunc(c.here("site"), c.certified)
+	certified := func(site *thing) bool { return len(c.certificates(site, false)) > 0 } // it is for the name that the site has
+	all := slices.DeleteFunc(c.here("site"), certified)
 	if len(all) == 0 {
 		return false
 	}
 	one := pick(c, all)
-	one.name, one.renamed = c.newName("site"), true
+	one.name = c.newName("site")
 	commands := c.makesRoom(one)
 	one.asked["domain"], _ = json.Marshal(one.name + ".test")
 	c.ask(nil, append(commands, hosting.Change{Ref: one.ref, Spec: field.Values{"domain": one.asked["domain"]}})...)

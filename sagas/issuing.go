@@ -65,6 +65,39 @@ func (p *pushed) shared(ctx context.Context, id int64) (bool, error) {
 	return false, err
 }
 
+// afterItsSite lets the site of a certificate get its name first: the engine
+// calls the certificate after it. What is to leave leaves under any name.
+func (p *pushed) afterItsSite() error {
+	site := p.namesake()
+	if p.kind.Name != certificateKind || len(p.former) == 0 || p.row.Status == hosting.Leaving || site.SyncStatus != "pending" {
+		return nil
+	}
+	return await(refTo(site), "parent")
+}
+
+// besideItsSite does it again later if the engine refuses something of a
+// certificate while its site was on its way to another name.
+func (p *pushed) besideItsSite(do func(context.Context) (Result, error)) func(context.Context) (Result, error) {
+	if p.kind.Name != certificateKind {
+		return do
+	}
+	return func(ctx context.Context) (Result, error) {
+		result, refused := do(ctx)
+		if refused == nil || domain.ClassOf(refused) != domain.Permanent {
+			return result, refused
+		}
+		before := p.namesake()
+		now, err := p.s.tables.For(projections.System).Recorded(ctx, refTo(before))
+		if err != nil {
+			return Result{}, err
+		}
+		if before.SyncStatus != "pending" && now[refTo(before)].Wish == before.Wish {
+			return Result{}, refused
+		}
+		return Result{}, wait("parent", p.s.times.ReadyFirst)
+	}
+}
+
 // certificateApplied is when the engine tells until when a certificate is
 // valid, or has none: then nobody has issued it.
 func (s *Sagas) certificateApplied(ctx context.Context, w wanted) (bool, Work, error) {

@@ -234,3 +234,64 @@ func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
 	h.stands(second.Ref, hosting.Gone)
 	h.equal("withdrawn", h.engine.removals(theOrder), 1)
 }
+
+// The engine calls a certificate after its site, and has yet to rename the site,
+// or does so between two looks at the certificate.
+func TestACertificateLeavesWhileItsSiteIsRenamed(t *testing.T) {
+	for _, when := range []string{"not yet", "meanwhile"} {
+		h, a, ref := orders(t, nil)
+		h.engine.strict = true
+		a.issue(noon.Add(90 * day))
+		h.becomesCertificate(ref, "issued")
+		h.quiet()
+		var renames sync.Once
+		busy := func(call, _ string) error {
+			if call == "change" {
+				return domain.Fail(domain.Transient, "busy", errLie)
+			}
+			return nil
+		}
+		h.engine.tell(func(call, name string) error {
+			if call == "remove" && name == theOrder && when == "meanwhile" {
+				renames.Do(func() {
+					h.engine.tell(nil, nil)
+					h.eventually("the site is renamed", func() bool { return h.resource(theSite).SyncStatus == "synced" })
+				})
+			}
+			return busy(call, name)
+		}, nil)
+		h.carry(set(theSite, `{"domain":"example.org"}`))
+		h.carry(hosting.Remove{Ref: ref})
+		h.stands(ref, hosting.Gone)
+		h.equal(when+", the site waits", h.resource(theSite).SyncStatus == "pending", when == "not yet")
+		h.engine.tell(nil, nil)
+		h.quiet()
+		h.equal(when+", at the engine", h.has("site", "example.org").ID, *h.resource(theSite).EngineID)
+		h.equal(when+", beside the client", len(h.engine.all()), 2)
+		h.equal(when+", parked", h.count(`select count(*) from saga_run where status = 'parked'`), 0)
+		h.end()
+	}
+}
+
+func TestACertificateWaitsForTheNameOfItsSite(t *testing.T) {
+	h, a, ref := orders(t, nil)
+	a.issue(noon.Add(90 * day))
+	h.becomesCertificate(ref, "issued")
+	h.quiet()
+	h.engine.strict = true
+	h.engine.tell(func(call, _ string) error {
+		if call == "change" {
+			return domain.Fail(domain.Transient, "busy", errLie)
+		}
+		return nil
+	}, nil)
+	h.carry(set(theSite, `{"domain":"example.org"}`))
+	h.carry(hosting.Push{Ref: ref})
+	h.eventually("it waits for the site", func() bool {
+		return h.count(`select count(*) from saga_run where about = $1 and awaits = $2`, ref.Stream().String(), theSite.Stream().String()) == 1
+	})
+	h.engine.tell(nil, nil)
+	h.eventually("it is as wanted", func() bool { return h.resource(ref).SyncStatus == "synced" })
+	h.quiet()
+	h.equal("orders", h.engine.creations(theOrder)+h.engine.creations("ssl_certificate/example.org"), 1)
+}

@@ -34,15 +34,18 @@ func (s *Sagas) push(ctx context.Context, job Job) (Call, error) {
 	if p.former, err = s.formerNames(ctx, w); err != nil {
 		return Call{}, err
 	}
+	if err := p.afterItsSite(); err != nil {
+		return Call{}, err
+	}
 	if err := p.unseal(ctx); err != nil {
 		return Call{}, err
 	}
 	if err := p.sleepers(ctx, job); err != nil {
 		return Call{}, err
 	}
-	call := Call{Request: job.asked(), Repeatable: true, Lookup: p.look, Do: p.bring, Confirmed: p.brought}
+	call := Call{Request: job.asked(), Repeatable: true, Lookup: p.look, Do: p.besideItsSite(p.bring), Confirmed: p.brought}
 	if w.row.Status == hosting.Leaving {
-		call.Do, call.Confirmed = p.remove, p.removed
+		call.Do, call.Confirmed = p.besideItsSite(p.remove), p.removed
 	} else {
 		call.Claim = p.claim(p.object.Name)
 	}
@@ -138,7 +141,7 @@ func (p *pushed) look(ctx context.Context) (Result, Found, error) {
 // under is what has a name at the engine that the resource has claimed. What
 // has another name was never made for it.
 func (p *pushed) under(ctx context.Context, name string) (found hosting.EngineObject, is bool, err error) {
-	if claimed, err := p.s.holds(ctx, p.claim(name)); err != nil || !claimed {
+	if claimed, err := p.claimed(ctx, name); err != nil || !claimed {
 		return found, false, err
 	}
 	found, is, err = p.s.engine.Find(ctx, p.object.Kind, name, p.object.Ref)

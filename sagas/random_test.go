@@ -53,13 +53,16 @@ func (c *customers) notTooFast() {
 	})
 }
 
-// served waits until sites serve HTTPS with their first certificates, and every
-// wish is fulfilled. Nothing else that a certificate waits for is due so soon.
+// served waits until sites serve HTTPS with their first certificates, every
+// wish is fulfilled, and nobody has yet to react to what has happened. All of it
+// in one look: a reaction asks for more, which begins runs in the same
+// transaction. Nothing else that a certificate waits for is due so soon.
 func (c *customers) served() {
 	c.eventually("everything is done", func() bool {
 		return c.count(`
-			select count(*) from saga_run where status not in ('done', 'undone', 'parked')
-				and (def = $1 or steps -> step ->> 'name' in ('certificate.serve', 'certificate.tend'))`, engineDef) == 0
+			select (select count(*) from saga_run where status not in ('done', 'undone', 'parked')
+					and (def = $1 or steps -> step ->> 'name' in ('certificate.serve', 'certificate.tend')))
+				+ (select count(*) from events where position > (select position from readers where name = $2))`, engineDef, reader) == 0
 	})
 }
 
