@@ -202,7 +202,7 @@ func (k *collection) orderAgain(ctx context.Context, c route.Call, order hosting
 }
 
 // orderable refuses to order what was brought along, or anything for a site
-// that is not served: no authority would find it there.
+// that is not served, or has another name by now: no authority would find it.
 func (k *collection) orderable(ctx context.Context, w *wish) error {
 	cert, is := w.spec.(*hosting.Certificate)
 	switch {
@@ -216,6 +216,13 @@ func (k *collection) orderable(ctx context.Context, w *wish) error {
 	row, err := k.system().Resource(ctx, hosting.Ref{Kind: "site", ID: cert.Site})
 	if isMissing(err) || err == nil && !row.Active {
 		return hosting.ErrSiteInactive
+	}
+	var site hosting.Site
+	if err == nil {
+		err = row.Load(&site)
+	}
+	if err == nil && !hosting.Below(cert.Domain, site.Domain) {
+		err = domain.RefuseField("domain", hosting.NotOfSite)
 	}
 	return err
 }

@@ -2,7 +2,9 @@ package http
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -56,8 +58,29 @@ func (k *collection) change(ctx context.Context, c route.Call, w *wish) (*hosted
 	if err != nil {
 		return nil, err
 	}
+	led, err := k.led(ctx, w)
+	if err != nil {
+		return nil, err
+	}
 	secrets := w.seal()
-	return k.carryOut(ctx, c, w, secrets, append(commands, hosting.Change{Ref: w.ref(), Spec: w.changes()})...)
+	commands = append(commands, hosting.Change{Ref: w.ref(), Spec: w.changes()})
+	return k.carryOut(ctx, c, w, secrets, append(commands, led...)...)
+}
+
+// led are the changes by which the proxy of a site that gets another domain or
+// address goes on leading there.
+func (k *collection) led(ctx context.Context, w *wish) (commands []domain.Command, err error) {
+	site, is := w.spec.(*hosting.Site)
+	if !is {
+		return nil, nil
+	}
+	proxies, err := k.system().PartsOf(ctx, "proxy", "site", w.row.ID)
+	for _, proxy := range proxies {
+		changed := site.Led()
+		maps.DeleteFunc(changed, func(name string, value json.RawMessage) bool { return string(value) == string(proxy.Spec[name]) })
+		commands = append(commands, hosting.Change{Ref: hosting.Ref{Kind: proxy.Kind, ID: proxy.ID}, Spec: changed})
+	}
+	return commands, err
 }
 
 // carryOut takes a flag that only one may have from whoever has it, and shows

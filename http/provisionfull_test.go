@@ -159,3 +159,30 @@ func TestNoLimitIsPassedByManyAtOnce(t *testing.T) {
 		t.Fatalf("%d records", n)
 	}
 }
+
+// Whoever renames a site, or gives it another address, has its proxy go with it.
+func TestAProxyFollowsItsSite(t *testing.T) {
+	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
+	m := madeOf(t, s.provision("ben", allOfIt))
+	if m.Proxy.SyncStatus != "synced" {
+		t.Fatal(m.Proxy)
+	}
+	site := fmt.Sprint("/hosting/api/rest/sites/", s.count(t, `select id from resources where kind = 'site' and spec ->> 'domain' = 'acme.example'`), "/")
+	for _, step := range []struct{ change, domain, upstream string }{
+		{`{"domain":"new.example"}`, "new.example", "192.0.2.7:80"},
+		{`{"ip_address":"192.0.2.8"}`, "new.example", "192.0.2.8:80"},
+		{`{"domain":"acme.example","ip_address":"*"}`, "acme.example", "127.0.0.1:80"},
+		{`{"ssl_enabled":true}`, "acme.example", "127.0.0.1:80"},
+	} {
+		s.patched(t, site, step.change)
+		led := `select count(*) from resources where kind = 'proxy' and sync_status = 'synced' and spec ->> 'domain' = $1 and spec ->> 'upstream' = $2`
+		waitFor(t, func() bool { return s.count(t, led, step.domain, step.upstream) == 1 })
+		found, there, err := engine.New(s.Pool()).Find(t.Context(), "proxy", step.domain, "")
+		if err != nil || !there || string(found.Values["upstream"]) != `"`+step.upstream+`"` {
+			t.Fatalf("%s: %v %v %v", step.change, found, there, err)
+		}
+	}
+	if n := s.count(t, `select count(*) from events where stream like 'proxy-%' and name = 'hosting.changed'`); n != 3 {
+		t.Errorf("the proxy was changed %d times", n)
+	}
+}

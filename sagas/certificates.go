@@ -86,14 +86,28 @@ func (s *Sagas) certificateDue(ctx context.Context, job Job) (bool, Work, error)
 	return false, Work{}, wait("not_due", min(left, s.times.CertificateLook))
 }
 
-// servedNow tells whether the site of a certificate is on. Of what is gone it
-// does not matter.
+// servedNow tells whether the site of a certificate is on, and still has the
+// name. Of what is gone it does not matter.
 func (s *Sagas) servedNow(ctx context.Context, ref hosting.Ref) (bool, error) {
 	row, site, err := s.withSite(ctx, ref)
 	if domain.CodeOf(err) == domain.NotFound {
 		return row.ID == 0, nil
 	}
-	return site.Active, err
+	if err != nil || !site.Active {
+		return false, err
+	}
+	return named(row, site)
+}
+
+// named tells whether the site of a certificate has the name that it is for.
+func named(row, site projections.Resource) (bool, error) {
+	var c hosting.Certificate
+	var of hosting.Site
+	if err := row.Load(&c); err != nil {
+		return false, err
+	}
+	err := site.Load(&of)
+	return hosting.Below(c.Domain, of.Domain), err
 }
 
 // withSite reads a certificate and its site.

@@ -27,8 +27,15 @@ func (w *wanted) order() (o ordered, err error) {
 	return o, err
 }
 
+// outgrew tells whether the site has another name by now: what the engine has
+// of it, which is called like the site, is no more this certificate.
+func (w *wanted) outgrew(o ordered) bool {
+	return o.Type == hosting.Acme && !hosting.Below(o.Domain, w.object.Name)
+}
+
 // stands tells whether the engine is to be left alone with a certificate:
-// nobody has ordered it since it was issued or failed, or its site is off. One
+// nobody has ordered it since it was issued or failed, or its site is off or has
+// another name. One
 // that was issued and that the engine has lost is ordered anew.
 func (p *pushed) stands(ctx context.Context) (bool, error) {
 	if p.kind.Name != certificateKind {
@@ -38,6 +45,8 @@ func (p *pushed) stands(ctx context.Context) (bool, error) {
 	switch {
 	case err != nil || !p.row.Active:
 		return err == nil, err
+	case p.outgrew(o):
+		return true, nil
 	case o.stands:
 		return p.missing && p.object.ID != 0, nil // what was brought along is there, and cannot be brought again
 	case o.Status != hosting.Issued.Status():
@@ -104,6 +113,9 @@ func (s *Sagas) certificateApplied(ctx context.Context, w wanted) (bool, Work, e
 	o, err := w.order()
 	if err != nil || !w.row.Active {
 		return err == nil, Work{}, err
+	}
+	if w.outgrew(o) {
+		return s.notIssued(w, o, "not_issued")
 	}
 	found, is, err := s.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
 	switch {

@@ -115,5 +115,16 @@ func (c *Certificate) check(p Place, wrong *field.Errors) {
 	}
 }
 
+// NamesUnder are the further names of the certificate as they are once its own
+// one is another.
+func (c *Certificate) NamesUnder(other string) (names []string) {
+	for _, name := range c.Names {
+		if Below(name, c.Domain) {
+			names = append(names, strings.TrimSuffix(name, c.Domain)+other)
+		}
+	}
+	return names
+}
+
 // Below tells whether a domain is a site's own, or below it.
 func Below(domain, site string) bool { return domain == site || strings.HasSuffix(domain, "."+site) }

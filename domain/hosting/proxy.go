@@ -25,6 +25,12 @@ func (p *Proxy) Fields() field.Set {
 	}
 }
 
+// Led are the fields of a site's proxy that follow from the site.
+func (s *Site) Led() field.Values {
+	p := Proxy{Domain: s.Domain, Upstream: UpstreamOf(s.IPAddress)}
+	return p.Fields().Only("domain", "upstream").Values()
+}
+
 // UpstreamOf is where the web server of a site with this address listens; one
 // that is there for all addresses is asked at its own machine.
 func UpstreamOf(address string) string {

@@ -50,7 +50,7 @@ var rules = map[string]rule{
 	"shell_user":  {check: shell, under: "site", adds: home},
 	certificate:   {check: ordered, under: "site", fits: ofSite},
 	"cms":         {check: installation, under: "site", fits: below, secret: "admin_password", taken: "docroot_not_empty"},
-	"proxy":       {check: proxy},
+	"proxy":       {check: proxy, renames: true},
 }
 
 var owned = []string{"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user", certificate, "cms", "proxy"}
