@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
 )
 
 // An object is what a call may name, by what its variables are filled with.
@@ -51,6 +52,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
+		{"/notifications/api/v1/", map[string]string{ofB: noticeOfB.String(), missing: nowhere, deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
@@ -59,6 +61,9 @@ func (s *shop) objects(t *testing.T) []object {
 
 // jobOf are operations that the tenants have asked for.
 var jobOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000001"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000001")}
+
+// noticeOfB is what the administrator of B was told.
+var noticeOfB = uuid.MustParse("c0000000-0000-4000-8000-000000000001")
 
 // A census makes every call that there is, in every role, on every object.
 type census struct {
@@ -86,6 +91,7 @@ func takeCensus(t *testing.T) *census {
 		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
 	}
+	s.do(t, notice.Raise{ID: noticeOfB, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
 		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
 	}, users: map[string]int64{

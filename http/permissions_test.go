@@ -73,6 +73,7 @@ var rights = []right{
 	{path: "/hosting/api/rest/tenants/", may: ownTenants},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
+	{path: "/notifications/api/v1/", may: recipients},
 	{path: "/operations/api/v1/", may: superusers},
 	{path: "/storefront/api/", may: holdersOfKeys},
 	{path: "/storefront/webhooks/", may: everybody},
@@ -98,6 +99,14 @@ func signedIn(role, object string) string {
 		return unknown
 	}
 	return everybody(role, object)
+}
+
+// recipients see what they were told, and superusers nothing more than that.
+func recipients(role, object string) string {
+	if signedIn(role, object) == in && object == ofB && role != "administrator of B" {
+		return absent
+	}
+	return signedIn(role, object)
 }
 
 func superusers(role, object string) string {

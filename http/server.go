@@ -206,7 +206,7 @@ type Health interface {
 func (s *Server) Areas() []route.Area {
 	return []route.Area{
 		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(),
-		s.entrance(), s.own(), s.desktop(), s.operations(), s.watch(), s.files(),
+		s.entrance(), s.own(), s.desktop(), s.notifications(), s.operations(), s.watch(), s.files(),
 	}
 }
 

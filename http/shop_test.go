@@ -172,6 +172,7 @@ func (s *shop) serveStreams() {
 	eventstore.Serve(s.Store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(s.Store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(s.Store, notice.NotificationCategory, notice.Notifications)
+	eventstore.Serve(s.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(s.Store, notice.PreferencesCategory, notice.Preferring)
 	sagas.Serve(s.Store)
 }

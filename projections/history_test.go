@@ -379,7 +379,9 @@ func (h *history) shop() domain.Command {
 
 func (h *history) notice() domain.Command {
 	id := h.uuid()
-	switch h.chance.IntN(6) {
+	switch h.chance.IntN(7) {
+	case 6:
+		return notice.MarkAllRead{User: h.id(), Through: h.at()}
 	case 0, 1:
 		return notice.Raise{ID: id, User: h.id(), Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: h.at()}
 	case 2:

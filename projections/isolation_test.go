@@ -47,7 +47,7 @@ func openTwo(t testing.TB) *panel {
 		p.do(t, billing.Subscribe{Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon},
 			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Line: "Basic", Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon})
 		p.do(t, notice.Raise{ID: uuid.New(), User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
-			notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
+			notice.MarkAllRead{User: c.User, Through: noon}, notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
 		p.do(t, storefront.IssueKey{ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test, Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon})
 		if err := p.TouchKey(t.Context(), fmt.Sprintf("key%05d", c.User), noon); err != nil {
 			t.Fatal(err)
@@ -91,13 +91,13 @@ func TestWhoeverForgetsToAskWhoseRowsFindsOnlyTheirOwn(t *testing.T) {
 		caller *Caller
 		want   string
 	}{
-		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofFive)},
-		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
-		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
-		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, notifications 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
-		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, operations 1, subscriptions 1, invoices 1, notifications 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
-		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, notifications 1, preferences 1, api_keys 2, api_key_uses 2, events ", events)},
-		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, notifications 2, preferences 2, api_keys 2, api_key_uses 2, events ", events)},
+		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofFive)},
+		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
+		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
+		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
+		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
+		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 2, api_key_uses 2, events ", events)},
+		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, notifications 2, inboxes 2, preferences 2, api_keys 2, api_key_uses 2, events ", events)},
 	} {
 		found := p.visible(t, c.caller)
 		for _, line := range strings.Split(c.want, ", ") {
@@ -318,8 +318,8 @@ func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
 func TestASuperuserSeesTheNotificationsOfNobodyElse(t *testing.T) {
 	p := openTwo(t)
 	for user, want := range map[int64]int{1: 1, 2: 1, 9: 0} {
-		found, err := p.For(Caller{User: user, Superuser: true}).Notifications(t.Context(), 0)
-		if err != nil || len(found) != want {
+		found, err := p.For(Caller{User: user, Superuser: true}).Notifications(t.Context(), Listing{})
+		if err != nil || int(found.Count) != want {
 			t.Errorf("user %d: %v %v", user, found, err)
 		}
 	}

@@ -3,7 +3,6 @@ package projections
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"hostpanel/domain/field"
@@ -24,12 +23,21 @@ var notifications = New("notifications", `
 		url               text    not null,
 		metadata          jsonb   not null,
 		is_email_sent     boolean not null default false,
-		read_at           timestamptz, -- null: unread
+		unread_since      timestamptz not null,
+		read_at           timestamptz, -- null: unread, unless it was read with all others
 		created_at        timestamptz not null,
+		updated_at        timestamptz not null,
 		version           int     not null -- of the notification's stream
 	) with (fillfactor = 90);
 	create index notifications_newest on notifications (user_id, created_at desc, id desc);
-	create index notifications_unread on notifications (user_id, created_at) where read_at is null;
+	create index notifications_unread on notifications (user_id, unread_since) where read_at is null;
+
+	create table inboxes (
+		user_id bigint primary key,
+		through timestamptz not null, -- what has been unread since then or longer was read
+		read_at timestamptz not null, -- at that time
+		version int not null
+	);
 
 	create table preferences (
 		user_id bigint primary key,
@@ -37,24 +45,28 @@ var notifications = New("notifications", `
 		version int    not null
 	)`,
 
-	On(`insert into notifications (id, user_id, notification_type, title, message, url, metadata, created_at, version)
-		values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), $2)`,
+	On(`insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
+		values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), recorded_at(), $2)`,
 		func(at eventstore.Recorded, e notice.Raised) []any {
 			return about(at, e.User, e.Type, e.Title, e.Message, e.URL, texts(e.Metadata))
 		}),
-	On(`update notifications set read_at = recorded_at(), version = $2 where id = $1`,
+	On(`update notifications set read_at = coalesce(read_at, recorded_at()), updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ notice.Read) []any { return about(at) }),
-	On(`update notifications set read_at = null, version = $2 where id = $1`,
+	On(`update notifications set read_at = null, unread_since = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ notice.MarkedUnread) []any { return about(at) }),
-	On(`update notifications set is_email_sent = true, version = $2 where id = $1`,
+	On(`update notifications set is_email_sent = true, updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ notice.Mailed) []any { return about(at) }),
 	On(`delete from notifications where id = $1`,
 		func(at eventstore.Recorded, _ notice.Deleted) []any { return []any{at.Stream.ID} }),
+	On(`insert into inboxes (user_id, through, read_at, version) values ($1, $3, recorded_at(), $2)
+		on conflict (user_id) do update set through = excluded.through, read_at = excluded.read_at, version = excluded.version`,
+		func(at eventstore.Recorded, e notice.AllRead) []any { return about(at, e.Through) }),
 	On(`insert into preferences as p (user_id, wishes, version) values ($1, $3, $2)
 		on conflict (user_id) do update set wishes = p.wishes || excluded.wishes, version = excluded.version`,
 		func(at eventstore.Recorded, e notice.PreferencesSet) []any { return about(at, e.Values) }),
 ).
 	ReadBy("notifications", ofUser("user_id")).
+	ReadBy("inboxes", ofUser("user_id")).
 	ReadBy("preferences", ofUser("user_id"))
 
 // about are the arguments of a statement: which notification, the version of
@@ -83,7 +95,9 @@ type Notification struct {
 	CreatedAt        time.Time
 	ReadAt           *time.Time
 	Metadata         json.RawMessage
-	Version          int // of the notification's stream
+	Version          int  // of the notification's stream
+	WithAll          bool // read along with all others
+	Inbox            int  // version of the user's inbox
 }
 
 // Fields are the notification as the API shows it.
@@ -102,41 +116,68 @@ func (n *Notification) Fields() field.Set {
 	}
 }
 
-const notificationColumns = `id, user_id, notification_type, title, message, url, read_at is not null as is_read, is_email_sent,
-	created_at, read_at, metadata, version`
+const (
+	ofInbox             = ` left join inboxes i on i.user_id = n.user_id`
+	notificationColumns = `n.id, n.user_id, n.notification_type, n.title, n.message, n.url, n.is_email_sent, n.created_at, n.metadata, n.version,
+		coalesce(i.version, 0) as inbox, coalesce(n.unread_since <= i.through, false) as with_all,
+		n.read_at is not null or coalesce(n.unread_since <= i.through, false) as is_read,
+		least(n.read_at, case when n.unread_since <= i.through then i.read_at end) as read_at`
+)
+
+var notificationsBy = listedBy{
+	columns: notificationColumns, from: "notifications n", joined: ofInbox, id: "n.id",
+	search: `lower(n.title || chr(10) || n.message)`,
+	fields: fieldsOf("n", "notification_type"),
+}
 
 // Notification returns one of the caller's own notifications.
 func (s Scope) Notification(ctx context.Context, id uuid.UUID) (Notification, error) {
-	w := s.user("user_id")
-	w.and("id = ?", id)
-	return one[Notification](ctx, s, "Notification", `select `+notificationColumns+` from notifications`, w)
+	w := s.user("n.user_id")
+	w.and("n.id = ?", id)
+	return one[Notification](ctx, s, "Notification", `select `+notificationColumns+` from notifications n`+ofInbox, w)
 }
 
-// Notifications lists the caller's own notifications, newest first; limit 0 is
-// 100.
-func (s Scope) Notifications(ctx context.Context, limit int) ([]Notification, error) {
-	w := s.user("user_id")
-	return list[Notification](ctx, s, `select `+notificationColumns+` from notifications`, w, w.newest("created_at", "id", limit))
-}
-
-// Unread are the caller's own notifications that are unread, oldest first.
-func (s Scope) Unread(ctx context.Context) ([]uuid.UUID, error) {
-	type row struct{ ID uuid.UUID }
-	rows, err := list[row](ctx, s, `select id from notifications`, s.user("user_id"), " and read_at is null order by created_at, id")
-	ids := make([]uuid.UUID, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
+// Notifications lists the caller's own notifications: by is_read and
+// notification_type.
+func (s Scope) Notifications(ctx context.Context, l Listing) (Listed[Notification], error) {
+	w, others := s.user("n.user_id"), l.Filters
+	l.Filters = nil
+	for _, f := range others {
+		switch read, is := f.Value.(bool); {
+		case f.Field != "is_read" || !is:
+			l.Filters = append(l.Filters, f)
+		case read:
+			w.and("not ("+unread+")", s.caller.User)
+		default:
+			w.and(unread, s.caller.User)
+		}
 	}
-	return ids, err
+	return part[Notification](ctx, s, notificationsBy, w, l)
 }
 
-// UnreadCount is how many of the caller's own notifications are unread.
-func (s Scope) UnreadCount(ctx context.Context) (n int64, err error) {
-	n, err = value[int64](ctx, s, `select count(*) from notifications`, s.user("user_id"), ` and read_at is null`)
-	if err != nil {
-		err = fmt.Errorf("count unread notifications: %w", err)
+// unread are the notifications of a user that are, in the words of the index
+// of these.
+const unread = `n.read_at is null and n.unread_since > coalesce((select through from inboxes where user_id = ?), '-infinity')`
+
+// An Unread is what a user has not read yet.
+type Unread struct {
+	Count   int64
+	Through time.Time // since when the newest is unread; zero: there is none
+}
+
+// Unread is what the caller has not read yet.
+func (s Scope) Unread(ctx context.Context) (Unread, error) {
+	type row struct {
+		Count   int64
+		Through *time.Time
 	}
-	return n, err
+	w := s.user("n.user_id")
+	w.and(unread, s.caller.User)
+	found, err := one[row](ctx, s, "User", `select count(*), max(n.unread_since) as through from notifications n`, w)
+	if err != nil || found.Through == nil {
+		return Unread{}, err
+	}
+	return Unread{found.Count, *found.Through}, nil
 }
 
 // Preferences are what a user wants to hear of: one's own, or anybody's for

@@ -62,6 +62,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(p.Store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(p.Store, notice.NotificationCategory, notice.Notifications)
+	eventstore.Serve(p.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(p.Store, notice.PreferencesCategory, notice.Preferring)
 	eventstore.Serve(p.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(p.Store, storefront.WidgetCategory, storefront.Widgets)

@@ -151,16 +151,17 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	}
 	first, second, _ := raise(1), raise(1), raise(2)
 	s := p.For(Caller{User: 1, Superuser: true})
-	all, err := s.Notifications(t.Context(), 0)
-	if err != nil || len(all) != 2 || all[0].ID != second || all[0].IsRead {
+	all, err := s.Notifications(t.Context(), Listing{})
+	if err != nil || all.Count != 2 || all.Rows[0].ID != second || all.Rows[0].IsRead {
 		t.Fatal(all, err)
 	}
 	p.do(t, notice.MarkRead{ID: first, At: noon}, notice.ConfirmMail{ID: first, At: noon})
-	if n, err := s.UnreadCount(t.Context()); err != nil || n != 1 {
+	if n, err := s.Unread(t.Context()); err != nil || n.Count != 1 {
 		t.Fatal(n, err)
 	}
-	if ids, err := s.Unread(t.Context()); err != nil || len(ids) != 1 || ids[0] != second {
-		t.Fatal(ids, err)
+	unread, err := s.Notifications(t.Context(), Listing{Filters: []Filter{{Field: "is_read", Op: "=", Value: false}}})
+	if err != nil || unread.Count != 1 || unread.Rows[0].ID != second {
+		t.Fatal(unread, err)
 	}
 	n, err := s.Notification(t.Context(), first)
 	if err != nil || !n.IsRead || n.ReadAt == nil || !n.IsEmailSent {
@@ -176,8 +177,54 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.do(t, notice.Unread{ID: first}, notice.Delete{ID: second})
-	if all, err = s.Notifications(t.Context(), 0); err != nil || len(all) != 1 || all[0].IsRead {
+	if all, err = s.Notifications(t.Context(), Listing{}); err != nil || all.Count != 1 || all.Rows[0].IsRead {
 		t.Fatal(all, err)
+	}
+}
+
+// One fact marks all that a user was told until then as read, and nothing of
+// anybody else's. What comes later is unread; what was read keeps its time.
+func TestAUserReadsAllAtOnce(t *testing.T) {
+	p := openPanel(t)
+	tell := func(user int64) uuid.UUID {
+		id := uuid.New()
+		p.do(t, notice.Raise{ID: id, User: user, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon})
+		return id
+	}
+	s, other := p.For(Caller{User: 1}), p.For(Caller{User: 2})
+	early, kept, _ := tell(1), tell(1), tell(2)
+	p.do(t, notice.MarkRead{ID: early, At: noon})
+	first, err := s.Notification(t.Context(), early)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(s Scope, want int64) Unread {
+		t.Helper()
+		found, err := s.Unread(t.Context())
+		if err != nil || found.Count != want {
+			t.Fatalf("%+v %v, want %d", found, err, want)
+		}
+		return found
+	}
+	p.do(t, notice.MarkAllRead{User: 1, Through: count(s, 1).Through})
+	count(s, 0)
+	count(other, 1)
+	n, err := s.Notification(t.Context(), kept)
+	if err != nil || !n.IsRead || n.ReadAt == nil || !n.WithAll || n.Inbox != 1 {
+		t.Fatal(n, err)
+	}
+	if again, err := s.Notification(t.Context(), early); err != nil || !again.ReadAt.Equal(*first.ReadAt) {
+		t.Error(again, err)
+	}
+	p.do(t, notice.Unread{ID: kept, WithAll: true})
+	late := tell(1)
+	p.do(t, notice.MarkAllRead{User: 1, Through: first.CreatedAt})
+	count(s, 2)
+	for read, want := range map[bool][]uuid.UUID{false: {late, kept}, true: {early}} {
+		found, err := s.Notifications(t.Context(), Listing{Filters: []Filter{{Field: "is_read", Op: "=", Value: read}}})
+		if err != nil || int(found.Count) != len(want) || found.Rows[0].ID != want[0] || found.Rows[0].IsRead != read {
+			t.Errorf("%v: %+v %v", read, found, err)
+		}
 	}
 }
 

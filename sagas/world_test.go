@@ -79,6 +79,7 @@ func serveAll(store *eventstore.Store) {
 	eventstore.Serve(store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(store, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(store, notice.NotificationCategory, notice.Notifications)
+	eventstore.Serve(store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(store, notice.PreferencesCategory, notice.Preferring)
 	eventstore.Serve(store, storefront.PlanCategory, storefront.Plans)
 }

@@ -37,6 +37,7 @@ func serveAll(s *eventstore.Store) {
 	}
 	eventstore.Serve(s, hosting.OperationCategory, hosting.Operations)
 	eventstore.Serve(s, notice.NotificationCategory, notice.Notifications)
+	eventstore.Serve(s, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(s, notice.PreferencesCategory, notice.Preferring)
 	sagas.Serve(s)
 }

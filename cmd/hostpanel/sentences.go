@@ -192,6 +192,7 @@ var sentences = collect(
 	says(func(notice.Read) string { return "read" }),
 	says(func(notice.MarkedUnread) string { return "marked as unread" }),
 	says(func(notice.Mailed) string { return "sent by mail too" }),
+	says(func(notice.AllRead) string { return "everything so far read" }),
 	says(func(notice.Deleted) string { return "deleted" }),
 	says(func(e notice.PreferencesSet) string { return "preferences changed: " + fields(e.Values) }),
 

@@ -14,6 +14,7 @@ var Facts = []domain.Fact{
 	domain.FactOf[MarkedUnread](),
 	domain.FactOf[Mailed](),
 	domain.FactOf[Deleted](),
+	domain.FactOf[AllRead](),
 	domain.FactOf[PreferencesSet](),
 }
 
@@ -35,6 +36,10 @@ type (
 		At time.Time `json:"at"`
 	}
 	Deleted struct{}
+	// AllRead is about everything that the user was told until Through.
+	AllRead struct {
+		Through time.Time `json:"through"`
+	}
 	// PreferencesSet holds what changed.
 	PreferencesSet struct {
 		Values field.Values `json:"values"`
@@ -46,6 +51,7 @@ func (Read) EventName() string           { return "notice.read" }
 func (MarkedUnread) EventName() string   { return "notice.marked_unread" }
 func (Mailed) EventName() string         { return "notice.mailed" }
 func (Deleted) EventName() string        { return "notice.deleted" }
+func (AllRead) EventName() string        { return "notice.all_read" }
 func (PreferencesSet) EventName() string { return "notice.preferences_set" }
 
 func (e Raised) evolve(Notification) Notification       { return Notification{Raised: true, User: e.User} }

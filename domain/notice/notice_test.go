@@ -53,6 +53,7 @@ func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
 	given(t, raised, read).When(notice.MarkRead{ID: id, At: noon.Add(time.Hour)}).Then() // read_at stays
 	given(t, raised, read).When(notice.Unread{ID: id}).Then(notice.MarkedUnread{})
 	given(t, raised).When(notice.Unread{ID: id}).Then()
+	given(t, raised).When(notice.Unread{ID: id, WithAll: true}).Then(notice.MarkedUnread{})
 	given(t, raised).When(notice.ConfirmMail{ID: id, At: noon}).Then(mailed)
 	given(t, raised, mailed).When(notice.ConfirmMail{ID: id, At: noon}).Then()
 	given(t, raised).When(notice.Delete{ID: id}).Then(deleted)
@@ -62,6 +63,22 @@ func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
 	}
 	if n := notice.Notifications.Replay(raised, read, notice.MarkedUnread{}); n.Read || n.User != 12 {
 		t.Errorf("%+v", n)
+	}
+}
+
+// However many they are, it is one fact, and never one that says less than the last.
+func TestAllIsReadAtOnce(t *testing.T) {
+	all := notice.AllRead{Through: noon}
+	given := func(history ...notice.AllRead) *domaintest.Story[notice.Inbox, notice.MarkAllRead, notice.AllRead] {
+		return domaintest.Given(t, notice.Inboxes, history)
+	}
+	given().When(notice.MarkAllRead{User: 12, Through: noon}).Then(all)
+	given(all).When(notice.MarkAllRead{User: 12, Through: noon}).Then()
+	given(all).When(notice.MarkAllRead{User: 12, Through: noon.Add(-time.Second)}).Then()
+	given(all).When(notice.MarkAllRead{User: 12, Through: noon.Add(time.Second)}).Then(notice.AllRead{Through: noon.Add(time.Second)})
+	given().When(notice.MarkAllRead{User: 12}).Then() // nobody was told anything
+	if stream := (notice.MarkAllRead{User: 12}).Stream().String(); stream != "inbox-12" {
+		t.Error(stream)
 	}
 }
 
@@ -152,7 +169,7 @@ func ExampleTokenReused() {
 
 func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, notice.Facts,
-		raised, read, notice.MarkedUnread{}, mailed, deleted, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
+		raised, read, notice.MarkedUnread{}, mailed, deleted, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
 }
 
 func TestStreamsAreNamedByNumber(t *testing.T) {

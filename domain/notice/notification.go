@@ -75,7 +75,12 @@ type (
 		ID uuid.UUID
 		At time.Time
 	}
-	Unread struct{ ID uuid.UUID }
+	// Unread marks a notification as unread. WithAll says that it was read
+	// along with all others, which its own history does not know.
+	Unread struct {
+		ID      uuid.UUID
+		WithAll bool
+	}
 	// ConfirmMail records that the mail server accepted the notification's mail.
 	ConfirmMail struct {
 		ID uuid.UUID
@@ -109,7 +114,7 @@ func (c MarkRead) decide(n Notification) ([]NotificationEvent, error) {
 }
 
 func (c Unread) decide(n Notification) ([]NotificationEvent, error) {
-	return n.unless(!n.Read, MarkedUnread{})
+	return n.unless(!n.Read && !c.WithAll, MarkedUnread{})
 }
 
 func (c ConfirmMail) decide(n Notification) ([]NotificationEvent, error) {
