@@ -58,7 +58,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 
 // concernsClients tells what programs of customers call.
 func (o operation) concernsClients() bool {
-	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/"} {
+	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/"} {
 		if strings.HasPrefix(o.path, prefix) {
 			return true
 		}

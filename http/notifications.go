@@ -26,7 +26,7 @@ func (s *Server) notifications() route.Area {
 	return route.Area{
 		Name: "Notifications", Prefix: noticesPrefix, Access: s.user(),
 		About:  "What the panel tells each user, and what users want to hear of. All of it is the caller's own.",
-		Routes: slices.Concat(s.notificationRoutes(), s.inboxRoutes(), s.preferenceRoutes()),
+		Routes: slices.Concat(s.notificationRoutes(), s.allAtOnceRoutes(), s.preferenceRoutes()),
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *Server) deleteNotification(ctx context.Context, c route.Call) error {
 	return s.change(ctx, c, n.Version, notice.Delete{ID: n.ID})
 }
 
-func (s *Server) inboxRoutes() []route.Route {
+func (s *Server) allAtOnceRoutes() []route.Route {
 	return []route.Route{
 		route.Patch(notificationsPath+"mark_all_read/", "Mark all own notifications as read", s.markAllRead).As("notification_mark_all_read").
 			With(http.StatusOK).Saying("Answers with how many were unread."),

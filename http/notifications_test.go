@@ -11,10 +11,9 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// toldPeople are people who have been told something.
-func toldPeople(t testing.TB) *shop {
+// told tells people something.
+func (s *shop) told(t testing.TB) *shop {
 	t.Helper()
-	s := openShop(t).people(t)
 	for _, told := range []struct {
 		name  string
 		user  int64
@@ -36,7 +35,7 @@ func toldPeople(t testing.TB) *shop {
 // What users do with what they were told, as one would with curl.
 func TestConversationsAboutNotifications(t *testing.T) {
 	routetest.Run(t, "testdata/notices/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
-		s := toldPeople(t)
+		s := openShop(t).people(t).told(t)
 		return s.handler, s.known
 	})
 }
