@@ -3,7 +3,6 @@ package http
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ type orderFile struct {
 	Timeline []happening
 	Refunds  []refundEntry
 	Disputes []disputeEntry
+	Credited []creditEntry
 }
 
 func newOrderFile(f projections.OrderFile, d operations.Dossier, says func(domain.Event) string) *orderFile {
@@ -42,6 +42,9 @@ func newOrderFile(f projections.OrderFile, d operations.Dossier, says func(domai
 	}
 	o.Steps, o.Timeline = stepsOf(d), timeline(d, says)
 	o.Refunds, o.Disputes = o.refunds(), o.disputes()
+	for _, n := range f.CreditNotes {
+		o.Credited = append(o.Credited, creditEntry{n})
+	}
 	o.status = projections.OrderView{
 		Status: f.Status, Settling: f.Settling, Holds: f.Holds, CancelRequested: f.CancelRequested, Language: f.Language, FailedStep: f.FailedStep,
 	}
@@ -140,45 +143,30 @@ func (o *orderFile) inMajor(minor int64, currency string) decimal.Decimal {
 
 // A refundEntry is money that has gone back, or is to.
 type refundEntry struct {
-	number            int64 // of the decision; 0: made at the provider itself
-	id, payment, says string
-	amount            decimal.Decimal
-	currency          string
+	order.SeenRefund
+	amount decimal.Decimal
 }
 
 // Fields are the refund.
 func (r *refundEntry) Fields() field.Set {
+	number, currency := int64(r.N), strings.ToUpper(r.Currency)
 	return field.Set{
-		field.Int("number", &r.number).ReadOnly().Doc("Of the decision; 0: made at the provider itself."),
-		field.Text("id", &r.id).ReadOnly().Doc("The provider's; empty: it has none yet."),
-		field.Text("payment_id", &r.payment).ReadOnly(),
-		field.Text("status", &r.says).Among("requested", "pending", "succeeded", "failed").ReadOnly(),
+		field.Int("number", &number).ReadOnly().Doc("Of the decision; 0: made at the provider itself."),
+		field.Text("id", &r.ID).ReadOnly().Doc("The provider's; empty: it has none yet."),
+		field.Text("payment_id", &r.Payment).ReadOnly(),
+		field.Text("status", (*string)(&r.State)).Among("requested", "pending", "succeeded", "failed").ReadOnly(),
 		field.Amount("amount", &r.amount, 14, 2).ReadOnly(),
-		field.Text("currency", &r.currency).ReadOnly(),
+		field.Text("currency", &currency).ReadOnly(),
 	}
 }
 
 // refunds are those that were decided on, and those that were made at the
 // provider itself.
-func (o *orderFile) refunds() (all []refundEntry) {
-	seen := map[int]order.SeenRefund{}
-	for _, id := range slices.Sorted(maps.Keys(o.money.Refunds)) {
-		r := o.money.Refunds[id]
-		if r.N > 0 {
-			seen[r.N] = r
-			continue
-		}
-		all = append(all, refundEntry{0, r.ID, r.Payment, string(r.State), o.inMajor(r.Minor, r.Currency), strings.ToUpper(r.Currency)})
-	}
-	for _, a := range o.money.Asked {
-		r := refundEntry{int64(a.N), seen[a.N].ID, a.Payment, string(seen[a.N].State), o.inMajor(a.Minor, a.Currency), strings.ToUpper(a.Currency)}
-		switch {
-		case r.says == "" && a.Failed:
-			r.says = string(order.RefundStopped)
-		case r.says == "":
-			r.says = "requested"
-		}
-		all = append(all, r)
+func (o *orderFile) refunds() []refundEntry {
+	back := o.money.MoneyBack()
+	all := make([]refundEntry, len(back))
+	for i, r := range back {
+		all[i] = refundEntry{r, o.inMajor(r.Minor, r.Currency)}
 	}
 	return all
 }
@@ -201,10 +189,11 @@ func (d *disputeEntry) Fields() field.Set {
 	}
 }
 
-func (o *orderFile) disputes() (all []disputeEntry) {
-	for _, id := range slices.Sorted(maps.Keys(o.money.Disputes)) {
-		d := o.money.Disputes[id]
-		all = append(all, disputeEntry{d, o.inMajor(d.Minor, d.Currency)})
+func (o *orderFile) disputes() []disputeEntry {
+	claimed := o.money.Claimed()
+	all := make([]disputeEntry, len(claimed))
+	for i, d := range claimed {
+		all[i] = disputeEntry{d, o.inMajor(d.Minor, d.Currency)}
 	}
 	return all
 }
@@ -258,5 +247,21 @@ func (o *orderFile) invoice() field.Set {
 		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),
 		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
+		field.Objects("credit_notes", &o.Credited).Doc("What was credited of it, the oldest first."),
+	}
+}
+
+// A creditEntry is what was credited of an invoice.
+type creditEntry struct{ projections.CreditNote }
+
+// Fields are the credit note.
+func (n *creditEntry) Fields() field.Set {
+	return field.Set{
+		field.Text("number", &n.Number).ReadOnly(),
+		field.Text("refund", &n.Refund).ReadOnly().Doc("The provider's id of the refund, or of the dispute that was lost."),
+		field.Time("issued_at", &n.IssuedAt).ReadOnly(),
+		field.Amount("subtotal", &n.Subtotal, 14, 2).ReadOnly(),
+		field.Amount("tax", &n.Tax, 14, 2).ReadOnly(),
+		field.Amount("total", &n.Total, 14, 2).ReadOnly(),
 	}
 }

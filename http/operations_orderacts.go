@@ -29,6 +29,8 @@ func (s *Server) orderActions() []route.Route {
 		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
 		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),
 		orderAction(s, "refund", "Give money back", s.refundOrder),
+		orderAction(s, "end_grace", "Remove what is left of a service that has ended, now", s.endGrace).
+			Saying("Without it, it is kept for seven days after its end."),
 		orderAction(s, "dispute", "Say how a dispute stands that only an operator can see", s.decideDispute).
 			Saying("An open one suspends the service, one that is won brings it back, one that is lost ends it."),
 	}
@@ -147,6 +149,10 @@ func (s *Server) skipStep(ctx context.Context, c route.Call, o *orderFile, k *sk
 
 func (s *Server) cancelOrder(ctx context.Context, c route.Call, o *orderFile, v *verdict) error {
 	return s.Orders.Cancel(ctx, causeOf(c, o), o.ID, v.Reason)
+}
+
+func (s *Server) endGrace(ctx context.Context, c route.Call, o *orderFile, v *verdict) error {
+	return s.Orders.EndGrace(ctx, causeOf(c, o), o.ID, v.Reason)
 }
 
 func (s *Server) acceptPayment(ctx context.Context, c route.Call, o *orderFile, v *verdict) error {

@@ -27,6 +27,8 @@ type Orders interface {
 	Skip(ctx context.Context, cause domain.Cause, order uuid.UUID, step, external, reason string) error
 	// Cancel gives an order up, takes back what is being set up, or ends what runs.
 	Cancel(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
+	// EndGrace lets the removal of a service that has ended begin now.
+	EndGrace(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
 	// Accept takes a payment that differs from what was ordered.
 	Accept(ctx context.Context, cause domain.Cause, order uuid.UUID, reason string) error
 	// Recheck asks the provider once more.

@@ -50,6 +50,6 @@ func (f *findingEntry) Fields() field.Set {
 		field.Text("order_number", &f.OrderNumber).ReadOnly(),
 		field.Text("status", &f.Status).ReadOnly(),
 		field.Time("since", &f.Since).ReadOnly(),
-		field.Text("action", &f.Action).ReadOnly().Doc("What repairs it: an action of the order, or resume and release of its run."),
+		field.Text("action", &f.Action).ReadOnly().Doc("What repairs it: an action of the order, or retry the run, resume and release of its run."),
 	}
 }

@@ -36,6 +36,7 @@ type OrderFile struct {
 	Order
 	Subscription *Subscription // nil: there is none yet
 	Invoice      *Invoice      // likewise
+	CreditNotes  []CreditNote  // what was credited of it, oldest first
 	Resources    []Resource    // that were made for it, in whatever state
 }
 
@@ -53,6 +54,7 @@ func (s Scope) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, error) {
 		w.and("order_id = ?", id)
 		b.Queue(`select `+subscriptionColumns+` from subscriptions`+w.String(), w.args...).Query(filled(&subscriptions))
 		b.Queue(`select `+invoiceColumns+` from invoices`+w.String(), w.args...).Query(filled(&invoices))
+		b.Queue(`select `+creditNoteColumns+` from credit_notes`+w.String()+` order by issued_at, number`, w.args...).Query(filled(&f.CreditNotes))
 		w = s.operators()
 		w.and("r.requested_for = ?", "order:"+id.String())
 		b.Queue(`select `+resourceColumns+fromResources+w.String()+` order by r.created_at, r.kind, r.id`, w.args...).Query(filled(&f.Resources))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -60,7 +61,7 @@ func (s *Sagas) cancelNow(ctx context.Context, cause domain.Cause, id uuid.UUID,
 	}
 	if err == nil && again {
 		o, _, folded := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
-		return o.Status != order.StatusCancelled, folded
+		return o.Status != order.StatusCancelled && !o.CancelRequested, folded
 	}
 	return errors.Is(err, eventstore.ErrConflict), err
 }
@@ -82,12 +83,17 @@ func (s *Sagas) cancelUnpaid(ctx context.Context, cause domain.Cause, g glance, 
 	}
 	cancel.Observe = commands[0].(order.Observe) //nolint:forcetypeassert // of the order's own session
 	commands[0] = cancel
+	if facts, err := order.Decider.Decide(g.order, cancel); err == nil && !slices.ContainsFunc(facts, isCancelled) {
+		cause.Key = nil // somebody has paid: that is put on record first, and the caller's promise is kept with what follows from it
+	}
 	if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
 		return err
 	}
 	s.wake(localQueue)
 	return s.Hint(ctx, g.order.ID, "cancelled")
 }
+
+func isCancelled(fact order.Event) bool { _, is := fact.(order.Cancelled); return is }
 
 // cancelPaid turns the order's run, in the append that asks for it (rule T16).
 func (s *Sagas) cancelPaid(ctx context.Context, cause domain.Cause, cancel order.Cancel) error {

@@ -26,7 +26,7 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 	_, err := w.store.Execute(t.Context(), operator, order.DecideDispute{ID: id, Outcome: order.DisputeWon, Reason: "read in the account", At: w.now()})
 	w.must(err)
 	w.equal("holds", len(w.order(id).Holds), 0)
-	_, err = w.Replay(t.Context(), InboxFilter{Order: id}, false) // old news
+	_, err = w.ReplayWebhooks(t.Context(), operator, InboxFilter{Order: id}, "") // old news
 	w.must(err)
 	w.eventually("it is done", func() bool { return w.inboxState("WH-1") == "done" })
 	w.still(id, order.StatusActive)

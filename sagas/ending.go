@@ -106,9 +106,13 @@ func (s *Sagas) EndGrace(ctx context.Context, cause domain.Cause, id uuid.UUID, 
 	if reason == "" {
 		return domain.RefuseField("reason", "This field is required.")
 	}
-	run, err := s.run(ctx, "deprovision:"+id.String())
+	const nothing = "No service of the order waits to be removed."
+	run, err := s.runFor(ctx, "deprovision", id, nothing)
 	if err != nil {
 		return err
+	}
+	if run.Status != Ready || run.Place().Name != "grace" {
+		return notNow(nothing)
 	}
 	return s.overrule(ctx, byOperator(cause, id), run, Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
 }

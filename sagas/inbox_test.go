@@ -33,10 +33,10 @@ func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
 	w.must(err)
 	before := len(w.happened(order.Stream(id)))
 	old := InboxFilter{To: w.now().Add(-day)}
-	n, err := w.Replay(t.Context(), old, true)
+	n, err := w.CountWebhooks(t.Context(), old)
 	w.must(err)
 	w.equal("would be replayed", n, 1000)
-	n, err = w.Replay(t.Context(), old, false)
+	n, err = w.ReplayWebhooks(t.Context(), operator, old, "")
 	w.must(err)
 	w.equal("replayed", n, 1000)
 	w.eventually("all are done again", func() bool { return w.count(`select count(*) from webhook_inbox where state = 'done'`) == 1001 })

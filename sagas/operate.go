@@ -46,12 +46,18 @@ func (s *Sagas) Retry(ctx context.Context, cause domain.Cause, id uuid.UUID, inp
 // provisioningOf is the provisioning of an order. One that has none cannot be
 // provisioned yet, or any more.
 func (s *Sagas) provisioningOf(ctx context.Context, id uuid.UUID) (Run, error) {
-	run, err := s.run(ctx, "provision:"+id.String())
+	return s.runFor(ctx, "provision", id, "Nothing is being set up for the order.")
+}
+
+// runFor is the one run of its kind for an order. An order that has none is
+// refused with what that means.
+func (s *Sagas) runFor(ctx context.Context, kind string, id uuid.UUID, none string) (Run, error) {
+	run, err := s.run(ctx, kind+":"+id.String())
 	if errors.Is(err, errNoRun) {
 		if _, err := s.order(ctx, id); err != nil {
 			return run, err
 		}
-		return run, notNow("Nothing is being set up for the order.")
+		return run, notNow(none)
 	}
 	return run, err
 }

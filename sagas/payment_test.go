@@ -209,15 +209,15 @@ func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17
 	w.eventually("it is parked", func() bool { return w.inboxState(event) == "parked" })
 	w.equal("attempts", w.count(`select attempts from webhook_inbox`), 10)
 	broken.Store(false)
-	n, err := w.Replay(t.Context(), InboxFilter{State: "parked"}, true)
+	n, err := w.CountWebhooks(t.Context(), InboxFilter{State: "parked"})
 	w.must(err)
 	w.equal("would be replayed", n, 1)
 	w.equal("state after a dry run", w.inboxState(event), "parked")
-	_, err = w.Replay(t.Context(), InboxFilter{State: "parked"}, false)
+	_, err = w.ReplayWebhooks(t.Context(), operator, InboxFilter{State: "parked"}, "")
 	w.must(err)
 	w.becomes(id, order.StatusActive)
 	for range 3 { // replaying what is done changes nothing
-		_, err = w.Replay(t.Context(), InboxFilter{Provider: "test"}, false)
+		_, err = w.ReplayWebhooks(t.Context(), operator, InboxFilter{Provider: "test"}, "")
 		w.must(err)
 		w.eventually("it is done again", func() bool { return w.inboxState(event) == "done" })
 	}

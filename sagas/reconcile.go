@@ -25,23 +25,29 @@ const setup = ` left join saga_run p on p.key = 'provision:' || o.id`
 const live = `exists (select from effect e join saga_run r on r.id = e.saga_id where r.order_id = o.id
 	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped'))`
 
-// unfit finds the orders of each sort, with what repairs them.
+// unfit finds the orders of each sort, with what repairs them. A service that
+// is kept for the grace after its end rests, and nobody has to do anything.
 var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 	paid: `select o.id, o.order_number, o.status, o.updated_at as since,
 			case when o.status = 'failed' then 'retry' when p.id is null then 'recheck' when p.status = 'paused' then 'resume'
 				when p.status = 'parked' then 'retry' else 'release' end as action
 		from orders o` + setup + `
-		where o.status = 'failed' and not o.cancel_requested or o.status in ('paid', 'provisioning') and o.updated_at < now() - $2::interval`,
+		where o.status = 'failed' and not o.cancel_requested or o.status in ('paid', 'provisioning') and o.updated_at < $3::timestamptz - $2::interval`,
 	unpaid: `select o.id, o.order_number, o.status, o.updated_at as since, 'cancel' as action
 		from orders o where o.status = 'active' and o.minor > 0 and (o.payment_status <> 'paid' or o.refunded >= o.minor)`,
 	captured: `select o.id, o.order_number, o.status, o.updated_at as since, 'refund' as action
 		from orders o where o.status = 'cancelled' and o.cancel_reason <> 'ended' and o.payment_status = 'paid' and o.minor > 0
 			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'refund:%' and r.status not in ('done', 'undone'))`,
 	live: `select o.id, o.order_number, o.status, o.updated_at as since,
-			case when exists (select from saga_run r where r.order_id = o.id and r.status = 'parked') then 'retry' else 'recheck' end as action
-		from orders o where (o.status = 'refunded' or o.status = 'cancelled' and o.cancel_reason = 'ended')
-			and o.updated_at < now() - $2::interval and ` + live + `
-			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'deprovision:%' and r.status in ('ready', 'waiting', 'running', 'done'))`,
+			case when d.status = 'parked' then 'retry the run' when p.status = 'parked' then 'retry' when 'paused' in (d.status, p.status) then 'resume'
+				when d.id is null then 'recheck' else 'release' end as action
+		from orders o` + setup + ` left join saga_run d on d.key = 'deprovision:' || o.id
+		where (o.status = 'refunded' or o.status = 'cancelled' and o.cancel_reason = 'ended') and ` + live + `
+			and case when d.id is null then o.updated_at < $3::timestamptz - $2::interval
+				when d.status in ('parked', 'paused') then true
+				when d.status = 'done' or d.steps -> d.step ->> 'name' = 'grace' then false
+				else (select e.recorded_at from events e where e.stream = 'saga-' || d.id and e.version = d.stream_version)
+					< $3::timestamptz - $2::interval end`,
 	refunds: `select o.id, o.order_number, o.status, min(r.created_at) as since,
 			case when bool_or(r.status = 'parked') or 'refund_failed' = any(o.holds) then 'refund' else 'recheck' end as action
 		from saga_run r join orders o on o.id = r.order_id
@@ -64,7 +70,7 @@ func (s *Sagas) Reconcile(ctx context.Context) (found operations.Reconciliation,
 		{unfit.refunds, &found.RefundsOpen},
 	} {
 		b.Queue(`select id as "order", order_number, status, since, action from (`+q.sql+`) unfit
-			where $2::interval is not null order by since, id limit $1`, reconcileMost, reconcileAfter).Query(collecting(q.into))
+			where ($2::interval, $3::timestamptz) is not null order by since, id limit $1`, reconcileMost, reconcileAfter, found.At).Query(collecting(q.into))
 	}
 	return found, sqlError(s.pool.SendBatch(ctx, b).Close(), "reconcile")
 }

@@ -107,12 +107,3 @@ func (s *Sagas) CountWebhooks(ctx context.Context, f operations.WebhookPick) (n 
 	err = s.pool.QueryRow(ctx, `select count(*) from webhook_inbox`+inboxWhere, inboxArgs(f)...).Scan(&n)
 	return n, sqlError(err, "count webhooks")
 }
-
-// Replay counts webhooks, or with dryRun false acts on them again, for the
-// program itself.
-func (s *Sagas) Replay(ctx context.Context, f InboxFilter, dryRun bool) (int64, error) {
-	if dryRun {
-		return s.CountWebhooks(ctx, f)
-	}
-	return s.ReplayWebhooks(ctx, domain.Cause{Actor: "system:replay"}, f, "")
-}

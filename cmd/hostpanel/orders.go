@@ -22,6 +22,8 @@ type ordersCommand struct {
 	Refund ordersRefund `cmd:"" help:"Give money back: an amount, or all that is left."`
 	Accept ordersAccept `cmd:"" help:"Accept a payment that differs from what was ordered."`
 	Cancel ordersCancel `cmd:"" help:"Give an order up, take it back, or end its service."`
+
+	EndGrace ordersEndGrace `cmd:"" help:"Remove what is left of a service that has ended, now."`
 }
 
 type ordersList struct {
@@ -90,7 +92,7 @@ type ordersShow struct {
 	JSON  bool   `name:"json" help:"For programs."`
 }
 
-// Run shows an order, its runs and what became of each try.
+// Run shows an order, what became of its money, its runs and each try.
 func (cmd ordersShow) Run(ctx context.Context, s Settings, c console) error {
 	return with(ctx, s, c, func(p *program) error {
 		o, err := p.orderNamed(ctx, cmd.Order)
@@ -101,13 +103,19 @@ func (cmd ordersShow) Run(ctx context.Context, s Settings, c console) error {
 		if err != nil {
 			return err
 		}
+		money, err := p.moneyOf(ctx, o.ID)
+		if err != nil {
+			return err
+		}
 		if cmd.JSON {
 			return c.json(struct {
 				orderLine
+				moneyLines
 				Runs []runLine `json:"runs"`
-			}{summary(o), each(runs, asRun)})
+			}{summary(o), money, each(runs, asRun)})
 		}
 		c.order(o)
+		c.money(money)
 		for _, r := range runs {
 			c.run(r)
 		}

@@ -1,6 +1,9 @@
 package order
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // What stands of the money of an order, and what a person has to look at.
 
@@ -175,4 +178,35 @@ func (o Order) cameBack(payment string) bool {
 		}
 	}
 	return false
+}
+
+// MoneyBack is what has gone back or is to, as far as it has come: what was
+// made at the provider itself, which has no number, and then what was asked
+// for.
+func (o Order) MoneyBack() (all []SeenRefund) {
+	for _, id := range slices.Sorted(maps.Keys(o.Refunds)) {
+		if r := o.Refunds[id]; r.N == 0 {
+			all = append(all, r)
+		}
+	}
+	for _, a := range o.Asked {
+		r := o.refundOf(a)
+		if r.ID == "" {
+			r = SeenRefund{Payment: a.Payment, N: a.N, State: RefundAwaited, Minor: a.Minor, Currency: a.Currency}
+			if a.Failed {
+				r.State = RefundStopped
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// Claimed are the disputes of the order's payments, by their ids.
+func (o Order) Claimed() []SeenDispute {
+	all := make([]SeenDispute, 0, len(o.Disputes))
+	for _, id := range slices.Sorted(maps.Keys(o.Disputes)) {
+		all = append(all, o.Disputes[id])
+	}
+	return all
 }

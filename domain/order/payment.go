@@ -96,6 +96,7 @@ type Refund struct {
 type RefundState string
 
 const (
+	RefundAwaited   RefundState = "requested" // the provider has shown nothing of it yet
 	RefundPending   RefundState = "pending"
 	RefundSucceeded RefundState = "succeeded"
 	RefundStopped   RefundState = "failed" // the money has not left us, or has come back
