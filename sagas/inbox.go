@@ -184,14 +184,16 @@ with found as (
 )
 update webhook_inbox i set
 	state = case when exists (select from found) then 'done' when $6 then 'unmatched' else 'stored' end,
-	order_id = coalesce((select order_id from found), i.order_id), attempts = i.attempts + 1, next_at = now() + $7::interval
+	order_id = coalesce((select order_id from found), i.order_id), next_at = now() + $7::interval,
+	attempts = i.attempts + case when exists (select from found) or $6 then 1 else 0 end
 where i.id = $1 returning state`
 
 // match answers with what is to be done after the commit: who is woken
-// before it finds nothing.
+// before it finds nothing. To wait for an order is no failure, and no attempt:
+// the next look comes when as much time has passed again.
 func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) (then func(), err error) {
 	var state string
-	again := backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
+	again := min(max(m.age, s.times.InboxBase), s.times.InboxCap)
 	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, m.age > s.times.InboxMatch, again).Scan(&state)
 	switch {
 	case err != nil:

@@ -170,6 +170,7 @@ var drawn atomic.Int64
 // An ordering is what a test orders.
 type ordering struct {
 	kind, domain, email, company, language string
+	provider                               string // empty: the test provider
 }
 
 // place puts in an order and takes it to the provider's page.
@@ -218,7 +219,7 @@ func (w *world) put(id uuid.UUID, o ordering) {
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company},
 		Plan:     plan, Period: order.Monthly, Price: decimal.RequireFromString("12.10"), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
-		Provider: "test", Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.now(),
+		Provider: cmp.Or(o.provider, "test"), Test: true, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.now(),
 	}
 	_, err = w.store.Execute(w.t.Context(), domain.Cause{Actor: "api_key:ab12CD34"}, c)
 	w.must(err)

@@ -106,8 +106,11 @@ func (p *PayPal) takeBack(id, amount, event string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o := p.must(id)
-	last := len(o.Captures) - 1
-	p.give(o, last, Refund{Status: "COMPLETED", Amount: Money{o.Amount.Currency, amount}}, event)
+	last, back := len(o.Captures)-1, Money{o.Amount.Currency, amount}
+	if o.left(last).LessThan(value(back)) {
+		panic(fmt.Sprintf("paypaltest: order %q has not so much left", id))
+	}
+	p.give(o, last, Refund{Status: "COMPLETED", Amount: back}, event)
 }
 
 // FailRefund makes the last refund of an order one that came back.

@@ -22,6 +22,7 @@ type Order struct {
 	Updated   time.Time
 	Captures  []Capture
 	Refunds   []Refund
+	CaptureAs string // its captures become this; empty: what [PayPal.CaptureAs] says
 }
 
 // Money is what PayPal writes: "28.70", "EUR".
@@ -121,7 +122,7 @@ func (p *PayPal) capture(r *http.Request) reply {
 // take captures what was approved.
 func (p *PayPal) take(o *Order, key string) {
 	o.Status, o.Updated = "COMPLETED", p.now().UTC()
-	o.Captures = append(o.Captures, Capture{ID: p.id("CAP"), Status: p.captures, Amount: o.Amount, Created: o.Updated})
+	o.Captures = append(o.Captures, Capture{ID: p.id("CAP"), Status: or(o.CaptureAs, p.captures), Amount: o.Amount, Created: o.Updated})
 	p.did("capture", key)
 	p.tellCapture(o, len(o.Captures)-1)
 }

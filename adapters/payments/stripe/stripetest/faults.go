@@ -41,6 +41,13 @@ func (s *Server) Fail(faults ...Fault) {
 	s.faults = append(s.faults, faults...)
 }
 
+// Repair takes all orders for faults back.
+func (s *Server) Repair() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
 // before lets happen what comes before a call has begun; it tells whether
 // that was all.
 func (s *Server) before(w http.ResponseWriter, r *http.Request, f Fault) bool {
