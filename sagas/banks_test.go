@@ -188,6 +188,7 @@ func (b *atNobody) pay(session string) { b.act(order.TestAction{Session: session
 func (b *atNobody) payOther(session string, minor int64) {
 	b.act(order.TestAction{Session: session, Action: "pay", Amount: &minor})
 }
+
 func (b *atNobody) payLater(session string) {
 	b.act(order.TestAction{Session: session, Action: "unpaid"})
 }

@@ -122,15 +122,16 @@ func (m *market) statusFitsMoney(l *life, o order.Order) {
 	for _, minor := range o.Net() {
 		net += minor
 	}
+	kept := net > 0
 	switch o.Status {
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed, order.StatusActive:
-		m.same(l, string(o.Status)+" has money", net > 0, true)
+		m.same(l, string(o.Status)+" has money", kept, true)
 	case order.StatusRefunded:
-		m.same(l, "refunded has no money", net, 0)
+		m.same(l, "refunded has money", kept, false)
 	case order.StatusCancelled:
-		if net != 0 && o.Cause != order.Ended && len(o.Open()) == 0 && !o.OnHold() {
-			m.t.Errorf("order %s is cancelled and keeps %d", l.id, net)
-		}
+		m.same(l, "cancelled keeps money", kept && o.Cause != order.Ended && len(o.Open()) == 0 && !o.OnHold(), false)
+	case order.StatusPending, order.StatusPaymentProcessing:
+		m.same(l, "it waits for a person", o.OnHold(), true)
 	}
 	if o.Status == order.StatusRefunded || o.Status == order.StatusCancelled {
 		live, err := m.liveEffects(m.t.Context(), l.id)
