@@ -13,15 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What operators see of runs (docs/operations.md).
-type (
-	// A RunView is a run as operators see it.
-	RunView = operations.Run
-	// An AttemptView is one attempt at one step.
-	AttemptView = operations.Attempt
-	// An EffectView is a row of the ledger.
-	EffectView = operations.Effect
-)
+// RunView is a run as operators see it (docs/operations.md).
+type RunView = operations.Run
 
 // runTable says how runs are listed. When a run changed last its stream knows.
 var runTable = projections.ListedTable{
