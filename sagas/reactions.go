@@ -77,6 +77,9 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 			return err
 		}
 	}
+	if err := s.tellNews(ctx, r); err != nil {
+		return err
+	}
 	switch e := r.Event.(type) {
 	case hosting.Requested:
 		return s.keepWithSite(ctx, r, e)
@@ -116,11 +119,11 @@ func (s *Sagas) tellCustomer(ctx context.Context, r eventstore.Recorded) error {
 	if err != nil {
 		return err
 	}
-	run, _, err := eventstore.Fold(ctx, s.store, Decider, StreamOf("provision:"+id.String()))
+	user, err := s.buyer(ctx, id)
 	if err != nil {
 		return err
 	}
-	return s.tell(ctx, r, run.Job.User, notice.OrderActive(o.ResourceType, o.OrderNumber, o.PlanName, o.Language), aboutOrder(o))
+	return s.tell(ctx, r, user, notice.OrderActive(o.ResourceType, o.OrderNumber, o.PlanName, o.Language), aboutOrder(o))
 }
 
 // tellOperators notifies every superuser of an order, each in their own

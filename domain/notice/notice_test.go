@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,38 @@ func ExampleTokenReused() {
 	// warning / You have been signed out
 	// error La puesta en marcha del pedido ORD-1 se ha interrumpido.
 	// warning A payment for order ORD-1 is not as ordered.
+}
+
+// What is told leads into the panel, has no gaps left, and is said in two languages.
+func TestAllNewsIsSaidInBothLanguages(t *testing.T) {
+	ofOrder := []func(string, string) notice.Text{notice.InvoiceCreated, notice.RefundDone, notice.MachineReady, notice.MachineFailed, notice.Installed}
+	ofResource := []func(string, string, string) notice.Text{notice.CertificateIssued, notice.CertificateFailed, notice.CertificateExpiring, notice.EngineRefused}
+	ofTenant := []func(string) notice.Text{notice.TenantSuspended, notice.TenantReactivated}
+	seen := map[string]bool{}
+	for _, language := range []string{"es", "en"} {
+		var all []notice.Text
+		for _, text := range ofOrder {
+			all = append(all, text("ORD-1", language))
+		}
+		for _, text := range ofResource {
+			all = append(all, text("mailbox", "7", language), text("whitelabel", "7", language))
+		}
+		for _, text := range ofTenant {
+			all = append(all, text(language))
+		}
+		for _, text := range all {
+			if text.Title == "" || strings.Contains(text.Message, "{") || text.URL != "/" {
+				t.Errorf("%+v", text)
+			}
+			seen[text.Title] = true
+		}
+	}
+	if len(seen) != 2*(len(ofOrder)+len(ofResource)+len(ofTenant)) {
+		t.Error("two of them have one title", seen)
+	}
+	if text := notice.EngineRefused("mailbox", "7", "es").Message; text != "El servidor de alojamiento ha rechazado un cambio: buzón 7." {
+		t.Error(text)
+	}
 }
 
 func TestEventsAreReadForever(t *testing.T) {
