@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/shopspring/decimal"
 
+	"hostpanel/adapters/payments/stripe"
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
@@ -89,8 +90,12 @@ func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Poo
 	p := &panel{url: url, owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
 	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()))
 	r.Panel.Serve(p.store)
+	genuine, err := stripe.New(stripe.Options{Key: stripeKey, Secrets: []string{stripeSecret}})
+	if err != nil {
+		return nil, err
+	}
 	p.sagas = sagas.New(sagas.Options{
-		Store: p.store, Tables: p.tables, Payments: map[string]sagas.Payments{"test": p.provider},
+		Store: p.store, Tables: p.tables, Payments: map[string]sagas.Payments{"test": p.provider, "stripe": genuine},
 		Engine: engine(pool), Compute: instantCompute{}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
