@@ -45,8 +45,7 @@ func (s *Sagas) certifyNewName(ctx context.Context, r eventstore.Recorded) error
 	}
 	cause := domain.Cause{ID: uuid.NewSHA1(r.ID, []byte("new name")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID}
 	_, err = s.store.Execute(ctx, cause, commands...)
-	switch domain.CodeOf(err) {
-	case domain.Invalid, domain.Throttled: // the package has none, or somebody else has just asked
+	if code := domain.CodeOf(err); code == domain.Invalid || code == domain.Throttled { // the package has none, or somebody else has just asked
 		return nil
 	}
 	return err
