@@ -386,7 +386,9 @@ func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-2
 	w.goes()
 	id := w.buy(ordering{})
 	w.becomes(id, order.StatusActive)
-	w.eventually("the customer behind it is told", func() bool { return w.count(`select count(*) from notifications where notification_type = 'success'`) == 1 })
+	w.eventually("the customer behind it is told", func() bool {
+		return w.count(`select count(*) from notifications where notification_type = 'success'`) == 1
+	})
 	w.equal("poisoned", w.count(`select count(*) from poisoned`), 1)
 	w.must(w.Requeue(t.Context(), int64(w.count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))))
 	w.equal("notifications after a repeat", w.count(`select count(*) from notifications where notification_type = 'success'`), 1)
