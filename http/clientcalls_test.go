@@ -238,10 +238,11 @@ func (p clientProgram) begins() (all []string) {
 
 func (p clientProgram) golang() string {
 	var b strings.Builder
-	b.WriteString("package main\n\nimport (\n\t\"context\"\n\n\t\"clients/client\"\n)\n\nfunc calls(ctx context.Context, panel *client.ClientWithResponses) {\n")
+	b.WriteString("package main\n\nimport (\n\t\"context\"\n\n\t\"clients/client\"\n\n\t\"github.com/oapi-codegen/runtime/types\"\n)\n\nfunc calls(ctx context.Context, panel *client.ClientWithResponses) {\n")
+	before := p.begins()
 	for _, c := range p {
 		name := exported(c.id)
-		arguments := append([]string{"ctx"}, c.goPath()...)
+		arguments := append([]string{"ctx"}, c.goPath(before)...)
 		if c.params {
 			arguments = append(arguments, fmt.Sprintf("&client.%sParams{}", name))
 			if c.asks != "" {
@@ -262,9 +263,15 @@ func (p clientProgram) golang() string {
 	return b.String() + "}\n"
 }
 
-func (c clientCall) goPath() (all []string) {
+// goPath are the values in the path: what earlier answers gave, and ids that
+// are known before the first call.
+func (c clientCall) goPath(before []string) (all []string) {
 	for _, value := range c.in {
-		all = append(all, named.ReplaceAllString(value, "$1"))
+		name := named.ReplaceAllString(value, "$1")
+		if slices.Contains(before, name) {
+			name = fmt.Sprintf("from[types.UUID](%q)", strconv.Quote(value))
+		}
+		all = append(all, name)
 	}
 	return all
 }
