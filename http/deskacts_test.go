@@ -205,7 +205,8 @@ func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
 		sort, order, act string
 	}{
 		{``, a.ID, "refunds_open", a.ID, "recheck"},
-		{`update saga_run set status = 'parked' where key = 'refund:' || $1 || '/1'`, a.ID, "refunds_open", a.ID, "refund"},
+		{`with run as (update saga_run set status = 'parked' where key = 'refund:' || $1 || '/1')
+			update orders set holds = '{refund_failed}' where id = $1::uuid`, a.ID, "refunds_open", a.ID, "refund"},
 		{`update orders set payment_status = 'failed' where id = $1::uuid`, a.ID, "provisioned_not_paid", a.ID, "cancel"},
 		{`update orders set status = 'provisioning', updated_at = now() - interval '1 hour' where id = $1::uuid`, a.ID, "paid_not_provisioned", a.ID, "release"},
 		{`update saga_run set status = 'paused' where key = 'provision:' || $1`, a.ID, "paid_not_provisioned", a.ID, "resume"},
