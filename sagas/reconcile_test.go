@@ -38,8 +38,13 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 	b.eventually("it is not gone", func() bool { return b.runOf("deprovision:"+b.id.String()).Place().Name == "verify" })
 	b.equal("after its grace", b.stillLive(), []string{"release"})
 	b.engine.tell(nil, nil)
-	runs, err := b.Runs(t.Context(), RunFilter{About: b.own.Stream().String(), Status: Stopped})
-	b.must(err)
+	var runs []RunView
+	b.eventually("the removal of the site waits for a person", func() (stopped bool) {
+		var err error
+		runs, err = b.Runs(t.Context(), RunFilter{About: b.own.Stream().String(), Status: Stopped})
+		b.must(err)
+		return len(runs) > 0
+	})
 	b.must(b.RetryRun(t.Context(), operator, runs[0].ID, "the engine is well again"))
 	b.removed()
 	b.equal("when it is gone", b.stillLive(), []string{})
