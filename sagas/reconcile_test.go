@@ -37,7 +37,6 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 	b.clock.pass(2 * day)
 	b.eventually("it is not gone", func() bool { return b.runOf("deprovision:"+b.id.String()).Place().Name == "verify" })
 	b.equal("after its grace", b.stillLive(), []string{"release"})
-	b.engine.tell(nil, nil)
 	var runs []RunView
 	b.eventually("the removal of the site waits for a person", func() (stopped bool) {
 		var err error
@@ -45,6 +44,7 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 		b.must(err)
 		return len(runs) > 0
 	})
+	b.engine.tell(nil, nil)
 	b.must(b.RetryRun(t.Context(), operator, runs[0].ID, "the engine is well again"))
 	b.removed()
 	b.equal("when it is gone", b.stillLive(), []string{})
