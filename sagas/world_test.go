@@ -315,7 +315,7 @@ func (w *world) often(stream domain.Stream, name string) (n int) {
 // pauses keeps everybody from the work of a queue.
 func (w *world) pauses(queue string) {
 	w.t.Helper()
-	_, err := w.pool.Exec(w.t.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true)`, queue)
+	_, err := w.pool.Exec(w.t.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true) on conflict (queue) do update set paused = true`, queue)
 	w.must(err)
 }
 
