@@ -1,7 +1,6 @@
 package order
 
 import (
-	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,7 +96,7 @@ func (c ReportDispute) decide(o Order) ([]Event, error) {
 	switch {
 	case o.Status == "":
 		return nil, o.forbids("")
-	case o.Reported, o.hasDispute(DisputeOpen), o.Confirmed == "":
+	case o.Reported, o.isDisputed(), o.Confirmed == "":
 		return nil, nil
 	}
 	return []Event{DisputeReported{At: c.At}}, nil
@@ -142,13 +141,10 @@ func (o Order) openDispute() (SeenDispute, bool) {
 	return SeenDispute{}, false
 }
 
-func (o Order) hasDispute(state DisputeState) bool {
-	for _, d := range o.Disputes {
-		if d.State == state {
-			return true
-		}
-	}
-	return false
+// isDisputed tells whether the customer's bank claims money back.
+func (o Order) isDisputed() bool {
+	_, open := o.openDispute()
+	return open
 }
 
 func (DisputeReported) evolve(o Order) Order {
@@ -172,14 +168,7 @@ func (e DisputeClosed) evolve(o Order) Order {
 
 // knowDispute keeps what is known of a dispute; a rank is never lowered.
 func (o Order) knowDispute(d SeenDispute) Order {
-	if disputeRank[d.State] <= disputeRank[o.Disputes[d.ID].State] {
-		return o
-	}
-	o.Disputes = maps.Clone(o.Disputes)
-	if o.Disputes == nil {
-		o.Disputes = map[string]SeenDispute{}
-	}
-	o.Disputes[d.ID] = d
+	o.Disputes = learn(o.Disputes, d.ID, d, disputeRank[d.State] > disputeRank[o.Disputes[d.ID].State])
 	return o
 }
 

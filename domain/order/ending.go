@@ -74,7 +74,7 @@ func (o Order) Service() Service {
 	switch {
 	case o.Status == StatusRefunded, o.Status == StatusCancelled && o.Cause == Ended:
 		return ServiceEnds
-	case o.Status == StatusActive && o.hasDispute(DisputeOpen):
+	case o.Status == StatusActive && o.isDisputed():
 		return ServiceSuspended
 	case o.Status == StatusActive:
 		return ServiceRuns

@@ -107,15 +107,24 @@ func (WelcomeMailGivenUp) evolve(o Order) Order {
 
 // know keeps what is known of a payment; a rank is never lowered.
 func (o Order) know(s Seen) Order {
-	if s.ID == "" || rank[s.State] <= rank[o.Payments[s.ID].State] {
-		return o
+	if s.ID != "" {
+		o.Payments = learn(o.Payments, s.ID, s, rank[s.State] > rank[o.Payments[s.ID].State])
 	}
-	o.Payments = maps.Clone(o.Payments)
-	if o.Payments == nil {
-		o.Payments = map[string]Seen{}
-	}
-	o.Payments[s.ID] = s
 	return o
+}
+
+// learn keeps what is known by the provider's id if it is news. What was known
+// before stays as it is for those who hold it.
+func learn[T any](known map[string]T, id string, x T, news bool) map[string]T {
+	if !news {
+		return known
+	}
+	more := maps.Clone(known)
+	if more == nil {
+		more = map[string]T{}
+	}
+	more[id] = x
+	return more
 }
 
 func (o Order) hold(h Hold) Order { o.Holds = with(o.Holds, h); return o }

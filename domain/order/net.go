@@ -121,7 +121,7 @@ func (o Order) holdsAfter(e Event) []Hold {
 		hold   Hold
 		stands bool
 	}{
-		{DisputeHold, after.Reported || after.hasDispute(DisputeOpen)},
+		{DisputeHold, after.Reported || after.isDisputed()},
 		{DuplicateHold, after.Status != StatusCancelled && after.keeps(after.isSurplus)},
 		{OperatorHold, after.Stuck || after.Status == StatusCancelled && after.keeps(after.isStray)},
 		{MismatchHold, after.Status != StatusCancelled && after.keeps(after.isStray) || after.Unlike && after.Status == StatusPaymentProcessing},

@@ -3,7 +3,6 @@ package order
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -334,14 +333,7 @@ func (e RefundFailed) evolve(o Order) Order {
 
 // knowRefund keeps what is known of a refund; a rank is never lowered.
 func (o Order) knowRefund(r SeenRefund) Order {
-	if refundRank[r.State] <= refundRank[o.Refunds[r.ID].State] {
-		return o
-	}
-	o.Refunds = maps.Clone(o.Refunds)
-	if o.Refunds == nil {
-		o.Refunds = map[string]SeenRefund{}
-	}
-	o.Refunds[r.ID] = r
+	o.Refunds = learn(o.Refunds, r.ID, r, refundRank[r.State] > refundRank[o.Refunds[r.ID].State])
 	return o
 }
 

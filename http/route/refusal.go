@@ -61,9 +61,6 @@ var (
 	}
 )
 
-// NotFound is the refusal for a path that leads nowhere.
-func NotFound() error { return unknownPath }
-
 const retryAfter = 5 * time.Second // of a 503 that does not say
 
 func notAllowed(method string) *Refusal {
