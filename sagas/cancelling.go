@@ -1,6 +1,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,14 +32,16 @@ func (s *Sagas) Cancel(ctx context.Context, cause domain.Cause, id uuid.UUID, re
 		return domain.RefuseField("reason", "This field is required.")
 	}
 	cause = byOperator(cause, id)
+	refused := eventstore.ErrConflict
 	for round := range cancelRounds {
 		cause.ID = uuid.NewSHA1(cause.ID, fmt.Appendf(nil, "cancel/%d", round))
 		again, err := s.cancelNow(ctx, cause, id, reason)
 		if !again || ctx.Err() != nil {
 			return err
 		}
+		refused = cmp.Or(err, refused)
 	}
-	return eventstore.ErrConflict
+	return refused
 }
 
 // cancelNow cancels an order as it stands at this moment. It has to be asked
@@ -56,14 +59,15 @@ func (s *Sagas) cancelNow(ctx context.Context, cause domain.Cause, id uuid.UUID,
 		again = err == nil
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed:
 		err = s.cancelPaid(ctx, cause, cancel)
+		again = domain.CodeOf(err) == domain.Conflict // its run may have come to its end at this very moment
 	default:
 		_, err = s.store.Execute(ctx, cause, cancel)
 	}
-	if err == nil && again {
+	if err == nil && again { // what its provider says may be that it is paid
 		o, _, folded := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
 		return o.Status != order.StatusCancelled && !o.CancelRequested, folded
 	}
-	return errors.Is(err, eventstore.ErrConflict), err
+	return again || errors.Is(err, eventstore.ErrConflict), err
 }
 
 // cancelUnpaid makes sure that nobody can pay any more, and then takes the

@@ -219,7 +219,7 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	random := rand.New(rand.NewPCG(seed, 26))
 	w := newWorld(t)
 	var mu sync.Mutex
-	at := map[string]int{}
+	at, said := map[string]int{}, make(chan error, 24)
 	w.fault = func(p point, c claimed) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -229,7 +229,7 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 				return nil
 			}
 			delete(at, c.Order.String())
-			go func() { _ = w.Cancel(t.Context(), operator, c.Order, "at this very moment") }() // while the step is completed
+			go func() { said <- w.Cancel(t.Context(), operator, c.Order, "at this very moment") }() // while the step is completed
 		}
 		return nil
 	}
@@ -239,10 +239,13 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	for i := range 24 {
 		id := w.place(ordering{domain: fmt.Sprintf("race%d.example.com", i)})
 		mu.Lock()
-		at[id.String()] = random.IntN(9)
+		at[id.String()] = min(random.IntN(18), 8) // at the last of nine steps in every second one
 		mu.Unlock()
 		w.paid(id)
 		ids = append(ids, id)
+	}
+	for range ids {
+		w.must(<-said)
 	}
 	for _, s := range ids {
 		id := mustParse(s)
