@@ -35,20 +35,26 @@ func (p *Preferences) Fields() field.Set {
 	}
 }
 
-// Mails tells whether the user wants mail about notifications of this type.
-func (p Preferences) Mails(t Type) bool {
+// Preference is the name of the preference that decides about mails of this
+// type of notification.
+func (t Type) Preference() string {
 	switch t {
 	case Ticket:
-		return p.OnTicketReply
+		return "email_on_ticket_reply"
 	case Billing:
-		return p.OnInvoice
+		return "email_on_invoice"
 	case Hosting:
-		return p.OnHostingAlert
+		return "email_on_hosting_alert"
 	case VPS:
-		return p.OnVPSAlert
+		return "email_on_vps_alert"
 	default:
-		return p.OnSystem
+		return "email_on_system"
 	}
+}
+
+// Mails tells whether the user wants mail about notifications of this type.
+func (p Preferences) Mails(t Type) bool {
+	return string(p.Fields().Values()[t.Preference()]) == "true"
 }
 
 // Wishes is what the history of a user's preferences amounts to.
