@@ -28,14 +28,22 @@ type (
 		Metadata map[string]string `json:"metadata,omitempty"`
 		At       time.Time         `json:"at"`
 	}
+	// What becomes of a notification says whose it is, so that whoever hears of
+	// it alone knows whom to tell. What was written before that was so, does not.
 	Read struct {
-		At time.Time `json:"at"`
+		At   time.Time `json:"at"`
+		User int64     `json:"user,omitempty"`
 	}
-	MarkedUnread struct{}
-	Mailed       struct {
-		At time.Time `json:"at"`
+	MarkedUnread struct {
+		User int64 `json:"user,omitempty"`
 	}
-	Deleted struct{}
+	Mailed struct {
+		At   time.Time `json:"at"`
+		User int64     `json:"user,omitempty"`
+	}
+	Deleted struct {
+		User int64 `json:"user,omitempty"`
+	}
 	// AllRead is about everything that the user was told until Through.
 	AllRead struct {
 		Through time.Time `json:"through"`

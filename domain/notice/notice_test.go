@@ -26,9 +26,10 @@ var (
 		User: 12, Type: notice.Success, Title: text.Title, Message: text.Message, URL: text.URL,
 		Metadata: map[string]string{"order_id": "6f1c"}, At: noon,
 	}
-	read    = notice.Read{At: noon}
-	mailed  = notice.Mailed{At: noon}
-	deleted = notice.Deleted{}
+	read    = notice.Read{At: noon, User: 12}
+	unread  = notice.MarkedUnread{User: 12}
+	mailed  = notice.Mailed{At: noon, User: 12}
+	deleted = notice.Deleted{User: 12}
 )
 
 func given(t *testing.T, history ...notice.NotificationEvent) *domaintest.Story[notice.Notification, notice.NotificationCommand, notice.NotificationEvent] {
@@ -52,9 +53,9 @@ func TestANotificationLeadsNowhereElse(t *testing.T) {
 func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
 	given(t, raised).When(notice.MarkRead{ID: id, At: noon}).Then(read)
 	given(t, raised, read).When(notice.MarkRead{ID: id, At: noon.Add(time.Hour)}).Then() // read_at stays
-	given(t, raised, read).When(notice.Unread{ID: id}).Then(notice.MarkedUnread{})
+	given(t, raised, read).When(notice.Unread{ID: id}).Then(unread)
 	given(t, raised).When(notice.Unread{ID: id}).Then()
-	given(t, raised).When(notice.Unread{ID: id, WithAll: true}).Then(notice.MarkedUnread{})
+	given(t, raised).When(notice.Unread{ID: id, WithAll: true}).Then(unread)
 	given(t, raised).When(notice.ConfirmMail{ID: id, At: noon}).Then(mailed)
 	given(t, raised, mailed).When(notice.ConfirmMail{ID: id, At: noon}).Then()
 	given(t, raised).When(notice.Delete{ID: id}).Then(deleted)
@@ -62,7 +63,7 @@ func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
 		given(t).When(c).ThenRefused(domain.NotFound, "No Notification matches the given query.")
 		given(t, raised, deleted).When(c).ThenRefused(domain.NotFound, "No Notification matches the given query.")
 	}
-	if n := notice.Notifications.Replay(raised, read, notice.MarkedUnread{}); n.Read || n.User != 12 {
+	if n := notice.Notifications.Replay(raised, read, unread); n.Read || n.User != 12 {
 		t.Errorf("%+v", n)
 	}
 }
@@ -200,9 +201,16 @@ func TestAllNewsIsSaidInBothLanguages(t *testing.T) {
 	}
 }
 
+// What becomes of notifications is written with whose they are, and was once
+// written without.
 func TestEventsAreReadForever(t *testing.T) {
+	for _, e := range []notice.NotificationEvent{read, unread, mailed, deleted} {
+		if written, err := json.Marshal(e); err != nil || !strings.Contains(string(written), `"user":12`) {
+			t.Errorf("%s is written as %s, %v", e.EventName(), written, err)
+		}
+	}
 	domaintest.Golden(t, notice.Facts,
-		raised, read, notice.MarkedUnread{}, mailed, deleted, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
+		raised, notice.Read{At: noon}, notice.MarkedUnread{}, notice.Mailed{At: noon}, notice.Deleted{}, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
 }
 
 func TestStreamsAreNamedByNumber(t *testing.T) {

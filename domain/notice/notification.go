@@ -110,19 +110,19 @@ func (c Raise) decide(n Notification) ([]NotificationEvent, error) {
 }
 
 func (c MarkRead) decide(n Notification) ([]NotificationEvent, error) {
-	return n.unless(n.Read, Read{At: c.At})
+	return n.unless(n.Read, Read{At: c.At, User: n.User})
 }
 
 func (c Unread) decide(n Notification) ([]NotificationEvent, error) {
-	return n.unless(!n.Read && !c.WithAll, MarkedUnread{})
+	return n.unless(!n.Read && !c.WithAll, MarkedUnread{User: n.User})
 }
 
 func (c ConfirmMail) decide(n Notification) ([]NotificationEvent, error) {
-	return n.unless(n.Mailed, Mailed{At: c.At})
+	return n.unless(n.Mailed, Mailed{At: c.At, User: n.User})
 }
 
 func (c Delete) decide(n Notification) ([]NotificationEvent, error) {
-	return n.unless(false, Deleted{})
+	return n.unless(false, Deleted{User: n.User})
 }
 
 // unless answers with e if it is not so already. What is deleted is not there.
