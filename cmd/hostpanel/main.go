@@ -26,18 +26,19 @@ const (
 type commands struct {
 	Settings
 
-	Serve    serveCommand    `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
-	Worker   workerCommand   `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
-	Migrate  migrateCommand  `cmd:"" help:"Bring the database up to date, and nothing else."`
-	History  historyCommand  `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
-	Orders   ordersCommand   `cmd:"" help:"List, show and retry orders."`
-	Runs     runsCommand     `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
-	Sandbox  sandboxCommand  `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
-	User     userCommand     `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
-	Webhooks webhooksCommand `cmd:"" help:"List and replay what payment providers have sent."`
-	Zone     zoneCommand     `cmd:"" help:"Write a DNS zone as a zone file."`
-	Verify   verifyCommand   `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
-	Bench    benchCommand    `cmd:"" help:"Measure how fast this machine is at it."`
+	Serve       serveCommand       `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
+	Worker      workerCommand      `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database up to date, and nothing else."`
+	History     historyCommand     `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
+	Orders      ordersCommand      `cmd:"" help:"List, show and retry orders."`
+	Runs        runsCommand        `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
+	Sandbox     sandboxCommand     `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
+	User        userCommand        `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
+	Webhooks    webhooksCommand    `cmd:"" help:"List and replay what payment providers have sent."`
+	Projections projectionsCommand `cmd:"" help:"List read tables, and build them anew from the log."`
+	Zone        zoneCommand        `cmd:"" help:"Write a DNS zone as a zone file."`
+	Verify      verifyCommand      `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
+	Bench       benchCommand       `cmd:"" help:"Measure how fast this machine is at it."`
 }
 
 func main() {

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Read tables are built anew under a panel that serves: what it shows is the
+// same afterwards, and nobody is written to a second time.
+func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
+	h := newHome(t)
+	r := h.start()
+	admin := []string{"Authorization", "Bearer " + r.signIn(h.demo().TenantAdmin).field(t, "access"), "Content-Type", asJSON}
+	r.ask(201, "POST", "/hosting/api/rest/sites/", `{"domain":"rebuilt.test"}`, admin...)
+	before := r.ask(200, "GET", "/hosting/api/rest/sites/", "", admin...).body
+	mails := len(outbox(t, h))
+
+	var listed []projectionLine
+	if err := json.Unmarshal([]byte(h.must("projections", "list", "--json")), &listed); err != nil || len(listed) < 8 {
+		t.Fatalf("%v: %+v", err, listed)
+	}
+	for _, p := range listed {
+		if p.Status != "live" || p.LagEvents != 0 || p.Head == 0 {
+			t.Errorf("%+v", p)
+		}
+		if said := h.must("projections", "rebuild", p.Name); said != p.Name+" is built anew\n" {
+			t.Error(said)
+		}
+	}
+	if after := r.ask(200, "GET", "/hosting/api/rest/sites/", "", admin...).body; after != before {
+		t.Errorf("before %s\nafter  %s", before, after)
+	}
+	if again := len(outbox(t, h)); again != mails {
+		t.Errorf("%d mails before, %d after", mails, again)
+	}
+	if _, complaint, code := h.command("projections", "rebuild", "nonsense"); code != failed || !strings.Contains(complaint, `There is no read table "nonsense".`) {
+		t.Errorf("%d: %s", code, complaint)
+	}
+	if out := h.must("projections", "list"); !strings.Contains(out, "resources") || !strings.Contains(out, "live") {
+		t.Error(out)
+	}
+	r.stop()
+}
+
+func outbox(t *testing.T, h home) []string {
+	t.Helper()
+	mails, err := filepath.Glob(filepath.Join(h.dir, "outbox", "*.eml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mails
+}
