@@ -19,6 +19,10 @@ type Mail struct {
 	Headers   map[string]string
 }
 
+// RecipientRefused is the code of a permanent failure that says: nobody gets
+// mail at this address, whoever writes to it.
+const RecipientRefused = "recipient_refused"
+
 // CheckHeader refuses what would break out of a mail header: line breaks and
 // other control characters.
 func CheckHeader(name, value string) error {

@@ -124,6 +124,13 @@ func refuse(code int) func(*gosmtp.Conn) error {
 	}
 }
 
+// saying refuses in a server's own words.
+func saying(code int, status gosmtp.EnhancedCode, words string) func(*gosmtp.Conn) error {
+	return func(*gosmtp.Conn) error {
+		return &gosmtp.SMTPError{Code: code, EnhancedCode: status, Message: words}
+	}
+}
+
 func drop(c *gosmtp.Conn) error { return c.Conn().Close() }
 
 // authority makes a certificate for 127.0.0.1 and the file that one has to

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"net"
 	"net/textproto"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/wneessen/go-mail/smtp"
@@ -109,7 +111,7 @@ func deliver(c *smtp.Client, letter mail.Letter) error {
 		return refused("MAIL", err)
 	}
 	if err := c.Rcpt("<" + letter.To + ">"); err != nil {
-		return refused("RCPT", err)
+		return aboutRecipient(refused("RCPT", err), err)
 	}
 	data, err := c.Data()
 	if err != nil {
@@ -119,6 +121,34 @@ func deliver(c *smtp.Client, letter mail.Letter) error {
 		return refused("message", err) // without the final dot a server keeps nothing
 	}
 	return accepted(data.Close())
+}
+
+// aboutRecipient gives a refusal a code of its own if it is about the recipient and
+// not about us, about a full mailbox or about what is sent: a relay that wants
+// nothing from us says so at the same place, and no address is to blame.
+func aboutRecipient(refusal, err error) error {
+	answer, answered := errors.AsType[*textproto.Error](err)
+	if !answered || !isAboutRecipient(answer) {
+		return refusal
+	}
+	return domain.Fail(domain.Permanent, notice.RecipientRefused, fmt.Errorf("RCPT: the recipient was refused with %d", answer.Code))
+}
+
+var (
+	// statusCode is what a careful server says besides (RFC 3463).
+	statusCode = regexp.MustCompile(`^([245]\.[0-9]{1,3}\.[0-9]{1,3})\b`)
+	// ofRecipient are the status codes that mean: no such mailbox or domain, it
+	// has moved, it is closed, or (some large hosts) the directory has none.
+	ofRecipient = []string{"5.1.0", "5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.6", "5.1.9", "5.1.10", "5.2.0", "5.2.1", "5.4.1"}
+	// ofMailbox are what servers answer that say no more.
+	ofMailbox = []int{550, 551, 553}
+)
+
+func isAboutRecipient(answer *textproto.Error) bool {
+	if status := statusCode.FindString(answer.Msg); status != "" {
+		return answer.Code >= 500 && slices.Contains(ofRecipient, status)
+	}
+	return slices.Contains(ofMailbox, answer.Code)
 }
 
 // accepted reads the end of a conversation: only an answer of the server can

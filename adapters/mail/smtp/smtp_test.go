@@ -67,11 +67,45 @@ func TestARefusalBeforeTheLastAnswerIsTheServersOwnVerdict(t *testing.T) { // L-
 			class domain.Class
 			code  string
 		}{421: {domain.Transient, "smtp_421"}, 450: {domain.Transient, "smtp_450"}, 550: {domain.Permanent, "smtp_550"}, 552: {domain.Permanent, "smtp_552"}} {
+			if stage == "RCPT" && want.class == domain.Permanent {
+				want.code = notice.RecipientRefused
+			}
 			s := start(t, map[string]func(*gosmtp.Conn) error{stage: refuse(code)})
 			wantFailure(t, send(t, "smtp://127.0.0.1:"+s.port, letter()), want.class, want.code)
 			wantLetters(t, s, 0)
 		}
 	}
+}
+
+// A relay that is not set up for us refuses every recipient. No address is to
+// blame for that, nor for a mailbox that is full today.
+func TestOnlyARefusalOfTheRecipientItselfSaysSo(t *testing.T) {
+	none := gosmtp.NoEnhancedCode
+	for _, answer := range []struct {
+		code   int
+		status gosmtp.EnhancedCode
+		words  string
+		want   string
+	}{
+		{550, gosmtp.EnhancedCode{5, 1, 1}, "no such user jose", notice.RecipientRefused},
+		{550, gosmtp.EnhancedCode{5, 1, 10}, "null MX", notice.RecipientRefused},
+		{550, gosmtp.EnhancedCode{5, 4, 1}, "Recipient address rejected: Access denied", notice.RecipientRefused},
+		{554, gosmtp.EnhancedCode{5, 2, 1}, "mailbox disabled", notice.RecipientRefused},
+		{550, none, "no such user jose", notice.RecipientRefused},
+		{551, none, "jose is not local", notice.RecipientRefused},
+		{553, none, "mailbox name not allowed", notice.RecipientRefused},
+		{550, gosmtp.EnhancedCode{5, 7, 1}, "your address is listed as a source of unwanted mail", "smtp_550"},
+		{554, gosmtp.EnhancedCode{5, 7, 1}, "relay access denied", "smtp_554"},
+		{553, gosmtp.EnhancedCode{5, 1, 8}, "bad sender", "smtp_553"},
+		{552, gosmtp.EnhancedCode{5, 2, 2}, "mailbox full", "smtp_552"},
+		{530, none, "authentication required", "smtp_530"},
+		{554, none, "transaction failed", "smtp_554"},
+	} {
+		s := start(t, map[string]func(*gosmtp.Conn) error{"RCPT": saying(answer.code, answer.status, answer.words)})
+		wantFailure(t, send(t, "smtp://127.0.0.1:"+s.port, letter()), domain.Permanent, answer.want)
+	}
+	s := start(t, map[string]func(*gosmtp.Conn) error{"RCPT": saying(451, gosmtp.EnhancedCode{4, 1, 1}, "try again: greylisted")})
+	wantFailure(t, send(t, "smtp://127.0.0.1:"+s.port, letter()), domain.Transient, "smtp_451")
 }
 
 func TestAConnectionLostBeforeTheMessageIsTriedAgain(t *testing.T) { // L-3
