@@ -42,6 +42,7 @@ type Server struct {
 	Accounts    Accounts
 	Resources   Resources
 	Jobs        Jobs
+	Hooks       Hooks
 	Orders      Orders
 	Sagas       Machinery
 	Inbox       Inbox
@@ -68,11 +69,12 @@ type Settings struct {
 	Version     string
 	PublicURL   func() string // of the panel, without a slash at the end
 	TaxRate     decimal.Decimal
-	Currency    string        // of plans that name none
-	NameServers []string      // of zones that name none, with final dots
-	EngineWait  time.Duration // that an answer waits for the hosting engine; 0: not at all
-	Offers      []Offer       // payment methods that are configured
-	Abuse       bool          // whether the limits against abuse hold
+	Currency    string         // of plans that name none
+	NameServers []string       // of zones that name none, with final dots
+	EngineWait  time.Duration  // that an answer waits for the hosting engine; 0: not at all
+	Offers      []Offer        // payment methods that are configured
+	Abuse       bool           // whether the limits against abuse hold
+	Webhooks    []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
 	Trusted     []netip.Prefix
 
 	// Unavailable tells that an error means: the database is away.

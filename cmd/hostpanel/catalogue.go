@@ -12,13 +12,14 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
 )
 
 // catalogue is every fact that the log may hold.
 func catalogue() domain.Catalogue {
-	return domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, billing.Facts, hosting.Facts, notice.Facts, sagas.Facts)
+	return domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, billing.Facts, hosting.Facts, notice.Facts, webhook.Facts, sagas.Facts)
 }
 
 // serveAll lets the store carry out every command that there is.
@@ -39,6 +40,8 @@ func serveAll(s *eventstore.Store) {
 	eventstore.Serve(s, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(s, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(s, notice.PreferencesCategory, notice.Preferring)
+	eventstore.Serve(s, webhook.EndpointCategory, webhook.Endpoints)
+	eventstore.Serve(s, webhook.DeliveryCategory, webhook.Deliveries)
 	sagas.Serve(s)
 }
 

@@ -35,7 +35,7 @@ func sentence(e domain.Event) string {
 }
 
 // sentences has one for every fact of the log.
-var sentences = collect(
+var sentences = collect(slices.Concat(webhookSentences, []said{
 	says(func(e order.Placed) string {
 		return fmt.Sprintf("%s orders %s, %s, for %s %s: %s%s", or(e.Name, "somebody"), e.Plan.Name, e.BillingPeriod, e.Total.StringFixed(2), e.Currency, e.Number, in(" (", e.Domain, ")"))
 	}),
@@ -235,7 +235,7 @@ var sentences = collect(
 		return count(e.Count, "webhook") + " are acted on again" + in(" (", e.Reason, ")")
 	}),
 	says(func(e sagas.Turned) string { return "to be taken back, from " + e.Name + in(" (", e.Reason, ")") }),
-)
+})...)
 
 type said struct {
 	about reflect.Type

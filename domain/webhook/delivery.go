@@ -1,0 +1,222 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+)
+
+// A Message is what an endpoint is told: that something of some type has
+// happened to a record of the tenant's. It holds no personal data and no
+// secrets, since the receiver reads the record by the API.
+type Message struct {
+	ID     string          `json:"id"`   // of the event: the same for each endpoint and each attempt (webhook-id)
+	Type   string          `json:"type"` // one of [Types]
+	At     time.Time       `json:"at"`   // of the event
+	Tenant int64           `json:"tenant"`
+	Data   json.RawMessage `json:"data"` // a JSON object
+}
+
+// Body is what is sent and signed: the same bytes each time.
+func (m Message) Body() []byte {
+	b, err := json.Marshal(struct {
+		Type      string          `json:"type"`
+		Timestamp string          `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}{m.Type, m.At.UTC().Format(time.RFC3339Nano), m.Data})
+	if err != nil {
+		panic("webhook: the data of a message is no JSON: " + err.Error()) // Request has looked
+	}
+	return b
+}
+
+// A Status says how far a delivery is.
+type Status string
+
+const (
+	Pending   Status = "pending"
+	Succeeded Status = "delivered"
+	Failed    Status = "failed"
+)
+
+// Statuses are all of them, in their order.
+var Statuses = []Status{Pending, Succeeded, Failed}
+
+// A Delivery is one message on its way to one endpoint, as its history has it.
+type Delivery struct {
+	Endpoint int64   `json:"endpoint"`
+	Tenant   int64   `json:"tenant"`
+	Message  Message `json:"message"`
+	Status   Status  `json:"status"`
+	Attempts int     `json:"attempts"`
+	Round    int     `json:"round"` // 1; one more each time that somebody asks for it again
+}
+
+// TenantID is the tenant whose endpoint it goes to.
+func (d Delivery) TenantID() int64 { return d.Tenant }
+
+// DeliveryStream is the history of a delivery.
+func DeliveryStream(id uuid.UUID) domain.Stream {
+	return domain.Stream{Category: DeliveryCategory, ID: id.String()}
+}
+
+// Deliveries is the behaviour of the streams of deliveries.
+var Deliveries = domain.Decider[Delivery, DeliveryCommand, DeliveryEvent]{
+	Decide: func(d Delivery, c DeliveryCommand) ([]DeliveryEvent, error) { return c.decide(d) },
+	Evolve: func(d Delivery, e DeliveryEvent) Delivery { return e.evolve(d) },
+}
+
+type (
+	// A DeliveryCommand asks for a change of a delivery.
+	DeliveryCommand interface {
+		domain.Command
+		decide(Delivery) ([]DeliveryEvent, error)
+	}
+	// A DeliveryEvent is a fact about a delivery.
+	DeliveryEvent interface {
+		domain.Event
+		evolve(Delivery) Delivery
+	}
+)
+
+// What may be asked of a delivery. What comes when it is over changes nothing,
+// apart from a receipt, which is good news however late.
+type (
+	// Request has a message delivered. The id follows from the event and the
+	// endpoint, so nothing is delivered twice; a repeat changes nothing.
+	Request struct {
+		ID               uuid.UUID
+		Endpoint, Tenant int64
+		Message          Message
+	}
+	// Attempted records an attempt that came to nothing.
+	Attempted struct {
+		ID     uuid.UUID
+		Status int           // of the answer; 0: there was none
+		Code   string        // short and stable, such as "http_500" or "timeout"
+		Took   time.Duration // until then
+		At     time.Time
+		NextAt time.Time // when it is tried again; zero: that is not known
+	}
+	// Confirm records that the endpoint has taken the message.
+	Confirm struct {
+		ID     uuid.UUID
+		Status int // of the answer: 2xx
+		At     time.Time
+	}
+	// Fail ends a delivery that came to nothing.
+	Fail struct {
+		ID   uuid.UUID
+		Code string // "gave_up", "endpoint_inactive", "address_refused", "gone"
+		At   time.Time
+	}
+	// Redeliver has a message delivered again that was delivered or given up.
+	Redeliver struct {
+		ID uuid.UUID
+		By int64 // user
+	}
+)
+
+func (c Request) decide(d Delivery) ([]DeliveryEvent, error) {
+	switch {
+	case d.Status != "":
+		return nil, nil
+	case c.Endpoint < 1 || c.Tenant < 1 || c.Message.ID == "" || !IsType(c.Message.Type) || !json.Valid(c.Message.Data):
+		return nil, fmt.Errorf("webhook: %q for endpoint %d is no message", c.Message.Type, c.Endpoint)
+	}
+	return []DeliveryEvent{DeliveryRequested{Endpoint: c.Endpoint, Tenant: c.Tenant, Message: c.Message}}, nil
+}
+
+func (c Attempted) decide(d Delivery) ([]DeliveryEvent, error) {
+	return d.unless(d.Status != Pending, DeliveryAttempted{
+		Status: c.Status, Code: c.Code, Took: c.Took.Milliseconds(), At: c.At, NextAt: c.NextAt,
+	})
+}
+
+func (c Confirm) decide(d Delivery) ([]DeliveryEvent, error) {
+	return d.unless(d.Status == Succeeded, Delivered{Status: c.Status, At: c.At})
+}
+
+func (c Fail) decide(d Delivery) ([]DeliveryEvent, error) {
+	return d.unless(d.Status != Pending, DeliveryFailed{Code: c.Code, At: c.At})
+}
+
+func (c Redeliver) decide(d Delivery) ([]DeliveryEvent, error) {
+	if d.Status == Pending {
+		return nil, &domain.Error{Code: domain.Conflict, Reason: "delivery_pending", Message: "The delivery is still being attempted."}
+	}
+	return d.unless(false, RedeliveryRequested{Round: d.Round + 1, By: c.By})
+}
+
+// unless answers with the fact if it is not so already.
+func (d Delivery) unless(already bool, fact DeliveryEvent) ([]DeliveryEvent, error) {
+	switch {
+	case d.Status == "":
+		return nil, domain.Refuse(domain.NotFound, "No WebhookDelivery matches the given query.")
+	case already:
+		return nil, nil
+	}
+	return []DeliveryEvent{fact}, nil
+}
+
+func (c Request) Stream() domain.Stream   { return DeliveryStream(c.ID) }
+func (c Attempted) Stream() domain.Stream { return DeliveryStream(c.ID) }
+func (c Confirm) Stream() domain.Stream   { return DeliveryStream(c.ID) }
+func (c Fail) Stream() domain.Stream      { return DeliveryStream(c.ID) }
+func (c Redeliver) Stream() domain.Stream { return DeliveryStream(c.ID) }
+
+type (
+	DeliveryRequested struct {
+		Endpoint int64   `json:"endpoint"`
+		Tenant   int64   `json:"tenant"`
+		Message  Message `json:"message"`
+	}
+	DeliveryAttempted struct {
+		Status int       `json:"status,omitempty"`
+		Code   string    `json:"code"`
+		Took   int64     `json:"took_ms"`
+		At     time.Time `json:"at"`
+		NextAt time.Time `json:"next_at,omitzero"`
+	}
+	Delivered struct {
+		Status int       `json:"status"`
+		At     time.Time `json:"at"`
+	}
+	DeliveryFailed struct {
+		Code string    `json:"code"`
+		At   time.Time `json:"at"`
+	}
+	RedeliveryRequested struct {
+		Round int   `json:"round"` // 2 for the first time
+		By    int64 `json:"by"`
+	}
+)
+
+func (DeliveryRequested) EventName() string   { return "webhook.delivery_requested" }
+func (DeliveryAttempted) EventName() string   { return "webhook.delivery_attempted" }
+func (Delivered) EventName() string           { return "webhook.delivered" }
+func (DeliveryFailed) EventName() string      { return "webhook.delivery_failed" }
+func (RedeliveryRequested) EventName() string { return "webhook.redelivery_requested" }
+
+func (e DeliveryRequested) evolve(Delivery) Delivery {
+	return Delivery{Endpoint: e.Endpoint, Tenant: e.Tenant, Message: e.Message, Status: Pending, Round: 1}
+}
+
+func (DeliveryAttempted) evolve(d Delivery) Delivery { d.Attempts++; return d }
+
+func (Delivered) evolve(d Delivery) Delivery {
+	d.Status = Succeeded
+	d.Attempts++
+	return d
+}
+
+func (DeliveryFailed) evolve(d Delivery) Delivery { d.Status = Failed; return d }
+
+func (e RedeliveryRequested) evolve(d Delivery) Delivery {
+	d.Status, d.Round = Pending, e.Round
+	return d
+}
