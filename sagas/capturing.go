@@ -88,7 +88,7 @@ func captured(ctx context.Context, p Payments, session string) (Result, Found, e
 
 // captureMissed leaves the order to its watch, which asks once more what the
 // provider holds for true before it gives the order up (rule T9).
-func (s *Sagas) captureMissed(job Job, _ bool) Work { return s.lookAgain(job.Order, "not captured") }
+func (s *Sagas) captureMissed(job Job, _ lapse) Work { return s.lookAgain(job.Order, "not captured") }
 
 // lookAgain makes an order be looked at as soon as this has happened.
 func (s *Sagas) lookAgain(id uuid.UUID, reason string) Work {

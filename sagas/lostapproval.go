@@ -19,7 +19,7 @@ const lostDef = "mail/3"
 func (s *Sagas) lostStep() step {
 	return step{
 		name: "lost", says: "tell the customer that nothing was collected", queue: mailQueue, policy: s.policies.late,
-		effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.lostCall, deferred: func(Job, bool) Work { return Work{} }},
+		effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.lostCall, deferred: func(Job, lapse) Work { return Work{} }},
 	}
 }
 

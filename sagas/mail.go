@@ -40,9 +40,9 @@ func (s *Sagas) sendMail(ctx context.Context, job Job) (Call, error) {
 }
 
 // giveUpSending ends a run whose mail will not be sent any more.
-func (s *Sagas) giveUpSending(job Job, final bool) Work {
+func (s *Sagas) giveUpSending(job Job, _ lapse) Work {
 	if job.Link == "" {
-		return s.giveUpMail(job, final)
+		return s.giveUpMail(job)
 	}
 	return Work{Rows: []eventstore.Row{eventstore.Shred(job.Effect)}}
 }

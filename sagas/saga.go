@@ -97,6 +97,7 @@ type step struct {
 	says   string // in the words of the customer
 	queue  string // empty: the run says which when it starts
 	policy Policy
+	many   bool // behind the queue are many, and that one does not answer says nothing of the others
 
 	local  *local
 	effect *effect
@@ -119,9 +120,18 @@ type effect struct {
 	key     func(Job) string // "o/<order>/vm": no attempt, no clock, no chance
 	prepare func(context.Context, Job) (Call, error)
 	lasting bool // it cannot be taken back, such as a mail
-	// deferred is what it means to go on without the effect; final: nobody
-	// will try it again.
-	deferred func(job Job, final bool) Work
+	// deferred is what it means to go on without the effect; failed is what is
+	// said when an attempt came to nothing and another one follows.
+	deferred func(Job, lapse) Work
+	failed   func(Job, lapse) []domain.Command // nil: nothing
+}
+
+// A lapse is an attempt at an effect that came to nothing.
+type lapse struct {
+	code  string    // short and stable, such as "timeout"
+	final bool      // nobody will try it again
+	cause error     // what the outside said
+	next  time.Time // when it is tried again; zero: it is not
 }
 
 // A Call is an effect made ready: what will be asked for, and how.

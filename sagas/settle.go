@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 // What a failed attempt means (docs/sagas.md, "Errors"). A worker that lost
@@ -37,7 +38,7 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) (cl
 		}
 		return claimed{}, s.putBackHeld(ctx, c, v)
 	}
-	if step.outside() && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
+	if step.outside() && !step.many && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
 		if err := s.failed(ctx, c.Place().Queue); err != nil {
 			return claimed{}, err
 		}
@@ -47,7 +48,19 @@ func (s *Sagas) settle(ctx context.Context, c claimed, step step, err error) (cl
 		return next, s.dropFenced(err)
 	}
 	delay := max(wait, backOff(max(s.times.Floor, step.policy.Least), step.policy.Base, step.policy.Cap, c.attempt))
+	if err := s.tellFailed(ctx, c, step, lapse{code: codeOf(err), cause: err, next: s.now().Add(delay)}); err != nil {
+		return claimed{}, s.dropFenced(err)
+	}
 	return claimed{}, s.putBackHeld(ctx, c, verdict{outcome: "retry", class: string(class), text: scrub(err), delay: delay, counts: true})
+}
+
+// tellFailed says of an attempt that will be made again that it came to
+// nothing, where somebody wants to hear of it.
+func (s *Sagas) tellFailed(ctx context.Context, c claimed, step step, l lapse) error {
+	if step.effect == nil || step.effect.failed == nil || c.Direction == Undo {
+		return nil
+	}
+	return s.append(ctx, c, s.cause(c, "failed"), []eventstore.Row{held(c)}, step.effect.failed(c.Job, l))
 }
 
 // classify tells how an error is treated. Our own refusals may vanish when
@@ -94,7 +107,7 @@ func (s *Sagas) giveUp(ctx context.Context, c claimed, step step, class domain.C
 	code := codeOf(cause)
 	if step.effect != nil && step.policy.Defer && c.Direction == Do {
 		e.outcome, e.command = "deferred", Defer{Key: c.Key, Step: c.Step, Code: code}
-		e.work = step.effect.deferred(c.Job, class == domain.Permanent && code != unanswered)
+		e.work = step.effect.deferred(c.Job, lapse{code: code, final: class == domain.Permanent && code != unanswered, cause: cause})
 		e.work.Rows = append(e.work.Rows, deferredRow(step.effect.key(c.Job), c))
 		next, err := s.finish(ctx, c, e)
 		if err != nil {

@@ -92,16 +92,16 @@ func (s *Sagas) renewLink(ctx context.Context, job Job, key string) (string, err
 
 // delayMail lets the order go on without its mail. One that was refused for
 // good is not tried again.
-func (s *Sagas) delayMail(job Job, final bool) Work {
+func (s *Sagas) delayMail(job Job, l lapse) Work {
 	work := Work{Commands: []domain.Command{order.DelayMail{ID: job.Order, At: s.now()}}}
-	if final {
-		work = work.and(s.giveUpMail(job, true))
+	if l.final {
+		work = work.and(s.giveUpMail(job))
 	}
 	return work
 }
 
 // giveUpMail leaves the mail to an operator. Its link stays valid.
-func (s *Sagas) giveUpMail(job Job, _ bool) Work {
+func (s *Sagas) giveUpMail(job Job) Work {
 	return Work{
 		Commands: []domain.Command{order.GiveUpMail{ID: job.Order, At: s.now()}},
 		Rows:     []eventstore.Row{eventstore.Shred(welcomeKey(job))},

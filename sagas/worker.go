@@ -131,12 +131,15 @@ func (s *Sagas) begin(ctx context.Context, c claimed) error {
 	if c.Step > 0 || c.Direction == Undo || list.begun == nil {
 		return nil
 	}
-	id := c.id.String()
-	held := eventstore.Row{
-		Key: "saga_run/" + id, SQL: `update saga_run set worker = worker where id = $1 and lease_token = $2 and status = 'running'`,
+	return s.append(ctx, c, s.cause(c, "begin"), []eventstore.Row{held(c)}, list.begun(c.Job))
+}
+
+// held is the fence of what a worker writes while its run stays where it is.
+func held(c claimed) eventstore.Row {
+	return eventstore.Row{
+		Key: "saga_run/" + c.id.String(), SQL: `update saga_run set worker = worker where id = $1 and lease_token = $2 and status = 'running'`,
 		Args: []any{c.id, c.token}, Touches: 1, Else: errFenced,
 	}
-	return s.append(ctx, c, s.cause(c, "begin"), []eventstore.Row{held}, list.begun(c.Job))
 }
 
 func (s *Sagas) doLocal(ctx context.Context, c claimed, do func(context.Context, Job) (Work, error)) (ending, error) {
