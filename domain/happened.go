@@ -1,0 +1,9 @@
+package domain
+
+// Happened is a fact as those hear of it who follow the log: where it stands,
+// whose it is and what it says. Personal data in it is still sealed.
+type Happened struct {
+	Position int64
+	Stream   Stream
+	Event    Event
+}
