@@ -73,11 +73,8 @@ func EndpointStream(id int64) domain.Stream {
 // Subject is under whose key the log seals what an endpoint is reached by. The
 // key goes when the endpoint is removed.
 func Subject(endpoint int64) uuid.UUID {
-	return uuid.NewSHA1(space, binary.BigEndian.AppendUint64([]byte("endpoint/"), uint64(endpoint))) //nolint:gosec // any 64 bits will do
+	return uuid.UUID(binary.BigEndian.AppendUint64([]byte("webhook/"), uint64(endpoint))) //nolint:gosec // any 64 bits will do
 }
-
-// space is that of the names that this package gives.
-var space = uuid.NewSHA1(uuid.NameSpaceOID, []byte("hostpanel/webhook"))
 
 // Endpoints is the behaviour of the streams of endpoints.
 var Endpoints = domain.Decider[Endpoint, EndpointCommand, EndpointEvent]{
