@@ -53,6 +53,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
 		{"/notifications/api/v1/", map[string]string{ofB: noticeOfB.String(), missing: nowhere, deformed: "x"}},
+		{"/notifications/unsubscribe/", map[string]string{existing: s.unsubscribe(stranger), missing: s.unsubscribe(999999), deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
@@ -184,7 +185,7 @@ func isPage(path string) bool {
 	if path == "/" || path == "/storefront/" {
 		return true
 	}
-	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/storefront/checkout/", "/storefront/return/"},
+	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/"},
 		func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 

@@ -65,7 +65,8 @@ func TestPagesAreForEverybody(t *testing.T) {
 		for path, b := range map[string]*browser{
 			"/login/": nobody, "/password-reset/": nobody, "/set-password/": nobody,
 			"/set-password/?token=" + s.link(t, id): nobody,
-			"/account/":                             user, "/account/?super": super, "/storefront/": super, "/storefront/?refused": user,
+			"/notifications/unsubscribe/gone/":      nobody, "/notifications/unsubscribe/" + s.unsubscribe(id) + "/": nobody,
+			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/?refused": user,
 		} {
 			w := b.get(path, wish...)
 			b.isForEverybody(t, language, w.Body.String())

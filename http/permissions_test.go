@@ -74,6 +74,7 @@ var rights = []right{
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
 	{path: "/notifications/api/v1/", may: recipients},
+	{path: "/notifications/unsubscribe/", may: everybody},
 	{path: "/operations/api/v1/", may: superusers},
 	{path: "/storefront/api/", may: holdersOfKeys},
 	{path: "/storefront/webhooks/", may: everybody},

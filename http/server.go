@@ -20,6 +20,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -55,6 +56,11 @@ type Server struct {
 	Health      Health
 	Metrics     http.Handler // nil: there is no /metrics
 	Log         *slog.Logger
+
+	// UnsubscribeKeys may have signed the links in mails.
+	UnsubscribeKeys [][]byte
+	// Letters shows the mails that the panel writes.
+	Letters Letters
 
 	// Sentence says in plain words what a fact is; nil: its name does.
 	Sentence func(domain.Event) string
@@ -161,6 +167,14 @@ type Resources interface {
 	Carry(ctx context.Context, cause domain.Cause, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error)
 }
 
+// Letters shows the mails that the panel writes, without sending any. A
+// template that is not there is refused with domain.NotFound, a language that
+// is not spoken and a tenant that is not there with domain.Invalid and the field.
+type Letters interface {
+	// Preview is a mail with sample data, in the brand of the tenant; 0: of none.
+	Preview(ctx context.Context, template, language string, tenant int64) (notice.Mail, error)
+}
+
 // Credentials knows passwords. It takes as long for a user without one, and
 // for user 0, who is nobody.
 type Credentials interface {
@@ -207,7 +221,7 @@ type Health interface {
 // Areas are all endpoints of the panel, by area.
 func (s *Server) Areas() []route.Area {
 	return []route.Area{
-		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(),
+		s.tokens(), s.self(), s.hosting(), s.storefront(), s.webhooks(), s.checkout(), s.accounts(), s.unsubscribing(),
 		s.entrance(), s.own(), s.desktop(), s.notifications(), s.operations(), s.watch(), s.files(),
 	}
 }

@@ -138,6 +138,9 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Health: health{s.Store}, Log: log,
 		Orders: s.Sagas, Sagas: s.Sagas, Inbox: s.Sagas, Books: s.Sagas,
 	}
+	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
+		s.server.UnsubscribeKeys = append(s.server.UnsubscribeKeys, key.Key)
+	}
 	for _, o := range options {
 		o(s)
 	}

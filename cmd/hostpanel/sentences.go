@@ -194,7 +194,9 @@ var sentences = collect(slices.Concat(webhookSentences, []said{
 	says(func(notice.Mailed) string { return "sent by mail too" }),
 	says(func(notice.AllRead) string { return "everything so far read" }),
 	says(func(notice.Deleted) string { return "deleted" }),
-	says(func(e notice.PreferencesSet) string { return "preferences changed: " + fields(e.Values) }),
+	says(func(e notice.PreferencesSet) string {
+		return "preferences changed" + in(" by a ", e.Through, "") + ": " + fields(e.Values)
+	}),
 
 	says(func(hosting.PushRequested) string { return "the engine is to be told once more" }),
 	says(func(e hosting.Adopted) string { return "taken over from the engine: " + fields(e.Values()) }),

@@ -140,7 +140,8 @@ func (p *program) server() *panel.Server {
 		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Changes: p.store, Health: p, Log: p.log,
 		Orders: p.sagas, Sagas: p.sagas, Inbox: p.sagas, Books: p.sagas, Sentence: sentence,
 		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
-		Metrics: promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
+		UnsubscribeKeys: p.unsubscribeKeys(),
+		Metrics:         promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
 	}
 	if p.test != nil {
 		s.Test = p.test
@@ -159,6 +160,15 @@ func (p *program) server() *panel.Server {
 func (p *program) tokenKeys() (all []panel.TokenKey) {
 	for _, key := range p.keys.DeriveAll("access tokens") {
 		all = append(all, panel.TokenKey(key))
+	}
+	return all
+}
+
+// unsubscribeKeys sign the links in mails by which people want no more of
+// them: the first signs, all are good.
+func (p *program) unsubscribeKeys() (all [][]byte) {
+	for _, key := range p.keys.DeriveAll("unsubscribe") {
+		all = append(all, key.Key)
 	}
 	return all
 }

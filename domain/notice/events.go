@@ -50,7 +50,8 @@ type (
 	}
 	// PreferencesSet holds what changed.
 	PreferencesSet struct {
-		Values field.Values `json:"values"`
+		Values  field.Values `json:"values"`
+		Through string       `json:"through,omitempty"` // how, if not by the preferences themselves
 	}
 )
 

@@ -80,8 +80,9 @@ var Preferring = domain.Decider[Wishes, SetPreferences, PreferencesSet]{
 // SetPreferences changes what a user wants to hear of. Values holds the fields
 // that were sent.
 type SetPreferences struct {
-	User   int64
-	Values field.Values
+	User    int64
+	Values  field.Values
+	Through string // how, if not by the preferences themselves: "link in a mail"
 }
 
 // decide keeps only what differs from what holds.
@@ -99,7 +100,7 @@ func (c SetPreferences) decide(w Wishes) ([]PreferencesSet, error) {
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	return []PreferencesSet{{Values: changed}}, nil
+	return []PreferencesSet{{Values: changed, Through: c.Through}}, nil
 }
 
 func (e PreferencesSet) evolve(w Wishes) Wishes {

@@ -6,6 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"slices"
+	"strconv"
+
+	"hostpanel/domain/field"
 )
 
 // An Unsubscription is what the link at the end of a mail does: this user
@@ -14,6 +17,14 @@ type Unsubscription struct {
 	User       int64
 	Preference string // "email_on_invoice"
 }
+
+// Command switches the mails off. Whoever does so twice changes nothing more.
+func (u Unsubscription) Command() SetPreferences {
+	return SetPreferences{User: u.User, Values: field.Values{u.Preference: []byte("false")}, Through: "link in a mail"}
+}
+
+// Actor names who unsubscribes: whoever holds the link acts for its user.
+func (u Unsubscription) Actor() string { return "user:" + strconv.FormatInt(u.User, 10) }
 
 // unsubscribing is the first byte of the tokens: which form they have.
 const unsubscribing = 1

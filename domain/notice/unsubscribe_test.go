@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"hostpanel/domain/domaintest"
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 )
@@ -98,5 +99,15 @@ func TestEveryTypeOfNotificationHasAPreferenceThatStopsItsMails(t *testing.T) {
 				t.Errorf("%s with %s switched off: mailed %v", kind, name, wishes.Mails(kind))
 			}
 		}
+	}
+}
+
+// Impatient people press the button again.
+func TestUnsubscribingTwiceIsOneFact(t *testing.T) {
+	off := notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`), Through: "link in a mail"}
+	domaintest.Given(t, notice.Preferring, nil).When(ana.Command()).Then(off)
+	domaintest.Given(t, notice.Preferring, []notice.PreferencesSet{off}).When(ana.Command()).Then()
+	if now := notice.Preferring.Replay(off).Preferences(); now.Mails(notice.Billing) || !now.Mails(notice.Hosting) || !now.InApp {
+		t.Errorf("%+v", now)
 	}
 }

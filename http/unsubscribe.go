@@ -1,0 +1,111 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/notice"
+	"hostpanel/http/route"
+)
+
+const (
+	unsubscribePrefix = "/notifications/unsubscribe/"
+	unsubscribePath   = unsubscribePrefix + "{token}/"
+	guessedLinks      = 20 // a minute, from one network
+)
+
+// unsubscribing is where the last line of a mail leads to, and where mail
+// programs send their one click (RFC 8058). The link itself is the proof: it
+// asks for no login and no cookie, and whoever sends the form may be any site
+// (docs/notifications.md, "Unsubscribing").
+func (s *Server) unsubscribing() route.Area {
+	const wrong = "The link is none of ours, or of somebody who is not there any more."
+	return route.Area{
+		Name: "Unsubscribing", Access: route.Open,
+		About: "Where the links in mails lead to by which people want no more of them.",
+		Routes: []route.Route{
+			route.View(http.MethodGet, unsubscribePath, "The page that asks whether mails are to stop", s.showUnsubscribe).
+				As("unsubscribe_page").Saying("Changes nothing: programs that look at mails for their readers follow links too.").
+				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network."),
+			route.View(http.MethodPost, unsubscribePath, "Stop the mails that the link is about", s.unsubscribe).
+				As("unsubscribe").Saying("Whatever the body, such as `List-Unsubscribe=One-Click`. A second time changes nothing.").
+				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network.").
+				Failing(http.StatusRequestEntityTooLarge, "The body has more than 64 KiB."),
+		},
+	}
+}
+
+func (s *Server) showUnsubscribe(ctx context.Context, c route.Call) (*route.Document, error) {
+	u, err := s.unsubscription(ctx, c)
+	if err != nil {
+		return s.wrongLink(c, err)
+	}
+	w := texts[readers(c)]
+	return secluded(s.sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
+		"Question": about(w["unsubscribe_question"], w, u), "Form": form{Name: "unsubscribe", Action: c.Path}.in(readers(c), nil),
+	}))
+}
+
+func (s *Server) unsubscribe(ctx context.Context, c route.Call) (*route.Document, error) {
+	u, err := s.unsubscription(ctx, c)
+	if err != nil {
+		return s.wrongLink(c, err)
+	}
+	cause := c.Cause()
+	cause.Actor = u.Actor()
+	if _, err := s.Commands.Execute(ctx, cause, u.Command()); err != nil {
+		return nil, err
+	}
+	w := texts[readers(c)]
+	return secluded(s.sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
+		"Text": about(w["unsubscribed"], w, u), "About": w["unsubscribed_about"], "Path": "/", "Way": w["go_home"],
+	}))
+}
+
+// about puts the sort of mails into a sentence.
+func about(sentence string, w words, u notice.Unsubscription) string {
+	return strings.ReplaceAll(sentence, "{mails}", w["mails_"+u.Preference])
+}
+
+// unsubscription is what the link is about. Who tries many wrong ones is
+// stopped; the right ones are not counted, for the servers of a mail provider
+// send those of all its customers.
+func (s *Server) unsubscription(ctx context.Context, c route.Call) (notice.Unsubscription, error) {
+	u, ok := notice.ReadUnsubscription(c.Var("token"), s.UnsubscribeKeys...)
+	if !ok {
+		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
+		if s.Settings.Abuse {
+			return u, errors.Join(s.limit(ctx, "guessed_unsubscription", source(c.IP, 32, 64), guessedLinks, time.Minute), err)
+		}
+		return u, err
+	}
+	user, err := s.system().User(ctx, u.User)
+	if err == nil && user.Email == "" {
+		err = domain.Refuse(domain.NotFound, "The account has been erased.")
+	}
+	return u, err
+}
+
+// wrongLink tells people whose mail program has broken the link what they can do.
+func (s *Server) wrongLink(c route.Call, err error) (*route.Document, error) {
+	var throttled *route.Refusal
+	if !isMissing(err) || errors.As(err, &throttled) {
+		return nil, err
+	}
+	w := texts[readers(c)]
+	return secluded(s.sheet(c, http.StatusNotFound, "notice", "unsubscribe_wrong_title", map[string]any{
+		"Text": w["unsubscribe_wrong"], "About": w["unsubscribe_wrong_about"], "Path": "/", "Way": w["go_home"],
+	}))
+}
+
+// secluded keeps a page out of everything that collects pages.
+func secluded(d *route.Document, err error) (*route.Document, error) {
+	if d != nil {
+		d.Header.Set("X-Robots-Tag", "noindex, nofollow")
+	}
+	return private(d, err)
+}

@@ -1,0 +1,174 @@
+package http_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/notice"
+	"hostpanel/projections"
+)
+
+// unsubscribe is the token in mails to this user about invoices.
+func (s *shop) unsubscribe(user int64) string {
+	return notice.Unsubscription{User: user, Preference: notice.Billing.Preference()}.Token(s.server.UnsubscribeKeys[0])
+}
+
+// reader opens an account that gets mails.
+func (s *shop) reader(t *testing.T, user int64) (path string) {
+	t.Helper()
+	s.do(t, account.Open{User: user, SubjectID: uuid.New(), Email: fmt.Sprintf("reader%d@example.com", user), Name: "Ana", Language: "es", At: time.Now()})
+	return "/notifications/unsubscribe/" + s.unsubscribe(user) + "/"
+}
+
+func (s *shop) mails(t *testing.T, user int64) notice.Preferences {
+	t.Helper()
+	wishes, _, err := s.For(projections.System).Preferences(t.Context(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wishes
+}
+
+func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
+	s := openShop(t)
+	path := s.reader(t, 1)
+	s.reader(t, 2)
+	for range 3 { // looking at the page changes nothing, and so do programs that follow links
+		w := s.call("GET", path, "", "Accept-Language", "es")
+		if w.Code != http.StatusOK {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		has(t, w.Body.String(), `<html lang="es">`, "facturas y pagos", `<form method="post" action="`+path+`"`, `name="robots" content="noindex"`)
+		for header, want := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "Set-Cookie": "", "Access-Control-Allow-Origin": "",
+		} {
+			if got := w.Header().Get(header); got != want {
+				t.Errorf("%s: %q, not %q", header, got, want)
+			}
+		}
+	}
+	if n := s.events(t, "notice.preferences_set"); n != 0 || !s.mails(t, 1).OnInvoice {
+		t.Fatalf("a look has unsubscribed: %d facts", n)
+	}
+	for range 2 {
+		w := s.call("POST", path, "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded")
+		if w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "no-store" {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		has(t, w.Body.String(), `<html lang="en">`, "You will get no more mails about invoices and payments.")
+	}
+	want := notice.DefaultPreferences()
+	want.OnInvoice = false
+	if got := s.mails(t, 1); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got := s.mails(t, 2); got != notice.DefaultPreferences() {
+		t.Errorf("somebody else: %+v", got)
+	}
+	n := s.count(t, `select count(*) from events where name = 'notice.preferences_set' and actor = 'user:1' and stream = 'preferences-1'
+		and data::jsonb = '{"values":{"email_on_invoice":false},"through":"link in a mail"}'`)
+	if n != 1 || s.events(t, "notice.preferences_set") != 1 {
+		t.Errorf("%d facts", n)
+	}
+	if strings.Contains(s.logged.String(), s.unsubscribe(1)) {
+		t.Error("a link that works is in the log")
+	}
+}
+
+// The servers of a mail provider are no browsers of ours: they send what they
+// like, from wherever they are.
+func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
+	s := openShop(t, guarded)
+	for i, headers := range [][]string{
+		{"Content-Type", "application/x-www-form-urlencoded"},
+		{"Content-Type", "multipart/form-data; boundary=x"},
+		{"Content-Type", "application/json"},
+		{},
+		{"Content-Type", "application/x-www-form-urlencoded", "Origin", "https://mail.example", "Sec-Fetch-Site", "cross-site", "Referer", "https://mail.example/"},
+		{"Origin", "null"},
+		{"Accept", "application/json"},
+		{"Accept", "*/*", "User-Agent", ""},
+		{"Authorization", "Bearer nonsense", "Cookie", "session=nonsense"},
+	} {
+		user := int64(i + 1)
+		path := s.reader(t, user)
+		for range 20 {
+			if w := s.call("POST", path, "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--", headers...); w.Code != http.StatusOK {
+				t.Fatalf("%v: %d %s", headers, w.Code, w.Body)
+			}
+		}
+		if s.mails(t, user).OnInvoice {
+			t.Errorf("%v: still mailed", headers)
+		}
+	}
+	if w := s.call("POST", s.reader(t, 50), strings.Repeat("x", 65<<10)); w.Code != http.StatusRequestEntityTooLarge || !s.mails(t, 50).OnInvoice {
+		t.Errorf("a body without end: %d", w.Code)
+	}
+}
+
+func TestAHundredClicksAtOnceAreOneFact(t *testing.T) {
+	s := openShop(t)
+	path := s.reader(t, 1)
+	for _, w := range s.atOnce(20, func(int) *httptest.ResponseRecorder { return s.call("POST", path, "") }) {
+		if w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := s.events(t, "notice.preferences_set"); n != 1 {
+		t.Errorf("%d facts", n)
+	}
+}
+
+func TestAWrongLinkUnsubscribesNobody(t *testing.T) {
+	s := openShop(t)
+	path := s.reader(t, 1)
+	ended := s.reader(t, 2)
+	if err := s.Accounts().Erase(t.Context(), domain.Cause{ID: uuid.New(), Actor: "operator:1"}, 2); err != nil {
+		t.Fatal(err)
+	}
+	before := s.count(t, `select count(*) from events`)
+	forged := notice.Unsubscription{User: 1, Preference: notice.Billing.Preference()}.Token([]byte("not our key"))
+	for what, path := range map[string]string{
+		"forged": "/notifications/unsubscribe/" + forged + "/", "cut off": path[:len(path)-9] + "/", "guessed": "/notifications/unsubscribe/1/",
+		"of nobody": "/notifications/unsubscribe/" + s.unsubscribe(999) + "/", "of somebody who was erased": ended,
+		"not mails": "/notifications/unsubscribe/" + notice.Unsubscription{User: 1, Preference: "in_app_enabled"}.Token(s.server.UnsubscribeKeys[0]) + "/",
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			w := s.call(method, path, "", "Accept-Language", "es")
+			if w.Code != http.StatusNotFound || w.Header().Get("Cache-Control") != "no-store" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+				t.Errorf("%s %s: %d %v", method, what, w.Code, w.Header())
+			}
+			has(t, w.Body.String(), "Este enlace no funciona", `<html lang="es">`)
+		}
+	}
+	if after := s.count(t, `select count(*) from events`); after != before {
+		t.Errorf("%d facts came of wrong links", after-before)
+	}
+}
+
+// Guessing is hopeless, and it is stopped all the same; whoever has a right
+// link is not kept from using it.
+func TestWhoTriesManyLinksIsStopped(t *testing.T) {
+	s := openShop(t, guarded)
+	path := s.reader(t, 1)
+	for i := range 21 {
+		w := s.call("POST", fmt.Sprintf("/notifications/unsubscribe/%d/", i), "")
+		if want := map[bool]int{true: http.StatusNotFound, false: http.StatusTooManyRequests}[i < 20]; w.Code != want {
+			t.Fatalf("try %d: %d %s", i+1, w.Code, w.Body)
+		}
+		if i == 20 && (w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html")) {
+			t.Errorf("%v", w.Header())
+		}
+	}
+	if w := s.call("POST", path, ""); w.Code != http.StatusOK {
+		t.Errorf("the right link: %d %s", w.Code, w.Body)
+	}
+}
