@@ -92,7 +92,7 @@ func takeCensus(t *testing.T) *census {
 		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
 	}
-	s.do(t, notice.Raise{ID: noticeOfB, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})
+	s.do(t, notice.Raise{ID: noticeOfB, InApp: true, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
 		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
 	}, users: map[string]int64{

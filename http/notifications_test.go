@@ -27,7 +27,7 @@ func (s *shop) told(t testing.TB) *shop {
 	} {
 		id := uuid.New()
 		s.known[told.name] = id.String()
-		s.do(t, notice.Raise{ID: id, User: told.user, Text: told.text, Metadata: told.about, At: time.Now()})
+		s.do(t, notice.Raise{ID: id, InApp: true, User: told.user, Text: told.text, Metadata: told.about, At: time.Now()})
 	}
 	return s
 }

@@ -379,11 +379,13 @@ func (h *history) shop() domain.Command {
 
 func (h *history) notice() domain.Command {
 	id := h.uuid()
-	switch h.chance.IntN(7) {
+	switch h.chance.IntN(8) {
+	case 7:
+		return notice.GiveUpMail{ID: id, Code: "switched_off", At: h.at()}
 	case 6:
 		return notice.MarkAllRead{User: h.id(), Through: h.at()}
 	case 0, 1:
-		return notice.Raise{ID: id, User: h.id(), Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: h.at()}
+		return notice.Raise{ID: id, InApp: h.chance.IntN(4) > 0, Mail: h.flip(), User: h.id(), Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: h.at()}
 	case 2:
 		return notice.MarkRead{ID: id, At: h.at()}
 	case 3:

@@ -46,7 +46,7 @@ func openTwo(t testing.TB) *panel {
 		p.do(t, site(10+c.Tenant, c.Tenant, name+".example.com", ""), place)
 		p.do(t, billing.Subscribe{Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon},
 			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Line: "Basic", Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon})
-		p.do(t, notice.Raise{ID: uuid.New(), User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
+		p.do(t, notice.Raise{ID: uuid.New(), InApp: true, User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
 			notice.MarkAllRead{User: c.User, Through: noon}, notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
 		p.do(t, storefront.IssueKey{ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test, Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon})
 		if err := p.TouchKey(t.Context(), fmt.Sprintf("key%05d", c.User), noon); err != nil {

@@ -144,7 +144,7 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	raise := func(user int64) uuid.UUID {
 		id := uuid.New()
 		p.do(t, notice.Raise{
-			ID: id, User: user, Text: notice.Text{Type: notice.Success, Title: "Ready", Message: "It runs.", URL: "/orders/1/"},
+			ID: id, InApp: true, Mail: true, User: user, Text: notice.Text{Type: notice.Success, Title: "Ready", Message: "It runs.", URL: "/orders/1/"},
 			Metadata: map[string]string{"order_id": "1"}, At: noon,
 		})
 		return id
@@ -188,7 +188,7 @@ func TestAUserReadsAllAtOnce(t *testing.T) {
 	p := openPanel(t)
 	tell := func(user int64) uuid.UUID {
 		id := uuid.New()
-		p.do(t, notice.Raise{ID: id, User: user, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon})
+		p.do(t, notice.Raise{ID: id, InApp: true, User: user, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon})
 		return id
 	}
 	s, other := p.For(Caller{User: 1}), p.For(Caller{User: 2})

@@ -10,7 +10,8 @@ import (
 	"hostpanel/projections"
 )
 
-// branded lets a letter come from a tenant that has a look of its own. Its own
+// branded lets a letter come from a tenant that has a look of its own, and look
+// like it; from tenant 0, or one without a look, it comes from the panel. Its own
 // address stands as the sender only where the panel receives the domain's mail;
 // for all others, which anybody could claim, answers go there
 // (docs/white-label.md, "Mails").
@@ -19,6 +20,9 @@ func (s *Sagas) branded(ctx context.Context, tenant int64, l notice.Letter) (not
 	look, has, err := scope.Look(ctx, tenant)
 	if err != nil || !has {
 		return l, err
+	}
+	l.Brand = notice.Brand{
+		Name: look.BrandName, LogoURL: look.LogoURL, Color: look.PrimaryColor, FooterText: look.FooterText, FooterURL: look.FooterURL,
 	}
 	sender := mail.Address{Address: s.mailFrom}
 	if panel, err := mail.ParseAddress(s.mailFrom); err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -36,7 +37,9 @@ func (s *Sagas) tellNews(ctx context.Context, r eventstore.Recorded) error {
 	case hosting.CertificateFailed:
 		return s.tellOfResource(ctx, r, notice.CertificateFailed)
 	case hosting.CertificateExpiring:
-		return s.tellOfResource(ctx, r, notice.CertificateExpiring)
+		return s.tellOfResource(ctx, r, func(_, domain, language string) notice.Text {
+			return notice.CertificateExpiring(domain, daysUntil(r.RecordedAt, e.Ends), language)
+		})
 	case hosting.Confirmed:
 		return s.tellOfMachine(ctx, r, notice.MachineReady)
 	case hosting.EngineRefused:
@@ -113,6 +116,9 @@ func (s *Sagas) tellOfResource(ctx context.Context, r eventstore.Recorded, what 
 	return s.tellAdmins(ctx, r, func(language string) notice.Text { return what(ref.Kind, called(row), language) },
 		map[string]string{ref.Kind + "_id": r.Stream.ID})
 }
+
+// daysUntil counts the days that are left, of which the last has begun.
+func daysUntil(now, then time.Time) int { return int((then.Sub(now) + day - 1) / day) }
 
 // called is how people know a resource: a domain, or its number. Other names
 // may be those of persons.

@@ -173,7 +173,7 @@ func (s *Sagas) tell(ctx context.Context, r eventstore.Recorded, user int64, tex
 	cause := domain.Cause{
 		ID: uuid.NewSHA1(id, []byte("raise")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID, Saga: r.Cause.Saga,
 	}
-	_, err = s.store.Execute(ctx, cause, notice.Raise{ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text})
+	_, err = s.store.Execute(ctx, cause, notice.Raise{ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text, InApp: true})
 	return err
 }
 

@@ -12,7 +12,9 @@ var Facts = []domain.Fact{
 	domain.FactOf[Raised](),
 	domain.FactOf[Read](),
 	domain.FactOf[MarkedUnread](),
+	domain.FactOf[MailRequested](),
 	domain.FactOf[Mailed](),
+	domain.FactOf[MailGivenUp](),
 	domain.FactOf[Deleted](),
 	domain.FactOf[AllRead](),
 	domain.FactOf[PreferencesSet](),
@@ -37,10 +39,6 @@ type (
 	MarkedUnread struct {
 		User int64 `json:"user,omitempty"`
 	}
-	Mailed struct {
-		At   time.Time `json:"at"`
-		User int64     `json:"user,omitempty"`
-	}
 	Deleted struct {
 		User int64 `json:"user,omitempty"`
 	}
@@ -58,13 +56,11 @@ type (
 func (Raised) EventName() string         { return "notice.raised" }
 func (Read) EventName() string           { return "notice.read" }
 func (MarkedUnread) EventName() string   { return "notice.marked_unread" }
-func (Mailed) EventName() string         { return "notice.mailed" }
 func (Deleted) EventName() string        { return "notice.deleted" }
 func (AllRead) EventName() string        { return "notice.all_read" }
 func (PreferencesSet) EventName() string { return "notice.preferences_set" }
 
-func (e Raised) evolve(Notification) Notification       { return Notification{Raised: true, User: e.User} }
+func (e Raised) evolve(n Notification) Notification     { n.Raised, n.User = true, e.User; return n }
 func (Read) evolve(n Notification) Notification         { n.Read = true; return n }
 func (MarkedUnread) evolve(n Notification) Notification { n.Read = false; return n }
-func (Mailed) evolve(n Notification) Notification       { n.Mailed = true; return n }
 func (Deleted) evolve(n Notification) Notification      { n.Deleted = true; return n }

@@ -1,14 +1,12 @@
 package notice
 
 import (
-	"fmt"
-	"html/template"
 	"net/mail"
 	"strings"
 	"unicode"
 )
 
-// An Occasion is why somebody is written to about an account.
+// An Occasion is why somebody is written to.
 type Occasion string
 
 const (
@@ -18,50 +16,71 @@ const (
 	Reset      Occasion = "reset"       // somebody has asked for a new password
 
 	ApprovalLost Occasion = "approval_lost" // the customer agreed to pay, and the money could not be fetched
+
+	News Occasion = "news" // a notification that comes by mail, too
 )
 
-// A Letter is what a mail about an account needs to know. It holds no
-// password: who is to choose one gets a link that works once.
+// A Letter is what a mail needs to know. It holds no password: who is to
+// choose one gets a link that works once.
 type Letter struct {
-	Occasion  Occasion
-	MessageID string // equal on every retry
-	From      string // as in a header: "Host <panel@example.com>"
-	ReplyTo   string // blank: the sender
-	To, Name  string
-	Language  string // "es", "es-MX", or else English
-	PanelURL  string
-	Username  string // blank: the letter is not about an account
-	Link      string // to choose a password, or to sign in
-	Order     string // number; of orders alone
-	Plan      string // name; of orders alone
+	Occasion    Occasion
+	MessageID   string // equal on every retry
+	From        string // as in a header: "Host <panel@example.com>"
+	ReplyTo     string // blank: the sender
+	To, Name    string
+	Language    string // "es", "es-MX", or else English
+	PanelURL    string
+	Username    string // blank: the letter is not about an account
+	Link        string // to choose a password, to sign in, or to what is new
+	Order       string // number; of orders alone
+	Plan        string // name; of orders alone
+	News        Text   // of notifications alone
+	Unsubscribe string // link to want no more of them; blank: there is none
+	Brand       Brand
 }
 
 // Write makes a mail of the letter. Receiving it twice does no harm: it is the
 // same mail with the same link. It is refused where a header could be broken
 // out of; what people typed stays on its line.
 func (l Letter) Write() (Mail, error) {
-	l.Name, l.Plan = oneLine(l.Name), oneLine(l.Plan)
-	t := inLanguage(letters, l.Language)[l.Occasion]
-	words := inLanguage(letterWords, l.Language)
+	l.Name, l.Plan, l.Brand = oneLine(l.Name), oneLine(l.Plan), l.Brand.plain()
 	if err := CheckHeader("email", l.To); err != nil {
 		return Mail{}, err
 	}
+	w := inLanguage(letterWords, l.Language)
+	t := l.says(w)
 	m := Mail{
-		MessageID: l.MessageID, From: l.From, ReplyTo: l.ReplyTo, To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: l.fill(t.subject),
-		Text:    l.text(t, words),
-		Headers: map[string]string{"Auto-Submitted": "auto-generated", "Content-Language": words.Language},
+		MessageID: l.MessageID, From: l.From, ReplyTo: l.ReplyTo, To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: t.subject,
+		Text: l.text(t, w), Headers: l.headers(w),
 	}
 	if err := m.Check(); err != nil {
 		return Mail{}, err
 	}
 	var err error
-	m.HTML, err = l.page(t, words)
+	m.HTML, err = l.page(t, w)
 	return m, err
 }
 
-// fill puts the order into a sentence.
-func (l Letter) fill(sentence string) string {
-	return strings.NewReplacer("{number}", l.Order, "{plan}", l.Plan).Replace(sentence)
+// headers tell programs that no person wrote the mail, and how its reader gets
+// no more of them by one click (RFC 2369, RFC 8058).
+func (l Letter) headers(w words) map[string]string {
+	all := map[string]string{"Auto-Submitted": "auto-generated", "Content-Language": w.Language}
+	if l.Unsubscribe != "" {
+		all["List-Unsubscribe"], all["List-Unsubscribe-Post"] = "<"+l.Unsubscribe+">", "List-Unsubscribe=One-Click"
+	}
+	return all
+}
+
+// says is what this letter says, with nothing left to fill in.
+func (l Letter) says(w words) letterText {
+	if l.Occasion == News {
+		why := strings.ReplaceAll(w.Why, "{sort}", w.Sorts[l.News.Type.Preference()])
+		return letterText{subject: oneLine(l.News.Title), news: l.News.Message, call: w.Open, ignore: why}
+	}
+	t := inLanguage(letters, l.Language)[l.Occasion]
+	fill := strings.NewReplacer("{number}", l.Order, "{plan}", l.Plan)
+	t.subject, t.news = fill.Replace(t.subject), fill.Replace(t.news)
+	return t
 }
 
 // oneLine keeps what somebody typed from looking like lines of ours.
@@ -77,42 +96,25 @@ func (l Letter) greeting(w words) string {
 	return w.Hello + w.Before + " " + l.Name + ","
 }
 
-// text is the mail for those who read no HTML.
+// text is the mail for those who read no HTML. It says the same.
 func (l Letter) text(t letterText, w words) string {
-	lines := []string{l.greeting(w), "", l.fill(t.news)}
+	lines := []string{l.greeting(w), "", t.news}
 	if l.Username != "" {
-		lines = append(lines, "", w.Panel+": "+l.PanelURL, w.User+": "+l.Username, "", t.call+":", l.Link)
+		lines = append(lines, "", w.Panel+": "+l.PanelURL, w.User+": "+l.Username)
+	}
+	if l.calls(t) {
+		lines = append(lines, "", t.call+":", l.Link)
 	}
 	if t.once {
 		lines = append(lines, "", w.Validity)
 	}
-	return strings.Join(append(lines, "", t.ignore, "", w.Bye, ""), "\n")
-}
-
-// page is the mail for those who read HTML.
-func (l Letter) page(t letterText, w words) (string, error) {
-	var b strings.Builder
-	err := letterPage.Execute(&b, map[string]any{
-		"Letter": l, "Words": w, "Title": l.fill(t.subject), "Greeting": l.greeting(w), "News": l.fill(t.news), "Call": t.call, "Once": t.once, "Ignore": t.ignore,
-	})
-	if err != nil {
-		return "", fmt.Errorf("write a letter: %w", err)
+	lines = append(lines, "", t.ignore)
+	if l.Unsubscribe != "" {
+		lines = append(lines, w.Stop+":", l.Unsubscribe)
 	}
-	return b.String(), nil
+	lines = append(lines, "", w.Bye)
+	return strings.Join(append(lines, l.Brand.signature()...), "\n") + "\n"
 }
 
-var letterPage = template.Must(template.New("letter").Parse(`<!doctype html>
-<html lang="{{.Words.Language}}">
-<head><meta charset="utf-8"><title>{{.Title}}</title></head>
-<body style="font-family:sans-serif;line-height:1.5;color:#1f2937">
-<p>{{.Greeting}}</p>
-<p>{{.News}}</p>
-{{if .Letter.Username}}<p>{{.Words.Panel}}: <a href="{{.Letter.PanelURL}}">{{.Letter.PanelURL}}</a><br>
-{{.Words.User}}: <strong>{{.Letter.Username}}</strong></p>
-<p><a href="{{.Letter.Link}}" style="background:#4f46e5;color:#ffffff;padding:10px 18px;border-radius:6px;text-decoration:none">{{.Call}}</a></p>
-{{end}}{{if .Once}}<p>{{.Words.Validity}}</p>
-{{end}}<p style="color:#6b7280">{{.Ignore}}</p>
-<p>{{.Words.Bye}}</p>
-</body>
-</html>
-`))
+// calls tells whether the letter leads somewhere.
+func (l Letter) calls(t letterText) bool { return t.call != "" && l.Link != "" }

@@ -6,16 +6,32 @@ type words struct {
 	Hello, Before, Bye string // Before stands between the greeting and a name
 	Panel, User        string
 	Validity           string // of a link that works once
+
+	Open      string            // what the button of news says
+	Why, Stop string            // why one gets them, and how to get no more
+	Sorts     map[string]string // what they are about, by preference
 }
 
 var letterWords = map[string]words{
 	"en": {
 		Language: "en", Hello: "Hello", Panel: "Control panel", User: "User name", Bye: "Kind regards",
 		Validity: "The link can be used once and is valid for 72 hours. Afterwards you can ask for a new one on the sign-in page.",
+
+		Open: "Open in the panel", Why: "You get this message because you want mails about {sort}.", Stop: "I want no more of them",
+		Sorts: map[string]string{
+			"email_on_ticket_reply": "your tickets", "email_on_invoice": "invoices and payments", "email_on_hosting_alert": "your hosting",
+			"email_on_vps_alert": "your virtual servers", "email_on_system": "your account and your orders",
+		},
 	},
 	"es": {
 		Language: "es", Hello: "Hola", Before: ",", Panel: "Panel de control", User: "Nombre de usuario", Bye: "Un saludo",
 		Validity: "El enlace solo puede usarse una vez y es válido durante 72 horas. Después podrá pedir uno nuevo en la página de inicio de sesión.",
+
+		Open: "Abrir en el panel", Why: "Recibe este mensaje porque desea correos sobre {sort}.", Stop: "No quiero recibir más",
+		Sorts: map[string]string{
+			"email_on_ticket_reply": "sus consultas", "email_on_invoice": "facturas y pagos", "email_on_hosting_alert": "su alojamiento",
+			"email_on_vps_alert": "sus servidores virtuales", "email_on_system": "su cuenta y sus pedidos",
+		},
 	},
 }
 

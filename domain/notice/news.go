@@ -1,60 +1,79 @@
 package notice
 
+// OrderActive tells a customer that what they ordered is running. The kind is
+// that of the plan: hosting, vps, saas.
+func OrderActive(kind, number, plan, language string) Text {
+	template, known := map[string]string{"hosting": "order_active", "vps": "order_active_vps"}[kind]
+	if !known {
+		template = "order_active_saas"
+	}
+	return say(template, language, "{number}", number, "{plan}", plan)
+}
+
 // InvoiceCreated tells a customer of an invoice.
 func InvoiceCreated(number, language string) Text {
-	return inLanguage(invoiceCreated, language).about(Billing, "{number}", number)
+	return say("invoice_created", language, "{number}", number)
 }
 
 // RefundDone tells a customer that money has gone back.
 func RefundDone(number, language string) Text {
-	return inLanguage(refundDone, language).about(Billing, "{number}", number)
+	return say("refund_done", language, "{number}", number)
 }
 
 // MachineReady tells a customer that a virtual server is there.
 func MachineReady(number, language string) Text {
-	return inLanguage(machineReady, language).about(VPS, "{number}", number)
+	return say("machine_ready", language, "{number}", number)
 }
 
 // MachineFailed tells a customer that a virtual server could not be made.
 func MachineFailed(number, language string) Text {
-	return inLanguage(machineFailed, language).about(VPS, "{number}", number)
+	return say("machine_failed", language, "{number}", number)
 }
 
 // CertificateIssued tells of a certificate that is there, by its domain.
 func CertificateIssued(_, domain, language string) Text {
-	return inLanguage(certificateIssued, language).about(Hosting, "{name}", domain)
+	return say("certificate_issued", language, "{name}", domain)
 }
 
 // CertificateFailed tells of a certificate that could not be had.
 func CertificateFailed(_, domain, language string) Text {
-	return inLanguage(certificateFailed, language).about(Hosting, "{name}", domain)
+	return say("certificate_failed", language, "{name}", domain)
 }
 
-// CertificateExpiring tells of a certificate that ends in two weeks.
-func CertificateExpiring(_, domain, language string) Text {
-	return inLanguage(certificateExpiring, language).about(Hosting, "{name}", domain)
+// CertificateExpiring tells of a certificate that ends within so many days, of
+// which the last is the first.
+func CertificateExpiring(domain string, left int, language string) Text {
+	return say("certificate_expiring", language, "{name}", domain, "{days}", plural(language, max(left, 1), days))
 }
 
 // EngineRefused tells that the engine has refused a change of a resource of
 // the kind: "site", "mailbox".
 func EngineRefused(kind, name, language string) Text {
-	return inLanguage(engineRefused, language).about(Hosting, "{kind}", inLanguage(kinds, language)(kind), "{name}", name)
+	return say("engine_refused", language, "{kind}", inLanguage(kinds, language)(kind), "{name}", name)
 }
 
 // Installed tells that a program was installed in a site.
-func Installed(domain, language string) Text {
-	return inLanguage(installed, language).about(Hosting, "{name}", domain)
-}
+func Installed(domain, language string) Text { return say("installed", language, "{name}", domain) }
 
 // TenantSuspended tells that nothing of a tenant runs any more.
-func TenantSuspended(language string) Text {
-	return inLanguage(tenantSuspended, language).about(System)
-}
+func TenantSuspended(language string) Text { return say("tenant_suspended", language) }
 
 // TenantReactivated tells that a tenant runs again.
-func TenantReactivated(language string) Text {
-	return inLanguage(tenantReactivated, language).about(System)
+func TenantReactivated(language string) Text { return say("tenant_reactivated", language) }
+
+// OrderParked tells an operator that an order cannot go on by itself.
+func OrderParked(number, language string) Text {
+	return say("order_parked", language, "{number}", number)
 }
+
+// PaymentMismatch tells an operator that a payment is not as it was ordered.
+func PaymentMismatch(number, language string) Text {
+	return say("payment_mismatch", language, "{number}", number)
+}
+
+// TokenReused tells a user that somebody has used a token of theirs that had
+// been used before: one of the two may have stolen it.
+func TokenReused(language string) Text { return say("token_reused", language) }
 
 // kinds are what resources are called.
 var kinds = map[string]func(kind string) string{
@@ -75,59 +94,4 @@ func named(names map[string]string, other string) func(string) string {
 		}
 		return other
 	}
-}
-
-var invoiceCreated = map[string]phrase{
-	"en": {"A new invoice", "There is an invoice for your order {number}."},
-	"es": {"Nueva factura", "Ya hay una factura de su pedido {number}."},
-}
-
-var refundDone = map[string]phrase{
-	"en": {"Money refunded", "Money for your order {number} has been refunded."},
-	"es": {"Reembolso realizado", "Se ha reembolsado dinero de su pedido {number}."},
-}
-
-var machineReady = map[string]phrase{
-	"en": {"Your virtual server is ready", "The virtual server of order {number} has been set up."},
-	"es": {"Su servidor virtual está listo", "El servidor virtual del pedido {number} ya está instalado."},
-}
-
-var machineFailed = map[string]phrase{
-	"en": {"Your virtual server is delayed", "The virtual server of order {number} could not be set up. We are looking into it."},
-	"es": {"Su servidor virtual se retrasa", "No se ha podido instalar el servidor virtual del pedido {number}. Lo estamos revisando."},
-}
-
-var certificateIssued = map[string]phrase{
-	"en": {"Certificate issued", "There is a new certificate for {name}."},
-	"es": {"Certificado emitido", "Ya hay un certificado nuevo para {name}."},
-}
-
-var certificateFailed = map[string]phrase{
-	"en": {"Certificate failed", "The certificate for {name} could not be issued."},
-	"es": {"Certificado no emitido", "No se ha podido emitir el certificado para {name}."},
-}
-
-var certificateExpiring = map[string]phrase{
-	"en": {"A certificate is about to expire", "The certificate for {name} expires in less than 14 days."},
-	"es": {"Un certificado está a punto de caducar", "El certificado para {name} caduca en menos de 14 días."},
-}
-
-var engineRefused = map[string]phrase{
-	"en": {"A change was refused", "The hosting engine has refused a change: {kind} {name}."},
-	"es": {"Se ha rechazado un cambio", "El servidor de alojamiento ha rechazado un cambio: {kind} {name}."},
-}
-
-var installed = map[string]phrase{
-	"en": {"Installation finished", "A program has been installed in {name}."},
-	"es": {"Instalación terminada", "Se ha instalado un programa en {name}."},
-}
-
-var tenantSuspended = map[string]phrase{
-	"en": {"Your account is suspended", "Your services have been suspended."},
-	"es": {"Su cuenta está suspendida", "Sus servicios se han suspendido."},
-}
-
-var tenantReactivated = map[string]phrase{
-	"en": {"Your account is active again", "Your services have been reactivated."},
-	"es": {"Su cuenta vuelve a estar activa", "Sus servicios se han reactivado."},
 }

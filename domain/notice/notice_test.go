@@ -21,14 +21,18 @@ var (
 	id   = uuid.MustParse("70717276-0000-4000-8000-000000000001")
 	text = notice.OrderActive("hosting", "ORD-20261121-7F3K9Q", "Básico", "es")
 
-	raise  = notice.Raise{ID: id, User: 12, Text: text, Metadata: map[string]string{"order_id": "6f1c"}, At: noon}
+	raise  = notice.Raise{ID: id, User: 12, Text: text, Metadata: map[string]string{"order_id": "6f1c"}, At: noon, InApp: true}
 	raised = notice.Raised{
 		User: 12, Type: notice.Success, Title: text.Title, Message: text.Message, URL: text.URL,
 		Metadata: map[string]string{"order_id": "6f1c"}, At: noon,
 	}
-	read    = notice.Read{At: noon, User: 12}
-	unread  = notice.MarkedUnread{User: 12}
+	read   = notice.Read{At: noon, User: 12}
+	unread = notice.MarkedUnread{User: 12}
+	asked  = notice.MailRequested{
+		User: 12, Type: notice.Success, Template: "order_active", Language: "es", Title: text.Title, Message: text.Message, URL: text.URL, Tenant: 7, At: noon,
+	}
 	mailed  = notice.Mailed{At: noon, User: 12}
+	givenUp = notice.MailGivenUp{Code: "switched_off", At: noon, User: 12}
 	deleted = notice.Deleted{User: 12}
 )
 
@@ -40,6 +44,44 @@ func TestNobodyIsToldTwice(t *testing.T) {
 	given(t).When(raise).Then(raised)
 	given(t, raised).When(raise).Then()
 	given(t, raised, deleted).When(raise).Then()
+}
+
+// Each is told by the ways that they want, once: what they want later brings
+// nothing of it again.
+func TestOneIsToldInThePanelByMailOrBoth(t *testing.T) {
+	told := func(inApp, mail bool) notice.Raise {
+		c := raise
+		c.InApp, c.Mail, c.Tenant = inApp, mail, 7
+		return c
+	}
+	given(t).When(told(true, true)).Then(raised, asked)
+	given(t).When(told(false, true)).Then(asked)
+	given(t).When(told(false, false)).Then()
+	for _, history := range [][]notice.NotificationEvent{{raised}, {asked}, {raised, asked}, {raised, asked, mailed, deleted}, {asked, givenUp}} {
+		given(t, history...).When(told(true, true)).Then()
+	}
+}
+
+// The mail is a thing of its own: whoever sends it need not mind what becomes
+// of the notification in the panel, and it comes to one end.
+func TestAMailIsSentOrGivenUpOnce(t *testing.T) {
+	confirm, giveUp := notice.ConfirmMail{ID: id, At: noon}, notice.GiveUpMail{ID: id, Code: "switched_off", At: noon}
+	for _, history := range [][]notice.NotificationEvent{{asked}, {raised, asked}, {raised, asked, deleted}} {
+		given(t, history...).When(confirm).Then(mailed)
+		given(t, history...).When(giveUp).Then(givenUp)
+		for _, over := range []notice.NotificationEvent{mailed, givenUp} {
+			given(t, append(history[:len(history):len(history)], over)...).When(confirm).Then()
+			given(t, append(history[:len(history):len(history)], over)...).When(giveUp).Then()
+		}
+	}
+	given(t, raised).When(confirm).ThenRefused(domain.NotFound, "No mail of this notification was asked for.")
+	given(t).When(giveUp).ThenRefused(domain.NotFound, "No mail of this notification was asked for.")
+	for _, c := range []notice.NotificationCommand{notice.MarkRead{ID: id}, notice.Unread{ID: id}, notice.Delete{ID: id}} {
+		given(t, asked).When(c).ThenRefused(domain.NotFound, "No Notification matches the given query.") // it is not in the panel
+	}
+	if asked.Text() != text {
+		t.Error(asked.Text())
+	}
 }
 
 func TestANotificationLeadsNowhereElse(t *testing.T) {
@@ -56,8 +98,6 @@ func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
 	given(t, raised, read).When(notice.Unread{ID: id}).Then(unread)
 	given(t, raised).When(notice.Unread{ID: id}).Then()
 	given(t, raised).When(notice.Unread{ID: id, WithAll: true}).Then(unread)
-	given(t, raised).When(notice.ConfirmMail{ID: id, At: noon}).Then(mailed)
-	given(t, raised, mailed).When(notice.ConfirmMail{ID: id, At: noon}).Then()
 	given(t, raised).When(notice.Delete{ID: id}).Then(deleted)
 	for _, c := range []notice.NotificationCommand{notice.MarkRead{ID: id}, notice.Unread{ID: id}, notice.Delete{ID: id}} {
 		given(t).When(c).ThenRefused(domain.NotFound, "No Notification matches the given query.")
@@ -171,8 +211,9 @@ func ExampleTokenReused() {
 
 // What is told leads into the panel, has no gaps left, and is said in two languages.
 func TestAllNewsIsSaidInBothLanguages(t *testing.T) {
+	expiring := func(_, domain, language string) notice.Text { return notice.CertificateExpiring(domain, 3, language) }
 	ofOrder := []func(string, string) notice.Text{notice.InvoiceCreated, notice.RefundDone, notice.MachineReady, notice.MachineFailed, notice.Installed}
-	ofResource := []func(string, string, string) notice.Text{notice.CertificateIssued, notice.CertificateFailed, notice.CertificateExpiring, notice.EngineRefused}
+	ofResource := []func(string, string, string) notice.Text{notice.CertificateIssued, notice.CertificateFailed, expiring, notice.EngineRefused}
 	ofTenant := []func(string) notice.Text{notice.TenantSuspended, notice.TenantReactivated}
 	seen := map[string]bool{}
 	for _, language := range []string{"es", "en"} {
@@ -210,7 +251,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		}
 	}
 	domaintest.Golden(t, notice.Facts,
-		raised, notice.Read{At: noon}, notice.MarkedUnread{}, notice.Mailed{At: noon}, notice.Deleted{}, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
+		raised, notice.Read{At: noon}, notice.MarkedUnread{}, asked, notice.Mailed{At: noon}, givenUp, notice.Deleted{}, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
 }
 
 func TestStreamsAreNamedByNumber(t *testing.T) {

@@ -35,11 +35,14 @@ var Types = []Type{Info, Success, Warning, Error, Billing, Ticket, Hosting, VPS,
 
 // A Notification is what its history amounts to.
 type Notification struct {
-	Raised  bool  `json:"raised"`
+	Raised  bool  `json:"raised"` // shown in the panel
 	User    int64 `json:"user"`
 	Read    bool  `json:"read,omitempty"`
-	Mailed  bool  `json:"mailed,omitempty"`
 	Deleted bool  `json:"deleted,omitempty"`
+
+	Requested bool `json:"mail_requested,omitempty"`
+	Mailed    bool `json:"mailed,omitempty"`
+	GivenUp   bool `json:"mail_given_up,omitempty"` // its mail
 }
 
 // Notifications is the behaviour of the streams "notification-<uuid>".
@@ -62,14 +65,17 @@ type (
 )
 
 type (
-	// Raise tells a user something. The identifier follows from what happened
-	// and from who is told, so nobody is told twice.
+	// Raise tells a user something: in the panel, by mail, or both. The
+	// identifier follows from what happened and from who is told, so nobody is
+	// told twice, whatever they want to hear of by then.
 	Raise struct {
-		ID       uuid.UUID
-		User     int64
-		Text     Text
-		Metadata map[string]string // ids only
-		At       time.Time
+		ID          uuid.UUID
+		User        int64
+		Text        Text
+		Metadata    map[string]string // ids only
+		InApp, Mail bool
+		Tenant      int64 // whose name the mail comes in; 0: the panel's own
+		At          time.Time
 	}
 	MarkRead struct {
 		ID uuid.UUID
@@ -81,32 +87,30 @@ type (
 		ID      uuid.UUID
 		WithAll bool
 	}
-	// ConfirmMail records that the mail server accepted the notification's mail.
-	ConfirmMail struct {
-		ID uuid.UUID
-		At time.Time
-	}
 	Delete struct{ ID uuid.UUID }
 )
 
-// A Text is what a notification says.
-type Text struct {
-	Type           Type
-	Title, Message string
-	URL            string // path within the panel
-}
-
 func (c Raise) decide(n Notification) ([]NotificationEvent, error) {
 	switch {
-	case n.Raised:
+	case n.Raised, n.Requested:
 		return nil, nil
 	case !strings.HasPrefix(c.Text.URL, "/") || strings.HasPrefix(c.Text.URL, "//"):
 		return nil, domain.RefuseField("url", "Enter a path within the panel.")
 	}
-	return []NotificationEvent{Raised{
-		User: c.User, Type: c.Text.Type, Title: c.Text.Title, Message: c.Text.Message,
-		URL: c.Text.URL, Metadata: c.Metadata, At: c.At,
-	}}, nil
+	var facts []NotificationEvent
+	if c.InApp {
+		facts = append(facts, Raised{
+			User: c.User, Type: c.Text.Type, Title: c.Text.Title, Message: c.Text.Message,
+			URL: c.Text.URL, Metadata: c.Metadata, At: c.At,
+		})
+	}
+	if c.Mail {
+		facts = append(facts, MailRequested{
+			User: c.User, Type: c.Text.Type, Template: c.Text.Template, Language: c.Text.Language,
+			Title: c.Text.Title, Message: c.Text.Message, URL: c.Text.URL, Tenant: c.Tenant, At: c.At,
+		})
+	}
+	return facts, nil
 }
 
 func (c MarkRead) decide(n Notification) ([]NotificationEvent, error) {
@@ -115,10 +119,6 @@ func (c MarkRead) decide(n Notification) ([]NotificationEvent, error) {
 
 func (c Unread) decide(n Notification) ([]NotificationEvent, error) {
 	return n.unless(!n.Read && !c.WithAll, MarkedUnread{User: n.User})
-}
-
-func (c ConfirmMail) decide(n Notification) ([]NotificationEvent, error) {
-	return n.unless(n.Mailed, Mailed{At: c.At, User: n.User})
 }
 
 func (c Delete) decide(n Notification) ([]NotificationEvent, error) {
@@ -140,8 +140,7 @@ func notification(id uuid.UUID) domain.Stream {
 	return domain.Stream{Category: NotificationCategory, ID: id.String()}
 }
 
-func (c Raise) Stream() domain.Stream       { return notification(c.ID) }
-func (c MarkRead) Stream() domain.Stream    { return notification(c.ID) }
-func (c Unread) Stream() domain.Stream      { return notification(c.ID) }
-func (c ConfirmMail) Stream() domain.Stream { return notification(c.ID) }
-func (c Delete) Stream() domain.Stream      { return notification(c.ID) }
+func (c Raise) Stream() domain.Stream    { return notification(c.ID) }
+func (c MarkRead) Stream() domain.Stream { return notification(c.ID) }
+func (c Unread) Stream() domain.Stream   { return notification(c.ID) }
+func (c Delete) Stream() domain.Stream   { return notification(c.ID) }

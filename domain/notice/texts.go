@@ -1,80 +1,83 @@
 package notice
 
-import "strings"
+import (
+	"maps"
+	"strconv"
+	"strings"
+)
 
-// OrderActive tells a customer that what they ordered is running. The kind is
-// that of the plan: hosting, vps, saas. Texts are in Spanish ("es", "es-MX")
-// or else in English.
-func OrderActive(kind, number, plan, language string) Text {
-	message, known := orderActive[kind]
-	if !known {
-		message = orderActive["saas"]
-	}
-	return inLanguage(message, language).about(Success, "{number}", number, "{plan}", plan)
-}
-
-// OrderParked tells an operator that an order cannot go on by itself.
-func OrderParked(number, language string) Text {
-	return inLanguage(orderParked, language).about(Error, "{number}", number)
-}
-
-// PaymentMismatch tells an operator that a payment is not as it was ordered.
-func PaymentMismatch(number, language string) Text {
-	return inLanguage(paymentMismatch, language).about(Warning, "{number}", number)
-}
-
-// TokenReused tells a user that somebody has used a token of theirs that had
-// been used before: one of the two may have stolen it.
-func TokenReused(language string) Text { return inLanguage(tokenReused, language).about(Warning) }
-
-// inLanguage picks the texts for "es", "es-MX", "en" …; English serves all others.
-func inLanguage[T any](texts map[string]T, language string) T {
-	short, _, _ := strings.Cut(language, "-")
-	if t, ok := texts[short]; ok {
-		return t
-	}
-	return texts["en"]
+// A Text is what a notification says.
+type Text struct {
+	Template       string // by which it stands in the catalogue: "order_active"
+	Language       string // "es" or "en"
+	Type           Type
+	Title, Message string
+	URL            string // path within the panel
 }
 
 // A phrase is a notification in one language.
 type phrase struct{ title, message string }
 
-func (p phrase) about(kind Type, values ...string) Text {
-	return Text{Type: kind, Title: p.title, Message: strings.NewReplacer(values...).Replace(p.message), URL: "/"}
+// An entry is one thing that users are told: of which type it is, and what it
+// says by language.
+type entry struct {
+	kind Type
+	says map[string]phrase
 }
 
-var orderActive = map[string]map[string]phrase{
-	"hosting": {
-		"en": {"Your order is active", "Your hosting plan {plan} is ready to use (order {number})."},
-		"es": {"Su pedido está activo", "Su plan de alojamiento {plan} ya está listo para usar (pedido {number})."},
-	},
-	"vps": {
-		"en": {"Your order is active", "Your virtual server {plan} is running (order {number})."},
-		"es": {"Su pedido está activo", "Su servidor virtual {plan} ya está en marcha (pedido {number})."},
-	},
-	"saas": {
-		"en": {"Your order is active", "Your plan {plan} is ready to use (order {number})."},
-		"es": {"Su pedido está activo", "Su plan {plan} ya está listo para usar (pedido {number})."},
-	},
+// say is a notification in the words of the catalogue, in Spanish ("es",
+// "es-MX") or else in English. The values follow the names of the gaps that
+// they fill.
+func say(template, language string, values ...string) Text {
+	e := catalogue[template]
+	words := inLanguage(e.says, language)
+	return Text{
+		Template: template, Language: shortOf(e.says, language), Type: e.kind, URL: "/",
+		Title: words.title, Message: strings.NewReplacer(values...).Replace(words.message),
+	}
 }
 
-var orderParked = map[string]phrase{
-	"en": {"An order needs attention", "Setting up order {number} was interrupted."},
-	"es": {"Un pedido necesita atención", "La puesta en marcha del pedido {number} se ha interrumpido."},
+// shortOf is the language that texts are there in: that of "es-MX" is "es".
+// English serves all others.
+func shortOf[T any](texts map[string]T, language string) string {
+	short, _, _ := strings.Cut(language, "-")
+	if _, ok := texts[short]; ok {
+		return short
+	}
+	return "en"
 }
 
-var paymentMismatch = map[string]phrase{
-	"en": {"A payment needs checking", "A payment for order {number} is not as ordered."},
-	"es": {"Hay que revisar un pago", "Un pago del pedido {number} no coincide con lo pedido."},
+// inLanguage picks the texts for "es", "es-MX", "en" …
+func inLanguage[T any](texts map[string]T, language string) T {
+	return texts[shortOf(texts, language)]
 }
 
-var tokenReused = map[string]phrase{
-	"en": {
-		"You have been signed out", "A refresh token of yours was used a second time, so the sign-in that it belongs to has been ended. " +
-			"If it was not a program of yours, change your password.",
-	},
-	"es": {
-		"Se ha cerrado una sesión", "Se ha usado por segunda vez un token de renovación suyo, por lo que se ha cerrado la sesión a la que pertenece. " +
-			"Si no ha sido un programa suyo, cambie su contraseña.",
-	},
+// A noun is what one, and what several of something are called: "{n} days".
+type noun struct{ one, several string }
+
+var days = map[string]noun{"en": {"{n} day", "{n} days"}, "es": {"{n} día", "{n} días"}}
+
+// plural is a number of something, in the form that the language gives it. In
+// both languages that there are, one alone stands apart; zero does not.
+func plural(language string, n int, nouns map[string]noun) string {
+	words := inLanguage(nouns, language)
+	form := words.several
+	if n == 1 {
+		form = words.one
+	}
+	return strings.ReplaceAll(form, "{n}", strconv.Itoa(n))
+}
+
+// merged is one catalogue of several. No name stands in two of them.
+func merged(parts ...map[string]entry) map[string]entry {
+	all := map[string]entry{}
+	for _, part := range parts {
+		for name := range part {
+			if _, twice := all[name]; twice {
+				panic("notice: two texts are called " + name)
+			}
+		}
+		maps.Copy(all, part)
+	}
+	return all
 }

@@ -1,0 +1,60 @@
+package notice
+
+import (
+	"maps"
+	"slices"
+)
+
+// SamplePanel is where the links of samples lead to: nowhere.
+const SamplePanel = "https://panel.example"
+
+// Templates are the names of all letters that there are: those about accounts
+// and orders, and one for each notification.
+func Templates() []string {
+	names := slices.Collect(maps.Keys(catalogue))
+	for occasion := range letters["en"] {
+		names = append(names, string(occasion))
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+// Sample is a letter as it might be written to somebody, in Spanish or else in
+// English, with links that lead nowhere. It lacks the sender. False: there is
+// no such template.
+func Sample(template, language string) (Letter, bool) {
+	if !slices.Contains(Templates(), template) {
+		return Letter{}, false
+	}
+	values := inLanguage(samples, language)
+	l := Letter{
+		Occasion: Occasion(template), MessageID: "sample@panel.example", To: "ana@example.com", Name: "Ana Ruiz", Language: language,
+		PanelURL: SamplePanel + "/", Order: values["{number}"], Plan: values["{plan}"],
+	}
+	if _, news := catalogue[template]; news {
+		l.Occasion, l.News = News, sampleOf(template, language, values)
+		l.Link, l.Unsubscribe = SamplePanel+l.News.URL, SamplePanel+"/notifications/unsubscribe/sample/"
+		return l, true
+	}
+	if l.Occasion != ApprovalLost {
+		l.Username, l.Link = l.To, SamplePanel+"/login/"
+	}
+	if inLanguage(letters, language)[l.Occasion].once {
+		l.Link = SamplePanel + "/set-password/?token=sample"
+	}
+	return l, true
+}
+
+func sampleOf(template, language string, values map[string]string) Text {
+	var pairs []string
+	for gap, value := range values {
+		pairs = append(pairs, gap, value)
+	}
+	return say(template, language, pairs...)
+}
+
+// samples are what stands in the gaps of texts when they are shown to
+// somebody who wants to see how they look.
+var samples = map[string]map[string]string{
+	"en": {"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Basic", "{name}": "example.com", "{kind}": "site", "{days}": "14 days"},
+	"es": {"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Básico", "{name}": "example.com", "{kind}": "sitio", "{days}": "14 días"},
+}
