@@ -29,6 +29,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -80,7 +81,7 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-var facts = domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, sagas.Facts)
+var facts = domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, seen.IncidentFacts, sagas.Facts)
 
 // database is a private one with all tables in place.
 func database(t testing.TB) string {
@@ -177,6 +178,7 @@ func (s *shop) serveStreams() {
 	eventstore.Serve(s.Store, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(s.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(s.Store, notice.PreferencesCategory, notice.Preferring)
+	eventstore.Serve(s.Store, seen.IncidentCategory, seen.Incidents)
 	sagas.Serve(s.Store)
 }
 

@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -166,7 +167,7 @@ func (h *history) ref() hosting.Ref {
 }
 
 func (h *history) any() []domain.Command {
-	switch h.chance.IntN(9) {
+	switch h.chance.IntN(10) {
 	case 0, 1, 2:
 		return h.order()
 	case 3, 4:
@@ -177,6 +178,8 @@ func (h *history) any() []domain.Command {
 		return []domain.Command{h.shop()}
 	case 7:
 		return []domain.Command{h.operation()}
+	case 8:
+		return []domain.Command{h.incident()}
 	default:
 		return []domain.Command{h.notice()}
 	}
@@ -375,6 +378,14 @@ func (h *history) shop() domain.Command {
 	default:
 		return storefront.RevokeKey{ID: key, At: h.at()}
 	}
+}
+
+func (h *history) incident() domain.Command {
+	trouble := desk.Trouble{Kind: desk.WebhookParked, Subject: fmt.Sprint(h.id()), About: map[string]string{"webhook": fmt.Sprint(h.id())}}
+	if h.flip() {
+		return trouble.Settle("replayed", h.at())
+	}
+	return trouble.Report(h.at())
 }
 
 func (h *history) notice() domain.Command {

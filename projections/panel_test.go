@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -44,7 +45,7 @@ func openPanel(t testing.TB) *panel {
 func openPanelAt(t testing.TB, url string) *panel {
 	t.Helper()
 	pool := eventstoretest.Pool(t, url)
-	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts)
+	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts, desk.IncidentFacts)
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
 		facts:  facts,
@@ -64,6 +65,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(p.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(p.Store, notice.PreferencesCategory, notice.Preferring)
+	eventstore.Serve(p.Store, desk.IncidentCategory, desk.Incidents)
 	eventstore.Serve(p.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(p.Store, storefront.WidgetCategory, storefront.Widgets)
 	eventstore.Serve(p.Store, storefront.KeyCategory, storefront.Keys)

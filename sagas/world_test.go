@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -64,7 +65,7 @@ type world struct {
 	end     func()
 }
 
-var facts = domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts, Facts)
+var facts = domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts, operations.IncidentFacts, Facts)
 
 func serveAll(store *eventstore.Store) {
 	Serve(store)
@@ -81,6 +82,7 @@ func serveAll(store *eventstore.Store) {
 	eventstore.Serve(store, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(store, notice.PreferencesCategory, notice.Preferring)
+	eventstore.Serve(store, operations.IncidentCategory, operations.Incidents)
 	eventstore.Serve(store, storefront.PlanCategory, storefront.Plans)
 }
 

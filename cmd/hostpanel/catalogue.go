@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/domain/webhook"
@@ -19,7 +20,8 @@ import (
 
 // catalogue is every fact that the log may hold.
 func catalogue() domain.Catalogue {
-	return domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, billing.Facts, hosting.Facts, notice.Facts, webhook.Facts, sagas.Facts)
+	return domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, billing.Facts, hosting.Facts, notice.Facts, webhook.Facts,
+		operations.IncidentFacts, sagas.Facts)
 }
 
 // serveAll lets the store carry out every command that there is.
@@ -42,6 +44,7 @@ func serveAll(s *eventstore.Store) {
 	eventstore.Serve(s, notice.PreferencesCategory, notice.Preferring)
 	eventstore.Serve(s, webhook.EndpointCategory, webhook.Endpoints)
 	eventstore.Serve(s, webhook.DeliveryCategory, webhook.Deliveries)
+	eventstore.Serve(s, operations.IncidentCategory, operations.Incidents)
 	sagas.Serve(s)
 }
 

@@ -20,6 +20,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/sagas"
@@ -200,6 +201,11 @@ var sentences = collect(slices.Concat(webhookSentences, []said{
 		return "preferences changed" + in(" by a ", e.Through, "") + ": " + fields(e.Values)
 	}),
 
+	says(func(e operations.IncidentReported) string {
+		return "somebody has to look: " + strings.ReplaceAll(e.Kind, "_", " ") + in(" (", pairs(e.About), ")")
+	}),
+	says(func(e operations.IncidentSettled) string { return "settled" + in(": ", e.Reason, "") }),
+
 	says(func(hosting.PushRequested) string { return "the engine is to be told once more" }),
 	says(func(e hosting.Adopted) string { return "taken over from the engine: " + fields(e.Values()) }),
 	says(func(hosting.Synced) string { return "compared with the engine" }),
@@ -288,6 +294,15 @@ func named(v field.Values) string {
 		}
 	}
 	return ""
+}
+
+// pairs are names with what they name: "provider stripe, webhook 7".
+func pairs(m map[string]string) string {
+	all := make([]string, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, name+" "+m[name])
+	}
+	return strings.Join(all, ", ")
 }
 
 func fields(v field.Values) string { return strings.Join(slices.Sorted(maps.Keys(v)), ", ") }

@@ -3,8 +3,9 @@
 // ledger of what was done outside, webhooks that came, and orders whose money
 // and service do not fit together (docs/operations.md).
 //
-// All of it is shown and none of it decided here: what may be done about it is
-// decided where it belongs.
+// What may be done about all of this is decided where it belongs. Decided here
+// is only what operators are told of troubles that no other history tells:
+// incidents (docs/operations.md, "Incidents").
 package operations
 
 import (

@@ -1,0 +1,104 @@
+package projections
+
+import (
+	"context"
+	"time"
+
+	desk "hostpanel/domain/operations"
+	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
+)
+
+// incidents is what operators have to see to, and what became of it
+// (docs/operations.md, "Incidents"). A trouble that comes back has the row
+// that it had.
+var incidents = New("incidents", `
+	create table incidents (
+		id          uuid    primary key,
+		kind        text    not null,
+		about       jsonb   not null,
+		times       bigint  not null default 1, -- that it was reported after it had been settled, and the first
+		is_settled  boolean not null default false,
+		reason      text    not null default '', -- for which it was settled
+		settled_by  text    not null default '', -- whoever did
+		reported_at timestamptz not null,        -- lastly
+		settled_at  timestamptz,
+		created_at  timestamptz not null,
+		updated_at  timestamptz not null,
+		version     int     not null -- of the incident's stream
+	) with (fillfactor = 90);
+	create index incidents_newest on incidents (created_at desc, id desc);
+	create index incidents_reported on incidents (kind, reported_at);
+	create index incidents_open on incidents (kind) where not is_settled`,
+
+	On(`insert into incidents as i (id, kind, about, reported_at, created_at, updated_at, version)
+		values ($1, $3, $4, recorded_at(), recorded_at(), recorded_at(), $2)
+		on conflict (id) do update set about = excluded.about, times = i.times + 1, is_settled = false, reason = '', settled_by = '',
+			reported_at = excluded.reported_at, settled_at = null, updated_at = excluded.updated_at, version = excluded.version`,
+		func(at eventstore.Recorded, e desk.IncidentReported) []any { return about(at, e.Kind, texts(e.About)) }),
+	On(`update incidents set is_settled = true, reason = $3, settled_by = $4, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
+		where id = $1`,
+		func(at eventstore.Recorded, e desk.IncidentSettled) []any { return about(at, e.Reason, at.Cause.Actor) }),
+)
+
+// An Incident is a trouble that operators have to see to, or had to.
+type Incident struct {
+	ID         uuid.UUID
+	Kind       string
+	About      map[string]string // ids
+	Times      int64             // that it was told
+	IsSettled  bool
+	Reason     string
+	SettledBy  string
+	ReportedAt time.Time // lastly
+	SettledAt  *time.Time
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Version    int // of the incident's stream
+}
+
+const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.reason, i.settled_by, i.reported_at, i.settled_at, i.created_at, i.updated_at, i.version`
+
+var incidentsBy = listedBy{
+	columns: incidentColumns, from: "incidents i", id: "i.id",
+	fields: fieldsOf("i", "kind", "is_settled", "times", "reported_at", "settled_at"),
+}
+
+// Incidents lists them to operators: by kind, is_settled, reported_at.
+func (s Scope) Incidents(ctx context.Context, l Listing) (Listed[Incident], error) {
+	return part[Incident](ctx, s, incidentsBy, s.operators(), l)
+}
+
+// Incident returns one to operators.
+func (s Scope) Incident(ctx context.Context, id uuid.UUID) (Incident, error) {
+	w := s.operators()
+	w.and("i.id = ?", id)
+	return one[Incident](ctx, s, "Incident", `select `+incidentColumns+` from incidents i`, w)
+}
+
+// OpenIncidents counts those of each kind that are not settled, for operators.
+func (s Scope) OpenIncidents(ctx context.Context) (map[string]int64, error) {
+	type row struct {
+		Kind  string
+		Count int64
+	}
+	w := s.operators()
+	w.conditions = append(w.conditions, "not is_settled")
+	rows, err := list[row](ctx, s, `select kind, count(*) from incidents`, w, " group by kind")
+	counts := map[string]int64{}
+	for _, r := range rows {
+		counts[r.Kind] = r.Count
+	}
+	return counts, err
+}
+
+// IncidentsReported counts for operators how many troubles of a kind were told
+// lastly after one moment and up to another.
+func (s Scope) IncidentsReported(ctx context.Context, kind string, after, until time.Time) (int64, error) {
+	w := s.operators()
+	w.and("kind = ?", kind)
+	w.and("reported_at > ?", after)
+	w.and("reported_at <= ?", until)
+	return value[int64](ctx, s, `select count(*) from incidents`, w, "")
+}
