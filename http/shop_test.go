@@ -32,6 +32,7 @@ import (
 	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	panel "hostpanel/http"
@@ -81,7 +82,7 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-var facts = domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, seen.IncidentFacts, sagas.Facts)
+var facts = domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, seen.IncidentFacts, webhook.Facts, sagas.Facts)
 
 // database is a private one with all tables in place.
 func database(t testing.TB) string {
@@ -179,6 +180,8 @@ func (s *shop) serveStreams() {
 	eventstore.Serve(s.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(s.Store, notice.PreferencesCategory, notice.Preferring)
 	eventstore.Serve(s.Store, seen.IncidentCategory, seen.Incidents)
+	eventstore.Serve(s.Store, webhook.EndpointCategory, webhook.Endpoints)
+	eventstore.Serve(s.Store, webhook.DeliveryCategory, webhook.Deliveries)
 	sagas.Serve(s.Store)
 }
 

@@ -49,6 +49,7 @@ func openTwo(t testing.TB) *panel {
 		p.do(t, notice.Raise{ID: uuid.New(), InApp: true, User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
 			notice.MarkAllRead{User: c.User, Through: noon}, notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
 		p.do(t, storefront.IssueKey{ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test, Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon})
+		p.do(t, endpoint(c.Tenant, c.Tenant), delivery(uuid.New(), c.Tenant, "site.created"))
 		if err := p.TouchKey(t.Context(), fmt.Sprintf("key%05d", c.User), noon); err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +92,13 @@ func TestWhoeverForgetsToAskWhoseRowsFindsOnlyTheirOwn(t *testing.T) {
 		caller *Caller
 		want   string
 	}{
-		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofFive)},
-		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
-		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
-		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, events 0"},
-		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, events ", ofSix)},
-		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 2, api_key_uses 2, events ", events)},
-		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, notifications 2, inboxes 2, preferences 2, api_keys 2, api_key_uses 2, events ", events)},
+		{"Ana", &ana, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ", ofFive)},
+		{"Ben", &ben, fmt.Sprint("users 1, memberships 1, orders 1, resources 2, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ", ofSix)},
+		{"nobody", nil, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, webhook_endpoints 0, webhook_deliveries 0, events 0"},
+		{"a visitor", &Caller{}, "users 0, memberships 0, orders 0, resources 0, operations 0, subscriptions 0, invoices 0, credit_notes 0, notifications 0, inboxes 0, preferences 0, api_keys 0, api_key_uses 0, webhook_endpoints 0, webhook_deliveries 0, events 0"},
+		{"Ana in Ben's tenant", &Caller{User: 1, Tenant: 6}, fmt.Sprint("users 1, memberships 2, orders 0, resources 3, operations 1, subscriptions 1, invoices 1, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 0, api_key_uses 0, webhook_endpoints 1, webhook_deliveries 1, events ", ofSix)},
+		{"an operator", &superuser, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, notifications 1, inboxes 1, preferences 1, api_keys 2, api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ", events)},
+		{"the program", &System, fmt.Sprint("users 2, memberships 2, orders 2, resources 4, operations 2, subscriptions 2, invoices 2, credit_notes 0, notifications 2, inboxes 2, preferences 2, api_keys 2, api_key_uses 2, webhook_endpoints 2, webhook_deliveries 2, events ", events)},
 	} {
 		found := p.visible(t, c.caller)
 		for _, line := range strings.Split(c.want, ", ") {

@@ -18,6 +18,7 @@ import (
 	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 
@@ -45,7 +46,7 @@ func openPanel(t testing.TB) *panel {
 func openPanelAt(t testing.TB, url string) *panel {
 	t.Helper()
 	pool := eventstoretest.Pool(t, url)
-	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts, desk.IncidentFacts)
+	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, webhook.Facts, storefront.Facts, desk.IncidentFacts)
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
 		facts:  facts,
@@ -66,6 +67,8 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(p.Store, notice.PreferencesCategory, notice.Preferring)
 	eventstore.Serve(p.Store, desk.IncidentCategory, desk.Incidents)
+	eventstore.Serve(p.Store, webhook.EndpointCategory, webhook.Endpoints)
+	eventstore.Serve(p.Store, webhook.DeliveryCategory, webhook.Deliveries)
 	eventstore.Serve(p.Store, storefront.PlanCategory, storefront.Plans)
 	eventstore.Serve(p.Store, storefront.WidgetCategory, storefront.Widgets)
 	eventstore.Serve(p.Store, storefront.KeyCategory, storefront.Keys)

@@ -99,5 +99,8 @@ func (s *Sagas) sweep(ctx context.Context) error {
 	if err := tx.Commit(ctx); err != nil {
 		return sqlError(err, "sweep")
 	}
+	if err := s.tables.SweepDeliveries(ctx); err != nil {
+		return err
+	}
 	return s.store.Sweep(ctx)
 }

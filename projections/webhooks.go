@@ -1,0 +1,232 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/webhook"
+	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// webhooks is where tenants' own programs are told of what happens, and what
+// became of each message (docs/webhooks.md). A tenant has few endpoints: too
+// many break the condition of a table that never has a row, under the lock of
+// the log's writers.
+var webhooks = New("webhooks", `
+	create table webhook_endpoints (
+		id         bigint  primary key,
+		tenant     bigint  not null,
+		url        text    not null, -- may hold a token of the tenant's
+		events     text[]  not null,
+		is_active  boolean not null,
+		disabled   text    not null default '', -- why it is off, if we have switched it off
+		created_at timestamptz not null,
+		updated_at timestamptz not null,
+		version    int     not null -- of the endpoint's stream
+	);
+	create index webhook_endpoints_newest on webhook_endpoints (created_at desc, id desc);
+	create index webhook_endpoints_of_tenant on webhook_endpoints (tenant, created_at desc, id desc);
+	create table webhook_crowd (crowd bigint, constraint webhook_crowd_of_endpoints check (crowd is null));
+
+	create table webhook_deliveries (
+		id              uuid   primary key,
+		endpoint        bigint not null,
+		tenant          bigint not null,
+		event_id        text   not null, -- webhook-id
+		event_type      text   not null,
+		status          text   not null, -- pending, delivered, failed
+		attempts        int    not null default 0,
+		response_status int,             -- of the last answer; null: there was none
+		error           text   not null default '', -- code of the last failure
+		next_attempt_at timestamptz,     -- null: it is over, or not known
+		created_at      timestamptz not null,
+		updated_at      timestamptz not null,
+		delivered_at    timestamptz,
+		version         int    not null -- of the delivery's stream
+	) with (fillfactor = 80);
+	create index webhook_deliveries_newest on webhook_deliveries (endpoint, created_at desc, id desc);
+	create index webhook_deliveries_oldest on webhook_deliveries (created_at);
+	create unique index webhook_deliveries_test on webhook_deliveries (endpoint) where event_type = 'endpoint.test' and status = 'pending'`,
+
+	On(`insert into webhook_endpoints (id, tenant, url, events, is_active, created_at, updated_at, version)
+		values ($1, $3, $4, $5, $6, recorded_at(), recorded_at(), $2)`,
+		func(at eventstore.Recorded, e webhook.EndpointCreated) []any {
+			return about(at, e.Tenant, e.URL, e.Events, e.IsActive)
+		}),
+	On(`insert into webhook_crowd (crowd) select $1 where (select count(*) from webhook_endpoints where tenant = $1) > $2`,
+		func(_ eventstore.Recorded, e webhook.EndpointCreated) []any {
+			return []any{e.Tenant, webhook.MaxEndpoints}
+		}).
+		Unique("webhook_crowd_of_endpoints", hosting.LimitReached("webhook_endpoints", webhook.MaxEndpoints, webhook.MaxEndpoints)).Now(),
+	On(`update webhook_endpoints set url = coalesce(nullif($3, ''), url), events = coalesce($4, events), is_active = coalesce($5, is_active),
+			disabled = case when $5::boolean is null then disabled else '' end, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e webhook.EndpointChanged) []any {
+			return about(at, e.URL, e.Events, e.IsActive)
+		}),
+	On(`update webhook_endpoints set updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, _ webhook.SecretRotated) []any { return about(at) }),
+	On(`update webhook_endpoints set is_active = false, disabled = $3, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e webhook.EndpointDisabled) []any { return about(at, e.Reason) }),
+	On(`delete from webhook_endpoints where id = $1`,
+		func(at eventstore.Recorded, _ webhook.EndpointRemoved) []any { return []any{at.Stream.ID} }),
+
+	On(`insert into webhook_deliveries (id, endpoint, tenant, event_id, event_type, status, next_attempt_at, created_at, updated_at, version)
+		values ($1, $3, $4, $5, $6, 'pending', recorded_at(), recorded_at(), recorded_at(), $2)`,
+		func(at eventstore.Recorded, e webhook.DeliveryRequested) []any {
+			return about(at, e.Endpoint, e.Tenant, e.Message.ID, e.Message.Type)
+		}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
+	On(`update webhook_deliveries set attempts = attempts + 1, response_status = nullif($3, 0), error = $4, next_attempt_at = $5,
+			updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e webhook.DeliveryAttempted) []any {
+			return about(at, e.Status, e.Code, orNever(e.NextAt))
+		}),
+	On(`update webhook_deliveries set status = 'delivered', attempts = attempts + 1, response_status = $3, error = '', next_attempt_at = null,
+			delivered_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e webhook.Delivered) []any { return about(at, e.Status) }),
+	On(`update webhook_deliveries set status = 'failed', error = $3, next_attempt_at = null, updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, e webhook.DeliveryFailed) []any { return about(at, e.Code) }),
+	On(`update webhook_deliveries set status = 'pending', next_attempt_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
+		func(at eventstore.Recorded, _ webhook.RedeliveryRequested) []any { return about(at) }).
+		Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
+).
+	ReadBy("webhook_endpoints", operators, ofTenant("tenant")).
+	ReadBy("webhook_deliveries", operators, ofTenant("tenant"))
+
+func orNever(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+// A WebhookEndpoint is an address at which a tenant is told of what happens.
+type WebhookEndpoint struct {
+	ID        int64
+	Tenant    int64
+	URL       string
+	Events    []string
+	IsActive  bool
+	Disabled  webhook.Reason // why it is off, if we have switched it off
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int // of the endpoint's stream
+}
+
+// Wants tells whether the endpoint is to hear of events of this type.
+func (e WebhookEndpoint) Wants(event string) bool {
+	return webhook.Endpoint{Tenant: e.Tenant, Events: e.Events, IsActive: e.IsActive}.Wants(event)
+}
+
+const endpointColumns = `e.id, e.tenant, e.url, e.events, e.is_active, e.disabled, e.created_at, e.updated_at, e.version`
+
+var endpointsBy = listedBy{
+	columns: endpointColumns, from: "webhook_endpoints e", id: "e.id", search: `lower(e.url)`, fields: fieldsOf("e", "is_active", "url"),
+}
+
+// WebhookEndpoint returns one of the caller's tenant; superusers reach all.
+func (s Scope) WebhookEndpoint(ctx context.Context, id int64) (WebhookEndpoint, error) {
+	w := s.tenantOrAll("e.tenant")
+	w.and("e.id = ?", id)
+	return one[WebhookEndpoint](ctx, s, "WebhookEndpoint", `select `+endpointColumns+` from webhook_endpoints e`, w)
+}
+
+// WebhookEndpoints lists those of the caller's tenant: by is_active and url.
+func (s Scope) WebhookEndpoints(ctx context.Context, l Listing) (Listed[WebhookEndpoint], error) {
+	return part[WebhookEndpoint](ctx, s, endpointsBy, s.tenant("e.tenant"), l)
+}
+
+// Listening are the endpoints of a tenant that are switched on, for the
+// program itself.
+func (s Scope) Listening(ctx context.Context, tenant int64) ([]WebhookEndpoint, error) {
+	w := s.operators()
+	w.and("e.tenant = ?", tenant)
+	w.conditions = append(w.conditions, "e.is_active")
+	return list[WebhookEndpoint](ctx, s, `select `+endpointColumns+` from webhook_endpoints e`, w, " order by e.id")
+}
+
+// A WebhookDelivery is a message on its way to an endpoint, or what became of
+// it.
+type WebhookDelivery struct {
+	ID             uuid.UUID
+	Endpoint       int64
+	Tenant         int64
+	EventID        string
+	EventType      string
+	Status         webhook.Status
+	Attempts       int64
+	ResponseStatus *int64 // of the last answer; nil: there was none
+	Error          string // code of the last failure
+	NextAttemptAt  *time.Time
+	CreatedAt      time.Time
+	DeliveredAt    *time.Time
+	Version        int // of the delivery's stream
+}
+
+// Fields are the delivery as the API shows it.
+func (d *WebhookDelivery) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &d.ID).ReadOnly(),
+		field.Text("event_id", &d.EventID).ReadOnly().Doc("The header webhook-id: the same for each attempt and each endpoint."),
+		field.Text("event_type", &d.EventType).ReadOnly(),
+		field.Text("status", (*string)(&d.Status)).Among(deliveryStatuses()...).ReadOnly(),
+		field.Int("attempts", &d.Attempts).ReadOnly(),
+		field.NullInt("response_status", &d.ResponseStatus).ReadOnly().Doc("What the endpoint answered last."),
+		field.Text("error", &d.Error).ReadOnly().Doc("Why the last attempt came to nothing, as a code; blank once it is delivered."),
+		field.NullTime("next_attempt_at", &d.NextAttemptAt).ReadOnly(),
+		field.Time("created_at", &d.CreatedAt).ReadOnly(),
+		field.NullTime("delivered_at", &d.DeliveredAt).ReadOnly(),
+	}
+}
+
+func deliveryStatuses() (names []string) {
+	for _, s := range webhook.Statuses {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+const deliveryColumns = `d.id, d.endpoint, d.tenant, d.event_id, d.event_type, d.status, d.attempts, d.response_status, d.error, d.next_attempt_at,
+	d.created_at, d.delivered_at, d.version`
+
+var deliveriesBy = listedBy{
+	columns: deliveryColumns, from: "webhook_deliveries d", id: "d.id", fields: fieldsOf("d", "status", "event_type", "event_id", "attempts"),
+}
+
+// WebhookDelivery returns one of an endpoint of the caller's tenant.
+func (s Scope) WebhookDelivery(ctx context.Context, endpoint int64, id uuid.UUID) (WebhookDelivery, error) {
+	w := s.tenantOrAll("d.tenant")
+	w.and("d.endpoint = ?", endpoint)
+	w.and("d.id = ?", id)
+	return one[WebhookDelivery](ctx, s, "WebhookDelivery", `select `+deliveryColumns+` from webhook_deliveries d`, w)
+}
+
+// WebhookDeliveries lists those of an endpoint: by status, event_type,
+// event_id, attempts.
+func (s Scope) WebhookDeliveries(ctx context.Context, endpoint int64, l Listing) (Listed[WebhookDelivery], error) {
+	w := s.tenantOrAll("d.tenant")
+	w.and("d.endpoint = ?", endpoint)
+	return part[WebhookDelivery](ctx, s, deliveriesBy, w, l)
+}
+
+// deliveriesKept is how long deliveries are shown. The log keeps their facts.
+const deliveriesKept = "30 days"
+
+// SweepDeliveries takes deliveries out of the table that are over and have
+// been shown long enough, some thousands at a time.
+func (t *Tables) SweepDeliveries(ctx context.Context) error {
+	const atOnce = 10_000
+	over := `created_at < now() - interval '` + deliveriesKept + `' and status <> '` + string(webhook.Pending) + `'`
+	err := t.For(System).ask(ctx, func(b *pgx.Batch) {
+		b.Queue(`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`, atOnce)
+	})
+	if err != nil {
+		return fmt.Errorf("sweep deliveries: %w", err)
+	}
+	return nil
+}
