@@ -49,6 +49,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
 		{"/operations/api/v1/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/sagas/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
+		{"/operations/api/v1/mail-previews/", map[string]string{existing: "invoice_created", missing: "birthday"}},
 		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},

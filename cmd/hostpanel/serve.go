@@ -140,7 +140,7 @@ func (p *program) server() *panel.Server {
 		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Changes: p.store, Health: p, Log: p.log,
 		Orders: p.sagas, Sagas: p.sagas, Inbox: p.sagas, Books: p.sagas, Sentence: sentence,
 		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
-		UnsubscribeKeys: p.unsubscribeKeys(),
+		UnsubscribeKeys: p.unsubscribeKeys(), Letters: p.sagas,
 		Metrics:         promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
 	}
 	if p.test != nil {
