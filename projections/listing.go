@@ -56,6 +56,14 @@ type listedBy struct {
 	search  string            // column with all text that is searched, in lower case
 	id      string            // column that every order ends in
 	key     string            // the columns of the primary key, as the table names them; blank: id
+	parts   []string          // conditions, of which each record of the list meets one; each has an index in the order of the list
+	counted *known            // how many they are, if that need not be counted
+}
+
+// known is a query for what would otherwise have to be counted.
+type known struct {
+	sql  string
+	args []any
 }
 
 var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <= ?", ">": "%s > ?", "<": "%s < ?", "in": "%s = any(?)"}
@@ -71,10 +79,10 @@ func pick[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) er
 		return found, err
 	}
 	l.Limit = cmp.Or(l.Limit, usualLimit)
-	count, counted := `select count(*) from `+by.from+w.String(), slices.Clone(w.args)
+	count := cmp.Or(by.counted, &known{`select count(*) from ` + by.from + w.String() + by.anyPart(), slices.Clone(w.args)})
 	page := by.page(w, l)
 	err = ask(func(b *pgx.Batch) {
-		b.Queue(count, counted...).QueryRow(func(r pgx.Row) error { return r.Scan(&found.Count) })
+		b.Queue(count.sql, count.args...).QueryRow(func(r pgx.Row) error { return r.Scan(&found.Count) })
 		b.Queue(page, w.args...).Query(func(rows pgx.Rows) (err error) {
 			found.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 			return err
@@ -119,16 +127,41 @@ func (by listedBy) page(w *where, l Listing) string {
 // wanted are the records of the part. Where others come before it, it picks
 // keys, in an index where there is one, and looks up the records of these alone.
 func (by listedBy) wanted(w *where, l Listing, all string) string {
-	switch from := ` from ` + by.from + w.String(); l.Offset {
-	case 0:
-		return `select ` + all + from + by.order(l.Order, false) + w.with(` limit ?`, l.Limit)
-	case LastPage: // a full page, from the other end
-		return `select ` + all + from + by.order(l.Order, true) + w.with(` limit ?`, l.Limit)
-	default:
-		key := cmp.Or(by.key, "id")
-		return `select ` + all + ` from (select ` + key + from + by.order(l.Order, false) + w.with(` limit ? offset ?`, l.Limit, l.Offset) +
-			`) picked join ` + by.from + ` using (` + key + `)`
+	order := by.order(l.Order, l.Offset == LastPage) // a full page, from the other end
+	if l.Offset <= 0 {
+		return `select ` + all + by.source(w, all, order, l.Limit) + order + w.with(` limit ?`, l.Limit)
 	}
+	key := cmp.Or(by.key, "id")
+	return `select ` + all + ` from (select ` + key + by.source(w, columnsOf(order), order, l.Limit+l.Offset) + order + w.with(` limit ? offset ?`, l.Limit, l.Offset) +
+		`) picked join ` + by.from + ` using (` + key + `)`
+}
+
+// source is where the first so many records of a list, in this order, come
+// from: the table, or as many of each part of it, in order.
+func (by listedBy) source(w *where, columns, order string, first int64) string {
+	if by.parts == nil {
+		return ` from ` + by.from + w.String()
+	}
+	var parts []string
+	limit := w.with(` limit ?`, first)
+	for _, part := range by.parts {
+		parts = append(parts, `(select `+columns+` from `+by.from+w.String()+` and `+part+order+limit+`)`)
+	}
+	_, name, _ := strings.Cut(by.from, " ")
+	return ` from (` + strings.Join(parts, ` union all `) + `) ` + name
+}
+
+// anyPart is the condition that a record meets one of the parts.
+func (by listedBy) anyPart() string {
+	if by.parts == nil {
+		return ""
+	}
+	return ` and (` + strings.Join(by.parts, ` or `) + `)`
+}
+
+// columnsOf are what an order looks at.
+func columnsOf(order string) string {
+	return strings.NewReplacer(" order by ", "", " desc", "", " asc", "").Replace(order)
 }
 
 // order is that of the list, or its reverse.

@@ -30,14 +30,18 @@ var notifications = New("notifications", `
 		version           int     not null -- of the notification's stream
 	) with (fillfactor = 90);
 	create index notifications_newest on notifications (user_id, created_at desc, id desc);
-	create index notifications_unread on notifications (user_id, unread_since) where read_at is null;
+	create index notifications_open on notifications (user_id, created_at desc, id desc) include (unread_since) where read_at is null;
+	create index notifications_again on notifications (user_id, created_at desc, id desc) include (unread_since) where read_at is null and unread_since > created_at;
+	create index notifications_read on notifications (user_id, created_at desc, id desc) where read_at is not null;
 
 	create table inboxes (
 		user_id bigint primary key,
-		through timestamptz not null, -- what has been unread since then or longer was read
-		read_at timestamptz not null, -- at that time
-		version int not null
-	);
+		total   bigint not null default 0, -- notifications, read or not
+		unread  bigint not null default 0, -- of these
+		through timestamptz not null default '-infinity', -- what has been unread since then or longer was read
+		read_at timestamptz, -- at that time
+		version int not null default 0
+	) with (fillfactor = 70);
 
 	create table preferences (
 		user_id bigint primary key,
@@ -45,14 +49,17 @@ var notifications = New("notifications", `
 		version int    not null
 	)`,
 
-	On(`insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-		values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), recorded_at(), $2)`,
+	On(`with raised as (
+			insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
+			values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), recorded_at(), $2))
+		insert into inboxes as i (user_id, total, unread) values ($3, 1, 1)
+		on conflict (user_id) do update set total = i.total + 1, unread = i.unread + (recorded_at() > i.through)::int`,
 		func(at eventstore.Recorded, e notice.Raised) []any {
 			return about(at, e.User, e.Type, e.Title, e.Message, e.URL, texts(e.Metadata))
 		}),
-	On(`update notifications set read_at = coalesce(read_at, recorded_at()), updated_at = recorded_at(), version = $2 where id = $1`,
+	On(counting(`update notifications set read_at = coalesce(read_at, recorded_at()), updated_at = recorded_at(), version = $2 where id = $1`, `false`),
 		func(at eventstore.Recorded, _ notice.Read) []any { return about(at) }),
-	On(`update notifications set read_at = null, unread_since = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
+	On(counting(`update notifications set read_at = null, unread_since = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`, `recorded_at() > through`),
 		func(at eventstore.Recorded, _ notice.MarkedUnread) []any { return about(at) }),
 	On(`update notifications set version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ notice.MailRequested) []any { return about(at) }),
@@ -60,10 +67,11 @@ var notifications = New("notifications", `
 		func(at eventstore.Recorded, _ notice.MailGivenUp) []any { return about(at) }),
 	On(`update notifications set is_email_sent = true, updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, _ notice.Mailed) []any { return about(at) }),
-	On(`delete from notifications where id = $1`,
+	On(discounting(`delete from notifications where id = $1`),
 		func(at eventstore.Recorded, _ notice.Deleted) []any { return []any{at.Stream.ID} }),
 	On(`insert into inboxes (user_id, through, read_at, version) values ($1, $3, recorded_at(), $2)
-		on conflict (user_id) do update set through = excluded.through, read_at = excluded.read_at, version = excluded.version`,
+		on conflict (user_id) do update set through = excluded.through, read_at = excluded.read_at, version = excluded.version,
+			unread = `+recounted,
 		func(at eventstore.Recorded, e notice.AllRead) []any { return about(at, e.Through) }),
 	On(`insert into preferences as p (user_id, wishes, version) values ($1, $3, $2)
 		on conflict (user_id) do update set wishes = p.wishes || excluded.wishes, version = excluded.version`,
@@ -144,44 +152,23 @@ func (s Scope) Notification(ctx context.Context, id uuid.UUID) (Notification, er
 // Notifications lists the caller's own notifications: by is_read and
 // notification_type.
 func (s Scope) Notifications(ctx context.Context, l Listing) (Listed[Notification], error) {
-	w, others := s.user("n.user_id"), l.Filters
+	w, by, others := s.user("n.user_id"), notificationsBy, l.Filters
+	figure := "total"
 	l.Filters = nil
 	for _, f := range others {
 		switch read, is := f.Value.(bool); {
 		case f.Field != "is_read" || !is:
 			l.Filters = append(l.Filters, f)
 		case read:
-			w.and("not ("+unread+")", s.caller.User)
+			by.parts, figure = readUntil(through), "total - unread"
 		default:
-			w.and(unread, s.caller.User)
+			by.parts, figure = unreadBehind(through), "unread"
 		}
 	}
-	return part[Notification](ctx, s, notificationsBy, w, l)
-}
-
-// unread are the notifications of a user that are, in the words of the index
-// of these.
-const unread = `n.read_at is null and n.unread_since > coalesce((select through from inboxes where user_id = ?), '-infinity')`
-
-// An Unread is what a user has not read yet.
-type Unread struct {
-	Count   int64
-	Through time.Time // since when the newest is unread; zero: there is none
-}
-
-// Unread is what the caller has not read yet.
-func (s Scope) Unread(ctx context.Context) (Unread, error) {
-	type row struct {
-		Count   int64
-		Through *time.Time
+	if len(l.Filters)+len(l.Search) == 0 {
+		by.counted = s.counted(figure)
 	}
-	w := s.user("n.user_id")
-	w.and(unread, s.caller.User)
-	found, err := one[row](ctx, s, "User", `select count(*), max(n.unread_since) as through from notifications n`, w)
-	if err != nil || found.Through == nil {
-		return Unread{}, err
-	}
-	return Unread{found.Count, *found.Through}, nil
+	return part[Notification](ctx, s, by, w, l)
 }
 
 // Preferences are what a user wants to hear of: one's own, or anybody's for

@@ -22,7 +22,7 @@ import (
 // Options say what is measured, and for how long.
 type Options struct {
 	Smoke bool     // a moment of everything, to see that it runs
-	Only  []string // sections: log, commands, replay, sagas, webhooks, access, hosting; empty: all
+	Only  []string // sections: log, commands, replay, sagas, webhooks, access, hosting, notices; empty: all
 	JSON  bool
 	Out   io.Writer
 	Panel Panel
@@ -90,6 +90,7 @@ func Run(ctx context.Context, o Options) error {
 		measure func(context.Context) error
 	}{
 		{"log", r.log}, {"commands", r.commands}, {"replay", r.replay}, {"sagas", r.sagas}, {"webhooks", r.webhooks}, {"access", r.access}, {"hosting", r.hosting},
+		{"notices", r.notices},
 	} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, s.name) {
 			continue

@@ -59,6 +59,13 @@ func (c *caller) post(path, body string, headers ...string) ([]byte, error) {
 	return c.exchange(path)
 }
 
+// patch asks for a change with an access token, without a body.
+func (c *caller) patch(path, token string) ([]byte, error) {
+	c.out.Reset()
+	fmt.Fprintf(&c.out, "PATCH %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n", path, token)
+	return c.exchange(path)
+}
+
 // exchange sends what is written and reads the answer, which has to be 200 or 201.
 func (c *caller) exchange(path string) ([]byte, error) {
 	_ = c.conn.SetDeadline(time.Now().Add(time.Minute))

@@ -1,0 +1,210 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/notice"
+)
+
+const notificationsPath = "/notifications/api/v1/notifications/"
+
+// notices measures what users do with what they were told, where that is a
+// little, where it is a million, and where a tenant's users have a million
+// together: over real connections, against the same questions by pgbench.
+func (r *run) notices(ctx context.Context) error {
+	p, err := r.panel(ctx, "bench_notices")
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	few, many, unread := int64(1_000), int64(1_000_000), int64(100_000)
+	if r.Smoke {
+		few, many, unread = 100, 2_000, 1_000
+	}
+	town, err := p.settle(ctx, town{readers: 3, households: 3, belongings: 1})
+	if err != nil {
+		return err
+	}
+	address, err := listen(ctx, r.Panel.Server(p.parts(), false).Handler())
+	if err != nil {
+		return err
+	}
+	held, err := signIn(ctx, address, town)
+	if err != nil {
+		return err
+	}
+	desk := &desk{run: r, panel: p, address: address, usual: map[string]float64{}}
+	for user, b := range []mailbag{{few, 1}, {few, many / few}, {many, 1}} {
+		if err := desk.read(ctx, int64(user+1), b, held[user]); err != nil {
+			return err
+		}
+	}
+	if err := desk.markAll(ctx, 1, unread, held[0]); err != nil {
+		return err
+	}
+	return desk.raise(ctx)
+}
+
+// A desk is where users read what they were told.
+type desk struct {
+	*run
+	*panel
+	address string
+	usual   map[string]float64 // milliseconds that it took the first
+}
+
+// A noticeReading is what is asked over HTTP and in SQL. It is deep if what
+// comes before has to be passed by.
+type noticeReading struct {
+	name, path, sql string
+	deep            bool
+}
+
+func readingsOf(user int64, b mailbag) []noticeReading {
+	const (
+		columns = `select n.*, i.through, i.read_at from notifications n left join inboxes i using (user_id) where n.user_id = %d`
+		order   = ` order by n.created_at desc, n.id desc limit 20`
+	)
+	page := b.each/40 + 1
+	return []noticeReading{
+		{name: "unread_count", path: notificationsPath + "unread_count/", sql: fmt.Sprintf(`select unread from inboxes where user_id = %d`, user)},
+		{name: "first page", path: notificationsPath, sql: fmt.Sprintf(`select total from inboxes where user_id = %d; `+columns+order, user, user)},
+		{
+			name: "first page of unread ones", path: notificationsPath + "?is_read=false",
+			sql: fmt.Sprintf(`select unread from inboxes where user_id = %d; `+columns+` and n.read_at is null and n.created_at > i.through`+order, user, user),
+		},
+		{
+			name: "page in the middle", path: fmt.Sprintf("%s?page=%d", notificationsPath, page), deep: true,
+			sql: fmt.Sprintf(`select total from inboxes where user_id = %d; `+columns+order+` offset %d`, user, user, (page-1)*20),
+		},
+	}
+}
+
+// read lets one user read, after rows have been written.
+func (d *desk) read(ctx context.Context, user int64, b mailbag, held pair) error {
+	began := time.Now()
+	if err := d.deliver(ctx, user, b); err != nil {
+		return err
+	}
+	d.report(Result{Section: "notices", Name: b.String() + " written by SQL", Value: time.Since(began).Seconds(), Unit: "s"})
+	callers, hangUp, err := callersOf(ctx, d.address, 1)
+	if err != nil {
+		return err
+	}
+	defer hangUp()
+	for _, read := range readingsOf(user, b) {
+		name := read.name + " of " + b.String()
+		each, err := d.pgbench(ctx, d.url, strings.ReplaceAll(read.sql, "; ", ";\n")+";\n", 1)
+		if err != nil {
+			return fmt.Errorf("%s in SQL: %w", name, err)
+		}
+		took, err := d.median(func() (float64, error) {
+			l, err := together(ctx, 1, d.duration, func(context.Context, int, int) error {
+				_, err := callers[0].get(read.path, held.Access)
+				return err
+			})
+			return p50(l), err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		d.tell(read, name, 1000/each, took)
+	}
+	return nil
+}
+
+// tell reports a reading: against SQL, and against that of the first user.
+func (d *desk) tell(read noticeReading, name string, plain, took float64) {
+	d.report(Result{Section: "notices", Name: name + ", SQL, mean", Value: plain, Unit: "ms"})
+	d.report(Result{Section: "notices", Name: name + ", HTTP, p50", Value: took, Unit: "ms", Ratio: took / plain, Peer: "SQL"})
+	usual, known := d.usual[read.name]
+	switch {
+	case !known:
+		d.usual[read.name] = took
+	case !read.deep:
+		d.report(Result{Section: "notices", Name: "the same, against the first", Value: took, Unit: "ms", Ratio: took / usual, Peer: "few", Bar: 1.5, AtMost: true})
+	}
+}
+
+// markAll marks everything as read: little, and a lot. The peer changes every
+// row.
+func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
+	callers, hangUp, err := callersOf(ctx, d.address, 1)
+	if err != nil {
+		return err
+	}
+	defer hangUp()
+	rows, err := d.median(func() (float64, error) {
+		return d.timed(ctx, user, lot, func() error {
+			_, err := d.owner.Exec(ctx, `update notifications set read_at = now() where user_id = $1 and read_at is null`, user)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	d.report(Result{Section: "notices", Name: fmt.Sprintf("%d rows marked as read by SQL", lot), Value: rows, Unit: "ms"})
+	var usual float64
+	for _, unread := range []int64{lot / 100, lot} {
+		took, err := d.median(func() (float64, error) {
+			return d.timed(ctx, user, unread, func() error {
+				_, err := callers[0].patch(notificationsPath+"mark_all_read/", held.Access)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		line := Result{Section: "notices", Name: fmt.Sprintf("mark_all_read over %d unread, HTTP", unread), Value: took, Unit: "ms", Ratio: took / rows, Peer: "SQL"}
+		d.report(line)
+		if usual > 0 {
+			line.Name, line.Ratio, line.Peer, line.Bar, line.AtMost = "the same, against the fewer", took/usual, "fewer", 1.5, true
+			d.report(line)
+		}
+		usual = took
+	}
+	return nil
+}
+
+// timed is how many milliseconds something takes that a user does who has just
+// been told so much.
+func (d *desk) timed(ctx context.Context, user, unread int64, do func() error) (float64, error) {
+	if err := d.deliver(ctx, user, mailbag{unread, 1}); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	err := do()
+	return milliseconds(time.Since(began)), err
+}
+
+// raise measures what it costs to tell somebody something, and how many of the
+// figures change in place.
+func (d *desk) raise(ctx context.Context) error {
+	const clients = 16
+	inserts, err := d.pgbench(ctx, d.url, insertNotice, clients)
+	if err != nil {
+		return err
+	}
+	d.report(Result{Section: "notices", Name: "INSERT of one and its figures, 16 clients (pgbench)", Value: inserts, Unit: "/s"})
+	raised, err := d.median(func() (float64, error) {
+		l, err := together(ctx, clients, d.duration, func(ctx context.Context, client, _ int) error {
+			_, err := d.store.Execute(ctx, operator, notice.Raise{
+				ID: uuid.New(), User: int64(client + 1), Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: time.Now(),
+			})
+			return err
+		})
+		return l.perSecond, err
+	})
+	if err != nil {
+		return err
+	}
+	d.report(Result{Section: "notices", Name: "somebody told, 16 clients", Value: raised, Unit: "/s", Ratio: raised / inserts, Peer: "INSERT"})
+	return nil
+}

@@ -1,0 +1,86 @@
+package projections
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// How many notifications a user has, and how many of them are unread, stands
+// in the user's row of inboxes and changes with every fact: nobody counts a
+// million rows for it (docs/notifications.md, "Figures").
+
+// counting is the statement that changes one notification, which afterwards is
+// unread if now says so, and the figures with it.
+func counting(change, now string) string {
+	return `with told as (` + told + `), changed as (` + change + `)
+		update inboxes i set unread = i.unread - was::int + (` + now + `)::int from told where i.user_id = told.user_id and was <> (` + now + `)`
+}
+
+// discounting is the statement that takes one away.
+func discounting(change string) string {
+	return `with told as (` + told + `), changed as (` + change + `)
+		update inboxes i set total = i.total - 1, unread = i.unread - was::int from told where i.user_id = told.user_id`
+}
+
+// told is what is known of a notification before it changes.
+const told = `select user_id, n.read_at is null and n.unread_since > i.through as was from notifications n join inboxes i using (user_id) where n.id = $1`
+
+// unreadBehind are the notifications that are unread where the user has read
+// all until then: those raised since, each of which is in notifications_open
+// unless it was read, and the few that were marked unread since.
+func unreadBehind(through string) []string {
+	return []string{
+		`n.read_at is null and n.created_at > ` + through,
+		`n.read_at is null and n.unread_since > n.created_at and n.unread_since > ` + through + ` and n.created_at <= ` + through,
+	}
+}
+
+// readUntil are the other ones: those read by themselves, and those read along
+// with all others, which are all that notifications_open holds from then on
+// back but for the few that were marked unread since.
+func readUntil(through string) []string {
+	return []string{`n.read_at is not null`, `n.read_at is null and n.created_at <= ` + through + ` and n.unread_since <= ` + through}
+}
+
+// through is until when the caller has read all. Whoever was told anything has
+// an inbox.
+const through = `(select through from inboxes where user_id = (select scope_user()))`
+
+// recounted is how many a user has not read who has now read all until $3:
+// only what is newer is looked at.
+var recounted = func() string {
+	var parts []string
+	for _, part := range unreadBehind("$3") {
+		parts = append(parts, `(select count(*) from notifications n where n.user_id = $1 and `+part+`)`)
+	}
+	return strings.Join(parts, " + ")
+}()
+
+// counted is one of the figures, or what comes of them.
+func (s Scope) counted(figure string) *known {
+	w := s.user("user_id")
+	return &known{`select coalesce(sum(` + figure + `), 0)::bigint from inboxes` + w.String(), w.args}
+}
+
+// An Unread is what a user has not read yet.
+type Unread struct {
+	Count   int64
+	Through time.Time // since when the newest is unread; zero: there is none
+}
+
+// Unread is what the caller has not read yet.
+func (s Scope) Unread(ctx context.Context) (Unread, error) {
+	type row struct {
+		Count   int64
+		Through *time.Time
+	}
+	behind := unreadBehind("i.through")
+	found, _, err := maybe(one[row](ctx, s, "User", `select unread as count, greatest(
+		(select max(created_at) from notifications n where n.user_id = i.user_id and `+behind[0]+`),
+		(select max(unread_since) from notifications n where n.user_id = i.user_id and `+behind[1]+`)) as through from inboxes i`, s.user("i.user_id")))
+	if err != nil || found.Through == nil {
+		return Unread{}, err
+	}
+	return Unread{found.Count, *found.Through}, nil
+}

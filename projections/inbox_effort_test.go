@@ -1,0 +1,87 @@
+//go:build !rlsonly
+
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// stuffed are inboxes of 20,000 each: 1 has read nothing, 2 all at once, 3 one
+// by one; 4 has read all but the newest three, 5 the oldest three alone, and 6
+// has marked three old ones as unread after reading all.
+const stuffed = `
+	insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, read_at, created_at, updated_at, version)
+		select md5(u || '-' || n)::uuid, u, 'info', '', '', '', '{}',
+			case when u = 6 and n <= 3 then at(30000) else at(n) end, case when u = 3 or u = 5 and n <= 3 then at(n) end, at(n), at(n), 1
+		from generate_series(1, 20000) n, generate_series(1, 6) u;
+	insert into inboxes (user_id, total, unread, through, read_at, version) values
+		(1, 20000, 20000, '-infinity', null, 0), (2, 20000, 0, at(20000), at(20000), 1), (3, 20000, 0, '-infinity', null, 0),
+		(4, 20000, 3, at(19997), at(19997), 1), (5, 20000, 19997, '-infinity', null, 0), (6, 20000, 3, at(20000), at(20000), 1)`
+
+// A page of notifications, and how many are unread, cost the same whatever the
+// user has, has read, and has not.
+func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
+	p := openPanel(t)
+	for _, sql := range []string{
+		`create function at(n int) returns timestamptz language sql immutable as $$ select timestamptz '2026-01-01 00:00Z' + n * interval '1s' $$`,
+		stuffed, `vacuum analyze notifications`, `vacuum analyze inboxes`,
+	} {
+		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ear, tables := p.listening(t)
+	page := func(l Listing, filters ...Filter) func(context.Context, Scope) error {
+		l.Limit, l.Filters = 20, filters
+		return func(ctx context.Context, s Scope) error { _, err := s.Notifications(ctx, l); return err }
+	}
+	read, unread := Filter{Field: "is_read", Op: "=", Value: true}, Filter{Field: "is_read", Op: "=", Value: false}
+	for _, look := range []struct {
+		up   string
+		with func(context.Context, Scope) error
+	}{
+		{"the figure", func(ctx context.Context, s Scope) error { _, err := s.Unread(ctx); return err }},
+		{"the newest", page(Listing{})}, {"the oldest", page(Listing{Offset: LastPage})},
+		{"the newest read", page(Listing{}, read)}, {"the oldest read", page(Listing{Offset: LastPage}, read)},
+		{"the newest unread", page(Listing{}, unread)}, {"the oldest unread", page(Listing{Offset: LastPage}, unread)},
+	} {
+		for user := int64(1); user <= 6; user++ {
+			c := Caller{User: user}
+			ear.heard = nil
+			if err := look.with(t.Context(), tables.For(c)); err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range ear.heard {
+				if blocks := p.blocks(t, c, q); blocks > 40 {
+					t.Errorf("%s of user %d read %d blocks:\n%s\n%s", look.up, user, blocks, q.SQL, p.plan(t, c, q))
+				}
+			}
+		}
+	}
+}
+
+// blocks are how many Postgres looks at for a question of the caller's.
+func (p *panel) blocks(t testing.TB, c Caller, q *pgx.QueuedQuery) int {
+	t.Helper()
+	var told []byte
+	var found []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	err := p.For(c).ask(t.Context(), func(b *pgx.Batch) {
+		b.Queue(`explain (analyze, buffers, format json) `+q.SQL, q.Arguments...).QueryRow(func(r pgx.Row) error { return r.Scan(&told) })
+	})
+	if err == nil {
+		err = json.Unmarshal(told, &found)
+	}
+	if err != nil {
+		t.Fatal(q.SQL, err)
+	}
+	return found[0].Plan.Hit + found[0].Plan.Read
+}
