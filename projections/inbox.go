@@ -75,10 +75,10 @@ func (s Scope) Unread(ctx context.Context) (Unread, error) {
 		Count   int64
 		Through *time.Time
 	}
-	behind := unreadBehind("i.through")
 	found, _, err := maybe(one[row](ctx, s, "User", `select unread as count, greatest(
-		(select max(created_at) from notifications n where n.user_id = i.user_id and `+behind[0]+`),
-		(select max(unread_since) from notifications n where n.user_id = i.user_id and `+behind[1]+`)) as through from inboxes i`, s.user("i.user_id")))
+		(select max(created_at) from notifications n where n.user_id = i.user_id and read_at is null and created_at > i.through),
+		(select max(unread_since) from notifications n where n.user_id = i.user_id and read_at is null and unread_since > created_at and unread_since > i.through)) as through
+		from inboxes i`, s.user("i.user_id")))
 	if err != nil || found.Through == nil {
 		return Unread{}, err
 	}

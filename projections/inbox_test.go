@@ -57,6 +57,7 @@ func (p *panel) happens(t *testing.T, chance *rand.Rand, users []int64) {
 	if err := p.try(t, commands...); err != nil && domain.CodeOf(err) != domain.NotFound {
 		t.Fatal(err)
 	}
+	p.figuresHold(t, user, p.byHand(t, user))
 }
 
 func (p *panel) anything(t *testing.T, chance *rand.Rand, user int64, id uuid.UUID, known []byHand) domain.Command {
@@ -132,24 +133,27 @@ func (p *panel) byHand(t *testing.T, user int64) (all []byHand) {
 	return all
 }
 
+// figuresHold holds the figures against notifications that were found by hand.
+func (p *panel) figuresHold(t *testing.T, user int64, all []byHand) {
+	t.Helper()
+	count, newest := int64(0), time.Time{}
+	for _, n := range all {
+		if !n.read {
+			count++
+			newest = slices.MaxFunc([]time.Time{newest, n.since}, time.Time.Compare)
+		}
+	}
+	if found, err := p.For(Caller{User: user}).Unread(t.Context()); err != nil || found.Count != count || !found.Through.Equal(newest) {
+		t.Fatalf("user %d: %+v %v, and by hand %d since %v", user, found, err, count, newest)
+	}
+}
+
 func (p *panel) holdsWithTheLog(t *testing.T, user int64) {
 	t.Helper()
 	s, all := p.For(Caller{User: user}), p.byHand(t, user)
-	var read, unread []byHand
-	var newest time.Time
-	for _, n := range all {
-		if n.read {
-			read = append(read, n)
-			continue
-		}
-		unread = append(unread, n)
-		if n.since.After(newest) {
-			newest = n.since
-		}
-	}
-	if found, err := s.Unread(t.Context()); err != nil || found.Count != int64(len(unread)) || !found.Through.Equal(newest) {
-		t.Errorf("user %d: %+v %v, and by hand %d since %v", user, found, err, len(unread), newest)
-	}
+	p.figuresHold(t, user, all)
+	read := slices.DeleteFunc(slices.Clone(all), func(n byHand) bool { return !n.read })
+	unread := slices.DeleteFunc(slices.Clone(all), func(n byHand) bool { return n.read })
 	s.lists(t, all)
 	s.lists(t, read, Filter{Field: "is_read", Op: "=", Value: true})
 	s.lists(t, unread, Filter{Field: "is_read", Op: "=", Value: false})

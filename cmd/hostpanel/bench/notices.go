@@ -94,30 +94,33 @@ func (d *desk) read(ctx context.Context, user int64, b mailbag, held pair) error
 		return err
 	}
 	d.report(Result{Section: "notices", Name: b.String() + " written by SQL", Value: time.Since(began).Seconds(), Unit: "s"})
-	callers, hangUp, err := callersOf(ctx, d.address, 1)
-	if err != nil {
-		return err
-	}
-	defer hangUp()
 	for _, read := range readingsOf(user, b) {
 		name := read.name + " of " + b.String()
 		each, err := d.pgbench(ctx, d.url, strings.ReplaceAll(read.sql, "; ", ";\n")+";\n", 1)
 		if err != nil {
 			return fmt.Errorf("%s in SQL: %w", name, err)
 		}
-		took, err := d.median(func() (float64, error) {
-			l, err := together(ctx, 1, d.duration, func(context.Context, int, int) error {
-				_, err := callers[0].get(read.path, held.Access)
-				return err
-			})
-			return p50(l), err
-		})
+		took, err := d.median(func() (float64, error) { return d.asked(ctx, read.path, held) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		d.tell(read, name, 1000/each, took)
 	}
 	return nil
+}
+
+// asked is how many milliseconds an answer takes, usually.
+func (d *desk) asked(ctx context.Context, path string, held pair) (float64, error) {
+	callers, hangUp, err := callersOf(ctx, d.address, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer hangUp()
+	l, err := together(ctx, 1, d.duration, func(context.Context, int, int) error {
+		_, err := callers[0].get(path, held.Access)
+		return err
+	})
+	return p50(l), err
 }
 
 // tell reports a reading: against SQL, and against that of the first user.
@@ -136,13 +139,8 @@ func (d *desk) tell(read noticeReading, name string, plain, took float64) {
 // markAll marks everything as read: little, and a lot. The peer changes every
 // row.
 func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
-	callers, hangUp, err := callersOf(ctx, d.address, 1)
-	if err != nil {
-		return err
-	}
-	defer hangUp()
 	rows, err := d.median(func() (float64, error) {
-		return d.timed(ctx, user, lot, func() error {
+		return d.timed(ctx, user, lot, func(*caller) error {
 			_, err := d.owner.Exec(ctx, `update notifications set read_at = now() where user_id = $1 and read_at is null`, user)
 			return err
 		})
@@ -154,8 +152,8 @@ func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
 	var usual float64
 	for _, unread := range []int64{lot / 100, lot} {
 		took, err := d.median(func() (float64, error) {
-			return d.timed(ctx, user, unread, func() error {
-				_, err := callers[0].patch(notificationsPath+"mark_all_read/", held.Access)
+			return d.timed(ctx, user, unread, func(c *caller) error {
+				_, err := c.patch(notificationsPath+"mark_all_read/", held.Access)
 				return err
 			})
 		})
@@ -175,12 +173,17 @@ func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
 
 // timed is how many milliseconds something takes that a user does who has just
 // been told so much.
-func (d *desk) timed(ctx context.Context, user, unread int64, do func() error) (float64, error) {
+func (d *desk) timed(ctx context.Context, user, unread int64, do func(*caller) error) (float64, error) {
 	if err := d.deliver(ctx, user, mailbag{unread, 1}); err != nil {
 		return 0, err
 	}
+	callers, hangUp, err := callersOf(ctx, d.address, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer hangUp()
 	began := time.Now()
-	err := do()
+	err = do(callers[0])
 	return milliseconds(time.Since(began)), err
 }
 
