@@ -45,9 +45,12 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 		with func(context.Context, Scope) error
 	}{
 		{"the figure", func(ctx context.Context, s Scope) error { _, err := s.Unread(ctx); return err }},
-		{"the newest", page(Listing{})}, {"the oldest", page(Listing{Offset: LastPage})},
-		{"the newest read", page(Listing{}, read)}, {"the oldest read", page(Listing{Offset: LastPage}, read)},
-		{"the newest unread", page(Listing{}, unread)}, {"the oldest unread", page(Listing{Offset: LastPage}, unread)},
+		{"the newest", page(Listing{})},
+		{"the oldest", page(Listing{Offset: LastPage})},
+		{"the newest read", page(Listing{}, read)},
+		{"the oldest read", page(Listing{Offset: LastPage}, read)},
+		{"the newest unread", page(Listing{}, unread)},
+		{"the oldest unread", page(Listing{Offset: LastPage}, unread)},
 	} {
 		for user := int64(1); user <= 6; user++ {
 			c := Caller{User: user}

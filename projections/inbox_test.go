@@ -65,7 +65,7 @@ func (p *panel) anything(t *testing.T, chance *rand.Rand, user int64, id uuid.UU
 	i := slices.IndexFunc(known, func(n byHand) bool { return n.id == id })
 	switch n := chance.IntN(10); {
 	case i < 0:
-		return notice.Raise{ID: id, User: user, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon}
+		return notice.Raise{ID: id, User: user, InApp: chance.IntN(8) > 0, Mail: chance.IntN(2) == 0, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: noon}
 	case n < 3:
 		return notice.MarkRead{ID: id, At: noon}
 	case n < 6:

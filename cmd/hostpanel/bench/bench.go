@@ -89,7 +89,13 @@ func Run(ctx context.Context, o Options) error {
 		name    string
 		measure func(context.Context) error
 	}{
-		{"log", r.log}, {"commands", r.commands}, {"replay", r.replay}, {"sagas", r.sagas}, {"webhooks", r.webhooks}, {"access", r.access}, {"hosting", r.hosting},
+		{"log", r.log},
+		{"commands", r.commands},
+		{"replay", r.replay},
+		{"sagas", r.sagas},
+		{"webhooks", r.webhooks},
+		{"access", r.access},
+		{"hosting", r.hosting},
 		{"notices", r.notices},
 	} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, s.name) {

@@ -199,7 +199,7 @@ func (d *desk) raise(ctx context.Context) error {
 	raised, err := d.median(func() (float64, error) {
 		l, err := together(ctx, clients, d.duration, func(ctx context.Context, client, _ int) error {
 			_, err := d.store.Execute(ctx, operator, notice.Raise{
-				ID: uuid.New(), User: int64(client + 1), Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: time.Now(),
+				ID: uuid.New(), InApp: true, User: int64(client + 1), Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: time.Now(),
 			})
 			return err
 		})
