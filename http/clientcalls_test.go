@@ -22,6 +22,7 @@ type operation struct {
 	takes            bool              // a body
 	query            map[string]string // parameters by name: their type
 	params           bool              // has parameters besides those of the path
+	endless          bool              // answers with a stream, which generated clients wait for the end of
 }
 
 type callable []operation
@@ -36,6 +37,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 				Schema   struct{ Type any }
 			}
 			RequestBody any
+			Responses   map[string]struct{ Content map[string]any }
 		}
 	}
 	if err := json.Unmarshal(document, &read); err != nil {
@@ -50,6 +52,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 					o.query[p.Name] = fmt.Sprint(p.Schema.Type)
 				}
 			}
+			_, o.endless = described.Responses["200"].Content["text/event-stream"]
 			all = append(all, o)
 		}
 	}
@@ -58,6 +61,9 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 
 // concernsClients tells what programs of customers call.
 func (o operation) concernsClients() bool {
+	if o.endless {
+		return false
+	}
 	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/"} {
 		if strings.HasPrefix(o.path, prefix) {
 			return true

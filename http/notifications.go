@@ -26,7 +26,7 @@ func (s *Server) notifications() route.Area {
 	return route.Area{
 		Name: "Notifications", Prefix: noticesPrefix, Access: s.user(),
 		About:  "What the panel tells each user, and what users want to hear of. All of it is the caller's own.",
-		Routes: slices.Concat(s.notificationRoutes(), s.allAtOnceRoutes(), s.preferenceRoutes()),
+		Routes: slices.Concat(s.notificationRoutes(), s.allAtOnceRoutes(), s.notificationStream(), s.preferenceRoutes()),
 	}
 }
 

@@ -25,19 +25,22 @@ var usual = patience{
 const headerMax = 32 << 10 // bytes
 
 // Serve answers on the listener until ctx ends, then lets calls that are
-// running finish. It returns nil after that.
+// running finish, and ends those that would go on. It returns nil after that.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	p := s.patience
 	if p == (patience{}) {
 		p = usual
 	}
+	table := s.table()
+	s.serving.Store(table)
 	server := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           table,
 		ReadHeaderTimeout: p.header, ReadTimeout: p.request, WriteTimeout: p.answer, IdleTimeout: p.idle,
 		MaxHeaderBytes:               headerMax,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log().Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(table.EndStreams)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,6 +54,7 @@ type Server struct {
 	TokenKeys   []TokenKey // the first signs tokens, all open them
 	Sessions    Sessions
 	Changes     Changes
+	Happenings  Happenings
 	Health      Health
 	Metrics     http.Handler // nil: there is no /metrics
 	Log         *slog.Logger
@@ -68,6 +70,7 @@ type Server struct {
 	keys     keyring
 	memory   memory
 	patience patience // zero: the usual one
+	serving  atomic.Pointer[route.Table]
 }
 
 // Settings are what an operator has decided (docs/configuration.md).
@@ -207,10 +210,32 @@ type Sessions interface {
 type Runs interface {
 	// Step names the step at which it is: "tenant.engine". Empty: the first.
 	Step(ctx context.Context, order uuid.UUID) (string, error)
+	// Stream is where it is written down.
+	Stream(order uuid.UUID) domain.Stream
 }
 
 // Changes tells when the log grows: the channel closes at the next fact.
 type Changes interface{ Changed() <-chan struct{} }
+
+// Happenings lets one hear of facts as they happen (docs/log.md, "Listening").
+type Happenings interface {
+	// Listen tells everything about the topics behind a position, and then what
+	// happens. The position may be [route.FromNow]; one that is ahead of all
+	// that has happened is refused with domain.Invalid.
+	Listen(ctx context.Context, after int64, topics ...domain.Stream) (Listener, error)
+}
+
+// A Listener hears of what happens to some topics.
+type Listener interface {
+	// Ready is sent to when there is something to take.
+	Ready() <-chan struct{}
+	// Take is what has happened since the last time, and up to which position
+	// that is everything.
+	Take(context.Context) ([]domain.Happened, int64, error)
+	// Lost tells that the position was too far back to tell it all.
+	Lost() bool
+	Close()
+}
 
 // Health tells what keeps the panel from serving, by the name of the check:
 // "database", "migrations", "projections". Empty: nothing does.
@@ -243,6 +268,14 @@ func (s *Server) Routes() []route.Route {
 // Handler is the panel, ready to be served. It panics if a route is declared
 // wrongly.
 func (s *Server) Handler() http.Handler { return s.table() }
+
+// Streams is how many answers are open that do not end by themselves.
+func (s *Server) Streams() int {
+	if t := s.serving.Load(); t != nil {
+		return t.Streams()
+	}
+	return 0
+}
 
 // Document is the OpenAPI document of the panel, as JSON.
 func (s *Server) Document() []byte { return s.table().JSON() }

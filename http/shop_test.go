@@ -135,7 +135,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store,
+		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store, Happenings: happenings{eventstore.NewTail(s.Store, notice.Heard, notice.Facts, order.Facts, sagas.Facts)},
 		Credentials: s.Store, Tokens: s.Store, TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.Store,
 		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Health: health{s.Store}, Log: log,
 		Orders: s.Sagas, Sagas: s.Sagas, Inbox: s.Sagas, Books: s.Sagas, Letters: s.Sagas,
@@ -212,7 +212,19 @@ func (s *shop) open(t testing.TB) *shop {
 type (
 	runs   struct{ *sagas.Sagas }
 	health struct{ *eventstore.Store }
+
+	happenings struct{ *eventstore.Tail }
 )
+
+func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (panel.Listener, error) {
+	l, err := h.Tail.Listen(ctx, after, topics...)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (runs) Stream(id uuid.UUID) domain.Stream { return sagas.StreamOf("provision:" + id.String()) }
 
 func (r runs) Step(ctx context.Context, id uuid.UUID) (string, error) { return r.Sagas.Step(ctx, id) }
 

@@ -41,6 +41,7 @@ func (s *Server) storefront() route.Area {
 				As("order_read").Of("Order").Caching("no-store").Hashed().
 				Saying("Shows orders that were placed with a key of the same owner, without anything about their customers.").
 				Failing(http.StatusNotFound, "There is no such order for this key."),
+			s.orderStream(),
 		},
 	}
 }

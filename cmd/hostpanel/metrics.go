@@ -78,6 +78,12 @@ func (p *program) registry() *prometheus.Registry {
 	return r
 }
 
+// openStreams are the answers of this process that do not end.
+func openStreams(count func() int) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hostpanel_streams_open", Help: "Answers of this process that do not end."},
+		func() float64 { return float64(count()) })
+}
+
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live, hashes} {

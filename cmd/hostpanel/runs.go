@@ -23,6 +23,11 @@ func (r runs) Step(ctx context.Context, order uuid.UUID) (string, error) {
 	return run.Place().Name, nil
 }
 
+// Stream is where it is written down.
+func (runs) Stream(order uuid.UUID) domain.Stream {
+	return sagas.StreamOf("provision:" + order.String())
+}
+
 type runsCommand struct {
 	List  runsList  `cmd:"" help:"List runs, the latest first."`
 	Show  runsShow  `cmd:"" help:"Show one run and what became of each try."`

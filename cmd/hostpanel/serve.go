@@ -137,12 +137,14 @@ func (p *program) server() *panel.Server {
 			Abuse:      p.config.abuseLimits, Trusted: p.config.trustedProxies, Unavailable: isAway,
 		},
 		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
-		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Changes: p.store, Health: p, Log: p.log,
+		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Changes: p.store, Happenings: happeningsOf(p.store), Health: p, Log: p.log,
 		Orders: p.sagas, Sagas: p.sagas, Inbox: p.sagas, Books: p.sagas, Sentence: sentence,
 		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
 		UnsubscribeKeys: p.unsubscribeKeys(), Letters: p.sagas,
-		Metrics:         promhttp.HandlerFor(p.registry(), promhttp.HandlerOpts{Timeout: 2 * scrapeTime}),
 	}
+	figures := p.registry()
+	figures.MustRegister(openStreams(s.Streams))
+	s.Metrics = promhttp.HandlerFor(figures, promhttp.HandlerOpts{Timeout: 2 * scrapeTime})
 	if p.test != nil {
 		s.Test = p.test
 		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.test.Name()})

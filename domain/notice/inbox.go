@@ -1,7 +1,6 @@
 package notice
 
 import (
-	"strconv"
 	"time"
 
 	"hostpanel/domain"
@@ -38,5 +37,5 @@ func (c MarkAllRead) decide(i Inbox) ([]AllRead, error) {
 
 // Stream is the history of the user's inbox.
 func (c MarkAllRead) Stream() domain.Stream {
-	return domain.Stream{Category: InboxCategory, ID: strconv.FormatInt(c.User, 10)}
+	return InboxOf(c.User)
 }

@@ -124,6 +124,20 @@ func TestAllIsReadAtOnce(t *testing.T) {
 	}
 }
 
+// Whoever listens at an inbox hears of all that happens to what is in it.
+func TestFactsAreHeardInTheInboxOfTheirUser(t *testing.T) {
+	for _, e := range []notice.NotificationEvent{raised, read, unread, mailed, deleted} {
+		if at := notice.Heard(raise.Stream(), e); at != notice.InboxOf(12) {
+			t.Errorf("%s is heard in %s", e.EventName(), at)
+		}
+	}
+	for in, e := range map[domain.Stream]domain.Event{notice.InboxOf(7): notice.AllRead{Through: noon}, {Category: "preferences", ID: "7"}: notice.PreferencesSet{}} {
+		if at := notice.Heard(in, e); at != in {
+			t.Errorf("%s is heard in %s", e.EventName(), at)
+		}
+	}
+}
+
 func ExamplePreferences() {
 	preferences := notice.DefaultPreferences()
 	shown, _ := json.Marshal(preferences.Fields())

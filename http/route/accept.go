@@ -8,16 +8,19 @@ import (
 const indentMax = 8
 
 // negotiate checks that the caller takes JSON, which is all that the API
-// speaks. Pages, files and raw bodies have their own ways.
+// speaks but for its streams. Pages, files and raw bodies have their own ways.
 func (x *exchange) negotiate() error {
 	if x.endpoint.first.Show != nil {
 		return nil
 	}
-	accepted := x.r.Header.Values("Accept")
-	if !accepts(accepted, "application/json") {
+	accepted, speaks, format := x.r.Header.Values("Accept"), "application/json", "json"
+	if x.endpoint.first.Follow != nil {
+		speaks, format = eventStream, ""
+	}
+	if !accepts(accepted, speaks) {
 		return notAcceptable
 	}
-	if f := x.call.Param("format"); f != "" && f != "json" {
+	if f := x.call.Param("format"); f != "" && f != format {
 		return unknownPath
 	}
 	x.indent = indentOf(accepted)

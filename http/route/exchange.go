@@ -18,6 +18,7 @@ type exchange struct {
 	t       *Table
 	w       http.ResponseWriter
 	r       *http.Request
+	whole   context.Context //nolint:containedctx // of the request, which r's ends before when it takes too long
 	started time.Time
 
 	cors      *CORS
@@ -60,7 +61,7 @@ var errAnswered = errors.New("answered")
 func (t *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), t.options.Timeout)
 	defer cancel()
-	x := &exchange{t: t, w: w, r: r.WithContext(ctx), started: t.options.Now()}
+	x := &exchange{t: t, w: w, r: r.WithContext(ctx), whole: r.Context(), started: t.options.Now()}
 	x.begin()
 	defer x.log()
 	x.run()
@@ -258,6 +259,9 @@ func (x *exchange) checkNumbers() error {
 
 // serve carries out the call and answers.
 func (x *exchange) serve() error {
+	if x.route.Follow != nil {
+		return x.follow()
+	}
 	ctx := x.r.Context()
 	if x.route.Show != nil {
 		d, err := x.route.Show(ctx, x.call)

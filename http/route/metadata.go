@@ -34,6 +34,9 @@ func (x *exchange) describe() error {
 		Name: first.Summary, Description: first.About, Renders: []string{"application/json"}, Parses: []string{"application/json"},
 		Actions: map[string]field.Described{},
 	}
+	if first.Follow != nil {
+		about.Renders = []string{eventStream}
+	}
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		r := x.endpoint.methods[method]
 		if r == nil || r.Request.Fields == nil {

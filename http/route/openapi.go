@@ -273,10 +273,20 @@ func (r *Route) success(bodies schemas) map[string]any {
 		names = append(names, "Idempotent-Replayed")
 	}
 	answer := map[string]any{"description": http.StatusText(r.Status), "headers": headerRefs(names...)}
-	if r.Answer.Fields != nil {
+	switch {
+	case r.Answer.Fields == nil, r.Status == http.StatusNoContent:
+	case r.Follow != nil:
+		answer["content"] = eventsOf(bodies.answer(r))
+	default:
 		answer["content"] = jsonOf(bodies.answer(r))
 	}
 	return answer
+}
+
+// eventsOf is a stream of events. What the data of each is, has no place in
+// the schema of a text.
+func eventsOf(data map[string]any) map[string]any {
+	return map[string]any{eventStream: map[string]any{"schema": map[string]any{"type": "string"}, "x-event-data": data}}
 }
 
 // sortedStatuses are for the page, which shows them in order.

@@ -58,6 +58,10 @@ type Route struct {
 	// taken raw.
 	Show func(context.Context, Call) (*Document, error)
 
+	// Follow answers instead of Serve with a stream of events, from behind a
+	// position of the log on; see [Stream].
+	Follow func(ctx context.Context, c Call, after int64) (Following, error)
+
 	blank   func() field.Record // an empty request, where it is no zero value
 	also    int                 // another status of a successful answer; 0: none
 	keep    domain.Keep         // of Idempotency-Key; "": it is not looked at
@@ -65,6 +69,8 @@ type Route struct {
 	raw     bool                // takes any media type, in both slash forms
 	page    bool                // is for people: security headers of pages, errors as pages
 	bodyMax int64
+
+	perCaller, perAddress int // streams at most; 0: any number
 }
 
 // An Answer is what a successful call returns: a [field.Set], or a list.

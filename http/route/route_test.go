@@ -144,11 +144,11 @@ func TestTheClientIsWhoSpeaksToOurOutermostProxy(t *testing.T) {
 func TestDeclarationsThatMakeNoSensePanic(t *testing.T) {
 	show := func(context.Context, route.Call) (*site, error) { return &site{}, nil }
 	mistakes := map[string]route.Area{
-		"no access rule":  {Routes: []route.Route{route.Get("/a/", "a", show)}},
-		"declared twice":  {Access: route.Open, Routes: []route.Route{route.Get("/a/", "a", show), route.Get("/a/", "a", show)}},
-		"outside of":      {Access: route.Open, Prefix: "/b/", Routes: []route.Route{route.Get("/a/", "a", show)}},
-		"either Serve or": {Access: route.Open, Routes: []route.Route{{Method: "GET", Path: "/a/"}}},
-		"of another type": {Access: route.Open, Routes: []route.Route{route.Post("/a/", "a", func(context.Context, route.Call, *misdeclared) (*site, error) { return nil, nil })}},
+		"no access rule":                      {Routes: []route.Route{route.Get("/a/", "a", show)}},
+		"declared twice":                      {Access: route.Open, Routes: []route.Route{route.Get("/a/", "a", show), route.Get("/a/", "a", show)}},
+		"outside of":                          {Access: route.Open, Prefix: "/b/", Routes: []route.Route{route.Get("/a/", "a", show)}},
+		"needs one of Serve, Show and Follow": {Access: route.Open, Routes: []route.Route{{Method: "GET", Path: "/a/"}}},
+		"of another type":                     {Access: route.Open, Routes: []route.Route{route.Post("/a/", "a", func(context.Context, route.Call, *misdeclared) (*site, error) { return nil, nil })}},
 	}
 	for message, area := range mistakes {
 		func() {

@@ -35,6 +35,7 @@ type Options struct {
 	Unavailable    func(error) bool // tells that the database is away
 	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
 	Timeout        time.Duration    // of a call; zero: 30 s, for which an Idempotency-Key counts as busy
+	Streams        int              // that may be open at a time; zero: 5,000
 	Log            *slog.Logger
 	ErrorPage      func(c Call, status int, detail string) *Document // shows a refusal to people; nil: plainly
 	Now            func() time.Time                                  // for what the log tells; nil: the clock
@@ -47,6 +48,7 @@ type Table struct {
 	fixed     map[string]*endpoint // paths without variables
 	variable  *mux.Router
 	endpoints []*endpoint
+	audience  *audience
 
 	described func() description // the API by itself; written when it is first asked for
 }
@@ -64,7 +66,7 @@ type endpoint struct {
 // Mount makes the table of all routes. It panics when a declaration makes no
 // sense: a route without an access rule, a method declared twice.
 func Mount(o Options, areas ...Area) *Table {
-	t := &Table{options: o.complete(), fixed: map[string]*endpoint{}}
+	t := &Table{options: o.complete(), fixed: map[string]*endpoint{}, audience: newAudience(o.Streams)}
 	t.areas = append(slices.Clone(areas), t.docs())
 	t.variable = mux.NewRouter().SkipClean(true)
 	for i := range t.areas {
@@ -114,8 +116,8 @@ func (t *Table) collect(a *Area) {
 			panic(fmt.Sprintf("route: %s %s has no access rule", r.Method, r.Path))
 		case !strings.HasPrefix(r.Path, a.Prefix):
 			panic(fmt.Sprintf("route: %s is outside of %s", r.Path, a.Prefix))
-		case (r.Serve == nil) == (r.Show == nil):
-			panic(fmt.Sprintf("route: %s %s needs either Serve or Show", r.Method, r.Path))
+		case r.answers() != 1:
+			panic(fmt.Sprintf("route: %s %s needs one of Serve, Show and Follow", r.Method, r.Path))
 		}
 		if r.bodyMax == 0 {
 			r.bodyMax = bodyMax
@@ -129,6 +131,16 @@ func (t *Table) collect(a *Area) {
 			e.first = &r
 		}
 	}
+}
+
+// answers is how many ways of answering the route has.
+func (r *Route) answers() (n int) {
+	for _, has := range []bool{r.Serve != nil, r.Show != nil, r.Follow != nil} {
+		if has {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *Table) endpoint(a *Area, path string) *endpoint {

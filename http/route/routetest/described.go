@@ -21,6 +21,7 @@ type Description struct{ router routers.Router }
 // Read reads an OpenAPI document.
 func Read(t testing.TB, document []byte) *Description {
 	t.Helper()
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
 	described, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		t.Fatalf("read the document: %v", err)
@@ -38,7 +39,9 @@ func Read(t testing.TB, document []byte) *Description {
 func (d *Description) Watch(t testing.TB, server http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
-		server.ServeHTTP(answer, r)
+		ctx, leave := context.WithCancel(r.Context())
+		server.ServeHTTP(glance{answer, leave}, r.WithContext(ctx))
+		leave()
 		if route, vars, err := d.router.FindRoute(r); err == nil {
 			compare(t, r, route, vars, answer)
 		}
@@ -48,6 +51,19 @@ func (d *Description) Watch(t testing.TB, server http.Handler) http.Handler {
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes())
 	})
+}
+
+// A glance at an answer that does not end is what is sent of it at once; then
+// the client leaves.
+type glance struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+// Flush is what only such answers do.
+func (g glance) Flush() {
+	g.ResponseRecorder.Flush()
+	g.leave()
 }
 
 func compare(t testing.TB, r *http.Request, route *routers.Route, vars map[string]string, answer *httptest.ResponseRecorder) {

@@ -1,0 +1,82 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"hostpanel/domain/order"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// How many of these may be open with one key, and from one address.
+const orderStreamsOfKey, orderStreamsOfAddress = 200, 20
+
+func (s *Server) orderStream() route.Route {
+	perAddress := 0
+	if s.Settings.Abuse {
+		perAddress = orderStreamsOfAddress
+	}
+	return route.Stream[projections.OrderView](ordersPath+"{order_id:uuid}/events/", "How an order stands, as it happens", s.followOrder).
+		As("order_events").Of("Order").AtMost(orderStreamsOfKey, perAddress).OrWith(http.StatusNoContent).
+		Saying("Events: order, as GET of the order shows it, at once and whenever that changes. The stream ends when the order is active, cancelled or refunded; "+
+			"whoever comes back then, having seen it, is answered with 204.").
+		Failing(http.StatusNotFound, "There is no such order for this key.")
+}
+
+// An orderFollowing tells how an order stands.
+type orderFollowing struct {
+	Listener
+	server *Server
+	last   []byte // as it was told; nil: not yet
+}
+
+func (s *Server) followOrder(ctx context.Context, c route.Call, after int64) (route.Following, error) {
+	view, err := s.orderView(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.Happenings.Listen(ctx, after, order.Stream(view.ID), s.Runs.Stream(view.ID))
+	if err != nil {
+		return nil, err
+	}
+	f := &orderFollowing{Listener: l, server: s}
+	if after == route.FromNow || l.Lost() || !isSettled(view.Status) {
+		return f, nil
+	}
+	if facts, _, err := l.Take(ctx); err != nil || len(facts) == 0 { // its end has been told
+		l.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// isSettled tells whether an order is where its customer waits for it to be,
+// or will not get there. A failed one is still worked on.
+func isSettled(s order.Status) bool {
+	return s == order.StatusActive || s == order.StatusCancelled || s == order.StatusRefunded
+}
+
+// Next shows the order if it looks different from what was told.
+func (f *orderFollowing) Next(ctx context.Context, c route.Call) ([]route.Told, int64, error) {
+	facts, at, err := f.Take(ctx)
+	if err != nil || len(facts) == 0 && f.last != nil {
+		return nil, at, err
+	}
+	view, err := f.server.orderView(ctx, c)
+	if err != nil {
+		return nil, at, err
+	}
+	if isSettled(view.Status) {
+		err = io.EOF
+	}
+	shown := view.Fields()
+	body := shown.AppendJSON(nil)
+	if bytes.Equal(body, f.last) {
+		return nil, at, err
+	}
+	f.last = body
+	return []route.Told{{Name: "order", Position: at, Body: shown}}, at, err
+}

@@ -1,0 +1,93 @@
+package route
+
+import (
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// streamsAtOnce is how many streams one process has open at most.
+const streamsAtOnce = 5000
+
+var (
+	tooManyStreams = &Refusal{
+		Status: http.StatusTooManyRequests, Code: "too_many_streams", After: 30 * time.Second,
+		Detail: "Too many streams are open.",
+	}
+	noMoreStreams = &Refusal{
+		Status: http.StatusServiceUnavailable, Code: "unavailable", After: 30 * time.Second,
+		Detail: "The service is temporarily unavailable.",
+	}
+)
+
+// An audience is who has streams open.
+type audience struct {
+	most     int           // streams
+	sentHome chan struct{} // closed when the program stops
+	once     sync.Once
+
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by caller, and by address
+}
+
+func newAudience(most int) *audience {
+	if most == 0 {
+		most = streamsAtOnce
+	}
+	return &audience{most: most, sentHome: make(chan struct{}), of: map[string]int{}}
+}
+
+// enter counts a stream in, unless there are too many.
+func (a *audience) enter(x *exchange) (leave func(), err error) {
+	caller, address := "caller "+x.call.Caller.Principal, "address "+household(x.call.IP)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.full(caller, x.route.perCaller), a.full(address, x.route.perAddress):
+		return nil, tooManyStreams
+	case a.all == a.most:
+		return nil, noMoreStreams
+	}
+	a.count(1, caller, address)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.count(-1, caller, address)
+	}, nil
+}
+
+func (a *audience) full(who string, most int) bool { return most > 0 && a.of[who] >= most }
+
+func (a *audience) count(n int, who ...string) {
+	a.all += n
+	for _, w := range who {
+		if a.of[w] += n; a.of[w] == 0 {
+			delete(a.of, w)
+		}
+	}
+}
+
+// household is what an address counts as: whoever has one of IPv6 has many.
+func household(ip netip.Addr) string {
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, err := ip.Prefix(64)
+	if err != nil {
+		return "" // not a connection by IP
+	}
+	return network.String()
+}
+
+// Streams is how many answers are open that do not end.
+func (t *Table) Streams() int {
+	t.audience.mu.Lock()
+	defer t.audience.mu.Unlock()
+	return t.audience.all
+}
+
+// EndStreams ends all answers that do not end by themselves, for good.
+// Clients come back, to another process or to the next one.
+func (t *Table) EndStreams() { t.audience.once.Do(func() { close(t.audience.sentHome) }) }
