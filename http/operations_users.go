@@ -43,6 +43,7 @@ func (u *userRecord) Fields() field.Set {
 		field.NullRef("active_tenant", &u.ActiveTenant).Default(nil).Doc("One of the memberships; a superuser's may be any tenant."),
 		field.Objects("memberships", &u.Memberships),
 		field.NullTime("last_login_at", &u.LastLoginAt).ReadOnly(),
+		field.NullTime("email_refused_at", &u.EmailRefusedAt).ReadOnly().Doc("Since when the address has been refused by mail servers: notifications are not mailed to it."),
 		field.Time("created_at", &u.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &u.UpdatedAt).ReadOnly(),
 	}

@@ -34,6 +34,7 @@ var users = New("users", `
 		last_login_at    timestamptz,
 		opened_for       text    not null, -- "order:<uuid>", or blank
 		erased_at        timestamptz,
+		email_refused_at timestamptz, -- a mail server has refused the address for good
 		created_at       timestamptz not null,
 		updated_at       timestamptz not null,
 		version          int     not null  -- of the user's stream
@@ -62,7 +63,7 @@ var users = New("users", `
 		func(at eventstore.Recorded, e account.Opened) []any {
 			return user(at, e.SubjectID, e.Email, e.Name, e.Language, e.Superuser, e.For)
 		}).Unique("users_email", errAddressTaken),
-	userChange(`subject = $3, email = $4, name = $5, language = $6`, func(e account.ProfileChanged) []any {
+	userChange(`email_refused_at = case when subject = $3 then email_refused_at end, subject = $3, email = $4, name = $5, language = $6`, func(e account.ProfileChanged) []any {
 		return []any{e.SubjectID, e.Email, e.Name, e.Language}
 	}).Unique("users_email", errAddressTaken),
 	userChange(`active_tenant = $3`, func(e account.TenantActivated) []any { return []any{orNull(e.Tenant)} }),
@@ -74,6 +75,8 @@ var users = New("users", `
 	userChange(`is_superuser = true`, func(account.SuperuserGranted) []any { return nil }),
 	userChange(`is_superuser = false, session_version = session_version + 1`, func(account.SuperuserRevoked) []any { return nil }),
 	userChange(``, func(account.LinkRequested) []any { return nil }),
+	userChange(`email_refused_at = recorded_at()`, func(account.AddressRefused) []any { return nil }),
+	userChange(`email_refused_at = null`, func(account.AddressAccepted) []any { return nil }),
 	userChange(``, func(account.MembershipGranted) []any { return nil }),
 	userChange(``, func(account.MembershipRevoked) []any { return nil }),
 
@@ -85,7 +88,7 @@ var users = New("users", `
 
 	On(`update users set last_login_at = recorded_at() where id = $1`,
 		func(at eventstore.Recorded, _ account.SignedIn) []any { return []any{at.Stream.ID} }),
-	erasing(`update users set email = '', name = '', erased_at = recorded_at() where subject = $1`),
+	erasing(`update users set email = '', name = '', email_refused_at = null, erased_at = recorded_at() where subject = $1`),
 
 	On(`insert into memberships (user_id, tenant, role, granted_at) values ($1, $2, $3, recorded_at())
 		on conflict (user_id, tenant) do update set role = excluded.role`,
@@ -137,6 +140,7 @@ type User struct {
 	LastLoginAt     *time.Time
 	OpenedFor       string // "order:<uuid>", or blank
 	ErasedAt        *time.Time
+	EmailRefusedAt  *time.Time // since when mail servers have refused the address; nil: they have not
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 	Version         int // of the user's stream
@@ -144,7 +148,7 @@ type User struct {
 
 const userColumns = `u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active, u.active_tenant, ` + userStanding
 
-const userStanding = `u.has_password, u.session_version, u.password_version, u.last_login_at, u.opened_for, u.erased_at,
+const userStanding = `u.has_password, u.session_version, u.password_version, u.last_login_at, u.opened_for, u.erased_at, u.email_refused_at,
 	u.created_at, u.updated_at, u.version`
 
 // A Membership lets a user act for a tenant.

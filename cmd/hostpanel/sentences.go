@@ -138,6 +138,10 @@ var sentences = collect(slices.Concat(webhookSentences, []said{
 	says(func(e account.LinkRequested) string {
 		return "a link to set a password is made: " + string(e.Link)
 	}),
+	says(func(e account.AddressRefused) string {
+		return "a mail server has refused the address: " + words(e.Code) + "; no notifications are mailed to it"
+	}),
+	says(func(account.AddressAccepted) string { return "a mail to the address has got through again" }),
 
 	says(func(account.SubjectErased) string { return "personal data erased" }),
 

@@ -43,6 +43,9 @@ type User struct {
 	ActiveTenant int64          `json:"active_tenant,omitempty"` // 0: none
 	HasPassword  bool           `json:"has_password,omitempty"`
 
+	Subject        uuid.UUID `json:"subject"` // of the person's data, and so of the address
+	AddressRefused bool      `json:"address_refused,omitempty"`
+
 	// SessionVersion begins at 1. Whatever ends the sessions and tokens of a
 	// user raises it, so that those which name an older one are over.
 	SessionVersion int `json:"session_version,omitempty"`

@@ -25,6 +25,8 @@ var Facts = []domain.Fact{
 	domain.FactOf[SuperuserRevoked](),
 	domain.FactOf[SessionsEnded](),
 	domain.FactOf[LinkRequested](),
+	domain.FactOf[AddressRefused](),
+	domain.FactOf[AddressAccepted](),
 
 	domain.FactOf[SubjectErased](),
 
@@ -77,7 +79,7 @@ func (PasswordChanged) EventName() string   { return "account.password_changed" 
 func (Deactivated) EventName() string       { return "account.deactivated" }
 
 func (e Opened) evolve(User) User {
-	return User{Exists: true, Active: true, Superuser: e.Superuser, For: e.For, SessionVersion: 1}
+	return User{Exists: true, Active: true, Superuser: e.Superuser, For: e.For, Subject: e.SubjectID, SessionVersion: 1}
 }
 
 func (e MembershipGranted) evolve(u User) User {

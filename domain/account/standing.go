@@ -142,7 +142,7 @@ func (Reactivated) EventName() string      { return "account.reactivated" }
 func (SessionsEnded) EventName() string    { return "account.sessions_ended" }
 func (LinkRequested) EventName() string    { return "account.link_requested" }
 
-func (ProfileChanged) evolve(u User) User   { return u }
+func (e ProfileChanged) evolve(u User) User { return u.reachedAt(e.SubjectID) }
 func (SuperuserGranted) evolve(u User) User { u.Superuser = true; return u }
 func (SuperuserRevoked) evolve(u User) User { u.Superuser = false; return u.signedOut() }
 func (Reactivated) evolve(u User) User      { u.Active = true; return u }
