@@ -44,3 +44,12 @@ func (s *Sagas) branded(ctx context.Context, tenant int64, l notice.Letter) (not
 	l.From = sender.String()
 	return l, nil
 }
+
+// home is the tenant in whose name a user is written to when nothing else
+// tells; 0: none. Superusers act for tenants that are not theirs.
+func home(u projections.User) int64 {
+	if u.ActiveTenant == nil || u.IsSuperuser {
+		return 0
+	}
+	return *u.ActiveTenant
+}

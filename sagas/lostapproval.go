@@ -19,7 +19,7 @@ const lostDef = "mail/3"
 func (s *Sagas) lostStep() step {
 	return step{
 		name: "lost", says: "tell the customer that nothing was collected", queue: mailQueue, policy: s.policies.late,
-		effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.lostCall, deferred: func(Job, lapse) Work { return Work{} }},
+		effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.lostCall, deferred: func(_ Job, l lapse) Work { return s.blame(l) }},
 	}
 }
 
@@ -44,7 +44,14 @@ func (s *Sagas) lostCall(ctx context.Context, job Job) (Call, error) {
 	l := notice.Letter{
 		Occasion: notice.ApprovalLost, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language, Order: o.OrderNumber, Plan: o.PlanName,
 	}
-	return s.mailCall(job.Effect, l, "", map[string]any{"subject": o.Subject})
+	user, to, err := s.recipient(ctx, o.Subject)
+	if err == nil {
+		l, err = s.branded(ctx, home(user), l)
+	}
+	if err != nil {
+		return Call{}, err
+	}
+	return s.mailCall(envelope{key: job.Effect, letter: l, to: to, request: map[string]any{"subject": o.Subject}})
 }
 
 // moneyStarts are the runs that begin with decisions about money: to fetch

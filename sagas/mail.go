@@ -13,7 +13,6 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
-	"hostpanel/projections"
 
 	"github.com/google/uuid"
 )
@@ -30,21 +29,28 @@ const (
 	linkDef = "mail/2"
 )
 
-// sendMail makes the mail of a run ready: one that an order could not wait
-// for, or one that an account was asked for.
+// sendMail makes the mail of a run ready: that of a notification, one that an
+// account was asked for, or one that an order could not wait for.
 func (s *Sagas) sendMail(ctx context.Context, job Job) (Call, error) {
-	if job.Link == "" {
-		return s.welcomeCall(ctx, job)
+	switch {
+	case job.Notice != uuid.Nil:
+		return s.noticeCall(ctx, job)
+	case job.Link != "":
+		return s.linkCall(ctx, job)
 	}
-	return s.linkCall(ctx, job)
+	return s.welcomeCall(ctx, job)
 }
 
 // giveUpSending ends a run whose mail will not be sent any more.
-func (s *Sagas) giveUpSending(job Job, _ lapse) Work {
-	if job.Link == "" {
-		return s.giveUpMail(job)
+func (s *Sagas) giveUpSending(job Job, l lapse) Work {
+	work := s.blame(l)
+	switch {
+	case job.Notice != uuid.Nil:
+		return work.and(Work{Commands: []domain.Command{notice.GiveUpMail{ID: job.Notice, Code: l.code, At: s.now()}}})
+	case job.Link != "":
+		return work.and(Work{Rows: []eventstore.Row{eventstore.Shred(job.Effect)}})
 	}
-	return Work{Rows: []eventstore.Row{eventstore.Shred(job.Effect)}}
+	return work.and(s.giveUpMail(job))
 }
 
 // linkKey names the mail that a request for a link leads to.
@@ -75,12 +81,9 @@ var occasions = map[account.Link]notice.Occasion{account.Welcome: notice.Invitat
 // any more is not sent: the person has got a newer one, has chosen a password,
 // or is no longer there.
 func (s *Sagas) linkCall(ctx context.Context, job Job) (Call, error) {
-	user, err := s.tables.For(projections.System).User(ctx, job.User)
+	user, err := s.accountUser(ctx, job.User)
 	if err != nil {
 		return Call{}, err
-	}
-	if user.Email == "" || !user.IsActive {
-		return Call{}, domain.Fail(domain.Permanent, "no_account", errors.New("the account has ended"))
 	}
 	token, err := s.liveLink(ctx, job.Effect)
 	if errors.Is(err, eventstore.ErrLink) || errors.Is(err, eventstore.ErrShredded) {
@@ -90,12 +93,12 @@ func (s *Sagas) linkCall(ctx context.Context, job Job) (Call, error) {
 		return Call{}, err
 	}
 	l := notice.Letter{Occasion: occasions[job.Link], To: user.Email, Name: user.Name, Language: user.Language, Username: user.Email}
-	if user.ActiveTenant != nil {
-		if l, err = s.branded(ctx, *user.ActiveTenant, l); err != nil {
-			return Call{}, err
-		}
+	if l, err = s.branded(ctx, home(user), l); err != nil {
+		return Call{}, err
 	}
-	return s.mailCall(job.Effect, l, token, map[string]any{"user": job.User, "link": job.Link})
+	return s.mailCall(envelope{
+		key: job.Effect, letter: l, token: token, to: recipientOf(user), request: map[string]any{"user": job.User, "link": job.Link},
+	})
 }
 
 // liveLink is the secret that waits under a key, if its link still works. It
@@ -109,27 +112,39 @@ func (s *Sagas) liveLink(ctx context.Context, key string) (string, error) {
 	return string(secret), err
 }
 
+// An envelope is a letter with all that sending it takes.
+type envelope struct {
+	key     string // names the mail: its message id, and where the secret of its link waits
+	letter  notice.Letter
+	token   string // of the one-time link that it brings; blank: it leads to the path
+	path    string // within the panel; blank: to where one signs in
+	to      recipient
+	request map[string]any // what is asked for; no personal data
+	then    []domain.Command
+}
+
 // mailCall sends one letter, now or later: the key, and so the message and its
-// link, are the same each time. With an empty token it tells where to sign in.
-func (s *Sagas) mailCall(key string, l notice.Letter, token string, request map[string]any, then ...domain.Command) (Call, error) {
-	l.MessageID, l.From = messageID(key, s.mailFrom), cmp.Or(l.From, s.mailFrom)
-	l.PanelURL, l.Link = s.publicURL()+"/", s.publicURL()+"/login/"
-	rows := []eventstore.Row{eventstore.Shred(key)}
-	if token != "" {
-		l.Link = s.publicURL() + "/set-password/?token=" + token
-		rows = append(rows, eventstore.ExtendToken(token, s.times.LinkLife))
+// link, are the same each time.
+func (s *Sagas) mailCall(e envelope) (Call, error) {
+	l := e.letter
+	l.MessageID, l.From = messageID(e.key, s.mailFrom), cmp.Or(l.From, s.mailFrom)
+	l.PanelURL, l.Link = s.publicURL()+"/", s.publicURL()+cmp.Or(e.path, "/login/")
+	rows := []eventstore.Row{eventstore.Shred(e.key)}
+	if e.token != "" {
+		l.Link = s.publicURL() + "/set-password/?token=" + e.token
+		rows = append(rows, eventstore.ExtendToken(e.token, s.times.LinkLife))
 	}
 	message, err := l.Write()
 	if err != nil {
 		return Call{}, domain.Fail(domain.Permanent, "malformed", err)
 	}
-	request["message"] = l.MessageID
+	e.request["message"] = l.MessageID
 	return Call{
-		Request: request,
+		Request: e.request,
 		Do: func(ctx context.Context) (Result, error) {
-			return Result{External: l.MessageID}, s.mail.Send(ctx, message)
+			return Result{External: l.MessageID}, e.to.of(s.mail.Send(ctx, message))
 		},
-		Confirmed: func(Result) Work { return Work{Commands: then, Rows: rows} },
+		Confirmed: func(Result) Work { return Work{Commands: append(e.then, s.reached(e.to)...), Rows: rows} },
 	}, nil
 }
 

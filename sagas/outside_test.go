@@ -161,12 +161,16 @@ func (m *fakeMail) Send(_ context.Context, mail notice.Mail) error {
 	return m.ask(true, "send", to.Address)
 }
 
-// to are the mails that an address has got.
-func (m *fakeMail) to(address string) (mails []notice.Mail) {
+// to are the letters that an address has got; news are the notifications.
+func (m *fakeMail) to(address string) []notice.Mail   { return m.got(address, false) }
+func (m *fakeMail) news(address string) []notice.Mail { return m.got(address, true) }
+
+func (m *fakeMail) got(address string, news bool) (mails []notice.Mail) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, mail := range m.sent {
-		if to, err := netmail.ParseAddress(mail.To); err == nil && to.Address == address {
+		to, err := netmail.ParseAddress(mail.To)
+		if _, is := mail.Headers["List-Unsubscribe"]; err == nil && to.Address == address && is == news {
 			mails = append(mails, mail)
 		}
 	}

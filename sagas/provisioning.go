@@ -77,7 +77,7 @@ func (s *Sagas) provisioningSteps() []step {
 			local: &local{do: s.activate},
 		},
 		{
-			name: "send", says: "send the email with the one-time link", queue: mailQueue, policy: s.policies.late,
+			name: "send", says: "send the email", queue: mailQueue, policy: s.policies.late,
 			effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.sendMail, lasting: true, deferred: s.giveUpSending},
 		},
 	}
@@ -105,6 +105,7 @@ func (s *Sagas) provisioningSagas() []saga {
 		},
 		{name: "mail", def: mailDef},
 		{name: "mail", def: linkDef},
+		{name: "mail", def: noticeDef},
 	}
 }
 

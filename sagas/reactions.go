@@ -162,19 +162,52 @@ func (s *Sagas) tellReuse(ctx context.Context, r eventstore.Recorded) error {
 	return s.tell(ctx, r, id, notice.TokenReused(user.Language), nil)
 }
 
-// tell raises one notification. Its id follows from the event and the user, so
-// nobody is told twice (rule W-7).
+// tell tells a user of an event, in the panel, by mail or both, as they want to
+// hear of it. The id of the notification follows from the event and the user,
+// so nobody is told twice (rule W-7).
 func (s *Sagas) tell(ctx context.Context, r eventstore.Recorded, user int64, text notice.Text, about map[string]string) error {
-	wishes, _, err := eventstore.Fold(ctx, s.store, notice.Preferring, notice.SetPreferences{User: user}.Stream())
-	if err != nil || user == 0 || !wishes.Preferences().InApp {
+	if user == 0 {
+		return nil
+	}
+	wishes, err := s.wishes(ctx, user)
+	if err != nil {
 		return err
 	}
 	id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "notification/%d", user))
+	raise := notice.Raise{
+		ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text, InApp: wishes.InApp, Mail: wishes.Mails(text.Type) && s.isFresh(r),
+	}
+	if raise.Mail {
+		if raise.Tenant, err = s.sender(ctx, r, user, text); err != nil {
+			return err
+		}
+	}
 	cause := domain.Cause{
 		ID: uuid.NewSHA1(id, []byte("raise")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID, Saga: r.Cause.Saga,
 	}
-	_, err = s.store.Execute(ctx, cause, notice.Raise{ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text, InApp: true})
+	if _, err = s.store.Execute(ctx, cause, raise); err == nil && raise.Mail {
+		s.wake(mailQueue)
+	}
 	return err
+}
+
+// freshness is for how long something is news that one gets by mail. Whoever
+// reads the log anew mails nothing of old.
+const freshness = 3 * day
+
+func (s *Sagas) isFresh(r eventstore.Recorded) bool { return s.now().Sub(r.RecordedAt) < freshness }
+
+// sender is the tenant in whose name a user is told: that which the event is
+// about, or else the user's own; 0: the panel's, as operators are.
+func (s *Sagas) sender(ctx context.Context, r eventstore.Recorded, user int64, text notice.Text) (int64, error) {
+	switch {
+	case text.ToOperators():
+		return 0, nil
+	case r.Tenant != 0:
+		return r.Tenant, nil
+	}
+	u, err := s.tables.For(projections.System).User(ctx, user)
+	return home(u), unlessMissing(err)
 }
 
 // poisoned takes the events that no reaction can handle, so that those behind

@@ -39,6 +39,8 @@ type Job struct {
 	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends
 	Link   account.Link `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
 
+	Notice uuid.UUID `json:"notice,omitzero"` // the notification that a mail run sends
+
 	Until int64 `json:"until,omitempty"` // Unix time: how long a service that has ended is kept
 
 	// Of a run that works for one hosting resource: which, and the version of

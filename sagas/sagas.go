@@ -15,6 +15,7 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -42,23 +43,27 @@ type Options struct {
 	Limits    map[string]int   // per queue; missing: 16 local, 4 elsewhere
 	Now       func() time.Time // for everything but leases; nil: time.Now
 	Log       *slog.Logger     // nil: slog.Default
+
+	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
+	UnsubscribeKeys [][]byte
 }
 
 // Sagas carries out all sagas. Any number of processes may do so on one
 // database; none of them is special.
 type Sagas struct {
-	store     *eventstore.Store
-	pool      *pgxpool.Pool
-	tables    *projections.Tables
-	payments  map[string]Payments
-	engine    Engine
-	compute   Compute
-	mail      Mail
-	mailFrom  string
-	publicURL func() string
-	times     Times
-	now       func() time.Time
-	log       *slog.Logger
+	store           *eventstore.Store
+	pool            *pgxpool.Pool
+	tables          *projections.Tables
+	payments        map[string]Payments
+	engine          Engine
+	compute         Compute
+	mail            Mail
+	mailFrom        string
+	publicURL       func() string
+	unsubscribeKeys [][]byte
+	times           Times
+	now             func() time.Time
+	log             *slog.Logger
 
 	policies policies
 	steps    map[string]step
@@ -96,7 +101,7 @@ func computeQueue(c Compute) string { return "compute:" + c.Server() }
 func New(o Options) *Sagas {
 	s := &Sagas{
 		store: o.Store, pool: o.Store.Pool(), tables: o.Tables, payments: o.Payments, engine: o.Engine, compute: o.Compute,
-		mail: o.Mail, mailFrom: o.MailFrom, publicURL: o.PublicURL, times: o.Times, now: o.Now, log: o.Log,
+		mail: o.Mail, mailFrom: o.MailFrom, publicURL: o.PublicURL, unsubscribeKeys: o.UnsubscribeKeys, times: o.Times, now: o.Now, log: o.Log,
 		worker: workerName(), wakes: newWakes(), leases: leases{holds: map[uuid.UUID]*hold{}}, paces: paces{next: map[string]time.Time{}, until: map[string]time.Time{}},
 	}
 	if s.times == (Times{}) {
@@ -152,7 +157,7 @@ func (s *Sagas) limit(limits map[string]int) {
 }
 
 // Starts says which runs begin with these facts (rule G-9): provisioning with
-// the money, a capture with the customer's word, a refund with the decision to give money back, a run for each mail with a one-time link, and those that bring
+// the money, a capture with the customer's word, a refund with the decision to give money back, a run for each mail with a one-time link or of a notification, and those that bring
 // what was asked of hosting resources to the engine.
 func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts []eventstore.Start, err error) {
 	for i, fact := range facts {
@@ -173,6 +178,8 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 			run, begins, err = s.lateMail(ctx, uuid.MustParse(fact.Stream.ID), facts)
 		case account.LinkRequested:
 			run, begins = s.linkMail(fact, e)
+		case notice.MailRequested:
+			run, begins = s.noticeMail(fact)
 		case hosting.OperationQueued:
 			run, begins = s.jobRun(fact, e)
 		default:

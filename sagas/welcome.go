@@ -44,8 +44,14 @@ func (s *Sagas) welcomeCall(ctx context.Context, job Job) (Call, error) {
 	if l, err = s.branded(ctx, job.Tenant, l); err != nil {
 		return Call{}, err
 	}
-	request := map[string]any{"subject": o.Subject, "link": job.Opened}
-	return s.mailCall(key, l, token, request, order.ConfirmMail{ID: job.Order, At: s.now()})
+	_, to, err := s.recipient(ctx, o.Subject)
+	if err != nil {
+		return Call{}, err
+	}
+	return s.mailCall(envelope{
+		key: key, letter: l, token: token, to: to, request: map[string]any{"subject": o.Subject, "link": job.Opened},
+		then: []domain.Command{order.ConfirmMail{ID: job.Order, At: s.now()}},
+	})
 }
 
 // stillWelcome refuses to welcome somebody to what is being taken back, or has
@@ -97,7 +103,7 @@ func (s *Sagas) delayMail(job Job, l lapse) Work {
 	if l.final {
 		work = work.and(s.giveUpMail(job))
 	}
-	return work
+	return work.and(s.blame(l))
 }
 
 // giveUpMail leaves the mail to an operator. Its link stays valid.

@@ -121,7 +121,7 @@ func (w *world) node(url string, change ...func(*Options)) *Sagas {
 	serveAll(store)
 	o := Options{
 		Store: store, Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]Payments{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
-		MailFrom: "Panel <panel@example.com>", PublicURL: func() string { return "http://127.0.0.1:8080" }, Times: quick,
+		MailFrom: "Panel <panel@example.com>", PublicURL: func() string { return "http://127.0.0.1:8080" }, Times: quick, UnsubscribeKeys: [][]byte{unsubscribeKey},
 		Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 	}
 	for _, c := range change {
@@ -166,6 +166,9 @@ func (w *world) start(s *Sagas) (stop func()) {
 	})
 	return stop
 }
+
+// unsubscribeKey signs the links in mails of notifications.
+var unsubscribeKey = []byte("a key of thirty-two bytes, no less")
 
 var drawn atomic.Int64
 

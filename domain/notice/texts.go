@@ -15,6 +15,13 @@ type Text struct {
 	URL            string // path within the panel
 }
 
+// ToOperators tells whether it is for those who operate the installation, and so
+// in nobody else's name.
+func (t Text) ToOperators() bool {
+	_, is := toOperators[t.Template]
+	return is
+}
+
 // A phrase is a notification in one language.
 type phrase struct{ title, message string }
 
