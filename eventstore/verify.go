@@ -28,8 +28,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, all int64)) (Ver
 		return Verdict{}, err
 	}
 	v := verifier{Verdict: Verdict{Intact: true, HeadPosition: head}, streams: map[string]link{}}
-	for v.last < head {
-		rows, _ := s.pool.Query(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`, v.last, head, page)
+	for v.last.position < head {
+		rows, _ := s.pool.Query(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`, v.last.position, head, page)
 		var n int
 		e, scan := row{}, error(nil)
 		for rows.Next() {
@@ -43,7 +43,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, all int64)) (Ver
 			return v.Verdict, fmt.Errorf("verify: %w", Unavailable(err))
 		}
 		if n == 0 {
-			v.broken(head, "", "the end of the log is missing")
+			v.broken(&Broken{Position: head, Reason: endMissing})
 			break
 		}
 		if progress != nil {
@@ -56,9 +56,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, all int64)) (Ver
 
 type verifier struct {
 	Verdict
-	streams  map[string]link
-	last     int64
-	lastTime time.Time
+	streams map[string]link
+	last    place
 }
 
 // A link is the end of a stream's chain.
@@ -67,31 +66,52 @@ type link struct {
 	hash    [32]byte
 }
 
+// A place is where the log stands behind an event.
+type place struct {
+	position int64
+	at       time.Time
+}
+
+// A Broken event is not as it was written.
+type Broken struct {
+	Position int64
+	Stream   string // blank: it is not known
+	Reason   string
+}
+
+const endMissing = "the end of the log is missing"
+
 func (v *verifier) check(e *row) {
 	before := v.streams[e.stream]
-	var previous []byte
-	if before.version > 0 {
-		previous = before.hash[:]
-	}
-	switch {
-	case e.position != v.last+1:
-		v.broken(v.last+1, e.stream, "a position is missing")
-	case e.version != before.version+1:
-		v.broken(e.position, e.stream, "a version of the stream is missing")
-	case e.recordedAt.Before(v.lastTime):
-		v.broken(e.position, e.stream, "the time runs back")
-	case !bytes.Equal(e.hash, e.chain(previous)):
-		v.broken(e.position, e.stream, "the hash does not match what is stored")
-	}
+	v.broken(e.held(v.last, before.version, before.hash[:]))
 	// Go on from what is stored, so that one broken event is one finding.
 	v.streams[e.stream] = link{e.version, [32]byte(append(bytes.Clone(e.hash), make([]byte, 32)...)[:32])}
-	v.last, v.lastTime = e.position, e.recordedAt
+	v.last = place{e.position, e.recordedAt}
 	v.Checked++
 	v.HeadHash = e.hash
 }
 
-func (v *verifier) broken(position int64, stream, reason string) {
-	if v.Intact {
-		v.Intact, v.Broken, v.Stream, v.Reason = false, position, stream, reason
+// held holds an event against the one before it in the log, and the one before
+// it in its stream; nil: it is as it was written.
+func (e *row) held(last place, version int32, hash []byte) *Broken {
+	if version == 0 {
+		hash = nil
+	}
+	switch {
+	case e.position != last.position+1:
+		return &Broken{last.position + 1, e.stream, "a position is missing"}
+	case e.version != version+1:
+		return &Broken{e.position, e.stream, "a version of the stream is missing"}
+	case e.recordedAt.Before(last.at):
+		return &Broken{e.position, e.stream, "the time runs back"}
+	case !bytes.Equal(e.hash, e.chain(hash)):
+		return &Broken{e.position, e.stream, "the hash does not match what is stored"}
+	}
+	return nil
+}
+
+func (v *verifier) broken(b *Broken) {
+	if b != nil && v.Intact {
+		v.Intact, v.Broken, v.Stream, v.Reason = false, b.Position, b.Stream, b.Reason
 	}
 }

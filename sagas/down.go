@@ -20,6 +20,9 @@ func (s *Sagas) unanswered(ctx context.Context, c check, failure error) error {
 	}
 	if c.failing > s.times.DownAlarm {
 		s.alarm(ctx, "a payment provider does not answer", "provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
+		if domain.ClassOf(failure) != domain.Permanent { // which is an answer
+			failure = errors.Join(failure, s.reportIncident(ctx, providerTrouble(c.provider)))
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()

@@ -72,6 +72,9 @@ func (s *Sagas) janitor(ctx context.Context) {
 		if err := s.reportDaily(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "money and service were not compared", "error", err)
 		}
+		if err := s.reviewIncidents(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "incidents were not reviewed", "error", err)
+		}
 	}
 }
 

@@ -6,11 +6,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -138,7 +141,7 @@ func (s *Sagas) readInbox(ctx context.Context) {
 // readOne matches the webhook that is due first.
 func (s *Sagas) readOne(ctx context.Context) (more bool, err error) {
 	var m stored
-	var then func() // once others can see what was done
+	var then func() error // once others can see what was done
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var age float64
 		err := tx.QueryRow(ctx, `
@@ -166,8 +169,7 @@ func (s *Sagas) readOne(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, sqlError(err, "read the inbox")
 	}
-	then()
-	return true, nil
+	return true, then()
 }
 
 // matchNews finds the order of a webhook by our own reference, by the session
@@ -183,27 +185,41 @@ with found as (
 	from found where w.order_id = found.order_id
 )
 update webhook_inbox i set
-	state = case when exists (select from found) then 'done' when $6 then 'unmatched' else 'stored' end,
-	order_id = coalesce((select order_id from found), i.order_id), next_at = now() + $7::interval,
-	attempts = i.attempts + case when exists (select from found) or $6 then 1 else 0 end
+	state = case when exists (select from found) then 'done' else 'stored' end,
+	order_id = coalesce((select order_id from found), i.order_id), next_at = now() + $6::interval,
+	attempts = i.attempts + case when exists (select from found) then 1 else 0 end
 where i.id = $1 returning state`
 
 // match answers with what is to be done after the commit: who is woken
 // before it finds nothing. To wait for an order is no failure, and no attempt:
-// the next look comes when as much time has passed again.
-func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) (then func(), err error) {
+// the next look comes when as much time has passed again. One that has waited
+// too long is set aside.
+func (s *Sagas) match(ctx context.Context, tx pgx.Tx, m stored) (then func() error, err error) {
 	var state string
 	again := min(max(m.age, s.times.InboxBase), s.times.InboxCap)
-	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, m.age > s.times.InboxMatch, again).Scan(&state)
+	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, again).Scan(&state)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("match webhook %d: %w", m.id, err)
-	case state == "unmatched":
-		return func() { s.alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider) }, nil
 	case state == "done":
-		return func() { s.wake(watchQueue) }, nil
+		return func() error { s.wake(watchQueue); return nil }, nil
+	case m.age > s.times.InboxMatch:
+		return func() error {
+			s.alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
+			return s.setAside(ctx, webhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.as("unmatched", ""))
+		}, nil
 	}
-	return func() { s.wakeLater(inboxQueue, again) }, nil
+	return func() error { s.wakeLater(inboxQueue, again); return nil }, nil
+}
+
+// as is the row in another state, with one more attempt.
+func (m stored) as(state, problem string) eventstore.Row {
+	return eventstore.Row{
+		Key: "webhook_inbox/" + strconv.FormatInt(m.id, 10),
+		SQL: `update webhook_inbox set state = $2, attempts = attempts + 1, error = coalesce(nullif($3, ''), error)
+			where id = $1 and state = 'stored' and attempts = $4`,
+		Args: []any{m.id, state, problem, m.attempts}, Touches: 1, Else: errSetAside,
+	}
 }
 
 // inboxTries is how often a webhook may fail before a person has to look.
@@ -212,15 +228,15 @@ const inboxTries = 10
 // postpone leaves a webhook for later, or to a person. Between a failure and
 // this another reader may have taken the row too: both count as one attempt.
 func (s *Sagas) postpone(ctx context.Context, m stored, cause error) error {
-	state, again := "stored", backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	if m.attempts+1 >= inboxTries {
-		state = "parked"
 		s.alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
+		return s.setAside(ctx, webhookTrouble(operations.WebhookParked, m.id, m.provider), m.as("parked", scrub(cause)))
 	}
+	again := backOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	_, err := s.exec(ctx, "postpone a webhook", `
-		update webhook_inbox set state = $2, attempts = attempts + 1, next_at = now() + $3::interval, error = $4
-		where id = $1 and state = 'stored' and attempts = $5`,
-		m.id, state, again, scrub(cause), m.attempts)
+		update webhook_inbox set attempts = attempts + 1, next_at = now() + $2::interval, error = $3
+		where id = $1 and state = 'stored' and attempts = $4`,
+		m.id, again, scrub(cause), m.attempts)
 	s.wakeLater(inboxQueue, again)
 	return err
 }

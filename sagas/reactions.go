@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -107,6 +108,8 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 		return s.tellOperators(ctx, r, notice.PaymentMismatch)
 	case account.TokenReused:
 		return s.tellReuse(ctx, r)
+	case operations.IncidentReported:
+		return s.tellIncident(ctx, r, e)
 	}
 	return nil
 }
@@ -221,15 +224,28 @@ func (p poisoned) Publish(_ string, messages ...*message.Message) error {
 			return err // the reader waits: an event that cannot be read is nobody's to skip
 		}
 		reason := m.Metadata.Get(middleware.ReasonForPoisonedKey)
-		_, err = p.s.exec(m.Context(), "move an event out of the way", `
-			insert into poisoned (reader, position, reason) values ($1, $2, $3) on conflict (reader, position) do update set reason = excluded.reason`,
-			reader, r.Position, reason[:min(len(reason), scrubbed)])
-		if err != nil {
+		if err := p.s.poison(m.Context(), r, reason); err != nil {
 			return err
 		}
 		p.s.alarm(m.Context(), "a reaction failed for good", "reader", reader, "position", r.Position, "event", r.Name)
 	}
 	return nil
+}
+
+// poison moves an event out of the way and reports that. That an incident
+// could not be told is no incident of its own: it would not be told either.
+func (s *Sagas) poison(ctx context.Context, r eventstore.Recorded, reason string) error {
+	aside := eventstore.Row{
+		Key: "poisoned/" + strconv.FormatInt(r.Position, 10),
+		SQL: `insert into poisoned (reader, position, reason) values ($1, $2, $3)
+			on conflict (reader, position) do update set reason = excluded.reason`,
+		Args: []any{reader, r.Position, reason[:min(len(reason), scrubbed)]}, Touches: 1,
+	}
+	if r.Stream.Category == operations.IncidentCategory {
+		_, err := s.exec(ctx, "move an event out of the way", aside.SQL, aside.Args...)
+		return err
+	}
+	return s.setAside(ctx, reactionTrouble(r), aside)
 }
 
 func (poisoned) Close() error { return nil }
@@ -247,6 +263,10 @@ func (s *Sagas) Requeue(ctx context.Context, position int64) error {
 	if err := s.reactTo(ctx, found[0]); err != nil {
 		return fmt.Errorf("handle event %d again: %w", position, err)
 	}
-	_, err = s.exec(ctx, "forget a poisoned event", `delete from poisoned where reader = $1 and position = $2`, reader, position)
+	forget := eventstore.Row{
+		Key: "poisoned/" + strconv.FormatInt(position, 10), SQL: `delete from poisoned where reader = $1 and position = $2`,
+		Args: []any{reader, position}, Touches: eventstore.AnyRows,
+	}
+	_, err = s.store.ExecuteWith(ctx, domain.Cause{Actor: reporter}, []eventstore.Row{forget}, reactionTrouble(found[0]).Settle("handled again", s.now()))
 	return err
 }

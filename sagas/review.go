@@ -95,6 +95,13 @@ func (s *Sagas) ReplayWebhooks(ctx context.Context, cause domain.Cause, f operat
 	if err != nil {
 		return 0, err
 	}
+	troubles, err := s.webhookIncidents(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.settleIncidents(ctx, byOperator(cause, f.Order), troubles, "replayed"); err != nil {
+		return 0, err
+	}
 	back := eventstore.Row{
 		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null` + inboxWhere,
 		Args: inboxArgs(f), Touches: eventstore.AnyRows,
@@ -121,8 +128,11 @@ func (s *Sagas) ReplayWebhook(ctx context.Context, cause domain.Cause, id int64,
 		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null where id = $1`,
 		Args: []any{id}, Touches: 1,
 	}
-	_, err = s.store.ExecuteWith(ctx, byOperator(cause, about), []eventstore.Row{back},
-		note{ReviewStream(about), WebhookReplayed{w.ID, w.Provider, w.EventID, w.Type, w.State, reason, s.now()}})
+	commands := []domain.Command{note{ReviewStream(about), WebhookReplayed{w.ID, w.Provider, w.EventID, w.Type, w.State, reason, s.now()}}}
+	for _, kind := range []string{operations.WebhookUnmatched, operations.WebhookParked} {
+		commands = append(commands, webhookTrouble(kind, w.ID, w.Provider).Settle("replayed", s.now()))
+	}
+	_, err = s.store.ExecuteWith(ctx, byOperator(cause, about), []eventstore.Row{back}, commands...)
 	if err == nil {
 		s.wake(inboxQueue)
 	}

@@ -229,7 +229,7 @@ func (s *Sagas) Run(ctx context.Context) error {
 	}
 	checks.Go(func() { s.watch(ctx, work) })
 	checks.Go(func() { s.answerResets(ctx) })
-	for _, do := range []func(context.Context){s.notify, s.listen, s.janitor, s.measure, react} {
+	for _, do := range []func(context.Context){s.notify, s.listen, s.janitor, s.measure, s.verify, react} {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)

@@ -72,6 +72,8 @@ type Times struct {
 	Sweep                 time.Duration // between two rounds of the janitor
 	Measure               time.Duration // between two measurements of what a tenant uses; 0: nothing is measured
 	MeasurePoll           time.Duration // between two looks for tenants to measure
+	VerifyRest            time.Duration // between two checks of the whole log; 0: it is not checked
+	VerifyPause           time.Duration // between two parts of one
 }
 
 const day = 24 * time.Hour
@@ -98,7 +100,7 @@ var Defaults = Times{
 	PaidChecks:      [3]time.Duration{day, 7 * day, 30 * day},
 	CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
 	Keep:            90 * day, Sweep: time.Minute,
-	Measure: day, MeasurePoll: time.Minute,
+	Measure: day, MeasurePoll: time.Minute, VerifyRest: day, VerifyPause: 250 * time.Millisecond,
 }
 
 // backOff is the pause after the n-th failure in a row: longer each time,

@@ -196,7 +196,9 @@ var sentences = collect(slices.Concat(webhookSentences, []said{
 	says(func(e notice.Raised) string { return fmt.Sprintf("user %d is told: %s", e.User, e.Title) }),
 	says(func(notice.Read) string { return "read" }),
 	says(func(notice.MarkedUnread) string { return "marked as unread" }),
-	says(func(e notice.MailRequested) string { return fmt.Sprintf("user %d is to get a mail: %s", e.User, e.Title) }),
+	says(func(e notice.MailRequested) string {
+		return fmt.Sprintf("user %d is to get a mail: %s", e.User, e.Title)
+	}),
 	says(func(notice.Mailed) string { return "sent by mail" }),
 	says(func(e notice.MailGivenUp) string { return "will not be sent by mail: " + words(e.Code) }),
 	says(func(notice.AllRead) string { return "everything so far read" }),

@@ -2,7 +2,7 @@ package notice
 
 // catalogue is everything that users are told, by the name of its template.
 // What stands in braces is filled in; templates.go has a sample of each.
-var catalogue = merged(toCustomers, toTenants, toOperators)
+var catalogue = merged(toCustomers, toTenants, toOperators, toWatchers)
 
 // toCustomers is what those are told who have ordered something, or whose
 // account it is.

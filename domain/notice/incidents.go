@@ -1,0 +1,39 @@
+package notice
+
+// Incident tells an operator of a trouble that somebody has to look at: its
+// kind, such as "webhook_parked", and what it is about, by ids.
+func Incident(kind string, about map[string]string, language string) Text {
+	var values []string
+	for _, name := range []string{"webhook", "provider", "event", "position", "projection"} {
+		values = append(values, "{"+name+"}", about[name])
+	}
+	return say(kind, language, values...)
+}
+
+// toWatchers is what every superuser is told of each kind of incident.
+var toWatchers = map[string]entry{
+	"webhook_unmatched": {Warning, map[string]phrase{
+		"en": {"A webhook fits no order", "No order was found for webhook {webhook} of {provider}."},
+		"es": {"Un webhook no corresponde a ningún pedido", "No se ha encontrado ningún pedido para el webhook {webhook} de {provider}."},
+	}},
+	"webhook_parked": {Warning, map[string]phrase{
+		"en": {"A webhook was set aside", "Acting on webhook {webhook} of {provider} has failed too often."},
+		"es": {"Se ha apartado un webhook", "Tratar el webhook {webhook} de {provider} ha fallado demasiadas veces."},
+	}},
+	"reaction_failed": {System, map[string]phrase{
+		"en": {"A reaction has failed", "What should have followed from event {position} ({event}) has failed for good."},
+		"es": {"Una reacción ha fallado", "Lo que debía seguir al evento {position} ({event}) ha fallado definitivamente."},
+	}},
+	"log_broken": {System, map[string]phrase{
+		"en": {"The log has been tampered with", "Event {position} of the log is not as it was written."},
+		"es": {"Se ha manipulado el registro", "El evento {position} del registro no es como se escribió."},
+	}},
+	"projection_failed": {System, map[string]phrase{
+		"en": {"A read table could not be built", "The read table {projection} could not be built."},
+		"es": {"No se ha podido construir una tabla de lectura", "No se ha podido construir la tabla de lectura {projection}."},
+	}},
+	"provider_down": {Warning, map[string]phrase{
+		"en": {"A payment provider does not answer", "{provider} has not answered for a while. Payments are looked at as soon as it does."},
+		"es": {"Un proveedor de pagos no responde", "{provider} lleva un tiempo sin responder. Los pagos se revisarán en cuanto lo haga."},
+	}},
+}

@@ -1,0 +1,35 @@
+package notice_test
+
+import (
+	"strings"
+	"testing"
+
+	"hostpanel/domain/notice"
+)
+
+// Everything about an incident that operators read is filled in, in both
+// languages.
+func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
+	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders"}
+	seen := map[string]bool{}
+	for kind, want := range map[string]notice.Type{
+		"webhook_unmatched": notice.Warning, "webhook_parked": notice.Warning, "provider_down": notice.Warning,
+		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System,
+	} {
+		for _, language := range []string{"es-MX", "en", "fr"} {
+			told := notice.Incident(kind, about, language)
+			if told.Type != want || told.URL != "/" || told.Title == "" || told.Message == "" || strings.ContainsAny(told.Message, "{}") || told.Template != kind {
+				t.Errorf("%s in %s: %+v", kind, language, told)
+			}
+			seen[told.Title] = true
+		}
+		for _, language := range []string{"es", "en"} {
+			if l, is := notice.Sample(kind, language); !is || strings.ContainsAny(l.News.Message, "{}") {
+				t.Errorf("sample of %s in %s: %+v", kind, language, l.News)
+			}
+		}
+	}
+	if len(seen) != 12 {
+		t.Errorf("%d different titles", len(seen))
+	}
+}
