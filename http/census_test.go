@@ -42,6 +42,9 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/hosting/api/rest/operations/", map[string]string{ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(), missing: nowhere, deformed: "x"}},
 		{"/hosting/api/rest/packages/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/hosting/api/rest/whitelabel/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
+		{"/hosting/api/rest/webhook-endpoints/", map[string]string{
+			ofA: "1 " + deliveryOf[tenantA].String(), ofB: "2 " + deliveryOf[tenantB].String(), missing: none + " " + nowhere, deformed: "x x",
+		}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/panel/whitelabel/", map[string]string{existing: "1 fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", missing: none + " fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", deformed: "1 x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
@@ -63,6 +66,9 @@ func (s *shop) objects(t *testing.T) []object {
 
 // jobOf are operations that the tenants have asked for.
 var jobOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000001"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000001")}
+
+// deliveryOf are messages to the tenants' endpoints.
+var deliveryOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000002"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000002")}
 
 // noticeOfB is what the administrator of B was told.
 var noticeOfB = uuid.MustParse("c0000000-0000-4000-8000-000000000001")
@@ -90,6 +96,7 @@ func takeCensus(t *testing.T) *census {
 	s.oneOfEach(t, 2, tenantB)
 	for i, of := range []int64{tenantA, tenantB} {
 		s.do(t, hosting.QueueOperation{ID: jobOf[of], Kind: hosting.TenantSync, Tenant: of, About: hosting.Ref{Kind: "tenant", ID: of}, Sync: &hosting.Sync{}})
+		s.do(t, anEndpoint(int64(i+1), of), aDelivery(deliveryOf[of], int64(i+1), of, "site.created"))
 		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
 	}

@@ -166,20 +166,30 @@ func (k *collection) checkTenant(ctx context.Context, c route.Call, w *wish, wro
 		*wrong = slices.DeleteFunc(*wrong, func(one field.Wrong) bool { return one.Field == "tenant" })
 		w.tenant = who.tenant()
 	}
-	switch {
-	case !w.isNew() || wrong.Has("tenant"):
+	if !w.isNew() {
 		return nil
-	case w.tenant == 0 && who.tenant() == 0:
+	}
+	return k.settleTenant(ctx, c, &w.tenant, wrong)
+}
+
+// settleTenant is whose a new record is: the caller's tenant, unless a
+// superuser names another.
+func (s *Server) settleTenant(ctx context.Context, c route.Call, tenant *int64, wrong *field.Errors) error {
+	who := callerOf(c)
+	switch {
+	case wrong.Has("tenant"):
+		return nil
+	case *tenant == 0 && who.tenant() == 0:
 		wrong.Add("tenant", field.Missing)
 		return nil
-	case w.tenant == 0:
-		w.tenant = who.tenant()
+	case *tenant == 0:
+		*tenant = who.tenant()
 	}
-	return mayRefer(wrong, "tenant", &w.tenant, func(id int64) error {
+	return mayRefer(wrong, "tenant", tenant, func(id int64) error {
 		if !who.IsSuperuser && id != who.tenant() {
 			return route.Missing("Tenant")
 		}
-		_, err := k.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+		_, err := s.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
 		return err
 	})
 }

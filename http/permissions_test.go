@@ -73,6 +73,7 @@ var rights = []right{
 	{path: "/hosting/api/rest/tenants/", may: ownTenants},
 	{path: "/hosting/api/rest/packages/", may: signedIn, write: superusers},
 	{path: "/hosting/api/rest/whitelabel/", may: administrators},
+	{path: "/hosting/api/rest/webhook-endpoints/", may: administrators},
 	{path: "/notifications/api/v1/", may: recipients},
 	{path: "/notifications/unsubscribe/", may: everybody},
 	{path: "/operations/api/v1/", may: superusers},

@@ -25,7 +25,7 @@ func (s *Server) hosting() route.Area {
 	return route.Area{
 		Name: "Hosting", Prefix: hostingPrefix, Access: s.user(),
 		About:  "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
-		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), []route.Route{s.provisionRoute()}),
+		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), s.endpointRoutes(), []route.Route{s.provisionRoute()}),
 	}
 }
 

@@ -34,6 +34,26 @@ func (m Message) Body() []byte {
 	return b
 }
 
+// A Thing is the record that a message is about, which the receiver reads by
+// the API.
+type Thing struct {
+	Kind    string `json:"kind"`
+	ID      int64  `json:"id,omitempty"`
+	OrderID string `json:"order_id,omitempty"`
+	Number  string `json:"number,omitempty"` // of an invoice or a credit note
+	Tenant  int64  `json:"tenant"`
+	URL     string `json:"url"` // path of the record in the API
+}
+
+// Data is what the message says of the thing.
+func (t Thing) Data() json.RawMessage {
+	data, err := json.Marshal(t)
+	if err != nil {
+		panic("webhook: a thing is no JSON: " + err.Error()) // texts and numbers are
+	}
+	return data
+}
+
 // A Status says how far a delivery is.
 type Status string
 
