@@ -17,6 +17,7 @@ import (
 	"hostpanel/adapters/payments/paypal"
 	"hostpanel/adapters/payments/stripe"
 	"hostpanel/domain/dns"
+	"hostpanel/sagas"
 )
 
 // A config is the settings, checked and in their own types.
@@ -44,6 +45,8 @@ type config struct {
 	trustedProxies []netip.Prefix
 	logLevel       slog.Level
 	warnings       []string
+
+	times sagas.Times // zero: those of docs/sagas.md; no setting changes them
 }
 
 // configure checks the settings. In the demo nothing outside is used, and

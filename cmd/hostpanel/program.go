@@ -173,7 +173,7 @@ func (p *program) assemble(ctx context.Context) error {
 	p.sagas = sagas.New(sagas.Options{
 		Store: p.store, Tables: p.tables, Payments: payments, Mail: mail,
 		Engine: engine, Compute: sandbox.New(p.pool),
-		PublicURL: p.publicURL, MailFrom: p.mailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Log: p.log,
+		PublicURL: p.publicURL, MailFrom: p.mailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.config.times, Log: p.log,
 	})
 	p.store.Attach(eventstore.WithStarter(p.sagas))
 	return nil

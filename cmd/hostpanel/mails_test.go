@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The whole program, and a mail server of the sort that providers run.
+
+const (
+	reader     = "ana@customer.example"
+	onInvoices = "Nueva factura"
+	onActive   = "Su pedido está activo"
+)
+
+func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
+	post, h := openMailHost(t), newHome(t)
+	h.env = []string{"SMTP_URL=" + post.url, "MAIL_FROM=Panel <panel@host.example>"}
+	r := h.start()
+	d := h.demo()
+	number := r.sell(d, "es", reader, "one.example")
+	mails := post.await(reader, 3)
+	welcome := about(mails, "Su pedido "+number+" está listo")
+	invoices, active := about(mails, onInvoices), about(mails, onActive)
+	if len(welcome) != 1 || len(invoices) != 1 || len(active) != 1 {
+		t.Fatalf("the customer got %v", subjects(mails))
+	}
+	for _, m := range mails {
+		m.isAsPromised(t, r, "es")
+		if !strings.Contains(m.text, number) {
+			t.Errorf("%s does not name the order:\n%s", m.subject, m.text)
+		}
+	}
+	if welcome[0].unsubscribe(t) != "" {
+		t.Error("one may unsubscribe from the way to one's own password")
+	}
+	stop := invoices[0].unsubscribe(t)
+	if stop == "" || active[0].unsubscribe(t) == "" || stop == active[0].unsubscribe(t) {
+		t.Fatalf("%q, %q", stop, active[0].unsubscribe(t))
+	}
+	bearer := r.firstSignIn(linkIn(t, welcome[0].text), reader)
+	told := r.inbox(bearer)
+	eventually(t, "the notifications are known to have been mailed", patience, func() bool { told = r.inbox(bearer); return told.mailed() == 2 })
+	if len(told) != 2 {
+		t.Errorf("%+v", told)
+	}
+
+	r.ask(200, "GET", stop, "") // as scanners do
+	if !r.wishes(bearer)["email_on_invoice"] {
+		t.Fatal("looking at the page has unsubscribed")
+	}
+	if page := r.ask(200, "POST", stop, "List-Unsubscribe=One-Click", "Content-Type", asForm, "Origin", "https://mail.example"); page.header.Get("Set-Cookie") != "" {
+		t.Errorf("%v", page.header)
+	}
+	r.sell(d, "es", reader, "two.example") // the next invoice brings no mail, but a notification
+	r.hears(bearer, 4)
+	if mails = post.await(reader, 5); len(about(mails, onInvoices)) != 1 || len(about(mails, onActive)) != 2 {
+		t.Fatalf("after unsubscribing: %v", subjects(mails))
+	}
+
+	r.ask(200, "PATCH", "/notifications/api/v1/preferences/", `{"in_app_enabled":false,"email_on_invoice":true}`, append(bearer, "Content-Type", asJSON)...)
+	r.sell(d, "es", reader, "three.example") // mails, but nothing in the panel
+	if mails = post.await(reader, 8); len(about(mails, onInvoices)) != 2 || len(about(mails, onActive)) != 3 {
+		t.Fatalf("without the panel: %v", subjects(mails))
+	}
+	if told := r.inbox(bearer); len(told) != 4 {
+		t.Errorf("told in the panel, which was switched off: %+v", told)
+	}
+
+	for _, table := range []string{"notifications", "users"} {
+		h.must("projections", "rebuild", table)
+	}
+	r.stop()
+	keepsSecrets(t, r.stderr(), reader, mailPassword, stop, strings.Split(stop, "/")[3])
+	r = h.start()
+	r.sell(d, "en", "bo@customer.example", "four.example") // what comes later has come, so what is repeated would have
+	for _, m := range post.await("bo@customer.example", 3) {
+		m.isAsPromised(t, r, "en")
+	}
+	post.await(reader, 8)
+	isDistinct(t, append(post.to(reader), post.to("bo@customer.example")...))
+	r.stop()
+}
+
+// isAsPromised holds a mail against docs/notifications.md.
+func (m received) isAsPromised(t *testing.T, r *running, language string) {
+	t.Helper()
+	from, err := mail.ParseAddress(m.Get("From"))
+	if err != nil || from.Address != "panel@host.example" {
+		t.Errorf("%s: from %v, %v", m.subject, from, err)
+	}
+	if at, err := m.Date(); err != nil || time.Since(at).Abs() > time.Hour {
+		t.Errorf("%s: of %v, %v", m.subject, at, err)
+	}
+	if m.Get("Auto-Submitted") != "auto-generated" || m.Get("Content-Language") != language || !regexp.MustCompile(`^<\S+@host\.example>$`).MatchString(m.Get("Message-Id")) {
+		t.Errorf("%s: %v", m.subject, m.Header)
+	}
+	if !strings.Contains(m.html, `<html lang="`+language+`">`) || strings.Contains(m.html, "<script") || strings.Contains(m.html, "<link") || strings.Contains(m.html, "<style") {
+		t.Errorf("%s:\n%s", m.subject, m.html)
+	}
+	links := regexp.MustCompile(`https?://\S+`).FindAllString(m.text, -1)
+	if len(links) == 0 {
+		t.Errorf("%s leads nowhere:\n%s", m.subject, m.text)
+	}
+	for _, link := range links {
+		if !strings.HasPrefix(link, r.base+"/") || !strings.Contains(html.UnescapeString(m.html), `href="`+link+`"`) {
+			t.Errorf("%s: %s is not ours, or not in both parts:\n%s", m.subject, link, m.html)
+		}
+	}
+	if stop := m.unsubscribe(t); stop != "" && !strings.Contains(m.text, r.base+stop) {
+		t.Errorf("%s: its text does not say how to unsubscribe:\n%s", m.subject, m.text)
+	}
+}
+
+// isDistinct tells whether no mail was made twice.
+func isDistinct(t *testing.T, all []received) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, m := range all {
+		if id := m.Get("Message-Id"); seen[id] {
+			t.Errorf("%s came twice: %s", id, m.subject)
+		} else {
+			seen[id] = true
+		}
+	}
+}
+
+// sell takes a customer's order for a site to its end.
+func (r *running) sell(d demo, language, customer, domain string) (number string) {
+	r.t.Helper()
+	body := strings.Replace(fmt.Sprintf(ordered, d.Plans.Hosting, customer, domain), `"language":"en"`, fmt.Sprintf(`"language":%q`, language), 1)
+	placed := r.ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", asJSON, "Idempotency-Key", domain)
+	r.ask(303, "POST", pathOf(r.t, placed.field(r.t, "payment_url")), "action=pay", "Content-Type", asForm)
+	r.awaitActive(placed.field(r.t, "order_id"), d.APIKey, patience)
+	return placed.field(r.t, "order_number")
+}
+
+// firstSignIn chooses a password with the link of a welcome mail, and returns
+// the headers of whoever has signed in with it.
+func (r *running) firstSignIn(link, username string) []string {
+	r.t.Helper()
+	const chosen = "correct horse battery"
+	set := url.Values{"token": {tokenOf(r.t, link)}, "password": {chosen}, "password_repeat": {chosen}}
+	r.ask(303, "POST", "/set-password/", set.Encode(), "Content-Type", asForm)
+	return r.asUser(login{Username: username, Password: chosen})
+}
+
+func (r *running) asUser(who login) []string {
+	r.t.Helper()
+	return []string{"Authorization", "Bearer " + r.signIn(who).field(r.t, "access")}
+}
+
+// news are a user's notifications.
+type news []struct {
+	ID     string `json:"id"`
+	Type   string `json:"notification_type"`
+	Title  string
+	Mailed bool `json:"is_email_sent"`
+}
+
+func (n news) mailed() (count int) {
+	for _, one := range n {
+		if one.Mailed {
+			count++
+		}
+	}
+	return count
+}
+
+func (r *running) inbox(bearer []string) news {
+	r.t.Helper()
+	var page struct{ Results news }
+	a := r.ask(200, "GET", "/notifications/api/v1/notifications/", "", bearer...)
+	if err := json.Unmarshal([]byte(a.body), &page); err != nil {
+		r.t.Fatal(err)
+	}
+	return page.Results
+}
+
+func (r *running) hears(bearer []string, n int) {
+	r.t.Helper()
+	eventually(r.t, fmt.Sprintf("there are %d notifications", n), patience, func() bool { return len(r.inbox(bearer)) == n })
+}
+
+func (r *running) wishes(bearer []string) (all map[string]bool) {
+	r.t.Helper()
+	a := r.ask(200, "GET", "/notifications/api/v1/preferences/", "", bearer...)
+	if err := json.Unmarshal([]byte(a.body), &all); err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
