@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/webhook"
 	"hostpanel/http/route/routetest"
@@ -29,28 +31,36 @@ func aDelivery(id uuid.UUID, endpoint, tenant int64, event string) webhook.Reque
 	}}
 }
 
+// hooked gives tenants 1 and 3 an endpoint each, with deliveries that are
+// known by how far they are; "foreign" is that of tenant 3.
+func (s *shop) hooked(t testing.TB) *shop {
+	t.Helper()
+	s.do(t, anEndpoint(1, 1), anEndpoint(3, 3))
+	for _, name := range []string{"pending", "delivered", "failed", "foreign"} {
+		id, of := uuid.New(), int64(1)
+		if name == "foreign" {
+			of = 3
+		}
+		s.known[name] = id.String()
+		commands := []domain.Command{aDelivery(id, of, of, "site.created")}
+		switch name {
+		case "delivered":
+			commands = append(commands, webhook.Attempted{ID: id, Status: 500, Code: "status_500", At: time.Now()}, webhook.Confirm{ID: id, Status: 204, At: time.Now()})
+		case "failed":
+			commands = append(commands, webhook.Attempted{ID: id, Code: "timeout", At: time.Now()}, webhook.Fail{ID: id, Code: "gave_up", At: time.Now()})
+		}
+		s.do(t, commands...)
+	}
+	if _, err := s.owner.Exec(t.Context(), `select setval('webhook_endpoint_id', 100)`); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // What administrators do with their endpoints, as one would with curl.
 func TestConversationsAboutWebhookEndpoints(t *testing.T) {
 	routetest.Run(t, "testdata/hooks/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
-		s := house(t)
-		s.do(t, anEndpoint(1, 1), anEndpoint(3, 3))
-		for _, d := range []struct {
-			name     string
-			endpoint int64
-		}{{"pending", 1}, {"delivered", 1}, {"failed", 1}, {"foreign", 3}} {
-			id := uuid.New()
-			s.known[d.name] = id.String()
-			s.do(t, aDelivery(id, d.endpoint, d.endpoint, "site.created"))
-			switch d.name {
-			case "delivered":
-				s.do(t, webhook.Attempted{ID: id, Status: 500, Code: "http_500", At: time.Now()}, webhook.Confirm{ID: id, Status: 204, At: time.Now()})
-			case "failed":
-				s.do(t, webhook.Attempted{ID: id, Code: "timeout", At: time.Now()}, webhook.Fail{ID: id, Code: "gave_up", At: time.Now()})
-			}
-		}
-		if _, err := s.owner.Exec(t.Context(), `select setval('webhook_endpoint_id', 100)`); err != nil {
-			t.Fatal(err)
-		}
+		s := house(t).hooked(t)
 		return s.handler, s.known
 	})
 }
@@ -186,5 +196,20 @@ func TestEveryKindThatTenantsManageMakesEvents(t *testing.T) {
 	told := slices.Sorted(slices.Values(webhook.Kinds))
 	if !slices.Equal(kinds, told) {
 		t.Errorf("tenants manage %v and are told of %v", kinds, told)
+	}
+}
+
+func TestEveryEventIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range webhook.Types {
+		group, life, _ := strings.Cut(typ.Name, ".")
+		whole := strings.Contains(string(text), "`"+typ.Name+"`")
+		inTwo := strings.Contains(string(text), "*kind*`."+life+"`") && strings.Contains(string(text), "`"+group+"`")
+		if !whole && !inTwo {
+			t.Errorf("docs/webhooks.md does not speak of %s", typ.Name)
+		}
 	}
 }

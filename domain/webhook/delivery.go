@@ -117,7 +117,7 @@ type (
 	Attempted struct {
 		ID     uuid.UUID
 		Status int           // of the answer; 0: there was none
-		Code   string        // short and stable, such as "http_500" or "timeout"
+		Code   string        // short and stable, such as "status_500" or "timeout"
 		Took   time.Duration // until then
 		At     time.Time
 		NextAt time.Time // when it is tried again; zero: that is not known
