@@ -47,12 +47,29 @@ func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error)
 		BackoffManager: &patience{store: s, poll: r.Poll, changed: s.Changed()},
 		SchemaAdapter:  logTable{r.Batch},
 		OffsetsAdapter: readersTable{},
-	}, watermill.NewSlogLoggerWithLevelMapping(s.log, quieter))
+	}, calm{watermill.NewSlogLoggerWithLevelMapping(s.log, quieter)})
 }
 
 // quieter takes Watermill's news of every start and stop out of the log.
 // Losing a connection is a warning: the reader tries again.
 var quieter = map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug, slog.LevelError: slog.LevelWarn}
+
+// calm tells of each trouble once. What fails because the reader is being
+// closed is none; and where a query has failed, [patience] tells of that and
+// not also of the transaction that it leaves behind.
+type calm struct{ watermill.LoggerAdapter }
+
+func (c calm) Error(what string, err error, fields watermill.LogFields) {
+	if _, known := fields["query_err"]; known || errors.Is(err, context.Canceled) {
+		c.Debug(what, fields.Add(watermill.LogFields{"error": err}))
+		return
+	}
+	c.LoggerAdapter.Error(what, err, fields)
+}
+
+func (c calm) With(fields watermill.LogFields) watermill.LoggerAdapter {
+	return calm{c.LoggerAdapter.With(fields)}
+}
 
 // Recorded returns the event that a message of [Topic] carries.
 func (s *Store) Recorded(ctx context.Context, m *message.Message) (Recorded, error) {

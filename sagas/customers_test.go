@@ -11,6 +11,7 @@ import (
 	"hostpanel/adapters/engine/sandbox"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
 )
 
 // Customers are two tenants who ask for whatever comes to their minds, as far
@@ -42,7 +43,10 @@ type thing struct {
 
 func newCustomers(t *testing.T, seed int64) *customers {
 	t.Helper()
-	c := &customers{url: withSandbox(t), chance: rand.New(rand.NewPCG(uint64(seed), 1)), death: rand.New(rand.NewPCG(uint64(seed), 2))}
+	c := &customers{
+		url:    databaseWith(t, eventstore.Migration{Area: "sandbox_engine", Files: sandbox.Migrations}),
+		chance: rand.New(rand.NewPCG(uint64(seed), 1)), death: rand.New(rand.NewPCG(uint64(seed), 2)),
+	}
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	c.household = &household{world: w}
 	w.Sagas = c.process()

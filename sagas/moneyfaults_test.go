@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/adapters/faults"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -68,7 +67,7 @@ type market struct {
 
 func newMarket(t *testing.T, seed int64) *market {
 	t.Helper()
-	m := &market{url: withBooks(t), post: newPost(t, seed), seed: seed, death: rand.New(rand.NewPCG(uint64(seed), 2))}
+	m := &market{url: databaseWith(t, eventstore.Migration{Area: "test_payments", Files: test.Migrations}), post: newPost(t, seed), seed: seed, death: rand.New(rand.NewPCG(uint64(seed), 2))}
 	m.world = &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	nobody := &atNobody{t: t, post: m.post, Provider: test.New(eventstoretest.Pool(t, m.url), test.Options{
 		PublicURL: func() string { return m.post.server.URL }, Secret: nobodysSecret, Log: slog.New(slog.DiscardHandler),
@@ -91,23 +90,6 @@ func (m *market) runs(what func(context.Context) error) {
 		if err := <-done; err != nil {
 			m.t.Error(err)
 		}
-	})
-}
-
-// withBooks is a database with the books of the test provider.
-func withBooks(t *testing.T) string {
-	t.Helper()
-	return eventstoretest.Database(t, "sagas and test payments", func(ctx context.Context, url string) error {
-		if err := prepare(ctx, t, url); err != nil {
-			return err
-		}
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		return eventstore.Migrate(ctx, owner,
-			eventstore.Migration{Area: "faults", Files: faults.Migrations}, eventstore.Migration{Area: "test_payments", Files: test.Migrations})
 	})
 }
 

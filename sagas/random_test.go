@@ -2,7 +2,6 @@ package sagas
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -10,12 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/adapters/engine/sandbox"
 	"hostpanel/adapters/faults"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 )
 
@@ -102,23 +98,6 @@ func (c *customers) trouble(seed int64) {
 			c.must(err)
 		}
 	}
-}
-
-// withSandbox is a database with the books of a sandbox.
-func withSandbox(t *testing.T) string {
-	t.Helper()
-	return eventstoretest.Database(t, "sagas and sandbox", func(ctx context.Context, url string) error {
-		if err := prepare(ctx, t, url); err != nil {
-			return err
-		}
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		return eventstore.Migrate(ctx, owner,
-			eventstore.Migration{Area: "faults", Files: faults.Migrations}, eventstore.Migration{Area: "sandbox_engine", Files: sandbox.Migrations})
-	})
 }
 
 // nothingIsOpen: every wish was answered, no run waits for an operator, and no

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/adapters/faults"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -93,16 +94,25 @@ func database(t *testing.T) string {
 }
 
 // prepare makes all tables.
-func prepare(ctx context.Context, t *testing.T, url string) error {
+func prepare(ctx context.Context, t *testing.T, url string, beside ...eventstore.Migration) error {
 	owner, err := eventstore.ConnectOwner(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer owner.Close()
-	if err := eventstore.Migrate(ctx, owner, eventstore.Migration{Area: "sagas", Files: Migrations}); err != nil {
+	if err := eventstore.Migrate(ctx, owner, append(beside, eventstore.Migration{Area: "sagas", Files: Migrations})...); err != nil {
 		return err
 	}
 	return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
+}
+
+// databaseWith is a database with the books of a part of the outside that errs
+// on order.
+func databaseWith(t *testing.T, books eventstore.Migration) string {
+	t.Helper()
+	return eventstoretest.Database(t, "sagas and "+books.Area, func(ctx context.Context, url string) error {
+		return prepare(ctx, t, url, books, eventstore.Migration{Area: "faults", Files: faults.Migrations})
+	})
 }
 
 // newWorld makes a world in which nobody works yet; with go it is set going.
