@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,7 +39,7 @@ func (r *run) notices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	desk := &desk{run: r, panel: p, address: address, usual: map[string]float64{}}
+	desk := &desk{run: r, panel: p, section: "notices", address: address, usual: map[string]float64{}}
 	for user, b := range []mailbag{{few, 1}, {few, many / few}, {many, 1}} {
 		if err := desk.read(ctx, int64(user+1), b, held[user]); err != nil {
 			return err
@@ -52,28 +51,13 @@ func (r *run) notices(ctx context.Context) error {
 	return desk.raise(ctx)
 }
 
-// A desk is where users read what they were told.
-type desk struct {
-	*run
-	*panel
-	address string
-	usual   map[string]float64 // milliseconds that it took the first
-}
-
-// A noticeReading is what is asked over HTTP and in SQL. It is deep if what
-// comes before has to be passed by.
-type noticeReading struct {
-	name, path, sql string
-	deep            bool
-}
-
-func readingsOf(user int64, b mailbag) []noticeReading {
+func noticeReadings(user int64, b mailbag) []question {
 	const (
 		columns = `select n.*, i.through, i.read_at from notifications n left join inboxes i using (user_id) where n.user_id = %d`
 		order   = ` order by n.created_at desc, n.id desc limit 20`
 	)
 	page := b.each/40 + 1
-	return []noticeReading{
+	return []question{
 		{name: "unread_count", path: notificationsPath + "unread_count/", sql: fmt.Sprintf(`select unread from inboxes where user_id = %d`, user)},
 		{name: "first page", path: notificationsPath, sql: fmt.Sprintf(`select total from inboxes where user_id = %d; `+columns+order, user, user)},
 		{
@@ -93,47 +77,8 @@ func (d *desk) read(ctx context.Context, user int64, b mailbag, held pair) error
 	if err := d.deliver(ctx, user, b); err != nil {
 		return err
 	}
-	d.report(Result{Section: "notices", Name: b.String() + " written by SQL", Value: time.Since(began).Seconds(), Unit: "s"})
-	for _, read := range readingsOf(user, b) {
-		name := read.name + " of " + b.String()
-		each, err := d.pgbench(ctx, d.url, strings.ReplaceAll(read.sql, "; ", ";\n")+";\n", 1)
-		if err != nil {
-			return fmt.Errorf("%s in SQL: %w", name, err)
-		}
-		took, err := d.median(func() (float64, error) { return d.asked(ctx, read.path, held) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		d.tell(read, name, 1000/each, took)
-	}
-	return nil
-}
-
-// asked is how many milliseconds an answer takes, usually.
-func (d *desk) asked(ctx context.Context, path string, held pair) (float64, error) {
-	callers, hangUp, err := callersOf(ctx, d.address, 1)
-	if err != nil {
-		return 0, err
-	}
-	defer hangUp()
-	l, err := together(ctx, 1, d.duration, func(context.Context, int, int) error {
-		_, err := callers[0].get(path, held.Access)
-		return err
-	})
-	return p50(l), err
-}
-
-// tell reports a reading: against SQL, and against that of the first user.
-func (d *desk) tell(read noticeReading, name string, plain, took float64) {
-	d.report(Result{Section: "notices", Name: name + ", SQL, mean", Value: plain, Unit: "ms"})
-	d.report(Result{Section: "notices", Name: name + ", HTTP, p50", Value: took, Unit: "ms", Ratio: took / plain, Peer: "SQL"})
-	usual, known := d.usual[read.name]
-	switch {
-	case !known:
-		d.usual[read.name] = took
-	case !read.deep:
-		d.report(Result{Section: "notices", Name: "the same, against the first", Value: took, Unit: "ms", Ratio: took / usual, Peer: "few", Bar: 1.5, AtMost: true})
-	}
+	d.report(Result{Section: d.section, Name: b.String() + " written by SQL", Value: time.Since(began).Seconds(), Unit: "s"})
+	return d.ask(ctx, b.String(), noticeReadings(user, b), held)
 }
 
 // markAll marks everything as read: little, and a lot. The peer changes every
@@ -148,7 +93,7 @@ func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
 	if err != nil {
 		return err
 	}
-	d.report(Result{Section: "notices", Name: fmt.Sprintf("%d rows marked as read by SQL", lot), Value: rows, Unit: "ms"})
+	d.report(Result{Section: d.section, Name: fmt.Sprintf("%d rows marked as read by SQL", lot), Value: rows, Unit: "ms"})
 	var usual float64
 	for _, unread := range []int64{lot / 100, lot} {
 		took, err := d.median(func() (float64, error) {
@@ -160,7 +105,7 @@ func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
 		if err != nil {
 			return err
 		}
-		line := Result{Section: "notices", Name: fmt.Sprintf("mark_all_read over %d unread, HTTP", unread), Value: took, Unit: "ms", Ratio: took / rows, Peer: "SQL"}
+		line := Result{Section: d.section, Name: fmt.Sprintf("mark_all_read over %d unread, HTTP", unread), Value: took, Unit: "ms", Ratio: took / rows, Peer: "SQL"}
 		d.report(line)
 		if usual > 0 {
 			line.Name, line.Ratio, line.Peer, line.Bar, line.AtMost = "the same, against the fewer", took/usual, "fewer", 1.5, true
@@ -195,7 +140,7 @@ func (d *desk) raise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.report(Result{Section: "notices", Name: "INSERT of one and its figures, 16 clients (pgbench)", Value: inserts, Unit: "/s"})
+	d.report(Result{Section: d.section, Name: "INSERT of one and its figures, 16 clients (pgbench)", Value: inserts, Unit: "/s"})
 	raised, err := d.median(func() (float64, error) {
 		l, err := together(ctx, clients, d.duration, func(ctx context.Context, client, _ int) error {
 			_, err := d.store.Execute(ctx, operator, notice.Raise{
@@ -208,6 +153,6 @@ func (d *desk) raise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.report(Result{Section: "notices", Name: "somebody told, 16 clients", Value: raised, Unit: "/s", Ratio: raised / inserts, Peer: "INSERT"})
+	d.report(Result{Section: d.section, Name: "somebody told, 16 clients", Value: raised, Unit: "/s", Ratio: raised / inserts, Peer: "INSERT"})
 	return nil
 }
