@@ -219,6 +219,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	waiting := w.buy(ordering{})
 	w.becomes(waiting, order.StatusActive)
 	w.must(w.Pause(t.Context(), operator, RunID("mail:"+effectKey(waiting, "welcome")), "wait"))
+	w.heard()
 	w.end()
 	const derived = `
 		select coalesce(json_agg(json_build_array(id, key, def, steps, input, order_id, direction,

@@ -205,12 +205,12 @@ func (p *postOffice) all() []letter {
 	return slices.Clone(p.letters)
 }
 
-// to are the letters that somebody has got, oldest first.
+// to are the letters that somebody has got, oldest first: no notifications.
 func (p *postOffice) to(address string) (texts []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.letters {
-		if strings.EqualFold(l.to, address) {
+		if strings.EqualFold(l.to, address) && !strings.Contains(l.text, "List-Unsubscribe:") {
 			texts = append(texts, l.text)
 		}
 	}
