@@ -2,7 +2,10 @@ package notice
 
 // catalogue is everything that users are told, by the name of its template.
 // What stands in braces is filled in; templates.go has a sample of each.
-var catalogue = merged(toCustomers, toTenants, toOperators, toWatchers)
+var catalogue = merged(toCustomers, toTenants, operators)
+
+// operators is what every superuser is told.
+var operators = merged(toOperators, toWatchers)
 
 // toCustomers is what those are told who have ordered something, or whose
 // account it is.
@@ -79,7 +82,7 @@ var toTenants = map[string]entry{
 	}},
 }
 
-// toOperators is what every superuser is told.
+// toOperators is what every superuser is told of orders.
 var toOperators = map[string]entry{
 	"order_parked": {Error, map[string]phrase{
 		"en": {"An order needs attention", "Setting up order {number} was interrupted."},

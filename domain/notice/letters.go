@@ -20,7 +20,7 @@ var letterWords = map[string]words{
 		Open: "Open in the panel", Why: "You get this message because you want mails about {sort}.", Stop: "I want no more of them",
 		Sorts: map[string]string{
 			"email_on_ticket_reply": "your tickets", "email_on_invoice": "invoices and payments", "email_on_hosting_alert": "your hosting",
-			"email_on_vps_alert": "your virtual servers", "email_on_system": "your account and your orders",
+			"email_on_vps_alert": "your virtual servers", "email_on_system": "the panel, your account and your orders",
 		},
 	},
 	"es": {
@@ -30,7 +30,7 @@ var letterWords = map[string]words{
 		Open: "Abrir en el panel", Why: "Recibe este mensaje porque desea correos sobre {sort}.", Stop: "No quiero recibir más",
 		Sorts: map[string]string{
 			"email_on_ticket_reply": "sus consultas", "email_on_invoice": "facturas y pagos", "email_on_hosting_alert": "su alojamiento",
-			"email_on_vps_alert": "sus servidores virtuales", "email_on_system": "su cuenta y sus pedidos",
+			"email_on_vps_alert": "sus servidores virtuales", "email_on_system": "el panel, su cuenta y sus pedidos",
 		},
 	},
 }

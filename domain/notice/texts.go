@@ -18,7 +18,7 @@ type Text struct {
 // ToOperators tells whether it is for those who operate the installation, and so
 // in nobody else's name.
 func (t Text) ToOperators() bool {
-	_, is := toOperators[t.Template]
+	_, is := operators[t.Template]
 	return is
 }
 
