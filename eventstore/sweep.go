@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ var sweeps = []struct{ table, over string }{
 	{"refresh_tokens", `expires_at < now()`},
 	{"refresh_families", `expires_at < now()`},
 	{"browser_sessions", `not (` + sessionLives + `)`},
+	{"endpoint_secrets", `expires_at < now()`},
 	{"rate_windows", `coalesce(calls[cardinality(calls)] < now() - interval '1 day', true)`},
 }
 
@@ -24,7 +26,8 @@ var sweeps = []struct{ table, over string }{
 const sweepAtOnce = 10_000
 
 // Sweep deletes rows beside the log that have expired, and takes the keys of
-// subjects along when the secret key has been rotated.
+// subjects and the secrets of endpoints along when the secret key has been
+// rotated.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, sweep := range sweeps {
 		sql := fmt.Sprintf(`delete from %[1]s where ctid = any(array(select ctid from %[1]s where %[2]s limit %[3]d)) and %[2]s`, sweep.table, sweep.over, sweepAtOnce)
@@ -32,19 +35,19 @@ func (s *Store) Sweep(ctx context.Context) error {
 			return fmt.Errorf("sweep %s: %w", sweep.table, Unavailable(err))
 		}
 	}
-	return s.rewrap(ctx)
-}
-
-// rewrapAtOnce bounds how many keys one round takes along.
-const rewrapAtOnce = 1000
-
-// rewrap wraps keys of subjects by the first secret key that another one
-// wraps, so that the other one can be removed some day.
-func (s *Store) rewrap(ctx context.Context) error {
 	others := s.keys.others()
 	if len(others) == 0 {
 		return nil
 	}
+	return errors.Join(s.rewrap(ctx, others), s.reseal(ctx, others))
+}
+
+// rewrapAtOnce bounds how many keys, or secrets, one round takes along.
+const rewrapAtOnce = 1000
+
+// rewrap wraps keys of subjects by the first secret key that another one
+// wraps, so that the other one can be removed some day.
+func (s *Store) rewrap(ctx context.Context, others []string) error {
 	rows, _ := s.pool.Query(ctx, `
 		select subject, purpose, key_id, wrapped from subject_keys where key_id = any($1) limit $2`, others, rewrapAtOnce)
 	var k subjectKey

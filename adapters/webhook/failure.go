@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -47,29 +46,34 @@ func patience(header string, now time.Time) time.Duration {
 	return min(max(asked, 0), longestPatience)
 }
 
-// unanswered tells how far a call has come that brought no status. Whoever
-// stopped it is named; its own time-out is one of the endpoint.
-func unanswered(caller, call context.Context, err error) error {
-	var dns *net.DNSError
-	var dial *net.OpError
-	var certificate *tls.CertificateVerificationError
-	var handshake tls.RecordHeaderError
-	var alert tls.AlertError
-	var late interface{ Timeout() bool }
-	class, code := domain.Unknown, "connection_lost"
+// unanswered tells what became of a call that brought no status. Whoever
+// stopped it is named; its own time-out is one of the endpoint. Before there
+// was a connection nothing can have been sent.
+func unanswered(caller, call context.Context, connected bool, err error) error {
 	switch {
 	case caller.Err() != nil:
 		return fmt.Errorf("the call was ended: %w", context.Cause(caller))
 	case errors.Is(err, errRefused):
 		return refused()
-	case errors.As(err, &dns):
-		class, code = domain.Transient, "dns_failed"
-	case errors.As(err, &dial) && dial.Op == "dial":
-		class, code = domain.Transient, "unreachable"
-	case call.Err() != nil, errors.As(err, &late) && late.Timeout():
-		code = "timeout"
-	case errors.As(err, &certificate), errors.As(err, &handshake), errors.As(err, &alert):
-		class, code = domain.Transient, "tls_failed"
+	case !connected:
+		return domain.Fail(domain.Transient, unreached(err), errors.New("the endpoint was not reached"))
 	}
-	return domain.Fail(class, code, errors.New("the endpoint did not answer"))
+	code := "connection_lost"
+	if call.Err() != nil {
+		code = "timeout"
+	}
+	return domain.Fail(domain.Unknown, code, errors.New("the endpoint did not answer"))
+}
+
+// unreached tells why there was no connection.
+func unreached(err error) string {
+	var dns *net.DNSError
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &dns):
+		return "dns_failed"
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return "unreachable"
+	}
+	return "tls_failed"
 }

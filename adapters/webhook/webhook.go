@@ -13,8 +13,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"hostpanel/domain/webhook"
@@ -90,14 +92,16 @@ func (s *Sender) Deliver(ctx context.Context, to string, secrets [][]byte, m web
 	}
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	q, err := http.NewRequestWithContext(limited, http.MethodPost, u.String(), bytes.NewReader(m.Body()))
+	var connected atomic.Bool
+	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	q, err := http.NewRequestWithContext(traced, http.MethodPost, u.String(), bytes.NewReader(m.Body()))
 	if err != nil {
 		return 0, refused()
 	}
 	s.head(q, secrets, m)
 	a, err := c.Do(q)
 	if err != nil {
-		return 0, unanswered(ctx, limited, err)
+		return 0, unanswered(ctx, limited, connected.Load(), err)
 	}
 	defer func() { _ = a.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, a.Body, bodySize) // some receivers stop working when they are hung up on

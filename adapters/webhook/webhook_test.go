@@ -324,7 +324,7 @@ func TestFailuresTellNothingOfWhereOrWith(t *testing.T) {
 	} {
 		_, err := sender.New(o).Deliver(t.Context(), address, [][]byte{[]byte("tokeninthesecret")}, created)
 		text := fmt.Sprintf("%v %+v %#v", err, err, err)
-		if u, bad := url.Parse(address); bad == nil && strings.Contains(text, u.Host) || strings.Contains(text, "tokenin") || strings.Contains(text, "10.9.8.7") {
+		if u, bad := url.Parse(address); bad == nil && len(u.Host) > 1 && strings.Contains(text, u.Host) || strings.Contains(text, "tokenin") || strings.Contains(text, "10.9.8.7") {
 			t.Errorf("says %s", text)
 		}
 	}
