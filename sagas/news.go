@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
+	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
@@ -51,6 +52,9 @@ func (s *Sagas) tellNews(ctx context.Context, r eventstore.Recorded) error {
 		return s.tellOfSuspension(ctx, r, e)
 	case hosting.OperationSucceeded:
 		return s.tellOfInstallation(ctx, r)
+	case webhook.EndpointDisabled:
+		return s.tellAdmins(ctx, r, func(language string) notice.Text { return notice.WebhookDisabled(r.Stream.ID, language) },
+			map[string]string{"webhook_endpoint_id": r.Stream.ID})
 	}
 	return nil
 }

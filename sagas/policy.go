@@ -2,7 +2,7 @@ package sagas
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ capture, refund, local, compare, engine, push, ready, vm, bin, undo, left, welcome, late, due Policy }
+type policies struct{ capture, refund, local, compare, engine, push, ready, vm, bin, undo, left, welcome, late, due, deliver Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
@@ -27,6 +27,7 @@ func policiesOf(t Times) policies {
 		compare: Policy{Timeout: t.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase, Cap: t.EngineCap},
 		vm:      Policy{Timeout: t.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
 		welcome: Policy{Timeout: t.Call, Attempts: 5, Budget: t.MailBudget, Base: t.MailBase, Cap: t.MailCap, Sends: 1, Defer: true},
+		deliver: Policy{Timeout: t.Call, Budget: t.WebhookBudget, Base: t.WebhookBase, Cap: t.WebhookCap, Defer: true},
 		late: Policy{
 			Timeout: t.Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
 			Quarantine: t.MailUnanswered, Sends: 2, Defer: true,

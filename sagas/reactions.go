@@ -78,7 +78,7 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 			return err
 		}
 	}
-	if err := s.tellNews(ctx, r); err != nil {
+	if err := errors.Join(s.tellNews(ctx, r), s.announce(ctx, r)); err != nil {
 		return err
 	}
 	switch e := r.Event.(type) {

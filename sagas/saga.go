@@ -49,6 +49,12 @@ type Job struct {
 	ID      int64  `json:"id,omitempty"`
 	Version int    `json:"version,omitempty"`
 
+	// Of a run that tells an endpoint of something: which message, for the how
+	// manieth time that somebody asked for it, to which endpoint.
+	Delivery uuid.UUID `json:"delivery,omitzero"`
+	Round    int       `json:"round,omitempty"`
+	Endpoint int64     `json:"endpoint,omitempty"`
+
 	// Of a run that carries out an operation: which, the database that was made
 	// for it, and why the engine would not.
 	Operation uuid.UUID `json:"operation,omitzero"`

@@ -37,6 +37,7 @@ type Options struct {
 	Engine    Engine
 	Compute   Compute
 	Mail      Mail
+	Webhooks  Webhooks
 	MailFrom  string           // sender of mails
 	PublicURL func() string    // where customers reach us, without a slash at the end
 	Times     Times            // zero: [Defaults]
@@ -58,6 +59,7 @@ type Sagas struct {
 	engine          Engine
 	compute         Compute
 	mail            Mail
+	webhooks        Webhooks
 	mailFrom        string
 	publicURL       func() string
 	unsubscribeKeys [][]byte
@@ -75,6 +77,7 @@ type Sagas struct {
 	wakes   *wakes
 	leases  leases
 	paces   paces
+	crowds  crowds
 	workers sync.WaitGroup
 
 	completed, fenced, rejected, checked atomic.Int64
@@ -101,7 +104,7 @@ func computeQueue(c Compute) string { return "compute:" + c.Server() }
 func New(o Options) *Sagas {
 	s := &Sagas{
 		store: o.Store, pool: o.Store.Pool(), tables: o.Tables, payments: o.Payments, engine: o.Engine, compute: o.Compute,
-		mail: o.Mail, mailFrom: o.MailFrom, publicURL: o.PublicURL, unsubscribeKeys: o.UnsubscribeKeys, times: o.Times, now: o.Now, log: o.Log,
+		mail: o.Mail, webhooks: o.Webhooks, crowds: crowds{at: map[string]*crowd{}}, mailFrom: o.MailFrom, publicURL: o.PublicURL, unsubscribeKeys: o.UnsubscribeKeys, times: o.Times, now: o.Now, log: o.Log,
 		worker: workerName(), wakes: newWakes(), leases: leases{holds: map[uuid.UUID]*hold{}}, paces: paces{next: map[string]time.Time{}, until: map[string]time.Time{}},
 	}
 	if s.times == (Times{}) {
@@ -115,8 +118,8 @@ func New(o Options) *Sagas {
 	}
 	s.policies = policiesOf(s.times)
 	s.declare(
-		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.endingSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.drillStep()}),
-		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "deprovision", def: endingDef}, {name: "renewal", def: renewalDef}, {name: "drill", def: drillDef}}))
+		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.endingSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.deliverStep(), s.drillStep()}),
+		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "deprovision", def: endingDef}, {name: "renewal", def: renewalDef}, {name: "webhook", def: webhookDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s
 }
@@ -142,7 +145,7 @@ func (s *Sagas) declare(steps []step, lists []saga) {
 }
 
 func (s *Sagas) limit(limits map[string]int) {
-	s.queues = map[string]int{localQueue: 16, mailQueue: 4}
+	s.queues = map[string]int{localQueue: 16, mailQueue: 4, webhookQueue: deliveriesAtOnce}
 	for _, step := range s.steps {
 		if _, ok := s.queues[step.queue]; !ok && step.queue != "" {
 			s.queues[step.queue] = 4
@@ -197,7 +200,11 @@ func (s *Sagas) Starts(ctx context.Context, facts []eventstore.Recorded) (starts
 	if err != nil {
 		return nil, fmt.Errorf("start runs about money: %w", err)
 	}
-	return slices.Concat(starts, s.engineStarts(facts), money), nil
+	deliveries, err := s.deliveryStarts(ctx, facts)
+	if err != nil {
+		return nil, fmt.Errorf("start deliveries: %w", err)
+	}
+	return slices.Concat(starts, s.engineStarts(facts), money, deliveries), nil
 }
 
 // watchers and readers are how many checks and webhooks one process works on

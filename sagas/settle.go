@@ -60,7 +60,11 @@ func (s *Sagas) tellFailed(ctx context.Context, c claimed, step step, l lapse) e
 	if step.effect == nil || step.effect.failed == nil || c.Direction == Undo {
 		return nil
 	}
-	return s.append(ctx, c, s.cause(c, "failed"), []eventstore.Row{held(c)}, step.effect.failed(c.Job, l))
+	commands := step.effect.failed(c.Job, l)
+	if len(commands) == 0 {
+		return nil
+	}
+	return s.append(ctx, c, s.cause(c, "failed"), []eventstore.Row{held(c)}, commands)
 }
 
 // classify tells how an error is treated. Our own refusals may vanish when

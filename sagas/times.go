@@ -40,6 +40,9 @@ type Times struct {
 	LateBudget            time.Duration // until the mail is given up
 	MailUnanswered        time.Duration // before a mail that may have gone out is sent again
 	LinkLife              time.Duration // of a one-time link, after its mail was accepted
+	WebhookBase           time.Duration
+	WebhookCap            time.Duration
+	WebhookBudget         time.Duration // until a message to an endpoint is given up
 	SessionCall           time.Duration
 	SessionPause          time.Duration
 	SessionBudget         time.Duration // for all tries to open a session
@@ -88,6 +91,7 @@ var Defaults = Times{
 	ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
 	MailBase: 2 * time.Second, MailCap: 30 * time.Second, MailBudget: 5 * time.Minute,
 	LateBase: time.Minute, LateCap: time.Hour, LateBudget: 72 * time.Hour, MailUnanswered: 15 * time.Minute, LinkLife: 72 * time.Hour,
+	WebhookBase: 5 * time.Second, WebhookCap: 10 * time.Hour, WebhookBudget: 72 * time.Hour,
 	SessionCall: 10 * time.Second, SessionPause: time.Second, SessionBudget: 20 * time.Second,
 	InboxBase: time.Second, InboxCap: 10 * time.Minute, InboxMatch: 10 * time.Minute,
 	CheckLease: 30 * time.Second, CheckCall: 15 * time.Second,

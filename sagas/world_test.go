@@ -22,6 +22,7 @@ import (
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -41,6 +42,7 @@ var quick = Times{
 	ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
 	MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: 2 * time.Second,
 	LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 6 * time.Second, MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
+	WebhookBase: 5 * time.Millisecond, WebhookCap: 40 * time.Millisecond, WebhookBudget: 30 * time.Second,
 	SessionCall: 300 * time.Millisecond, SessionPause: 10 * time.Millisecond, SessionBudget: time.Second,
 	InboxBase: 5 * time.Millisecond, InboxCap: 20 * time.Millisecond, InboxMatch: 3 * time.Second,
 	CheckLease: 2 * time.Second, CheckCall: time.Second,
@@ -66,7 +68,7 @@ type world struct {
 	end     func()
 }
 
-var facts = domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts, operations.IncidentFacts, Facts)
+var facts = domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, storefront.Facts, operations.IncidentFacts, webhook.Facts, Facts)
 
 func serveAll(store *eventstore.Store) {
 	Serve(store)
@@ -83,6 +85,8 @@ func serveAll(store *eventstore.Store) {
 	eventstore.Serve(store, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(store, notice.PreferencesCategory, notice.Preferring)
+	eventstore.Serve(store, webhook.EndpointCategory, webhook.Endpoints)
+	eventstore.Serve(store, webhook.DeliveryCategory, webhook.Deliveries)
 	eventstore.Serve(store, operations.IncidentCategory, operations.Incidents)
 	eventstore.Serve(store, storefront.PlanCategory, storefront.Plans)
 }

@@ -61,6 +61,12 @@ func TenantSuspended(language string) Text { return say("tenant_suspended", lang
 // TenantReactivated tells that a tenant runs again.
 func TenantReactivated(language string) Text { return say("tenant_reactivated", language) }
 
+// WebhookDisabled tells that an endpoint has answered that it is gone, and is
+// told nothing more.
+func WebhookDisabled(number, language string) Text {
+	return say("webhook_disabled", language, "{number}", number)
+}
+
 // OrderParked tells an operator that an order cannot go on by itself.
 func OrderParked(number, language string) Text {
 	return say("order_parked", language, "{number}", number)

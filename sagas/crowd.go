@@ -1,0 +1,99 @@
+package sagas
+
+import (
+	"sync"
+	"time"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/webhook"
+)
+
+// Who does not answer keeps its callers waiting. So that one endpoint cannot
+// take the places of all others, only a few calls go to it at a time, and to
+// all endpoints of a tenant; the others of it stand in line without using up
+// an attempt (docs/sagas.md, "Webhooks to tenants").
+
+// A gate is where a delivery has to pass, and how many may be behind it.
+type gate struct {
+	name string
+	most int
+}
+
+func gatesOf(j Job) []gate {
+	return []gate{{webhook.EndpointStream(j.Endpoint).String(), 2}, {hosting.Ref{Kind: "tenant", ID: j.Tenant}.Stream().String(), 4}}
+}
+
+// crowds know how many are behind each gate, in this process.
+type crowds struct {
+	mu sync.Mutex
+	at map[string]*crowd
+}
+
+type crowd struct {
+	inside int
+	rests  time.Time // until when it wants to be left alone
+	last   time.Time // the turn that was given out last
+}
+
+const (
+	betweenTurns = 100 * time.Millisecond // of those who stand in line
+	longestTurn  = 30 * time.Second
+)
+
+// full is when to come again; 0: there is room.
+func (c *crowds) full(gates []gate) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.turn(gates)
+}
+
+func (c *crowds) turn(gates []gate) time.Duration {
+	now := time.Now()
+	for _, g := range gates {
+		at, known := c.at[g.name]
+		switch {
+		case known && now.Before(at.rests):
+			return at.rests.Sub(now)
+		case known && at.inside >= g.most:
+			if at.last.Before(now) {
+				at.last = now
+			}
+			at.last = at.last.Add(betweenTurns)
+			if d := at.last.Sub(now); d <= longestTurn {
+				return d
+			}
+			return jittered(longestTurn)
+		}
+	}
+	return 0
+}
+
+// enter takes a place behind each gate, or answers when to come again. Whoever
+// leaves tells how long the first gate wants to be left alone.
+func (c *crowds) enter(gates []gate) (leave func(rest time.Duration), full time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if full := c.turn(gates); full > 0 {
+		return nil, full
+	}
+	for _, g := range gates {
+		if c.at[g.name] == nil {
+			c.at[g.name] = &crowd{}
+		}
+		c.at[g.name].inside++
+	}
+	return func(rest time.Duration) { c.leave(gates, rest) }, 0
+}
+
+func (c *crowds) leave(gates []gate, rest time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.at[gates[0].name].rests = now.Add(min(rest, longestRest))
+	for _, g := range gates {
+		at := c.at[g.name]
+		if at.inside--; at.inside == 0 && !now.Before(at.rests) {
+			delete(c.at, g.name)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package sagas
+
+import (
+	"context"
+	"encoding/base64"
+
+	"hostpanel/domain"
+	"hostpanel/domain/webhook"
+	"hostpanel/eventstore"
+)
+
+// Hooks changes what endpoints of tenants need a secret for (docs/webhooks.md,
+// "Signatures"). Each method is one transaction: an endpoint is never without
+// its secret, and a secret never without its endpoint.
+type Hooks struct{ s *Sagas }
+
+// Hooks are the endpoints of all tenants.
+func (s *Sagas) Hooks() Hooks { return Hooks{s} }
+
+// Open makes an endpoint, whose number and URL the caller has checked, and
+// answers with its secret, which is shown once: "whsec_…".
+func (h Hooks) Open(ctx context.Context, cause domain.Cause, c webhook.Create) (string, error) {
+	return h.secure(ctx, cause, c.ID, c)
+}
+
+// Rotate gives an endpoint another secret and answers with it; the one before
+// signs along for a day. An endpoint that there is not is refused with
+// domain.NotFound.
+func (h Hooks) Rotate(ctx context.Context, cause domain.Cause, id int64) (string, error) {
+	return h.secure(ctx, cause, id, webhook.Rotate{ID: id})
+}
+
+func (h Hooks) secure(ctx context.Context, cause domain.Cause, id int64, c domain.Command) (string, error) {
+	secret := eventstore.NewEndpointSecret()
+	if _, err := h.s.store.ExecuteWith(ctx, cause, h.s.store.EndpointSecretRows(id, secret), c); err != nil {
+		return "", err
+	}
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret), nil
+}
+
+// Remove ends an endpoint for good, and destroys its secrets and the key that
+// its address is sealed with in the log. A second time changes nothing.
+func (h Hooks) Remove(ctx context.Context, cause domain.Cause, id int64) error {
+	rows := append(eventstore.EraseRows(webhook.Subject(id)), eventstore.ShredEndpointSecrets(id))
+	_, err := h.s.store.ExecuteWith(ctx, cause, rows, webhook.Remove{ID: id})
+	return err
+}
