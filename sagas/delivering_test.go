@@ -115,7 +115,7 @@ func (w *world) sends(endpoint, tenant int64) uuid.UUID {
 	w.t.Helper()
 	id := uuid.New()
 	w.asks(webhook.Request{ID: id, Endpoint: endpoint, Tenant: tenant, Message: webhook.Message{
-		ID: "message-" + id.String(), Type: webhook.TestEvent, At: noon, Tenant: tenant, Data: webhook.Thing{Kind: "site", ID: 3, Tenant: tenant, URL: "/"}.Data(),
+		ID: "message-" + id.String(), Type: "site.created", At: noon, Tenant: tenant, Data: webhook.Thing{Kind: "site", ID: 3, Tenant: tenant, URL: "/"}.Data(),
 	}})
 	return id
 }

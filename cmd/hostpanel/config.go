@@ -43,6 +43,7 @@ type config struct {
 	currency       string
 	abuseLimits    bool
 	trustedProxies []netip.Prefix
+	webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
 	logLevel       slog.Level
 	warnings       []string
 
@@ -62,7 +63,7 @@ func configure(s Settings, demo bool) (*config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.payPal, c.stripeAccount, c.money, c.proxies, c.secrets, c.logging,
+		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.payPal, c.stripeAccount, c.money, c.networks, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -194,8 +195,17 @@ func (c *config) money(s Settings) (err error) {
 	return nil
 }
 
-func (c *config) proxies(s Settings) error {
-	for text := range strings.SplitSeq(s.TrustedProxies, ",") {
+func (c *config) networks(s Settings) (err error) {
+	if c.trustedProxies, err = networks("HOSTPANEL_TRUSTED_PROXIES", s.TrustedProxies); err != nil {
+		return err
+	}
+	c.webhooks, err = networks("HOSTPANEL_WEBHOOK_NETWORKS", s.WebhookNetworks)
+	return err
+}
+
+// networks reads a list of networks, and addresses as networks of one.
+func networks(setting, list string) (all []netip.Prefix, err error) {
+	for text := range strings.SplitSeq(list, ",") {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
@@ -204,11 +214,11 @@ func (c *config) proxies(s Settings) error {
 			network, err = addr.Prefix(addr.BitLen())
 		}
 		if err != nil {
-			return misused("HOSTPANEL_TRUSTED_PROXIES: %q is not a network such as 10.0.0.0/8", text)
+			return nil, misused("%s: %q is not a network such as 10.0.0.0/8", setting, text)
 		}
-		c.trustedProxies = append(c.trustedProxies, network.Masked())
+		all = append(all, network.Masked())
 	}
-	return nil
+	return all, nil
 }
 
 func (c *config) secrets(s Settings) error {

@@ -19,6 +19,7 @@ import (
 	"hostpanel/adapters/payments/paypal"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/adapters/postgres"
+	"hostpanel/adapters/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -171,7 +172,7 @@ func (p *program) assemble(ctx context.Context) error {
 		return err
 	}
 	p.sagas = sagas.New(sagas.Options{
-		Store: p.store, Tables: p.tables, Payments: payments, Mail: mail,
+		Store: p.store, Tables: p.tables, Payments: payments, Mail: mail, Webhooks: webhook.New(webhook.Options{Networks: p.config.webhooks}),
 		Engine: engine, Compute: sandbox.New(p.pool),
 		PublicURL: p.publicURL, MailFrom: p.mailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.config.times, Log: p.log,
 	})

@@ -27,6 +27,8 @@ type Settings struct {
 	SMTPURL  string `name:"smtp-url" group:"settings" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
 	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails; none: hostpanel@ and the public host."`
 
+	WebhookNetworks string `group:"settings" env:"HOSTPANEL_WEBHOOK_NETWORKS" placeholder:"CIDR,…" help:"Networks that webhooks of tenants may reach besides the internet."`
+
 	TestPayments      string `group:"settings" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
 	TestWebhookSecret string `group:"settings" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
 
