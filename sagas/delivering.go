@@ -3,7 +3,6 @@ package sagas
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -136,6 +135,9 @@ func (s *Sagas) deliveryFailed(job Job, l lapse) []domain.Command {
 // day.
 const gaveUp = "gave_up"
 
+// saysGone is the status of an endpoint that wants to hear nothing more.
+const saysGone = 410
+
 // deliveryGivenUp ends a delivery. An endpoint that says that it is gone hears
 // nothing more.
 func (s *Sagas) deliveryGivenUp(job Job, l lapse) Work {
@@ -145,7 +147,7 @@ func (s *Sagas) deliveryGivenUp(job Job, l lapse) Work {
 		code = gaveUp
 	}
 	commands = append(commands, webhook.Fail{ID: job.Delivery, Code: code, At: s.now()})
-	if u, tried := errors.AsType[*unwelcome](l.cause); tried && u.status == http.StatusGone {
+	if u, tried := errors.AsType[*unwelcome](l.cause); tried && u.status == saysGone {
 		commands = append(commands, webhook.Disable{ID: job.Endpoint, Reason: webhook.Gone})
 	}
 	return Work{Commands: commands}

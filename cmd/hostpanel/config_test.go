@@ -88,6 +88,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{TaxRate: "21.005"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
 		{Settings{TrustedProxies: "10.0.0.0/8,everybody"}, "HOSTPANEL_TRUSTED_PROXIES"},
+		{Settings{WebhookNetworks: "127.0.0.0/8,home"}, "HOSTPANEL_WEBHOOK_NETWORKS"},
 		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
 		{Settings{AdminPassword: "short"}, "HOSTPANEL_ADMIN_PASSWORD"},
 		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},
