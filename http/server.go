@@ -69,7 +69,8 @@ type Server struct {
 
 	keys     keyring
 	memory   memory
-	patience patience // zero: the usual one
+	patience patience      // zero: the usual one
+	beat     time.Duration // between the heartbeats of streams; zero: the usual one
 	serving  atomic.Pointer[route.Table]
 }
 
@@ -283,7 +284,7 @@ func (s *Server) Document() []byte { return s.table().JSON() }
 func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
-		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(),
+		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat,
 		ErrorPage: s.refusalPage,
 	}, s.Areas()...)
 }

@@ -41,28 +41,40 @@ func newAudience(most int) *audience {
 
 // enter counts a stream in, unless there are too many.
 func (a *audience) enter(x *exchange) (leave func(), err error) {
-	caller, address := "caller "+x.call.Caller.Principal, "address "+household(x.call.IP)
+	bounds := x.route.bounds(&x.call)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case a.full(caller, x.route.perCaller), a.full(address, x.route.perAddress):
-		return nil, tooManyStreams
-	case a.all == a.most:
+	for who, most := range bounds {
+		if a.of[who] >= most {
+			return nil, tooManyStreams
+		}
+	}
+	if a.all == a.most {
 		return nil, noMoreStreams
 	}
-	a.count(1, caller, address)
+	a.count(1, bounds)
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.count(-1, caller, address)
+		a.count(-1, bounds)
 	}, nil
 }
 
-func (a *audience) full(who string, most int) bool { return most > 0 && a.of[who] >= most }
+// bounds are how many streams may be open of those whom a call counts for.
+func (r *Route) bounds(c *Call) map[string]int {
+	all := map[string]int{}
+	if r.perCaller > 0 {
+		all["caller "+c.Caller.Principal] = r.perCaller
+	}
+	if r.perAddress > 0 {
+		all["address "+household(c.IP)] = r.perAddress
+	}
+	return all
+}
 
-func (a *audience) count(n int, who ...string) {
+func (a *audience) count(n int, whom map[string]int) {
 	a.all += n
-	for _, w := range who {
+	for w := range whom {
 		if a.of[w] += n; a.of[w] == 0 {
 			delete(a.of, w)
 		}

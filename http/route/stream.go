@@ -141,7 +141,7 @@ func (x *exchange) tell(f Following) {
 const eventStream = "text/event-stream"
 
 func (s *stream) goOn() {
-	beat := time.NewTicker(heartbeat)
+	beat := time.NewTicker(s.t.options.Heartbeat)
 	defer beat.Stop()
 	for going := true; going; {
 		select {

@@ -36,6 +36,7 @@ type Options struct {
 	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
 	Timeout        time.Duration    // of a call; zero: 30 s, for which an Idempotency-Key counts as busy
 	Streams        int              // that may be open at a time; zero: 5,000
+	Heartbeat      time.Duration    // between the signs of life of a stream; zero: 15 s
 	Log            *slog.Logger
 	ErrorPage      func(c Call, status int, detail string) *Document // shows a refusal to people; nil: plainly
 	Now            func() time.Time                                  // for what the log tells; nil: the clock
@@ -94,6 +95,9 @@ func (o Options) complete() Options {
 	}
 	if o.PublicURL == nil {
 		o.PublicURL = func() string { return "" }
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = heartbeat
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second

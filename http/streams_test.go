@@ -1,0 +1,389 @@
+package http_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+)
+
+const noticeStream, aMinute = "/notifications/api/v1/notifications/stream/", time.Minute
+
+// A heard event is one of a stream. Of a heartbeat only the id is there.
+type heardEvent struct {
+	name, data string
+	id         int64
+}
+
+// A hearing is a stream as its client sees it.
+type hearing struct {
+	t      testing.TB
+	answer *http.Response
+	events chan heardEvent
+	ended  chan error // how it ended: [io.EOF] as it should
+	leave  context.CancelFunc
+}
+
+// dial opens a stream, whatever comes of it.
+func (s *shop) dial(t testing.TB, path string, headers ...string) *hearing {
+	t.Helper()
+	ctx, leave := context.WithCancel(context.Background())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.public+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		leave()
+		t.Fatal(err)
+	}
+	h := &hearing{t, answer, make(chan heardEvent, 1000), make(chan error, 1), leave}
+	go h.read()
+	t.Cleanup(h.close)
+	return h
+}
+
+// hear opens a stream.
+func (s *shop) hear(t testing.TB, path string, headers ...string) *hearing {
+	t.Helper()
+	h := s.dial(t, path, headers...)
+	if h.answer.StatusCode != http.StatusOK || h.answer.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatal(h.answer.Status, h.answer.Header)
+	}
+	return h
+}
+
+func (h *hearing) close() {
+	h.leave()
+	_ = h.answer.Body.Close()
+}
+
+func (h *hearing) read() {
+	lines := bufio.NewReader(h.answer.Body)
+	for e := (heardEvent{}); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			h.ended <- err
+			return
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "event":
+			e.name = value
+		case "data":
+			e.data = value
+		case "id":
+			e.id, _ = strconv.ParseInt(value, 10, 64)
+		case "":
+			if e != (heardEvent{}) {
+				h.events <- e
+			}
+			e = heardEvent{}
+		}
+	}
+}
+
+// next is the next event that is no heartbeat.
+func (h *hearing) next() heardEvent {
+	h.t.Helper()
+	for deadline := time.After(aMinute); ; {
+		select {
+		case e := <-h.events:
+			if e.name != "" {
+				return e
+			}
+		case err := <-h.ended:
+			h.t.Fatalf("the stream has ended: %v", err)
+		case <-deadline:
+			h.t.Fatal("nothing is heard")
+		}
+	}
+}
+
+// is expects the next event.
+func (h *hearing) is(name, data string) heardEvent {
+	h.t.Helper()
+	e := h.next()
+	if e.name != name || !strings.Contains(e.data, data) {
+		h.t.Fatalf("heard %+v instead of %s %s", e, name, data)
+	}
+	return e
+}
+
+// ends waits for the end of the answer, as it should be.
+func (h *hearing) ends() {
+	h.t.Helper()
+	select {
+	case err := <-h.ended:
+		if !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			h.t.Errorf("the stream was cut: %v", err)
+		}
+	case <-time.After(aMinute):
+		h.t.Fatal("the stream goes on")
+	}
+}
+
+func (s *shop) raise(t testing.TB, user int64, title string) uuid.UUID {
+	t.Helper()
+	id := uuid.New()
+	s.do(t, notice.Raise{ID: id, InApp: true, User: user, Text: notice.Text{Type: notice.Info, Title: title, Message: "News.", URL: "/"}, At: time.Now()})
+	return id
+}
+
+func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
+	s := openShop(t).people(t).told(t).open(t)
+	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
+	s.raise(t, ana, "For Ana alone")
+	id := s.raise(t, ben, "A fourth")
+	as := func(method, path, body string) *httptest.ResponseRecorder {
+		return s.call(method, path, body, bearer(s.known["ben"])...)
+	}
+	first := h.is("notification", `"title":"A fourth"`)
+	if shown := as("GET", "/notifications/api/v1/notifications/"+id.String()+"/", "").Body.String(); shown != first.data {
+		t.Errorf("heard %s, shown %s", first.data, shown)
+	}
+	path := "/notifications/api/v1/notifications/" + id.String() + "/"
+	as("PATCH", path+"mark_read/", "")
+	h.is("notification", `"is_read":true`)
+	as("PATCH", path, `{"is_read":false}`)
+	h.is("notification", `"is_read":false`)
+	as("PATCH", "/notifications/api/v1/notifications/mark_all_read/", "")
+	h.is("all_read", `{"through":"20`)
+	as("DELETE", path, "")
+	if last := h.is("deleted", `{"id":"`+id.String()+`"}`); last.id < first.id+4 {
+		t.Errorf("from %d to %d", first.id, last.id)
+	}
+	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: ben, Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
+	s.do(t, mailed)
+	e := h.is("notification", "By mail too")
+	s.do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent already
+	for !strings.Contains(e.data, `"is_email_sent":true`) {
+		e = h.is("notification", "By mail too")
+	}
+}
+
+func TestWhoComesBackToAStreamIsToldWhatWasMissed(t *testing.T) {
+	s := openShop(t).people(t).open(t)
+	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
+	s.raise(t, ben, "1")
+	seen := strconv.FormatInt(h.is("notification", `"title":"1"`).id, 10)
+	h.close()
+	s.raise(t, ben, "2")
+	s.raise(t, ana, "of Ana")
+	s.do(t, notice.Delete{ID: s.raise(t, ben, "gone again")})
+	again := s.hear(t, noticeStream, append(bearer(s.known["ben"]), "Last-Event-ID", seen)...)
+	inQuery := s.hear(t, noticeStream+"?last_event_id="+seen, bearer(s.known["ben"])...)
+	s.raise(t, ben, "3")
+	for _, h := range []*hearing{again, inQuery} {
+		h.is("notification", `"title":"2"`)
+		h.is("deleted", "")
+		h.is("notification", `"title":"3"`)
+	}
+}
+
+// Heartbeats tell where the client is, though nothing has happened to it.
+func TestAHeartbeatCarriesThePosition(t *testing.T) {
+	s := openShop(t).people(t)
+	s.server.Beat(20 * time.Millisecond)
+	s.open(t)
+	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
+	s.raise(t, ana, "of Ana")
+	for deadline := time.After(aMinute); ; {
+		select {
+		case e := <-h.events:
+			if head, _, err := s.Head(t.Context()); err == nil && e.id >= head {
+				return
+			}
+		case <-deadline:
+			t.Fatal("the heartbeats stay behind")
+		}
+	}
+}
+
+// How long a request and an answer may take does not hold for what never ends.
+func TestAStreamOutlivesThePatienceForAnswers(t *testing.T) {
+	s := openShop(t).people(t)
+	s.server.Beat(20 * time.Millisecond)
+	s.server.Hurry(200 * time.Millisecond)
+	s.server.HurryAnswers(200 * time.Millisecond)
+	s.open(t)
+	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
+	for began := time.Now(); time.Since(began) < time.Second; {
+		select {
+		case <-h.events:
+		case err := <-h.ended:
+			t.Fatal(err)
+		}
+	}
+	s.raise(t, ben, "still there")
+	h.is("notification", "still there")
+}
+
+func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
+	s := openShop(t).stock(t).people(t)
+	s.server.Beat(20 * time.Millisecond)
+	s.open(t)
+	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	following := s.hear(t, "/storefront/api/orders/"+placed.ID+"/events/", "X-API-Key", s.known["key"])
+	of := map[string]*hearing{}
+	for _, who := range []string{"ana", "ben", "eve"} {
+		of[who] = s.hear(t, noticeStream, bearer(s.known[who])...)
+	}
+	brief := s.hear(t, noticeStream, bearer(s.token(t, eve, with{"exp": time.Now().Add(2 * time.Second).Unix()}))...)
+	s.do(t, account.Deactivate{User: ana, At: time.Now()})
+	of["ana"].ends()
+	s.do(t, account.EndSessions{User: ben, At: time.Now()})
+	of["ben"].ends()
+	s.do(t, revoke("OpenKey1"))
+	s.server.ForgetKey("OpenKey1")
+	following.ends()
+	brief.ends()
+	s.raise(t, eve, "Eve may still listen")
+	of["eve"].is("notification", "still")
+}
+
+// Whoever stops the program does not wait for those who listen.
+func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
+	s := openShop(t).people(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.public = "http://" + listener.Addr().String()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.server.Serve(ctx, listener) }()
+	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
+	if n := s.server.Streams(); n != 1 {
+		t.Errorf("%d streams are open", n)
+	}
+	began := time.Now()
+	stop()
+	h.ends()
+	if err := <-stopped; err != nil || time.Since(began) > 15*time.Second || strings.Contains(s.logged.String(), "cut off") {
+		t.Errorf("it took %s, %v", time.Since(began), err)
+	}
+}
+
+func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
+	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t).people(t).open(t)
+	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	for _, c := range []struct {
+		most    int
+		path    string
+		headers []string
+	}{
+		{10, noticeStream, bearer(s.known["ben"])},
+		{20, "/storefront/api/orders/" + placed.ID + "/events/", []string{"X-API-Key", s.known["key"]}},
+	} {
+		var open []*hearing
+		for range c.most {
+			open = append(open, s.hear(t, c.path, c.headers...))
+		}
+		more := s.dial(t, c.path, c.headers...)
+		if more.answer.StatusCode != http.StatusTooManyRequests || more.answer.Header.Get("Retry-After") != "30" || more.answer.Header.Get("X-Error-Code") != "too_many_streams" {
+			t.Fatal(more.answer.Status, more.answer.Header)
+		}
+		open[0].close()
+		s.until(t, "there is room again", func() bool {
+			h := s.dial(t, c.path, c.headers...)
+			return h.answer.StatusCode == http.StatusOK
+		})
+	}
+	s.hear(t, noticeStream, bearer(s.known["eve"])...) // has room of her own
+}
+
+func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	path := "/storefront/api/orders/" + placed.ID + "/events/"
+	key := []string{"X-API-Key", s.known["key"]}
+	h := s.hear(t, path, key...)
+	if shown := s.call("GET", strings.TrimSuffix(path, "events/"), "", key...).Body.String(); h.is("order", `"status":"payment_processing"`).data != shown {
+		t.Error("it is shown as", shown)
+	}
+	s.press(placed, "action", "pay")
+	var last heardEvent
+	seen := map[string]bool{}
+	for !strings.Contains(last.data, `"status":"active"`) {
+		e := h.next()
+		if e.id < last.id || seen[e.data] {
+			t.Errorf("%+v after %+v", e, last)
+		}
+		last, seen[e.data] = e, true
+	}
+	h.ends()
+	if len(seen) < 2 {
+		t.Errorf("heard only %v", seen)
+	}
+	// Whoever has seen the end has seen all; who has not is told it.
+	again := s.dial(t, path, append(key, "Last-Event-ID", strconv.FormatInt(last.id, 10))...)
+	if again.answer.StatusCode != http.StatusNoContent {
+		t.Errorf("came back to %s", again.answer.Status)
+	}
+	for _, headers := range [][]string{key, append(key, "Last-Event-ID", strconv.FormatInt(last.id-1, 10)), append(key, "Last-Event-ID", "0")} {
+		late := s.hear(t, path, headers...)
+		late.is("order", `"status":"active"`)
+		late.ends()
+	}
+	s.await(t, placed, order.StatusActive)
+}
+
+// A hundred people come and go while all sorts of things happen, and nothing
+// of them stays.
+func TestAHundredListenersComeAndGo(t *testing.T) {
+	s := openShop(t).people(t).open(t)
+	people := []string{"ana", "ben", "eve"}
+	s.hear(t, noticeStream, bearer(s.known["ben"])...).close()
+	before := runtime.NumGoroutine()
+	stop, telling := make(chan struct{}), sync.WaitGroup{}
+	telling.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				s.raise(t, []int64{ana, ben, eve}[n%3], fmt.Sprint(n))
+			}
+		}
+	})
+	var coming sync.WaitGroup
+	for n := range 100 {
+		coming.Go(func() {
+			for range 2 {
+				h := s.dial(t, noticeStream, bearer(s.known[people[n%3]])...)
+				if h.answer.StatusCode == http.StatusOK {
+					h.next()
+				} else if h.answer.StatusCode != http.StatusTooManyRequests {
+					t.Error(h.answer.Status)
+				}
+				h.close()
+			}
+		})
+	}
+	coming.Wait()
+	close(stop)
+	telling.Wait()
+	http.DefaultClient.CloseIdleConnections()
+	s.until(t, "everything has gone", func() bool { return s.server.Streams() == 0 && runtime.NumGoroutine() <= before+10 })
+}
