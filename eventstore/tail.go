@@ -128,12 +128,13 @@ func (t *Tail) rest() {
 
 // follow shows what comes, until ctx ends.
 func (t *Tail) follow(ctx context.Context, run int) {
-	for failed := false; ctx.Err() == nil; sleep(ctx, tailGather) {
+	for failed := false; ctx.Err() == nil; {
 		changed := t.store.Changed()
 		more, err := t.look(ctx, run)
 		if err != nil && !failed && ctx.Err() == nil {
 			t.store.log.WarnContext(ctx, "those who listen to the log hear nothing for now", "err", err.Error())
 		}
+		sleep(ctx, tailGather) // what comes meanwhile is seen with the next look
 		if failed = err != nil; !more {
 			t.await(ctx, changed, failed)
 		}

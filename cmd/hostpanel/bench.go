@@ -9,7 +9,7 @@ import (
 )
 
 type benchCommand struct {
-	Only  []string `placeholder:"SECTION" help:"Only these: log, commands, replay, sagas, webhooks, access, hosting, notices, orders."`
+	Only  []string `placeholder:"SECTION" help:"Only these: log, commands, replay, sagas, webhooks, access, hosting, notices, orders, streams."`
 	Smoke bool     `help:"A moment of everything, to see that it runs."`
 	JSON  bool     `name:"json" help:"For programs."`
 }

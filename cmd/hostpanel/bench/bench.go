@@ -22,7 +22,7 @@ import (
 // Options say what is measured, and for how long.
 type Options struct {
 	Smoke bool     // a moment of everything, to see that it runs
-	Only  []string // sections: log, commands, replay, sagas, webhooks, access, hosting, notices, orders; empty: all
+	Only  []string // sections: log, commands, replay, sagas, webhooks, access, hosting, notices, orders, streams; empty: all
 	JSON  bool
 	Out   io.Writer
 	Panel Panel
@@ -98,6 +98,7 @@ func Run(ctx context.Context, o Options) error {
 		{"hosting", r.hosting},
 		{"notices", r.notices},
 		{"orders", r.orders},
+		{"streams", r.streams},
 	} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, s.name) {
 			continue
