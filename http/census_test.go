@@ -53,6 +53,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/sagas/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/mail-previews/", map[string]string{existing: "invoice_created", missing: "birthday"}},
+		{"/operations/api/v1/incidents/", map[string]string{existing: lonely.ID().String(), missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
@@ -100,6 +101,7 @@ func takeCensus(t *testing.T) *census {
 		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
 	}
+	s.do(t, lonely.Report(time.Now()))
 	s.do(t, notice.Raise{ID: noticeOfB, InApp: true, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
 		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},

@@ -35,11 +35,15 @@ func desk(t *testing.T) *shop {
 	for name, a := range map[string]answer{"running": running, "failed": failed, "unpaid": unpaid} {
 		s.known[name], s.known[name+"_number"] = a.ID, a.Number
 	}
+	s.do(t, lonely.Report(time.Now()))
 	s.known["run"] = sagas.RunID("provision:" + running.ID).String()
 	s.known["parked"] = sagas.RunID("provision:" + failed.ID).String()
 	s.known["base"] = s.public
 	return s
 }
+
+// lonely is a webhook that was set aside.
+var lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7", About: map[string]string{"webhook": "7", "provider": "test"}}
 
 func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
 	routetest.Run(t, "testdata/desk/*.http", func(t *testing.T) (http.Handler, routetest.Known) {

@@ -21,7 +21,7 @@ func (s *Server) operations() route.Area {
 		Name: "Operations", Prefix: operationsPrefix, Access: s.superuser(),
 		About: "What superusers do: accounts, plans, widgets, keys of the storefront, orders, and what goes on behind them.",
 		Routes: slices.Concat(s.userRoutes(), s.planRoutes(), s.widgetRoutes(), s.keyRoutes(),
-			s.orderFileRoutes(), s.sagaRoutes(), s.inboxRoutes(), s.mailRoutes(), []route.Route{s.reconciliationRoute()}),
+			s.orderFileRoutes(), s.sagaRoutes(), s.inboxRoutes(), s.mailRoutes(), s.incidentRoutes(), []route.Route{s.reconciliationRoute()}),
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/operations"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 )
@@ -191,6 +193,13 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	code, out, complaint := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir())
 	if want := "broken at position " + grouped(position); code != failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
+	}
+	if again, _, _ := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir()); again != failed {
+		t.Errorf("verify ends with %d the second time", again)
+	}
+	open, err := p.tables.For(projections.System).Incidents(t.Context(), projections.Listing{})
+	if err != nil || open.Count != 1 || open.Rows[0].Kind != operations.LogBroken || open.Rows[0].About["position"] != fmt.Sprint(position) {
+		t.Errorf("operators hear of %+v, %v", open, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -31,6 +32,10 @@ var (
 	readers  = describe("reader_lag_events", "Events that a reader of the log has yet to see.", "reader")
 	behind   = describe("projection_lag_events", "Events that a read table has yet to take in.", "projection")
 	live     = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
+	incident = describe("incidents_open", "Troubles that operators have to see to, by kind.", "kind")
+	verified = describe("log_verified_position", "Up to where the log was verified in the background, this time.")
+	checked  = describe("log_verified_age_seconds", "Time since the log was verified to its end; before the first time, none.")
+	broken   = describe("log_broken_events", "Events that were not as they were written, this time.")
 	hashes   = describe("password_hashes_total", "Hashes of passwords that this process has computed.")
 )
 
@@ -86,7 +91,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live, incident, verified, checked, broken, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -99,7 +104,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	well := 1.0
-	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofReaders, f.ofTables, f.ofOrders, f.ofSagas} {
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofReaders, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas} {
 		if err := read(ctx, to); err != nil {
 			f.log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
@@ -117,6 +122,30 @@ func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
 	to <- prometheus.MustNewConstMetric(position, prometheus.GaugeValue, float64(head))
 	if head > 0 {
 		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, time.Since(at).Seconds())
+	}
+	return nil
+}
+
+func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric) error {
+	v, err := f.store.Verification(ctx)
+	if err != nil {
+		return err
+	}
+	to <- prometheus.MustNewConstMetric(verified, prometheus.GaugeValue, float64(v.Position))
+	to <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(v.Broken))
+	if v.VerifiedAt != nil {
+		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, time.Since(*v.VerifiedAt).Seconds())
+	}
+	return nil
+}
+
+func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) error {
+	open, err := f.tables.For(projections.System).OpenIncidents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, kind := range operations.IncidentKinds {
+		to <- prometheus.MustNewConstMetric(incident, prometheus.GaugeValue, float64(open[kind]), kind)
 	}
 	return nil
 }

@@ -148,7 +148,11 @@ func (p *program) migrate(ctx context.Context) error {
 	if err := eventstore.Migrate(ctx, owner, migrations()...); err != nil {
 		return err
 	}
-	return projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue(), p.keys, eventstore.WithLog(p.log)))
+	err = projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue(), p.keys, eventstore.WithLog(p.log)))
+	if err != nil {
+		p.reportFailedStart(ctx)
+	}
+	return err
 }
 
 // assemble wires the parts to each other.

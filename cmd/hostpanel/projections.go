@@ -70,6 +70,7 @@ func (r projectionsRebuild) Run(ctx context.Context, s Settings, c console) erro
 		err = projections.Rebuild(ctx, owner, eventstore.Open(owner, catalogue(), p.keys, eventstore.WithLog(p.log)), r.Name, step)
 		end()
 		if err != nil {
+			p.reportFailedTables(context.WithoutCancel(ctx))
 			return err
 		}
 		fmt.Fprintf(c.out, "%s is built anew\n", r.Name)

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"hostpanel/eventstore"
+	"hostpanel/sagas"
 )
 
 type verifyCommand struct {
 	JSON bool `name:"json" help:"For programs."`
 }
 
-// Run checks the whole log. A chain that is broken is a failure.
+// Run checks the whole log. A chain that is broken is a failure, of which
+// operators are told.
 func (v verifyCommand) Run(ctx context.Context, s Settings, c console) error {
 	return with(ctx, s, c, func(p *program) error {
 		step, end := c.progress("verifying")
@@ -25,6 +27,7 @@ func (v verifyCommand) Run(ctx context.Context, s Settings, c console) error {
 			return err
 		}
 		if !verdict.Intact {
+			p.report(ctx, sagas.LogTrouble(eventstore.Broken{Position: verdict.Broken, Stream: verdict.Stream, Reason: verdict.Reason}))
 			return errSaid
 		}
 		return nil
