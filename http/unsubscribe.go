@@ -44,9 +44,8 @@ func (s *Server) showUnsubscribe(ctx context.Context, c route.Call) (*route.Docu
 	if err != nil {
 		return s.wrongLink(c, err)
 	}
-	w := texts[readers(c)]
 	return secluded(s.sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
-		"Question": about(w["unsubscribe_question"], w, u), "Form": form{Name: "unsubscribe", Action: c.Path}.in(readers(c), nil),
+		"Question": about(u, readers(c), "unsubscribe_question"), "Form": form{Name: "unsubscribe", Action: c.Path}.in(readers(c), nil),
 	}))
 }
 
@@ -62,13 +61,13 @@ func (s *Server) unsubscribe(ctx context.Context, c route.Call) (*route.Document
 	}
 	w := texts[readers(c)]
 	return secluded(s.sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
-		"Text": about(w["unsubscribed"], w, u), "About": w["unsubscribed_about"], "Path": "/", "Way": w["go_home"],
+		"Text": about(u, readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": "/", "Way": w["go_home"],
 	}))
 }
 
-// about puts the sort of mails into a sentence.
-func about(sentence string, w words, u notice.Unsubscription) string {
-	return strings.ReplaceAll(sentence, "{mails}", w["mails_"+u.Preference])
+// about says one of the texts of the sort of mails that it is about.
+func about(u notice.Unsubscription, language, text string) string {
+	return strings.ReplaceAll(texts[language][text], "{mails}", u.About(language))
 }
 
 // unsubscription is what the link is about. Who tries many wrong ones is

@@ -23,6 +23,12 @@ func (u Unsubscription) Command() SetPreferences {
 	return SetPreferences{User: u.User, Values: field.Values{u.Preference: []byte("false")}, Through: "link in a mail"}
 }
 
+// About is what the mails are about, in the words that stand in them:
+// "invoices and payments".
+func (u Unsubscription) About(language string) string {
+	return inLanguage(letterWords, language).Sorts[u.Preference]
+}
+
 // Actor names who unsubscribes: whoever holds the link acts for its user.
 func (u Unsubscription) Actor() string { return "user:" + strconv.FormatInt(u.User, 10) }
 

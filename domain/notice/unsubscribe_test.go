@@ -90,6 +90,11 @@ func TestEveryTypeOfNotificationHasAPreferenceThatStopsItsMails(t *testing.T) {
 		if !wishes.Mails(kind) {
 			t.Errorf("%s: not mailed to whoever said nothing", kind)
 		}
+		for _, language := range []string{"en", "es"} {
+			if (notice.Unsubscription{Preference: kind.Preference()}).About(language) == "" {
+				t.Errorf("%s: nobody has said in %s what its mails are about", kind, language)
+			}
+		}
 		for name := range wishes.Fields().Values() {
 			wishes := notice.DefaultPreferences()
 			if err := wishes.Fields().Load(field.Values{name: []byte("false")}); err != nil {
