@@ -234,6 +234,21 @@ func mailsAbout(t *testing.T, dir, number string) (texts []string) {
 	return texts
 }
 
+// sendings are how often each message has been sent: letters about orders and
+// accounts, and notifications.
+func sendings(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "outbox", "*.eml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, path := range files {
+		times[readMail(t, path).Header.Get("Message-Id")]++
+	}
+	return times
+}
+
 // plainText is a mail as those see it who read no HTML.
 func plainText(t *testing.T, m *mail.Message) string {
 	t.Helper()

@@ -163,6 +163,11 @@ func (c *campaign) everythingIsThereOnce() {
 			c.t.Errorf("%s: %d mails", number, len(mails))
 		}
 	}
+	for message, n := range sendings(c.t, c.home.dir) {
+		if n > 2 {
+			c.t.Errorf("%s was sent %d times", message, n)
+		}
+	}
 	c.engineHasEachOnce(ctx, p)
 	c.invoicesHaveNoGap(ctx, p)
 	if found, err := p.tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {
