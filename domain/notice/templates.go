@@ -55,8 +55,12 @@ func sampleOf(template, language string, values map[string]string) Text {
 // samples are what stands in the gaps of texts when they are shown to
 // somebody who wants to see how they look.
 var samples = map[string]map[string]string{
-	"en": {"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Basic", "{name}": "example.com", "{kind}": "site", "{days}": "14 days",
-		"{webhook}": "1207", "{provider}": "stripe", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders"},
-	"es": {"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Básico", "{name}": "example.com", "{kind}": "sitio", "{days}": "14 días",
-		"{webhook}": "1207", "{provider}": "stripe", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders"},
+	"en": {
+		"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Basic", "{name}": "example.com", "{kind}": "site", "{days}": "14 days",
+		"{webhook}": "1207", "{provider}": "stripe", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders",
+	},
+	"es": {
+		"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Básico", "{name}": "example.com", "{kind}": "sitio", "{days}": "14 días",
+		"{webhook}": "1207", "{provider}": "stripe", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders",
+	},
 }
