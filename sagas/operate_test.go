@@ -250,13 +250,13 @@ func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 	stop := w.start(w.Sagas)
 	w.becomes(id, order.StatusActive)
 	stop()
-	_, err := w.pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]'`)
+	_, err := w.pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where def = $1`, provisionDef)
 	w.must(err)
 	err = w.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), `unknown step "teleport" in 1 live runs`) {
 		t.Errorf("got %v", err)
 	}
-	_, err = w.pool.Exec(t.Context(), `update saga_run set def = 'provision/99', status = 'ready', run_at = now()`)
+	_, err = w.pool.Exec(t.Context(), `update saga_run set def = 'provision/99', status = 'ready', run_at = now() where def = $1`, provisionDef)
 	w.must(err)
 	w.start(w.Sagas)
 	w.becomes(w.buy(ordering{}), order.StatusActive)
