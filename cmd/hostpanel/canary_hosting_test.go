@@ -20,9 +20,7 @@ const hostingAPI = "/hosting/api/rest/"
 // those that the panel makes up.
 func (m *mine) hosts() {
 	t := m.home.t
-	admin := customer{}
-	m.tokens(&admin, m.call(200, "POST", "/api/token/", credentials(m.demo.TenantAdmin.Username, m.demo.TenantAdmin.Password)))
-	as := []string{"Authorization", "Bearer " + admin.access}
+	as := m.tenantAdmin()
 	ask := func(want int, method, path, body string, more ...string) answer {
 		return m.call(want, method, hostingAPI+path, body, append(more, as...)...)
 	}

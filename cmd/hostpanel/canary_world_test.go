@@ -47,7 +47,7 @@ func newMine(t *testing.T) *mine {
 		"HOSTPANEL_SECRET_KEY="+m.known("secret key", eventstore.NewSecretKey()),
 		"HOSTPANEL_ADMIN_PASSWORD="+m.secret("password of the first superuser"),
 		"HOSTPANEL_TEST_WEBHOOK_SECRET=whsec_"+m.secret("webhook secret"),
-		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on",
+		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on", "HOSTPANEL_WEBHOOK_NETWORKS=127.0.0.0/8",
 	)
 	m.running = m.start()
 	m.demo = m.home.demo()
