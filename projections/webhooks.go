@@ -86,7 +86,7 @@ var webhooks = New("webhooks", `
 		func(at eventstore.Recorded, e webhook.DeliveryAttempted) []any {
 			return about(at, e.Status, e.Code, orNever(e.NextAt))
 		}),
-	On(`update webhook_deliveries set status = 'delivered', attempts = attempts + 1, response_status = $3, error = '', next_attempt_at = null,
+	On(`update webhook_deliveries set status = 'delivered', attempts = attempts + 1, response_status = nullif($3, 0), error = '', next_attempt_at = null,
 			delivered_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
 		func(at eventstore.Recorded, e webhook.Delivered) []any { return about(at, e.Status) }),
 	On(`update webhook_deliveries set status = 'failed', error = $3, next_attempt_at = null, updated_at = recorded_at(), version = $2 where id = $1`,

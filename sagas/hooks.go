@@ -3,10 +3,15 @@ package sagas
 import (
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
 
 	"hostpanel/domain"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/projections"
+
+	"github.com/google/uuid"
 )
 
 // Hooks changes what endpoints of tenants need a secret for (docs/webhooks.md,
@@ -43,5 +48,21 @@ func (h Hooks) secure(ctx context.Context, cause domain.Cause, id int64, c domai
 func (h Hooks) Remove(ctx context.Context, cause domain.Cause, id int64) error {
 	rows := append(eventstore.EraseRows(webhook.Subject(id)), eventstore.ShredEndpointSecrets(id))
 	_, err := h.s.store.ExecuteWith(ctx, cause, rows, webhook.Remove{ID: id})
+	return err
+}
+
+// forgetEndpoints removes those of a tenant that is gone for good, with what
+// opens their addresses.
+func (s *Sagas) forgetEndpoints(ctx context.Context, r eventstore.Recorded) error {
+	if r.Stream.Category != "tenant" {
+		return nil
+	}
+	left, err := s.tables.For(projections.Caller{Tenant: r.Tenant}).WebhookEndpoints(ctx, projections.Listing{})
+	for _, e := range left.Rows {
+		cause := domain.Cause{
+			ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "forget/%d", e.ID)), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID, Saga: r.Cause.Saga,
+		}
+		err = errors.Join(err, s.Hooks().Remove(ctx, cause, e.ID))
+	}
 	return err
 }

@@ -88,6 +88,8 @@ func (s *Sagas) reactTo(ctx context.Context, r eventstore.Recorded) error {
 		return s.tellEngineOfPackage(ctx, r, e)
 	case hosting.Confirmed:
 		return s.certifyNewName(ctx, r)
+	case hosting.Removed:
+		return s.forgetEndpoints(ctx, r)
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)
 	case order.Activated:
