@@ -35,7 +35,9 @@ type Trouble struct {
 var namespace = uuid.MustParse("1d0c5f0e-6a83-4b6e-9f57-2b7a4c1e8d90")
 
 // ID is that of the trouble's incident: the same each time that it happens.
-func (t Trouble) ID() uuid.UUID { return uuid.NewSHA1(namespace, []byte(t.Kind+"/"+t.Subject)) }
+func (t Trouble) ID() uuid.UUID {
+	return uuid.NewSHA1(namespace, []byte(t.Kind+"/"+t.Subject)) //nolint:forbidigo // it follows from the trouble, not from chance
+}
 
 // Report tells of the trouble.
 func (t Trouble) Report(at time.Time) Report {
