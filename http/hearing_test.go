@@ -40,7 +40,7 @@ func (s *shop) dial(t testing.TB, path string, headers ...string) *hearing {
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := http.DefaultClient.Do(r) //nolint:bodyclose // by close
 	if err != nil {
 		leave()
 		t.Fatal(err)

@@ -121,8 +121,15 @@ func TestAStreamIsRefusedLikeAnyCall(t *testing.T) {
 	}
 }
 
-// served opens a stream over a real connection and reads its first event.
-func served(t *testing.T, url string, headers ...string) (*http.Response, func()) {
+// opened is an answer that may go on.
+type opened struct {
+	status int
+	header http.Header
+	body   io.Reader
+}
+
+// served opens a stream over a real connection.
+func served(t *testing.T, url string, headers ...string) (o opened, leave func()) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -137,7 +144,7 @@ func served(t *testing.T, url string, headers ...string) (*http.Response, func()
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { leave(); _ = w.Body.Close() })
-	return w, leave
+	return opened{w.StatusCode, w.Header, w.Body}, leave
 }
 
 func TestStreamsAreBounded(t *testing.T) {
@@ -152,13 +159,13 @@ func TestStreamsAreBounded(t *testing.T) {
 		var leave []func()
 		for range c.most {
 			w, away := served(t, server.URL+"/endless/", asAna...)
-			if w.StatusCode != 200 {
-				t.Fatal(w.Status)
+			if w.status != 200 {
+				t.Fatal(w.status)
 			}
 			leave = append(leave, away)
 		}
-		if w, _ := served(t, server.URL+"/endless/", asAna...); w.StatusCode != c.status || w.Header.Get("Retry-After") != "30" {
-			t.Errorf("%s %v", w.Status, w.Header)
+		if w, _ := served(t, server.URL+"/endless/", asAna...); w.status != c.status || w.header.Get("Retry-After") != "30" {
+			t.Errorf("%d %v", w.status, w.header)
 		}
 		leave[0]()
 		for deadline := time.Now().Add(time.Minute); table.Streams() == c.most; time.Sleep(time.Millisecond) {
@@ -166,8 +173,8 @@ func TestStreamsAreBounded(t *testing.T) {
 				t.Fatal("nobody has noticed that the client has gone")
 			}
 		}
-		if w, _ := served(t, server.URL+"/endless/", asAna...); w.StatusCode != 200 {
-			t.Error(w.Status)
+		if w, _ := served(t, server.URL+"/endless/", asAna...); w.status != 200 {
+			t.Error(w.status)
 		}
 	}
 }
@@ -177,7 +184,7 @@ func TestAStreamShowsThatItIsAliveAndEndsWithTheProgram(t *testing.T) {
 	server := httptest.NewServer(table)
 	t.Cleanup(server.Close)
 	w, _ := served(t, server.URL+"/endless/", asAna...)
-	lines := bufio.NewScanner(w.Body)
+	lines := bufio.NewScanner(w.body)
 	for beats := 0; beats < 3 && lines.Scan(); {
 		if lines.Text() == ":" {
 			beats++
@@ -189,9 +196,9 @@ func TestAStreamShowsThatItIsAliveAndEndsWithTheProgram(t *testing.T) {
 	if lines.Err() != nil || closed.Load() != 1 {
 		t.Error(lines.Err(), closed.Load())
 	}
-	if w, _ := served(t, server.URL+"/endless/", asAna...); w.StatusCode != 200 {
-		t.Error(w.Status)
-	} else if _, err := io.ReadAll(w.Body); err != nil {
+	if w, _ := served(t, server.URL+"/endless/", asAna...); w.status != 200 {
+		t.Error(w.status)
+	} else if _, err := io.ReadAll(w.body); err != nil {
 		t.Error(err)
 	}
 }
