@@ -53,10 +53,15 @@ providers: ## hold our calls against what payment providers publish: Stripe's de
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	STRIPE_MOCK=$(TOOLS)/stripe-mock $(GO) test -tags providers -count=1 -v -run 'TestEveryRequestIsOneThatStripeDescribes|TestStripesLibraryForNodeSignsAsWeVerify' ./adapters/payments/stripe
 
+webhooks: ## let the library of Standard Webhooks verify what we send to tenants' endpoints; needs npm
+	@if command -v npm >/dev/null; then npm ci --prefix adapters/webhook/testdata/node --no-audit --no-fund --loglevel=error; \
+	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
+	$(GO) test -tags webhooks -count=1 -v -run TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend ./adapters/webhook
+
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)
 
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults generate clients providers zonecheck verify ci
+.PHONY: help run build test race lint bench faults generate clients providers webhooks zonecheck verify ci
