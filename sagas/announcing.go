@@ -25,21 +25,21 @@ import (
 // announcements say what a fact is told as, by its name. What begins with a
 // star is told of each kind of hosting record that tenants manage.
 var announcements = map[string]announcement{
-	hosting.Requested{}.EventName():           {"*.created", aboutRecord, nil},
-	hosting.Changed{}.EventName():             {"*.updated", aboutRecord, nil},
-	hosting.Trashed{}.EventName():             {"*.updated", aboutRecord, nil},
-	hosting.Restored{}.EventName():            {"*.updated", aboutRecord, nil},
-	hosting.Confirmed{}.EventName():           {"*.active", aboutRecord, (*Sagas).hasBecomeActive},
-	hosting.EngineRefused{}.EventName():       {"*.failed", aboutRecord, nil},
-	hosting.Removed{}.EventName():             {"*.deleted", aboutRecord, nil},
-	hosting.CertificateIssued{}.EventName():   {"certificate.issued", aboutRecord, nil},
-	hosting.CertificateFailed{}.EventName():   {"certificate.failed", aboutRecord, nil},
-	hosting.CertificateExpiring{}.EventName(): {"certificate.expiring", aboutRecord, nil},
-	order.Activated{}.EventName():             {"order.active", aboutOrderOf, nil},
-	order.RefundCompleted{}.EventName():       {"order.refunded", aboutOrderOf, nil},
-	order.Cancelled{}.EventName():             {"order.cancelled", aboutOrderOf, nil},
-	billing.InvoiceIssued{}.EventName():       {"invoice.created", aboutInvoice, nil},
-	billing.CreditNoteIssued{}.EventName():    {"credit_note.created", aboutCreditNote, nil},
+	hosting.Requested{}.EventName():           {"*.created", (*Sagas).aboutRecord, nil},
+	hosting.Changed{}.EventName():             {"*.updated", (*Sagas).aboutRecord, nil},
+	hosting.Trashed{}.EventName():             {"*.updated", (*Sagas).aboutRecord, nil},
+	hosting.Restored{}.EventName():            {"*.updated", (*Sagas).aboutRecord, nil},
+	hosting.Confirmed{}.EventName():           {"*.active", (*Sagas).aboutRecord, (*Sagas).hasBecomeActive},
+	hosting.EngineRefused{}.EventName():       {"*.failed", (*Sagas).aboutRecord, nil},
+	hosting.Removed{}.EventName():             {"*.deleted", (*Sagas).aboutRecord, nil},
+	hosting.CertificateIssued{}.EventName():   {"certificate.issued", (*Sagas).aboutRecord, nil},
+	hosting.CertificateFailed{}.EventName():   {"certificate.failed", (*Sagas).aboutRecord, nil},
+	hosting.CertificateExpiring{}.EventName(): {"certificate.expiring", (*Sagas).aboutRecord, nil},
+	order.Activated{}.EventName():             {"order.active", (*Sagas).aboutOrderOf, nil},
+	order.RefundCompleted{}.EventName():       {"order.refunded", (*Sagas).aboutOrderOf, nil},
+	order.Cancelled{}.EventName():             {"order.cancelled", (*Sagas).aboutOrderOf, nil},
+	billing.InvoiceIssued{}.EventName():       {"invoice.created", (*Sagas).aboutInvoice, nil},
+	billing.CreditNoteIssued{}.EventName():    {"credit_note.created", (*Sagas).aboutCreditNote, nil},
 }
 
 // suspensions is what a change of a tenant's status is told as.
@@ -117,7 +117,7 @@ func (s *Sagas) announceTo(ctx context.Context, r eventstore.Recorded, endpoints
 	return err
 }
 
-func aboutRecord(_ *Sagas, _ context.Context, r eventstore.Recorded) (webhook.Thing, error) {
+func (*Sagas) aboutRecord(_ context.Context, r eventstore.Recorded) (webhook.Thing, error) {
 	id, err := strconv.ParseInt(r.Stream.ID, 10, 64)
 	if err != nil {
 		return webhook.Thing{}, fmt.Errorf("announce %s: %w", r.Stream, err)
@@ -126,7 +126,7 @@ func aboutRecord(_ *Sagas, _ context.Context, r eventstore.Recorded) (webhook.Th
 	return webhook.Thing{Kind: kind.Name, ID: id, Tenant: r.Tenant, URL: "/hosting/api/rest/" + kind.Collection + "/" + r.Stream.ID + "/"}, nil
 }
 
-func aboutOrderOf(s *Sagas, ctx context.Context, r eventstore.Recorded) (webhook.Thing, error) {
+func (s *Sagas) aboutOrderOf(ctx context.Context, r eventstore.Recorded) (webhook.Thing, error) {
 	id, err := uuid.Parse(r.Stream.ID)
 	if err != nil {
 		return webhook.Thing{}, fmt.Errorf("announce %s: %w", r.Stream, err)
@@ -137,12 +137,12 @@ func aboutOrderOf(s *Sagas, ctx context.Context, r eventstore.Recorded) (webhook
 
 func orderPath(id uuid.UUID) string { return "/storefront/api/orders/" + id.String() + "/" }
 
-func aboutInvoice(_ *Sagas, _ context.Context, r eventstore.Recorded) (webhook.Thing, error) {
+func (*Sagas) aboutInvoice(_ context.Context, r eventstore.Recorded) (webhook.Thing, error) {
 	e := r.Event.(billing.InvoiceIssued)
 	return webhook.Thing{Kind: "invoice", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: orderPath(e.Order)}, nil
 }
 
-func aboutCreditNote(_ *Sagas, _ context.Context, r eventstore.Recorded) (webhook.Thing, error) {
+func (*Sagas) aboutCreditNote(_ context.Context, r eventstore.Recorded) (webhook.Thing, error) {
 	e := r.Event.(billing.CreditNoteIssued)
 	return webhook.Thing{Kind: "credit_note", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: orderPath(e.Order)}, nil
 }
