@@ -19,8 +19,8 @@ import (
 	"hostpanel/eventstore"
 )
 
-// A listener is a tenant's own program, with a token in its address.
-type listener struct {
+// A hookHearer is a tenant's own program, with a token in its address.
+type hookHearer struct {
 	*httptest.Server
 	mu   sync.Mutex
 	says int
@@ -32,9 +32,9 @@ type message struct {
 	body string
 }
 
-func listen(t *testing.T) *listener {
+func hearing(t *testing.T) *hookHearer {
 	t.Helper()
-	l := &listener{says: 200}
+	l := &hookHearer{says: 200}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
 		l.mu.Lock()
@@ -46,14 +46,14 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-func (l *listener) answers(status int) {
+func (l *hookHearer) answers(status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.says = status
 }
 
 // hears waits for a message of a type, behind so many others.
-func (l *listener) hears(t *testing.T, event string, behind int) (message, int) {
+func (l *hookHearer) hears(t *testing.T, event string, behind int) (message, int) {
 	t.Helper()
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		l.mu.Lock()
@@ -85,7 +85,7 @@ func (m message) signed(t *testing.T, secret string) bool {
 // endpoint's secret, of ours, and of the program.
 func TestATenantsProgramHearsOfWhatIsTheTenants(t *testing.T) {
 	const token = "t0keninthepath"
-	l := listen(t)
+	l := hearing(t)
 	h := newHome(t)
 	h.env = append(h.env, "HOSTPANEL_LOG_LEVEL=debug")
 	r := h.start()
