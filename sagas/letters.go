@@ -18,14 +18,25 @@ import (
 // append that asks for it. So whatever reads the log again, nothing is mailed
 // a second time (docs/notifications.md, "By mail").
 
-// noticeDef is the list of the run that mails a notification.
-const noticeDef = "mail/4"
+// noticeDef is the list of the run that mails a notification. News has a queue
+// of its own: however much there is of it, nobody waits longer for a link.
+const (
+	noticeDef = "mail/4"
+	newsQueue = "news"
+)
+
+func (s *Sagas) newsStep() step {
+	return step{
+		name: "news", says: "send the email about news", queue: newsQueue, policy: s.policies.late,
+		effect: &effect{key: func(j Job) string { return j.Effect }, prepare: s.noticeCall, lasting: true, deferred: s.giveUpNews},
+	}
+}
 
 // noticeMail is the run that mails a notification.
 func (s *Sagas) noticeMail(r eventstore.Recorded) (Start, bool) {
 	id, err := uuid.Parse(r.Stream.ID)
 	key := "n/" + r.Stream.ID
-	return Start{Key: "mail:" + key, Def: noticeDef, Steps: s.places([]string{"send"}), Job: Job{Notice: id, Effect: key}}, err == nil
+	return Start{Key: "mail:" + key, Def: noticeDef, Steps: s.places([]string{"news"}), Job: Job{Notice: id, Effect: key}}, err == nil
 }
 
 // noticeCall makes the mail of a notification ready. It is not sent to who has
@@ -52,6 +63,11 @@ func (s *Sagas) noticeCall(ctx context.Context, job Job) (Call, error) {
 		key: job.Effect, letter: l, path: asked.URL, to: recipientOf(user), request: map[string]any{"notice": job.Notice},
 		then: []domain.Command{notice.ConfirmMail{ID: job.Notice, At: s.now()}},
 	})
+}
+
+// giveUpNews ends a run whose mail will not be sent any more.
+func (s *Sagas) giveUpNews(job Job, l lapse) Work {
+	return s.blame(l).and(Work{Commands: []domain.Command{notice.GiveUpMail{ID: job.Notice, Code: l.code, At: s.now()}}})
 }
 
 // mailAsked is what the mail of a notification was to say when it was asked for.

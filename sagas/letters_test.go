@@ -112,7 +112,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 // What changes between the wish for a mail and its sending counts.
 func TestAMailThatNobodyWantsAnyMoreIsNotSent(t *testing.T) {
 	w := newWorld(t)
-	w.pauses("mail")
+	w.pauses(newsQueue)
 	w.goes()
 	for user, email := range map[int64]string{1: "ana@example.com", 2: "bob@example.com", 3: "eva@example.com"} {
 		w.opens(user, email, "en")

@@ -29,13 +29,10 @@ const (
 	linkDef = "mail/2"
 )
 
-// sendMail makes the mail of a run ready: that of a notification, one that an
-// account was asked for, or one that an order could not wait for.
+// sendMail makes the mail of a run ready: one that an account was asked for, or
+// one that an order could not wait for.
 func (s *Sagas) sendMail(ctx context.Context, job Job) (Call, error) {
-	switch {
-	case job.Notice != uuid.Nil:
-		return s.noticeCall(ctx, job)
-	case job.Link != "":
+	if job.Link != "" {
 		return s.linkCall(ctx, job)
 	}
 	return s.welcomeCall(ctx, job)
@@ -44,10 +41,7 @@ func (s *Sagas) sendMail(ctx context.Context, job Job) (Call, error) {
 // giveUpSending ends a run whose mail will not be sent any more.
 func (s *Sagas) giveUpSending(job Job, l lapse) Work {
 	work := s.blame(l)
-	switch {
-	case job.Notice != uuid.Nil:
-		return work.and(Work{Commands: []domain.Command{notice.GiveUpMail{ID: job.Notice, Code: l.code, At: s.now()}}})
-	case job.Link != "":
+	if job.Link != "" {
 		return work.and(Work{Rows: []eventstore.Row{eventstore.Shred(job.Effect)}})
 	}
 	return work.and(s.giveUpMail(job))

@@ -191,7 +191,7 @@ func (s *Sagas) tell(ctx context.Context, r eventstore.Recorded, user int64, tex
 		ID: uuid.NewSHA1(id, []byte("raise")), Actor: "system:reactions", Correlation: r.Cause.Correlation, Causation: r.ID, Saga: r.Cause.Saga,
 	}
 	if _, err = s.store.Execute(ctx, cause, raise); err == nil && raise.Mail {
-		s.wake(mailQueue)
+		s.wake(newsQueue)
 	}
 	return err
 }

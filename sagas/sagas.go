@@ -118,7 +118,7 @@ func New(o Options) *Sagas {
 	}
 	s.policies = policiesOf(s.times)
 	s.declare(
-		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.endingSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.deliverStep(), s.drillStep()}),
+		slices.Concat(s.provisioningSteps(), s.engineSteps(), s.machineSteps(), s.graceSteps(), s.endingSteps(), s.certificateSteps(), s.jobSteps(), s.moneySteps(), []step{s.deliverStep(), s.newsStep(), s.drillStep()}),
 		slices.Concat(s.provisioningSagas(), s.engineSagas(), s.jobSagas(), s.moneySagas(), []saga{{name: "deprovision", def: endingDef}, {name: "renewal", def: renewalDef}, {name: "webhook", def: webhookDef}, {name: "drill", def: drillDef}}))
 	s.limit(o.Limits)
 	return s
