@@ -137,7 +137,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		},
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store, Happenings: happenings{eventstore.NewTail(s.Store, notice.Heard, notice.Facts, order.Facts, sagas.Facts)},
 		Credentials: s.Store, Tokens: s.Store, TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.Store,
-		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Hooks: s.Sagas.Hooks(), Health: health{s.Store}, Log: log,
+		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Hooks: s.Hooks(), Health: health{s.Store}, Log: log,
 		Orders: s.Sagas, Sagas: s.Sagas, Inbox: s.Sagas, Books: s.Sagas, Letters: s.Sagas,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
