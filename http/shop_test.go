@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/puddle/v2"
 	"golang.org/x/sync/errgroup"
@@ -137,7 +136,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		},
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store, Happenings: happenings{eventstore.NewTail(s.Store, notice.Heard, notice.Facts, order.Facts, sagas.Facts)},
 		Credentials: s.Store, Tokens: s.Store, TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.Store,
-		Payments: s.Sagas, Test: s.provider, Runs: runs{s.Sagas}, Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Hooks: s.Hooks(), Health: health{s.Store}, Log: log,
+		Payments: s.Sagas, Test: s.provider, Runs: s.Progress(), Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Hooks: s.Hooks(), Health: health{s.Store}, Log: log,
 		Orders: s.Sagas, Sagas: s.Sagas, Inbox: s.Sagas, Books: s.Sagas, Letters: s.Sagas,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
@@ -210,7 +209,6 @@ func (s *shop) open(t testing.TB) *shop {
 
 // What the program wires between its parts.
 type (
-	runs   struct{ *sagas.Sagas }
 	health struct{ *eventstore.Store }
 
 	happenings struct{ *eventstore.Tail }
@@ -223,10 +221,6 @@ func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.St
 	}
 	return l, nil
 }
-
-func (runs) Stream(id uuid.UUID) domain.Stream { return sagas.StreamOf("provision:" + id.String()) }
-
-func (r runs) Step(ctx context.Context, id uuid.UUID) (string, error) { return r.Sagas.Step(ctx, id) }
 
 func (h health) Ready(ctx context.Context) map[string]string {
 	if err := h.Pool().Ping(ctx); err != nil {

@@ -38,6 +38,9 @@ func TestAPaidOrderBecomesAService(t *testing.T) {
 		w.equal("role of the customer", user.Memberships[run.Job.Tenant], account.Admin)
 		w.equal("secrets that are still on their way", w.count(`select count(*) from secret_handoff`), 0)
 		w.equal("steps", len(w.happened(StreamOf(run.Key))), len(run.Steps)+1)
+		step, err := w.Progress().Step(t.Context(), id)
+		w.must(err)
+		w.equal("where it stands for who saw it a moment too early", step, "activate")
 	}
 	w.equal("sites made", w.engine.creations("site/ana.example.com"), 1)
 	w.eventually("the customers are told", func() bool {

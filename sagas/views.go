@@ -2,7 +2,6 @@ package sagas
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -130,13 +129,3 @@ const (
 		select saga_id as run, key, step, state, coalesce(external_id, '') as external_id, sends, updated_at
 		from effect where saga_id = any($1) order by updated_at, key`
 )
-
-// Step names the step at which the provisioning of an order stands, such as
-// "tenant.engine"; empty: it has not begun.
-func (s *Sagas) Step(ctx context.Context, order uuid.UUID) (name string, err error) {
-	err = s.pool.QueryRow(ctx, `select coalesce(steps -> step ->> 'name', '') from saga_run where key = 'provision:' || $1`, order.String()).Scan(&name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	return name, sqlError(err, "look for the step of order %s", order)
-}

@@ -4,29 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
-	"hostpanel/eventstore"
 	"hostpanel/sagas"
 )
-
-// runs tells how far the provisioning of an order is, from its own history.
-type runs struct{ store *eventstore.Store }
-
-// Step names the step at which it is.
-func (r runs) Step(ctx context.Context, order uuid.UUID) (string, error) {
-	run, _, err := eventstore.Fold(ctx, r.store, sagas.Decider, sagas.StreamOf("provision:"+order.String()))
-	if err != nil || run.Key == "" || run.Over() {
-		return "", err
-	}
-	return run.Place().Name, nil
-}
-
-// Stream is where it is written down.
-func (runs) Stream(order uuid.UUID) domain.Stream {
-	return sagas.StreamOf("provision:" + order.String())
-}
 
 type runsCommand struct {
 	List  runsList  `cmd:"" help:"List runs, the latest first."`

@@ -137,7 +137,7 @@ func (p *program) server() *panel.Server {
 			Abuse:      p.config.abuseLimits, Trusted: p.config.trustedProxies, Webhooks: p.config.webhooks, Unavailable: isAway,
 		},
 		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
-		Payments: p.sagas, Runs: runs{p.store}, Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Hooks: p.sagas.Hooks(), Changes: p.store, Happenings: happeningsOf(p.store), Health: p, Log: p.log,
+		Payments: p.sagas, Runs: p.sagas.Progress(), Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Hooks: p.sagas.Hooks(), Changes: p.store, Happenings: happeningsOf(p.store), Health: p, Log: p.log,
 		Orders: p.sagas, Sagas: p.sagas, Inbox: p.sagas, Books: p.sagas, Sentence: sentence,
 		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
 		UnsubscribeKeys: p.unsubscribeKeys(), Letters: p.sagas,
