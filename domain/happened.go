@@ -5,5 +5,6 @@ package domain
 type Happened struct {
 	Position int64
 	Stream   Stream
+	Version  int // of the stream
 	Event    Event
 }

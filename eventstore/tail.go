@@ -183,7 +183,7 @@ func (t *Tail) look(ctx context.Context, run int) (more bool, err error) {
 
 const (
 	ofHead   = `select coalesce(max(position), 0) from events`
-	ofWindow = `select position, stream, name, schema, data from events where position > $1 and position <= $2 and name = any($3) order by position`
+	ofWindow = `select position, stream, version, name, schema, data from events where position > $1 and position <= $2 and name = any($3) order by position`
 )
 
 // read returns the facts of the window behind a position, and until where they
@@ -210,7 +210,7 @@ func (t *Tail) happened(r pgx.CollectableRow) (h domain.Happened, err error) {
 	var stream, name string
 	var schema int16
 	var data []byte
-	if err := r.Scan(&h.Position, &stream, &name, &schema, &data); err != nil {
+	if err := r.Scan(&h.Position, &stream, &h.Version, &name, &schema, &data); err != nil {
 		return h, err
 	}
 	h.Stream = parseStream(stream)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -29,8 +30,10 @@ func (s *Server) orderStream() route.Route {
 // An orderFollowing tells how an order stands.
 type orderFollowing struct {
 	Listener
-	server *Server
-	last   []byte // as it was told; nil: not yet
+	server  *Server
+	last    []byte // as it was told; nil: not yet
+	heard   int    // up to which version of the order
+	resumes bool   // for somebody who has been told of it before
 }
 
 func (s *Server) followOrder(ctx context.Context, c route.Call, after int64) (route.Following, error) {
@@ -42,15 +45,33 @@ func (s *Server) followOrder(ctx context.Context, c route.Call, after int64) (ro
 	if err != nil {
 		return nil, err
 	}
-	f := &orderFollowing{Listener: l, server: s}
-	if after == route.FromNow || l.Lost() || !isSettled(view.Status) {
+	f := &orderFollowing{Listener: l, server: s, resumes: after != route.FromNow && !l.Lost()}
+	if !f.resumes || !isSettled(view.Status) {
 		return f, nil
 	}
-	if facts, _, err := l.Take(ctx); err != nil || len(facts) == 0 { // its end has been told
+	facts, _, err := l.Take(ctx)
+	if err != nil || len(facts) == 0 { // its end has been told
 		l.Close()
 		return nil, err
 	}
+	f.hear(facts)
 	return f, nil
+}
+
+// hear remembers how much of the order's history has come.
+func (f *orderFollowing) hear(facts []domain.Happened) {
+	for _, h := range facts {
+		if h.Stream.Category == order.Category {
+			f.heard = max(f.heard, h.Version)
+		}
+	}
+}
+
+// isAhead tells whether an order is shown before its facts have come, which
+// they will in a moment. Until then it is not told: under the position that
+// was reached so far, whoever comes back would be told a second time.
+func (f *orderFollowing) isAhead(view *projections.OrderView) bool {
+	return view.Version > f.heard && (f.last != nil || f.resumes && isSettled(view.Status))
 }
 
 // isSettled tells whether an order is where its customer waits for it to be,
@@ -65,10 +86,12 @@ func (f *orderFollowing) Next(ctx context.Context, c route.Call) ([]route.Told, 
 	if err != nil || len(facts) == 0 && f.last != nil {
 		return nil, at, err
 	}
+	f.hear(facts)
 	view, err := f.server.orderView(ctx, c)
-	if err != nil {
+	if err != nil || f.isAhead(view) {
 		return nil, at, err
 	}
+	f.heard = max(f.heard, view.Version)
 	if isSettled(view.Status) {
 		err = io.EOF
 	}
