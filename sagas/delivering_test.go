@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 )
@@ -350,7 +351,7 @@ func TestWhoAsksForAPauseGetsIt(t *testing.T) {
 }
 
 // What is asked for under one secret key is delivered under the next.
-func TestEndpointsOutliveARotation(t *testing.T) {
+func TestAnEndpointThatIsRemovedTakesItsSecretsAlong(t *testing.T) {
 	w, r := listeningWorld(t)
 	secret := w.listens(1, 17)
 	id := w.sends(1, 17)
@@ -360,9 +361,33 @@ func TestEndpointsOutliveARotation(t *testing.T) {
 	if got := r.heard(urlOf(1)); len(got) != 1 || string(got[0].secrets[0]) != string(secret) {
 		t.Errorf("%+v", got)
 	}
+	if left, err := w.store.EndpointSecrets(t.Context(), 1); !errors.Is(err, eventstore.ErrShredded) {
+		t.Errorf("%d secrets are left: %v", len(left), err)
+	}
 }
 
-// created is the life of a site as endpoints hear of it.
+func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
+	w, r := listeningWorld(t)
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusActive)
+	tenant := w.provision(id).Job.Tenant
+	w.listens(1, tenant, "order.*", "credit_note.*", "tenant.*")
+	w.must(w.Refund(t.Context(), operator, id, nil, "withdrawn"))
+	w.becomes(id, order.StatusRefunded)
+	said := func() map[string]string {
+		all := map[string]string{}
+		for _, one := range r.heard(urlOf(1)) {
+			all[one.message.Type] = string(one.message.Data)
+		}
+		return all
+	}
+	w.eventually("all is told", func() bool { return len(said()) == 2 })
+	w.equal("the order", said()["order.refunded"], fmt.Sprintf(`{"kind":"order","order_id":"%[1]s","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant))
+	w.equal("the credit note", said()["credit_note.created"],
+		fmt.Sprintf(`{"kind":"credit_note","order_id":"%[1]s","number":"TESTCN-2026-000001","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant))
+}
+
 func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {
 	w, r := listeningWorld(t)
 	w.pauses("engine:one")
