@@ -204,8 +204,10 @@ func (m *market) quiet() {
 	for _, l := range m.lives {
 		m.eventually("order "+l.id.String()+" has come to rest", func() bool { return m.rests(l.id) })
 	}
-	m.eventually("no run goes on", func() bool {
-		return m.count(`select count(*) from saga_run where status in ('ready', 'running', 'waiting')`) == 0
+	m.eventually("no run goes on, and everything was reacted to", func() bool {
+		return m.count(`
+			select (select count(*) from saga_run where status in ('ready', 'running', 'waiting'))
+				+ (select count(*) from readers where position < (select max(position) from events))`) == 0
 	})
 }
 
