@@ -204,11 +204,13 @@ func (m *market) quiet() {
 	for _, l := range m.lives {
 		m.eventually("order "+l.id.String()+" has come to rest", func() bool { return m.rests(l.id) })
 	}
-	m.eventually("no run goes on, and everything was reacted to", func() bool {
-		return m.count(`
-			select (select count(*) from saga_run where status in ('ready', 'running', 'waiting'))
-				+ (select count(*) from readers where position < (select max(position) from events))`) == 0
-	})
+	const (
+		going  = `select count(*) from saga_run where status in ('ready', 'running', 'waiting')`
+		unread = `select count(*) from readers where position < (select max(position) from events)`
+	)
+	m.eventually("no run goes on", func() bool { return m.count(going) == 0 })
+	m.eventually("everything was reacted to", func() bool { return m.count(unread) == 0 })
+	m.eventually("what came of that is done", func() bool { return m.count(`select (`+going+`) + (`+unread+`)`) == 0 })
 }
 
 // rests tells whether an order is over, runs, or waits for a person.
