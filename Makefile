@@ -35,7 +35,7 @@ faults: ## kill the program, stop its workers, and let payments go wrong, over a
 	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./sagas
 	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas
 
-generate: ## write http/openapi.json, the list of routes and docs/permissions.md anew
+generate: ## write http/openapi.json, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule|TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./http -args -update
 
 clients: ## make clients in TypeScript and Go from the API's document, and every call with them; needs npm
@@ -58,10 +58,13 @@ webhooks: ## let the library of Standard Webhooks verify what we send to tenants
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	$(GO) test -tags webhooks -count=1 -v -run TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend ./adapters/webhook
 
+structure: ## measure packages, receivers, files and functions, and write docs/generated/structure.md
+	$(GO) test -count=1 -run TestNothingOutgrowsItsWalls . -args -structure
+
 verify: ## check the log of the demo in ./.data (DATA=folder)
 	$(GO) run ./cmd/hostpanel verify --data-dir $(DATA)
 
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults generate clients providers webhooks zonecheck verify ci
+.PHONY: help run build test race lint bench faults generate clients providers webhooks zonecheck structure verify ci

@@ -4,41 +4,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 )
 
 // A Catalogue knows every event that may stand in the log, in all the shapes
 // it ever had.
-type Catalogue map[string]Fact
+type Catalogue map[string]EventType
 
-// A Fact is one entry of a [Catalogue]: how to read an event of any age, and
+// An EventType is one entry of a [Catalogue]: how to read an event of any age, and
 // which of its texts are personal.
-type Fact struct {
+type EventType struct {
 	name     string
-	older    []upcast // older[0] turns schema 1 into schema 2, and so on
+	shape    reflect.Type // of today
+	older    []upcast     // older[0] turns schema 1 into schema 2, and so on
 	decode   func([]byte) (Event, error)
 	personal map[string]Purpose
 }
 
 type upcast func([]byte) ([]byte, error)
 
-// A Purpose says under which of a person's keys a text is sealed, and so which
-// erasure blanks it.
+// A Purpose selects the key of a person that a text is sealed with, and so the
+// erasure that blanks it.
 type Purpose string
 
 const (
 	Contact Purpose = "contact" // erased when the person asks for it
 	Fiscal  Purpose = "fiscal"  // invoices: erased when the legal period ends
 )
-
-// A Personal event holds personal data of one subject; the log seals the
-// texts that its [Fact] names. Folds never depend on them.
-type Personal interface {
-	Event
-	Subject() uuid.UUID
-}
 
 // A Numbered event carries a number without gaps, which only the log's
 // transaction can give. Number one is the first of a series.
@@ -48,28 +44,69 @@ type Numbered interface {
 	WithNumber(int64) Event
 }
 
-// FactOf catalogues the event type E in its present shape. Its past shapes
+// Register catalogues the event type E in its present shape. Its past shapes
 // follow, oldest first, each given by a [Was].
-func FactOf[E Event](past ...upcast) Fact {
+func Register[E Event](past ...upcast) EventType {
 	var zero E
-	return Fact{name: zero.EventName(), older: past, decode: func(data []byte) (Event, error) {
+	return EventType{name: zero.EventName(), shape: reflect.TypeFor[E](), older: past, decode: func(data []byte) (Event, error) {
 		var e E
 		err := json.Unmarshal(data, &e)
 		return e, err
 	}}
 }
 
-// Sealing names texts of the event, by their JSON names, as personal.
-func (f Fact) Sealing(purpose Purpose, names ...string) Fact {
-	personal := maps.Clone(f.personal)
+// Sealing declares texts of the event as personal; the log seals them. Each is
+// named by its JSON path, with "*" for the elements of an array: "email",
+// "contacts/*/email". A text belongs to the person whom the member "subject"
+// names, in the object that holds the text or in the nearest one around it.
+// States never depend on personal texts. Sealing panics if E has no such text.
+func (t EventType) Sealing(purpose Purpose, paths ...string) EventType {
+	personal := maps.Clone(t.personal)
 	if personal == nil {
 		personal = map[string]Purpose{}
 	}
-	for _, name := range names {
-		personal[name] = purpose
+	for _, path := range paths {
+		if !hasPersonalText(t.shape, path) {
+			panic(fmt.Sprintf("domain: %s has no text %q with a subject", t.name, path))
+		}
+		personal[path] = purpose
 	}
-	f.personal = personal
-	return f
+	t.personal = personal
+	return t
+}
+
+// hasPersonalText tells whether a path leads to a text inside an object that
+// names its subject.
+func hasPersonalText(t reflect.Type, path string) bool {
+	hasSubject := false
+	for step := range strings.SplitSeq(path, "/") {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch {
+		case step == "*" && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
+			t = t.Elem()
+		case t.Kind() == reflect.Struct:
+			subject, named := member(t, "subject")
+			hasSubject = hasSubject || named && subject == reflect.TypeFor[uuid.UUID]()
+			if t, named = member(t, step); !named {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return hasSubject && t.Kind() == reflect.String
+}
+
+// member returns the type of the field with a JSON name.
+func member(t reflect.Type, name string) (reflect.Type, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+			return f.Type, true
+		}
+	}
+	return nil, false
 }
 
 // Was tells how an event written in the shape Old reads in the next shape.
@@ -83,9 +120,9 @@ func Was[Old, Next any](rewrite func(Old) Next) upcast {
 	}
 }
 
-// NewCatalogue collects facts. It panics if two share a name: that is a
+// NewCatalogue collects events. It panics if two share a name: that is a
 // mistake in the program, not in its input.
-func NewCatalogue(groups ...[]Fact) Catalogue {
+func NewCatalogue(groups ...[]EventType) Catalogue {
 	c := Catalogue{}
 	for _, facts := range groups {
 		for _, f := range facts {
@@ -104,7 +141,7 @@ func (c Catalogue) Names() []string { return slices.Sorted(maps.Keys(c)) }
 // Schema is the number of the shape in which the named event is written today.
 func (c Catalogue) Schema(name string) int { return len(c[name].older) + 1 }
 
-// Personal returns the JSON names of the event's personal texts.
+// Personal returns the purposes of the event's personal texts by their paths.
 func (c Catalogue) Personal(name string) map[string]Purpose { return c[name].personal }
 
 // Decode reads an event that was written in the given schema.

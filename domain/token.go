@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Rotation tells what became of a refresh token that somebody showed
+// A Rotation tells what became of a refresh token that was used
 // (docs/security.md, "Refresh tokens").
 type Rotation struct {
 	State  RotationState
@@ -20,7 +20,7 @@ type RotationState string
 const (
 	TokenFresh   RotationState = "fresh"   // good until now; who rotated or revoked it has used it up
 	TokenUsed    RotationState = "used"    // used a moment ago, or revoked
-	TokenReused  RotationState = "reused"  // used long ago: somebody has a copy. The family has been revoked by this very call; only one is told
+	TokenReused  RotationState = "reused"  // used long ago: there is a copy. The family has been revoked by this very call; only one is told
 	TokenUnknown RotationState = "unknown" // never issued, or expired
 )
 

@@ -10,41 +10,49 @@ import (
 	"hostpanel/domain"
 )
 
-// AnyRows lets the statement of a [Row] touch as many rows as it likes.
+// AnyRows lets the statement of a [TxStatement] touch as many rows as it likes.
 const AnyRows = -1
 
-// A Row is one row beside the log that stands or falls with the facts of its
+// A TxStatement is one row beside the log that stands or falls with the facts of its
 // request.
-type Row struct {
+type TxStatement struct {
 	// Key, such as "saga_run/6f1c…", gives all requests the same order in
 	// which they lock rows, so that groups of them do not deadlock.
-	Key     string
-	SQL     string // one INSERT, UPDATE or DELETE, without RETURNING
-	Args    []any
-	Touches int64 // how many rows it must touch
-	Else    error // the answer to the request if it does not; nil: [ErrConflict]
+	Key      string
+	SQL      string // one INSERT, UPDATE or DELETE, without RETURNING
+	Args     []any
+	WantRows int64 // how many rows it must touch
+	ErrIfNot error // the answer to the request if it does not; nil: [ErrConflict]
 }
 
-// An addition is what one request adds: facts of one or several streams, and
+// An appendRequest is what one request adds: facts of one or several streams, and
 // the rows that belong to them.
-type addition struct {
-	facts  []Recorded
+type appendRequest struct {
+	facts  []RecordedEvent
 	before map[domain.Stream][]byte // hash of the last fact of each stream; nil: it is new
-	rows   []Row
+	rows   []TxStatement
 
-	keys       map[subjectKey][]byte // that its facts are sealed with
-	sealed     []domain.Event        // the facts as they are written
+	keys       map[subjectKey][]byte // that its events are sealed with; nil: destroyed
+	drafts     []draft               // of the events, before they are sealed
 	events     []row
 	statements []Statement
 }
 
-// prepare makes an addition ready to be sent. What depends on a number that
-// only the transaction can give waits for it.
-func (s *Store) prepare(ctx context.Context, a *addition) error {
-	a.sealed = make([]domain.Event, len(a.facts))
+// prepare encodes the events of a request and gets the keys of their personal
+// texts. A number that only the transaction can give is filled in later.
+func (s *Store) prepare(ctx context.Context, a *appendRequest) (err error) {
+	a.drafts = make([]draft, len(a.facts))
 	for i := range a.facts {
-		var err error
-		if a.sealed[i], err = s.seal(ctx, a, &a.facts[i]); err != nil {
+		d := &a.drafts[i]
+		if *d, err = s.draft(a.facts[i]); err != nil {
+			return err
+		}
+		for _, k := range d.keys {
+			if err := s.subjects.use(ctx, a, k); err != nil {
+				return err
+			}
+		}
+		if err := s.blank(d, &a.facts[i], a.keys); err != nil {
 			return err
 		}
 	}
@@ -54,7 +62,7 @@ func (s *Store) prepare(ctx context.Context, a *addition) error {
 	return s.encode(a)
 }
 
-func (a *addition) numbered() bool {
+func (a *appendRequest) numbered() bool {
 	for _, r := range a.facts {
 		if _, ok := r.Event.(domain.Numbered); ok {
 			return true
@@ -63,8 +71,8 @@ func (a *addition) numbered() bool {
 	return false
 }
 
-// number gives each numbered fact its number.
-func (a *addition) number(draw func(series string) (int64, error)) error {
+// number gives each numbered event its number.
+func (s *Store) number(a *appendRequest, draw func(series string) (int64, error)) error {
 	for i, r := range a.facts {
 		n, ok := r.Event.(domain.Numbered)
 		if !ok {
@@ -72,24 +80,26 @@ func (a *addition) number(draw func(series string) (int64, error)) error {
 		}
 		number, err := draw(n.Series())
 		if err != nil {
-			return err
+			return fmt.Errorf("draw a number: %w", err)
 		}
 		a.facts[i].Event = n.WithNumber(number)
-		a.sealed[i] = a.sealed[i].(domain.Numbered).WithNumber(number)
+		if a.drafts[i], err = s.draft(a.facts[i]); err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.encode(a)
 }
 
 // encode turns the facts into rows of the log, each chained to the one before
 // it, and into statements for the read tables.
-func (s *Store) encode(a *addition) error {
+func (s *Store) encode(a *appendRequest) error {
 	a.events, a.statements = make([]row, len(a.facts)), nil
 	last := map[domain.Stream][]byte{}
 	for stream, hash := range a.before {
 		last[stream] = hash
 	}
 	for i, r := range a.facts {
-		e, err := s.row(r, a.sealed[i])
+		e, err := s.row(r, a.drafts[i].seal(r.ID, a.keys))
 		if err != nil {
 			return err
 		}
@@ -103,34 +113,30 @@ func (s *Store) encode(a *addition) error {
 	return nil
 }
 
-func (s *Store) row(r Recorded, sealed domain.Event) (row, error) {
+func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 	if _, known := s.catalogue[r.Name]; !known {
 		return row{}, fmt.Errorf("the event %s is not in the catalogue", r.Name)
 	}
-	data, err := json.Marshal(sealed)
-	if err != nil {
-		return row{}, fmt.Errorf("encode %s: %w", r.Name, err)
-	}
-	m, err := json.Marshal(meta{Request: r.Cause.Request})
+	m, err := json.Marshal(meta{Request: r.Metadata.Request})
 	if err != nil {
 		return row{}, fmt.Errorf("encode meta of %s: %w", r.Name, err)
 	}
 	return row{
 		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(s.catalogue.Schema(r.Name)),
-		tenant: pointer(r.Tenant), actor: r.Cause.Actor, correlation: r.Cause.Correlation, causation: pointer(r.Cause.Causation),
-		saga: r.Cause.Saga, data: data, meta: m,
+		tenant: pointer(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: formatCause(r.Metadata.Causation),
+		saga: r.Metadata.Saga, data: data, meta: m,
 	}, nil
 }
 
 // Append adds facts to one stream that stands at the given version, without
 // asking its decider: for imports and measurements. It answers [ErrConflict]
 // if the stream stands elsewhere.
-func (s *Store) Append(ctx context.Context, cause domain.Cause, stream domain.Stream, version int, before []byte, events ...domain.Event) (int64, error) {
+func (s *Store) Append(ctx context.Context, cause domain.Metadata, stream domain.Stream, version int, before []byte, events ...domain.Event) (int64, error) {
 	if cause.ID == uuid.Nil {
 		cause.ID = uuid.New()
 	}
-	b := branch{stream: stream, version: version, category: category{evolve: func(state any, _ domain.Event) any { return state }}}
-	a := addition{before: map[domain.Stream][]byte{stream: before}}
+	b := streamState{stream: stream, version: version, category: category{evolve: func(state any, _ domain.Event) any { return state }}}
+	a := appendRequest{before: map[domain.Stream][]byte{stream: before}}
 	for _, e := range events {
 		a.facts = append(a.facts, b.add(cause, e))
 	}

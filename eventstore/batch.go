@@ -13,7 +13,7 @@ import (
 // how many it touches.
 func queueRows(b *pgx.Batch, group []*pending) {
 	type member struct {
-		Row
+		TxStatement
 		nth int
 	}
 	var rows []member
@@ -24,13 +24,13 @@ func queueRows(b *pgx.Batch, group []*pending) {
 	}
 	slices.SortStableFunc(rows, func(a, b member) int { return cmp.Compare(a.Key, b.Key) })
 	for _, r := range rows {
-		if r.Touches == AnyRows {
+		if r.WantRows == AnyRows {
 			b.Queue(r.SQL, r.Args...)
 			continue
 		}
 		n := len(r.Args)
 		b.Queue(fmt.Sprintf(`with touched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, r.SQL, n+1, n+2),
-			append(slices.Clip(r.Args), r.Touches, r.nth)...)
+			append(slices.Clip(r.Args), r.WantRows, r.nth)...)
 	}
 }
 
@@ -68,7 +68,7 @@ func args(group []*pending) []any {
 		schemas                                    []int16
 		tenants                                    []*int64
 		ids, correlations                          []uuid.UUID
-		causations                                 []*uuid.UUID
+		causations                                 []*string
 		hashes                                     [][]byte
 	)
 	for _, p := range group {

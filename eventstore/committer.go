@@ -35,18 +35,18 @@ const commitTimeout = 30 * time.Second
 
 // pending is one request that waits for its turn.
 type pending struct {
-	addition
+	appendRequest
 	position int64
 	done     chan error
 }
 
 // add puts an addition into the next group and waits for its commit. The
 // answer is the position of the last fact.
-func (c *committer) add(ctx context.Context, a addition) (int64, error) {
+func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
 	if err := c.store.prepare(ctx, &a); err != nil {
 		return 0, err
 	}
-	p := &pending{addition: a, done: make(chan error, 1)}
+	p := &pending{appendRequest: a, done: make(chan error, 1)}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, p)
 	lead := !c.busy
@@ -133,10 +133,7 @@ func (c *committer) commitNumbered(ctx context.Context, conn *pgxpool.Conn, grou
 			if !p.numbered() {
 				continue
 			}
-			if err := p.number(draw); err != nil {
-				return fmt.Errorf("draw a number: %w", err)
-			}
-			if err := c.store.encode(&p.addition); err != nil {
+			if err := c.store.number(&p.appendRequest, draw); err != nil {
 				return err
 			}
 		}
@@ -165,7 +162,7 @@ with last as (
 	select head.position + e.nth, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation,
 		e.causation, e.saga, e.data::json, e.meta::json, head.recorded_at, e.hash
 	from told, head, unnest($1::text[], $2::int[], $3::uuid[], $4::text[], $5::smallint[], $6::bigint[], $7::text[], $8::uuid[],
-		$9::uuid[], $10::text[], $11::text[], $12::text[], $13::bytea[]) with ordinality
+		$9::text[], $10::text[], $11::text[], $12::text[], $13::bytea[]) with ordinality
 		as e(stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, hash, nth)
 )
 select position from head`
@@ -213,8 +210,8 @@ func refusal(err error, group []*pending) error {
 		case scan != nil || nth >= len(p.rows):
 		case nth < 0: // keysStand
 			return errLost
-		case p.rows[nth].Else != nil:
-			return p.rows[nth].Else
+		case p.rows[nth].ErrIfNot != nil:
+			return p.rows[nth].ErrIfNot
 		}
 		return ErrConflict
 	case "23505", "23514": // a unique index, or a condition on a row
@@ -239,7 +236,7 @@ func refusal(err error, group []*pending) error {
 func (s *Store) committed(group []*pending) {
 	for _, p := range group {
 		if len(p.events) > 0 {
-			s.signal.raise()
+			s.raise()
 			return
 		}
 	}

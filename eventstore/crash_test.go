@@ -67,7 +67,7 @@ func TestCrashesOfTheDatabaseLoseNothingAndRepeatNothing(t *testing.T) {
 }
 
 func insist(ctx context.Context, t *testing.T, s *eventstore.Store, c domain.Command) {
-	cause := domain.Cause{ID: uuid.New()}
+	cause := domain.Metadata{ID: uuid.New()}
 	for ctx.Err() == nil {
 		_, err := s.Execute(ctx, cause, c)
 		switch {

@@ -13,31 +13,31 @@ import (
 
 // A decision is what commands would add to the log, stream by stream.
 type decision struct {
-	branches []*branch // in the order of the commands
-	facts    []Recorded
-	rows     []Row
+	branches []*streamState // in the order of the commands
+	facts    []RecordedEvent
+	rows     []TxStatement
 	memory   bool // streams may be taken from memory
 	starts   []Start
 	repeated bool // the request has been carried out before
 	position int64
 }
 
-// A branch is one stream with what a decision adds to it.
-type branch struct {
+// A streamState is one stream with what a decision adds to it.
+type streamState struct {
 	stream   domain.Stream
 	category category
 	state    any
 	version  int
 	added    int
 	recalled bool // from memory: others may have added to it
-	history  []Recorded
+	history  []RecordedEvent
 	hash     []byte
 }
 
 // decide reads the streams of the commands and lets each command decide on
 // what the ones before it have left. With memory, streams that were just
 // written to are not read again.
-func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domain.Command, memory bool) (*decision, error) {
+func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []domain.Command, memory bool) (*decision, error) {
 	d := &decision{memory: memory}
 	if err := s.branches(ctx, d, commands); err != nil {
 		return d, err
@@ -51,7 +51,7 @@ func (s *Store) decide(ctx context.Context, cause domain.Cause, commands []domai
 			d.repeated, d.position = true, max(d.position, at.Position)
 			continue
 		}
-		if b.isNews(cause.Seen) {
+		if b.changedSince(cause.ExpectedVersions) {
 			return d, errStale
 		}
 		facts, err := b.category.decide(b.state, c)
@@ -78,7 +78,7 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 	if len(streams) < 2 {
 		return nil
 	}
-	histories, err := s.readEach(ctx, streams)
+	histories, err := s.readEach(ctx, streams, s.queryOf)
 	for i, history := range histories {
 		d.branches = append(d.branches, newBranch(streams[i], s.categories[streams[i].Category], history))
 	}
@@ -86,7 +86,7 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 }
 
 // branch returns the stream as the decision has left it so far.
-func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (*branch, error) {
+func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (*streamState, error) {
 	if b := d.of(stream); b != nil {
 		return b, nil
 	}
@@ -97,7 +97,7 @@ func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (
 	if d.recall(s, stream) {
 		return d.of(stream), nil
 	}
-	history, err := s.read(ctx, served.reading(), stream.String())
+	history, err := s.read(ctx, s.queryOf(stream), stream.String())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (
 }
 
 // of returns the branch of a stream that the decision has looked at.
-func (d *decision) of(stream domain.Stream) *branch {
+func (d *decision) of(stream domain.Stream) *streamState {
 	for _, b := range d.branches {
 		if b.stream == stream {
 			return b
@@ -131,14 +131,14 @@ func (d *decision) recall(s *Store, stream domain.Stream) bool {
 	return true
 }
 
-// onMemory tells whether the decision rests on a history from memory in a way
+// mayBeStale tells whether the decision rests on a history from memory in a way
 // that the append would not find out: it was refused, or adds nothing there.
-func (d *decision) onMemory(err error) bool {
-	return slices.ContainsFunc(d.branches, func(b *branch) bool { return b.recalled && (err != nil || b.added == 0) })
+func (d *decision) mayBeStale(err error) bool {
+	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || b.added == 0) })
 }
 
-func newBranch(stream domain.Stream, served category, history []Recorded) *branch {
-	b := &branch{stream: stream, category: served, state: served.zero, history: history}
+func newBranch(stream domain.Stream, served category, history []RecordedEvent) *streamState {
+	b := &streamState{stream: stream, category: served, state: served.zero, history: history}
 	for _, r := range history {
 		b.state, b.version, b.hash = served.evolve(b.state, r.Event), r.Version, r.Hash
 	}
@@ -146,12 +146,12 @@ func newBranch(stream domain.Stream, served category, history []Recorded) *branc
 }
 
 // add puts a fact at the end of the branch.
-func (b *branch) add(cause domain.Cause, e domain.Event) Recorded {
+func (b *streamState) add(cause domain.Metadata, e domain.Event) RecordedEvent {
 	b.state = b.category.evolve(b.state, e)
 	b.version++
 	b.added++
-	r := Recorded{
-		Stream: b.stream, Version: b.version, ID: eventID(cause.ID, b.stream, b.added), Cause: cause, Name: e.EventName(), Event: e,
+	r := RecordedEvent{
+		Stream: b.stream, Version: b.version, ID: eventID(cause.ID, b.stream, b.added), Metadata: cause, Name: e.EventName(), Event: e,
 	}
 	if owned, ok := b.state.(domain.Owned); ok {
 		r.Tenant = owned.TenantID()
@@ -159,8 +159,8 @@ func (b *branch) add(cause domain.Cause, e domain.Event) Recorded {
 	return r
 }
 
-// isNews tells whether the stream has gone on since the caller has seen it.
-func (b *branch) isNews(seen domain.Versions) bool {
+// changedSince tells whether the stream has gone on since the caller has seen it.
+func (b *streamState) changedSince(seen domain.Versions) bool {
 	version, looked := seen[b.stream]
 	return looked && version != b.version-b.added
 }
@@ -168,7 +168,7 @@ func (b *branch) isNews(seen domain.Versions) bool {
 var errStale = domain.Refuse(domain.Stale, "The resource was changed in the meantime.")
 
 // find returns the fact that an earlier try of the same request has left.
-func (b *branch) find(cause uuid.UUID) *Recorded {
+func (b *streamState) find(cause uuid.UUID) *RecordedEvent {
 	first := eventID(cause, b.stream, 1)
 	for i := range slices.Backward(b.history) {
 		if b.history[i].ID == first {
@@ -185,7 +185,7 @@ func eventID(cause uuid.UUID, stream domain.Stream, n int) uuid.UUID {
 }
 
 // start adds the first facts of the runs that the decision's facts begin.
-func (s *Store) start(ctx context.Context, cause domain.Cause, d *decision) error {
+func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) error {
 	if s.starter == nil || len(d.facts) == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (s *Store) start(ctx context.Context, cause domain.Cause, d *decision) erro
 			return err
 		}
 		cause := cause
-		cause.Causation, cause.Key = d.facts[start.Fact].ID, nil
+		cause.Causation, cause.IdempotencyKey = d.facts[start.Fact].ID, nil
 		for _, e := range first {
 			d.facts = append(d.facts, b.add(cause, e))
 		}
@@ -220,11 +220,11 @@ func (s *Store) start(ctx context.Context, cause domain.Cause, d *decision) erro
 
 // mayLose are the rows of a start. If somebody has started the run meanwhile,
 // they have written to the cause's stream as well: the request is decided anew.
-func (s Start) mayLose() []Row {
+func (s Start) mayLose() []TxStatement {
 	rows := slices.Clone(s.Rows)
 	for i := range rows {
-		if rows[i].Else == nil {
-			rows[i].Else = errLost
+		if rows[i].ErrIfNot == nil {
+			rows[i].ErrIfNot = errLost
 		}
 	}
 	return rows
@@ -247,8 +247,8 @@ func (d *decision) begun() {
 	}
 }
 
-func (d *decision) addition(cause domain.Cause, rows []Row) addition {
-	a := addition{facts: d.facts, rows: slices.Concat(rows, d.rows), before: map[domain.Stream][]byte{}}
+func (d *decision) addition(cause domain.Metadata, rows []TxStatement) appendRequest {
+	a := appendRequest{facts: d.facts, rows: slices.Concat(rows, d.rows), before: map[domain.Stream][]byte{}}
 	for _, b := range d.branches {
 		a.before[b.stream] = b.hash
 	}

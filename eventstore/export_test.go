@@ -1,24 +1,43 @@
 package eventstore
 
-import "hostpanel/domain"
+import (
+	"strconv"
 
-// OccupyHashing takes all places where hashes of passwords are computed, until
-// the answer is called.
-func OccupyHashing() (leave func()) {
-	for range cap(hashing) {
-		hashing <- struct{}{}
-	}
-	return func() {
-		for range cap(hashing) {
-			<-hashing
-		}
-	}
-}
+	"github.com/google/uuid"
 
-// Remembered is how many facts of a stream this process keeps in memory.
+	"hostpanel/domain"
+)
+
+// Remembered is how many events of a stream this process has in its cache.
 func (s *Store) Remembered(stream domain.Stream) int {
 	history, _ := s.recent.get(stream)
 	return len(history)
 }
 
 const KeysStand = keysStand
+
+// HashOf returns the hash of an event with these columns; a column that is
+// missing is NULL.
+func HashOf(previous []byte, columns map[string]string) []byte {
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(columns[name], 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	e := row{
+		stream: columns["stream"], version: int32(number("version")), id: uuid.MustParse(columns["id"]),
+		name: columns["name"], schema: int16(number("schema")), actor: columns["actor"],
+		correlation: uuid.MustParse(columns["correlation"]), saga: columns["saga"],
+		data: []byte(columns["data"]), meta: []byte(columns["meta"]),
+	}
+	if _, known := columns["tenant"]; known {
+		tenant := number("tenant")
+		e.tenant = &tenant
+	}
+	if causation, known := columns["causation"]; known {
+		e.causation = &causation
+	}
+	return e.chain(previous)
+}

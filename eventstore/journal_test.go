@@ -31,6 +31,7 @@ func (k *knocked) UnmarshalJSON(data []byte) error {
 }
 
 func (knocked) EventName() string       { return "door.knocked" }
+func (knocked) Says() string            { return "knocked" }
 func (c knock) Stream() domain.Stream   { return doorStream(c.Door) }
 func doorStream(d string) domain.Stream { return domain.Stream{Category: "door", ID: d} }
 
@@ -45,7 +46,7 @@ var knocks = domain.Decider[int, knock, domain.Event]{
 	Evolve: func(seen int, _ domain.Event) int { return seen + 1 },
 }
 
-var doorFacts = domain.NewCatalogue([]domain.Fact{domain.FactOf[knocked](), domain.FactOf[coinsPut](), domain.FactOf[coinsTaken]()})
+var doorFacts = domain.NewCatalogue([]domain.EventType{domain.Register[knocked](), domain.Register[coinsPut](), domain.Register[coinsTaken]()})
 
 // doorkeeper is a process of its own on the log behind the URL.
 func doorkeeper(t *testing.T, url string) *eventstore.Store {
@@ -68,7 +69,7 @@ func TestOfALongJournalOnlyTheLastFactIsRead(t *testing.T) {
 	for i := range many {
 		many[i] = knocked{fmt.Sprint(i)}
 	}
-	if _, err := doorkeeper(t, url).Append(t.Context(), domain.Cause{}, doorStream("12"), 0, nil, many...); err != nil {
+	if _, err := doorkeeper(t, url).Append(t.Context(), domain.Metadata{}, doorStream("12"), 0, nil, many...); err != nil {
 		t.Fatal(err)
 	}
 	s := doorkeeper(t, url) // which remembers nothing
@@ -96,7 +97,7 @@ func TestManyWriteIntoOneJournalAndNothingIsLost(t *testing.T) {
 	for n := range 400 {
 		wg.Go(func() {
 			s := []*eventstore.Store{first, second}[n%2]
-			if _, err := s.Execute(context.Background(), domain.Cause{}, knock{"0", fmt.Sprint(n)}); err != nil {
+			if _, err := s.Execute(context.Background(), domain.Metadata{}, knock{"0", fmt.Sprint(n)}); err != nil {
 				t.Errorf("knock %d: %v", n, err)
 			}
 		})
@@ -107,7 +108,7 @@ func TestManyWriteIntoOneJournalAndNothingIsLost(t *testing.T) {
 
 func TestARepeatedEntryIsMadeOnce(t *testing.T) {
 	s := doorkeeper(t, eventstoretest.URL(t))
-	cause := domain.Cause{ID: uuid.New()}
+	cause := domain.Metadata{ID: uuid.New()}
 	for range 3 {
 		if receipt, err := s.Execute(t.Context(), cause, knock{"12", "Ana"}); err != nil || receipt.Position != 1 {
 			t.Errorf("%+v, %v", receipt, err)

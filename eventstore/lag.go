@@ -8,8 +8,8 @@ import (
 )
 
 // Lags tells how many facts each reader of the log has yet to see, by its name.
-func (s *Store) Lags(ctx context.Context) (map[string]int64, error) {
-	rows, _ := s.pool.Query(ctx, `select name, (select coalesce(max(position), 0) from events) - position from readers`)
+func (r *Reader) Lags(ctx context.Context) (map[string]int64, error) {
+	rows, _ := r.pool.Query(ctx, `select name, (select coalesce(max(position), 0) from events) - position from readers`)
 	lags := map[string]int64{}
 	var name string
 	var behind int64

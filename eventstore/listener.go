@@ -14,7 +14,7 @@ var ErrSlow = errors.New("the listener was too slow")
 
 // A Listener hears of what happens to some topics. It belongs to one goroutine.
 type Listener struct {
-	tail   *Tail
+	tail   *Feed
 	topics []domain.Stream
 	ready  chan struct{} // has room for one
 	from   int64         // everything up to here is not for the listener
@@ -23,7 +23,7 @@ type Listener struct {
 	lost   bool
 
 	// Of the tail's lock:
-	waiting []domain.Happened
+	waiting []domain.LiveEvent
 	slow    bool
 	closed  bool
 }
@@ -39,7 +39,7 @@ func (l *Listener) Ready() <-chan struct{} { return l.ready }
 func (l *Listener) Close() { l.tail.remove(l) }
 
 // hear leaves a fact for the listener, in the tail's lock.
-func (l *Listener) hear(h domain.Happened) {
+func (l *Listener) hear(h domain.LiveEvent) {
 	switch {
 	case l.slow, h.Position <= l.from: // who comes from a process that has read further than this one
 		return
@@ -60,7 +60,7 @@ func (l *Listener) wake() {
 
 // Take returns what has happened since it was last asked, and the position up
 // to which that is everything. It is nothing if nothing has happened.
-func (l *Listener) Take(ctx context.Context) ([]domain.Happened, int64, error) {
+func (l *Listener) Take(ctx context.Context) ([]domain.LiveEvent, int64, error) {
 	for l.at < l.live {
 		facts, err := l.replay(ctx)
 		if err != nil || len(facts) > 0 {
@@ -79,7 +79,7 @@ func (l *Listener) Take(ctx context.Context) ([]domain.Happened, int64, error) {
 }
 
 // replay reads the next window of what happened before the listener came.
-func (l *Listener) replay(ctx context.Context) ([]domain.Happened, error) {
+func (l *Listener) replay(ctx context.Context) ([]domain.LiveEvent, error) {
 	t := l.tail
 	select {
 	case t.again <- struct{}{}:
@@ -93,7 +93,7 @@ func (l *Listener) replay(ctx context.Context) ([]domain.Happened, error) {
 	}
 	l.at = min(until, l.live)
 	l.wake()
-	return slices.DeleteFunc(found, func(h domain.Happened) bool {
+	return slices.DeleteFunc(found, func(h domain.LiveEvent) bool {
 		return h.Position > l.live || !slices.Contains(l.topics, t.topic(h.Stream, h.Event))
 	}), nil
 }

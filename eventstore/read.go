@@ -7,56 +7,58 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 )
+
+// A Reader reads the log, and opens the sealed texts in it.
+type Reader struct {
+	pool      *pgxpool.Pool
+	catalogue domain.Catalogue
+	subjects  *subjectKeys
+}
 
 // page is how many events are read at once.
 const page = 2000
 
 // Read returns a stream's history, oldest fact first. A stream that nothing
 // has happened to is empty.
-func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]Recorded, error) {
-	return s.read(ctx, oneStream, stream.String())
+func (r *Reader) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
+	return r.read(ctx, oneStream, stream.String())
 }
 
 // ReadStreams returns the histories of several streams as one, in the order of
 // the log: at most so many facts, the newest ones.
-func (s *Store) ReadStreams(ctx context.Context, limit int, streams ...domain.Stream) ([]Recorded, error) {
+func (r *Reader) ReadStreams(ctx context.Context, limit int, streams ...domain.Stream) ([]RecordedEvent, error) {
 	names := make([]string, len(streams))
 	for i, stream := range streams {
 		names[i] = stream.String()
 	}
-	return s.read(ctx, `
+	return r.read(ctx, `
 		select `+columns+` from (select * from events where stream = any($1) order by position desc limit $2) newest order by position`, names, limit)
 }
 
 const oneStream = `select ` + columns + ` from events where stream = $1 order by version`
 
-const lastFact = `select ` + columns + ` from events where stream = $1 order by version desc limit 1`
-
-// reading is the query for what a decision needs of a stream.
-func (c category) reading() string {
-	if c.last {
-		return lastFact
-	}
-	return oneStream
-}
+const lastEvent = `select ` + columns + ` from events where stream = $1 order by version desc limit 1`
 
 // readEach returns what decisions need of several streams, in one round trip.
-func (s *Store) readEach(ctx context.Context, streams []domain.Stream) ([][]Recorded, error) {
-	histories, b := make([][]Recorded, len(streams)), &pgx.Batch{}
+func (r *Reader) readEach(ctx context.Context, streams []domain.Stream, query func(domain.Stream) string) ([][]RecordedEvent, error) {
+	stored, b := make([][]row, len(streams)), &pgx.Batch{}
 	for i, stream := range streams {
-		b.Queue(s.categories[stream.Category].reading(), stream.String()).Query(func(rows pgx.Rows) (err error) {
-			histories[i], err = pgx.CollectRows(rows, s.collect)
+		b.Queue(query(stream), stream.String()).Query(func(rows pgx.Rows) (err error) {
+			stored[i], err = pgx.CollectRows(rows, scanRow)
 			return err
 		})
 	}
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := r.pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	for _, history := range histories {
-		if err := s.open(ctx, history); err != nil {
+	histories := make([][]RecordedEvent, len(streams))
+	for i, rows := range stored {
+		var err error
+		if histories[i], err = r.decode(ctx, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -65,31 +67,31 @@ func (s *Store) readEach(ctx context.Context, streams []domain.Stream) ([][]Reco
 
 // ReadUntil returns a stream's history as it stood at a version or a time;
 // zero sets no bound.
-func (s *Store) ReadUntil(ctx context.Context, stream domain.Stream, version int, at time.Time) ([]Recorded, error) {
-	return s.read(ctx, `
+func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version int, at time.Time) ([]RecordedEvent, error) {
+	return r.read(ctx, `
 		select `+columns+` from events
 		where stream = $1 and ($2 = 0 or version <= $2) and ($3::timestamptz is null or recorded_at <= $3) order by version`,
 		stream.String(), version, pointer(at))
 }
 
 // After returns up to limit events behind a position, in the order of the log.
-func (s *Store) After(ctx context.Context, position int64, limit int) ([]Recorded, error) {
-	return s.read(ctx, `select `+columns+` from events where position > $1 order by position limit $2`, position, limit)
+func (r *Reader) After(ctx context.Context, position int64, limit int) ([]RecordedEvent, error) {
+	return r.read(ctx, `select `+columns+` from events where position > $1 order by position limit $2`, position, limit)
 }
 
 // Replay shows everything behind a position to each, page by page, up to the
 // end of the log. Events come in the order of the log.
-func (s *Store) Replay(ctx context.Context, after int64, each func(Recorded) error) error {
-	return s.replay(ctx, func(last int64) ([]Recorded, error) {
-		return s.After(ctx, max(after, last), page)
+func (r *Reader) Replay(ctx context.Context, after int64, each func(RecordedEvent) error) error {
+	return r.replay(ctx, func(last int64) ([]RecordedEvent, error) {
+		return r.After(ctx, max(after, last), page)
 	}, each)
 }
 
 // replay reads the next page while each works on the last one.
-func (s *Store) replay(ctx context.Context, read func(last int64) ([]Recorded, error), each func(Recorded) error) error {
+func (r *Reader) replay(ctx context.Context, read func(last int64) ([]RecordedEvent, error), each func(RecordedEvent) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pages, failed := make(chan []Recorded, 1), make(chan error, 1)
+	pages, failed := make(chan []RecordedEvent, 1), make(chan error, 1)
 	go func() {
 		defer close(pages)
 		for last := int64(0); ; {
@@ -110,8 +112,8 @@ func (s *Store) replay(ctx context.Context, read func(last int64) ([]Recorded, e
 		}
 	}()
 	for events := range pages {
-		for _, r := range events {
-			if err := each(r); err != nil {
+		for _, e := range events {
+			if err := each(e); err != nil {
 				return err
 			}
 		}
@@ -125,8 +127,8 @@ func (s *Store) replay(ctx context.Context, read func(last int64) ([]Recorded, e
 }
 
 // Head is the position and the time of the last event; zero in an empty log.
-func (s *Store) Head(ctx context.Context) (position int64, at time.Time, err error) {
-	err = s.pool.QueryRow(ctx, `select position, recorded_at from events order by position desc limit 1`).Scan(&position, &at)
+func (r *Reader) Head(ctx context.Context) (position int64, at time.Time, err error) {
+	err = r.pool.QueryRow(ctx, `select position, recorded_at from events order by position desc limit 1`).Scan(&position, &at)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, time.Time{}, nil
 	}
@@ -138,13 +140,13 @@ func (s *Store) Head(ctx context.Context) (position int64, at time.Time, err err
 
 // PositionAt is the last position at a time: positions and times run the same
 // way, so the log is searched by halving it.
-func (s *Store) PositionAt(ctx context.Context, at time.Time) (int64, error) {
-	high, _, err := s.Head(ctx)
+func (r *Reader) PositionAt(ctx context.Context, at time.Time) (int64, error) {
+	high, _, err := r.Head(ctx)
 	low := int64(0) // everything up to low is not later than at; everything behind high is
 	for err == nil && low < high {
 		middle := (low + high + 1) / 2
 		var recorded time.Time
-		err = s.pool.QueryRow(ctx, `select recorded_at from events where position = $1`, middle).Scan(&recorded)
+		err = r.pool.QueryRow(ctx, `select recorded_at from events where position = $1`, middle).Scan(&recorded)
 		if recorded.After(at) {
 			high = middle - 1
 		} else {
@@ -157,22 +159,29 @@ func (s *Store) PositionAt(ctx context.Context, at time.Time) (int64, error) {
 	return low, nil
 }
 
-func (s *Store) read(ctx context.Context, sql string, args ...any) ([]Recorded, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
+func (r *Reader) read(ctx context.Context, sql string, args ...any) ([]RecordedEvent, error) {
+	rows, err := r.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	events, err := pgx.CollectRows(rows, s.collect)
+	stored, err := pgx.CollectRows(rows, scanRow)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	return events, s.open(ctx, events)
+	return r.decode(ctx, stored)
 }
 
-func (s *Store) collect(r pgx.CollectableRow) (Recorded, error) {
-	e, err := scanRow(r)
-	if err != nil {
-		return Recorded{}, err
+// decode opens the sealed texts of rows, and returns their events.
+func (r *Reader) decode(ctx context.Context, rows []row) ([]RecordedEvent, error) {
+	if err := r.open(ctx, rows); err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	return s.recorded(e)
+	events := make([]RecordedEvent, len(rows))
+	for i, e := range rows {
+		var err error
+		if events[i], err = r.recorded(e); err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+	}
+	return events, nil
 }

@@ -1,11 +1,8 @@
 package eventstore
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"strings"
 	"time"
 
@@ -15,19 +12,20 @@ import (
 	"hostpanel/domain"
 )
 
-// A Recorded event stands in the log. Position and RecordedAt are zero as long
+// A RecordedEvent event stands in the log. Position and RecordedAt are zero as long
 // as it is only about to be added.
-type Recorded struct {
+type RecordedEvent struct {
 	Position   int64
 	Stream     domain.Stream
 	Version    int
 	ID         uuid.UUID
-	Tenant     int64        // 0: belongs to no tenant
-	Cause      domain.Cause // without its ID and key, which are not kept
+	Tenant     int64           // 0: belongs to no tenant
+	Metadata   domain.Metadata // without its ID and key, which are not kept
 	RecordedAt time.Time
 	Hash       []byte // see docs/log.md, "Tamper evidence"
 	Name       string
 	Event      domain.Event
+	Subjects   []uuid.UUID // the people whose data the stored event holds, sealed
 }
 
 // row is an event as its table keeps it.
@@ -41,11 +39,13 @@ type row struct {
 	tenant      *int64
 	actor       string
 	correlation uuid.UUID
-	causation   *uuid.UUID
+	causation   *string
 	saga        string
 	data, meta  []byte
 	recordedAt  time.Time
 	hash        []byte
+
+	subjects []uuid.UUID // of the sealed texts in data
 }
 
 const columns = `position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash`
@@ -56,59 +56,29 @@ func scanRow(r pgx.CollectableRow) (e row, err error) {
 	return e, err
 }
 
-// chain is the event's hash: SHA-256 over the hash before it in its stream and
-// every column but those that only the writers' lock gives. Lengths stand
-// before texts, so that no two rows hash the same bytes.
-func (e *row) chain(before []byte) []byte {
-	h := sha256.New()
-	h.Write(before)
-	hashText(h, e.stream)
-	hashNumber(h, uint64(e.version))
-	h.Write(e.id[:])
-	hashText(h, e.name)
-	hashNumber(h, uint64(e.schema))
-	hashNumber(h, uint64(value(e.tenant)))
-	hashText(h, e.actor)
-	h.Write(e.correlation[:])
-	causation := value(e.causation)
-	h.Write(causation[:])
-	hashText(h, e.saga)
-	hashText(h, string(e.data))
-	hashText(h, string(e.meta))
-	return h.Sum(nil)
-}
-
-func hashText(h hash.Hash, s string) { hashNumber(h, uint64(len(s))); h.Write([]byte(s)) }
-func hashNumber(h hash.Hash, n uint64) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], n)
-	h.Write(b[:])
-}
-
 // meta is what is kept beside the columns of their own.
 type meta struct {
 	Request string `json:"request,omitempty"`
 }
 
-// recorded reads a row of the log in today's shape. Personal texts are still
-// sealed.
-func (s *Store) recorded(e row) (Recorded, error) {
-	event, err := s.catalogue.Decode(e.name, int(e.schema), e.data)
+// recorded decodes a row of the log in today's shape.
+func (r *Reader) recorded(e row) (RecordedEvent, error) {
+	event, err := r.catalogue.Decode(e.name, int(e.schema), e.data)
 	if err != nil {
-		return Recorded{}, fmt.Errorf("event %d: %w", e.position, err)
+		return RecordedEvent{}, fmt.Errorf("event %d: %w", e.position, err)
 	}
 	var m meta
 	if len(e.meta) > len(`{}`) {
 		if err := json.Unmarshal(e.meta, &m); err != nil {
-			return Recorded{}, fmt.Errorf("meta of event %d: %w", e.position, err)
+			return RecordedEvent{}, fmt.Errorf("meta of event %d: %w", e.position, err)
 		}
 	}
-	return Recorded{
+	return RecordedEvent{
 		Position: e.position, Stream: parseStream(e.stream), Version: int(e.version), ID: e.id, Tenant: value(e.tenant),
-		Cause: domain.Cause{
-			Actor: e.actor, Correlation: e.correlation, Causation: value(e.causation), Saga: e.saga, Request: m.Request,
+		Metadata: domain.Metadata{
+			Actor: e.actor, Correlation: e.correlation, Causation: parseCause(e.causation), Saga: e.saga, Request: m.Request,
 		},
-		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Event: event,
+		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Event: event, Subjects: e.subjects,
 	}, nil
 }
 
@@ -131,4 +101,16 @@ func pointer[T comparable](v T) *T {
 		return nil
 	}
 	return &v
+}
+
+func formatCause(id uuid.UUID) *string {
+	if id == uuid.Nil {
+		return nil
+	}
+	return pointer(id.String())
+}
+
+func parseCause(text *string) uuid.UUID {
+	id, _ := uuid.Parse(value(text))
+	return id
 }

@@ -1,7 +1,6 @@
 // Package eventstore keeps the log of everything that has happened, in
-// Postgres, and carries out commands against it. Beside the log it keeps the
-// rows that are no facts: idempotency keys, rate windows, secrets on their
-// way, keys of personal data. docs/log.md tells how it works and why.
+// Postgres, and carries out commands against it. docs/log.md describes how it
+// works and why.
 package eventstore
 
 import (
@@ -16,30 +15,28 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/sealing"
 )
 
-// A Store is the log.
+// A Store is the log: it carries out commands, adds their events and reads them.
 type Store struct {
-	pool       *pgxpool.Pool
-	catalogue  domain.Catalogue
-	keys       *Keyring
-	projector  Projector
-	starter    Starter
-	categories map[string]category
-	committer  *committer
-	subjects   subjectKeys
-	recent     recent
-	signal     signal
-	turns      [1024]sync.Mutex
-	seed       maphash.Seed
-	identity   string // of this process, among those that share the log
-	log        *slog.Logger
+	*Reader
+	*waker
+	pool           *pgxpool.Pool
+	projector      Projector
+	starter        Starter
+	idempotencyKey func(domain.IdempotencyKey) TxStatement
+	categories     map[string]category
+	committer      *committer
+	recent         streamCache
+	turns          [1024]sync.Mutex
+	seed           maphash.Seed
 }
 
 // A Projector keeps read tables in step with the log, inside the transaction
 // that adds to it.
 type Projector interface {
-	Project(Recorded) []Statement
+	Project(RecordedEvent) []Statement
 }
 
 // A Statement changes a read table for one fact. In its SQL, recorded_at() is
@@ -56,7 +53,7 @@ type Statement struct {
 // A Starter says which runs of sagas begin with a fact. It is asked before
 // the transaction, and may read.
 type Starter interface {
-	Starts(ctx context.Context, facts []Recorded) ([]Start, error)
+	Starts(ctx context.Context, facts []RecordedEvent) ([]Start, error)
 }
 
 // A Start begins a run: its first fact and its rows go into the append of the
@@ -65,7 +62,7 @@ type Starter interface {
 type Start struct {
 	Fact    int // which of the facts is the cause
 	Command domain.Command
-	Rows    []Row
+	Rows    []TxStatement
 	Begun   func() // called once it has been committed; nil: nobody waits for it
 }
 
@@ -78,18 +75,22 @@ func WithProjector(p Projector) Option { return func(s *Store) { s.projector = p
 // WithStarter begins runs of sagas.
 func WithStarter(st Starter) Option { return func(s *Store) { s.starter = st } }
 
+// WithIdempotencyKeys stores the idempotency key of a request with its events.
+func WithIdempotencyKeys(statement func(domain.IdempotencyKey) TxStatement) Option {
+	return func(s *Store) { s.idempotencyKey = statement }
+}
+
 // WithLog sends what the store has to say to log; the default is slog.Default.
 func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 
 // Open gives access to the log in the database behind pool, which [Migrate]
 // has prepared.
-func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *Keyring, options ...Option) *Store {
+func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options ...Option) *Store {
 	s := &Store{
-		pool: pool, catalogue: c, keys: keys, categories: map[string]category{},
-		seed: maphash.MakeSeed(), identity: uuid.NewString(), log: slog.Default(),
+		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
+		waker:  newWaker(pool), pool: pool, categories: map[string]category{}, seed: maphash.MakeSeed(),
 	}
 	s.committer = &committer{store: s}
-	s.signal.closing, s.signal.raised = make(chan struct{}), make(chan struct{}, 1)
 	for _, o := range options {
 		o(s)
 	}
@@ -108,7 +109,13 @@ func (s *Store) Attach(options ...Option) {
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // Keys are the secret keys of the installation.
-func (s *Store) Keys() *Keyring { return s.keys }
+func (s *Store) Keys() *sealing.Keyring { return s.subjects.keys }
+
+// Subject returns the subject of an e-mail address, and creates one for a new
+// address. Subjects are random; a keyed hash of the address leads to them.
+func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
+	return s.subjects.of(ctx, email)
+}
 
 // category carries out the commands for one category of streams. States are
 // values of the decider's own type.
@@ -180,13 +187,13 @@ var ErrConflict error = &domain.Error{Code: domain.Conflict, Message: "Conflict,
 // facts to the log, all or none. It answers with the refusal of the first
 // command that is refused, with [ErrConflict] if others were always faster,
 // or with [ErrUnavailable].
-func (s *Store) Execute(ctx context.Context, cause domain.Cause, commands ...domain.Command) (domain.Receipt, error) {
+func (s *Store) Execute(ctx context.Context, cause domain.Metadata, commands ...domain.Command) (domain.Receipt, error) {
 	return s.ExecuteWith(ctx, cause, nil, commands...)
 }
 
 // ExecuteWith is Execute with rows that stand or fall with the facts. Without
 // commands the rows are carried out alone.
-func (s *Store) ExecuteWith(ctx context.Context, cause domain.Cause, rows []Row, commands ...domain.Command) (domain.Receipt, error) {
+func (s *Store) ExecuteWith(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command) (domain.Receipt, error) {
 	if cause.ID == uuid.Nil {
 		cause.ID = uuid.New()
 	}
@@ -202,14 +209,14 @@ func (s *Store) ExecuteWith(ctx context.Context, cause domain.Cause, rows []Row,
 	return domain.Receipt{}, ErrConflict
 }
 
-func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, commands []domain.Command, try int) (domain.Receipt, error) {
+func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands []domain.Command, try int) (domain.Receipt, error) {
 	if s.takesTurns(try, commands) {
 		turn := &s.turns[maphash.String(s.seed, commands[0].Stream().String())%uint64(len(s.turns))]
 		turn.Lock()
 		defer turn.Unlock()
 	}
 	d, err := s.decide(ctx, cause, commands, try == 0)
-	if d.onMemory(err) {
+	if d.mayBeStale(err) {
 		d, err = s.decide(ctx, cause, commands, false)
 	}
 	if err != nil || d.repeated {
@@ -219,8 +226,8 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 		return domain.Receipt{}, err
 	}
 	a := d.addition(cause, rows)
-	if cause.Key != nil {
-		a.rows = append(a.rows, s.onceRow(*cause.Key))
+	if cause.IdempotencyKey != nil {
+		a.rows = append(a.rows, s.idempotencyKey(*cause.IdempotencyKey))
 	}
 	if len(a.facts) == 0 && len(a.rows) == 0 {
 		return d.receipt(), nil
@@ -242,6 +249,14 @@ func (s *Store) try(ctx context.Context, cause domain.Cause, rows []Row, command
 // many would lose and break each other's groups.
 func (s *Store) takesTurns(try int, commands []domain.Command) bool {
 	return len(commands) > 0 && try > 0 || s.isJournal(commands)
+}
+
+// queryOf returns the query for what a decision needs of a stream.
+func (s *Store) queryOf(stream domain.Stream) string {
+	if s.categories[stream.Category].last {
+		return lastEvent
+	}
+	return oneStream
 }
 
 func (s *Store) isJournal(commands []domain.Command) bool {

@@ -53,7 +53,10 @@ func (coinsPut) EventName() string                  { return "till.coins_put" }
 func (coinsTaken) EventName() string                { return "till.coins_taken" }
 func (tillOpened) EventName() string                { return "till.opened" }
 func (billWritten) EventName() string               { return "till.bill_written" }
-func (e tillOpened) Subject() uuid.UUID             { return e.Of }
+func (coinsPut) Says() string                       { return "coins put" }
+func (coinsTaken) Says() string                     { return "coins taken" }
+func (tillOpened) Says() string                     { return "opened" }
+func (billWritten) Says() string                    { return "bill written" }
 func (billWritten) Series() string                  { return "BILL" }
 func (billWritten) WithNumber(n int64) domain.Event { return billWritten{n} }
 
@@ -93,9 +96,9 @@ var tills = domain.Decider[till, domain.Command, domain.Event]{
 	},
 }
 
-var facts = domain.NewCatalogue([]domain.Fact{
-	domain.FactOf[coinsPut](), domain.FactOf[coinsTaken](), domain.FactOf[billWritten](),
-	domain.FactOf[tillOpened]().Sealing(domain.Contact, "owner"),
+var facts = domain.NewCatalogue([]domain.EventType{
+	domain.Register[coinsPut](), domain.Register[coinsTaken](), domain.Register[billWritten](),
+	domain.Register[tillOpened]().Sealing(domain.Contact, "owner"),
 })
 
 func newStore(t testing.TB, options ...eventstore.Option) *eventstore.Store {
@@ -106,7 +109,7 @@ func newStore(t testing.TB, options ...eventstore.Option) *eventstore.Store {
 
 func do(t testing.TB, s *eventstore.Store, commands ...domain.Command) domain.Receipt {
 	t.Helper()
-	receipt, err := s.Execute(t.Context(), domain.Cause{Actor: "system:test"}, commands...)
+	receipt, err := s.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, commands...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +123,14 @@ func TestWhatIsDecidedCanBeReadBack(t *testing.T) {
 		t.Errorf("receipt %+v", receipt)
 	}
 	history, err := s.Read(t.Context(), tillStream("a"))
-	if err != nil || len(history) != 2 || history[1].Event != (coinsTaken{2}) || history[1].Tenant != 7 || history[1].Cause.Actor != "system:test" {
+	if err != nil || len(history) != 2 || history[1].Event != (coinsTaken{2}) || history[1].Tenant != 7 || history[1].Metadata.Actor != "system:test" {
 		t.Errorf("history %+v, %v", history, err)
 	}
 }
 
 func TestARefusedCommandLeavesNothingBehind(t *testing.T) {
 	s := newStore(t)
-	_, err := s.Execute(t.Context(), domain.Cause{}, putIn{"b", 1}, takeOut{"a", 2})
+	_, err := s.Execute(t.Context(), domain.Metadata{}, putIn{"b", 1}, takeOut{"a", 2})
 	if domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("got %v", err)
 	}
@@ -138,7 +141,7 @@ func TestARefusedCommandLeavesNothingBehind(t *testing.T) {
 
 func TestARepeatedRequestAppendsNothing(t *testing.T) {
 	s := newStore(t)
-	cause := domain.Cause{ID: uuid.New(), Actor: "system:test"}
+	cause := domain.Metadata{ID: uuid.New(), Actor: "system:test"}
 	for range 3 {
 		receipt, err := s.Execute(t.Context(), cause, putIn{"a", 5})
 		if err != nil || receipt.Position != 1 || receipt.Versions[tillStream("a")] != 1 {
@@ -154,7 +157,7 @@ func TestWhoHasSeenAnOlderVersionIsRefused(t *testing.T) {
 	s := newStore(t)
 	do(t, s, putIn{"a", 5})
 	put := func(version int) error {
-		_, err := s.Execute(t.Context(), domain.Cause{Actor: "system:test", Seen: domain.Versions{tillStream("a"): version}}, putIn{"a", 1}, putIn{"a", 1})
+		_, err := s.Execute(t.Context(), domain.Metadata{Actor: "system:test", ExpectedVersions: domain.Versions{tillStream("a"): version}}, putIn{"a", 1}, putIn{"a", 1})
 		return err
 	}
 	if err := put(0); domain.CodeOf(err) != domain.Stale {
@@ -188,7 +191,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 				do(t, s, putIn{fmt.Sprint(w), 1})
 			}
 			for {
-				_, err := s.Execute(context.Background(), domain.Cause{Actor: "system:test"}, putIn{"shared", 1})
+				_, err := s.Execute(context.Background(), domain.Metadata{Actor: "system:test"}, putIn{"shared", 1})
 				if err == nil {
 					return
 				}
@@ -217,13 +220,13 @@ func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 	there := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t))
 	eventstore.Serve(there, "till", tills)
 	do(t, here, putIn{"a", 1}, putIn{"a", 1})
-	do(t, there, putIn{"a", 3})                                           // now there are five
-	do(t, here, takeOut{"a", 4})                                          // refused by what is remembered
-	_, err := there.Execute(t.Context(), domain.Cause{}, takeOut{"a", 4}) // allowed by what is remembered
+	do(t, there, putIn{"a", 3})                                              // now there are five
+	do(t, here, takeOut{"a", 4})                                             // refused by what is remembered
+	_, err := there.Execute(t.Context(), domain.Metadata{}, takeOut{"a", 4}) // allowed by what is remembered
 	if domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("took coins that are gone: %v", err)
 	}
-	cause := domain.Cause{ID: uuid.New()}
+	cause := domain.Metadata{ID: uuid.New()}
 	for _, s := range []*eventstore.Store{here, there, here} {
 		if _, err := s.Execute(t.Context(), cause, putIn{"a", 1}); err != nil {
 			t.Error(err)
@@ -240,11 +243,11 @@ func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			rows := []eventstore.Row{{Key: "x", SQL: `update readers set position = 0 where name = $1`, Args: []any{"nobody"}, Touches: 0}}
+			rows := []eventstore.TxStatement{{Key: "x", SQL: `update readers set position = 0 where name = $1`, Args: []any{"nobody"}, WantRows: 0}}
 			if i%10 == 0 {
-				rows[0].Touches, rows[0].Else = 1, refusal
+				rows[0].WantRows, rows[0].ErrIfNot = 1, refusal
 			}
-			_, err := s.ExecuteWith(context.Background(), domain.Cause{}, rows, putIn{fmt.Sprint(i), 1})
+			_, err := s.ExecuteWith(context.Background(), domain.Metadata{}, rows, putIn{fmt.Sprint(i), 1})
 			if i%10 == 0 && !errors.Is(err, refusal) || i%10 != 0 && err != nil {
 				t.Errorf("writer %d: %v", i, err)
 			}
@@ -262,13 +265,13 @@ func TestNumbersHaveNoGapsWhateverFails(t *testing.T) {
 	for i := range 30 {
 		wg.Go(func() {
 			commands := []domain.Command{bill{fmt.Sprint(i)}}
-			row := eventstore.Row{Key: "x", SQL: `update readers set position = 0 where name = 'nobody'`, Touches: int64(i % 2)}
-			_, _ = s.ExecuteWith(context.Background(), domain.Cause{}, []eventstore.Row{row}, commands...)
+			row := eventstore.TxStatement{Key: "x", SQL: `update readers set position = 0 where name = 'nobody'`, WantRows: int64(i % 2)}
+			_, _ = s.ExecuteWith(context.Background(), domain.Metadata{}, []eventstore.TxStatement{row}, commands...)
 		})
 	}
 	wg.Wait()
 	seen := map[int64]bool{}
-	err := s.Replay(t.Context(), 0, func(r eventstore.Recorded) error { seen[r.Event.(billWritten).Number] = true; return nil })
+	err := s.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { seen[r.Event.(billWritten).Number] = true; return nil })
 	if err != nil || len(seen) != 15 {
 		t.Fatalf("%d numbers, want 15 (%v)", len(seen), err)
 	}

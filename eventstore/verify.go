@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Verdict is what [Store.Verify] found.
+// A Verdict is what [Reader.Verify] found.
 type Verdict struct {
 	Intact       bool
 	Checked      int64
@@ -22,14 +22,14 @@ type Verdict struct {
 // Verify reads the whole log and recomputes the chain of every stream; it
 // also checks that positions have no gaps and times never run back. Progress
 // is told now and then; nil is allowed.
-func (s *Store) Verify(ctx context.Context, progress func(done, all int64)) (Verdict, error) {
-	head, _, err := s.Head(ctx)
+func (r *Reader) Verify(ctx context.Context, progress func(done, all int64)) (Verdict, error) {
+	head, _, err := r.Head(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
 	v := verifier{Verdict: Verdict{Intact: true, HeadPosition: head}, streams: map[string]link{}}
 	for v.last.position < head {
-		rows, _ := s.pool.Query(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`, v.last.position, head, page)
+		rows, _ := r.pool.Query(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`, v.last.position, head, page)
 		var n int
 		e, scan := row{}, error(nil)
 		for rows.Next() {
@@ -95,7 +95,7 @@ func (v *verifier) check(e *row) {
 // it in its stream; nil: it is as it was written.
 func (e *row) held(last place, version int32, hash []byte) *Broken {
 	if version == 0 {
-		hash = nil
+		hash = noHash[:]
 	}
 	switch {
 	case e.position != last.position+1:

@@ -30,8 +30,8 @@ type Verification struct {
 }
 
 // Verification tells how far the check in the background has come.
-func (s *Store) Verification(ctx context.Context) (v Verification, err error) {
-	err = s.pool.QueryRow(ctx, `select position, broken, verified_at from log_verification`).Scan(&v.Position, &v.Broken, &v.VerifiedAt)
+func (r *Reader) Verification(ctx context.Context) (v Verification, err error) {
+	err = r.pool.QueryRow(ctx, `select position, broken, verified_at from log_verification`).Scan(&v.Position, &v.Broken, &v.VerifiedAt)
 	if err != nil {
 		return v, fmt.Errorf("read how far the log is verified: %w", Unavailable(err))
 	}
@@ -41,8 +41,8 @@ func (s *Store) Verification(ctx context.Context) (v Verification, err error) {
 // VerifyNext checks the next part of the log and tells of each event in it
 // that is not as it was written. An error of tell leaves the part to be checked
 // again. False: nothing is due, or another process is at it.
-func (s *Store) VerifyNext(ctx context.Context, p Pace, tell func(Broken) error) (worked bool, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+func (r *Reader) VerifyNext(ctx context.Context, p Pace, tell func(Broken) error) (worked bool, err error) {
+	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
 		c, due, err := dueForCheck(ctx, tx)
 		if err != nil || !due {
 			return err

@@ -2,8 +2,12 @@ package eventstore
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // channel is where processes tell each other that the log has grown.
@@ -13,75 +17,83 @@ const channel = "hostpanel_log"
 // commit of its own; inside the appends it would halve their speed.
 const notifyEvery = 10 * time.Millisecond
 
-// A signal wakes everybody who waits for more of the log.
-type signal struct {
+// A waker wakes those who wait for the log to grow, in all processes.
+type waker struct {
+	pool     *pgxpool.Pool
+	identity string // of this process, among those that share the log
+	log      *slog.Logger
+
 	mu      sync.Mutex
 	closing chan struct{}
 	raised  chan struct{} // has room for one: tell the other processes
 }
 
+func newWaker(pool *pgxpool.Pool) *waker {
+	return &waker{pool: pool, identity: uuid.NewString(), log: slog.Default(), closing: make(chan struct{}), raised: make(chan struct{}, 1)}
+}
+
 // Changed returns a channel that is closed when the log grows next. It is a
-// hint: whoever waits for it also looks once a second.
-func (s *Store) Changed() <-chan struct{} {
-	s.signal.mu.Lock()
-	defer s.signal.mu.Unlock()
-	return s.signal.closing
+// hint: those who wait for it also look once a second.
+func (w *waker) Changed() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closing
 }
 
 // raise wakes this process, and lets the others be told.
-func (s *signal) raise() {
-	s.wake()
+func (w *waker) raise() {
+	w.wake()
 	select {
-	case s.raised <- struct{}{}:
+	case w.raised <- struct{}{}:
 	default:
 	}
 }
 
-func (s *signal) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.closing)
-	s.closing = make(chan struct{})
+func (w *waker) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.closing)
+	w.closing = make(chan struct{})
 }
 
 // Follow tells other processes of appends made here, and wakes this one for
 // theirs, until ctx ends. Without it, polling alone carries the news.
-func (s *Store) Follow(ctx context.Context) {
+func (w *waker) Follow(ctx context.Context) {
 	var wg sync.WaitGroup
-	wg.Go(func() { s.tell(ctx) })
-	wg.Go(func() { s.listen(ctx) })
+	wg.Go(func() { w.tell(ctx) })
+	wg.Go(func() { w.listen(ctx) })
 	wg.Wait()
 }
 
 // tellOthers does not wait for the disk: what it says is lost in a crash anyway.
 const tellOthers = `select pg_notify($1, $2) from (select set_config('synchronous_commit', 'off', true)) relaxed`
 
-func (s *Store) tell(ctx context.Context) {
+func (w *waker) tell(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.signal.raised:
+		case <-w.raised:
 		}
-		if _, err := s.pool.Exec(ctx, tellOthers, channel, s.identity); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "cannot tell other processes of the log's growth", "err", err)
+		if _, err := w.pool.Exec(ctx, tellOthers, channel, w.identity); err != nil && ctx.Err() == nil {
+			w.log.WarnContext(ctx, "cannot tell other processes of the log's growth", "err", err)
 		}
 		sleep(ctx, notifyEvery)
 	}
 }
 
 // listen keeps one connection open for the news of other processes.
-func (s *Store) listen(ctx context.Context) {
+func (w *waker) listen(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := s.listenOnce(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "not listening for the log's growth, polling goes on", "err", err)
+		if err := w.listenOnce(ctx); err != nil && ctx.Err() == nil {
+			w.log.WarnContext(ctx, "not listening for the log's growth, polling goes on", "err", err)
 			sleep(ctx, time.Second)
 		}
 	}
 }
 
-func (s *Store) listenOnce(ctx context.Context) error {
-	pooled, err := s.pool.Acquire(ctx)
+func (w *waker) listenOnce(ctx context.Context) error {
+	pooled, err := w.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,8 +111,8 @@ func (s *Store) listenOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if news.Payload != s.identity {
-			s.signal.wake()
+		if news.Payload != w.identity {
+			w.wake()
 		}
 	}
 }

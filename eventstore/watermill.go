@@ -71,20 +71,18 @@ func (c calm) With(fields watermill.LogFields) watermill.LoggerAdapter {
 	return calm{c.LoggerAdapter.With(fields)}
 }
 
-// Recorded returns the event that a message of [Topic] carries.
-func (s *Store) Recorded(ctx context.Context, m *message.Message) (Recorded, error) {
+// FromMessage returns the event that a message of [Topic] carries.
+func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEvent, error) {
 	var e row
 	if err := json.Unmarshal([]byte(m.Metadata["event"]), &e); err != nil {
-		return Recorded{}, fmt.Errorf("event of message %s: %w", m.UUID, err)
+		return RecordedEvent{}, fmt.Errorf("event of message %s: %w", m.UUID, err)
 	}
 	e.data = m.Payload
-	r, err := s.recorded(e)
-	if err != nil {
-		return r, err
+	rows := []row{e}
+	if err := s.open(ctx, rows); err != nil {
+		return RecordedEvent{}, err
 	}
-	opened := []Recorded{r}
-	err = s.open(ctx, opened)
-	return opened[0], err
+	return s.recorded(rows[0])
 }
 
 // patience blocks a reader that has seen everything until the log grows, or a
@@ -175,7 +173,7 @@ func (e *row) UnmarshalJSON(text []byte) error {
 		Tenant                    *int64
 		Stream, Name, Actor, Saga string
 		ID, Correlation           uuid.UUID
-		Causation                 *uuid.UUID
+		Causation                 *string
 		Meta                      json.RawMessage
 		RecordedAt                time.Time
 		Hash                      []byte

@@ -56,8 +56,8 @@ func TestAReaderSeesEveryEventInOrder(t *testing.T) {
 	}
 	for i := range int64(writers * each) {
 		m := next(t, messages)
-		r, err := s.Recorded(t.Context(), m)
-		if err != nil || r.Position != i+1 || r.Name != "till.coins_put" || r.Cause.Actor != "system:test" || r.Tenant != 7 {
+		r, err := s.FromMessage(t.Context(), m)
+		if err != nil || r.Position != i+1 || r.Name != "till.coins_put" || r.Metadata.Actor != "system:test" || r.Tenant != 7 {
 			t.Fatalf("event %d is %+v (%v)", i+1, r, err)
 		}
 		m.Ack()
@@ -106,7 +106,7 @@ func TestProcessesShareAReader(t *testing.T) {
 	}
 	for want := range int64(2) {
 		m := next(t, second)
-		if r, err := other.Recorded(t.Context(), m); err != nil || r.Position != want+1 {
+		if r, err := other.FromMessage(t.Context(), m); err != nil || r.Position != want+1 {
 			t.Errorf("took over at %d, want %d (%v)", r.Position, want+1, err)
 		}
 		m.Ack()

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 )
 
 const password = "Tr0ub4dor & 3 caballos"
@@ -22,12 +23,12 @@ const password = "Tr0ub4dor & 3 caballos"
 // resident opens an account with a password.
 func (s *shop) resident(t testing.TB, user int64, email, language string, superuser bool) {
 	t.Helper()
-	hash, err := eventstore.HashPassword(t.Context(), password)
+	hash, err := credentials.HashPassword(t.Context(), password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := eventstore.PasswordRow(user, hash)
-	_, err = s.ExecuteWith(t.Context(), domain.Cause{}, []eventstore.Row{row},
+	row := credentials.PasswordRow(user, hash)
+	_, err = s.ExecuteWith(t.Context(), domain.Metadata{}, []eventstore.TxStatement{row},
 		account.Open{User: user, SubjectID: uuid.New(), Email: email, Name: "Ana", Language: language, Superuser: superuser, At: time.Now()},
 		account.ChangePassword{User: user, At: time.Now()})
 	if err != nil {

@@ -104,7 +104,7 @@ func takeCensus(t *testing.T) *census {
 	s.do(t, lonely.Report(time.Now()))
 	s.do(t, notice.Raise{ID: noticeOfB, InApp: true, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})
 	c := &census{shop: s, all: s.objects(t), credentials: map[string][]string{
-		"nobody": nil, "storefront key": {"X-API-Key", s.known["key"]},
+		"not signed in": nil, "storefront key": {"X-API-Key", s.known["key"]},
 	}, users: map[string]int64{
 		"no tenant": stranger, "member of A": memberOfA, "administrator of A": adminOfA, "administrator of B": adminOfB, "superuser": root,
 	}}
@@ -169,7 +169,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 	t.Helper()
 	b := c.browser(t)
 	if user := c.users[role]; user != 0 {
-		id, err := c.Store.OpenSession(t.Context(), user, 1)
+		id, err := c.vault().OpenSession(t.Context(), user, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,14 +7,10 @@ import (
 	"time"
 
 	"hostpanel/adapters/faults"
-	"hostpanel/domain"
 	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
-	panel "hostpanel/http"
 	"hostpanel/http/route/routetest"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // desk is an office at work, with an order that runs, one whose setup has
@@ -97,40 +93,5 @@ func TestAnActionOnAnotherVersionIsRefused(t *testing.T) {
 	}
 	if w := s.operate("POST", path+"retry/", `{}`, "If-Match", tag); w.Code != http.StatusAccepted {
 		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
-// The chain of what happened tells also what went wrong on the way.
-func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	at := func(minutes int) *time.Time { m := noon.Add(time.Duration(minutes) * time.Minute); return &m }
-	run := seen.Run{
-		ID: uuid.New(), Kind: "provision", Steps: []seen.Place{{Name: "tenant.engine"}, {Name: "site"}}, Step: 1, Status: "waiting",
-		Attempts: []seen.Attempt{
-			{Step: 0, StartedAt: *at(1), FinishedAt: at(2), Outcome: "retry", ErrorClass: "unknown", Error: "timed out"},
-			{Step: 0, StartedAt: *at(3), FinishedAt: at(4), Outcome: "completed"},
-			{Step: 1, StartedAt: *at(5), FinishedAt: at(6), Outcome: "retry", ErrorClass: "transient", Error: "busy"},
-			{Step: 1, StartedAt: *at(7), FinishedAt: at(8), Outcome: "retry", ErrorClass: "transient", Error: "still busy"},
-		},
-		Effects: []seen.Effect{{Key: "o/1/site", Step: "site", State: "unknown", Sends: 1, UpdatedAt: *at(9)}},
-	}
-	dossier := seen.Dossier{
-		Runs:     []seen.Run{run},
-		Webhooks: []seen.Webhook{{ID: 7, Provider: "stripe", EventID: "evt_1", Type: "checkout.session.completed", State: "done", ReceivedAt: noon}},
-		Facts: []seen.Fact{
-			{Position: 41, Stream: domain.Stream{Category: "order", ID: "1"}, RecordedAt: noon, Name: "order.provisioning_started", Actor: "system:provision", Event: order.ProvisioningStarted{At: noon}},
-			{Position: 42, Stream: run.Stream(), RecordedAt: *at(4), Name: "saga.step_completed", Actor: "system:provision", Event: sagas.StepCompleted{Step: 0, Name: "tenant.engine", External: "9", Found: true}},
-		},
-	}
-	got := panel.Timeline(dossier, func(e domain.Event) string { return e.EventName() })
-	want := []string{
-		"order.provisioning_started",
-		"webhook evt_1 of stripe came, checkout.session.completed: the order was looked at",
-		"provision: saga.step_completed, at attempt 2: 1 gave no answer, found by look-up",
-		"provision: site failed 2 times, lastly: still busy",
-		"provision: site may have been done: nobody heard the answer",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s", strings.Join(got, "\n"))
 	}
 }

@@ -16,8 +16,12 @@ import (
 
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/ratelimit"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 func guarded(s *shop) { s.server.Settings.Abuse = true }
@@ -100,7 +104,7 @@ func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
 
 func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
 	s := openShop(t).people(t)
-	refused, throttled, hashes := 0, 0, eventstore.PasswordHashes()
+	refused, throttled, hashes := 0, 0, credentials.PasswordHashes()
 	for _, w := range s.atOnce(15, func(int) *httptest.ResponseRecorder { return s.try("192.0.2.1:1", "ana@example.com", "wrong") }) {
 		switch w.Code {
 		case http.StatusUnauthorized:
@@ -109,8 +113,8 @@ func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
 			throttled++
 		}
 	}
-	if refused != 5 || throttled != 10 || eventstore.PasswordHashes()-hashes != 5 {
-		t.Fatalf("%d refused, %d throttled, %d hashes", refused, throttled, eventstore.PasswordHashes()-hashes)
+	if refused != 5 || throttled != 10 || credentials.PasswordHashes()-hashes != 5 {
+		t.Fatalf("%d refused, %d throttled, %d hashes", refused, throttled, credentials.PasswordHashes()-hashes)
 	}
 }
 
@@ -181,10 +185,12 @@ func (s *shop) watched(t *testing.T) *witness {
 		return traced
 	}
 	pool := again(s.Pool())
-	other := &shop{Store: eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()))}
-	other.serveStreams()
-	s.server.Commands, s.server.Limits, s.server.Credentials, s.server.Tokens, s.server.Once = other.Store, other.Store, other.Store, other.Store, other.Store
+	other := &shop{Store: eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement))}
+	assembly.Serve(other.Store)
+	s.server.Commands, s.server.Limits, s.server.Credentials, s.server.Tokens = other.Store, ratelimit.Open(pool), other.vault(), other.vault()
+	s.server.Once = idempotency.Open(pool, other.Keys())
 	s.server.Tables = projections.Open(pool)
+	s.rewire(t)
 	return seen
 }
 
@@ -203,7 +209,7 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 	for i, try := range tries {
 		var work []string
 		for n := range 3 { // the key of whoever it is, is remembered for a moment: the least work is that with keys at hand
-			hashes, facts := eventstore.PasswordHashes(), s.count(t, `select count(*) from events`)
+			hashes, facts := credentials.PasswordHashes(), s.count(t, `select count(*) from events`)
 			seen.taken()
 			if w := s.try(fmt.Sprintf("198.18.%d.1:1", 3*i+n), try.email, try.password); w.Code != http.StatusUnauthorized {
 				t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
@@ -211,7 +217,7 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 			if done := seen.taken(); work == nil || len(done) < len(work) {
 				work = done
 			}
-			if hashed, added := eventstore.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-facts; hashed != 1 || added != 1 {
+			if hashed, added := credentials.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-facts; hashed != 1 || added != 1 {
 				t.Errorf("%s: %d hashes, %d facts", try.email, hashed, added)
 			}
 		}
@@ -262,7 +268,7 @@ func TestAUserHasSixHundredCallsAMinute(t *testing.T) {
 	}
 	s.call("DELETE", "/api/me/", "", bearer(s.known["ana"])...) // counts too
 	for range 598 {
-		if _, err := s.Take(t.Context(), "user:2", 600, time.Minute); err != nil {
+		if _, err := ratelimit.Open(s.Pool()).Take(t.Context(), "user:2", 600, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ func (s *Server) watch() route.Area {
 
 // watcher admits whoever is on this machine, and superusers.
 func (s *Server) watcher() route.Access {
-	access := s.superuser().As("this machine, or superuser")
+	access := s.callers().Superuser().As("this machine, or superuser")
 	identify, admit := access.Identify, access.Admit
 	access.Identify = func(ctx context.Context, r route.Request) (route.Caller, error) {
 		if isLocal(r) {

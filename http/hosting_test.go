@@ -37,12 +37,12 @@ func TestHostingConversations(t *testing.T) {
 func TestConversationsAboutKindsWithAnEngine(t *testing.T) {
 	kinds := []string{"package", "site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user"}
 	routetest.Run(t, "testdata/kinds/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
-		s := openShop(t, func(s *shop) { s.server.Settings.NameServers = []string{"ns1.panel.example.", "ns2.panel.example."} }).people(t)
+		s := openShop(t, func(s *shop) { s.hosting.NameServers = []string{"ns1.panel.example.", "ns2.panel.example."} }).people(t)
 		if _, err := s.owner.Exec(t.Context(), `select setval((n || '_id')::regclass, 100) from unnest($1::text[]) n`, kinds); err != nil {
 			t.Fatal(err)
 		}
 		pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits(), Shell: true, SSL: true}
-		pack.Limits.Sites, pack.Limits.DNSZones = 2, 2
+		pack.Limits = pack.Limits.With("sites", 2).With("dns_zones", 2)
 		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
 		s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"package": []byte("1")}})
 		box := hosting.Mailbox{MailDomain: 999, LocalPart: "box", Email: "box@elsewhere.example"}

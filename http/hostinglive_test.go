@@ -136,7 +136,7 @@ func (s *shop) tables(t *testing.T) (names []string) {
 func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 	s := openShop(t).people(t)
 	pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits()}
-	pack.Limits.Sites = 5
+	pack.Limits = pack.Limits.With("sites", 5)
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
 	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"package": []byte("1")}})
 	answers := make([]*httptest.ResponseRecorder, 100)

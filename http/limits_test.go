@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	panel "hostpanel/http"
 )
 
 func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
@@ -40,7 +38,7 @@ func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
 func TestOrdersInMassesAreSlowedDown(t *testing.T) {
 	s := openShop(t, func(s *shop) {
 		s.server.Settings.Abuse = true
-		s.server.Settings.Offers = append(s.server.Settings.Offers, panel.Offer{Name: "stripe", Live: true}) // which does not answer
+		s.orders.Offers[0].Configured, s.orders.Offers[0].Live = true, true // and does not answer
 	}).stock(t)
 	live := strings.Replace(aHostingOrder, `"test"`, `"stripe"`, 1)
 	for range 10 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hostpanel/domain/account"
-	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 )
 
 const (
@@ -205,10 +205,10 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 	for _, try := range [][2]string{{anaMail, "wrong"}, {"nobody@example.com", password}, {"new@example.com", password}, {"gone@example.com", password}, {"x", "y"}} {
 		b := s.browser(t)
 		b.get("/login/")
-		hashes, facts := eventstore.PasswordHashes(), s.events(t, "security.sign_in_refused")
+		hashes, facts := credentials.PasswordHashes(), s.events(t, "security.sign_in_refused")
 		w := b.send("sign_in", "username", try[0], "password", try[1])
 		refused(t, w, http.StatusUnauthorized, "No active account found with the given credentials")
-		if n := eventstore.PasswordHashes() - hashes; n != 1 {
+		if n := credentials.PasswordHashes() - hashes; n != 1 {
 			t.Errorf("%v: %d hashes", try, n)
 		}
 		if n := s.events(t, "security.sign_in_refused") - facts; n != 1 {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/shopspring/decimal"
 
 	"hostpanel/adapters/payments/test"
 	panel "hostpanel/http"
@@ -27,8 +26,8 @@ var update = flag.Bool("update", false, "write openapi.json and testdata/routes.
 // declared is a server that can tell what it serves, and nothing else.
 func declared() *panel.Server {
 	return &panel.Server{
-		Settings: panel.Settings{Version: "1", PublicURL: func() string { return public }, TaxRate: decimal.Zero},
-		Test:     test.New(nil, test.Options{}), Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler),
+		Settings:       panel.Settings{Version: "1", PublicURL: func() string { return public }, Offers: offers()},
+		HostedCheckout: test.New(nil, test.Options{}), Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -179,7 +179,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
 	s := office(t)
 	elsewhere := &panel.Server{
-		Settings: s.server.Settings, Once: s.Store, Limits: s.Store, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
+		Settings: s.server.Settings, Once: s.server.Once, Limits: s.server.Limits, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
 	}
 	handler := elsewhere.Handler()
 	get := func() int {

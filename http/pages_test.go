@@ -1,55 +1,11 @@
 package http_test
 
 import (
-	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	panel "hostpanel/http"
 )
-
-func TestBothLanguagesSayTheSame(t *testing.T) {
-	en, es := panel.Texts("en"), panel.Texts("es")
-	if a, b := slices.Sorted(maps.Keys(en)), slices.Sorted(maps.Keys(es)); !slices.Equal(a, b) {
-		t.Fatalf("%v\n%v", a, b)
-	}
-	for key := range en {
-		if en[key] == "" || es[key] == "" {
-			t.Errorf("%s says nothing", key)
-		}
-	}
-	for name, page := range panel.Templates() {
-		for _, used := range regexp.MustCompile(`Words\.(\w+)`).FindAllStringSubmatch(page, -1) {
-			if en[used[1]] == "" {
-				t.Errorf("%s says %s, which nobody has written", name, used[1])
-			}
-		}
-	}
-}
-
-func TestPagesSayWhatTheAPISaysInSpanish(t *testing.T) {
-	for english, spanish := range map[string]string{
-		"Ensure this field has no more than 200 characters.":                 "No puede tener más de 200 caracteres.",
-		`"a \"b\" 7" is not a valid choice.`:                                 `"a \"b\" 7" is not a valid choice.`,
-		`"free" is not a valid choice.`:                                      `"free" no es una opción válida.`,
-		"Request was throttled. Expected available in 60 seconds.":           "Demasiados intentos. Podrá volver a intentarlo dentro de 60 segundos.",
-		"What nobody has translated stays as it is.":                         "What nobody has translated stays as it is.",
-		"This password is too short. It must contain at least 8 characters.": "La contraseña es demasiado corta. Debe tener al menos 8 caracteres.",
-	} {
-		if got := panel.Translated("es", english); got != spanish {
-			t.Errorf("%s: %s", english, got)
-		}
-	}
-	for _, weak := range []string{"", strings.Repeat("x", 129), "password", "12345678901", "ana-ana-ana"} {
-		err := panel.CheckPassword(weak, "ana-ana@example.com")
-		if err == nil || strings.Contains(panel.Translated("es", strings.TrimPrefix(err.Error(), "password: ")), "his password") && !strings.Contains(err.Error(), ". ") {
-			t.Errorf("%q: %v", weak, err)
-		}
-	}
-}
 
 // Every page can be used by everybody: with a reader of the screen, with the
 // keyboard alone, without scripts (WCAG 2.2 AA as far as a program can tell).

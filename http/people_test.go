@@ -16,7 +16,9 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-	panel "hostpanel/http"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/http/caller"
 )
 
 // People of the tests, by number.
@@ -31,7 +33,7 @@ const (
 const goodPassword = "a good password, really"
 
 var (
-	goodHash = sync.OnceValue(func() string { hash, _ := eventstore.HashPassword(context.Background(), goodPassword); return hash })
+	goodHash = sync.OnceValue(func() string { hash, _ := credentials.HashPassword(context.Background(), goodPassword); return hash })
 	emails   = map[int64]string{root: "root@example.com", ana: "ana@example.com", ben: "ben@example.com", eve: "eve@example.com", gone: "gone@example.com"}
 )
 
@@ -63,7 +65,7 @@ func (s *shop) people(t testing.TB) *shop {
 
 func (s *shop) person(t testing.TB, id int64, email string, superuser bool) {
 	t.Helper()
-	_, err := s.ExecuteWith(t.Context(), domain.Cause{Actor: "test"}, []eventstore.Row{eventstore.PasswordRow(id, goodHash())},
+	_, err := s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"}, []eventstore.TxStatement{credentials.PasswordRow(id, goodHash())},
 		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Somebody", Language: "en", Superuser: superuser, At: time.Now()})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +102,7 @@ func claimsOf(user int64, other with) jwt.MapClaims {
 	return claims
 }
 
-func forge(t testing.TB, key panel.TokenKey, claims jwt.MapClaims) string {
+func forge(t testing.TB, key caller.TokenKey, claims jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
 	token.Header["kid"] = key.ID
@@ -111,9 +113,9 @@ func forge(t testing.TB, key panel.TokenKey, claims jwt.MapClaims) string {
 	return text
 }
 
-func keysOf(r *eventstore.Keyring) (all []panel.TokenKey) {
+func keysOf(r *sealing.Keyring) (all []caller.TokenKey) {
 	for _, key := range r.DeriveAll("access tokens") {
-		all = append(all, panel.TokenKey(key))
+		all = append(all, caller.TokenKey(key))
 	}
 	return all
 }

@@ -23,7 +23,7 @@ import (
 // process is another process on the same database, which remembers by itself.
 func (s *shop) process() http.Handler {
 	one := &panel.Server{
-		Settings: s.server.Settings, Once: s.Store, Limits: s.Store, Commands: s.Store, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
+		Settings: s.server.Settings, Once: s.server.Once, Limits: s.server.Limits, Commands: s.Store, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
 	}
 	return one.Handler()
 }
@@ -49,7 +49,7 @@ func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testi
 	s.do(t, account.GrantSuperuser{User: eve, At: time.Now()})
 	after := func(commands ...domain.Command) func() error {
 		return func() error {
-			_, err := s.Execute(context.Background(), domain.Cause{Actor: "test"}, commands...)
+			_, err := s.Execute(context.Background(), domain.Metadata{Actor: "test"}, commands...)
 			return err
 		}
 	}
@@ -68,13 +68,13 @@ func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testi
 		{"demoted", "eve", usersPath, 200, 401, "token_not_valid", after(account.RevokeSuperuser{User: eve, At: now})},
 		{"demoted, with a new token", "eve again", usersPath, 403, 403, "permission_denied", func() error { return nil }},
 		{"with another password", "ana", itsTenant, 200, 401, "password_changed", func() error {
-			return s.server.Accounts.Change(context.Background(), domain.Cause{Actor: "user:2"}, ana, goodPassword+"!")
+			return s.server.Accounts.Change(context.Background(), domain.Metadata{Actor: "user:2"}, ana, goodPassword+"!")
 		}},
 		{"deactivated", "ana again", itsTenant, 200, 401, "user_inactive", after(account.Deactivate{User: ana, At: now})},
 		{"active again, with the token of before", "ana again", itsTenant, 401, 401, "token_not_valid", after(account.Reactivate{User: ana, At: now})},
 		{"active again", "ana at last", itsTenant, 200, 401, "token_not_valid", after(account.EndSessions{User: ana, At: now})},
 		{"erased", "ben", "/api/me/", 200, 401, "user_not_found", func() error {
-			return s.server.Accounts.Erase(context.Background(), domain.Cause{Actor: "operator:1"}, ben)
+			return s.server.Accounts.Erase(context.Background(), domain.Metadata{Actor: "operator:1"}, ben)
 		}},
 	} {
 		s.known["eve again"] = s.token(t, eve, with{"sv": 2})

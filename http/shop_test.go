@@ -24,30 +24,43 @@ import (
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
-	"hostpanel/domain/account"
-	"hostpanel/domain/billing"
-	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
-	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
-	"hostpanel/domain/storefront"
-	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/ratelimit"
 	panel "hostpanel/http"
+	"hostpanel/http/css"
+	"hostpanel/http/route"
 	"hostpanel/http/route/routetest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
+	usecases "hostpanel/sagas/hosting"
+	"hostpanel/sagas/provisioning"
 )
 
 // A shop is the whole panel on a private database: log, read tables, sagas,
 // the test provider and sandboxes for everything outside. Its workers rest
 // until it opens.
+// offers are the payment methods: of them only the one without money is configured.
+func offers() order.Offers {
+	method := func(name string) order.Method {
+		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies()}
+	}
+	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true}}
+}
+
 type shop struct {
 	*eventstore.Store
 	*projections.Tables
-	*sagas.Sagas
+	*assembly.Panel
 	server   *panel.Server
+	hosting  *usecases.Service
+	orders   *provisioning.Service
 	handler  http.Handler
 	provider *test.Provider
 	owner    *pgxpool.Pool
@@ -81,7 +94,7 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-var facts = domain.NewCatalogue(order.Facts, storefront.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, seen.IncidentFacts, webhook.Facts, sagas.Facts)
+var facts = assembly.Catalogue()
 
 // database is a private one with all tables in place.
 func database(t testing.TB) string {
@@ -110,34 +123,40 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	url := database(t)
 	pool, readers := eventstoretest.Pool(t, url), eventstoretest.Readers(t, url)
 	s := &shop{
-		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector())),
+		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement)),
 		Tables: projections.Open(readers), readers: readers, owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),
 		public: public, known: routetest.Known{},
 	}
-	s.serveStreams()
+	assembly.Serve(s.Store)
 	base, log := func() string { return s.public }, slog.New(slog.NewJSONHandler(s.logged, nil))
 	s.provider = test.New(pool, test.Options{PublicURL: base, Secret: []byte(secret), Log: log})
-	times := sagas.Defaults
+	times := assembly.Defaults
 	times.SessionCall, times.SessionPause, times.SessionBudget = 2*time.Second, 10*time.Millisecond, 3*time.Second
 	times.ReadyFirst, times.EngineBase, times.LocalBase = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
-	s.Sagas = sagas.New(sagas.Options{
-		Store: s.Store, Tables: s.Tables, Payments: map[string]sagas.Payments{"test": s.provider},
+	s.Panel = assembly.New(assembly.Options{
+		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.provider},
 		Engine: engine.New(pool), Compute: compute.New(pool), Mail: folder.New(s.letters), MailFrom: "panel@example.com",
 		PublicURL: base, Times: times, Log: log,
 	})
-	s.Attach(eventstore.WithStarter(s.Sagas))
+	s.Attach(eventstore.WithStarter(s.Panel))
+	s.hosting = usecases.New(usecases.Options{
+		Tables: s.Tables, Resources: s.Resources(), Numbers: s.Store, Subjects: s.Store, PublicURL: base, StyleSheet: css.Problems,
+	})
+	s.orders = provisioning.New(provisioning.Options{
+		Tables: s.Tables, Commands: s.Store, Subjects: s.Store, Payments: s.Panel, Offers: offers(), TaxRate: price("21"),
+	})
 	s.server = &panel.Server{
 		Settings: panel.Settings{
-			Version: "test", PublicURL: base, TaxRate: price("21"), Currency: "EUR", Offers: []panel.Offer{{Name: "test"}},
+			Version: "test", PublicURL: base, Currency: "EUR", Offers: s.orders.Offers,
 			Unavailable: func(err error) bool {
 				return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, puddle.ErrClosedPool) // tests close the pool
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: s.Store, Limits: s.Store, Tables: s.Tables, Changes: s.Store, Happenings: happenings{eventstore.NewTail(s.Store, notice.Heard, notice.Facts, order.Facts, sagas.Facts)},
-		Credentials: s.Store, Tokens: s.Store, TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.Store,
-		Payments: s.Sagas, Test: s.provider, Runs: s.Progress(), Accounts: s.Accounts(), Resources: s.Resources(), Jobs: s.Jobs(), Hooks: s.Hooks(), Health: health{s.Store}, Log: log,
-		Orders: s.Sagas, Sagas: s.Sagas, Inbox: s.Sagas, Books: s.Sagas, Letters: s.Sagas,
+		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Store.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)},
+		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
+		Storefront: s.orders, Payments: s.Panel, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts(), Hosting: s.hosting, Jobs: s.Jobs(), WebhookEndpoints: s.Hooks(), Health: health{s.Store}, Log: log,
+		Orders: s.Panel, RunAdmin: s.Panel, Inbox: s.Panel, Reconciliation: s.Panel, MailPreviews: s.Panel,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
 		s.server.UnsubscribeKeys = append(s.server.UnsubscribeKeys, key.Key)
@@ -146,6 +165,14 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		o(s)
 	}
 	description.Do(func() { described = routetest.Read(t, s.server.Document()) }) // the same for all shops
+	return s.rewire(t)
+}
+
+func (s *shop) vault() *credentials.Vault { return credentials.Open(s.Pool(), s.Keys()) }
+
+// rewire lets the handler know of what has changed in the server's settings.
+func (s *shop) rewire(t testing.TB) *shop {
+	t.Helper()
 	s.handler = described.Watch(t, s.server.Handler())
 	return s
 }
@@ -159,29 +186,6 @@ var (
 func (s *shop) loseDatabase() {
 	s.Pool().Close()
 	s.readers.Close()
-}
-
-func (s *shop) serveStreams() {
-	eventstore.Serve(s.Store, order.Category, order.Decider)
-	eventstore.Serve(s.Store, account.Category, account.Decider)
-	eventstore.Serve(s.Store, account.SubjectCategory, account.Subjects)
-	eventstore.Journal(s.Store, account.SecurityCategory, account.Security)
-	eventstore.Serve(s.Store, storefront.PlanCategory, storefront.Plans)
-	eventstore.Serve(s.Store, storefront.WidgetCategory, storefront.Widgets)
-	eventstore.Serve(s.Store, storefront.KeyCategory, storefront.Keys)
-	for _, kind := range hosting.Kinds {
-		eventstore.Serve(s.Store, kind.Name, hosting.Decider)
-	}
-	eventstore.Serve(s.Store, hosting.OperationCategory, hosting.Operations)
-	eventstore.Serve(s.Store, billing.SubscriptionCategory, billing.Subscriptions)
-	eventstore.Serve(s.Store, billing.InvoiceCategory, billing.Invoices)
-	eventstore.Serve(s.Store, notice.NotificationCategory, notice.Notifications)
-	eventstore.Serve(s.Store, notice.InboxCategory, notice.Inboxes)
-	eventstore.Serve(s.Store, notice.PreferencesCategory, notice.Preferring)
-	eventstore.Serve(s.Store, seen.IncidentCategory, seen.Incidents)
-	eventstore.Serve(s.Store, webhook.EndpointCategory, webhook.Endpoints)
-	eventstore.Serve(s.Store, webhook.DeliveryCategory, webhook.Deliveries)
-	sagas.Serve(s.Store)
 }
 
 // open sets everything going: the server on a real port, the workers, and the
@@ -211,11 +215,11 @@ func (s *shop) open(t testing.TB) *shop {
 type (
 	health struct{ *eventstore.Store }
 
-	happenings struct{ *eventstore.Tail }
+	happenings struct{ *eventstore.Feed }
 )
 
-func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (panel.Listener, error) {
-	l, err := h.Tail.Listen(ctx, after, topics...)
+func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (route.LiveEvents, error) {
+	l, err := h.Feed.Listen(ctx, after, topics...)
 	if err != nil {
 		return nil, err
 	}

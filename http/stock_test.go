@@ -50,7 +50,7 @@ func price(text string) decimal.Decimal { return decimal.RequireFromString(text)
 
 func (s *shop) do(t testing.TB, commands ...domain.Command) {
 	t.Helper()
-	if _, err := s.Execute(t.Context(), domain.Cause{Actor: "test"}, commands...); err != nil {
+	if _, err := s.Execute(t.Context(), domain.Metadata{Actor: "test"}, commands...); err != nil {
 		t.Fatal(err)
 	}
 }

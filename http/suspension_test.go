@@ -125,7 +125,7 @@ func (s *shop) keepWriting(ctx context.Context, site hosting.Ref, halt <-chan st
 		case <-time.After(5 * time.Millisecond):
 		}
 		address := field.AppendText(nil, fmt.Sprint("192.0.2.", n%2+1))
-		_, err := s.Execute(ctx, domain.Cause{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
+		_, err := s.Execute(ctx, domain.Metadata{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
 		if err != nil && domain.CodeOf(err) != domain.Conflict {
 			return err
 		}
@@ -255,8 +255,7 @@ func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
 func TestStatsCountWhatThereIs(t *testing.T) {
 	s := openShop(t).people(t)
 	s.someOfEverything(t, 1, func() bool { return true })
-	limits := hosting.NoLimits()
-	limits.Sites, limits.Mailboxes, limits.StorageMB = 5, 2, 1000
+	limits := hosting.NoLimits().With("sites", 5).With("mailboxes", 2).With(hosting.StorageMB, 1000)
 	pack := hosting.Package{Name: "Small", Slug: "small", Limits: limits, SSL: true, IsActive: true}
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: pack.Fields().Values()})
 	s.patched(t, tenantOne, `{"package":1}`)
@@ -286,7 +285,7 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 // all the time.
 func TestASuspensionReachesTheEngine(t *testing.T) {
 	s := openShop(t, func(s *shop) {
-		s.server.Settings.EngineWait, s.server.Settings.NameServers = time.Minute, []string{"ns1.panel.example."}
+		s.server.Settings.EngineWait, s.hosting.NameServers = time.Minute, []string{"ns1.panel.example."}
 	}).people(t).open(t)
 	post := func(path, body string) {
 		t.Helper()

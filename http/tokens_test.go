@@ -15,8 +15,8 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-	"hostpanel/eventstore"
-	panel "hostpanel/http"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/http/caller"
 	"hostpanel/http/route/routetest"
 )
 
@@ -84,9 +84,9 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 		"HS256 by a public key":            signed(t, jwt.SigningMethodHS256, kid, pair.N.Bytes(), good),
 		"HS384 by our key":                 signed(t, jwt.SigningMethodHS384, kid, key.Key, good),
 		"HS512 by our key":                 signed(t, jwt.SigningMethodHS512, kid, key.Key, good),
-		"another key":                      forge(t, panel.TokenKey{ID: key.ID, Key: []byte("another key of thirty-two bytes!")}, good),
-		"an empty key":                     forge(t, panel.TokenKey{ID: key.ID, Key: []byte{}}, good),
-		"a key id that is not ours":        forge(t, panel.TokenKey{ID: "ffffffff", Key: key.Key}, good),
+		"another key":                      forge(t, caller.TokenKey{ID: key.ID, Key: []byte("another key of thirty-two bytes!")}, good),
+		"an empty key":                     forge(t, caller.TokenKey{ID: key.ID, Key: []byte{}}, good),
+		"a key id that is not ours":        forge(t, caller.TokenKey{ID: "ffffffff", Key: key.Key}, good),
 		"no key id":                        signed(t, jwt.SigningMethodHS256, nil, key.Key, good),
 		"a key id that is a number":        signed(t, jwt.SigningMethodHS256, map[string]any{"kid": 1}, key.Key, good),
 		"a key id that is a path":          signed(t, jwt.SigningMethodHS256, map[string]any{"kid": "../../dev/null"}, []byte{0}, good),
@@ -110,7 +110,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 }
 
 // forgeRaw signs whatever is in place of the claims.
-func forgeRaw(t *testing.T, key panel.TokenKey, claims string) string {
+func forgeRaw(t *testing.T, key caller.TokenKey, claims string) string {
 	t.Helper()
 	text := part(`{"alg":"HS256","typ":"JWT","kid":"`+key.ID+`"}`) + "." + part(claims)
 	signature, err := jwt.SigningMethodHS256.Sign(text, key.Key)
@@ -217,9 +217,9 @@ func TestATokenIsAsItIsDescribed(t *testing.T) {
 }
 
 func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
-	older, newer := eventstore.NewSecretKey(), eventstore.NewSecretKey()
-	keys := func(list string) []panel.TokenKey {
-		ring, err := eventstore.ParseKeyring(list)
+	older, newer := sealing.NewSecretKey(), sealing.NewSecretKey()
+	keys := func(list string) []caller.TokenKey {
+		ring, err := sealing.ParseKeyring(list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,8 +227,10 @@ func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
 	}
 	s := openShop(t).people(t)
 	s.server.TokenKeys = keys(older)
+	s.rewire(t)
 	before := s.signIn(t, "ana@example.com", goodPassword)
 	s.server.TokenKeys = keys(newer + "," + older)
+	s.rewire(t)
 	if w := s.call("GET", "/api/me/", "", bearer(before.Access)...); w.Code != http.StatusOK {
 		t.Fatalf("the former key's token: %d %s", w.Code, w.Body)
 	}
@@ -238,6 +240,7 @@ func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
 		t.Fatalf("signed with %v", token.Header["kid"])
 	}
 	s.server.TokenKeys = keys(newer)
+	s.rewire(t)
 	if w := s.call("GET", "/api/me/", "", bearer(before.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != invalidToken("Token is invalid") {
 		t.Fatalf("the removed key's token: %d %s", w.Code, w.Body)
 	}
@@ -282,7 +285,7 @@ func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
 func TestAnErasedUserIsGone(t *testing.T) {
 	s := openShop(t).people(t)
 	stolen := s.signIn(t, "ben@example.com", goodPassword)
-	if err := s.server.Accounts.Erase(t.Context(), domain.Cause{Actor: "operator:1"}, ben); err != nil {
+	if err := s.server.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, ben); err != nil {
 		t.Fatal(err)
 	}
 	if w := s.call("GET", "/api/me/", "", bearer(stolen.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != `{"detail":"User not found","code":"user_not_found"}` {

@@ -112,7 +112,7 @@ func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
 }
 
 func TestWhileTestPaymentsAreOffTheTestProviderDoesNotExist(t *testing.T) {
-	s := openShop(t, func(s *shop) { s.server.Test, s.server.Settings.Offers = nil, nil }).stock(t)
+	s := openShop(t, func(s *shop) { s.server.HostedCheckout, s.orders.Offers[2].Configured = nil, false }).stock(t)
 	for _, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test", "/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/"} {
 		if w := s.tell(path, "{}"); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)

@@ -16,7 +16,7 @@ import (
 )
 
 // apiKeys is the keys with which websites may use the storefront. When one was
-// last used is no fact and stands beside.
+// last used is no event and stands beside.
 var apiKeys = New("api_keys", `
 	create table api_keys (
 		id         text    primary key, -- public
@@ -35,17 +35,19 @@ var apiKeys = New("api_keys", `
 
 	On(`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
 		values ($1, $3, $4, $5, $6, $7, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.Recorded, e storefront.KeyIssued) []any {
+		func(at eventstore.RecordedEvent, e storefront.KeyIssued) []any {
 			return []any{at.Stream.ID, at.Version, e.Mode, e.Hash, e.Spec, e.CreatedBy, e.Owner}
 		}),
 	On(`update api_keys set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e storefront.KeyChanged) []any {
+		func(at eventstore.RecordedEvent, e storefront.KeyChanged) []any {
 			return []any{at.Stream.ID, at.Version, e.Spec}
 		}),
 	On(`update api_keys set revoked_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ storefront.KeyRevoked) []any { return []any{at.Stream.ID, at.Version} }),
+		func(at eventstore.RecordedEvent, _ storefront.KeyRevoked) []any {
+			return []any{at.Stream.ID, at.Version}
+		}),
 	On(`update api_keys set origins = array_append(origins, $2) where id = $1 and $2 <> all(origins)`,
-		func(_ eventstore.Recorded, e account.KeyUsedFromNewOrigin) []any { return []any{e.Key, e.Origin} }),
+		func(_ eventstore.RecordedEvent, e account.KeyUsedFromNewOrigin) []any { return []any{e.Key, e.Origin} }),
 ).ReadBy("api_keys", operators).Beside(`
 	create table if not exists api_key_uses (
 		id           text primary key,
@@ -124,7 +126,7 @@ func (r keyRow) key() (APIKey, error) {
 // APIKey finds a key by its public id, revoked and expired ones too: whether
 // it may be used is for the caller to judge. It is for the program itself and
 // for operators.
-func (s Scope) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
+func (s StorefrontReader) APIKey(ctx context.Context, id string) (APIKey, bool, error) {
 	w := s.operators()
 	w.and("k.id = ?", id)
 	r, found, err := maybe(one[keyRow](ctx, s, "APIKey", `select `+keyColumns+` from api_keys k`+keyUses, w))
@@ -144,7 +146,7 @@ var keysBy = listedBy{
 
 // APIKeys lists keys to operators, revoked and expired ones too: by name,
 // mode, owner, created_by, revoked_at.
-func (s Scope) APIKeys(ctx context.Context, l Listing) (Listed[APIKey], error) {
+func (s StorefrontReader) APIKeys(ctx context.Context, l Listing) (Listed[APIKey], error) {
 	return loadedPart(keyRow.key)(part[keyRow](ctx, s, keysBy, s.operators(), l))
 }
 

@@ -9,7 +9,7 @@ import (
 	"hostpanel/domain/order"
 )
 
-// BenchmarkRebuildOrders builds the largest table anew from 60,000 facts.
+// BenchmarkRebuildOrders builds the largest table anew from 60,000 events.
 func BenchmarkRebuildOrders(b *testing.B) {
 	p := openPanel(b)
 	facts := p.sold(b, 10_000)
@@ -38,7 +38,7 @@ func BenchmarkPrepareAllTables(b *testing.B) {
 }
 
 // sold fills the log with orders from form to service and returns how many
-// facts that makes.
+// events that makes.
 func (p *panel) sold(b *testing.B, orders int) int {
 	b.Helper()
 	history := func(c order.Place) []domain.Event {
@@ -60,7 +60,7 @@ func (p *panel) sold(b *testing.B, orders int) int {
 		writers.Go(func() {
 			for range orders / 64 {
 				c := p.place("")
-				if _, err := p.Append(b.Context(), domain.Cause{}, order.Stream(c.ID), 0, nil, history(c)...); err != nil {
+				if _, err := p.Append(b.Context(), domain.Metadata{}, order.Stream(c.ID), 0, nil, history(c)...); err != nil {
 					b.Error(err)
 					return
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// subscriptions is what customers pay for, and their invoices, which nobody
-// ever changes.
+// subscriptions is what customers pay for, and their invoices, which never
+// change.
 var subscriptions = New("billing", `
 	create table subscriptions (
 		order_id       uuid    primary key,
@@ -77,20 +77,20 @@ var subscriptions = New("billing", `
 	On(`insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status,
 			period_start, period_end, created_at, updated_at, version)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, 'active', $9, $10, recorded_at(), recorded_at(), $11)`,
-		func(at eventstore.Recorded, e billing.SubscriptionStarted) []any {
+		func(at eventstore.RecordedEvent, e billing.SubscriptionStarted) []any {
 			return []any{
 				e.Order, e.Tenant, e.User, e.Plan, e.PlanName, e.BillingPeriod, e.Price.String(), e.Currency,
 				e.PeriodStart, e.PeriodEnd, at.Version,
 			}
 		}),
 	On(`update subscriptions set status = 'ended', end_reason = $3, updated_at = recorded_at(), version = $2 where order_id = $1`,
-		func(at eventstore.Recorded, e billing.SubscriptionEnded) []any {
+		func(at eventstore.RecordedEvent, e billing.SubscriptionEnded) []any {
 			return []any{at.Stream.ID, at.Version, e.Reason}
 		}),
 	On(`insert into invoices (number, order_id, tenant, subject, customer_name, customer_email, customer_company, line,
 			total, subtotal, tax, tax_rate, currency, status, issued_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		func(_ eventstore.Recorded, e billing.InvoiceIssued) []any {
+		func(_ eventstore.RecordedEvent, e billing.InvoiceIssued) []any {
 			return []any{
 				e.Number(), e.Order, e.Tenant, e.SubjectID, e.Name, e.Email, e.Company, e.Line,
 				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.Status, e.At,
@@ -98,7 +98,7 @@ var subscriptions = New("billing", `
 		}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
 	On(`insert into credit_notes (number, order_id, tenant, invoice, refund, total, subtotal, tax, tax_rate, currency, issued_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		func(_ eventstore.Recorded, e billing.CreditNoteIssued) []any {
+		func(_ eventstore.RecordedEvent, e billing.CreditNoteIssued) []any {
 			return []any{
 				e.Number(), e.Order, e.Tenant, e.Invoice, e.Refund,
 				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.At,
@@ -172,14 +172,14 @@ const invoiceColumns = `number, order_id, tenant, subject, customer_name, custom
 
 // SubscriptionOfOrder returns the subscription that an order started, if it
 // has come so far.
-func (s Scope) SubscriptionOfOrder(ctx context.Context, order uuid.UUID) (Subscription, bool, error) {
+func (s OrderReader) SubscriptionOfOrder(ctx context.Context, order uuid.UUID) (Subscription, bool, error) {
 	w := s.tenantOrAll("tenant")
 	w.and("order_id = ?", order)
 	return maybe(one[Subscription](ctx, s, "Subscription", `select `+subscriptionColumns+` from subscriptions`, w))
 }
 
 // InvoiceOfOrder returns the invoice of an order, if it has come so far.
-func (s Scope) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bool, error) {
+func (s OrderReader) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bool, error) {
 	w := s.tenantOrAll("tenant")
 	w.and("order_id = ?", order)
 	return maybe(one[Invoice](ctx, s, "Invoice", `select `+invoiceColumns+` from invoices`, w))
@@ -187,14 +187,14 @@ func (s Scope) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bo
 
 // CreditNotesOfOrder lists what was credited of an order's invoice, oldest
 // first.
-func (s Scope) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
+func (s OrderReader) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
 	w := s.tenantOrAll("tenant")
 	w.and("order_id = ?", order)
 	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes`, w, ` order by issued_at, number`)
 }
 
 // Invoices lists what the caller's tenant was billed, newest first.
-func (s Scope) Invoices(ctx context.Context, limit int) ([]Invoice, error) {
+func (s OrderReader) Invoices(ctx context.Context, limit int) ([]Invoice, error) {
 	w := s.tenant("tenant")
 	return list[Invoice](ctx, s, `select `+invoiceColumns+` from invoices`, w, w.newest("issued_at", "number", limit))
 }

@@ -12,7 +12,7 @@ import (
 // resources are.
 
 // Recorded reads resources by kind and number, in whatever state they are.
-func (s Scope) Recorded(ctx context.Context, refs ...hosting.Ref) (map[hosting.Ref]Resource, error) {
+func (s ResourceReader) Recorded(ctx context.Context, refs ...hosting.Ref) (map[hosting.Ref]Resource, error) {
 	kinds, ids := make([]string, len(refs)), make([]int64, len(refs))
 	for i, ref := range refs {
 		kinds[i], ids[i] = ref.Kind, ref.ID
@@ -30,7 +30,7 @@ func (s Scope) Recorded(ctx context.Context, refs ...hosting.Ref) (map[hosting.R
 
 // Holders are the resources of a kind that are known to be the engine's object
 // with this number.
-func (s Scope) Holders(ctx context.Context, kind string, engineID int64) ([]Resource, error) {
+func (s ResourceReader) Holders(ctx context.Context, kind string, engineID int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.kind = ?", kind)
 	w.and("r.engine_id = ?", engineID)
@@ -40,7 +40,7 @@ func (s Scope) Holders(ctx context.Context, kind string, engineID int64) ([]Reso
 
 // Leaving are resources of a kind that the engine has yet to remove and whose
 // specs have these values. Tenant 0 is any.
-func (s Scope) Leaving(ctx context.Context, kind string, tenant int64, having field.Values) ([]Resource, error) {
+func (s ResourceReader) Leaving(ctx context.Context, kind string, tenant int64, having field.Values) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.kind = ?", kind)
 	given(w, "r.tenant = ?", tenant)
@@ -49,36 +49,39 @@ func (s Scope) Leaving(ctx context.Context, kind string, tenant int64, having fi
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id limit 10")
 }
 
+// belongs keeps the kinds whose resources end with their tenant.
+var belongs = "r.kind not in (" + kindsThat(func(k hosting.Kind) bool { return !k.Belongs() }) + ")"
+
 // LeavingOf are other resources of a tenant, of all kinds but machines, that
 // the engine has yet to remove.
-func (s Scope) LeavingOf(ctx context.Context, tenant int64) ([]Resource, error) {
+func (s ResourceReader) LeavingOf(ctx context.Context, tenant int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.conditions = append(w.conditions, "r.status = 'leaving'", "r.kind not in ('tenant', 'vm')")
+	w.conditions = append(w.conditions, "r.status = 'leaving'", belongs)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id limit 10")
 }
 
 // Asleep are the resources of a tenant that the engine has and that are off:
 // wanted to be, halted, or in the bin.
-func (s Scope) Asleep(ctx context.Context, tenant int64) ([]Resource, error) {
+func (s ResourceReader) Asleep(ctx context.Context, tenant int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.conditions = append(w.conditions, "not r.active", "r.engine_id is not null", "r.status not in ('leaving', 'gone')", "r.kind not in ('tenant', 'vm')")
+	w.conditions = append(w.conditions, "not r.active", "r.engine_id is not null", "r.status not in ('leaving', 'gone')", belongs)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id")
 }
 
-// Belonging are the resources of a tenant that nobody has asked to remove yet,
+// Belonging are the resources of a tenant whose removal was not requested yet,
 // the tenant itself and machines left out, at most limit.
-func (s Scope) Belonging(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
+func (s ResourceReader) Belonging(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')", "r.kind not in ('tenant', 'vm')")
+	w.conditions = append(w.conditions, "r.status not in ('leaving', 'gone')", belongs)
 	w.args = append(w.args, limit)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 
 // PartsOf are the resources that refer to one by a field.
-func (s Scope) PartsOf(ctx context.Context, kind, by string, id int64) ([]Resource, error) {
+func (s ResourceReader) PartsOf(ctx context.Context, kind, by string, id int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.kind = ?", kind)
 	w.and("r."+by+" = ?", id)

@@ -13,7 +13,7 @@ import (
 // as a rebuild would no longer find, once the keys are gone (docs/log.md,
 // "Personal data"). Invoices are kept as long as the law demands.
 func erasing(sql string) Handler {
-	return On(sql, func(_ eventstore.Recorded, e account.SubjectErased) []any { return []any{e.Subject} })
+	return On(sql, func(_ eventstore.RecordedEvent, e account.SubjectErased) []any { return []any{e.Subject} })
 }
 
 // personalFields are the branches of a case over kinds of resources: the names

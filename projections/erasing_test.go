@@ -20,7 +20,7 @@ import (
 )
 
 func (p *panel) erase(ctx context.Context, subject uuid.UUID) error {
-	_, err := p.ExecuteWith(ctx, domain.Cause{Actor: "test"}, eventstore.EraseRows(subject), account.EraseSubject{Subject: subject, At: noon})
+	_, err := p.ExecuteWith(ctx, domain.Metadata{Actor: "test"}, eventstore.EraseRows(subject), account.EraseSubject{Subject: subject, At: noon})
 	return err
 }
 
@@ -89,7 +89,7 @@ func TestNoReadTableKnowsWhoeverWasErased(t *testing.T) {
 	}
 }
 
-// Whoever builds the tables anew has no keys to read more than the live ones show.
+// A rebuild of the tables has no keys to read more than the live ones show.
 func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
 	url := eventstoretest.URL(t)
 	p := openPanelAt(t, url)

@@ -145,11 +145,11 @@ func (h *history) next(ctx context.Context) error {
 	if h.chance.IntN(50) == 0 {
 		return h.erase(ctx, h.person())
 	}
-	_, err := h.Execute(ctx, domain.Cause{Actor: "chance"}, h.any()...)
+	_, err := h.Execute(ctx, domain.Metadata{Actor: "chance"}, h.any()...)
 	return err
 }
 
-// person is somebody who has ordered, or who has an account or a tenant.
+// person is a customer who has ordered, or who has an account or a tenant.
 func (h *history) person() uuid.UUID {
 	if len(h.orders) > 0 && h.flip() {
 		return h.orders[h.chance.IntN(len(h.orders))].Subject

@@ -13,9 +13,9 @@ type Identity struct {
 	Role account.Role // in the active tenant; "": none, or a superuser who is no member
 }
 
-// Identity is read once for each call. Whoever has left the active tenant acts
-// for none, unless a superuser; nobody acts for one that is no more.
-func (s Scope) Identity(ctx context.Context, user int64) (Identity, bool, error) {
+// Identity is read once for each call. A user who has left the active tenant
+// acts for none, unless a superuser; a removed tenant is never active.
+func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool, error) {
 	w := s.self("u.id")
 	w.and("u.id = ?", user)
 	w.conditions = append(w.conditions, notErased)

@@ -57,7 +57,7 @@ func TestASuperuserActsForAnyTenant(t *testing.T) {
 	}
 }
 
-// Nobody acts for a tenant that is in the bin or gone: neither members nor
+// A tenant that is in the bin or gone is never active: neither members nor
 // superusers, and neither through what was known of them before.
 func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
 	p := openPanel(t)
@@ -66,7 +66,7 @@ func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
 	p.do(t, account.GrantMembership{User: 1, Tenant: 6, Role: account.Member, At: noon})
 	p.do(t, account.ActivateTenant{User: 9, Tenant: 5, At: noon})
 	stands := func(user int64) bool {
-		s := p.For(Caller{User: user, Tenant: 5}).Given(&Standing{User: user, Tenant: 5, Session: 1})
+		s := p.For(Caller{User: user, Tenant: 5}).Given(&CallerCheck{User: user, Tenant: 5, Session: 1})
 		_, err := s.User(t.Context(), user)
 		_, holds := s.Holds(t.Context())
 		return holds && err == nil

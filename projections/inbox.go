@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// How many notifications a user has, and how many of them are unread, stands
-// in the user's row of inboxes and changes with every fact: nobody counts a
-// million rows for it (docs/notifications.md, "Figures").
+// How many notifications a user has, and how many of them are unread, stands in
+// the user's row of inboxes and changes with every event: a million rows are
+// never counted for it (docs/notifications.md, "Figures").
 
 // counting is the statement that changes one notification, which afterwards is
 // unread if now says so, and the figures with it.
@@ -43,8 +43,8 @@ func readUntil(through string) []string {
 	return []string{`n.read_at is not null`, `n.read_at is null and n.created_at <= ` + through + ` and n.unread_since <= ` + through}
 }
 
-// through is until when the caller has read all. Whoever was told anything has
-// an inbox.
+// through is until when the caller has read all. A user who was notified has an
+// inbox.
 const through = `(select through from inboxes where user_id = (select scope_user()))`
 
 // recounted is how many a user has not read who has now read all until $3:
@@ -58,7 +58,7 @@ var recounted = func() string {
 }()
 
 // counted is one of the figures, or what comes of them.
-func (s Scope) counted(figure string) *known {
+func (s NoticeReader) counted(figure string) *known {
 	w := s.user("user_id")
 	return &known{`select coalesce(sum(` + figure + `), 0)::bigint from inboxes` + w.String(), w.args}
 }
@@ -70,7 +70,7 @@ type Unread struct {
 }
 
 // Unread is what the caller has not read yet.
-func (s Scope) Unread(ctx context.Context) (Unread, error) {
+func (s NoticeReader) Unread(ctx context.Context) (Unread, error) {
 	type row struct {
 		Count   int64
 		Through *time.Time

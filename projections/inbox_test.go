@@ -14,8 +14,8 @@ import (
 )
 
 // Whatever happens to notifications, in whatever order and however much at
-// once: the figures, both lists and every page of them are what somebody finds
-// who reads the log and counts.
+// once: the figures, both lists and every page of them are what a count of the
+// log gives.
 func TestFiguresOfAnInboxAreWhatCountingByHandComesTo(t *testing.T) {
 	p, chance := openPanel(t), seeded(t)
 	users := []int64{1, 2, 3}
@@ -35,8 +35,8 @@ func TestFiguresOfAnInboxAreWhatCountingByHandComesTo(t *testing.T) {
 	}
 }
 
-// happens lets somebody be told something or do something, or a few such
-// things in one transaction. What is refused has not happened.
+// happens notifies a user or acts as one, or a few such things in one
+// transaction. What is refused has not happened.
 func (p *panel) happens(t *testing.T, chance *rand.Rand, users []int64) {
 	t.Helper()
 	user := users[chance.IntN(len(users))]
@@ -99,7 +99,7 @@ type byHand struct {
 func (p *panel) byHand(t *testing.T, user int64) (all []byHand) {
 	t.Helper()
 	found, through := map[string]*byHand{}, time.Time{}
-	if err := p.Replay(t.Context(), 0, func(r eventstore.Recorded) error {
+	if err := p.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error {
 		n := found[r.Stream.ID]
 		switch e := r.Event.(type) {
 		case notice.Raised:

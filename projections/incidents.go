@@ -36,10 +36,14 @@ var incidents = New("incidents", `
 		values ($1, $3, $4, recorded_at(), recorded_at(), recorded_at(), $2)
 		on conflict (id) do update set about = excluded.about, times = i.times + 1, is_settled = false, reason = '', settled_by = '',
 			reported_at = excluded.reported_at, settled_at = null, updated_at = excluded.updated_at, version = excluded.version`,
-		func(at eventstore.Recorded, e desk.IncidentReported) []any { return about(at, e.Kind, texts(e.About)) }),
+		func(at eventstore.RecordedEvent, e desk.IncidentReported) []any {
+			return about(at, e.Kind, texts(e.About))
+		}),
 	On(`update incidents set is_settled = true, reason = $3, settled_by = $4, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
 		where id = $1`,
-		func(at eventstore.Recorded, e desk.IncidentSettled) []any { return about(at, e.Reason, at.Cause.Actor) }),
+		func(at eventstore.RecordedEvent, e desk.IncidentSettled) []any {
+			return about(at, e.Reason, at.Metadata.Actor)
+		}),
 )
 
 // An Incident is a trouble that operators have to see to, or had to.
@@ -66,19 +70,19 @@ var incidentsBy = listedBy{
 }
 
 // Incidents lists them to operators: by kind, is_settled, reported_at.
-func (s Scope) Incidents(ctx context.Context, l Listing) (Listed[Incident], error) {
+func (s OperationsReader) Incidents(ctx context.Context, l Listing) (Listed[Incident], error) {
 	return part[Incident](ctx, s, incidentsBy, s.operators(), l)
 }
 
 // Incident returns one to operators.
-func (s Scope) Incident(ctx context.Context, id uuid.UUID) (Incident, error) {
+func (s OperationsReader) Incident(ctx context.Context, id uuid.UUID) (Incident, error) {
 	w := s.operators()
 	w.and("i.id = ?", id)
 	return one[Incident](ctx, s, "Incident", `select `+incidentColumns+` from incidents i`, w)
 }
 
 // OpenIncidents counts those of each kind that are not settled, for operators.
-func (s Scope) OpenIncidents(ctx context.Context) (map[string]int64, error) {
+func (s OperationsReader) OpenIncidents(ctx context.Context) (map[string]int64, error) {
 	type row struct {
 		Kind  string
 		Count int64
@@ -95,7 +99,7 @@ func (s Scope) OpenIncidents(ctx context.Context) (map[string]int64, error) {
 
 // IncidentsReported counts for operators how many troubles of a kind were told
 // lastly after one moment and up to another.
-func (s Scope) IncidentsReported(ctx context.Context, kind string, after, until time.Time) (int64, error) {
+func (s OperationsReader) IncidentsReported(ctx context.Context, kind string, after, until time.Time) (int64, error) {
 	w := s.operators()
 	w.and("kind = ?", kind)
 	w.and("reported_at > ?", after)

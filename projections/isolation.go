@@ -21,10 +21,10 @@ func ofTenant(column string) string   { return column + ` = (select scope_tenant
 func ofUser(column string) string     { return column + ` = (select scope_user())` }
 func ofKeyOwner(column string) string { return column + ` = (select scope_key_owner())` }
 
-// ReadBy says whose the rows of a table are: whoever asks on behalf of one of
-// these reads them, and for everybody else they do not exist, whatever the
-// query forgot to ask. The program itself reads and writes all
-// (docs/security.md, "Row-level security").
+// ReadBy says whose the rows of a table are: a query on behalf of one of these
+// reads them. For any other query they do not exist, even if it has no
+// condition. The program itself reads and writes all (docs/security.md,
+// "Row-level security").
 func (p *Projection) ReadBy(table string, anyOf ...string) *Projection {
 	if !slices.Contains(p.names, table) {
 		panic("projections: " + p.name + " makes no table " + table)

@@ -102,8 +102,8 @@ func TestTheProgramDoesNotReadInARoleThatPoliciesDoNotBind(t *testing.T) {
 	}
 }
 
-// A table that says whose its rows are and stands in no projection's ReadBy
-// and no migration's policy would be found by nobody but this.
+// A table that says whose its rows are and stands in no projection's ReadBy and
+// no migration's policy would be found only by this.
 func TestNoTableWithSomebodysRowsIsForgotten(t *testing.T) {
 	p := openPanel(t)
 	rows, _ := p.owner.Query(t.Context(), `

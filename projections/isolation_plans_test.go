@@ -145,8 +145,8 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 	}
 }
 
-// Who may read an order stands in its indexes, too: whoever counts orders, or
-// passes by them, does not read them.
+// Who may read an order stands in its indexes, too: a query that counts orders,
+// or passes by them, does not read them.
 func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
 	p := openPanel(t)
 	for _, sql := range []string{aLot, `update orders set customer_name = repeat('Ana ', 200)`, `vacuum analyze orders`} {

@@ -57,8 +57,8 @@ func openTwo(t testing.TB) *panel {
 	return p
 }
 
-// visible counts the rows of each walled table that somebody finds who asks
-// for all of them, without a condition.
+// visible counts the rows of each walled table that a query without a condition
+// finds.
 func (p *panel) visible(t testing.TB, c *Caller) map[string]int64 {
 	t.Helper()
 	counts := map[string]int64{}
@@ -269,7 +269,7 @@ func TestAConnectionForgetsForWhomItWasUsed(t *testing.T) {
 }
 
 // left is on whose behalf the pool's only connection works, and how many rows
-// it finds, if nobody says so.
+// it finds, if the caller is not named.
 func (t *Tables) left(test testing.TB) (left string) {
 	test.Helper()
 	err := t.pool.QueryRow(test.Context(), `
@@ -341,7 +341,7 @@ func TestOnesTenantsAreReadWhicheverIsActive(t *testing.T) {
 	}
 }
 
-// A Postgres that is somebody else's gives us a role that is no superuser.
+// A Postgres of another owner gives us a role that is no superuser.
 func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
 	p := openTwo(t)
 	name := "landlord_" + strings.ReplaceAll(uuid.NewString(), "-", "")

@@ -40,23 +40,23 @@ var operations = New("operations", `
 
 	On(`insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, install, sync, created_at, version)
 		values ($1, $3, nullif($4, 0), $5, $6, $7, 'queued', $8, $9, recorded_at(), $2)`,
-		func(at eventstore.Recorded, e hosting.OperationQueued) []any {
+		func(at eventstore.RecordedEvent, e hosting.OperationQueued) []any {
 			return operation(at, e.Kind, e.Tenant, e.User, e.ResourceType, e.ResourceID, e.Install, e.Sync)
 		}).
 		Unique("operations_install", busy("An installation is already running.")).
 		Unique("operations_sync", busy("A comparison is already running.")),
 	On(`update operations set status = 'running', version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ hosting.OperationStarted) []any { return operation(at) }),
+		func(at eventstore.RecordedEvent, _ hosting.OperationStarted) []any { return operation(at) }),
 	On(`update operations set result = result || $3::jsonb, subject = $4, version = $2 where id = $1`,
-		func(at eventstore.Recorded, e hosting.OperationProgressed) []any {
+		func(at eventstore.RecordedEvent, e hosting.OperationProgressed) []any {
 			return operation(at, orEmpty(e.Values()), orNull(e.SubjectID))
 		}),
 	On(`update operations set status = 'succeeded', result = result || $3::jsonb, finished_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e hosting.OperationSucceeded) []any {
+		func(at eventstore.RecordedEvent, e hosting.OperationSucceeded) []any {
 			return operation(at, orEmpty(e.Result))
 		}),
 	On(`update operations set status = 'failed', error = $3, finished_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e hosting.OperationFailed) []any { return operation(at, e.Code) }),
+		func(at eventstore.RecordedEvent, e hosting.OperationFailed) []any { return operation(at, e.Code) }),
 	erasing(`update operations set result = result - 'drift' where subject = $1`),
 ).ReadBy("operations", operators, ofTenant("tenant"))
 
@@ -67,7 +67,7 @@ func busy(message string) error {
 
 // operation are the arguments of every statement: which one, the version of
 // its stream, and more from $3 on.
-func operation(at eventstore.Recorded, more ...any) []any {
+func operation(at eventstore.RecordedEvent, more ...any) []any {
 	return append([]any{at.Stream.ID, at.Version}, more...)
 }
 
@@ -103,14 +103,14 @@ const selectOperations = `select id, kind, tenant, user_id, resource_type, resou
 	created_at, finished_at, version from operations`
 
 // Operation returns one of the caller's tenant; superusers reach all.
-func (s Scope) Operation(ctx context.Context, id uuid.UUID) (Operation, error) {
+func (s ResourceReader) Operation(ctx context.Context, id uuid.UUID) (Operation, error) {
 	w := s.tenantOrAll("tenant")
 	w.and("id = ?", id)
 	return one[Operation](ctx, s, "Operation", selectOperations, w)
 }
 
 // OpenOperation is the one of a kind that is not over yet, about a resource.
-func (s Scope) OpenOperation(ctx context.Context, kind string, about hosting.Ref) (Operation, bool, error) {
+func (s ResourceReader) OpenOperation(ctx context.Context, kind string, about hosting.Ref) (Operation, bool, error) {
 	w := s.tenantOrAll("tenant")
 	w.and("kind = ?", kind)
 	w.and("resource_type = ?", about.Kind)
@@ -122,17 +122,17 @@ func (s Scope) OpenOperation(ctx context.Context, kind string, about hosting.Ref
 // compared are the handlers of what a comparison with the engine leads to.
 func compared() []Handler {
 	return []Handler{
-		On(wished(`tenant = tenant`), func(at eventstore.Recorded, _ hosting.PushRequested) []any { return resource(at) }),
+		On(wished(`tenant = tenant`), func(at eventstore.RecordedEvent, _ hosting.PushRequested) []any { return resource(at) }),
 		On(`update resources set spec = spec || $4, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`,
-			func(at eventstore.Recorded, e hosting.Adopted) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
+			func(at eventstore.RecordedEvent, e hosting.Adopted) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
 		On(`update resources set synced_at = recorded_at(), version = $3 where kind = $1 and id = $2`,
-			func(at eventstore.Recorded, _ hosting.Synced) []any { return resource(at) }),
+			func(at eventstore.RecordedEvent, _ hosting.Synced) []any { return resource(at) }),
 	}
 }
 
 // OfTenant are all resources of a tenant that the engine may have: those that
 // are leaving or in the bin as well, parents before their parts.
-func (s Scope) OfTenant(ctx context.Context, tenant int64) ([]Resource, error) {
+func (s ResourceReader) OfTenant(ctx context.Context, tenant int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
 	w.conditions = append(w.conditions, "r.status <> 'gone'")

@@ -17,8 +17,7 @@ import (
 
 // setsSQL has a unique index for each set of fields that no two resources of a
 // kind may have in common, for each flag that only one of them may have, and
-// for addresses. A field that was erased is null, so that it keeps nobody else
-// away.
+// for addresses. A field that was erased is null, so that it reserves no name.
 func setsSQL() string {
 	var sql strings.Builder
 	for _, kind := range hosting.Kinds {
@@ -39,8 +38,19 @@ func setsSQL() string {
 		}
 	}
 	sql.WriteString(`create unique index resources_address on resources ((spec ->> 'email')) ` +
-		`where kind in ('mailbox', 'mail_alias') and present`)
+		`where kind in (` + kindsThat(func(k hosting.Kind) bool { return k.Address != "" }) + `) and present`)
 	return sql.String()
+}
+
+// kindsThat are the names of the kinds for which a condition holds, as a list in SQL.
+func kindsThat(hold func(hosting.Kind) bool) string {
+	var names []string
+	for _, kind := range hosting.Kinds {
+		if hold(kind) {
+			names = append(names, "'"+kind.Name+"'")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func setIndex(kind hosting.Kind, i int) string {
@@ -50,8 +60,8 @@ func setIndex(kind hosting.Kind, i int) string {
 func singleIndex(kind hosting.Kind) string { return "resources_" + kind.Name + "_single" }
 
 // takenSets are the refusals: "The fields site, name must make a unique set."
-// Which of two kinds an address is refused to, the fact tells.
-func takenSets(at eventstore.Recorded) map[string]error {
+// Which of two kinds an address is refused to, the event tells.
+func takenSets(at eventstore.RecordedEvent) map[string]error {
 	kind, _ := hosting.KindNamed(at.Stream.Category)
 	taken := map[string]error{}
 	for i, set := range kind.Sets {
@@ -113,7 +123,7 @@ func specColumn(kind hosting.Kind, f field.Field) string {
 
 // OfKind lists the resources of a kind that the caller's tenant has; operators
 // without an active tenant see those of all.
-func (s Scope) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed[Resource], error) {
+func (s ResourceReader) OfKind(ctx context.Context, kind hosting.Kind, l Listing) (Listed[Resource], error) {
 	w := s.tenant("r.tenant")
 	w.and("r.kind = ?", kind.Name)
 	w.conditions = append(w.conditions, present)

@@ -96,7 +96,7 @@ func TestOnePackageIsTheDefaultOne(t *testing.T) {
 // Requests at the same time do not pass the limit together.
 func TestATenantNeverHasMoreThanItsPackageAllows(t *testing.T) {
 	p := openPanel(t)
-	p.do(t, packed(3, func(k *hosting.Package) { k.Limits.Sites = 5 }), tenantWith(3))
+	p.do(t, packed(3, func(k *hosting.Package) { k.Limits = k.Limits.With("sites", 5) }), tenantWith(3))
 	var all sync.WaitGroup
 	refused := make(chan error, 20)
 	for n := range int64(20) {
@@ -126,7 +126,7 @@ func TestATenantNeverHasMoreThanItsPackageAllows(t *testing.T) {
 // that is lowered only stops new ones.
 func TestWhatCountsAgainstALimit(t *testing.T) {
 	p := openPanel(t)
-	p.do(t, packed(3, func(k *hosting.Package) { k.Limits.Sites, k.Shell = 1, false }), tenantWith(3), site(1, 5, "a.example", ""))
+	p.do(t, packed(3, func(k *hosting.Package) { k.Limits, k.Shell = k.Limits.With("sites", 1), false }), tenantWith(3), site(1, 5, "a.example", ""))
 	if err := p.try(t, site(2, 5, "b.example", "")); err == nil {
 		t.Error("a second site")
 	}

@@ -69,7 +69,7 @@ type known struct {
 var comparisons = map[string]string{"=": "%s = ?", ">=": "%s >= ?", "<=": "%s <= ?", ">": "%s > ?", "<": "%s < ?", "in": "%s = any(?)"}
 
 // part reads the wanted part of a list and counts all of it, in one round trip.
-func part[T any](ctx context.Context, s Scope, by listedBy, w *where, l Listing) (found Listed[T], err error) {
+func part[T any](ctx context.Context, s asker, by listedBy, w *where, l Listing) (found Listed[T], err error) {
 	return pick[T](by, w, l, func(questions func(*pgx.Batch)) error { return s.ask(ctx, questions) })
 }
 

@@ -54,7 +54,7 @@ func (p *panel) crowd(t *testing.T, chance *rand.Rand, n int) []User {
 	return all
 }
 
-// A wish is something that a client may ask for, and what it means.
+// A wish is one query of a client, and its meaning.
 type wish struct {
 	Listing
 	keeps   []func(User) bool

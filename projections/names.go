@@ -19,41 +19,41 @@ import (
 
 // names is who holds each name that may exist once in the whole panel: the
 // domain of a site, the login of a tenant. An order holds the domain it was
-// placed for until its site takes over or the order is cancelled, so that
-// nobody pays for a name that somebody else has got (rule T1).
+// placed for until its site takes over or the order is cancelled, so that no
+// customer pays for a name that another has got (rule T1).
 var names = New("names", namesSQL(),
-	On(claim, func(at eventstore.Recorded, e order.Placed) []any {
+	On(claim, func(at eventstore.RecordedEvent, e order.Placed) []any {
 		if e.Domain == "" || e.Plan.ResourceType != "hosting" {
 			return nil
 		}
 		return []any{orderHolder(at), "site", []string{"domain"}, []string{e.Domain}, nil}
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.Recorded, _ order.Cancelled) []any { return []any{orderHolder(at)} }),
+	On(letGo, func(at eventstore.RecordedEvent, _ order.Cancelled) []any { return []any{orderHolder(at)} }),
 	On(`update names set held = true where holder = $1`,
-		func(at eventstore.Recorded, _ order.Reopened) []any { return []any{orderHolder(at)} }).refusing(takenNames()),
+		func(at eventstore.RecordedEvent, _ order.Reopened) []any { return []any{orderHolder(at)} }).refusing(takenNames()),
 
 	// The order's own resource takes over from the order.
-	On(`delete from names where holder = $1 and kind = $2`, func(_ eventstore.Recorded, e hosting.Requested) []any {
+	On(`delete from names where holder = $1 and kind = $2`, func(_ eventstore.RecordedEvent, e hosting.Requested) []any {
 		if e.For == "" {
 			return nil
 		}
 		return []any{e.For, e.Kind}
 	}),
-	On(claim, func(at eventstore.Recorded, e hosting.Requested) []any {
+	On(claim, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(claim, func(at eventstore.Recorded, e hosting.Changed) []any {
+	On(claim, func(at eventstore.RecordedEvent, e hosting.Changed) []any {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.Recorded, _ hosting.Trashed) []any { return freed(at) }),
+	On(letGo, func(at eventstore.RecordedEvent, _ hosting.Trashed) []any { return freed(at) }),
 	On(`update names set held = true where holder = $1`,
-		func(at eventstore.Recorded, _ hosting.Restored) []any { return freed(at) }).refusing(takenNames()),
-	On(claim, func(at eventstore.Recorded, e hosting.Adopted) []any {
+		func(at eventstore.RecordedEvent, _ hosting.Restored) []any { return freed(at) }).refusing(takenNames()),
+	On(claim, func(at eventstore.RecordedEvent, e hosting.Adopted) []any {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return []any{at.Stream.String()} }),
+	On(letGo, func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) []any { return []any{at.Stream.String()} }),
 	On(`delete from names where holder = $1`,
-		func(at eventstore.Recorded, _ hosting.Removed) []any { return []any{at.Stream.String()} }),
+		func(at eventstore.RecordedEvent, _ hosting.Removed) []any { return []any{at.Stream.String()} }),
 	erasing(`delete from names where subject = $1 and field = any (case kind`+personalFields()+` else '{}'::text[] end)`),
 )
 
@@ -109,17 +109,17 @@ func takenNames() map[string]error {
 
 // freed is who lets go of its names in the bin: a domain may be used again at
 // once. A tenant's login stays that of its client at the engine.
-func freed(at eventstore.Recorded) []any {
-	if at.Stream.Category == "tenant" {
+func freed(at eventstore.RecordedEvent) []any {
+	if kind, _ := hosting.KindOf(at.Stream); kind.Owner {
 		return nil
 	}
 	return []any{at.Stream.String()}
 }
 
-func orderHolder(at eventstore.Recorded) string { return "order:" + at.Stream.ID }
+func orderHolder(at eventstore.RecordedEvent) string { return "order:" + at.Stream.ID }
 
 // claims are the arguments for the names among the values; nil if there is none.
-func claims(at eventstore.Recorded, values field.Values, subject uuid.UUID) []any {
+func claims(at eventstore.RecordedEvent, values field.Values, subject uuid.UUID) []any {
 	kind, _ := hosting.KindNamed(at.Stream.Category)
 	held := map[string]string{}
 	for _, name := range kind.Unique {
@@ -148,18 +148,18 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
-// NameTaken tells whether somebody holds a name, such as the "domain" of a
-// "site". Who it is, is nobody's business.
-func (s Scope) NameTaken(ctx context.Context, kind, field, name string) (bool, error) {
+// NameTaken tells whether a name is taken, such as the "domain" of a "site". It
+// does not tell by which record.
+func (s ResourceReader) NameTaken(ctx context.Context, kind, field, name string) (bool, error) {
 	return s.nameTaken(ctx, kind, field, name, "")
 }
 
 // NameTakenByOthers is NameTaken, but for an order that may hold it itself.
-func (s Scope) NameTakenByOthers(ctx context.Context, kind, field, name string, order uuid.UUID) (bool, error) {
+func (s ResourceReader) NameTakenByOthers(ctx context.Context, kind, field, name string, order uuid.UUID) (bool, error) {
 	return s.nameTaken(ctx, kind, field, name, "order:"+order.String())
 }
 
-func (s Scope) nameTaken(ctx context.Context, kind, field, name, except string) (taken bool, err error) {
+func (s ResourceReader) nameTaken(ctx context.Context, kind, field, name, except string) (taken bool, err error) {
 	w := s.public()
 	w.and("kind = ?", kind)
 	w.and("field = ?", field)

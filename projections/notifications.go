@@ -54,28 +54,28 @@ var notifications = New("notifications", `
 			values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), recorded_at(), $2))
 		insert into inboxes as i (user_id, total, unread) values ($3, 1, 1)
 		on conflict (user_id) do update set total = i.total + 1, unread = i.unread + (recorded_at() > i.through)::int`,
-		func(at eventstore.Recorded, e notice.Raised) []any {
+		func(at eventstore.RecordedEvent, e notice.Raised) []any {
 			return about(at, e.User, e.Type, e.Title, e.Message, e.URL, texts(e.Metadata))
 		}),
 	On(counting(`update notifications set read_at = coalesce(read_at, recorded_at()), updated_at = recorded_at(), version = $2 where id = $1`, `false`),
-		func(at eventstore.Recorded, _ notice.Read) []any { return about(at) }),
+		func(at eventstore.RecordedEvent, _ notice.Read) []any { return about(at) }),
 	On(counting(`update notifications set read_at = null, unread_since = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`, `recorded_at() > through`),
-		func(at eventstore.Recorded, _ notice.MarkedUnread) []any { return about(at) }),
+		func(at eventstore.RecordedEvent, _ notice.MarkedUnread) []any { return about(at) }),
 	On(`update notifications set version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ notice.MailRequested) []any { return about(at) }),
+		func(at eventstore.RecordedEvent, _ notice.MailRequested) []any { return about(at) }),
 	On(`update notifications set version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ notice.MailGivenUp) []any { return about(at) }),
+		func(at eventstore.RecordedEvent, _ notice.MailGivenUp) []any { return about(at) }),
 	On(`update notifications set is_email_sent = true, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ notice.Mailed) []any { return about(at) }),
+		func(at eventstore.RecordedEvent, _ notice.Mailed) []any { return about(at) }),
 	On(discounting(`delete from notifications where id = $1`),
-		func(at eventstore.Recorded, _ notice.Deleted) []any { return []any{at.Stream.ID} }),
+		func(at eventstore.RecordedEvent, _ notice.Deleted) []any { return []any{at.Stream.ID} }),
 	On(`insert into inboxes (user_id, through, read_at, version) values ($1, $3, recorded_at(), $2)
 		on conflict (user_id) do update set through = excluded.through, read_at = excluded.read_at, version = excluded.version,
 			unread = `+recounted,
-		func(at eventstore.Recorded, e notice.AllRead) []any { return about(at, e.Through) }),
+		func(at eventstore.RecordedEvent, e notice.AllRead) []any { return about(at, e.Through) }),
 	On(`insert into preferences as p (user_id, wishes, version) values ($1, $3, $2)
 		on conflict (user_id) do update set wishes = p.wishes || excluded.wishes, version = excluded.version`,
-		func(at eventstore.Recorded, e notice.PreferencesSet) []any { return about(at, e.Values) }),
+		func(at eventstore.RecordedEvent, e notice.PreferencesSet) []any { return about(at, e.Values) }),
 ).
 	ReadBy("notifications", ofUser("user_id")).
 	ReadBy("inboxes", ofUser("user_id")).
@@ -83,7 +83,7 @@ var notifications = New("notifications", `
 
 // about are the arguments of a statement: which notification, the version of
 // its stream, and more from $3 on.
-func about(at eventstore.Recorded, more ...any) []any {
+func about(at eventstore.RecordedEvent, more ...any) []any {
 	return append([]any{at.Stream.ID, at.Version}, more...)
 }
 
@@ -143,7 +143,7 @@ var notificationsBy = listedBy{
 }
 
 // Notification returns one of the caller's own notifications.
-func (s Scope) Notification(ctx context.Context, id uuid.UUID) (Notification, error) {
+func (s NoticeReader) Notification(ctx context.Context, id uuid.UUID) (Notification, error) {
 	w := s.user("n.user_id")
 	w.and("n.id = ?", id)
 	return one[Notification](ctx, s, "Notification", `select `+notificationColumns+` from notifications n`+ofInbox, w)
@@ -151,7 +151,7 @@ func (s Scope) Notification(ctx context.Context, id uuid.UUID) (Notification, er
 
 // Notifications lists the caller's own notifications: by is_read and
 // notification_type.
-func (s Scope) Notifications(ctx context.Context, l Listing) (Listed[Notification], error) {
+func (s NoticeReader) Notifications(ctx context.Context, l Listing) (Listed[Notification], error) {
 	w, by, others := s.user("n.user_id"), notificationsBy, l.Filters
 	figure := "total"
 	l.Filters = nil
@@ -171,9 +171,9 @@ func (s Scope) Notifications(ctx context.Context, l Listing) (Listed[Notificatio
 	return part[Notification](ctx, s, by, w, l)
 }
 
-// Preferences are what a user wants to hear of: one's own, or anybody's for
-// the program itself. Whoever never set any has the defaults, at version 0.
-func (s Scope) Preferences(ctx context.Context, user int64) (notice.Preferences, int, error) {
+// Preferences are what a user wants to hear of: one's own, or any user's for
+// the program itself. A user who never set any has the defaults, at version 0.
+func (s NoticeReader) Preferences(ctx context.Context, user int64) (notice.Preferences, int, error) {
 	type row struct {
 		Wishes  field.Values
 		Version int

@@ -8,7 +8,7 @@ import (
 
 // NotificationsAmong are those of the caller's own notifications that have
 // these identifiers, by them.
-func (s Scope) NotificationsAmong(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Notification, error) {
+func (s NoticeReader) NotificationsAmong(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Notification, error) {
 	w := s.user("n.user_id")
 	w.and("n.id = any(?)", ids)
 	rows, err := list[Notification](ctx, s, `select `+notificationColumns+` from notifications n`+ofInbox, w, "")

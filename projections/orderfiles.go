@@ -19,7 +19,7 @@ var ordersBy = listedBy{
 // OrdersListed lists orders to operators: by status, hold, payment_method and
 // plan; the number, the customer's address and name, and the domain are
 // searched.
-func (s Scope) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
+func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
 	w := s.operators()
 	isHold := func(f Filter) bool { return f.Field == "hold" }
 	for _, f := range l.Filters {
@@ -41,7 +41,7 @@ type OrderFile struct {
 }
 
 // OrderFile returns all of it in one round trip.
-func (s Scope) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, error) {
+func (s OrderReader) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, error) {
 	var orders []Order
 	var subscriptions []Subscription
 	var invoices []Invoice

@@ -125,7 +125,7 @@ var orders = New("orders", `
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner"))
 
-// Parts of statements that several facts share.
+// Parts of statements that several events share.
 const (
 	seen = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
 		payment_status = case when ` + unpaid + ` then $4::text else payment_status end`
@@ -141,11 +141,11 @@ var errNumberTaken = &domain.Error{Code: domain.Conflict, Message: "Conflict, pl
 
 func of(p order.Seen) []any { return []any{p.ID, p.State} }
 
-// orderChange is what a fact does to the row of its order. The arguments begin
+// orderChange is what an event does to the row of its order. The arguments begin
 // with $3; nil means that nothing changes.
 func orderChange[E domain.Event](set string, args func(E) []any) Handler {
 	return On(`update orders set `+set+`, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e E) []any {
+		func(at eventstore.RecordedEvent, e E) []any {
 			if more := args(e); more != nil {
 				return append([]any{at.Stream.ID, at.Version}, more...)
 			}
@@ -153,7 +153,7 @@ func orderChange[E domain.Event](set string, args func(E) []any) Handler {
 		})
 }
 
-func placed(at eventstore.Recorded, e order.Placed) []any {
+func placed(at eventstore.RecordedEvent, e order.Placed) []any {
 	return []any{
 		e.Order, e.Number, e.SubjectID, e.Name, e.Email, e.Phone, e.Company,
 		e.Plan.ID, e.Plan.Name, e.Plan.ResourceType, e.Plan, e.BillingPeriod,

@@ -11,7 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// An OrderView is what whoever sold the order may see of it, through the
+// An OrderView is what the seller of the order may see of it, through the
 // storefront: nothing about its customer (docs/api.md, "Orders").
 type OrderView struct {
 	ID            uuid.UUID
@@ -132,7 +132,7 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is
 // being provisioned its message names the first step; see [OrderView.Explain].
-func (s Scope) OrderView(ctx context.Context, id uuid.UUID) (OrderView, error) {
+func (s OrderReader) OrderView(ctx context.Context, id uuid.UUID) (OrderView, error) {
 	w := s.keyOwner("owner")
 	w.and("id = ?", id)
 	o, err := one[OrderView](ctx, s, "Order", `select `+orderViewColumns+` from orders`, w)
@@ -141,21 +141,23 @@ func (s Scope) OrderView(ctx context.Context, id uuid.UUID) (OrderView, error) {
 }
 
 // Order returns all about one order.
-func (s Scope) Order(ctx context.Context, id uuid.UUID) (Order, error) {
+func (s OrderReader) Order(ctx context.Context, id uuid.UUID) (Order, error) {
 	w := s.operators()
 	w.and("id = ?", id)
 	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
 }
 
 // OrderByNumber finds an order by what people call it ("ORD-20261121-7F3K9Q").
-func (s Scope) OrderByNumber(ctx context.Context, number string) (Order, error) {
+func (s OrderReader) OrderByNumber(ctx context.Context, number string) (Order, error) {
 	w := s.operators()
 	w.and("order_number = ?", number)
 	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
 }
 
 // OrderForRun is what provisioning has to know of the order.
-func (s Scope) OrderForRun(ctx context.Context, id uuid.UUID) (Order, error) { return s.Order(ctx, id) }
+func (s OrderReader) OrderForRun(ctx context.Context, id uuid.UUID) (Order, error) {
+	return s.Order(ctx, id)
+}
 
 // An OrderFilter picks orders; the zero value of a field sets no condition.
 type OrderFilter struct {
@@ -167,7 +169,7 @@ type OrderFilter struct {
 }
 
 // Orders lists orders, newest first.
-func (s Scope) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
+func (s OrderReader) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
 	w := s.operators()
 	given(w, "status = ?", f.Status)
 	given(w, "? = any(holds)", f.Hold)
@@ -177,7 +179,7 @@ func (s Scope) Orders(ctx context.Context, f OrderFilter) ([]Order, error) {
 }
 
 // OrdersByStatus counts orders.
-func (s Scope) OrdersByStatus(ctx context.Context) (map[order.Status]int64, error) {
+func (s OrderReader) OrdersByStatus(ctx context.Context) (map[order.Status]int64, error) {
 	type row struct {
 		Status order.Status
 		Orders int64

@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
 	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -46,7 +47,7 @@ func openPanel(t testing.TB) *panel {
 func openPanelAt(t testing.TB, url string) *panel {
 	t.Helper()
 	pool := eventstoretest.Pool(t, url)
-	facts := domain.NewCatalogue(order.Facts, account.Facts, hosting.Facts, billing.Facts, notice.Facts, webhook.Facts, storefront.Facts, desk.IncidentFacts)
+	facts := domain.NewCatalogue(order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes, webhook.EventTypes, storefront.EventTypes, desk.IncidentFacts)
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
 		facts:  facts,
@@ -80,7 +81,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 
 func (p *panel) try(t testing.TB, commands ...domain.Command) error {
 	t.Helper()
-	_, err := p.Execute(t.Context(), domain.Cause{Actor: "test"}, commands...)
+	_, err := p.Execute(t.Context(), domain.Metadata{Actor: "test"}, commands...)
 	return err
 }
 
@@ -112,7 +113,7 @@ func (p *panel) place(domain string) order.Place {
 		ID: uuid.New(), Suffix: fmt.Sprintf("%06d", n), Subject: uuid.New(),
 		Customer: order.Customer{Name: "Ana", Email: "ana@example.com", Phone: "+34 600", Company: "Ana SL"},
 		Plan:     order.Plan{ID: 1, Name: "Basic", Slug: "basic", ResourceType: "hosting", Quotas: map[string]int64{"quota_sites": 5}},
-		Period:   order.Yearly, Price: amount("2.99"), TaxRate: amount("21"), Currency: "EUR", Provider: "test",
+		Period:   order.Yearly, Price: amount("2.99"), TaxRate: amount("21"), Currency: "EUR", Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()},
 		Domain: domain, Language: "es", APIKey: "ab12CD34", Owner: 7, At: noon,
 	}
 }
@@ -136,7 +137,7 @@ func (p *panel) truth(c order.Place, s order.SessionState, payments ...order.Pay
 		payments[i].Currency, payments[i].At = "EUR", noon
 	}
 	return order.Observe{ID: c.ID, At: noon.Add(time.Minute), Fetched: order.Fetched{
-		Provider: c.Provider, Session: session(c.ID), Order: c.ID, State: s, Payments: payments, ExpiresAt: noon.Add(time.Hour),
+		Provider: c.Method.Name, Session: session(c.ID), Order: c.ID, State: s, Payments: payments, ExpiresAt: noon.Add(time.Hour),
 	}, PlanStillOffered: true, NamesFree: true}
 }
 

@@ -37,22 +37,22 @@ var plans = New("plans", `
 	create index plans_newest on plans (created_at desc, id desc)`,
 
 	On(`insert into plans (id, spec, created_at, updated_at, version) values ($1, $3, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.Recorded, e storefront.PlanOffered) []any {
+		func(at eventstore.RecordedEvent, e storefront.PlanOffered) []any {
 			return []any{at.Stream.ID, at.Version, e.Spec}
 		}).
 		Unique("plans_slug", errSlugTaken),
 	On(`update plans set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e storefront.PlanChanged) []any {
+		func(at eventstore.RecordedEvent, e storefront.PlanChanged) []any {
 			return []any{at.Stream.ID, at.Version, e.Spec}
 		}).
 		Unique("plans_slug", errSlugTaken),
 	On(`update plans set is_ordered = true where id = $1 and not is_ordered`,
-		func(_ eventstore.Recorded, e order.Placed) []any { return []any{e.Plan.ID} }),
+		func(_ eventstore.RecordedEvent, e order.Placed) []any { return []any{e.Plan.ID} }),
 	On(`update plans set is_withdrawn = true where id = $1`,
-		func(at eventstore.Recorded, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }).
+		func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }).
 		Unique("plans_in_use", errPlanInUse),
 	On(`delete from plans where id = $1`,
-		func(at eventstore.Recorded, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }),
+		func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }),
 )
 
 var (
@@ -112,7 +112,7 @@ func (r planRow) plan() (Plan, error) {
 
 // offered is the scope of what is on offer: everybody sees what is active,
 // operators see all.
-func (s Scope) offered() *where {
+func (s StorefrontReader) offered() *where {
 	w := s.public()
 	if !s.caller.seesAll() {
 		w.and("is_active = ?", true)
@@ -122,7 +122,7 @@ func (s Scope) offered() *where {
 
 // Plans lists the active plans in the order in which they are offered; a
 // resource type picks those of one sort.
-func (s Scope) Plans(ctx context.Context, resourceType string) ([]Plan, error) {
+func (s StorefrontReader) Plans(ctx context.Context, resourceType string) ([]Plan, error) {
 	w := s.public()
 	w.and("is_active = ?", true)
 	given(w, "resource_type = ?", resourceType)
@@ -138,16 +138,16 @@ var plansBy = listedBy{
 
 // AllPlans lists plans that are not active as well, to operators: by name,
 // slug, resource_type, price, position, is_active, currency, billing_period.
-func (s Scope) AllPlans(ctx context.Context, l Listing) (Listed[Plan], error) {
+func (s StorefrontReader) AllPlans(ctx context.Context, l Listing) (Listed[Plan], error) {
 	return loadedPart(planRow.plan)(part[planRow](ctx, s, plansBy, s.operators(), l))
 }
 
-func (s Scope) plans(ctx context.Context, w *where) ([]Plan, error) {
+func (s StorefrontReader) plans(ctx context.Context, w *where) ([]Plan, error) {
 	return loaded(planRow.plan)(list[planRow](ctx, s, selectPlans, w, " order by position, price, id"))
 }
 
 // Plan returns an active plan; operators and the program itself find others too.
-func (s Scope) Plan(ctx context.Context, id int64) (Plan, error) {
+func (s StorefrontReader) Plan(ctx context.Context, id int64) (Plan, error) {
 	w := s.offered()
 	w.and("id = ?", id)
 	r, err := one[planRow](ctx, s, "Plan", selectPlans, w)
@@ -158,7 +158,7 @@ func (s Scope) Plan(ctx context.Context, id int64) (Plan, error) {
 }
 
 // SlugTaken tells operators whether a plan other than this one has the slug.
-func (s Scope) SlugTaken(ctx context.Context, slug string, except int64) (bool, error) {
+func (s StorefrontReader) SlugTaken(ctx context.Context, slug string, except int64) (bool, error) {
 	w := s.operators()
 	w.and("slug = ?", slug)
 	w.and("id <> ?", except)
@@ -167,7 +167,7 @@ func (s Scope) SlugTaken(ctx context.Context, slug string, except int64) (bool, 
 }
 
 // PlansAmong are those of the ids that are plans, in order, to operators.
-func (s Scope) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
+func (s StorefrontReader) PlansAmong(ctx context.Context, ids []int64) ([]int64, error) {
 	w := s.operators()
 	w.and("id = any(?)", ids)
 	found, err := list[struct{ ID int64 }](ctx, s, `select id from plans`, w, " order by id")

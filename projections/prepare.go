@@ -13,7 +13,7 @@ import (
 
 // A Log can be read from a position on, to its end.
 type Log interface {
-	Replay(ctx context.Context, after int64, each func(eventstore.Recorded) error) error
+	Replay(ctx context.Context, after int64, each func(eventstore.RecordedEvent) error) error
 	Head(ctx context.Context) (position int64, at time.Time, err error)
 }
 
@@ -51,7 +51,7 @@ func (s Set) prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
 }
 
 // Rebuild builds one read table anew while the old one goes on serving.
-// Progress, which may be nil, hears how many facts of how many are done.
+// Progress, which may be nil, hears how many events of how many are done.
 func Rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, name string, progress func(done, all int64)) error {
 	set, err := All.named(name)
 	if err != nil {

@@ -2,7 +2,7 @@
 // on offer, the state of every order, who may log in, what belongs to whom.
 //
 // Nothing here is the truth. Each table is what the log says, one SQL
-// statement per fact, carried out in the transaction that adds the fact. So
+// statement per event, carried out in the transaction that adds the event. So
 // what a call has answered can be read back at once, and a unique index of a
 // read table is a rule of the business. A table that was lost or whose
 // definition has changed is built anew from the log (docs/read-tables.md).
@@ -22,7 +22,7 @@ import (
 )
 
 // A Projection is a read table, or a few that change together: how they are
-// made and what each fact does to them. Its queries stand in the same file,
+// made and what each event does to them. Its queries stand in the same file,
 // as methods of [Scope].
 type Projection struct {
 	name     string
@@ -31,8 +31,8 @@ type Projection struct {
 	rules    []string // SQL that makes them, with the indexes that are rules
 	indexes  []string // SQL of the other indexes
 	beside   string
-	walled   []string             // tables whose rows belong to somebody
-	handlers map[string][]Handler // by name of the fact
+	walled   []string             // tables whose rows have an owner
+	handlers map[string][]Handler // by name of the event
 }
 
 var createTable = regexp.MustCompile(`^create table (\w+)`)
@@ -70,24 +70,24 @@ func New(name, tables string, handlers ...Handler) *Projection {
 func (p *Projection) Revision(n int) *Projection { p.revision = n; return p }
 
 // Beside is SQL ("create table if not exists …") for a table that stands
-// beside the projection and holds what is no fact. A rebuild keeps it.
+// beside the projection and holds what is no event. A rebuild keeps it.
 func (p *Projection) Beside(sql string) *Projection { p.beside = sql; return p }
 
 // Name tells operators which table is meant.
 func (p *Projection) Name() string { return p.name }
 
-// A Handler says what one fact does to a table.
+// A Handler says what one event does to a table.
 type Handler struct {
 	fact  string
 	sql   string
-	args  func(eventstore.Recorded) []any
+	args  func(eventstore.RecordedEvent) []any
 	taken map[string]error
-	takes func(eventstore.Recorded) map[string]error
+	takes func(eventstore.RecordedEvent) map[string]error
 	now   bool
 }
 
-// refusingBy is [Handler.Unique] where the refusal depends on the fact.
-func (h Handler) refusingBy(takes func(eventstore.Recorded) map[string]error) Handler {
+// refusingBy is [Handler.Unique] where the refusal depends on the event.
+func (h Handler) refusingBy(takes func(eventstore.RecordedEvent) map[string]error) Handler {
 	h.takes = takes
 	return h
 }
@@ -96,13 +96,13 @@ func (h Handler) refusingBy(takes func(eventstore.Recorded) map[string]error) Ha
 // rebuild, in which what has happened has happened, leaves it out.
 func (h Handler) Now() Handler { h.now = true; return h }
 
-// On is the handler of the fact E: the statement, and its arguments out of the
-// fact. Nil arguments mean that this one fact does not concern the table. The
+// On is the handler of the event E: the statement, and its arguments out of the
+// event. Nil arguments mean that this one event does not concern the table. The
 // statement reads and writes the tables of its own projection alone; the time
-// of the fact is recorded_at().
-func On[E domain.Event](sql string, args func(eventstore.Recorded, E) []any) Handler {
+// of the event is recorded_at().
+func On[E domain.Event](sql string, args func(eventstore.RecordedEvent, E) []any) Handler {
 	var zero E
-	return Handler{fact: zero.EventName(), sql: sql, args: func(r eventstore.Recorded) []any {
+	return Handler{fact: zero.EventName(), sql: sql, args: func(r eventstore.RecordedEvent) []any {
 		return args(r, r.Event.(E))
 	}}
 }
@@ -121,7 +121,7 @@ func (h Handler) refusing(taken map[string]error) Handler {
 	return h
 }
 
-func (h Handler) statement(r eventstore.Recorded) (eventstore.Statement, bool) {
+func (h Handler) statement(r eventstore.RecordedEvent) (eventstore.Statement, bool) {
 	args, taken := h.args(r), h.taken
 	if args != nil && h.takes != nil {
 		taken = h.takes(r)
@@ -129,10 +129,12 @@ func (h Handler) statement(r eventstore.Recorded) (eventstore.Statement, bool) {
 	return eventstore.Statement{SQL: h.sql, Args: args, Taken: taken}, args != nil
 }
 
-// Project returns what the fact does to the tables.
-func (p *Projection) Project(r eventstore.Recorded) []eventstore.Statement { return p.project(r, true) }
+// Project returns what the event does to the tables.
+func (p *Projection) Project(r eventstore.RecordedEvent) []eventstore.Statement {
+	return p.project(r, true)
+}
 
-func (p *Projection) project(r eventstore.Recorded, now bool) []eventstore.Statement {
+func (p *Projection) project(r eventstore.RecordedEvent, now bool) []eventstore.Statement {
 	var statements []eventstore.Statement
 	for _, h := range p.handlers[r.Event.EventName()] {
 		if h.now && !now {
@@ -163,10 +165,10 @@ type Set []*Projection
 // Projector lets the store keep all of them in step with the log.
 func Projector() eventstore.Projector { return All }
 
-// Project returns what the fact does to all tables.
-func (s Set) Project(r eventstore.Recorded) []eventstore.Statement { return s.project(r, true) }
+// Project returns what the event does to all tables.
+func (s Set) Project(r eventstore.RecordedEvent) []eventstore.Statement { return s.project(r, true) }
 
-func (s Set) project(r eventstore.Recorded, now bool) []eventstore.Statement {
+func (s Set) project(r eventstore.RecordedEvent, now bool) []eventstore.Statement {
 	var statements []eventstore.Statement
 	for _, p := range s {
 		statements = append(statements, p.project(r, now)...)

@@ -19,16 +19,16 @@ import (
 // limited is the handler of a request that the tenant's package limits. How
 // many records a zone may have, zones.go looks after.
 func limited() Handler {
-	return On(overQuota, func(at eventstore.Recorded, e hosting.Requested) []any {
+	return On(overQuota, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
 		kind, _ := hosting.KindNamed(e.Kind)
 		if kind.Quota == "" || e.For != "" { // what was bought is there to be had
 			return nil
 		}
-		return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota}
+		return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota, kind.Unset()}
 	}).refusing(overLimits()).Now()
 }
 
-const (
+var (
 	overQuota = `
 		insert into over_quota (quota)
 		select $3 from (` + limitOf + `) of
@@ -38,13 +38,23 @@ const (
 	limitOf = `
 		select coalesce(case
 				when p.id is null then (t.spec ->> $4)::bigint
-				when $4 = 'max_shell_users' and p.spec ->> 'shell_enabled' = 'false' then 0
-				when $4 = 'max_ssl_certificates' and p.spec ->> 'ssl_enabled' = 'false' then 0
+				` + featuresOff() + `
 				else (p.spec ->> $4)::bigint
-			end, -1) as most
+			end, $5) as most
 		from resources t left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
 		where t.kind = 'tenant' and t.id = $2`
 )
+
+// featuresOff are the limits that a package without their feature sets to 0.
+func featuresOff() string {
+	var sql strings.Builder
+	for _, kind := range hosting.Kinds {
+		if kind.Feature != "" {
+			fmt.Fprintf(&sql, "when $4 = 'max_%s' and p.spec ->> '%s' = 'false' then 0 ", kind.Quota, kind.Feature)
+		}
+	}
+	return sql.String()
+}
 
 // quotas are the names of all that is counted.
 func quotas() (names []string) {
@@ -81,13 +91,13 @@ func overLimits() map[string]error {
 
 // Limit tells how many resources of a kind a tenant has, and how many it may
 // have; -1 is any number.
-func (s Scope) Limit(ctx context.Context, kind hosting.Kind, tenant int64) (used, most int64, err error) {
+func (s ResourceReader) Limit(ctx context.Context, kind hosting.Kind, tenant int64) (used, most int64, err error) {
 	type numbers struct{ Used, Most int64 }
 	w := s.operators()
-	w.args = append(w.args, kind.Name, tenant, "max_"+kind.Quota)
+	w.args = append(w.args, kind.Name, tenant, "max_"+kind.Quota, kind.Unset())
 	found, err := list[numbers](ctx, s, `
 		select of.most, (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) as used
-		from (`+strings.ReplaceAll(limitOf, "$4", "$3")+`) of`, w, "")
+		from (`+strings.NewReplacer("$4", "$3", "$5", "$4").Replace(limitOf)+`) of`, w, "")
 	if err != nil || len(found) == 0 {
 		return 0, hosting.Unlimited, err
 	}

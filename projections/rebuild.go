@@ -18,7 +18,7 @@ import (
 const (
 	shadow     = "rebuild" // the schema in which new tables grow
 	batchSize  = 1000      // statements that travel together
-	fewEnough  = 2000      // facts that may be left for the time under the writers' lock
+	fewEnough  = 2000      // events that may be left for the time under the writers' lock
 	mostPasses = 20        // after which they are taken under the lock however many they are
 )
 
@@ -29,7 +29,7 @@ type rebuild struct {
 	log      Log
 	set      Set
 	progress func(done, all int64)
-	position int64 // of the last fact that the new tables know
+	position int64 // of the last event that the new tables know
 	head     int64 // of the log, as last seen
 }
 
@@ -153,7 +153,7 @@ var errFarEnough = errors.New("far enough")
 // bound busy writers could keep it going for ever.
 func (r *rebuild) read(ctx context.Context, until int64, pass func(*batch) error) error {
 	b := &batch{}
-	err := r.log.Replay(ctx, r.position, func(fact eventstore.Recorded) error {
+	err := r.log.Replay(ctx, r.position, func(fact eventstore.RecordedEvent) error {
 		if fact.Position > until {
 			return errFarEnough
 		}
@@ -175,11 +175,11 @@ func (r *rebuild) read(ctx context.Context, until int64, pass func(*batch) error
 // A batch are statements that travel together.
 type batch struct {
 	pgx.Batch
-	position int64 // of the last fact in it
+	position int64 // of the last event in it
 	facts    []string
 }
 
-func (b *batch) add(set Set, fact eventstore.Recorded) {
+func (b *batch) add(set Set, fact eventstore.RecordedEvent) {
 	b.position = fact.Position
 	for _, s := range set.project(fact, false) {
 		b.Queue(timed(s.SQL, len(s.Args)), timedArgs(s, fact)...)
@@ -189,13 +189,13 @@ func (b *batch) add(set Set, fact eventstore.Recorded) {
 
 const timeOfFact = "recorded_at()"
 
-// timed is the statement with the time of the fact as one more argument: in a
-// rebuild every fact has its own.
+// timed is the statement with the time of the event as one more argument: in a
+// rebuild every event has its own.
 func timed(sql string, args int) string {
 	return strings.ReplaceAll(sql, timeOfFact, "$"+strconv.Itoa(args+1)+"::timestamptz")
 }
 
-func timedArgs(s eventstore.Statement, fact eventstore.Recorded) []any {
+func timedArgs(s eventstore.Statement, fact eventstore.RecordedEvent) []any {
 	if !strings.Contains(s.SQL, timeOfFact) {
 		return s.Args
 	}

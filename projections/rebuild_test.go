@@ -26,7 +26,7 @@ func TestOneOfManyCallersGetsANameThatMayExistOnce(t *testing.T) {
 	results := make(chan error, 20)
 	for i := range cap(results) {
 		go func() {
-			_, err := l.Execute(t.Context(), domain.Cause{}, Put{fmt.Sprint(i), "Emma"})
+			_, err := l.Execute(t.Context(), domain.Metadata{}, Put{fmt.Sprint(i), "Emma"})
 			results <- err
 		}()
 	}
@@ -231,7 +231,7 @@ func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
 	}
 }
 
-// awaitLockOn returns when somebody waits for the table.
+// awaitLockOn returns when a process waits for the table.
 func awaitLockOn(t *testing.T, l library, table string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {

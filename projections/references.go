@@ -52,14 +52,14 @@ func lookupsSQL() string {
 
 // Referring counts the resources of a kind that refer to one with this number,
 // by the name of the reference.
-func (s Scope) Referring(ctx context.Context, kind, reference string, id int64) (int64, error) {
+func (s ResourceReader) Referring(ctx context.Context, kind, reference string, id int64) (int64, error) {
 	counts, err := s.ReferringEach(ctx, kind, reference, []int64{id})
 	return counts[id], err
 }
 
 // ReferringEach counts the resources of a kind that refer to each of these, by
 // the name of the reference.
-func (s Scope) ReferringEach(ctx context.Context, kind, reference string, ids []int64) (map[int64]int64, error) {
+func (s ResourceReader) ReferringEach(ctx context.Context, kind, reference string, ids []int64) (map[int64]int64, error) {
 	type numbers struct{ ID, N int64 }
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", kind)
@@ -75,7 +75,7 @@ func (s Scope) ReferringEach(ctx context.Context, kind, reference string, ids []
 
 // Among reads the resources of a kind with these numbers, present or not, in
 // one question.
-func (s Scope) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
+func (s ResourceReader) Among(ctx context.Context, kind string, ids []int64) (found []Resource, err error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", kind)
 	w.and("r.id = any(?)", ids)
@@ -85,7 +85,7 @@ func (s Scope) Among(ctx context.Context, kind string, ids []int64) (found []Res
 const kept = `r.status not in ('leaving', 'gone')`
 
 // Kept returns one resource that is there or in the bin.
-func (s Scope) Kept(ctx context.Context, ref hosting.Ref) (Resource, error) {
+func (s ResourceReader) Kept(ctx context.Context, ref hosting.Ref) (Resource, error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
@@ -95,7 +95,7 @@ func (s Scope) Kept(ctx context.Context, ref hosting.Ref) (Resource, error) {
 }
 
 // Binned are the resources of a kind that are called so and are in the bin.
-func (s Scope) Binned(ctx context.Context, kind hosting.Kind, called string) ([]Resource, error) {
+func (s ResourceReader) Binned(ctx context.Context, kind hosting.Kind, called string) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.kind = ?", kind.Name)
 	w.and("r.called = ?", called)

@@ -56,42 +56,42 @@ var resources = New("resources", resourcesSQL(`
 	{quotas};`+zonesSQL), append([]Handler{
 	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
 		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
-		func(at eventstore.Recorded, e hosting.Requested) []any {
+		func(at eventstore.RecordedEvent, e hosting.Requested) []any {
 			return resource(at, e.Tenant, e.Values(), orNull(e.SubjectID), e.For)
 		}).refusingBy(takenSets),
 	On(wished(`spec = spec || $4`),
-		func(at eventstore.Recorded, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
-	On(wished(`halts = halts || $4::text`), func(at eventstore.Recorded, e hosting.Halted) []any { return resource(at, e.By) }),
-	On(wished(`halts = array_remove(halts, $4)`), func(at eventstore.Recorded, e hosting.Released) []any { return resource(at, e.By) }),
-	On(rests(`halts || $4::text`), func(at eventstore.Recorded, e hosting.Rested) []any { return resource(at, e.By) }),
-	On(rests(`array_remove(halts, $4)`), func(at eventstore.Recorded, e hosting.Roused) []any { return resource(at, e.By) }),
-	On(wished(`trashed_at = recorded_at()`), func(at eventstore.Recorded, _ hosting.Trashed) []any { return resource(at) }),
-	On(wished(`trashed_at = null`), func(at eventstore.Recorded, _ hosting.Restored) []any { return resource(at) }).refusingBy(takenSets),
+		func(at eventstore.RecordedEvent, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
+	On(wished(`halts = halts || $4::text`), func(at eventstore.RecordedEvent, e hosting.Halted) []any { return resource(at, e.By) }),
+	On(wished(`halts = array_remove(halts, $4)`), func(at eventstore.RecordedEvent, e hosting.Released) []any { return resource(at, e.By) }),
+	On(rests(`halts || $4::text`), func(at eventstore.RecordedEvent, e hosting.Rested) []any { return resource(at, e.By) }),
+	On(rests(`array_remove(halts, $4)`), func(at eventstore.RecordedEvent, e hosting.Roused) []any { return resource(at, e.By) }),
+	On(wished(`trashed_at = recorded_at()`), func(at eventstore.RecordedEvent, _ hosting.Trashed) []any { return resource(at) }),
+	On(wished(`trashed_at = null`), func(at eventstore.RecordedEvent, _ hosting.Restored) []any { return resource(at) }).refusingBy(takenSets),
 	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
 			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
 			sync_status = case when status = 'leaving' or $7 and $8 < wish then sync_status else 'synced' end,
 			sync_error = case when status = 'leaving' or $7 and $8 < wish then sync_error else '' end,
 			updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.Recorded, e hosting.Confirmed) []any {
+		func(at eventstore.RecordedEvent, e hosting.Confirmed) []any {
 			return resource(at, observed(e), orNull(e.EngineID), orNull(e.External), e.Version != 0, e.Version)
 		}),
 	On(`update resources set status = 'leaving', wish = $3, sync_status = 'pending', sync_error = '', updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.Recorded, _ hosting.RemovalRequested) []any { return resource(at) }),
+		func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) []any { return resource(at) }),
 	On(`update resources set status = 'gone', sync_status = 'synced', sync_error = '', updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.Recorded, _ hosting.Removed) []any { return resource(at) }),
+		func(at eventstore.RecordedEvent, _ hosting.Removed) []any { return resource(at) }),
 	On(`update resources set status = case when status = 'leaving' then status else 'refused' end,
 			sync_status = 'error', sync_error = $4, updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.Recorded, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
+		func(at eventstore.RecordedEvent, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
 	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
 	limited(),
 }, slices.Concat(inZones(), issuances(), compared())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants).Beside(usage)
 
-// wished is what a wish does to a resource: the engine is to change it, or
+// wished is what a request does to a resource: the engine is to change it, or
 // still to make it.
 func wished(what string) string {
 	return `update resources set ` + what + `, wish = $3, sync_status = 'pending', sync_error = '',
@@ -128,7 +128,7 @@ func resourcesSQL(sql string) string {
 
 // resource are the arguments of every statement: which resource, the version
 // of its stream, and more from $4 on.
-func resource(at eventstore.Recorded, more ...any) []any {
+func resource(at eventstore.RecordedEvent, more ...any) []any {
 	return append([]any{at.Stream.Category, at.Stream.ID, at.Version}, more...)
 }
 
@@ -176,20 +176,32 @@ const (
 // Load fills the spec of the resource's kind, such as a [hosting.Site]. It is
 // active as far as it runs, whatever was wanted.
 func (r *Resource) Load(spec hosting.Spec) error {
-	values := r.Spec
-	if _, can := values["is_active"]; can && !r.Active {
-		values = maps.Clone(values)
-		values["is_active"] = json.RawMessage("false")
-	}
-	if err := spec.Fields().Load(values); err != nil {
+	if err := spec.Fields().Load(r.values()); err != nil {
 		return fmt.Errorf("load %s %d: %w", r.Kind, r.ID, err)
 	}
 	return nil
 }
 
+func (r *Resource) values() field.Values {
+	if _, can := r.Spec["is_active"]; !can || r.Active {
+		return r.Spec
+	}
+	values := maps.Clone(r.Spec)
+	values["is_active"] = json.RawMessage("false")
+	return values
+}
+
+// Draft returns the resource as the draft of a change.
+func (r *Resource) Draft() (*hosting.Draft, error) {
+	kind, _ := hosting.KindNamed(r.Kind)
+	d := hosting.NewDraft(kind)
+	d.ID, d.Tenant, d.Version, d.Halts, d.Found = r.ID, r.Tenant, r.Version, r.Halts, r.values()
+	return d, r.Load(d.Spec)
+}
+
 // Resource returns one resource of the caller's tenant; superusers reach all.
 // One that is leaving, gone or in the bin is no more.
-func (s Scope) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
+func (s ResourceReader) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
@@ -202,7 +214,7 @@ const present = `r.present`
 
 // Resources lists the resources of a kind that the caller's tenant has,
 // newest first; limit 0 is 100.
-func (s Scope) Resources(ctx context.Context, kind string, limit int) ([]Resource, error) {
+func (s ResourceReader) Resources(ctx context.Context, kind string, limit int) ([]Resource, error) {
 	w := s.tenant("r.tenant")
 	w.and("r.kind = ?", kind)
 	w.conditions = append(w.conditions, present)
@@ -212,7 +224,7 @@ func (s Scope) Resources(ctx context.Context, kind string, limit int) ([]Resourc
 // Acknowledged tells whether the engine has answered a wish, given by the
 // version of the resource's stream after it, or a later one: it has done it or
 // has refused it. It does so for what is no more, too.
-func (s Scope) Acknowledged(ctx context.Context, ref hosting.Ref, wish int) (bool, error) {
+func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, wish int) (bool, error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
@@ -226,7 +238,7 @@ func (s Scope) Acknowledged(ctx context.Context, ref hosting.Ref, wish int) (boo
 
 // ResourcesOfOrder are the resources that were requested for an order, in
 // whatever state, oldest first.
-func (s Scope) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
+func (s ResourceReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.requested_for = ?", "order:"+order.String())
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")

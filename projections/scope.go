@@ -40,25 +40,65 @@ type Caller struct {
 // System is the program itself: workers and the command line see everything.
 var System = Caller{System: true}
 
-// For is what the caller may see.
-func (t *Tables) For(c Caller) Scope { return Scope{pool: t.pool, caller: c} }
+// For returns what the caller may see.
+func (t *Tables) For(c Caller) Scope { return scopeOver(reader{pool: t.pool, caller: c}) }
 
 // A Scope reads the tables for one caller. What the caller may not see does
 // not exist: lists leave it out, and asking for it is answered like asking for
-// nothing at all.
+// nothing at all. Each area of the tables has a reader of its own.
 type Scope struct {
-	pool     *pgxpool.Pool
-	caller   Caller
-	standing *Standing // that is asked for along with the first question; nil: none
+	*reader
+	AccountReader
+	StorefrontReader
+	OrderReader
+	ResourceReader
+	NoticeReader
+	OperationsReader
 }
 
-// ActingFor is what a superuser sees who acts for a tenant, or for none: 0.
-// Everybody else sees what they see.
-func (s Scope) ActingFor(tenant int64) Scope {
-	if s.caller.Superuser {
-		s.caller.Tenant = tenant
+// The readers of the areas. Their methods stand beside the tables that they
+// read.
+type (
+	// AccountReader reads users and memberships.
+	AccountReader struct{ *reader }
+	// StorefrontReader reads plans, widgets and API keys.
+	StorefrontReader struct{ *reader }
+	// OrderReader reads orders, subscriptions and invoices.
+	OrderReader struct{ *reader }
+	// ResourceReader reads hosting resources, tenants included.
+	ResourceReader struct{ *reader }
+	// NoticeReader reads notifications, preferences and webhook endpoints.
+	NoticeReader struct{ *reader }
+	// OperationsReader reads incidents and the state of the read tables.
+	OperationsReader struct{ *reader }
+)
+
+func scopeOver(r reader) Scope {
+	return Scope{
+		&r, AccountReader{&r}, StorefrontReader{&r}, OrderReader{&r}, ResourceReader{&r}, NoticeReader{&r}, OperationsReader{&r},
 	}
-	return s
+}
+
+// A reader asks the database on behalf of one caller.
+type reader struct {
+	pool     *pgxpool.Pool
+	caller   Caller
+	standing *CallerCheck // that is asked for along with the first question; nil: none
+}
+
+// An asker sends questions to the database on behalf of a caller.
+type asker interface {
+	ask(ctx context.Context, questions func(*pgx.Batch)) error
+}
+
+// ActingFor returns the scope of a superuser who acts for a tenant, or for
+// none: 0. The scope of any other caller stays as it is.
+func (s Scope) ActingFor(tenant int64) Scope {
+	r := *s.reader
+	if r.caller.Superuser {
+		r.caller.Tenant = tenant
+	}
+	return scopeOver(r)
 }
 
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
@@ -96,22 +136,22 @@ func given[T comparable](w *where, condition string, arg T) {
 func (w *where) String() string { return " where " + strings.Join(w.conditions, " and ") }
 
 // public is the scope of tables that everybody may read.
-func (s Scope) public() *where { return &where{conditions: []string{"true"}} }
+func (s *reader) public() *where { return &where{conditions: []string{"true"}} }
 
-// operators is the scope of tables that are nobody else's business.
-func (s Scope) operators() *where { return s.allOr(nothing()) }
+// operators is the scope of tables for operators only.
+func (s *reader) operators() *where { return s.allOr(nothing()) }
 
 // keyOwner is the scope of rows that belong to the owner of a storefront key.
-func (s Scope) keyOwner(column string) *where {
+func (s *reader) keyOwner(column string) *where {
 	return s.allOr(narrowed(owned(column, s.caller.KeyOwner)))
 }
 
 // self is the scope of accounts: one's own, or all for operators.
-func (s Scope) self(column string) *where { return s.allOr(narrowed(owned(column, s.caller.User))) }
+func (s *reader) self(column string) *where { return s.allOr(narrowed(owned(column, s.caller.User))) }
 
 // user is the scope of rows that belong to one user. A superuser has own ones
 // too, and sees no other.
-func (s Scope) user(column string) *where {
+func (s *reader) user(column string) *where {
 	if s.caller.System {
 		return s.public()
 	}
@@ -120,7 +160,7 @@ func (s Scope) user(column string) *where {
 
 // tenant is the scope of lists of rows that belong to a tenant. A superuser
 // without an active tenant sees those of all.
-func (s Scope) tenant(column string) *where {
+func (s *reader) tenant(column string) *where {
 	switch w := owned(column, s.caller.Tenant); {
 	case !s.caller.seesAll():
 		return narrowed(w)
@@ -132,11 +172,11 @@ func (s Scope) tenant(column string) *where {
 
 // tenantOrAll is the scope of a single row that belongs to a tenant, of which
 // superusers reach every one.
-func (s Scope) tenantOrAll(column string) *where {
+func (s *reader) tenantOrAll(column string) *where {
 	return s.allOr(narrowed(owned(column, s.caller.Tenant)))
 }
 
-func (s Scope) allOr(w *where) *where {
+func (s *reader) allOr(w *where) *where {
 	if s.caller.seesAll() {
 		return s.public()
 	}
@@ -158,7 +198,7 @@ func nothing() *where { return &where{conditions: []string{"false"}} }
 // way to it: before them goes for whom they are asked, which the rules of the
 // tables look at. All of it is one round trip and one transaction, with which
 // that ends (docs/security.md, "Row-level security").
-func (s Scope) ask(ctx context.Context, questions func(*pgx.Batch)) error {
+func (s *reader) ask(ctx context.Context, questions func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
 	b.Queue(onBehalf, s.caller.behalf()...)
 	questions(b)
@@ -170,8 +210,8 @@ func (s Scope) ask(ctx context.Context, questions func(*pgx.Batch)) error {
 const onBehalf = `select set_config('` + eventstore.ForTenant + `', $1, true), set_config('` + eventstore.ForUser + `', $2, true), ` +
 	`set_config('` + eventstore.ForKeyOwner + `', $3, true)`
 
-// behalf are the arguments of onBehalf. A superuser is everybody's operator,
-// but nobody else's eyes: what is one user's own stays so.
+// behalf are the arguments of onBehalf. A superuser operates for every tenant,
+// but reads no other user's own rows.
 func (c Caller) behalf() []any {
 	switch {
 	case c.System:
@@ -191,7 +231,7 @@ func numbered(id int64) string {
 
 // list reads all rows that the conditions leave. The columns are named by the
 // fields of T; tail is what follows the conditions.
-func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string) (found []T, err error) {
+func list[T any](ctx context.Context, s asker, sql string, w *where, tail string) (found []T, err error) {
 	err = s.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(sql+w.String()+tail, w.args...).Query(func(rows pgx.Rows) (err error) {
 			found, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
@@ -205,7 +245,7 @@ func list[T any](ctx context.Context, s Scope, sql string, w *where, tail string
 }
 
 // value reads the one value that a query yields, as [list] reads rows.
-func value[T any](ctx context.Context, s Scope, sql string, w *where, tail string) (found T, err error) {
+func value[T any](ctx context.Context, s asker, sql string, w *where, tail string) (found T, err error) {
 	err = s.ask(ctx, func(b *pgx.Batch) {
 		b.Queue(sql+w.String()+tail, w.args...).QueryRow(func(r pgx.Row) error { return r.Scan(&found) })
 	})
@@ -225,7 +265,7 @@ const usualLimit = 100
 
 // one reads the single row that the conditions leave, or refuses with
 // "No {class} matches the given query."
-func one[T any](ctx context.Context, s Scope, class, sql string, w *where) (T, error) {
+func one[T any](ctx context.Context, s asker, class, sql string, w *where) (T, error) {
 	found, err := list[T](ctx, s, sql, w, " limit 1")
 	if err == nil && len(found) == 0 {
 		err = domain.Refuse(domain.NotFound, "No %s matches the given query.", class)

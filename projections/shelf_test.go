@@ -32,12 +32,15 @@ type (
 func (bookPut) EventName() string     { return "book.put" }
 func (bookRenamed) EventName() string { return "book.renamed" }
 func (bookLent) EventName() string    { return "book.lent" }
+func (bookPut) Says() string          { return "put" }
+func (bookRenamed) Says() string      { return "renamed" }
+func (bookLent) Says() string         { return "lent" }
 
 func (c Put) Stream() domain.Stream    { return domain.Stream{Category: "book", ID: c.Book} }
 func (c Rename) Stream() domain.Stream { return domain.Stream{Category: "book", ID: c.Book} }
 func (c Lend) Stream() domain.Stream   { return domain.Stream{Category: "book", ID: c.Book} }
 
-var bookFacts = []domain.Fact{domain.FactOf[bookPut](), domain.FactOf[bookRenamed](), domain.FactOf[bookLent]()}
+var bookFacts = []domain.EventType{domain.Register[bookPut](), domain.Register[bookRenamed](), domain.Register[bookLent]()}
 
 var bookDecider = domain.Decider[book, domain.Command, domain.Event]{
 	Decide: func(b book, c domain.Command) ([]domain.Event, error) {
@@ -58,17 +61,17 @@ var titleTaken = domain.RefuseField("title", "book with this title already exist
 func shelf(sql string) *Projection {
 	return New("books", sql,
 		On(`insert into books (id, title, since) values ($1, $2, recorded_at())`,
-			func(at eventstore.Recorded, e bookPut) []any { return []any{at.Stream.ID, e.Title} }).
+			func(at eventstore.RecordedEvent, e bookPut) []any { return []any{at.Stream.ID, e.Title} }).
 			Unique("books_title", titleTaken),
 		On(`update books set title = $2 where id = $1`,
-			func(at eventstore.Recorded, e bookRenamed) []any {
+			func(at eventstore.RecordedEvent, e bookRenamed) []any {
 				if e.Title == "" {
 					return nil
 				}
 				return []any{at.Stream.ID, e.Title}
 			}).Unique("books_title", titleTaken),
 		On(`update books set lent = lent + 1, changed = recorded_at() where id = $1`,
-			func(at eventstore.Recorded, _ bookLent) []any { return []any{at.Stream.ID} }),
+			func(at eventstore.RecordedEvent, _ bookLent) []any { return []any{at.Stream.ID} }),
 	)
 }
 
@@ -105,7 +108,7 @@ func (l library) prepare(t testing.TB, set Set) {
 
 func (l library) do(t testing.TB, commands ...domain.Command) {
 	t.Helper()
-	if _, err := l.Execute(t.Context(), domain.Cause{Actor: "test"}, commands...); err != nil {
+	if _, err := l.Execute(t.Context(), domain.Metadata{Actor: "test"}, commands...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +124,7 @@ func contents(t testing.TB, pool *pgxpool.Pool, table string) string {
 	return strings.Join(lines, "\n")
 }
 
-// randomly writes facts of all sorts about a few books.
+// randomly writes events of all sorts about a few books.
 func (l library) randomly(t testing.TB, chance *rand.Rand, facts int) {
 	t.Helper()
 	for i := range facts {

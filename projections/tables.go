@@ -13,13 +13,13 @@ var All = Set{plans, widgets, apiKeys, users, orders, names, resources, operatio
 type State struct {
 	Name      string
 	Status    string // live, rebuilding, failed
-	Position  int64  // of the last fact that it knows
+	Position  int64  // of the last event that it knows
 	Head      int64  // of the log
 	UpdatedAt time.Time
 }
 
 // States lists the read tables to operators.
-func (s Scope) States(ctx context.Context) ([]State, error) {
+func (s OperationsReader) States(ctx context.Context) ([]State, error) {
 	return list[State](ctx, s, `
 		select name, status, case when status = 'live' then head else position end as position, head,
 			case when status = 'live' then greatest(at, updated_at) else updated_at end as updated_at

@@ -9,7 +9,7 @@ import (
 
 // memberOf is the scope of tenants: those of which the caller is a member, or
 // all for operators.
-func (s Scope) memberOf(column string) *where {
+func (s ResourceReader) memberOf(column string) *where {
 	if s.caller.User == 0 {
 		return s.operators()
 	}
@@ -19,7 +19,7 @@ func (s Scope) memberOf(column string) *where {
 }
 
 // tenants is the scope of tenants that are there.
-func (s Scope) tenants() *where {
+func (s ResourceReader) tenants() *where {
 	w := s.memberOf("r.id")
 	w.conditions = append(w.conditions, "r.kind = 'tenant'", present)
 	return w
@@ -33,12 +33,12 @@ var tenantsBy = listedBy{
 
 // Tenants lists the tenants of which the caller is a member, or all to
 // operators: by name, slug, status, is_active, package.
-func (s Scope) Tenants(ctx context.Context, l Listing) (Listed[Resource], error) {
+func (s ResourceReader) Tenants(ctx context.Context, l Listing) (Listed[Resource], error) {
 	return part[Resource](ctx, s, tenantsBy, s.tenants(), l)
 }
 
 // Tenant returns a tenant of which the caller is a member; operators reach all.
-func (s Scope) Tenant(ctx context.Context, id int64) (Resource, error) {
+func (s ResourceReader) Tenant(ctx context.Context, id int64) (Resource, error) {
 	w := s.tenants()
 	w.and("r.id = ?", id)
 	tenant, _ := hosting.KindNamed("tenant")
@@ -48,7 +48,7 @@ func (s Scope) Tenant(ctx context.Context, id int64) (Resource, error) {
 // OutOfStep are the records of a tenant that do not rest though it rests, or
 // still rest with it though it does not: those in the bin too, but none that
 // cannot be halted or is leaving. Limit 0 is any number.
-func (s Scope) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+func (s ResourceReader) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
 	w.and("r.kind = any(?)", halting)
@@ -70,7 +70,7 @@ var halting = func() (names []string) {
 
 // WithPackage are the numbers of the tenants that have a package, those in the
 // bin too: they are at the engine until they are removed.
-func (s Scope) WithPackage(ctx context.Context, id int64) ([]int64, error) {
+func (s ResourceReader) WithPackage(ctx context.Context, id int64) ([]int64, error) {
 	type numbered struct{ ID int64 }
 	w := s.operators()
 	w.and("r.kind = ?", "tenant")

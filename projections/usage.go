@@ -11,7 +11,7 @@ import (
 )
 
 // usage is what tenants use at the engine. It is measured, not decided, and so
-// no fact: it stands beside the resources, and a rebuild keeps it.
+// no event: it stands beside the resources, and a rebuild keeps it.
 var usage = `
 	create table if not exists tenant_usage (
 		tenant  bigint primary key,
@@ -25,7 +25,7 @@ var usage = `
 
 // Usage is the last measurement of what a tenant uses; the zero one before the
 // first.
-func (s Scope) Usage(ctx context.Context, tenant int64) (m hosting.Measurement, err error) {
+func (s ResourceReader) Usage(ctx context.Context, tenant int64) (m hosting.Measurement, err error) {
 	w := s.tenantOrAll("tenant")
 	w.and("tenant = ?", tenant)
 	found, err := list[struct{ Figures json.RawMessage }](ctx, s, `select figures from tenant_usage`, w, "")
@@ -39,7 +39,7 @@ func (s Scope) Usage(ctx context.Context, tenant int64) (m hosting.Measurement, 
 }
 
 // Counts tells how many resources a tenant has, by kind.
-func (s Scope) Counts(ctx context.Context, tenant int64) (map[string]int64, error) {
+func (s ResourceReader) Counts(ctx context.Context, tenant int64) (map[string]int64, error) {
 	type count struct {
 		Kind string
 		N    int64

@@ -14,8 +14,8 @@ import (
 )
 
 // users is who may sign in, and to which tenants they belong. The table of
-// superusers has one row, and a check that there is somebody: it is counted
-// anew whenever one of them leaves, while nobody else writes.
+// superusers has one row, and a check that there is one: it is counted anew
+// whenever one of them leaves, while no other process writes.
 var users = New("users", `
 	create table users (
 		id               bigint  primary key,
@@ -60,7 +60,7 @@ var users = New("users", `
 
 	On(`insert into users (id, subject, email, name, language, is_superuser, opened_for, created_at, updated_at, version)
 		values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.Recorded, e account.Opened) []any {
+		func(at eventstore.RecordedEvent, e account.Opened) []any {
 			return user(at, e.SubjectID, e.Email, e.Name, e.Language, e.Superuser, e.For)
 		}).Unique("users_email", errAddressTaken),
 	userChange(`email_refused_at = case when subject = $3 then email_refused_at end, subject = $3, email = $4, name = $5, language = $6`, func(e account.ProfileChanged) []any {
@@ -81,22 +81,24 @@ var users = New("users", `
 	userChange(``, func(account.MembershipRevoked) []any { return nil }),
 
 	On(countSuperusers+`exists (select from users where id = $1 and is_superuser)`+instead,
-		func(at eventstore.Recorded, _ account.Deactivated) []any { return []any{at.Stream.ID} }).
+		func(at eventstore.RecordedEvent, _ account.Deactivated) []any { return []any{at.Stream.ID} }).
 		Unique("last_superuser", account.ErrLastSuperuser),
-	On(countSuperusers+`true`+instead, func(eventstore.Recorded, account.SuperuserRevoked) []any { return []any{} }).
+	On(countSuperusers+`true`+instead, func(eventstore.RecordedEvent, account.SuperuserRevoked) []any { return []any{} }).
 		Unique("last_superuser", account.ErrLastSuperuser),
 
 	On(`update users set last_login_at = recorded_at() where id = $1`,
-		func(at eventstore.Recorded, _ account.SignedIn) []any { return []any{at.Stream.ID} }),
+		func(at eventstore.RecordedEvent, _ account.SignedIn) []any { return []any{at.Stream.ID} }),
 	erasing(`update users set email = '', name = '', email_refused_at = null, erased_at = recorded_at() where subject = $1`),
 
 	On(`insert into memberships (user_id, tenant, role, granted_at) values ($1, $2, $3, recorded_at())
 		on conflict (user_id, tenant) do update set role = excluded.role`,
-		func(at eventstore.Recorded, e account.MembershipGranted) []any {
+		func(at eventstore.RecordedEvent, e account.MembershipGranted) []any {
 			return []any{at.Stream.ID, e.Tenant, e.Role}
 		}),
 	On(`delete from memberships where user_id = $1 and tenant = $2`,
-		func(at eventstore.Recorded, e account.MembershipRevoked) []any { return []any{at.Stream.ID, e.Tenant} }),
+		func(at eventstore.RecordedEvent, e account.MembershipRevoked) []any {
+			return []any{at.Stream.ID, e.Tenant}
+		}),
 ).
 	ReadBy("users", operators, ofUser("id")).
 	ReadBy("memberships", operators, ofTenant("tenant"), ofUser("user_id"))
@@ -110,18 +112,18 @@ const (
 
 // user are the arguments of a statement: which user, the version of the
 // stream, and more from $3 on.
-func user(at eventstore.Recorded, more ...any) []any {
+func user(at eventstore.RecordedEvent, more ...any) []any {
 	return append([]any{at.Stream.ID, at.Version}, more...)
 }
 
-// userChange is what a fact does to the row of its user: at least it raises
+// userChange is what an event does to the row of its user: at least it raises
 // the version that an ETag shows. The arguments begin with $3.
 func userChange[E domain.Event](set string, args func(E) []any) Handler {
 	if set != "" {
 		set += ", "
 	}
 	return On(`update users set `+set+`updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e E) []any { return user(at, args(e)...) })
+		func(at eventstore.RecordedEvent, e E) []any { return user(at, args(e)...) })
 }
 
 // A User may sign in.
@@ -166,14 +168,14 @@ const fromUsers = ` from users u`
 
 // User returns a user: one's own account, or any for operators. One that was
 // erased is there for the program itself alone.
-func (s Scope) User(ctx context.Context, id int64) (User, error) {
+func (s AccountReader) User(ctx context.Context, id int64) (User, error) {
 	w := s.users()
 	w.and("u.id = ?", id)
 	return one[User](ctx, s, "User", `select `+userColumns+fromUsers, w)
 }
 
 // users is the scope of accounts.
-func (s Scope) users() *where {
+func (s AccountReader) users() *where {
 	w := s.self("u.id")
 	if !s.caller.System {
 		w.conditions = append(w.conditions, notErased)
@@ -184,7 +186,7 @@ func (s Scope) users() *where {
 const notErased = `u.erased_at is null`
 
 // UserByEmail finds who has the address, in whatever case it is written.
-func (s Scope) UserByEmail(ctx context.Context, email string) (User, bool, error) {
+func (s AccountReader) UserByEmail(ctx context.Context, email string) (User, bool, error) {
 	w := s.operators()
 	w.and("u.email_key = lower(?)", strings.TrimSpace(email))
 	w.conditions = append(w.conditions, `u.email_key <> ''`)
@@ -192,14 +194,14 @@ func (s Scope) UserByEmail(ctx context.Context, email string) (User, bool, error
 }
 
 // UserBySubject finds the account of the person whose data has this subject.
-func (s Scope) UserBySubject(ctx context.Context, subject uuid.UUID) (User, bool, error) {
+func (s AccountReader) UserBySubject(ctx context.Context, subject uuid.UUID) (User, bool, error) {
 	w := s.operators()
 	w.and("u.subject = ?", subject)
 	return maybe(one[User](ctx, s, "User", `select `+userColumns+fromUsers, w))
 }
 
 // Superusers are all who may operate the installation, oldest first.
-func (s Scope) Superusers(ctx context.Context) ([]User, error) {
+func (s AccountReader) Superusers(ctx context.Context) ([]User, error) {
 	w := s.operators()
 	return list[User](ctx, s, `select `+userColumns+fromUsers, w, " and u.is_superuser and u.is_active order by u.id")
 }
@@ -212,7 +214,7 @@ var usersBy = listedBy{
 
 // Users lists accounts to operators: by username, email, name, language,
 // is_superuser, is_active, active_tenant, last_login_at. Erased ones are gone.
-func (s Scope) Users(ctx context.Context, l Listing) (Listed[User], error) {
+func (s AccountReader) Users(ctx context.Context, l Listing) (Listed[User], error) {
 	w := s.operators()
 	w.conditions = append(w.conditions, notErased)
 	return part[User](ctx, s, usersBy, w, l)
@@ -226,9 +228,9 @@ const fromMemberships = ` from memberships m left join resources t on t.kind = '
 // nothing.
 const inService = `t.present is distinct from false`
 
-// Memberships are the tenants that a user may act for: one's own, or anybody's
+// Memberships are the tenants that a user may act for: one's own, or any user's
 // for operators.
-func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error) {
+func (s AccountReader) Memberships(ctx context.Context, user int64) ([]Membership, error) {
 	w := s.allOr(owned("m.user_id", s.caller.User)) // though colleagues' rows may be read, see Members
 	w.and("m.user_id = ?", user)
 	w.conditions = append(w.conditions, inService)
@@ -236,7 +238,7 @@ func (s Scope) Memberships(ctx context.Context, user int64) ([]Membership, error
 }
 
 // MembershipsOf are those of several users at once, to operators.
-func (s Scope) MembershipsOf(ctx context.Context, users ...int64) ([]Membership, error) {
+func (s AccountReader) MembershipsOf(ctx context.Context, users ...int64) ([]Membership, error) {
 	w := s.operators()
 	w.and("m.user_id = any(?)", users)
 	w.conditions = append(w.conditions, inService)
@@ -244,7 +246,7 @@ func (s Scope) MembershipsOf(ctx context.Context, users ...int64) ([]Membership,
 }
 
 // Members are the users who may act for the caller's tenant.
-func (s Scope) Members(ctx context.Context, tenant int64) ([]Membership, error) {
+func (s AccountReader) Members(ctx context.Context, tenant int64) ([]Membership, error) {
 	w := s.tenantOrAll("m.tenant")
 	w.and("m.tenant = ?", tenant)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id")

@@ -182,8 +182,8 @@ func TestAUserReadsOwnNotificationsOnly(t *testing.T) {
 	}
 }
 
-// One fact marks all that a user was told until then as read, and nothing of
-// anybody else's. What comes later is unread; what was read keeps its time.
+// One event marks all that a user was told until then as read, and no other
+// user's. What comes later is unread; what was read keeps its time.
 func TestAUserReadsAllAtOnce(t *testing.T) {
 	p := openPanel(t)
 	tell := func(user int64) uuid.UUID {

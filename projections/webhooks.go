@@ -56,43 +56,43 @@ var webhooks = New("webhooks", `
 
 	On(`insert into webhook_endpoints (id, tenant, url, events, is_active, created_at, updated_at, version)
 		values ($1, $3, $4, $5, $6, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.Recorded, e webhook.EndpointCreated) []any {
+		func(at eventstore.RecordedEvent, e webhook.EndpointCreated) []any {
 			return about(at, e.Tenant, e.URL, e.Events, e.IsActive)
 		}),
 	On(`insert into webhook_crowd (crowd) select $1 where (select count(*) from webhook_endpoints where tenant = $1) > $2`,
-		func(_ eventstore.Recorded, e webhook.EndpointCreated) []any {
+		func(_ eventstore.RecordedEvent, e webhook.EndpointCreated) []any {
 			return []any{e.Tenant, webhook.MaxEndpoints}
 		}).
 		Unique("webhook_crowd_of_endpoints", hosting.LimitReached("webhook_endpoints", webhook.MaxEndpoints, webhook.MaxEndpoints)).Now(),
 	On(`update webhook_endpoints set url = coalesce(nullif($3, ''), url), events = coalesce($4, events), is_active = coalesce($5, is_active),
 			disabled = case when $5::boolean is null then disabled else '' end, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e webhook.EndpointChanged) []any {
+		func(at eventstore.RecordedEvent, e webhook.EndpointChanged) []any {
 			return about(at, e.URL, e.Events, e.IsActive)
 		}),
 	On(`update webhook_endpoints set updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ webhook.SecretRotated) []any { return about(at) }),
+		func(at eventstore.RecordedEvent, _ webhook.SecretRotated) []any { return about(at) }),
 	On(`update webhook_endpoints set is_active = false, disabled = $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e webhook.EndpointDisabled) []any { return about(at, e.Reason) }),
+		func(at eventstore.RecordedEvent, e webhook.EndpointDisabled) []any { return about(at, e.Reason) }),
 	On(`delete from webhook_endpoints where id = $1`,
-		func(at eventstore.Recorded, _ webhook.EndpointRemoved) []any { return []any{at.Stream.ID} }),
+		func(at eventstore.RecordedEvent, _ webhook.EndpointRemoved) []any { return []any{at.Stream.ID} }),
 
 	On(`insert into webhook_deliveries (id, endpoint, tenant, event_id, event_type, status, next_attempt_at, created_at, updated_at, version)
 		values ($1, $3, $4, $5, $6, 'pending', recorded_at(), recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.Recorded, e webhook.DeliveryRequested) []any {
+		func(at eventstore.RecordedEvent, e webhook.DeliveryRequested) []any {
 			return about(at, e.Endpoint, e.Tenant, e.Message.ID, e.Message.Type)
 		}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
 	On(`update webhook_deliveries set attempts = attempts + 1, response_status = nullif($3, 0), error = $4, next_attempt_at = $5,
 			updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e webhook.DeliveryAttempted) []any {
+		func(at eventstore.RecordedEvent, e webhook.DeliveryAttempted) []any {
 			return about(at, e.Status, e.Code, orNever(e.NextAt))
 		}),
 	On(`update webhook_deliveries set status = 'delivered', attempts = attempts + 1, response_status = nullif($3, 0), error = '', next_attempt_at = null,
 			delivered_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e webhook.Delivered) []any { return about(at, e.Status) }),
+		func(at eventstore.RecordedEvent, e webhook.Delivered) []any { return about(at, e.Status) }),
 	On(`update webhook_deliveries set status = 'failed', error = $3, next_attempt_at = null, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e webhook.DeliveryFailed) []any { return about(at, e.Code) }),
+		func(at eventstore.RecordedEvent, e webhook.DeliveryFailed) []any { return about(at, e.Code) }),
 	On(`update webhook_deliveries set status = 'pending', next_attempt_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, _ webhook.RedeliveryRequested) []any { return about(at) }).
+		func(at eventstore.RecordedEvent, _ webhook.RedeliveryRequested) []any { return about(at) }).
 		Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
 ).
 	ReadBy("webhook_endpoints", operators, ofTenant("tenant")).
@@ -130,20 +130,20 @@ var endpointsBy = listedBy{
 }
 
 // WebhookEndpoint returns one of the caller's tenant; superusers reach all.
-func (s Scope) WebhookEndpoint(ctx context.Context, id int64) (WebhookEndpoint, error) {
+func (s NoticeReader) WebhookEndpoint(ctx context.Context, id int64) (WebhookEndpoint, error) {
 	w := s.tenantOrAll("e.tenant")
 	w.and("e.id = ?", id)
 	return one[WebhookEndpoint](ctx, s, "WebhookEndpoint", `select `+endpointColumns+` from webhook_endpoints e`, w)
 }
 
 // WebhookEndpoints lists those of the caller's tenant: by is_active and url.
-func (s Scope) WebhookEndpoints(ctx context.Context, l Listing) (Listed[WebhookEndpoint], error) {
+func (s NoticeReader) WebhookEndpoints(ctx context.Context, l Listing) (Listed[WebhookEndpoint], error) {
 	return part[WebhookEndpoint](ctx, s, endpointsBy, s.tenant("e.tenant"), l)
 }
 
 // Listening are the endpoints of a tenant that are switched on, for the
 // program itself.
-func (s Scope) Listening(ctx context.Context, tenant int64) ([]WebhookEndpoint, error) {
+func (s NoticeReader) Listening(ctx context.Context, tenant int64) ([]WebhookEndpoint, error) {
 	w := s.operators()
 	w.and("e.tenant = ?", tenant)
 	w.conditions = append(w.conditions, "e.is_active")
@@ -199,7 +199,7 @@ var deliveriesBy = listedBy{
 }
 
 // WebhookDelivery returns one of an endpoint of the caller's tenant.
-func (s Scope) WebhookDelivery(ctx context.Context, endpoint int64, id uuid.UUID) (WebhookDelivery, error) {
+func (s NoticeReader) WebhookDelivery(ctx context.Context, endpoint int64, id uuid.UUID) (WebhookDelivery, error) {
 	w := s.tenantOrAll("d.tenant")
 	w.and("d.endpoint = ?", endpoint)
 	w.and("d.id = ?", id)
@@ -208,13 +208,13 @@ func (s Scope) WebhookDelivery(ctx context.Context, endpoint int64, id uuid.UUID
 
 // WebhookDeliveries lists those of an endpoint: by status, event_type,
 // event_id, attempts.
-func (s Scope) WebhookDeliveries(ctx context.Context, endpoint int64, l Listing) (Listed[WebhookDelivery], error) {
+func (s NoticeReader) WebhookDeliveries(ctx context.Context, endpoint int64, l Listing) (Listed[WebhookDelivery], error) {
 	w := s.tenantOrAll("d.tenant")
 	w.and("d.endpoint = ?", endpoint)
 	return part[WebhookDelivery](ctx, s, deliveriesBy, w, l)
 }
 
-// deliveriesKept is how long deliveries are shown. The log keeps their facts.
+// deliveriesKept is how long deliveries are shown. The log keeps their events.
 const deliveriesKept = "30 days"
 
 // SweepDeliveries takes deliveries out of the table that are over and have

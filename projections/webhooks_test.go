@@ -173,7 +173,7 @@ func TestThereIsOneTestMessageAtATime(t *testing.T) {
 }
 
 // What the log keeps of an address is of no use to who reads the table of the
-// log, and to nobody once the endpoint is removed and its key destroyed.
+// log, and to no reader once the endpoint is removed and its key destroyed.
 func TestTheLogKeepsTheAddressOfAnEndpointSealed(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, endpoint(5, 5))
@@ -187,7 +187,7 @@ func TestTheLogKeepsTheAddressOfAnEndpointSealed(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	rows := eventstore.EraseRows(webhook.Subject(5))
-	if _, err := p.ExecuteWith(t.Context(), domain.Cause{Actor: "test"}, rows, webhook.Remove{ID: 5}); err != nil {
+	if _, err := p.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"}, rows, webhook.Remove{ID: 5}); err != nil {
 		t.Fatal(err)
 	}
 	again := openPanelAt(t, p.owner.Config().ConnString()) // which remembers no key

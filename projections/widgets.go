@@ -27,15 +27,15 @@ var widgets = New("widgets", `
 
 	On(`insert into widgets (id, widget_id, spec, created_at, updated_at, version)
 		values ($1, $3, $4, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.Recorded, e storefront.WidgetMade) []any {
+		func(at eventstore.RecordedEvent, e storefront.WidgetMade) []any {
 			return []any{at.Stream.ID, at.Version, e.WidgetID, e.Spec}
 		}),
 	On(`update widgets set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.Recorded, e storefront.WidgetChanged) []any {
+		func(at eventstore.RecordedEvent, e storefront.WidgetChanged) []any {
 			return []any{at.Stream.ID, at.Version, e.Spec}
 		}),
 	On(`delete from widgets where id = $1`,
-		func(at eventstore.Recorded, _ storefront.WidgetRemoved) []any { return []any{at.Stream.ID} }),
+		func(at eventstore.RecordedEvent, _ storefront.WidgetRemoved) []any { return []any{at.Stream.ID} }),
 )
 
 // A Widget is an order form, with the plans that it offers at the moment.
@@ -91,7 +91,7 @@ func (r widgetRow) widget() (Widget, error) {
 
 // Widget returns an active widget by its public name, with the active plans
 // that it shows; operators find others too.
-func (s Scope) Widget(ctx context.Context, widgetID string) (Widget, error) {
+func (s StorefrontReader) Widget(ctx context.Context, widgetID string) (Widget, error) {
 	cond := s.offered()
 	cond.and("widget_id = ?", widgetID)
 	r, err := one[widgetRow](ctx, s, "Widget", selectWidgets, cond)
@@ -106,7 +106,7 @@ func (s Scope) Widget(ctx context.Context, widgetID string) (Widget, error) {
 }
 
 // WidgetRecord returns any widget by its number, to operators.
-func (s Scope) WidgetRecord(ctx context.Context, id int64) (Widget, error) {
+func (s StorefrontReader) WidgetRecord(ctx context.Context, id int64) (Widget, error) {
 	w := s.operators()
 	w.and("id = ?", id)
 	r, err := one[widgetRow](ctx, s, "Widget", selectWidgets, w)
@@ -117,13 +117,13 @@ func (s Scope) WidgetRecord(ctx context.Context, id int64) (Widget, error) {
 }
 
 // WidgetsWith are the widgets that name a plan, to operators.
-func (s Scope) WidgetsWith(ctx context.Context, plan int64) ([]Widget, error) {
+func (s StorefrontReader) WidgetsWith(ctx context.Context, plan int64) ([]Widget, error) {
 	w := s.operators()
 	w.and("spec -> 'plans' @> to_jsonb(?::bigint)", plan)
 	return loaded(widgetRow.widget)(list[widgetRow](ctx, s, selectWidgets, w, " order by id"))
 }
 
-func (s Scope) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
+func (s StorefrontReader) shownBy(ctx context.Context, w Widget) ([]Plan, error) {
 	cond := s.public()
 	cond.and("is_active = ?", true)
 	cond.and("id = any(?)", w.Plans)
@@ -144,6 +144,6 @@ var widgetsBy = listedBy{
 
 // Widgets lists widgets to operators, those that are not active as well: by
 // name, widget_id, is_active.
-func (s Scope) Widgets(ctx context.Context, l Listing) (Listed[Widget], error) {
+func (s StorefrontReader) Widgets(ctx context.Context, l Listing) (Listed[Widget], error) {
 	return loadedPart(widgetRow.widget)(part[widgetRow](ctx, s, widgetsBy, s.operators(), l))
 }

@@ -7,7 +7,7 @@ import (
 
 // serve claims the runs of one queue and works on them, a bounded number at a
 // time, until ctx ends. The work itself goes on in its own context.
-func (s *Sagas) serve(ctx, work context.Context, queue string, limit int) {
+func (s *Runner) serve(ctx, work context.Context, queue string, limit int) {
 	var active atomic.Int32
 	woken := s.wakes.of(queue)
 	for ctx.Err() == nil {
@@ -21,16 +21,16 @@ func (s *Sagas) serve(ctx, work context.Context, queue string, limit int) {
 			s.workers.Add(1)
 			go func() {
 				defer s.workers.Done()
-				s.work(work, c)
+				s.workOn(work, c)
 				active.Add(-1)
 				nudge(woken) // there is room again
 			}()
 		}
-		pause(ctx, jittered(s.times.Poll), woken)
+		Pausing(ctx, Jittered(s.times.Poll), woken)
 	}
 }
 
-func (s *Sagas) claimSome(ctx context.Context, queue string, room int) ([]claimed, error) {
+func (s *Runner) claimSome(ctx context.Context, queue string, room int) ([]claimed, error) {
 	if room <= 0 {
 		return nil, nil
 	}

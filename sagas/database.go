@@ -11,18 +11,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sqlError says what was attempted when the database refused or gave no
+// SQLError says what was attempted when the database refused or gave no
 // answer. That it is away, full or read-only is no failure of a step.
-func sqlError(err error, what string, args ...any) error {
+func SQLError(err error, what string, args ...any) error {
 	if err == nil || errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), eventstore.Unavailable(err))
 }
 
-// databaseAway tells whether an error, from whatever part of the program, says
+// DatabaseAway tells whether an error, from whatever part of the program, says
 // only that our own database does not answer.
-func databaseAway(err error) bool {
+func DatabaseAway(err error) bool {
 	var f *domain.Failure
 	if errors.As(err, &f) {
 		return false // the outside has failed, whatever it is made of
@@ -30,8 +30,8 @@ func databaseAway(err error) bool {
 	return errors.Is(eventstore.Unavailable(err), eventstore.ErrUnavailable)
 }
 
-// exec carries out one statement and tells how many rows it touched.
-func (s *Sagas) exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
+// Exec carries out one statement and tells how many rows it touched.
+func (s *Runner) Exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
 	tag, err := s.pool.Exec(ctx, sql, args...)
-	return tag.RowsAffected(), sqlError(err, "%s", what)
+	return tag.RowsAffected(), SQLError(err, "%s", what)
 }

@@ -4,29 +4,30 @@ import (
 	"context"
 
 	"hostpanel/domain"
+
+	"github.com/google/uuid"
 )
 
-// A drill is a saga of steps that do nothing. It measures the mechanism alone,
-// and shows on a live system that runs get through.
-var drill = []string{"drill", "drill", "drill", "drill", "drill"}
-
-const drillDef = "drill/1"
-
-func (s *Sagas) drillStep() step {
-	return step{
-		name: "drill", says: "do nothing, durably", queue: localQueue, policy: s.policies.local,
-		local: &local{do: func(context.Context, Job) (Work, error) { return Work{}, nil }},
-	}
+// registerDrill registers a saga of steps that do nothing. It measures the
+// mechanism alone, and shows on a live system that runs get through.
+func (s *Runner) registerDrill() {
+	s.drill = Register(s, Saga[struct{}]{
+		Name: "drill", Definition: "drill/1",
+		Steps: []Step[struct{}]{{
+			Name: "drill", Says: "do nothing, durably", Queue: LocalQueue, Policy: s.times.LocalPolicy(),
+			Local: &Local[struct{}]{Do: func(context.Context, *struct{}) (Work, error) { return Work{}, nil }},
+		}},
+	})
 }
 
 // Drill starts a run under the key "drill:<name>". A second one of that name
 // is the first one.
-func (s *Sagas) Drill(ctx context.Context, name string) error {
-	run := Start{Key: "drill:" + name, Def: drillDef, Steps: s.places(drill)}
-	first := Decider.Evolve(Run{}, Started(run))
-	_, err := s.store.ExecuteWith(ctx, domain.Cause{ID: first.ID(), Actor: "system:drill", Saga: run.Key}, s.startRows(first), run)
+func (s *Runner) Drill(ctx context.Context, name string) error {
+	start := s.Starting(0, s.drill.Start(name, struct{}{}, uuid.Nil, "drill", "drill", "drill", "drill", "drill"))
+	key := "drill:" + name
+	_, err := s.store.ExecuteWith(ctx, domain.Metadata{ID: RunID(key), Actor: "system:drill", Saga: key}, start.Rows, start.Command)
 	if err == nil {
-		s.wake(localQueue)
+		start.Begun()
 	}
 	return err
 }

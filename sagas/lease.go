@@ -98,10 +98,10 @@ func (l *leases) all() (ids []uuid.UUID, holds []*hold) {
 
 // renewLeases keeps our runs ours until ctx ends. What is not ours any more is
 // stopped at once.
-func (s *Sagas) renewLeases(ctx context.Context) {
+func (s *Runner) renewLeases(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause(ctx, s.times.Lease/3, nil)
-		if s.frozen != nil && s.frozen() { // tests stop a process this way
+		Pausing(ctx, s.times.Lease/3, nil)
+		if s.FaultAt(RenewingLeases, Run{}) != nil { // tests stop a process this way
 			continue
 		}
 		ids, holds := s.leases.all()
@@ -114,7 +114,7 @@ func (s *Sagas) renewLeases(ctx context.Context) {
 	}
 }
 
-func (s *Sagas) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) error {
+func (s *Runner) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) error {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
 	tokens, writes := make([]int64, len(holds)), make([]int, len(holds))
@@ -135,14 +135,14 @@ func (s *Sagas) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) er
 		case still[ids[i]]:
 			h.renewed(until)
 		case h.written() == writes[i] && writes[i]%2 == 0:
-			h.cancel(errFenced)
+			h.cancel(ErrFenced)
 		} // otherwise the worker was writing to the row itself, and will find out on its own
 	}
 	return nil
 }
 
-// enough makes sure that a call of the given length fits into the lease.
-func (s *Sagas) enough(ctx context.Context, c claimed, call time.Duration) error {
+// ensureLease makes sure that a call of the given length fits into the lease.
+func (s *Runner) ensureLease(ctx context.Context, c claimed, call time.Duration) error {
 	if c.hold.left() >= call {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (s *Sagas) enough(ctx context.Context, c claimed, call time.Duration) error
 		return err
 	}
 	if c.hold.left() < call {
-		return errFenced
+		return ErrFenced
 	}
 	return nil
 }

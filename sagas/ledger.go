@@ -15,47 +15,49 @@ import (
 // The ledger has a row for everything that may have been done outside, made
 // before it is done. Passwords, tokens and personal data never stand in it.
 
-// An effectState is what the ledger knows of an effect.
-type effectState string
+// An EffectState is what the ledger knows of an effect.
+type EffectState string
 
 const (
-	intended  effectState = "intended"  // it may have been done
-	unknown   effectState = "unknown"   // it was asked for, and no answer came
-	absent    effectState = "absent"    // it has certainly not been done
-	confirmed effectState = "confirmed" // it has been done
-	deferred  effectState = "deferred"  // another run goes on with it
-	skipped   effectState = "skipped"   // a person has done it
-	undoing   effectState = "undoing"
-	undone    effectState = "undone"
+	EffectIntended  EffectState = "intended"  // it may have been done
+	EffectUnknown   EffectState = "unknown"   // it was asked for, and no answer came
+	EffectAbsent    EffectState = "absent"    // it has certainly not been done
+	EffectConfirmed EffectState = "confirmed" // it has been done
+	EffectDeferred  EffectState = "deferred"  // another run goes on with it
+	EffectSkipped   EffectState = "skipped"   // a person has done it
+	EffectUndoing   EffectState = "undoing"
+	EffectUndone    EffectState = "undone"
 )
 
-// An entry is one row of the ledger.
-type entry struct {
+// An LedgerEntry is one row of the ledger.
+type LedgerEntry struct {
 	key    string
-	state  effectState // "": there is no row
-	age    time.Duration
-	sends  int
-	result Result
+	State  EffectState // "": there is no row
+	Age    time.Duration
+	Sends  int
+	Result Result
 }
 
-// may tells whether the effect may have been done without our knowing.
-func (e entry) may() bool { return e.state == intended || e.state == unknown || e.state == undoing }
+// MayHaveHappened tells whether the effect MayHaveHappened have been done without our knowing.
+func (e LedgerEntry) MayHaveHappened() bool {
+	return e.State == EffectIntended || e.State == EffectUnknown || e.State == EffectUndoing
+}
 
-func (s *Sagas) entry(ctx context.Context, key string) (entry, error) {
-	e := entry{key: key}
+func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
+	e := LedgerEntry{key: key}
 	var age float64
 	var external *string
 	err := s.pool.QueryRow(ctx, `
 		select state, coalesce(extract(epoch from now() - sent_at), 1e9)::float8, sends, external_id, result
-		from effect where key = $1`, key).Scan(&e.state, &age, &e.sends, &external, &e.result.Data)
+		from effect where key = $1`, key).Scan(&e.State, &age, &e.Sends, &external, &e.Result.Data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, nil
 	}
 	if external != nil {
-		e.result.External = *external
+		e.Result.External = *external
 	}
-	e.age = time.Duration(age * float64(time.Second))
-	return e, sqlError(err, "read effect %s", key)
+	e.Age = time.Duration(age * float64(time.Second))
+	return e, SQLError(err, "read effect %s", key)
 }
 
 // intendEffect takes the claim on the object and writes down what will be
@@ -85,8 +87,8 @@ with fence as (
 select (select count(*) from fence), (select count(*) from claim), (select count(*) from intent)`
 
 // intend writes the effect down before it is done.
-func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
-	macs := s.store.Keys().MACs("effect request", encode(call.Request)) // it may have been asked for under an older key
+func (s *Runner) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
+	macs := s.store.Keys().MACs("effect request", Encode(call.Request)) // it may have been asked for under an older key
 	o := call.Claim
 	var fence, claim, intent int
 	err := c.hold.write(func() error {
@@ -95,60 +97,68 @@ func (s *Sagas) intend(ctx context.Context, c claimed, step step, key string, ca
 	})
 	switch {
 	case err != nil:
-		return sqlError(err, "intend %s", key)
+		return SQLError(err, "intend %s", key)
 	case fence == 0:
-		return errFenced
+		return ErrFenced
 	case o != (Claim{}) && claim == 0:
-		return s.contend(ctx, c, step, o)
+		return s.contend(ctx, c, step, call)
 	case intent == 0:
 		return domain.Fail(domain.Permanent, "request_changed", errors.New("the same effect was asked for differently before"))
 	}
 	return nil
 }
 
-// note writes down how a call ended that did not succeed. What was certainly
+// noteFailure writes down how a call ended that did not succeed. What was certainly
 // not done does not count as sent.
-func (s *Sagas) note(ctx context.Context, c claimed, key string, class domain.Class) error {
-	state, back := unknown, 0
+func (s *Runner) noteFailure(ctx context.Context, c claimed, key string, class domain.Class) error {
+	state, back := EffectUnknown, 0
 	if class == domain.Transient || class == domain.Permanent || class == domain.Waiting {
-		state, back = absent, 1
+		state, back = EffectAbsent, 1
 	}
-	_, err := s.exec(ctx, "note the end of a call", `
+	_, err := s.Exec(ctx, "note the end of a call", `
 		update effect set state = case when state = 'deferred' then state else $3 end, sends = sends - $4::int, updated_at = now()
 		where key = $1 and token = $2 and state in ('intended', 'unknown', 'deferred')`, key, c.token, string(state), back)
 	return err
 }
 
 // confirmedRow records that an effect has been done.
-func confirmedRow(key string, c claimed, r Result) eventstore.Row {
-	return eventstore.Row{
+func confirmedRow(key string, c claimed, r Result) eventstore.TxStatement {
+	return eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `update effect set state = 'confirmed', external_id = nullif($3, ''), result = $4::jsonb, token = $2, saga_id = $5,
 				updated_at = now()
 			where key = $1 and (saga_id <> $5 or token <= $2) and state in ('intended', 'unknown', 'absent', 'deferred')`,
-		Args:    []any{key, c.token, r.External, text(r.Data), c.id},
-		Touches: 1, Else: errFenced,
+		Args:     []any{key, c.token, r.External, text(r.Data), c.id},
+		WantRows: 1, ErrIfNot: ErrFenced,
 	}
 }
 
 // deferredRow leaves an effect to another run. There is no row if it never
 // came to an intent.
-func deferredRow(key string, c claimed) eventstore.Row {
-	return eventstore.Row{
+func deferredRow(key string, c claimed) eventstore.TxStatement {
+	return eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `insert into effect (key, saga_id, step, state, request_mac, token) values ($1, $3, $4, 'deferred', ''::bytea, $2)
 			on conflict (key) do update set state = 'deferred', token = excluded.token, saga_id = excluded.saga_id, updated_at = now()
 			where effect.state in ('intended', 'unknown', 'absent', 'deferred')`,
-		Args:    []any{key, c.token, c.id, c.Place().Name},
-		Touches: 1, Else: errFenced,
+		Args:     []any{key, c.token, c.id, c.At().Name},
+		WantRows: 1, ErrIfNot: ErrFenced,
 	}
 }
 
 // undoneRow records that an effect has been taken back.
-func undoneRow(key string, c claimed) eventstore.Row {
-	return eventstore.Row{
+func undoneRow(key string, c claimed) eventstore.TxStatement {
+	return eventstore.TxStatement{
 		Key: "effect/" + key, SQL: `update effect set state = 'undone', token = $2, updated_at = now() where key = $1 and token <= $2`,
-		Args: []any{key, c.token}, Touches: 1, Else: errFenced,
+		Args: []any{key, c.token}, WantRows: 1, ErrIfNot: ErrFenced,
+	}
+}
+
+// UndoneOutside records that nothing is left of an effect, where that was not
+// its own run's doing.
+func UndoneOutside(key string) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "effect/" + key, SQL: `update effect set state = 'undone', updated_at = now() where key = $1`, Args: []any{key}, WantRows: 1,
 	}
 }
 

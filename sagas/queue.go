@@ -14,9 +14,9 @@ import (
 // Who works on which run is decided here, by leases with fencing tokens
 // (docs/sagas.md, "Leases"). Only the database's clock counts.
 
-// errFenced means that the run belongs to somebody else by now: whatever this
+// ErrFenced means that the run belongs to somebody else by now: whatever this
 // worker was about to write is dropped.
-var errFenced = errors.New("the lease is lost")
+var ErrFenced = errors.New("the lease is lost")
 
 // claimed is a run as its work row tells it, with the lease on it.
 type claimed struct {
@@ -29,6 +29,10 @@ type claimed struct {
 	deadline bool          // whether it has one
 	until    time.Time     // end of the lease, by our clock, counted from before the claim
 	hold     *hold
+
+	definition *definition
+	in         any    // the input, decoded for this attempt
+	before     []byte // the input as it was written before
 }
 
 // lockQueue makes the limit of a queue strict: claims of one queue take turns.
@@ -43,10 +47,10 @@ with room as (
 		select count(*) from saga_run r where r.queue = q.queue and r.status = 'running' and r.lease_until >= now())))::int n
 	from saga_queue q where queue = $1 and not paused and coalesce(open_until, now()) <= now()
 ), lost as (
-	select id from saga_run where queue = $1 and status = 'running' and lease_until < now() and def = any($5::text[])
+	select id from saga_run where queue = $1 and status = 'running' and lease_until < now() and definition = any($5::text[])
 	order by lease_until limit coalesce((select n from room), 0) for update skip locked
 ), due as (
-	select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= now() and def = any($5::text[])
+	select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= now() and definition = any($5::text[])
 	order by run_at limit coalesce((select n from room), 0) for update skip locked
 ), pick as (
 	select id from (select id, 0 o from lost union all select id, 1 from due) x order by o limit coalesce((select n from room), 0)
@@ -54,7 +58,7 @@ with room as (
 update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, lease_token = lease_token + 1,
 	lease_until = now() + $4::interval
 from pick where s.id = pick.id
-returning s.id, s.key, s.def, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
+returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token,
 	coalesce(extract(epoch from s.step_deadline - now()), 0)::float8, s.step_deadline is not null`
 
@@ -63,13 +67,13 @@ const breaks = 5
 
 // claim takes up to limit runs that are due in a queue, or whose worker is
 // lost. Both statements are one transaction and one round trip.
-func (s *Sagas) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
+func (s *Runner) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
 	until := time.Now().Add(s.times.Lease)
 	b := &pgx.Batch{}
 	b.Queue(lockQueue, queue)
-	b.Queue(claimRuns, queue, limit, s.worker, s.times.Lease, s.defs, breaks).Query(func(rows pgx.Rows) error {
+	b.Queue(claimRuns, queue, limit, s.worker, s.times.Lease, s.definitionNames(), breaks).Query(func(rows pgx.Rows) error {
 		runs, err = pgx.CollectRows(rows, scanClaimed)
 		return err
 	})
@@ -84,9 +88,9 @@ func (s *Sagas) claim(ctx context.Context, queue string, limit int) (runs []clai
 
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
-	err = row.Scan(&c.id, &c.Key, &c.Def, &c.Steps, &c.Job, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
+	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
 		&c.queue, &c.attempt, &c.token, &left, &c.deadline)
-	c.Status, c.left = Ready, time.Duration(left*float64(time.Second))
+	c.Status, c.left = StatusReady, time.Duration(left*float64(time.Second))
 	return c, err
 }
 
@@ -101,8 +105,8 @@ func renew(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID, tokens []in
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// A verdict is how an attempt that did not complete its step ended.
-type verdict struct {
+// A attemptOutcome is how an attempt that did not complete its step ended.
+type attemptOutcome struct {
 	outcome string // "retry", "wait", "released"
 	class   string
 	text    string // for operators, scrubbed
@@ -112,7 +116,7 @@ type verdict struct {
 }
 
 // putBack gives a run up until its time comes, and writes down the attempt.
-func (s *Sagas) putBack(ctx context.Context, c claimed, v verdict) error {
+func (s *Runner) putBack(ctx context.Context, c claimed, v attemptOutcome) error {
 	free := 1
 	if v.counts {
 		free = 0
@@ -131,14 +135,14 @@ func (s *Sagas) putBack(ctx context.Context, c claimed, v verdict) error {
 		return fmt.Errorf("put back %s: %w", c.Key, err)
 	}
 	if tag.RowsAffected() == 0 {
-		return errFenced
+		return ErrFenced
 	}
-	s.wakeLater(c.queue, v.delay)
+	s.WakeLater(c.queue, v.delay)
 	return nil
 }
 
 // failed counts a failure against the breaker of a queue.
-func (s *Sagas) failed(ctx context.Context, queue string) error {
+func (s *Runner) failed(ctx context.Context, queue string) error {
 	_, err := s.pool.Exec(ctx, `
 		update saga_queue set fails = fails + 1, open_until = case when fails + 1 >= $2 then
 			now() + least($4::interval, $3::interval * power(2, least(fails + 1 - $2, 20))) end
@@ -151,7 +155,7 @@ func (s *Sagas) failed(ctx context.Context, queue string) error {
 
 // ensureQueues makes the rows of the queues that this program serves. What an
 // operator has set in them stays.
-func (s *Sagas) ensureQueues(ctx context.Context) error {
+func (s *Runner) ensureQueues(ctx context.Context) error {
 	for queue, limit := range s.queues {
 		_, err := s.pool.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, queue, limit)
 		if err != nil {

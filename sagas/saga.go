@@ -1,160 +1,118 @@
-// Package sagas carries out business that takes more than one stream or that
-// reaches outside: it provisions what was paid for, finds out what payment
-// providers hold for true, and sends the mails that must not get lost.
+// Package sagas runs sagas: lists of steps that change more than one stream, or
+// the outside, and that survive crashes.
 //
-// A saga is a list of steps. What one execution of it, a run, has done so far
-// is a stream of its own, so it goes on after a crash where it stopped; what
-// it may have done outside stands in a ledger, so it looks before it repeats
-// anything. docs/sagas.md tells the whole story.
+// A run is one execution of a saga. What it has done is a stream of its own, so
+// it goes on after a crash where it stopped. What it may have done outside
+// stands in a ledger, so it looks before it repeats anything. docs/sagas.md
+// describes the protocol; events.go lists what is stored.
 package sagas
 
 import (
 	"context"
 	"encoding/json"
-	"strings"
+	"fmt"
 	"time"
 
 	"hostpanel/domain"
-	"hostpanel/domain/account"
-	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 
 	"github.com/google/uuid"
 )
 
-// A Job is what a run knows of its business: ids, and what an operator has
-// corrected. Personal data is read when it is needed and never kept here.
-type Job struct {
-	Order  uuid.UUID    `json:"order"`
-	Type   string       `json:"type,omitempty"` // hosting, vps, saas
-	User   int64        `json:"user,omitempty"`
-	Opened bool         `json:"opened,omitempty"` // the account was opened for this order
-	Tenant int64        `json:"tenant,omitempty"`
-	Site   int64        `json:"site,omitempty"`
-	VM     int64        `json:"vm,omitempty"`
-	Client int64        `json:"client,omitempty"` // the engine's id of the tenant
-	Refund int          `json:"refund,omitempty"` // the number of the decision to give money back
-	Domain string       `json:"domain,omitempty"` // instead of the one that was ordered
-	OS     string       `json:"os_choice,omitempty"`
-	Effect string       `json:"effect,omitempty"` // the mail that a mail run sends
-	Link   account.Link `json:"link,omitempty"`   // what its one-time link is for; "": it is an order's
-
-	Notice uuid.UUID `json:"notice,omitzero"` // the notification that a mail run sends
-
-	Until int64 `json:"until,omitempty"` // Unix time: how long a service that has ended is kept
-
-	// Of a run that works for one hosting resource: which, and the version of
-	// its stream after the fact that began the run.
-	Kind    string `json:"kind,omitempty"`
-	ID      int64  `json:"id,omitempty"`
-	Version int    `json:"version,omitempty"`
-
-	// Of a run that tells an endpoint of something: which message, for the how
-	// manieth time that somebody asked for it, to which endpoint.
-	Delivery uuid.UUID `json:"delivery,omitzero"`
-	Round    int       `json:"round,omitempty"`
-	Endpoint int64     `json:"endpoint,omitempty"`
-
-	// Of a run that carries out an operation: which, the database that was made
-	// for it, and why the engine would not.
-	Operation uuid.UUID `json:"operation,omitzero"`
-	Database  int64     `json:"database,omitempty"`
-	Refused   string    `json:"refused,omitempty"`
+// A Saga is a list of steps under a name. I is the input of its runs: ids, and
+// what an operator has corrected. It is stored as JSON, and never holds
+// personal data.
+type Saga[I any] struct {
+	Name       string // the first part of its runs' keys: "provision"
+	Definition string // another list of steps is another definition: "provision/1"
+	Steps      []Step[I]
+	// Serial names the stream whose runs take their first step one at a time, in
+	// the order of their numbers. Nil: runs do not wait for each other.
+	Serial func(I) (domain.Stream, int)
+	// What follows when a run begins, is parked, has been compensated, or is
+	// parked while it compensates. Nil: nothing.
+	Begun  func(I) []domain.Command
+	Parked func(in I, step, code string) []domain.Command
+	Undone func(I) []domain.Command
+	Stuck  func(in I, step, code string) []domain.Command
+	// TakeBack is what happens when an operator wants a run to be compensated.
+	// Nil: that, and nothing else.
+	TakeBack func(ctx context.Context, cause domain.Metadata, r Run, reason string) error
 }
 
-// ref is the hosting resource that the run works for.
-func (j Job) ref() hosting.Ref { return hosting.Ref{Kind: j.Kind, ID: j.ID} }
+// A Step is one entry in a saga's list. Its name is stored and never changes.
+// Exactly one of Local, Effect and Wait is set. What a step changes in its input
+// is kept with its completion, for later steps and for compensation.
+type Step[I any] struct {
+	Name    string
+	Says    string // what it does, in the customer's words
+	Queue   string
+	QueueOf func(I) string // instead of Queue, where the input decides
+	Policy  Policy
+	// Independent: behind the queue are many servers. A failure of one says
+	// nothing about the others, so it does not open the queue's breaker.
+	Independent bool
+	// Corrections are the inputs that an operator may correct while a run is
+	// parked at this step, by name.
+	Corrections map[string]func(in *I, value string)
 
-// with returns the job as an operator has changed it.
-func (j Job) with(input map[string]string) Job {
-	if name, ok := input["domain"]; ok {
-		j.Domain = name
-	}
-	if os, ok := input["os_choice"]; ok {
-		j.OS = os
-	}
-	return j
+	Local  *Local[I]
+	Effect *Effect[I]
+	Wait   func(context.Context, *I) (ready bool, then Work, err error) // until it is ready
 }
 
-// A saga is a list of steps under a name that runs are known by.
-type saga struct {
-	name   string // "provision": the first part of its runs' keys
-	def    string // "provision/1": another list is another def
-	turns  bool   // runs for the same resource take turns at their first step
-	begun  func(Job) []domain.Command
-	parked func(job Job, step, code string) []domain.Command
-	// undone and stuck are what parked is, on the way back: everything has been
-	// taken back, or a step cannot be.
-	undone func(Job) []domain.Command
-	stuck  func(job Job, step, code string) []domain.Command
+// A Local step changes only our own database: it happens exactly once.
+type Local[I any] struct {
+	Do   func(context.Context, *I) (Work, error)
+	Undo func(context.Context, *I) (Work, error) // nil: there is nothing to compensate
 }
 
-// Work is what a step changes in our own database; it happens in the
+// An Effect changes the outside. See effect.go for how that happens once.
+type Effect[I any] struct {
+	Key     func(I) string // "o/<order>/vm": no attempt, no clock, no chance
+	Prepare func(context.Context, *I) (Call, error)
+	Lasting bool // it cannot be undone, such as a mail
+	// Deferred is what follows when the run goes on without the effect. Failed
+	// is what follows from an attempt that will be repeated; nil: nothing.
+	Deferred func(I, FailedAttempt) Work
+	Failed   func(I, FailedAttempt) []domain.Command
+}
+
+// Work is what a step changes in our own database. It happens in the
 // transaction that completes the step, or not at all.
 type Work struct {
 	Commands []domain.Command
-	Rows     []eventstore.Row
-	Learn    func(*Job) // nil: nothing was learnt
-	Wakes    string     // a queue that has work then; empty: none
+	Rows     []eventstore.TxStatement
+	Wakes    string // a queue that has work then; empty: none
 }
 
-// A step is one entry in a saga's list. Its name is stored for years and never
-// changes. It is exactly one of local, effect and wait.
-type step struct {
-	name   string
-	says   string // in the words of the customer
-	queue  string // empty: the run says which when it starts
-	policy Policy
-	many   bool // behind the queue are many, and that one does not answer says nothing of the others
-
-	local  *local
-	effect *effect
-	wait   *until
+// And adds more work.
+func (w Work) And(more Work) Work {
+	w.Commands, w.Rows = append(w.Commands, more.Commands...), append(w.Rows, more.Rows...)
+	return w
 }
 
-// A local step changes only our own database: it happens exactly once.
-type local struct {
-	do   func(context.Context, Job) (Work, error)
-	undo func(context.Context, Job) (Work, error) // nil: there is nothing to take back
-}
-
-// An until lasts as long as something is not so.
-type until struct {
-	ready func(context.Context, Job) (bool, Work, error)
-}
-
-// An effect changes the outside. See effect.go for how that happens once.
-type effect struct {
-	key     func(Job) string // "o/<order>/vm": no attempt, no clock, no chance
-	prepare func(context.Context, Job) (Call, error)
-	lasting bool // it cannot be taken back, such as a mail
-	// deferred is what it means to go on without the effect; failed is what is
-	// said when an attempt came to nothing and another one follows.
-	deferred func(Job, lapse) Work
-	failed   func(Job, lapse) []domain.Command // nil: nothing
-}
-
-// A lapse is an attempt at an effect that came to nothing.
-type lapse struct {
-	code  string    // short and stable, such as "timeout"
-	final bool      // nobody will try it again
-	cause error     // what the outside said
-	next  time.Time // when it is tried again; zero: it is not
+// A FailedAttempt is an attempt at an effect that came to nothing.
+type FailedAttempt struct {
+	Code  string    // short and stable, such as "timeout"
+	Final bool      // it will not be tried again
+	Cause error     // what the outside answered
+	Next  time.Time // when it is tried again; zero: it is not
 }
 
 // A Call is an effect made ready: what will be asked for, and how.
 type Call struct {
 	Request   any   // what is asked for; the same key must always ask for the same
 	Claim     Claim // the object outside; zero: none that could be taken
+	Contested func(context.Context, Contest) error
 	Lookup    func(context.Context) (Result, Found, error)
 	Do        func(context.Context) (Result, error)                     // nil: there is nothing to do
 	Under     func(ctx context.Context, generation int) (Result, error) // instead of Do, where the other side knows keys
 	Undo      func(context.Context, Result) error                       // "gone" is a success
 	Confirmed func(Result) Work                                         // what follows for us
-
-	// Repeatable: doing it again brings what is there to what is wanted. What
-	// a look-up finds is no reason to leave it out; without a look-up it is
-	// done again at once.
+	// Repeatable: repeating it brings the object to what is desired, so it is
+	// repeated even if a look-up finds the object. Without a look-up it is
+	// repeated at once.
 	Repeatable bool
 }
 
@@ -169,9 +127,9 @@ type Result struct {
 type Found int
 
 const (
-	No Found = iota
-	Yes
-	Maybe // it cannot be told yet
+	No    Found = iota
+	Yes         // the object exists
+	Maybe       // it cannot be told yet
 )
 
 // A Policy says how long and how often a step is tried, and what happens then.
@@ -188,30 +146,171 @@ type Policy struct {
 	Defer      bool          // when all is used up go on without; otherwise park
 }
 
-// Says tells the steps in the words of the customer, one a line.
-func (s *Sagas) Says(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		b.WriteString(s.steps[name].says + "\n")
-	}
-	return b.String()
+// A Definition starts the runs of one registered saga.
+type Definition[I any] struct{ *definition }
+
+// definition is a registered saga. Inputs are pointers to its input type here.
+type definition struct {
+	name, definition string
+	list             []string
+	steps            map[string]step
+	decode           func(json.RawMessage) (any, error)
+	serial           func(any) (domain.Stream, int)
+	begun, undone    func(any) []domain.Command
+	parked, stuck    func(in any, step, code string) []domain.Command
+	takeBack         func(ctx context.Context, cause domain.Metadata, r Run, reason string) error
 }
 
-// places freezes a list of steps.
-func (s *Sagas) places(names []string) []Place {
-	places := make([]Place, len(names))
-	for i, name := range names {
-		step, known := s.steps[name]
-		if !known || step.queue == "" {
-			panic("sagas: no step is named " + name)
+type step struct {
+	name, says  string
+	queue       func(any) string
+	policy      Policy
+	independent bool
+	corrections map[string]func(in any, value string)
+	local       *local
+	effect      *effect
+	wait        func(context.Context, any) (bool, Work, error)
+}
+
+type local struct {
+	do, undo func(context.Context, any) (Work, error)
+}
+
+type effect struct {
+	key      func(any) string
+	prepare  func(context.Context, any) (Call, error)
+	lasting  bool
+	deferred func(any, FailedAttempt) Work
+	failed   func(any, FailedAttempt) []domain.Command
+}
+
+// Register makes a saga known to a runner, before [Runner.Run] begins.
+func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
+	d := &definition{
+		name: saga.Name, definition: saga.Definition, steps: map[string]step{},
+		decode: func(raw json.RawMessage) (any, error) {
+			in := new(I)
+			return in, json.Unmarshal(raw, in)
+		},
+		begun: withInput(saga.Begun), undone: withInput(saga.Undone), parked: withInput3(saga.Parked), stuck: withInput3(saga.Stuck), takeBack: saga.TakeBack,
+	}
+	if saga.Serial != nil {
+		d.serial = func(in any) (domain.Stream, int) { return saga.Serial(*in.(*I)) }
+	}
+	for _, step := range saga.Steps {
+		d.list = append(d.list, step.Name)
+		d.steps[step.Name] = step.erased()
+		if step.Queue != "" {
+			s.AddQueue(step.Queue, remoteLimit)
 		}
-		places[i] = Place{Name: name, Queue: step.queue}
 	}
-	return places
+	if _, twice := s.definitions[d.definition]; twice {
+		panic("sagas: two sagas are defined as " + d.definition)
+	}
+	s.definitions[d.definition] = d
+	return Definition[I]{d}
 }
 
-// of returns the saga that a run belongs to.
-func (s *Sagas) of(r Run) saga {
-	name, _, _ := strings.Cut(r.Key, ":")
-	return s.lists[name]
+// erased is the step with inputs of any type.
+func (s Step[I]) erased() step {
+	e := step{name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent, corrections: map[string]func(any, string){}}
+	if s.Queue != "" {
+		e.queue = func(any) string { return s.Queue }
+	}
+	for name, correct := range s.Corrections {
+		e.corrections[name] = func(in any, value string) { correct(in.(*I), value) }
+	}
+	switch {
+	case s.Local != nil:
+		e.local = &local{do: withPointer(s.Local.Do), undo: withPointer(s.Local.Undo)}
+	case s.Effect != nil:
+		e.effect = &effect{
+			key: withInput(s.Effect.Key), prepare: withPointer(s.Effect.Prepare), lasting: s.Effect.Lasting, deferred: withInput2(s.Effect.Deferred), failed: withInput2(s.Effect.Failed),
+		}
+	default:
+		e.wait = func(ctx context.Context, in any) (bool, Work, error) { return s.Wait(ctx, in.(*I)) }
+	}
+	return e
+}
+
+// withPointer and withInput let a function take its input as a value of any type;
+// nil stays nil.
+func withPointer[I, R any](f func(context.Context, *I) (R, error)) func(context.Context, any) (R, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, in any) (R, error) { return f(ctx, in.(*I)) }
+}
+
+func withInput[I, R any](f func(I) R) func(any) R {
+	if f == nil {
+		return nil
+	}
+	return func(in any) R { return f(*in.(*I)) }
+}
+
+func withInput2[I, A, R any](f func(I, A) R) func(any, A) R {
+	if f == nil {
+		return nil
+	}
+	return func(in any, a A) R { return f(*in.(*I), a) }
+}
+
+func withInput3[I, A, B, R any](f func(I, A, B) R) func(any, A, B) R {
+	if f == nil {
+		return nil
+	}
+	return func(in any, a A, b B) R { return f(*in.(*I), a, b) }
+}
+
+// Start begins a run, for an order unless that is zero. Its steps are those
+// named, or all of the saga in their order.
+func (d Definition[I]) Start(key string, in I, order uuid.UUID, steps ...string) Start {
+	start := Start{Key: d.name + ":" + key, Definition: d.definition.definition, Input: Encode(in), Order: order}
+	if len(steps) == 0 {
+		steps = d.list
+	}
+	for _, name := range steps {
+		step, known := d.steps[name]
+		if !known {
+			panic(fmt.Sprintf("sagas: %s has no step %s", start.Definition, name))
+		}
+		start.Steps = append(start.Steps, StepRef{Name: name, Queue: step.queue(&in)})
+	}
+	return start
+}
+
+// InputOf is the input of a run by now. A run that has not begun has none.
+func InputOf[I any](r Run) (in I, err error) {
+	if r.Key == "" {
+		return in, nil
+	}
+	if err = json.Unmarshal(r.Input, &in); err != nil {
+		err = fmt.Errorf("read the input of run %s: %w", r.Key, err)
+	}
+	return in, err
+}
+
+// Says tells steps of a definition in the customer's words, one a line.
+func (s *Runner) Says(definition string, names ...string) (lines string) {
+	for _, name := range names {
+		lines += s.definitions[definition].steps[name].says + "\n"
+	}
+	return lines
+}
+
+// stepOf is the step that a run stands at.
+func (s *Runner) stepOf(r Run) (d *definition, at step, known bool) {
+	d = s.definitions[r.Definition]
+	at, known = d.step(r.At().Name)
+	return d, at, known
+}
+
+// step is the step with a name. A definition that is nil has none.
+func (d *definition) step(name string) (step, bool) {
+	if d == nil {
+		return step{}, false
+	}
+	found, known := d.steps[name]
+	return found, known
 }

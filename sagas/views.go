@@ -18,7 +18,7 @@ type RunView = operations.Run
 // runTable says how runs are listed. When a run changed last its stream knows.
 var runTable = projections.ListedTable{
 	From: "saga_run r", ID: "r.id",
-	Columns: `r.id, r.key, r.def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
+	Columns: `r.id, r.key, r.definition as def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
 		r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`,
 	Fields: map[string]string{
 		"id": "r.id", "created_at": "r.created_at", "updated_at": runChanged, "next_run_at": "r.run_at", "key": "r.key",
@@ -41,7 +41,7 @@ type RunFilter struct {
 }
 
 // RunsOf are the runs of an order, with their attempts and effects.
-func (s *Sagas) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
+func (s *Runner) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
 	runs, err := s.Runs(ctx, RunFilter{Order: order})
 	slices.SortFunc(runs, func(a, b RunView) int { return strings.Compare(b.Key, a.Key) })
 	return runs, err
@@ -49,7 +49,7 @@ func (s *Sagas) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) 
 
 // Runs are the runs that a filter lets through, the latest first, with their
 // attempts and effects.
-func (s *Sagas) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
+func (s *Runner) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 	return s.runsWhere(ctx, `
 		where ($1 = '' or key = $1) and ($2::uuid is null or order_id = $2) and ($3 = '' or status = $3) and ($4 = '' or about = $4)
 		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil}, string(f.Status), f.About, f.Limit)
@@ -57,15 +57,15 @@ func (s *Sagas) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 
 // RunsListed are the runs that operators ask for, without what became of each
 // try: by status, kind, order and step; ordered also by key and next_run_at.
-func (s *Sagas) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
+func (s *Runner) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
 	return projections.ListTable[operations.Run](ctx, s.pool, runTable, l)
 }
 
 // RunNumbered is one run, with its attempts and effects.
-func (s *Sagas) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, error) {
+func (s *Runner) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, error) {
 	runs, err := s.runsWhere(ctx, ` where id = $1`, id)
 	if err == nil && len(runs) == 0 {
-		err = errNoRun
+		err = ErrNoRun
 	}
 	if err != nil {
 		return operations.Run{}, err
@@ -75,11 +75,11 @@ func (s *Sagas) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, 
 
 // runsWhere reads runs, and in one more round trip all that was tried and done
 // for them.
-func (s *Sagas) runsWhere(ctx context.Context, narrowed string, args ...any) ([]operations.Run, error) {
+func (s *Runner) runsWhere(ctx context.Context, narrowed string, args ...any) ([]operations.Run, error) {
 	rows, _ := s.pool.Query(ctx, `select `+runTable.Columns+` from `+runTable.From+narrowed, args...)
 	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Run])
 	if err != nil || len(runs) == 0 {
-		return runs, sqlError(err, "read runs")
+		return runs, SQLError(err, "read runs")
 	}
 	ids := make([]uuid.UUID, len(runs))
 	for i, r := range runs {
@@ -88,10 +88,10 @@ func (s *Sagas) runsWhere(ctx context.Context, narrowed string, args ...any) ([]
 	var attempts []operations.Attempt
 	var effects []operations.Effect
 	b := &pgx.Batch{}
-	b.Queue(attemptsOf, ids).Query(collecting(&attempts))
-	b.Queue(effectsOf, ids).Query(collecting(&effects))
+	b.Queue(attemptsOf, ids).Query(Collecting(&attempts))
+	b.Queue(effectsOf, ids).Query(Collecting(&effects))
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, sqlError(err, "read what was tried")
+		return nil, SQLError(err, "read what was tried")
 	}
 	for i := range runs {
 		handOut(&runs[i], attempts, effects)
@@ -113,8 +113,8 @@ func handOut(r *operations.Run, attempts []operations.Attempt, effects []operati
 	}
 }
 
-// collecting reads rows into a list.
-func collecting[T any](into *[]T) func(pgx.Rows) error {
+// Collecting reads rows into a list.
+func Collecting[T any](into *[]T) func(pgx.Rows) error {
 	return func(rows pgx.Rows) (err error) {
 		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 		return err

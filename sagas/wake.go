@@ -15,12 +15,6 @@ import (
 // channel is where processes tell each other which queue has work.
 const channel = "saga_due"
 
-// Besides the queues of steps, two more kinds of work can be woken.
-const (
-	inboxQueue = "inbox"
-	watchQueue = "watch"
-)
-
 // wakes holds who waits for which queue, and which queues others have yet to
 // hear of.
 type wakes struct {
@@ -53,8 +47,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// wake tells everybody that a queue has work.
-func (s *Sagas) wake(queue string) {
+// Wake tells everybody that a queue has work.
+func (s *Runner) Wake(queue string) {
 	nudge(s.wakes.of(queue))
 	s.wakes.mu.Lock()
 	s.wakes.untold[queue] = true
@@ -62,9 +56,15 @@ func (s *Sagas) wake(queue string) {
 	nudge(s.wakes.tell)
 }
 
-// wakeLater looks at a queue again when work in it comes due. Beyond the poll
+// WakeHere tells this process alone that a queue has work.
+func (s *Runner) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
+
+// Woken is where one receiver at a time learns that a queue has work.
+func (s *Runner) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
+
+// WakeLater looks at a queue again when work in it comes due. Beyond the poll
 // there is no need to.
-func (s *Sagas) wakeLater(queue string, d time.Duration) {
+func (s *Runner) WakeLater(queue string, d time.Duration) {
 	if d <= s.times.Poll {
 		time.AfterFunc(d, func() { nudge(s.wakes.of(queue)) })
 	}
@@ -79,9 +79,9 @@ const tellOthers = `
 select pg_notify($1, q) from (select set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) q`
 
 // notify passes wake-ups on to other processes.
-func (s *Sagas) notify(ctx context.Context) {
+func (s *Runner) notify(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause(ctx, time.Minute, s.wakes.tell)
+		Pausing(ctx, time.Minute, s.wakes.tell)
 		s.wakes.mu.Lock()
 		queues := make([]string, 0, len(s.wakes.untold))
 		for q := range s.wakes.untold {
@@ -89,27 +89,27 @@ func (s *Sagas) notify(ctx context.Context) {
 		}
 		clear(s.wakes.untold)
 		s.wakes.mu.Unlock()
-		if len(queues) == 0 || s.silent {
+		if len(queues) == 0 || s.FaultAt(Notifying, Run{}) != nil {
 			continue
 		}
 		if _, err := s.pool.Exec(ctx, tellOthers, channel, queues); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "other processes were not woken", "error", err)
 		}
-		pause(ctx, notifyPause, nil)
+		Pausing(ctx, notifyPause, nil)
 	}
 }
 
 // listen passes the wake-ups of other processes on to ours.
-func (s *Sagas) listen(ctx context.Context) {
-	for ctx.Err() == nil && !s.silent {
-		if err := s.hear(ctx); err != nil && ctx.Err() == nil {
+func (s *Runner) listen(ctx context.Context) {
+	for ctx.Err() == nil && s.FaultAt(Notifying, Run{}) == nil {
+		if err := s.forwardNotifications(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "wake-ups are not heard; polling goes on", "error", err)
 		}
-		pause(ctx, jittered(s.times.Poll), nil)
+		Pausing(ctx, Jittered(s.times.Poll), nil)
 	}
 }
 
-func (s *Sagas) hear(ctx context.Context) error {
+func (s *Runner) forwardNotifications(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return err

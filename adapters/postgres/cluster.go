@@ -107,9 +107,10 @@ func (c *Cluster) Crash(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends this process's use of the cluster. The one who serves it ends the
-// server, whoever started that; anybody else only when nobody else uses it. A
-// volatile cluster is deleted. A second Stop does nothing.
+// Stop ends this process's use of the cluster. The process that serves it ends
+// the server, also one that another process started; any other process only
+// when no other process uses it. A volatile cluster is deleted. A second Stop
+// does nothing.
 func (c *Cluster) Stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

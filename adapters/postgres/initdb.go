@@ -86,7 +86,7 @@ func (c *Cluster) adoptPassword(template string) error {
 }
 
 // keepTemplate stores a copy under a name of its own first, so that others see
-// the whole template or none; whoever comes second throws his away.
+// the whole template or none; the second process discards its own.
 func (c *Cluster) keepTemplate(folder, template string) error {
 	if err := os.MkdirAll(filepath.Dir(template), 0o700); err != nil {
 		return err

@@ -24,7 +24,7 @@ var (
 
 // found is the server that runs here already: another command's, or one whose
 // panel was killed. It is nil when there is none, or none of use. A silent one
-// is ended if nobody else uses it.
+// is ended if no other process uses it.
 func (c *Cluster) found(ctx context.Context) (*server, error) {
 	note, err := readNote(c.home.data())
 	if err != nil || note == nil {

@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// An owner is the user who runs the server and owns the cluster's files:
-// ourselves, or somebody else where we are root, as PostgreSQL refuses to run
-// as root.
+// An owner is the user who runs the server and owns the cluster's files: the
+// own user, or another one where we are root, as PostgreSQL refuses to run as
+// root.
 type owner struct {
 	name       string
 	credential *syscall.Credential // nil: ourselves

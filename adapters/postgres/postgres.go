@@ -1,13 +1,13 @@
 // Package postgres runs a database of the panel's own, for those who do not
 // want to look after one: it finds or fetches PostgreSQL, makes a cluster in
-// the data directory, and sees to it that the cluster runs as long as somebody
-// needs it (docs/operations.md, "Embedded Postgres").
+// the data directory, and keeps the cluster running while a process uses it
+// (docs/operations.md, "Embedded Postgres").
 //
 // Everything stands in the data directory: the cluster in "postgres", and
 // beside it "postgres.password", "postgres.log", the fetched binaries in
 // "postgres.bin" and the locks "postgres.serve", "postgres.users" and
-// "postgres.turn". The panel's secrets are not passed on to the server, and
-// the server's messages hold no statements and no data.
+// "postgres.turn". The panel's secrets are not passed on to the server, and the
+// server's messages hold no statements and no data.
 package postgres
 
 import (

@@ -28,7 +28,7 @@ var usual = map[string]string{
 	"log_destination":         "stderr",
 }
 
-// volatile are the settings of a cluster that nobody will miss.
+// volatile are the settings of a cluster whose data is not kept.
 var volatile = map[string]string{
 	"shared_buffers":     "64MB",
 	"max_connections":    "200",
@@ -41,7 +41,7 @@ var volatile = map[string]string{
 }
 
 // settings are the arguments of the server: ours, then the caller's, and last
-// where it listens, which is nobody else's business.
+// where it listens.
 func (c *Cluster) settings(a address) []string {
 	all := maps.Clone(usual)
 	if c.options.Volatile {

@@ -44,7 +44,8 @@ func newTempDir() (*tempDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock is taken before the file has its name, so nobody finds it free.
+	// The lock is taken before the file has its name, so no other process finds it
+	// free.
 	draft := filepath.Join(path, "alive.new")
 	alive, err := lock(draft, syscall.LOCK_EX)
 	if err == nil {

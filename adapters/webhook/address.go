@@ -9,7 +9,7 @@ import (
 	"hostpanel/domain/webhook"
 )
 
-// Whoever registers an endpoint chooses a name, and may let it lead anywhere.
+// A tenant chooses the name of its endpoint, which may resolve to any address.
 // So whether it is called is decided when the name has become an address, and
 // by that address: what a name server says a moment later changes nothing
 // (docs/security.md, "Outbound webhooks").
@@ -17,15 +17,15 @@ import (
 // errRefused means that an address is none that we call.
 var errRefused = errors.New("the address is not one that may be called")
 
-// A door decides which addresses are called. It is asked with what a name has
+// A addressPolicy decides which addresses are called. It is asked with what a name has
 // turned out to be, before the first byte is sent.
-type door struct {
+type addressPolicy struct {
 	open   []netip.Prefix // whatever else they are, on any port
 	public bool           // the internet as well, where TLS is
 }
 
 // control is asked by the dialler for each address that it is about to try.
-func (d door) control(network, address string, _ syscall.RawConn) error {
+func (d addressPolicy) control(network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" || !d.lets(to) {
 		return errRefused
@@ -33,7 +33,7 @@ func (d door) control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-func (d door) lets(to netip.AddrPort) bool {
+func (d addressPolicy) lets(to netip.AddrPort) bool {
 	for _, network := range d.open {
 		if network.Contains(to.Addr().Unmap()) {
 			return true
@@ -44,6 +44,6 @@ func (d door) lets(to netip.AddrPort) bool {
 
 const httpsPort = 443
 
-func dialer(o Options, d door) *net.Dialer {
+func dialer(o Options, d addressPolicy) *net.Dialer {
 	return &net.Dialer{Timeout: connecting, Resolver: o.Resolver, Control: d.control, KeepAlive: -1}
 }

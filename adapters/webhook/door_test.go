@@ -71,24 +71,24 @@ func TestOnlyTheInternetIsCalledAndOnlyWhereTLSIs(t *testing.T) {
 		if c.address[0] == '[' {
 			network = "tcp6"
 		}
-		asked := func(d door) bool { return d.control(network, c.address, nil) == nil }
-		if got := asked(door{open: open, public: true}); got != c.tls {
+		asked := func(d addressPolicy) bool { return d.control(network, c.address, nil) == nil }
+		if got := asked(addressPolicy{open: open, public: true}); got != c.tls {
 			t.Errorf("https to %s: %v", c.address, got)
 		}
-		if got := asked(door{open: open}); got != c.plain {
+		if got := asked(addressPolicy{open: open}); got != c.plain {
 			t.Errorf("http to %s: %v", c.address, got)
 		}
-		if got := asked(door{public: true}); got != (c.tls && !c.onlyAllowed) {
+		if got := asked(addressPolicy{public: true}); got != (c.tls && !c.onlyAllowed) {
 			t.Errorf("https to %s, without networks of one's own: %v", c.address, got)
 		}
-		if asked(door{}) {
+		if asked(addressPolicy{}) {
 			t.Errorf("http to %s, without networks of one's own, is let through", c.address)
 		}
 	}
 }
 
 func TestWhatIsNoConnectionToAnAddressIsRefused(t *testing.T) {
-	d := door{public: true}
+	d := addressPolicy{public: true}
 	for network, address := range map[string]string{"unix": "/run/postgresql", "udp4": "93.184.216.34:443", "tcp": "93.184.216.34:443", "tcp4": "example.com:443"} {
 		if err := d.control(network, address, nil); !errors.Is(err, errRefused) {
 			t.Errorf("%s %s: %v", network, address, err)

@@ -46,8 +46,8 @@ func patience(header string, now time.Time) time.Duration {
 	return min(max(asked, 0), longestPatience)
 }
 
-// unanswered tells what became of a call that brought no status. Whoever
-// stopped it is named; its own time-out is one of the endpoint. Before there
+// unanswered tells what became of a call that brought no status. The side that
+// stopped it is named: its own time-out is one of the endpoint. Before there
 // was a connection nothing can have been sent.
 func unanswered(caller, call context.Context, connected bool, err error) error {
 	switch {

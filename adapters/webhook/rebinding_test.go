@@ -20,7 +20,7 @@ import (
 var quiet = log.New(io.Discard, "", 0)
 
 // A nameserver answers each question for an address with the next of a list,
-// the last one again and again, and lets nobody remember it.
+// the last one again and again, and allows no caching.
 type nameserver struct {
 	answers []string
 	asked   atomic.Int32
@@ -55,7 +55,7 @@ func (n *nameserver) resolver(t *testing.T) *net.Resolver {
 }
 
 // What a name leads to is looked at when it is called, every time. That it led
-// to the internet when it was registered, or a moment ago, helps nobody.
+// to the internet when it was registered, or a moment ago, does not matter.
 func TestANameThatComesToLeadToUsIsRefused(t *testing.T) {
 	port, reached := forbidden(t)
 	n := &nameserver{answers: []string{"93.184.216.34", "127.0.0.1"}}

@@ -16,7 +16,7 @@ import (
 	sender "hostpanel/adapters/webhook"
 )
 
-// Whoever changes this test: it needs what make webhooks installs.
+// To run this test, install its library by make webhooks.
 
 // The library of Standard Webhooks takes what we send: by the secret of today
 // and by the one before, and by no other.

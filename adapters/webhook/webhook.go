@@ -46,8 +46,8 @@ func New(o Options) *Sender {
 		s.now = time.Now
 	}
 	s.clients = map[string]*http.Client{
-		"https": client(o, door{open: o.Networks, public: true}),
-		"http":  client(o, door{open: o.Networks}),
+		"https": client(o, addressPolicy{open: o.Networks, public: true}),
+		"http":  client(o, addressPolicy{open: o.Networks}),
 	}
 	return s
 }
@@ -59,7 +59,7 @@ const (
 )
 
 // client has no proxy: that would be who is called, wherever the name leads.
-func client(o Options, d door) *http.Client {
+func client(o Options, d addressPolicy) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext: dialer(o, d).DialContext, DisableKeepAlives: true, DisableCompression: true,

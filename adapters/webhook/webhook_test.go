@@ -224,7 +224,7 @@ func TestWhatIsNotReachedIsTriedAgain(t *testing.T) {
 	for address, want := range map[string]*domain.Failure{
 		address:     {Class: domain.Transient, Code: "unreachable"},
 		cut.URL:     {Class: domain.Unknown, Code: "connection_lost"},
-		strange.URL: {Class: domain.Transient, Code: "tls_failed"}, // signed by nobody whom we know
+		strange.URL: {Class: domain.Transient, Code: "tls_failed"}, // signed by an unknown authority
 		strings.Replace(cut.URL, "http:", "https:", 1): {Class: domain.Transient, Code: "tls_failed"},
 	} {
 		_, err := sender.New(options()).Deliver(t.Context(), address, [][]byte{secret}, created)
@@ -263,7 +263,7 @@ func TestAProxyOfTheMachineIsNotUsed(t *testing.T) {
 	}
 }
 
-// A listener that nobody may reach.
+// A listener that must not be reached.
 func forbidden(t *testing.T) (port string, reached *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,7 +27,7 @@ func (p *program) ensureAdmin(ctx context.Context, c console) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err = p.store.ExecuteWith(ctx, domain.Cause{Actor: "system:setup"}, s.rows, s.commands...)
+	_, err = p.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:setup"}, s.rows, s.commands...)
 	if domain.CodeOf(err) == domain.Invalid { // another process, which starts at the same time, has done it
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hostpanel/cmd/hostpanel/bench"
+	"hostpanel/sagas/assembly"
 )
 
 type benchCommand struct {
@@ -16,7 +17,7 @@ type benchCommand struct {
 
 // Run measures on a database of its own, which is gone afterwards.
 func (b benchCommand) Run(ctx context.Context, c console) error {
-	about := bench.Panel{Catalogue: catalogue(), Serve: serveAll, Migrations: migrations(), Server: measured}
+	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: migrations(), Server: measured}
 	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, JSON: b.JSON, Out: c.out, Panel: about})
 }
 

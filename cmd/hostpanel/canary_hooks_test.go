@@ -42,7 +42,7 @@ func (m *mine) tellsOthers() {
 // tenantAdmin is the administrator of the demo's tenant, as headers.
 func (m *mine) tenantAdmin() []string {
 	admin := customer{}
-	m.tokens(&admin, m.call(200, "POST", "/api/token/", credentials(m.demo.TenantAdmin.Username, m.demo.TenantAdmin.Password)))
+	m.tokens(&admin, m.call(200, "POST", "/api/token/", passwordLogin(m.demo.TenantAdmin.Username, m.demo.TenantAdmin.Password)))
 	return []string{"Authorization", "Bearer " + admin.access}
 }
 

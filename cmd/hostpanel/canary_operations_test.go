@@ -25,7 +25,7 @@ func (m *mine) operates() {
 	made := m.call(201, "POST", users, body, append(su, "Idempotency-Key", m.secret("Idempotency-Key of an operator"))...)
 	m.call(400, "POST", users, body, su...) // the address is taken
 	m.call(400, "POST", users, fmt.Sprintf(`{"email":"weak@staff.example","password":%q}`, "12345678"), su...)
-	m.tokens(&bo, m.call(200, "POST", "/api/token/", credentials(bo.email, bo.password)))
+	m.tokens(&bo, m.call(200, "POST", "/api/token/", passwordLogin(bo.email, bo.password)))
 	one := users + strconv.FormatInt(int64(made.number(t, "id")), 10) + "/"
 	m.call(201, "POST", one+"memberships/", fmt.Sprintf(`{"tenant":%d,"role":"admin"}`, m.demo.TenantAdmin.Tenant), su...)
 	m.call(200, "PATCH", one, fmt.Sprintf(`{"password":%q}`, m.secret("password changed by an operator")), su...)
@@ -48,7 +48,7 @@ func (m *mine) operates() {
 // superuser is who may do everything, as headers.
 func (m *mine) superuser() []string {
 	su := customer{}
-	m.tokens(&su, m.call(200, "POST", "/api/token/", credentials(m.demo.Superuser.Username, m.demo.Superuser.Password)))
+	m.tokens(&su, m.call(200, "POST", "/api/token/", passwordLogin(m.demo.Superuser.Username, m.demo.Superuser.Password)))
 	return []string{"Authorization", "Bearer " + su.access}
 }
 
@@ -132,9 +132,9 @@ func (m *mine) breaks() {
 		}
 	}
 	rename("credentials", "credentials_away")
-	m.call(500, "POST", "/api/token/", credentials(m.demo.Superuser.Username, m.secret("password in a crash")))
+	m.call(500, "POST", "/api/token/", passwordLogin(m.demo.Superuser.Username, m.secret("password in a crash")))
 	rename("credentials_away", "credentials")
-	m.call(200, "POST", "/api/token/", credentials(m.demo.Superuser.Username, m.demo.Superuser.Password))
+	m.call(200, "POST", "/api/token/", passwordLogin(m.demo.Superuser.Username, m.demo.Superuser.Password))
 }
 
 // An exhibit is a text that the panel has left behind.
@@ -239,7 +239,7 @@ func (m *mine) erases(c *customer) {
 		}
 		m.call(204, "DELETE", path, "", su...)
 	}
-	m.call(401, "POST", "/api/token/", credentials(c.email, c.password))
+	m.call(401, "POST", "/api/token/", passwordLogin(c.email, c.password))
 }
 
 // wouldBeFound is the proof that the searches above search: what certainly

@@ -64,8 +64,8 @@ func (f flock) seen(place string, text []byte) (all []sighting) {
 	return all
 }
 
-// inTables looks at every value of every table of a database, whoever it
-// belongs to. A place is "schema.table.column".
+// inTables looks at every value of every table of a database, of any owner. A
+// place is "schema.table.column".
 func (f flock) inTables(t *testing.T, conn *pgx.Conn) []sighting {
 	t.Helper()
 	var all []sighting

@@ -37,7 +37,7 @@ func TestNoSecretIsFoundWhereItDoesNotBelong(t *testing.T) {
 	}
 }
 
-// A customer is somebody who has ordered.
+// A customer has ordered.
 type customer struct {
 	email, name, password string
 	access, refresh       string
@@ -85,17 +85,17 @@ func (m *mine) followsTheLink(letter string, c *customer) {
 
 // signsIn does everything that a program does with tokens.
 func (m *mine) signsIn(c *customer) {
-	m.call(401, "POST", "/api/token/", credentials(c.email, m.secret("wrong password")))
-	m.call(401, "POST", "/api/token/", credentials(m.personal("name that nobody has", "%s@nobody.example"), m.secret("password for nobody")))
-	m.call(401, "POST", "/api/token/", credentials(m.secret("password typed as a name"), "whatever"))
-	m.tokens(c, m.call(200, "POST", "/api/token/", credentials(c.email, c.password)))
+	m.call(401, "POST", "/api/token/", passwordLogin(c.email, m.secret("wrong password")))
+	m.call(401, "POST", "/api/token/", passwordLogin(m.personal("name that nobody has", "%s@nobody.example"), m.secret("password for nobody")))
+	m.call(401, "POST", "/api/token/", passwordLogin(m.secret("password typed as a name"), "whatever"))
+	m.tokens(c, m.call(200, "POST", "/api/token/", passwordLogin(c.email, c.password)))
 	first := c.refresh
 	m.tokens(c, m.call(200, "POST", "/api/token/refresh/", fmt.Sprintf(`{"refresh":%q}`, c.refresh)))
 	m.call(200, "POST", "/api/token/verify/", fmt.Sprintf(`{"token":%q}`, c.access))
 	m.agesTokens()
 	m.call(401, "POST", "/api/token/refresh/", fmt.Sprintf(`{"refresh":%q}`, first)) // a copy: the family ends
 	m.call(401, "POST", "/api/token/refresh/", fmt.Sprintf(`{"refresh":%q}`, c.refresh))
-	m.tokens(c, m.call(200, "POST", "/api/token/", credentials(c.email, c.password)))
+	m.tokens(c, m.call(200, "POST", "/api/token/", passwordLogin(c.email, c.password)))
 
 	me := []string{"Authorization", "Bearer " + c.access}
 	m.call(200, "GET", "/api/me/", "", me...)
@@ -111,7 +111,7 @@ func (m *mine) signsIn(c *customer) {
 	m.call(200, "POST", "/api/token/blacklist/", fmt.Sprintf(`{"refresh":%q}`, c.refresh))
 }
 
-func credentials(username, password string) string {
+func passwordLogin(username, password string) string {
 	return fmt.Sprintf(`{"username":%q,"password":%q}`, username, password)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/adapters/postgres"
-	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 // A mine is a real panel with a database and a mail server of its own, in
@@ -44,7 +44,7 @@ func newMine(t *testing.T) *mine {
 	m.openDatabase()
 	m.openPost()
 	m.env = append(m.env,
-		"HOSTPANEL_SECRET_KEY="+m.known("secret key", eventstore.NewSecretKey()),
+		"HOSTPANEL_SECRET_KEY="+m.known("secret key", sealing.NewSecretKey()),
 		"HOSTPANEL_ADMIN_PASSWORD="+m.secret("password of the first superuser"),
 		"HOSTPANEL_TEST_WEBHOOK_SECRET=whsec_"+m.secret("webhook secret"),
 		"HOSTPANEL_TRUSTED_PROXIES=127.0.0.1", "HOSTPANEL_LOG_LEVEL=debug", "HOSTPANEL_ABUSE_LIMITS=on", "HOSTPANEL_WEBHOOK_NETWORKS=127.0.0.0/8",
@@ -60,7 +60,7 @@ func newMine(t *testing.T) *mine {
 // secret draws one.
 func (m *mine) secret(name string) string { return m.known(name, "Kx"+rand.Text()) }
 
-// known is one that somebody else has drawn.
+// known is one that another caller has drawn.
 func (m *mine) known(name, value string) string {
 	m.secrets.add(name, value)
 	return value
@@ -205,7 +205,7 @@ func (p *postOffice) all() []letter {
 	return slices.Clone(p.letters)
 }
 
-// to are the letters that somebody has got, oldest first: no notifications.
+// to are the mails to an address, oldest first: no notifications.
 func (p *postOffice) to(address string) (texts []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +217,7 @@ func (p *postOffice) to(address string) (texts []string) {
 	return texts
 }
 
-// await returns the nth letter that somebody gets.
+// await returns the nth mail to an address.
 func (p *postOffice) await(t *testing.T, address string, nth int) string {
 	t.Helper()
 	eventually(t, fmt.Sprintf("letter %d has come", nth), patience, func() bool { return len(p.to(address)) >= nth })

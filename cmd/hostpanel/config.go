@@ -14,10 +14,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/adapters/engine/ispconfig"
-	"hostpanel/adapters/payments/paypal"
-	"hostpanel/adapters/payments/stripe"
 	"hostpanel/domain/dns"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // A config is the settings, checked and in their own types.
@@ -31,14 +29,12 @@ type config struct {
 	adminEmail     string
 	adminPassword  string            // empty: to be drawn
 	ispconfig      *ispconfig.Config // nil: the engine is the sandbox
-	paypal         *paypal.Config    // nil: PayPal is not offered
 	nameServers    []string          // of zones, with final dots; at least one
 	engineWait     time.Duration     // that an answer waits for the engine
 	smtpURL        string
 	mailFrom       string // empty: made of the public host
-	testPayments   bool
-	testSecret     string           // empty: derived from the secret key
-	stripe         *stripe.Provider // nil: not offered
+	payments       []*provider
+	joined         bool // for one command, beside what serves
 	taxRate        decimal.Decimal
 	currency       string
 	abuseLimits    bool
@@ -47,7 +43,7 @@ type config struct {
 	logLevel       slog.Level
 	warnings       []string
 
-	times sagas.Times // zero: those of docs/sagas.md; no setting changes them
+	times assembly.Times // zero: those of docs/sagas.md; no setting changes them
 }
 
 // configure checks the settings. In the demo nothing outside is used, and
@@ -56,14 +52,14 @@ func configure(s Settings, demo bool) (*config, error) {
 	c := &config{
 		demo: demo, databaseURL: s.DatabaseURL, secretKey: s.SecretKey,
 		listen: cmp.Or(s.Listen, "127.0.0.1:8080"), adminEmail: cmp.Or(s.AdminEmail, "admin@localhost"),
-		adminPassword: s.AdminPassword, smtpURL: s.SMTPURL, mailFrom: s.MailFrom, testSecret: s.TestWebhookSecret,
+		adminPassword: s.AdminPassword, smtpURL: s.SMTPURL, mailFrom: s.MailFrom,
 	}
 	var err error
 	if c.warnings, err = checkEnvironment(os.Environ()); err != nil {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.switches, c.payPal, c.stripeAccount, c.money, c.networks, c.secrets, c.logging,
+		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.networks, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -116,7 +112,7 @@ func (c *config) names(s Settings) error {
 }
 
 // publicHost is the domain under which we are reached, with a final dot. One
-// that has no name in the world's DNS gets one that nobody has.
+// that has no name in the world's DNS gets one that does not exist.
 func (c *config) publicHost() string {
 	host, _, _ := net.SplitHostPort(c.listen) // which address has checked
 	if u, err := url.Parse(c.publicURL); err == nil && c.publicURL != "" {
@@ -156,12 +152,6 @@ func (c *config) patience(s Settings) (err error) {
 }
 
 func (c *config) switches(s Settings) (err error) {
-	if c.testPayments, err = onOff("HOSTPANEL_TEST_PAYMENTS", s.TestPayments, c.demo); err != nil {
-		return err
-	}
-	if c.demo && !c.testPayments {
-		return misused("HOSTPANEL_TEST_PAYMENTS is off, but the demo pays with nothing else")
-	}
 	c.abuseLimits, err = onOff("HOSTPANEL_ABUSE_LIMITS", s.AbuseLimits, !c.demo)
 	return err
 }
@@ -243,7 +233,7 @@ func (c *config) logging(s Settings) error {
 
 func (c *config) warn(text string) { c.warnings = append(c.warnings, text) }
 
-// announce logs what whoever starts the program should know.
+// announce logs the settings for the operator who starts the program.
 func (c *config) announce(log *slog.Logger) {
 	for _, w := range c.warnings {
 		log.Warn(w)

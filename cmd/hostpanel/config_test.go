@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"hostpanel/adapters/payments/test"
 )
 
 // parsed is what the program makes of flags and the environment.
@@ -80,7 +84,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
 		{Settings{EngineWait: "3"}, "HOSTPANEL_ENGINE_WAIT"},
 		{Settings{EngineWait: "21s"}, "HOSTPANEL_ENGINE_WAIT"},
-		{Settings{TestPayments: "yes"}, "HOSTPANEL_TEST_PAYMENTS"},
+		{Settings{Payments: kong.Plugins{&test.Settings{Payments: "yes"}}}, "HOSTPANEL_TEST_PAYMENTS"},
 		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
 		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "-1"}, "HOSTPANEL_TAX_RATE"},
@@ -177,14 +181,14 @@ func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
 		tax               string
 	}{{true, true, false, "21.00"}, {false, false, true, "0.00"}} {
 		got, err := configure(Settings{}, c.demo)
-		if err != nil || got.testPayments != c.test || got.abuseLimits != c.abuse || got.taxRate.StringFixed(2) != c.tax || got.currency != "EUR" {
+		if err != nil || got.payments[2].offered != c.test || got.abuseLimits != c.abuse || got.taxRate.StringFixed(2) != c.tax || got.currency != "EUR" {
 			t.Errorf("demo %t: %+v, %v", c.demo, got, err)
 		}
 	}
 	if got, err := configure(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil || got.taxRate.String() != "19" || !got.abuseLimits {
 		t.Errorf("what is set should win in the demo too: %+v, %v", got, err)
 	}
-	if _, err := configure(Settings{TestPayments: "off"}, true); err == nil {
+	if _, err := configure(Settings{Payments: kong.Plugins{&test.Settings{Payments: "off"}}}, true); err == nil {
 		t.Error("a demo without payments was accepted")
 	}
 }

@@ -20,7 +20,7 @@ type console struct {
 	in       io.Reader
 }
 
-// terminal tells whether somebody sits at the other end.
+// terminal tells whether the output is a terminal.
 func terminal(end any) bool {
 	file, ok := end.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -29,7 +29,7 @@ func terminal(end any) bool {
 // An ink colours words on a terminal; its zero value leaves them as they are.
 type ink struct{ on bool }
 
-// ink is used only where it shows, and not when somebody asks for none
+// ink is used only where it shows, and not when the environment disables it
 // (https://no-color.org).
 func (c console) ink() ink {
 	return ink{terminal(c.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
@@ -135,7 +135,7 @@ func (c console) json(v any) error {
 }
 
 // progress shows how far a long job is, with its rate and the time that is
-// left, to whoever looks on; a log gets nothing.
+// left, on a terminal; a log gets nothing.
 func (c console) progress(what string) (step func(done, all int64), end func()) {
 	if !terminal(c.err) {
 		return func(int64, int64) {}, func() {}

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
-	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,17 +13,18 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/sagas/assembly"
 )
 
 func Example_timeline() {
 	id := uuid.MustParse("6f1c8f0e-0c5e-4a53-9b0a-3d1f7c1f2a10")
 	at := time.Date(2026, 11, 21, 14, 30, 0, 120e6, time.UTC)
 	stream := order.Stream(id)
-	happened := func(version int, after time.Duration, actor string, e domain.Event) eventstore.Recorded {
+	happened := func(version int, after time.Duration, actor string, e domain.Event) eventstore.RecordedEvent {
 		at = at.Add(after)
-		return eventstore.Recorded{Stream: stream, Version: version, RecordedAt: at, Cause: domain.Cause{Actor: actor}, Name: e.EventName(), Event: e}
+		return eventstore.RecordedEvent{Stream: stream, Version: version, RecordedAt: at, Metadata: domain.Metadata{Actor: actor}, Name: e.EventName(), Event: e}
 	}
-	console{out: os.Stdout}.timeline(stream, []eventstore.Recorded{
+	console{out: os.Stdout}.timeline(stream, []eventstore.RecordedEvent{
 		happened(1, 0, "api_key:ab12CD34", order.Placed{
 			Name: "Ana", Number: "ORD-20261121-7F3K9Q", Plan: order.Plan{Name: "Web S"}, BillingPeriod: "yearly",
 			Total: decimal.RequireFromString("28.7"), Currency: "EUR", Domain: "ana.example",
@@ -42,19 +43,23 @@ func Example_timeline() {
 	// 2026-11-23 15:31:07.164   +2d 1h  4  setup stopped at site: name taken                                           system:provision
 }
 
-func TestEveryFactHasASentence(t *testing.T) {
-	for name := range catalogue() {
-		event, err := catalogue().Decode(name, catalogue().Schema(name), []byte(`{}`))
+func TestEveryEventDescribesItself(t *testing.T) {
+	said := map[string]string{}
+	for name := range assembly.Catalogue() {
+		event, err := assembly.Catalogue().Decode(name, assembly.Catalogue().Schema(name), []byte(`{}`))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if _, has := sentences[reflect.TypeOf(event)]; !has {
-			t.Errorf("%s has no sentence of its own", name)
+		says := event.Says()
+		if strings.TrimSpace(says) == "" || strings.Contains(says, "%!") {
+			t.Errorf("%s with all its texts erased says %q", name, says)
 		}
-		if sentence(event) == "" {
-			t.Errorf("%s says nothing", name)
+		area, _, _ := strings.Cut(name, ".")
+		if other, taken := said[area+says]; taken {
+			t.Errorf("%s and %s both say %q", name, other, says)
 		}
+		said[area+says] = name
 	}
 }
 
@@ -83,11 +88,4 @@ type leak struct {
 }
 
 func (leak) EventName() string { return "test.leak" }
-
-func TestNumbersAreGrouped(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
-		if got := grouped(n); got != want {
-			t.Errorf("%d is written %s", n, got)
-		}
-	}
-}
+func (leak) Says() string      { return "a leak" }

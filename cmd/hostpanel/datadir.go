@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 // dataDir is the absolute path of the data directory. Nothing is made yet.
@@ -47,7 +47,7 @@ func makeDataDir(dir string) error {
 
 // keyring opens the secret keys: those that are set, else the one in the data
 // directory, which is made with the first start.
-func (c *config) keyring() (*eventstore.Keyring, error) {
+func (c *config) keyring() (*sealing.Keyring, error) {
 	list := c.secretKey
 	if list == "" {
 		var err error
@@ -55,7 +55,7 @@ func (c *config) keyring() (*eventstore.Keyring, error) {
 			return nil, err
 		}
 	}
-	keys, err := eventstore.ParseKeyring(list)
+	keys, err := sealing.ParseKeyring(list)
 	if err != nil {
 		return nil, misuse{err}
 	}
@@ -67,7 +67,7 @@ func (c *config) keyring() (*eventstore.Keyring, error) {
 func keptKey(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := writeOnce(path, []byte(eventstore.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := writeOnce(path, []byte(sealing.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("keep a new secret key: %w", err)
 		}
 		text, err = os.ReadFile(path)

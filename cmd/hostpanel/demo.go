@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 )
 
@@ -77,7 +78,7 @@ func (p *program) seedDemo(ctx context.Context) error {
 	if err := d.write(path); err != nil {
 		return err
 	}
-	if _, err := p.store.ExecuteWith(ctx, domain.Cause{Actor: "system:demo"}, rows, commands...); err != nil {
+	if _, err := p.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:demo"}, rows, commands...); err != nil {
 		return fmt.Errorf("set the demo up: %w", err)
 	}
 	return nil
@@ -93,7 +94,7 @@ func (p *program) knows(ctx context.Context, d demo) (bool, error) {
 	return len(events) > 0, err
 }
 
-// mustBeFresh refuses to set a demo up among data that somebody cares for.
+// mustBeFresh refuses to set a demo up among other data.
 func (p *program) mustBeFresh(ctx context.Context) error {
 	superusers, err := p.tables.For(projections.System).Superusers(ctx)
 	if err == nil && len(superusers) > 0 {
@@ -105,7 +106,7 @@ func (p *program) mustBeFresh(ctx context.Context) error {
 
 // newDemo draws the secrets and numbers of a demo, and what has to be done for
 // it to be true.
-func (p *program) newDemo(ctx context.Context) (d demo, commands []domain.Command, rows []eventstore.Row, err error) {
+func (p *program) newDemo(ctx context.Context) (d demo, commands []domain.Command, rows []eventstore.TxStatement, err error) {
 	ids, err := p.store.NextIDs(ctx, "user", "user", "tenant", "plan", "plan", "plan", "widget")
 	if err != nil {
 		return d, nil, nil, err
@@ -117,7 +118,7 @@ func (p *program) newDemo(ctx context.Context) (d demo, commands []domain.Comman
 		TenantAdmin: login{Username: "customer@demo.example", Password: newPassword(), Tenant: tenant},
 		APIKey:      newKey(), APIKeyDefault: newKey(), WidgetID: newWidgetID(),
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
-		TestWebhookSecret: p.testSecret(),
+		TestWebhookSecret: p.hosted().WebhookSecret(),
 	}
 	s := seeder{program: p, at: time.Now().UTC()}
 	s.user(ctx, superuser, d.Superuser, "Demo operator", true)
@@ -142,7 +143,7 @@ type seeder struct {
 	*program
 	at       time.Time
 	commands []domain.Command
-	rows     []eventstore.Row
+	rows     []eventstore.TxStatement
 	err      error
 }
 
@@ -155,9 +156,9 @@ func (s *seeder) user(ctx context.Context, user int64, l login, name string, sup
 		account.Open{User: user, SubjectID: subject, Email: l.Username, Name: name, Language: "en", Superuser: superuser, At: s.at},
 		account.ChangePassword{User: user, At: s.at},
 	)
-	hash, err := eventstore.HashPassword(ctx, l.Password)
+	hash, err := credentials.HashPassword(ctx, l.Password)
 	s.err = errors.Join(s.err, err)
-	s.rows = append(s.rows, eventstore.PasswordRow(user, hash))
+	s.rows = append(s.rows, credentials.PasswordRow(user, hash))
 }
 
 func (s *seeder) tenant(ctx context.Context, tenant int64, email string) {

@@ -14,6 +14,8 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
+	"hostpanel/domain/wording"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 )
@@ -104,7 +106,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		t.Errorf("%+v, %v", members, err)
 	}
 	tenant := hosting.Ref{Kind: "tenant", ID: d.TenantAdmin.Tenant}
-	if history, err := p.store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 || !strings.Contains(sentence(history[0].Event), "Demo") {
+	if history, err := p.store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 || !strings.Contains(history[0].Event.Says(), "Demo") {
 		t.Errorf("the log does not tell the tenant's name: %+v, %v", history, err)
 	}
 	for id, sort := range map[int64]string{d.Plans.Hosting: "hosting", d.Plans.VPS: "vps", d.Plans.SaaS: "saas"} {
@@ -166,7 +168,7 @@ func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
 	if err != nil || !known || !user.IsSuperuser {
 		t.Fatalf("%+v, %v", user, err)
 	}
-	if is, err := p.store.CheckPassword(t.Context(), user.ID, "correct horse battery"); err != nil || !is {
+	if is, err := credentials.Open(p.pool, p.keys).CheckPassword(t.Context(), user.ID, "correct horse battery"); err != nil || !is {
 		t.Errorf("the password does not fit: %v", err)
 	}
 }
@@ -191,7 +193,7 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	}
 	t.Setenv("HOSTPANEL_SECRET_KEY", "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=")
 	code, out, complaint := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir())
-	if want := "broken at position " + grouped(position); code != failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
+	if want := "broken at position " + wording.Grouped(position); code != failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
 	}
 	if again, _, _ := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir()); again != failed {

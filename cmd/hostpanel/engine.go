@@ -11,7 +11,7 @@ import (
 	"hostpanel/adapters/engine/ispconfig"
 	enginesandbox "hostpanel/adapters/engine/sandbox"
 	"hostpanel/domain"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // engine checks which hosting engine is used. The demo uses nothing outside.
@@ -83,7 +83,7 @@ func serversOf(text string) (servers ispconfig.Servers, err error) {
 const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
 
 // hostingEngine is the one that is configured.
-func (p *program) hostingEngine() (sagas.Engine, error) {
+func (p *program) hostingEngine() (assembly.Engine, error) {
 	if p.config.ispconfig == nil {
 		return enginesandbox.New(p.pool, enginesandbox.Issuing(issuing, validity)), nil
 	}

@@ -34,9 +34,19 @@ func (secretFiles) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 
 // variables are the names of all environment variables that we read.
 func variables() []string {
-	var names []string
-	for f := range reflect.TypeFor[Settings]().Fields() {
-		name := f.Tag.Get("env")
+	names := variablesOf(reflect.TypeFor[Settings]())
+	for _, one := range providers() {
+		names = append(names, variablesOf(reflect.TypeOf(one).Elem())...)
+	}
+	return names
+}
+
+func variablesOf(settings reflect.Type) (names []string) {
+	for f := range settings.Fields() {
+		name, isSetting := f.Tag.Lookup("env")
+		if !isSetting {
+			continue
+		}
 		names = append(names, name)
 		if _, secret := f.Tag.Lookup("secret"); secret {
 			names = append(names, name+"_FILE")

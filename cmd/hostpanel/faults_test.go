@@ -14,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
+	"hostpanel/adapters/payments/test"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
 )
@@ -60,7 +62,7 @@ func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 	c.run.stop()
 }
 
-// A campaign is customers who want to pay, and somebody who kills the program.
+// A campaign has customers who want to pay, and kills the program.
 type campaign struct {
 	t      *testing.T
 	home   home
@@ -148,7 +150,7 @@ func (c *campaign) sleep(most int) { time.Sleep(time.Duration(c.chance.IntN(most
 // invoice in the log's tables, and for what the engine has really made.
 func (c *campaign) everythingIsThereOnce() {
 	ctx := c.t.Context()
-	config, err := configure(Settings{DataDir: c.home.dir, TestPayments: "on"}, false)
+	config, err := configure(Settings{DataDir: c.home.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
 	if err != nil {
 		c.t.Fatal(err)
 	}

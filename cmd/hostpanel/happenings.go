@@ -7,22 +7,22 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	panel "hostpanel/http"
+	"hostpanel/http/route"
 	"hostpanel/sagas"
 )
 
 // happenings let the API follow what happens to notifications, orders and
 // their runs.
-type happenings struct{ *eventstore.Tail }
+type happenings struct{ *eventstore.Feed }
 
 func happeningsOf(s *eventstore.Store) happenings {
-	return happenings{eventstore.NewTail(s, notice.Heard, notice.Facts, order.Facts, sagas.Facts)}
+	return happenings{eventstore.NewFeed(s, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)}
 }
 
 // Listen tells everything about the topics behind a position, and then what
 // happens.
-func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (panel.Listener, error) {
-	l, err := h.Tail.Listen(ctx, after, topics...)
+func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (route.LiveEvents, error) {
+	l, err := h.Feed.Listen(ctx, after, topics...)
 	if err != nil {
 		return nil, err
 	}

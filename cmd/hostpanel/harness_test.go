@@ -71,7 +71,7 @@ func newHome(t *testing.T) home {
 	h := home{t: t, dir: dir}
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
-			h.command("verify") // whoever uses an orphaned cluster last ends it
+			h.command("verify") // the last user of an orphaned cluster ends it
 		}
 		_ = os.RemoveAll(dir)
 	})

@@ -123,12 +123,12 @@ type line struct {
 	Data        json.RawMessage `json:"data"`
 }
 
-func asLines(events []eventstore.Recorded) []line {
+func asLines(events []eventstore.RecordedEvent) []line {
 	lines := make([]line, len(events))
 	for i, e := range events {
 		lines[i] = line{
-			e.Position, e.Stream.String(), e.Version, e.Name, e.RecordedAt, e.Cause.Actor, e.Tenant,
-			e.Cause.Correlation, e.Cause.Causation, e.Cause.Saga, e.Cause.Request, sentence(e.Event), dataOf(e.Event),
+			e.Position, e.Stream.String(), e.Version, e.Name, e.RecordedAt, e.Metadata.Actor, e.Tenant,
+			e.Metadata.Correlation, e.Metadata.Causation, e.Metadata.Saga, e.Metadata.Request, e.Event.Says(), dataOf(e.Event),
 		}
 	}
 	return lines

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 // A hookHearer is a tenant's own program, with a token in its address.
@@ -97,7 +97,7 @@ func TestATenantsProgramHearsOfWhatIsTheTenants(t *testing.T) {
 	const endpoints = "/hosting/api/rest/webhook-endpoints/"
 	wish := fmt.Sprintf(`{"url":"%s/%s","events":["site.*"]}`, l.URL, token)
 	signsIn()
-	r.ask(400, "POST", endpoints, wish, admin...) // the machine's own addresses are nobody's
+	r.ask(400, "POST", endpoints, wish, admin...) // the machine's own addresses are not allowed
 	r.stop()
 	said := r.log.String()
 
@@ -136,7 +136,7 @@ func TestATenantsProgramHearsOfWhatIsTheTenants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.env = append(h.env, "HOSTPANEL_SECRET_KEY="+eventstore.NewSecretKey()+","+strings.TrimSpace(string(old)))
+	h.env = append(h.env, "HOSTPANEL_SECRET_KEY="+sealing.NewSecretKey()+","+strings.TrimSpace(string(old)))
 	l.answers(200)
 	r = h.start()
 	signsIn()

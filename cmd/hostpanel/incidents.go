@@ -7,7 +7,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/projections"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // report tells operators of a trouble that a command has come upon: through
@@ -15,7 +15,7 @@ import (
 func (p *program) report(ctx context.Context, t operations.Trouble) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if _, err := p.store.Execute(ctx, domain.Cause{Actor: "system:incidents"}, t.Report(time.Now())); err != nil {
+	if _, err := p.store.Execute(ctx, domain.Metadata{Actor: "system:incidents"}, t.Report(time.Now())); err != nil {
 		p.log.WarnContext(ctx, "an incident was not reported", "kind", t.Kind, "error", err)
 	}
 }
@@ -29,7 +29,7 @@ func (p *program) reportFailedTables(ctx context.Context) {
 	}
 	for _, s := range states {
 		if s.Status == "failed" {
-			p.report(ctx, sagas.TableTrouble(s.Name))
+			p.report(ctx, assembly.TableTrouble(s.Name))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sql(`alter table events disable trigger all`) // a fact that nobody can read stops every rebuild
+	sql(`alter table events disable trigger all`) // an unreadable event stops every rebuild
 	sql(`update events set schema = 99 where name = 'storefront.plan_offered'`)
 	t.Setenv("HOSTPANEL_SECRET_KEY", "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=")
 	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--database-url", url, "--data-dir", t.TempDir()); code != failed || !strings.Contains(complaint, "rebuild plans") {

@@ -16,7 +16,7 @@ func with(ctx context.Context, s Settings, c console, do func(*program) error) e
 	if err != nil {
 		return err
 	}
-	config.testPayments = true // what the test provider was told may be replayed, whoever serves
+	config.joined = true
 	p, err := open(ctx, config, newLog(c.err, slog.LevelWarn), reading)
 	if err != nil {
 		return err

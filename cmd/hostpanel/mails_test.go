@@ -143,7 +143,7 @@ func (r *running) sell(d demo, language, customer, domain string) (number string
 }
 
 // firstSignIn chooses a password with the link of a welcome mail, and returns
-// the headers of whoever has signed in with it.
+// the headers of the user who has signed in with it.
 func (r *running) firstSignIn(link, username string) []string {
 	r.t.Helper()
 	const chosen = "correct horse battery"

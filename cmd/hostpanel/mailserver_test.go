@@ -28,8 +28,8 @@ import (
 )
 
 // A mailHost is a mail server as providers run them: it takes nothing before
-// the conversation is encrypted and somebody has signed in. It can be told to
-// know nobody of a name, and to lose its connections at the worst moment.
+// the conversation is encrypted and the client has signed in. It can be told to
+// refuse a recipient, and to lose its connections at the worst moment.
 type mailHost struct {
 	t   *testing.T
 	url string // for SMTP_URL
@@ -37,7 +37,7 @@ type mailHost struct {
 	mu      sync.Mutex
 	unknown map[string]bool // addresses that are refused
 	losing  bool            // the connection, when it has the message and before it says so
-	asked   map[string]int  // how often somebody wanted to write to an address
+	asked   map[string]int  // the attempts to write to an address
 	taken   []taken
 }
 
@@ -158,7 +158,7 @@ func (h *mailHost) loses(does bool) {
 	h.losing = does
 }
 
-// asks is how often somebody wanted to write to an address.
+// asks is the attempts to write to an address.
 func (h *mailHost) asks(address string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

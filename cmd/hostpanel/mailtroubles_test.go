@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
@@ -69,12 +69,12 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 	keepsSecrets(t, r.stderr(), address, moved, mailPassword)
 }
 
-// L-3: where the answer to a mail is lost, nobody knows whether it has gone out.
+// L-3: where the answer to a mail is lost, it is unknown whether it was sent.
 // It is the same mail that comes a second time, and never a third time.
 func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
 	post := openMailHost(t)
 	post.loses(true)
-	p, r := servedHere(t, Settings{SMTPURL: post.url}, func(times *sagas.Times) {
+	p, r := servedHere(t, Settings{SMTPURL: post.url}, func(times *assembly.Times) {
 		times.MailBase, times.MailCap, times.LateBase, times.LateCap = 10*time.Millisecond, 50*time.Millisecond, 10*time.Millisecond, 50*time.Millisecond
 		times.MailUnanswered, times.Break, times.BreakMax = 300*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
 	})
@@ -107,7 +107,7 @@ func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
 }
 
 // servedHere is the demo, served in this process, where times may be shorter.
-func servedHere(t *testing.T, s Settings, hurry func(*sagas.Times)) (*program, *running) {
+func servedHere(t *testing.T, s Settings, hurry func(*assembly.Times)) (*program, *running) {
 	t.Helper()
 	s.DatabaseURL, s.DataDir, s.Listen = eventstoretest.URL(t), t.TempDir(), "127.0.0.1:0"
 	s.SecretKey = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
@@ -115,7 +115,7 @@ func servedHere(t *testing.T, s Settings, hurry func(*sagas.Times)) (*program, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.times = sagas.Defaults
+	config.times = assembly.Defaults
 	hurry(&config.times)
 	r := &running{t: t}
 	p, err := open(t.Context(), config, newLog(&r.log, slog.LevelInfo), serving)

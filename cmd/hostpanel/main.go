@@ -50,7 +50,7 @@ func main() {
 
 // run carries out one command and answers with the exit code.
 func run(ctx context.Context, args []string, c console) int {
-	var all commands
+	all := commands{Settings: Settings{Payments: providers()}}
 	code, helped := done, false
 	parser, err := newParser(&all, c, func(int) { helped = true })
 	if err != nil {

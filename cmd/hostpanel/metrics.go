@@ -8,16 +8,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"hostpanel/domain/operations"
-	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // scrapeTime bounds how long a scrape may keep the database.
 const scrapeTime = 5 * time.Second
 
-// figures are read from the log and the tables beside it whenever somebody
-// asks for them. A figure that cannot be read is left out.
+// figures are read from the log and the tables beside it at each request. A
+// figure that cannot be read is left out.
 type figures struct{ *program }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -41,38 +41,38 @@ var (
 
 // ofSagas are the figures that sagas know of themselves.
 var ofSagas = []figure{
-	gauge("saga_oldest_ready_seconds", "How long the oldest run that is due has been waiting.", func(g sagas.Gauges) float64 { return g.OldestReady.Seconds() }),
-	gauge("saga_ready", "Runs that are due.", func(g sagas.Gauges) float64 { return float64(g.Ready) }),
-	gauge("saga_running", "Runs that are being worked on.", func(g sagas.Gauges) float64 { return float64(g.Running) }),
-	gauge("saga_waiting", "Runs that wait for their time.", func(g sagas.Gauges) float64 { return float64(g.Waiting) }),
-	gauge("saga_parked", "Runs that need a person.", func(g sagas.Gauges) float64 { return float64(g.Parked) }),
-	gauge("saga_leases_expired", "Runs whose worker is lost.", func(g sagas.Gauges) float64 { return float64(g.LeasesExpired) }),
-	gauge("effects_unknown", "Calls to the outside without an answer for over a minute.", func(g sagas.Gauges) float64 { return float64(g.UnknownEffects) }),
-	gauge("inbox_stored", "Webhooks that nobody has worked on yet.", func(g sagas.Gauges) float64 { return float64(g.InboxStored) }),
-	gauge("inbox_age_seconds", "Age of the oldest of them.", func(g sagas.Gauges) float64 { return g.InboxAge.Seconds() }),
-	gauge("inbox_unmatched", "Webhooks whose order was never found.", func(g sagas.Gauges) float64 { return float64(g.Unmatched) }),
-	gauge("inbox_parked", "Webhooks that failed too often.", func(g sagas.Gauges) float64 { return float64(g.InboxParked) }),
-	gauge("watch_lag_seconds", "How late the most overdue look at an order is.", func(g sagas.Gauges) float64 { return g.WatchLag.Seconds() }),
-	gauge("orders_held", "Orders that a person has to look at.", func(g sagas.Gauges) float64 { return float64(g.Held) }),
-	gauge("readers_poisoned", "Facts that a reader of the log has put aside.", func(g sagas.Gauges) float64 { return float64(g.Poisoned) }),
-	counter("saga_steps_total", "Steps done by this process.", func(g sagas.Gauges) float64 { return float64(g.Completed) }),
-	counter("saga_fenced_total", "Writes of workers that had lost their lease, dropped.", func(g sagas.Gauges) float64 { return float64(g.Fenced) }),
-	counter("payment_checks_total", "Orders looked at by this process.", func(g sagas.Gauges) float64 { return float64(g.Checked) }),
-	counter("webhooks_rejected_total", "Webhooks that were not authentic.", func(g sagas.Gauges) float64 { return float64(g.Rejected) }),
+	gauge("saga_oldest_ready_seconds", "How long the oldest run that is due has been waiting.", func(g assembly.Gauges) float64 { return g.OldestReady.Seconds() }),
+	gauge("saga_ready", "Runs that are due.", func(g assembly.Gauges) float64 { return float64(g.Ready) }),
+	gauge("saga_running", "Runs that are being worked on.", func(g assembly.Gauges) float64 { return float64(g.Running) }),
+	gauge("saga_waiting", "Runs that wait for their time.", func(g assembly.Gauges) float64 { return float64(g.Waiting) }),
+	gauge("saga_parked", "Runs that need a person.", func(g assembly.Gauges) float64 { return float64(g.Parked) }),
+	gauge("saga_leases_expired", "Runs whose worker is lost.", func(g assembly.Gauges) float64 { return float64(g.LeasesExpired) }),
+	gauge("effects_unknown", "Calls to the outside without an answer for over a minute.", func(g assembly.Gauges) float64 { return float64(g.UnknownEffects) }),
+	gauge("inbox_stored", "Webhooks that nobody has worked on yet.", func(g assembly.Gauges) float64 { return float64(g.InboxStored) }),
+	gauge("inbox_age_seconds", "Age of the oldest of them.", func(g assembly.Gauges) float64 { return g.InboxAge.Seconds() }),
+	gauge("inbox_unmatched", "Webhooks whose order was never found.", func(g assembly.Gauges) float64 { return float64(g.Unmatched) }),
+	gauge("inbox_parked", "Webhooks that failed too often.", func(g assembly.Gauges) float64 { return float64(g.InboxParked) }),
+	gauge("watch_lag_seconds", "How late the most overdue look at an order is.", func(g assembly.Gauges) float64 { return g.WatchLag.Seconds() }),
+	gauge("orders_held", "Orders that a person has to look at.", func(g assembly.Gauges) float64 { return float64(g.Held) }),
+	gauge("readers_poisoned", "Facts that a reader of the log has put aside.", func(g assembly.Gauges) float64 { return float64(g.Poisoned) }),
+	counter("saga_steps_total", "Steps done by this process.", func(g assembly.Gauges) float64 { return float64(g.Completed) }),
+	counter("saga_fenced_total", "Writes of workers that had lost their lease, dropped.", func(g assembly.Gauges) float64 { return float64(g.Fenced) }),
+	counter("payment_checks_total", "Orders looked at by this process.", func(g assembly.Gauges) float64 { return float64(g.Checked) }),
+	counter("webhooks_rejected_total", "Webhooks that were not authentic.", func(g assembly.Gauges) float64 { return float64(g.Rejected) }),
 }
 
 // A figure is one number of them.
 type figure struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	of   func(sagas.Gauges) float64
+	of   func(assembly.Gauges) float64
 }
 
-func gauge(name, help string, of func(sagas.Gauges) float64) figure {
+func gauge(name, help string, of func(assembly.Gauges) float64) figure {
 	return figure{describe(name, help), prometheus.GaugeValue, of}
 }
 
-func counter(name, help string, of func(sagas.Gauges) float64) figure {
+func counter(name, help string, of func(assembly.Gauges) float64) figure {
 	return figure{describe(name, help), prometheus.CounterValue, of}
 }
 
@@ -111,7 +111,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 		}
 	}
 	to <- prometheus.MustNewConstMetric(up, prometheus.GaugeValue, well)
-	to <- prometheus.MustNewConstMetric(hashes, prometheus.CounterValue, float64(eventstore.PasswordHashes()))
+	to <- prometheus.MustNewConstMetric(hashes, prometheus.CounterValue, float64(credentials.PasswordHashes()))
 }
 
 func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -56,11 +57,11 @@ func (p *program) moneyOf(ctx context.Context, id uuid.UUID) (m moneyLines, err 
 }
 
 func asRefund(r order.SeenRefund) refundLine {
-	return refundLine{r.N, r.ID, r.Payment, string(r.State), amount(r.Minor, r.Currency)}
+	return refundLine{r.N, r.ID, r.Payment, string(r.State), money.Format(r.Minor, r.Currency)}
 }
 
 func asDispute(d order.SeenDispute) disputeLine {
-	return disputeLine{d.ID, d.Payment, string(d.State), amount(d.Minor, d.Currency)}
+	return disputeLine{d.ID, d.Payment, string(d.State), money.Format(d.Minor, d.Currency)}
 }
 
 func asCredit(n projections.CreditNote) creditLine {

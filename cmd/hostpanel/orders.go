@@ -10,7 +10,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/money"
 	"hostpanel/domain/order"
+	"hostpanel/domain/wording"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -55,7 +57,7 @@ func (l ordersList) Run(ctx context.Context, s Settings, c console) error {
 
 // stopped is where an order waits for a person.
 func stopped(o projections.Order) string {
-	return strings.Join(append(texts(o.Holds), or(o.FailedStep, "")), " ")
+	return strings.Join(append(texts(o.Holds), o.FailedStep), " ")
 }
 
 // An orderLine is an order as --json shows it.
@@ -138,8 +140,8 @@ func (c console) order(o projections.Order) {
 		{"placed", o.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC")},
 		{"holds", strings.Join(texts(o.Holds), ", ")},
 		{"warnings", strings.Join(texts(o.Warnings), ", ")},
-		{"cancelled", words(string(o.CancelReason))},
-		{"stopped at", in("", o.FailedStep, in(": ", words(o.FailedCode), ""))},
+		{"cancelled", wording.Spaced(string(o.CancelReason))},
+		{"stopped at", wording.Around("", o.FailedStep, wording.Around(": ", wording.Spaced(o.FailedCode), ""))},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(c.out, "  %s %s\n", i.faint(fmt.Sprintf("%-10s", line[0])), oneLine(line[1]))
@@ -152,7 +154,7 @@ func gone(o projections.Order) string {
 	if o.Refunded == 0 {
 		return ""
 	}
-	return paid(order.Seen{Minor: o.Refunded, Currency: o.Currency})
+	return money.Format(o.Refunded, o.Currency)
 }
 
 // run prints the steps of a run, what was made and what failed.
@@ -194,7 +196,7 @@ func asRun(r sagas.RunView) runLine {
 	return l
 }
 
-func lineOf(r sagas.RunView, n int, place sagas.Place) stepLine {
+func lineOf(r sagas.RunView, n int, place sagas.StepRef) stepLine {
 	l := stepLine{Step: place.Name, State: "ahead"}
 	switch {
 	case n < r.Step:
@@ -245,7 +247,7 @@ type ordersRefund struct {
 	Reason string `required:"" help:"Why; it stands in the log."`
 }
 
-// Run gives money back. The provider is told by whoever works on runs.
+// Run gives money back. The process that works on runs calls the provider.
 func (r ordersRefund) Run(ctx context.Context, s Settings, c console) error {
 	var amount *decimal.Decimal
 	if r.Amount != "" {
@@ -308,9 +310,9 @@ func (k ordersCancel) Run(ctx context.Context, s Settings, c console) error {
 	})
 }
 
-// atConsole is who acts from the command line: somebody who may use this
-// machine, whom no account in the panel names.
-var atConsole = domain.Cause{Actor: "system:console"}
+// atConsole is who acts from the command line: a user of this machine, without
+// an account in the panel.
+var atConsole = domain.Metadata{Actor: "system:console"}
 
 func each[A, B any](all []A, as func(A) B) []B {
 	out := make([]B, len(all))

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"hostpanel/adapters/payments/paypal"
 	"hostpanel/adapters/payments/paypal/paypaltest"
+	"hostpanel/adapters/payments/test"
 	"hostpanel/domain"
 	"hostpanel/eventstore/eventstoretest"
 )
@@ -36,12 +39,14 @@ func openShop(t *testing.T) *shop {
 	t.Cleanup(s.there.Close)
 	config, err := configure(Settings{
 		DatabaseURL: eventstoretest.URL(t), DataDir: t.TempDir(), Listen: "127.0.0.1:0", SecretKey: "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=",
-		PayPalClientID: paypaltest.ClientID, PayPalClientSecret: paypaltest.ClientSecret, PayPalWebhookID: paypaltest.WebhookID, PayPalAPIURL: s.there.URL,
+		Payments: kong.Plugins{&test.Settings{}, &paypal.Settings{
+			ClientID: paypaltest.ClientID, ClientSecret: paypaltest.ClientSecret, WebhookID: paypaltest.WebhookID, APIURL: s.there.URL,
+			Roots: s.there.Roots(), Dial: s.there.Dial,
+		}},
 	}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.paypal.Roots, config.paypal.Dial = s.there.Roots(), s.there.Dial
 	if s.program, err = open(t.Context(), config, newLog(s.log, slog.LevelDebug), serving); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +156,7 @@ func (s *shop) givesBack(ours, theirs string) {
 	s.Helper()
 	s.there.Lose(false)
 	s.there.Break(paypaltest.Fault{Call: "refund", What: paypaltest.FailAfter})
-	cause := domain.Cause{ID: uuid.New(), Actor: "operator:1", Correlation: uuid.MustParse(ours)}
+	cause := domain.Metadata{ID: uuid.New(), Actor: "operator:1", Correlation: uuid.MustParse(ours)}
 	if err := s.sagas.Refund(s.Context(), cause, uuid.MustParse(ours), nil, "for the test"); err != nil {
 		s.Fatal(err)
 	}
@@ -206,34 +211,5 @@ func TestNewsThatAreForgedChangeNothing(t *testing.T) {
 	}
 	if status := s.tell(forged); status != 200 {
 		t.Errorf("the same again: %d", status)
-	}
-}
-
-func TestPayPalNeedsItsSettings(t *testing.T) {
-	for _, c := range []struct {
-		set  Settings
-		demo bool
-		says string // empty: it is good
-	}{
-		{Settings{}, false, ""},
-		{Settings{PayPalClientID: "a", PayPalClientSecret: "b"}, false, ""},
-		{Settings{PayPalClientID: "a", PayPalClientSecret: "b", PayPalAPIURL: "https://api-m.sandbox.paypal.com"}, true, ""},
-		{Settings{PayPalClientID: "a"}, false, "PAYPAL_CLIENT_SECRET"},
-		{Settings{PayPalClientSecret: "b"}, false, "PAYPAL_CLIENT_ID"},
-		{Settings{PayPalWebhookID: "c"}, false, "PAYPAL_CLIENT_ID"},
-		{Settings{PayPalClientID: "a", PayPalClientSecret: "b", PayPalAPIURL: "https://paypal.example"}, false, "PAYPAL_API_URL"},
-		{Settings{PayPalClientID: "a", PayPalClientSecret: "b"}, true, "no real money"},
-	} {
-		got, err := configure(c.set, c.demo)
-		if c.says == "" && (err != nil || (got.paypal != nil) != (c.set.PayPalClientID != "")) {
-			t.Errorf("%+v: %v", c.set, err)
-		}
-		if c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%+v: %v", c.set, err)
-		}
-	}
-	got, err := configure(Settings{PayPalClientID: "a", PayPalClientSecret: "b", PayPalWebhookID: " new, old ,"}, false)
-	if err != nil || strings.Join(got.paypal.WebhookIDs, "|") != "new|old" || got.paypal.Roots != nil || got.paypal.Dial != nil {
-		t.Errorf("%+v, %v", got.paypal, err)
 	}
 }

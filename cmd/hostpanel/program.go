@@ -16,13 +16,13 @@ import (
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/mail/folder"
 	"hostpanel/adapters/mail/smtp"
-	"hostpanel/adapters/payments/paypal"
-	"hostpanel/adapters/payments/test"
 	"hostpanel/adapters/postgres"
 	"hostpanel/adapters/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // A program is the panel, put together: the log, the read tables, the sagas,
@@ -30,23 +30,21 @@ import (
 type program struct {
 	config  *config
 	log     *slog.Logger
-	cluster *postgres.Cluster // nil: the database is somebody else's
+	cluster *postgres.Cluster // nil: the database has another owner
 	url     string            // of the database, for its owner
 	pool    *pgxpool.Pool
 	readers *pgxpool.Pool // of the read tables
 	turns   *pgxpool.Pool // of those who write to the engine; nil: it is the sandbox
-	keys    *eventstore.Keyring
+	keys    *sealing.Keyring
 	store   *eventstore.Store
 	tables  *projections.Tables
-	sagas   *sagas.Sagas
-	test    *test.Provider   // nil: test payments are off
-	paypal  *paypal.Provider // nil: PayPal is not configured
+	sagas   *assembly.Panel
 	public  atomic.Pointer[string]
 
 	ispconfig *ispconfig.Engine // nil: the engine is the sandbox
 }
 
-// errEmpty means that nobody has served this database yet.
+// errEmpty means that this database was never served.
 var errEmpty = errors.New(`this database has no panel in it, or an older one: run "hostpanel migrate" or "hostpanel serve" first`)
 
 // A part is what a command needs of the panel.
@@ -98,7 +96,7 @@ func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program
 }
 
 // connect opens the two ways to the database: one for the program's own work,
-// and one for reading on somebody's behalf.
+// and one for reading on behalf of callers.
 func (p *program) connect(ctx context.Context, as part) (err error) {
 	all := connections(as)
 	if p.pool, err = eventstore.Connect(ctx, p.url, all-all/4); err != nil {
@@ -148,7 +146,7 @@ func (p *program) migrate(ctx context.Context) error {
 	if err := eventstore.Migrate(ctx, owner, migrations()...); err != nil {
 		return err
 	}
-	err = projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue(), p.keys, eventstore.WithLog(p.log)))
+	err = projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), p.keys, eventstore.WithLog(p.log)))
 	if err != nil {
 		p.reportFailedStart(ctx)
 	}
@@ -157,8 +155,9 @@ func (p *program) migrate(ctx context.Context) error {
 
 // assemble wires the parts to each other.
 func (p *program) assemble(ctx context.Context) error {
-	p.store = eventstore.Open(p.pool, catalogue(), p.keys, eventstore.WithProjector(projections.Projector()), eventstore.WithLog(p.log))
-	serveAll(p.store)
+	p.store = eventstore.Open(p.pool, assembly.Catalogue(), p.keys, eventstore.WithProjector(projections.Projector()),
+		eventstore.WithIdempotencyKeys(idempotency.Statement), eventstore.WithLog(p.log))
+	assembly.Serve(p.store)
 	p.tables = projections.Open(p.readers)
 	if _, _, err := p.store.Head(ctx); err != nil {
 		return orEmpty(err)
@@ -171,11 +170,11 @@ func (p *program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	payments, err := p.payments()
+	payments, err := p.openProviders()
 	if err != nil {
 		return err
 	}
-	p.sagas = sagas.New(sagas.Options{
+	p.sagas = assembly.New(assembly.Options{
 		Store: p.store, Tables: p.tables, Payments: payments, Mail: mail, Webhooks: webhook.New(webhook.Options{Networks: p.config.webhooks}),
 		Engine: engine, Compute: sandbox.New(p.pool),
 		PublicURL: p.publicURL, MailFrom: p.mailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.config.times, Log: p.log,
@@ -184,7 +183,7 @@ func (p *program) assemble(ctx context.Context) error {
 	return nil
 }
 
-func (p *program) mail() (sagas.Mail, error) {
+func (p *program) mail() (assembly.Mail, error) {
 	if p.config.smtpURL == "" {
 		return folder.New(filepath.Join(p.config.dataDir, "outbox")), nil
 	}
@@ -204,33 +203,6 @@ func (p *program) mailFrom() string {
 		host = u.Hostname()
 	}
 	return "hostpanel@" + host
-}
-
-// payments are the providers that are configured.
-func (p *program) payments() (_ map[string]sagas.Payments, err error) {
-	all := map[string]sagas.Payments{}
-	if p.config.testPayments {
-		p.test = test.New(p.pool, test.Options{PublicURL: p.publicURL, Secret: []byte(p.testSecret()), Log: p.log})
-		all[p.test.Name()] = p.test
-	}
-	if p.paypal, err = p.payPal(); err != nil {
-		return nil, err
-	}
-	if p.paypal != nil {
-		all[p.paypal.Name()] = p.paypal
-	}
-	if s := p.config.stripe; s != nil {
-		all[s.Name()] = s
-	}
-	return all, nil
-}
-
-// testSecret signs the test provider's webhooks.
-func (p *program) testSecret() string {
-	if p.config.testSecret != "" {
-		return p.config.testSecret
-	}
-	return fmt.Sprintf("whsec_%x", p.keys.Derive("test webhooks"))
 }
 
 // publicURL is where the world reaches us, without a slash at the end.

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 type projectionsCommand struct {
@@ -58,7 +59,7 @@ type projectionsRebuild struct {
 
 // Run builds one read table anew, beside whatever serves (docs/read-tables.md,
 // "Rebuilding"). Nothing that was ever done is done again: what follows from a
-// fact is named after it.
+// event is named after it.
 func (r projectionsRebuild) Run(ctx context.Context, s Settings, c console) error {
 	return with(ctx, s, c, func(p *program) error {
 		owner, err := eventstore.ConnectOwner(ctx, p.url)
@@ -67,7 +68,7 @@ func (r projectionsRebuild) Run(ctx context.Context, s Settings, c console) erro
 		}
 		defer owner.Close()
 		step, end := c.progress("rebuilding")
-		err = projections.Rebuild(ctx, owner, eventstore.Open(owner, catalogue(), p.keys, eventstore.WithLog(p.log)), r.Name, step)
+		err = projections.Rebuild(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), p.keys, eventstore.WithLog(p.log)), r.Name, step)
 		end()
 		if err != nil {
 			p.reportFailedTables(context.WithoutCancel(ctx))

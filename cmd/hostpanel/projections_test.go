@@ -8,7 +8,7 @@ import (
 )
 
 // Read tables are built anew under a panel that serves: what it shows is the
-// same afterwards, and nobody is written to a second time.
+// same afterwards, and no mail is sent a second time.
 func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 	h := newHome(t)
 	r := h.start()

@@ -18,8 +18,8 @@ type passwordInput struct {
 	PasswordStdin bool `xor:"password" help:"Take the password from the first line of standard input."`
 }
 
-// read takes a password that passes the check. Whoever types it does so twice,
-// and learns after the first time what is wrong with it.
+// read takes a password that passes the check. The user types it twice, and is
+// told of mistakes after the first time.
 func (p passwordInput) read(ctx context.Context, c console, check func(string) error) (string, error) {
 	if p.PasswordStdin {
 		password, err := c.line()
@@ -90,8 +90,8 @@ func (c console) confirmed(ctx context.Context, text string) error {
 	return nil
 }
 
-// unlessInterrupted stops to wait for whoever types when the program is told
-// to end. What reads then ends with the program.
+// unlessInterrupted stops to wait for input when the program is told to end.
+// What reads then ends with the program.
 func unlessInterrupted(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		text string

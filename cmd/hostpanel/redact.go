@@ -17,8 +17,8 @@ func newLog(w io.Writer, least slog.Level) *slog.Logger {
 // masked stands where a secret stood.
 const masked = "***"
 
-// redacted keeps secrets out of the log: by the name of what is logged, and
-// by its look. Whoever logs does not have to think of it.
+// redacted keeps secrets out of the log: by the name of what is logged, and by
+// its look. Callers of the logger need not do so.
 type redacted struct{ next slog.Handler }
 
 func (r redacted) Enabled(ctx context.Context, level slog.Level) bool {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 // The way that docs/operations.md tells, gone for real: a new key in front of
@@ -30,7 +30,7 @@ func TestTheSecretKeyIsExchangedWithoutLosingAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.env = []string{"HOSTPANEL_SECRET_KEY=" + eventstore.NewSecretKey() + "," + strings.TrimSpace(string(old))}
+	h.env = []string{"HOSTPANEL_SECRET_KEY=" + sealing.NewSecretKey() + "," + strings.TrimSpace(string(old))}
 	r = h.start()
 	if again := r.ask(201, "POST", "/storefront/api/orders/", body, headers...); again.field(t, "order_id") != id {
 		t.Errorf("the same request made another order: %s", again.body)
@@ -51,10 +51,10 @@ func TestTheSecretKeyIsExchangedWithoutLosingAnything(t *testing.T) {
 	r.stop()
 }
 
-// signIn is the pair of tokens that somebody gets.
+// signIn returns the pair of tokens of a sign-in.
 func (r *running) signIn(who login) answer {
 	r.t.Helper()
-	return r.ask(200, "POST", "/api/token/", credentials(who.Username, who.Password), "Content-Type", asJSON)
+	return r.ask(200, "POST", "/api/token/", passwordLogin(who.Username, who.Password), "Content-Type", asJSON)
 }
 
 // kidOf names the key that signed an access token: its head tells.

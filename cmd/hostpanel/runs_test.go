@@ -6,16 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"hostpanel/adapters/faults"
+	"hostpanel/adapters/payments/test"
 )
 
-// What the engine refuses for good is parked, and told to the tenant, until
-// somebody lets it go on.
+// What the engine refuses for good is parked, and told to the tenant, until an
+// operator retries it.
 func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 	h := newHome(t)
 	r := h.start()
 	d := h.demo()
-	token := r.ask(200, "POST", "/api/token/", credentials(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", asJSON).field(t, "access")
+	token := r.ask(200, "POST", "/api/token/", passwordLogin(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", asJSON).field(t, "access")
 	as := []string{"Authorization", "Bearer " + token, "Content-Type", asJSON}
 	h.orderFault(faults.Fault{Call: faults.Create, Kind: "site", What: faults.Refuse})
 
@@ -43,7 +46,7 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 // orderFault makes a call of the sandbox engine go wrong.
 func (h home) orderFault(f faults.Fault) {
 	h.t.Helper()
-	config, err := configure(Settings{DataDir: h.dir, TestPayments: "on"}, false)
+	config, err := configure(Settings{DataDir: h.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
 	must(h.t, err)
 	p, err := open(h.t.Context(), config, newLog(os.Stderr, slog.LevelError), reading)
 	must(h.t, err)

@@ -12,7 +12,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/ratelimit"
 	panel "hostpanel/http"
+	"hostpanel/http/caller"
+	"hostpanel/http/css"
+	"hostpanel/sagas/hosting"
+	"hostpanel/sagas/provisioning"
 )
 
 type serveCommand struct {
@@ -25,7 +32,7 @@ func (s serveCommand) Run(ctx context.Context, settings Settings, c console) err
 	return unlessStopped(ctx, s.run(ctx, settings, c))
 }
 
-// unlessStopped forgives what broke because somebody has asked us to stop.
+// unlessStopped drops errors that follow from a requested stop.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -105,13 +112,11 @@ func (p *program) serve(ctx context.Context, listener net.Listener, c console) e
 	return err
 }
 
-// work starts everything that goes on without anybody asking.
+// work starts the background work.
 func (p *program) work(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { p.store.Follow(ctx); return nil })
 	group.Go(func() error { return p.sagas.Run(ctx) })
-	if p.test != nil {
-		group.Go(func() error { return p.test.Run(ctx) })
-	}
+	p.runProviders(ctx, group)
 }
 
 // awaitReady waits until /readyz is 200.
@@ -130,38 +135,47 @@ func (p *program) awaitReady(ctx context.Context) bool {
 
 // server is the API, wired to the parts behind it.
 func (p *program) server() *panel.Server {
+	vault := credentials.Open(p.pool, p.keys)
 	s := &panel.Server{
 		Settings: panel.Settings{
-			Version: version(), PublicURL: p.publicURL, TaxRate: p.config.taxRate, Currency: p.config.currency, NameServers: p.config.nameServers,
-			EngineWait: p.config.engineWait,
-			Abuse:      p.config.abuseLimits, Trusted: p.config.trustedProxies, Webhooks: p.config.webhooks, Unavailable: isAway,
+			Version: version(), PublicURL: p.publicURL, Currency: p.config.currency,
+			EngineWait: p.config.engineWait, Offers: p.offers(),
+			Abuse: p.config.abuseLimits, Trusted: p.config.trustedProxies, Webhooks: p.config.webhooks, Unavailable: isAway,
 		},
-		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: p.store, Limits: p.store, Tables: p.tables,
-		Payments: p.sagas, Runs: p.sagas.Progress(), Accounts: p.sagas.Accounts(), Resources: p.sagas.Resources(), Jobs: p.sagas.Jobs(), Hooks: p.sagas.Hooks(), Changes: p.store, Happenings: happeningsOf(p.store), Health: p, Log: p.log,
-		Orders: p.sagas, Sagas: p.sagas, Inbox: p.sagas, Books: p.sagas, Sentence: sentence,
-		Credentials: p.store, Tokens: p.store, TokenKeys: p.tokenKeys(), Sessions: p.store,
-		UnsubscribeKeys: p.unsubscribeKeys(), Letters: p.sagas,
+		Commands: p.store, Subjects: p.store, Numbers: p.store, Once: idempotency.Open(p.pool, p.keys), Limits: ratelimit.Open(p.pool), Tables: p.tables,
+		Storefront: p.storefront(), Payments: p.sagas, Runs: p.sagas.Progress(), Accounts: p.sagas.Accounts(), Hosting: p.hosting(), Jobs: p.sagas.Jobs(), WebhookEndpoints: p.sagas.Hooks(), Changes: p.store, Feed: happeningsOf(p.store), Health: p, Log: p.log,
+		Orders: p.sagas, RunAdmin: p.sagas, Inbox: p.sagas, Reconciliation: p.sagas,
+		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
+		UnsubscribeKeys: p.unsubscribeKeys(), MailPreviews: p.sagas,
 	}
 	figures := p.registry()
 	figures.MustRegister(openStreams(s.Streams))
 	s.Metrics = promhttp.HandlerFor(figures, promhttp.HandlerOpts{Timeout: 2 * scrapeTime})
-	if p.test != nil {
-		s.Test = p.test
-		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.test.Name()})
-	}
-	if p.paypal != nil {
-		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: p.paypal.Name(), Live: p.paypal.Live()})
-	}
-	if stripe := p.config.stripe; stripe != nil {
-		s.Settings.Offers = append(s.Settings.Offers, panel.Offer{Name: stripe.Name(), Live: stripe.Live()})
+	if page := p.hosted(); page != nil {
+		s.HostedCheckout = page
 	}
 	return s
 }
 
+// hosting carries out what is asked of hosting resources.
+func (p *program) hosting() *hosting.Service {
+	return hosting.New(hosting.Options{
+		Tables: p.tables, Resources: p.sagas.Resources(), Numbers: p.store, Subjects: p.store,
+		PublicURL: p.publicURL, StyleSheet: css.Problems,
+	})
+}
+
+// storefront places orders.
+func (p *program) storefront() *provisioning.Service {
+	return provisioning.New(provisioning.Options{
+		Tables: p.tables, Commands: p.store, Subjects: p.store, Payments: p.sagas, Offers: p.offers(), TaxRate: p.config.taxRate,
+	})
+}
+
 // tokenKeys sign and open access tokens.
-func (p *program) tokenKeys() (all []panel.TokenKey) {
+func (p *program) tokenKeys() (all []caller.TokenKey) {
 	for _, key := range p.keys.DeriveAll("access tokens") {
-		all = append(all, panel.TokenKey(key))
+		all = append(all, caller.TokenKey(key))
 	}
 	return all
 }

@@ -1,5 +1,7 @@
 package main
 
+import "github.com/alecthomas/kong"
+
 // Settings are what can be set, by flag, else by environment variable, else by
 // default; an empty text is the default. docs/configuration.md explains each.
 // Those marked secret may also come from a file named by <NAME>_FILE.
@@ -29,16 +31,7 @@ type Settings struct {
 
 	WebhookNetworks string `group:"settings" env:"HOSTPANEL_WEBHOOK_NETWORKS" placeholder:"CIDR,…" help:"Networks that webhooks of tenants may reach besides the internet."`
 
-	TestPayments      string `group:"settings" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
-	TestWebhookSecret string `group:"settings" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
-
-	PayPalClientID      string `name:"paypal-client-id" group:"settings" env:"PAYPAL_CLIENT_ID" placeholder:"ID" help:"Of the app at PayPal; none: PayPal is not offered."`
-	PayPalClientSecret  string `name:"paypal-client-secret" group:"settings" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Of the app at PayPal."`
-	PayPalWebhookID     string `name:"paypal-webhook-id" group:"settings" env:"PAYPAL_WEBHOOK_ID" placeholder:"ID" help:"Under which PayPal sends webhooks; several with commas while it is being changed."`
-	PayPalAPIURL        string `name:"paypal-api-url" group:"settings" env:"PAYPAL_API_URL" placeholder:"URL" help:"PayPal's API; https://api-m.sandbox.paypal.com is the one without money."`
-	StripeSecretKey     string `group:"settings" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered."`
-	StripeWebhookSecret string `group:"settings" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs Stripe's webhooks; several with commas while rotating."`
-	StripeAPIURL        string `name:"stripe-api-url" group:"settings" env:"STRIPE_API_URL" placeholder:"URL" help:"Where Stripe's API is; none: at Stripe."`
+	Payments kong.Plugins `embed:"" group:"settings"` // payments.Settings of each provider; nil: see providers
 
 	TaxRate        string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
 	Currency       string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`

@@ -20,19 +20,21 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
-// Somebody listens at one of two processes, which is killed, goes on at the
-// other one, which is killed in its turn; all the while things happen. The
-// seed of a run is printed; HOSTPANEL_FAULT_SEED chooses it.
+// A client listens at one of two processes, which is killed, goes on at the
+// other one, which is killed in its turn; all the while things happen. The seed
+// of a run is printed; HOSTPANEL_FAULT_SEED chooses it.
 func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 	const news, kills = 120, 2
 	const every = news / (kills + 1)
 	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
 	t.Logf("HOSTPANEL_FAULT_SEED=%d", seed)
 	chance := rand.New(rand.NewPCG(uint64(seed), 2))
-	secret, database := eventstore.NewSecretKey(), eventstoretest.Database(t, "empty", nil)
+	secret, database := sealing.NewSecretKey(), eventstoretest.Database(t, "empty", nil)
 	var homes [2]home
 	var runs [2]*running
 	for i := range homes {
@@ -58,7 +60,7 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 		title := fmt.Sprint("news ", n)
 		want = append(want, title)
 		told := notice.Raise{ID: uuid.New(), InApp: true, User: admin.ID, Text: notice.Text{Type: notice.Info, Title: title, Message: "It has happened.", URL: "/"}, At: time.Now()}
-		if _, err := p.store.Execute(t.Context(), domain.Cause{Actor: "system:test"}, told); err != nil {
+		if _, err := p.store.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, told); err != nil {
 			t.Fatal(err)
 		}
 		if n%every != every-1 || n == news-1 {
@@ -87,17 +89,17 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 // teller is the program as far as it writes.
 func teller(t *testing.T, database, secret string) *program {
 	t.Helper()
-	keys, err := eventstore.ParseKeyring(secret)
+	keys, err := sealing.ParseKeyring(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{store: eventstore.Open(eventstoretest.Pool(t, database), catalogue(), keys, eventstore.WithProjector(projections.Projector()))}
-	serveAll(p.store)
+	p := &program{store: eventstore.Open(eventstoretest.Pool(t, database), assembly.Catalogue(), keys, eventstore.WithProjector(projections.Projector()))}
+	assembly.Serve(p.store)
 	p.tables = projections.Open(eventstoretest.Readers(t, database))
 	return p
 }
 
-// A listener comes back as long as there is anybody to come back to.
+// A listener comes back as long as there is a process.
 type listener struct {
 	token string
 

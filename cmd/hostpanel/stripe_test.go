@@ -11,43 +11,6 @@ import (
 	"hostpanel/adapters/payments/stripe/stripetest"
 )
 
-func TestAMistakeAboutStripeNamesItsSetting(t *testing.T) {
-	for setting, s := range map[string]Settings{
-		"STRIPE_SECRET_KEY: not":  {StripeSecretKey: "pk_live_canary"},
-		"STRIPE_SECRET_KEY: the":  {StripeSecretKey: "sk_live_canary"}, // in the demo
-		"STRIPE_API_URL: not an ": {StripeSecretKey: "sk_test_canary", StripeAPIURL: "http://canary.example"},
-	} {
-		_, err := configure(s, true)
-		if err == nil || !strings.Contains(err.Error(), setting) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%v should begin with %q and tell no secret", err, setting)
-		}
-	}
-}
-
-func TestStripeIsOfferedToThoseWhoHaveAKey(t *testing.T) {
-	for _, c := range []struct {
-		set     Settings
-		offered bool
-		live    bool
-		warns   string
-	}{
-		{Settings{}, false, false, ""},
-		{Settings{StripeWebhookSecret: "whsec_1"}, false, false, "STRIPE_SECRET_KEY is not set"},
-		{Settings{StripeSecretKey: "sk_live_1", StripeWebhookSecret: "whsec_1, whsec_2,"}, true, true, ""},
-		{Settings{StripeSecretKey: "sk_live_1"}, true, true, "STRIPE_WEBHOOK_SECRET is not set"},
-		{Settings{StripeSecretKey: "rk_test_1", StripeWebhookSecret: "whsec_1"}, true, false, "without money"},
-	} {
-		got, err := configure(c.set, false)
-		if err != nil || (got.stripe != nil) != c.offered || c.offered && got.stripe.Live() != c.live {
-			t.Errorf("%+v: %+v, %v", c.set, got, err)
-			continue
-		}
-		if warns := strings.Join(got.warnings, "\n"); strings.Contains(warns, "STRIPE") != (c.warns != "") || !strings.Contains(warns, c.warns) {
-			t.Errorf("%+v warns of %q, not of %q", c.set, warns, c.warns)
-		}
-	}
-}
-
 // The whole way with the real program: its Stripe is one of the test's own.
 func TestAnOrderPaidAtStripe(t *testing.T) {
 	bank := stripetest.Start(t, stripetest.Options{})

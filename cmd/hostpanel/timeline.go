@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 	"hostpanel/eventstore"
 )
 
@@ -19,9 +19,9 @@ import (
 //	2026-11-21 14:30:00.120           1  Ana orders Web S for 28.70 EUR   api_key:ab12CD34
 //	2026-11-21 14:30:00.164    +44ms  2  can be paid until 15:00 UTC      api_key:ab12CD34
 //	2026-11-21 14:31:07.901  +1m 07s  3  28.70 EUR arrived                provider:test
-func (c console) timeline(stream domain.Stream, events []eventstore.Recorded) {
+func (c console) timeline(stream domain.Stream, events []eventstore.RecordedEvent) {
 	i := c.ink()
-	fmt.Fprintf(c.out, "%s · %s\n\n", i.bold(stream.String()), count(len(events), "event"))
+	fmt.Fprintf(c.out, "%s · %s\n\n", i.bold(stream.String()), wording.Count(len(events), "event"))
 	t := table{head: []string{"when (UTC)", "after", "v", "what", "who"}}
 	var before time.Time
 	for _, e := range events {
@@ -29,15 +29,15 @@ func (c console) timeline(stream domain.Stream, events []eventstore.Recorded) {
 			painted(e.RecordedAt.UTC().Format("2006-01-02 15:04:05.000"), i.faint),
 			cell{text: since(before, e.RecordedAt), paint: i.faint, right: true},
 			number(e.Version),
-			painted(sentence(e.Event), i.eventColour(e.Name)),
-			painted(e.Cause.Actor, i.faint),
+			painted(e.Event.Says(), i.eventColour(e.Name)),
+			painted(e.Metadata.Actor, i.faint),
 		)
 		before = e.RecordedAt
 	}
 	t.print(c)
 }
 
-// eventColour shows at a glance where things went well, or did not.
+// eventColour marks success and failure.
 func (i ink) eventColour(name string) func(string) string {
 	for _, bad := range []string{"failed", "declined", "mismatch", "parked", "refused", "given_up", "cancelled"} {
 		if strings.Contains(name, bad) {
@@ -66,20 +66,4 @@ func since(before, now time.Time) string {
 		return fmt.Sprintf("+%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("+%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
-func count[N int | int64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return grouped(int64(n)) + " " + what + "s"
-}
-
-// grouped writes a number with its thousands apart: 1,234,567.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
 }

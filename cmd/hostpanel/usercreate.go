@@ -10,7 +10,6 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	panel "hostpanel/http"
 	"hostpanel/projections"
 )
 
@@ -55,7 +54,7 @@ func (u userCreate) password(ctx context.Context, c console, username string) (s
 	if u.SendLink {
 		return "", nil
 	}
-	return u.read(ctx, c, func(p string) error { return panel.CheckPassword(p, username) })
+	return u.read(ctx, c, func(p string) error { return account.CheckPassword(p, username) })
 }
 
 // A person is who an account is opened for.
@@ -86,8 +85,8 @@ func (u userCreate) person() (p person, err error) {
 	return p, err
 }
 
-// mayOpen refuses early what the log would refuse in the end, so that nobody
-// is asked for a password in vain.
+// mayOpen refuses early what the log would refuse in the end, so that no
+// password is asked for in vain.
 func (p *program) mayOpen(ctx context.Context, who person, tenant int64) error {
 	all := p.tables.For(projections.System)
 	_, taken, err := all.UserByEmail(ctx, who.email)

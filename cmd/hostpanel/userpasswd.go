@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	panel "hostpanel/http"
+	"hostpanel/domain/account"
 	"hostpanel/projections"
 )
 
@@ -25,7 +25,7 @@ func (u userPasswd) Run(ctx context.Context, s Settings, c console) error {
 		if !user.IsActive {
 			return errors.New("the account is closed; nobody can sign in to it")
 		}
-		password, err := u.read(ctx, c, func(p string) error { return panel.CheckPassword(p, user.Email) })
+		password, err := u.read(ctx, c, func(p string) error { return account.CheckPassword(p, user.Email) })
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestAccountsAreKeptFromTheCommandLine(t *testing.T) {
 			t.Errorf("%v ended with %d: %s", wrong, code, complaint)
 		}
 	}
-	r.ask(200, "POST", "/api/token/", credentials("eva@example.com", "correct horse"), "Content-Type", asJSON)
+	r.ask(200, "POST", "/api/token/", passwordLogin("eva@example.com", "correct horse"), "Content-Type", asJSON)
 	before := r.signIn(d.TenantAdmin)
 	if _, complaint, code := h.answering("another horse\n", "user", "passwd", d.TenantAdmin.Username, "--password-stdin"); code != done {
 		t.Fatalf("%d: %s", code, complaint)
@@ -85,7 +85,7 @@ func (h home) accountsAreErased(r *running) {
 		t.Errorf("erased without a terminal or --yes: %d %s", code, complaint)
 	}
 	h.must("user", "erase", "eva@example.com", "--yes")
-	r.ask(401, "POST", "/api/token/", credentials("eva@example.com", "correct horse"), "Content-Type", asJSON)
+	r.ask(401, "POST", "/api/token/", passwordLogin("eva@example.com", "correct horse"), "Content-Type", asJSON)
 	h.must("user", "erase", "flo@example.com", "--yes")
 	_, complaint, code := h.command("user", "erase", h.demo().Superuser.Username, "--yes")
 	if code != failed || !strings.Contains(complaint, "The last active superuser cannot be removed.") {
@@ -111,7 +111,7 @@ func lettersTo(t *testing.T, dir, address string) (found []string) {
 	return found
 }
 
-// A desk is a terminal and whoever sits at it.
+// A desk is a terminal with its user.
 type desk struct {
 	console
 	person *os.File

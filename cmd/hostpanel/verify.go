@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"hostpanel/domain/wording"
 	"hostpanel/eventstore"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 type verifyCommand struct {
@@ -27,7 +28,7 @@ func (v verifyCommand) Run(ctx context.Context, s Settings, c console) error {
 			return err
 		}
 		if !verdict.Intact {
-			p.report(ctx, sagas.LogTrouble(eventstore.Broken{Position: verdict.Broken, Stream: verdict.Stream, Reason: verdict.Reason}))
+			p.report(ctx, assembly.LogTrouble(eventstore.Broken{Position: verdict.Broken, Stream: verdict.Stream, Reason: verdict.Reason}))
 			return errSaid
 		}
 		return nil
@@ -40,9 +41,9 @@ func (v verifyCommand) print(c console, found eventstore.Verdict) error {
 	case v.JSON:
 		return c.json(asReport(found))
 	case found.Intact:
-		fmt.Fprintf(c.out, "%s: %s, head %d %x\n", i.green("intact"), count(found.Checked, "event"), found.HeadPosition, found.HeadHash)
+		fmt.Fprintf(c.out, "%s: %s, head %d %x\n", i.green("intact"), wording.Count(found.Checked, "event"), found.HeadPosition, found.HeadHash)
 	default:
-		fmt.Fprintf(c.out, "%s at position %d%s: %s\n", i.red("broken"), found.Broken, in(", stream ", found.Stream, ""), found.Reason)
+		fmt.Fprintf(c.out, "%s at position %d%s: %s\n", i.red("broken"), found.Broken, wording.Around(", stream ", found.Stream, ""), found.Reason)
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hostpanel/sagas"
+	"hostpanel/domain/wording"
+	"hostpanel/sagas/assembly"
 )
 
 type webhooksCommand struct {
@@ -25,8 +26,8 @@ type picking struct {
 	Until    string `placeholder:"TIME" help:"Only received before this time (UTC)."`
 }
 
-func (k picking) filter(ctx context.Context, p *program) (f sagas.InboxFilter, err error) {
-	f = sagas.InboxFilter{Provider: k.Provider, State: k.State, Type: k.Type}
+func (k picking) filter(ctx context.Context, p *program) (f assembly.InboxFilter, err error) {
+	f = assembly.InboxFilter{Provider: k.Provider, State: k.State, Type: k.Type}
 	if f.From, err = parseTime(k.Since); err != nil {
 		return f, err
 	}
@@ -93,7 +94,7 @@ type webhookLine struct {
 	ReceivedAt time.Time  `json:"received_at"`
 }
 
-func asWebhook(r sagas.InboxRow) webhookLine {
+func asWebhook(r assembly.InboxRow) webhookLine {
 	return webhookLine{r.ID, r.Provider, r.EventID, r.Type, r.State, r.Order, r.Attempts, r.Error, r.ReceivedAt}
 }
 
@@ -119,14 +120,14 @@ func (r webhooksReplay) Run(ctx context.Context, s Settings, c console) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.out, "%s would be replayed\n", count(n, "webhook"))
+			fmt.Fprintf(c.out, "%s would be replayed\n", wording.Count(n, "webhook"))
 			return nil
 		}
 		n, err := p.sagas.ReplayWebhooks(ctx, atConsole, f, "")
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "%s replayed\n", count(n, "webhook"))
+		fmt.Fprintf(c.out, "%s replayed\n", wording.Count(n, "webhook"))
 		return nil
 	})
 }

@@ -35,8 +35,8 @@ func (workerCommand) Run(ctx context.Context, s Settings, c console) error {
 	return unlessStopped(stopped, group.Wait())
 }
 
-// guessPublicURL is for those who do not listen themselves: the links in
-// mails lead to whoever does.
+// guessPublicURL is for those who do not listen themselves: the links in mails
+// lead to the process that does.
 func (c *config) guessPublicURL() error {
 	if c.publicURL != "" {
 		return nil

@@ -63,7 +63,7 @@ type (
 		domain.Command
 		decide(User) ([]Event, error)
 	}
-	// An Event is a fact in the life of a user's account.
+	// An Event belongs to the stream of a user's account.
 	Event interface {
 		domain.Event
 		evolve(User) User
@@ -103,7 +103,7 @@ type (
 		User int64
 		At   time.Time
 	}
-	// Deactivate closes an account: nobody can sign in with it.
+	// Deactivate closes an account: it cannot be signed in with.
 	Deactivate struct {
 		User int64
 		At   time.Time
@@ -186,8 +186,7 @@ func (c Deactivate) decide(u User) ([]Event, error) {
 	return u.once(u.Active, Deactivated{At: c.At})
 }
 
-// once is the answer to a wish that changes something or nothing, about
-// whoever exists.
+// once is the answer to a change of a user that exists; a repeat adds no event.
 func (u User) once(changes bool, facts ...Event) ([]Event, error) {
 	switch {
 	case !u.Exists:

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // A mail server that refuses an address for good refuses it the next time,
@@ -59,6 +60,12 @@ func (c AcceptAddress) Stream() domain.Stream { return Stream(c.User) }
 
 func (AddressRefused) EventName() string  { return "account.address_refused" }
 func (AddressAccepted) EventName() string { return "account.address_accepted" }
+
+func (e AddressRefused) Says() string {
+	return "a mail server has refused the address: " + wording.Spaced(e.Code) + "; no notifications are mailed to it"
+}
+
+func (AddressAccepted) Says() string { return "a mail to the address has got through again" }
 
 func (AddressRefused) evolve(u User) User  { u.AddressRefused = true; return u }
 func (AddressAccepted) evolve(u User) User { u.AddressRefused = false; return u }

@@ -1,40 +1,43 @@
 package account
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
-// Facts lists every event about users: of their streams, of their security
+// EventTypes lists every event about users: of their streams, of their security
 // journals, and of people whose data was erased.
-var Facts = []domain.Fact{
-	domain.FactOf[Opened]().Sealing(domain.Contact, "email", "name"),
-	domain.FactOf[MembershipGranted](),
-	domain.FactOf[MembershipRevoked](),
-	domain.FactOf[TenantActivated](),
-	domain.FactOf[PasswordChanged](),
-	domain.FactOf[Deactivated](),
+var EventTypes = []domain.EventType{
+	domain.Register[Opened]().Sealing(domain.Contact, "email", "name"),
+	domain.Register[MembershipGranted](),
+	domain.Register[MembershipRevoked](),
+	domain.Register[TenantActivated](),
+	domain.Register[PasswordChanged](),
+	domain.Register[Deactivated](),
 
-	domain.FactOf[Reactivated](),
-	domain.FactOf[ProfileChanged]().Sealing(domain.Contact, "email", "name"),
-	domain.FactOf[SuperuserGranted](),
-	domain.FactOf[SuperuserRevoked](),
-	domain.FactOf[SessionsEnded](),
-	domain.FactOf[LinkRequested](),
-	domain.FactOf[AddressRefused](),
-	domain.FactOf[AddressAccepted](),
+	domain.Register[Reactivated](),
+	domain.Register[ProfileChanged]().Sealing(domain.Contact, "email", "name"),
+	domain.Register[SuperuserGranted](),
+	domain.Register[SuperuserRevoked](),
+	domain.Register[SessionsEnded](),
+	domain.Register[LinkRequested](),
+	domain.Register[AddressRefused](),
+	domain.Register[AddressAccepted](),
 
-	domain.FactOf[SubjectErased](),
+	domain.Register[SubjectErased](),
 
-	domain.FactOf[SignedIn]().Sealing(domain.Contact, "ip"),
-	domain.FactOf[SignInRefused]().Sealing(domain.Contact, "ip"),
-	domain.FactOf[TokenReused](),
-	domain.FactOf[AccessDenied](),
-	domain.FactOf[KeyUsedFromNewOrigin](),
+	domain.Register[SignedIn]().Sealing(domain.Contact, "ip"),
+	domain.Register[SignInRefused]().Sealing(domain.Contact, "ip"),
+	domain.Register[TokenReused](),
+	domain.Register[AccessDenied](),
+	domain.Register[KeyUsedFromNewOrigin](),
 }
 
 type (
@@ -68,15 +71,33 @@ type (
 	}
 )
 
-// Subject is the person whose account it is.
-func (e Opened) Subject() uuid.UUID { return e.SubjectID }
-
 func (Opened) EventName() string            { return "account.opened" }
 func (MembershipGranted) EventName() string { return "account.membership_granted" }
 func (MembershipRevoked) EventName() string { return "account.membership_revoked" }
 func (TenantActivated) EventName() string   { return "account.tenant_activated" }
 func (PasswordChanged) EventName() string   { return "account.password_changed" }
 func (Deactivated) EventName() string       { return "account.deactivated" }
+
+func (e Opened) Says() string {
+	superuser := ""
+	if e.Superuser {
+		superuser = ", superuser"
+	}
+	return "account opened" + wording.Around(" for ", cmp.Or(e.Name, e.Email), "") + superuser + wording.Around(" (", e.For, ")")
+}
+
+func (e MembershipGranted) Says() string { return fmt.Sprintf("is %s of tenant %d", e.Role, e.Tenant) }
+func (e MembershipRevoked) Says() string { return fmt.Sprintf("has left tenant %d", e.Tenant) }
+
+func (e TenantActivated) Says() string {
+	if e.Tenant == 0 {
+		return "acts for no tenant"
+	}
+	return fmt.Sprintf("acts for tenant %d", e.Tenant)
+}
+
+func (PasswordChanged) Says() string { return "has a new password" }
+func (Deactivated) Says() string     { return "account closed" }
 
 func (e Opened) evolve(User) User {
 	return User{Exists: true, Active: true, Superuser: e.Superuser, For: e.For, Subject: e.SubjectID, SessionVersion: 1}

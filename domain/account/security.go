@@ -7,10 +7,11 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
-// SecurityCategory is that of the journals "security-<user>". Number 0 is
-// nobody known: a refusal costs the same whether the account exists or not.
+// SecurityCategory is that of the journals "security-<user>". Number 0 is an
+// unknown user: a refusal costs the same whether the account exists or not.
 const SecurityCategory = "security"
 
 // SecurityStream is the journal of one user.
@@ -34,7 +35,7 @@ type (
 		domain.Command
 		fact() SecurityEvent
 	}
-	// A SecurityEvent is a fact that somebody who looks into an attack asks for.
+	// A SecurityEvent is an event that helps to investigate an attack.
 	SecurityEvent interface {
 		domain.Event
 		security()
@@ -48,7 +49,8 @@ const (
 )
 
 type (
-	// NoteSignIn: somebody signed in, from an address, through a way such as [ThroughPage].
+	// NoteSignIn: a user signed in, from an address, through a way such as
+	// [ThroughPage].
 	NoteSignIn struct {
 		User      int64
 		SubjectID uuid.UUID // whose address it is
@@ -56,8 +58,8 @@ type (
 		Through   string
 		At        time.Time
 	}
-	// NoteRefusal: somebody could not sign in. User 0 and no subject: the
-	// account does not exist.
+	// NoteRefusal: a sign-in was refused. User 0 and no subject: the account does
+	// not exist.
 	NoteRefusal struct {
 		User      int64
 		SubjectID uuid.UUID
@@ -139,17 +141,26 @@ type (
 	}
 )
 
-// Subject is the person whose address it is.
-func (e SignedIn) Subject() uuid.UUID { return e.SubjectID }
-
-// Subject is the person whose account was tried; zero: nobody known.
-func (e SignInRefused) Subject() uuid.UUID { return e.SubjectID }
-
 func (SignedIn) EventName() string             { return "security.signed_in" }
 func (SignInRefused) EventName() string        { return "security.sign_in_refused" }
 func (TokenReused) EventName() string          { return "security.token_reused" }
 func (AccessDenied) EventName() string         { return "security.access_denied" }
 func (KeyUsedFromNewOrigin) EventName() string { return "security.key_used_from_new_origin" }
+
+func (e SignedIn) Says() string {
+	return "signed in" + wording.Around(" (", e.Through, ")") + wording.Around(" from ", e.IP, "")
+}
+
+func (e SignInRefused) Says() string {
+	return "could not sign in" + wording.Around(" (", e.Through, ")") + wording.Around(" from ", e.IP, "")
+}
+
+func (TokenReused) Says() string    { return "a refresh token was used again: its family has ended" }
+func (e AccessDenied) Says() string { return "denied: " + e.Method + " " + e.Route }
+
+func (e KeyUsedFromNewOrigin) Says() string {
+	return "key " + e.Key + " used from a new website, " + e.Origin
+}
 
 func (SignedIn) security()             {}
 func (SignInRefused) security()        {}

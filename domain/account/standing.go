@@ -9,9 +9,9 @@ import (
 	"hostpanel/domain/field"
 )
 
-// ErrLastSuperuser is the refusal to whoever would leave the installation
-// without anybody who may operate it. It is found out where all users stand,
-// while nobody else writes (docs/accounts.md, "Superusers").
+// ErrLastSuperuser refuses a change that would leave the installation without
+// an active superuser. It is found out where all users stand, while no other
+// process writes (docs/accounts.md, "Superusers").
 var ErrLastSuperuser error = &domain.Error{
 	Code: domain.Conflict, Message: "The last active superuser cannot be removed.", Reason: "last_superuser",
 }
@@ -132,15 +132,22 @@ type (
 	}
 )
 
-// Subject is the person whose account it is.
-func (e ProfileChanged) Subject() uuid.UUID { return e.SubjectID }
-
 func (ProfileChanged) EventName() string   { return "account.profile_changed" }
 func (SuperuserGranted) EventName() string { return "account.superuser_granted" }
 func (SuperuserRevoked) EventName() string { return "account.superuser_revoked" }
 func (Reactivated) EventName() string      { return "account.reactivated" }
 func (SessionsEnded) EventName() string    { return "account.sessions_ended" }
 func (LinkRequested) EventName() string    { return "account.link_requested" }
+
+func (ProfileChanged) Says() string   { return "profile changed" }
+func (SuperuserGranted) Says() string { return "may operate the installation" }
+func (SuperuserRevoked) Says() string { return "may no longer operate the installation" }
+func (Reactivated) Says() string      { return "account opened again" }
+func (SessionsEnded) Says() string    { return "all sessions ended" }
+
+func (e LinkRequested) Says() string {
+	return "a link to set a password is made: " + string(e.Link)
+}
 
 func (e ProfileChanged) evolve(u User) User { return u.reachedAt(e.SubjectID) }
 func (SuperuserGranted) evolve(u User) User { u.Superuser = true; return u }

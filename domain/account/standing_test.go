@@ -106,7 +106,7 @@ func TestAJournalTakesWhateverIsNoted(t *testing.T) {
 			t.Errorf("%+v: %v %v", note, facts, err)
 		}
 	}
-	catalogue := domain.NewCatalogue(account.Facts)
+	catalogue := domain.NewCatalogue(account.EventTypes)
 	for _, name := range []string{"security.signed_in", "security.sign_in_refused"} {
 		if sealed := catalogue.Personal(name); len(sealed) != 1 || sealed["ip"] != domain.Contact {
 			t.Error(name, sealed)

@@ -34,7 +34,7 @@ type (
 		domain.Command
 		decide(Subject) ([]SubjectEvent, error)
 	}
-	// A SubjectEvent is a fact about a person's data.
+	// A SubjectEvent belongs to the stream of a person's data.
 	SubjectEvent interface {
 		domain.Event
 		evolve(Subject) Subject
@@ -67,4 +67,5 @@ type SubjectErased struct {
 }
 
 func (SubjectErased) EventName() string        { return "subject.erased" }
+func (SubjectErased) Says() string             { return "personal data erased" }
 func (SubjectErased) evolve(s Subject) Subject { s.Erased = true; return s }

@@ -102,14 +102,14 @@ func TestASeriesIsOfTheYearInUTCAndOfItsMoney(t *testing.T) {
 }
 
 func TestEventsAreReadForever(t *testing.T) {
-	domaintest.Golden(t, billing.Facts, started, ended, issued.WithNumber(1), note("re_1", "10", "8.26", "1.74").WithNumber(1))
-	personal := domain.NewCatalogue(billing.Facts).Personal("billing.invoice_issued")
+	domaintest.Golden(t, billing.EventTypes, started, ended, issued.WithNumber(1), note("re_1", "10", "8.26", "1.74").WithNumber(1))
+	personal := domain.NewCatalogue(billing.EventTypes).Personal("billing.invoice_issued")
 	for _, name := range []string{"customer_name", "customer_email", "customer_company"} {
 		if personal[name] != domain.Fiscal {
 			t.Errorf("%s is not sealed until the legal period ends", name)
 		}
 	}
-	if issued.Subject() != ana {
-		t.Error(issued.Subject())
+	if issued.SubjectID != ana {
+		t.Error(issued.SubjectID)
 	}
 }

@@ -40,6 +40,10 @@ type CreditNoteIssued struct {
 
 func (CreditNoteIssued) EventName() string { return "billing.credit_note_issued" }
 
+func (e CreditNoteIssued) Says() string {
+	return fmt.Sprintf("credit note %s over %s %s of invoice %s", e.Number(), e.Total.StringFixed(2), e.Currency, e.Invoice)
+}
+
 // Series is where the number is drawn: "CN-2026".
 func (e CreditNoteIssued) Series() string { return e.Ledger }
 

@@ -43,19 +43,19 @@ type (
 		domain.Command
 		decide(Invoice) ([]InvoiceEvent, error)
 	}
-	// An InvoiceEvent is a fact about an invoice.
+	// An InvoiceEvent belongs to the stream of an invoice.
 	InvoiceEvent interface {
 		domain.Event
 		evolve(Invoice) Invoice
 	}
 )
 
-// Facts lists every event that the streams of this package may hold.
-var Facts = []domain.Fact{
-	domain.FactOf[SubscriptionStarted](),
-	domain.FactOf[SubscriptionEnded](),
-	domain.FactOf[InvoiceIssued]().Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
-	domain.FactOf[CreditNoteIssued](),
+// EventTypes lists every event that the streams of this package may hold.
+var EventTypes = []domain.EventType{
+	domain.Register[SubscriptionStarted](),
+	domain.Register[SubscriptionEnded](),
+	domain.Register[InvoiceIssued]().Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
+	domain.Register[CreditNoteIssued](),
 }
 
 // Issue writes the invoice of a paid order, with the order's frozen totals.
@@ -125,8 +125,9 @@ type InvoiceIssued struct {
 
 func (InvoiceIssued) EventName() string { return "billing.invoice_issued" }
 
-// Subject is the person who is billed.
-func (e InvoiceIssued) Subject() uuid.UUID { return e.SubjectID }
+func (e InvoiceIssued) Says() string {
+	return fmt.Sprintf("invoice %s over %s %s, %s", e.Number(), e.Total.StringFixed(2), e.Currency, e.Status)
+}
 
 // Series is where the number is drawn: "INV-2026".
 func (e InvoiceIssued) Series() string { return e.Ledger }

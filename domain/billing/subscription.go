@@ -3,12 +3,14 @@
 package billing
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // SubscriptionCategory is that of the streams "subscription-<order>".
@@ -45,7 +47,7 @@ type (
 		domain.Command
 		decide(Subscription) ([]SubscriptionEvent, error)
 	}
-	// A SubscriptionEvent is a fact in the life of a subscription.
+	// A SubscriptionEvent belongs to the stream of a subscription.
 	SubscriptionEvent interface {
 		domain.Event
 		evolve(Subscription) Subscription
@@ -132,6 +134,12 @@ type (
 
 func (SubscriptionStarted) EventName() string { return "billing.subscription_started" }
 func (SubscriptionEnded) EventName() string   { return "billing.subscription_ended" }
+
+func (e SubscriptionStarted) Says() string {
+	return fmt.Sprintf("subscribed to %s, %s, until %s", e.PlanName, e.BillingPeriod, wording.Day(e.PeriodEnd))
+}
+
+func (e SubscriptionEnded) Says() string { return "ended: " + wording.Spaced(e.Reason) }
 
 func (e SubscriptionStarted) evolve(Subscription) Subscription {
 	return Subscription{Status: Running, Tenant: e.Tenant, PeriodStart: e.PeriodStart, PeriodEnd: e.PeriodEnd}

@@ -46,7 +46,7 @@ func TestOneSlipTakesNoDomainOffTheNet(t *testing.T) {
 	}
 }
 
-// A zone that nobody can serve says so by being refused.
+// A zone that cannot be served is refused.
 func TestAZoneWithoutAnyNameServerIsWrittenAsItIs(t *testing.T) {
 	z := dns.Zone{Origin: "acme.test.", Primary: "ns1.acme.test.", Contact: "hostmaster.acme.test.", Serial: 1, TTL: 60}
 	if file := z.File(); strings.Contains(file, "left out") {

@@ -34,7 +34,7 @@ func isOrigin(s string) bool {
 
 func isServer(s string) bool { return field.FullName.Holds(s) && !strings.ContainsAny(s, "_*") }
 
-// Hostmaster answers for a zone that names nobody. Labels with "_" are left
+// Hostmaster answers for a zone that names no contact. Labels with "_" are left
 // out: no mail goes there.
 func Hostmaster(origin string) string {
 	for strings.HasPrefix(origin, "_") {

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write golden files of events that have 
 // added to and never edited: a sample has to encode to exactly its file, the
 // file has to decode to the sample, and the files of past schemas still have
 // to read. With -update a missing file of a present schema is written.
-func Golden(t *testing.T, facts []domain.Fact, samples ...domain.Event) {
+func Golden(t *testing.T, facts []domain.EventType, samples ...domain.Event) {
 	t.Helper()
 	g := golden{t, domain.NewCatalogue(facts), map[string]bool{}}
 	for _, sample := range samples {

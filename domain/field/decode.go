@@ -16,9 +16,9 @@ const (
 )
 
 // Decode fills the record from a request and returns the fields that it set.
-// The error is of type [Errors] and names every field that is wrong. Fields
-// that nobody knows and fields that are read-only are ignored. To replace or
-// patch a record, its present values must be in place.
+// The error is of type [Errors] and names every field that is wrong. Unknown
+// fields and read-only fields are ignored. To replace or patch a record, its
+// present values must be in place.
 func (s Set) Decode(sent Value, mode Mode) (Set, error) {
 	if wrong := notAnObject(sent); wrong != nil {
 		return nil, wrong

@@ -18,6 +18,7 @@ package field
 import (
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // A Set describes a record, field by field, in the order in which it is shown.
@@ -148,20 +149,25 @@ func (s Set) Named(name string) (Field, bool) {
 	return Field{}, false
 }
 
-// Arranged are the named fields, in the order of the names. It takes them out
-// of the set's own place, so the set is used up.
+// Arranged are the named fields, in the order of the names. A name such as
+// "max_*" stands for the fields that begin so and come under no other name
+// before it. Arranged uses the set's own storage, so the set is used up.
 func (s Set) Arranged(names []string) Set {
-	for i, name := range names {
-		at := i
-		for at < len(s) && s[at].Name != name {
-			at++
+	n := 0
+	for _, name := range names {
+		before := n
+		prefix, group := strings.CutSuffix(name, "*")
+		for at := n; at < len(s) && (group || n == before); at++ {
+			if s[at].Name == name || group && strings.HasPrefix(s[at].Name, prefix) {
+				s[n], s[at] = s[at], s[n]
+				n++
+			}
 		}
-		if at == len(s) {
+		if n == before && !group {
 			panic("field: there is no field " + name) // declared wrong
 		}
-		s[i], s[at] = s[at], s[i]
 	}
-	return s[:len(names):len(names)]
+	return s[:n:n]
 }
 
 // Has tells whether the set has a field of that name, such as whether a

@@ -135,3 +135,14 @@ func valueEnd(text []byte) int {
 	}
 	return len(text)
 }
+
+// Label is the name that people know a record by: its domain, name or username.
+func (v Values) Label() string {
+	for _, name := range []string{"domain", "name", "username"} {
+		var text string
+		if err := json.Unmarshal(v[name], &text); err == nil && text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -83,6 +83,9 @@ func answerLike(want string, spec hosting.Spec, wrong string) string {
 
 func short(s string) string { return s[:min(len(s), 300)] }
 
-func limitedTo(storage int64, p hosting.Place) hosting.Place { p.Limits.StorageMB = storage; return p }
+func limitedTo(storage int64, p hosting.Place) hosting.Place {
+	p.Limits = p.Limits.With(hosting.StorageMB, storage)
+	return p
+}
 
 func long(n int) string { return strings.Repeat("a", n) }

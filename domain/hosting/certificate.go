@@ -7,6 +7,19 @@ import (
 	"hostpanel/domain/field"
 )
 
+var certificates = Kind{
+	Name: "ssl_certificate", Class: "SSLCertificate", Label: "ssl certificate", Collection: "ssl-certificates", Halts: true,
+	Nouns: map[string]string{"en": "certificate", "es": "certificado"},
+	Shown: words("id site site_domain cert_type domain expires_at is_active auto_renew is_expired days_until_expiry " +
+		"status last_error created_at updated_at"),
+	Names:   siteDomain,
+	Sets:    [][]string{{"site", "cert_type", "domain"}},
+	Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
+	Filters: []string{"site", "auto_renew", "status", "cert_type", "expires_at__lte"}, Search: []string{"domain"}, Called: "domain", Issued: true,
+	EngineName: domainOf, Quota: "ssl_certificates", Feature: SSLEnabled, Uncounted: true,
+	Verbs: Create | Patch | Delete, Writers: Member, New: spec[Certificate],
+}
+
 // A Certificate lets a site serve HTTPS: issued by an authority that speaks
 // ACME, or brought along.
 type Certificate struct {
@@ -30,11 +43,10 @@ type Certificate struct {
 	FailedAt  *time.Time // the last time
 }
 
-const (
-	certificateKind = "ssl_certificate"
+// domainOf is a certificate's key at the engine: the domain of its site.
+func domainOf(_, site field.Values) string { return text(site, "domain") }
 
-	custom = "custom"
-)
+const custom = "custom"
 
 // Acme is the sort of certificate that is ordered from an authority.
 const Acme = "acme"
@@ -69,8 +81,7 @@ func pemText(name string, at *string) field.Field {
 	return field.Text(name, at).Secret().Verbatim().Lines().Max(64 << 10).Once().Doc("PEM; of custom certificates only.")
 }
 
-// Derived are fields of an answer that follow from the time it is given.
-func (c *Certificate) Derived(now time.Time) field.Set {
+func (c *Certificate) derived(now time.Time, _ bool) field.Set {
 	var days *int64
 	expired := false
 	if c.ExpiresAt != nil {

@@ -121,11 +121,11 @@ func TestDaysAreCountedDown(t *testing.T) {
 		{-48 * time.Hour, `{"is_expired":true,"days_until_expiry":-2}`},
 	} {
 		at := now.Add(c.left)
-		if got := string((&hosting.Certificate{ExpiresAt: &at}).Derived(now).AppendJSON(nil)); got != c.want {
+		if got := string(hosting.Derived(&hosting.Certificate{ExpiresAt: &at}, now, false).AppendJSON(nil)); got != c.want {
 			t.Errorf("%s: %s", c.left, got)
 		}
 	}
-	if got := string((&hosting.Certificate{}).Derived(now).AppendJSON(nil)); got != `{"is_expired":false,"days_until_expiry":null}` {
+	if got := string(hosting.Derived(&hosting.Certificate{}, now, false).AppendJSON(nil)); got != `{"is_expired":false,"days_until_expiry":null}` {
 		t.Error(got)
 	}
 }

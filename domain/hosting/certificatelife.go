@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/wording"
 )
 
 // What certificates go through beside the life of all kinds: they are ordered,
@@ -112,6 +113,18 @@ func (CertificateFailed) EventName() string   { return "certificate.failed" }
 func (CertificateExpiring) EventName() string { return "certificate.expiring" }
 func (CertificateExpired) EventName() string  { return "certificate.expired" }
 
+func (CertificateOrdered) Says() string { return "the certificate was ordered again" }
+func (e CertificateIssued) Says() string {
+	return "the certificate was issued, until " + wording.Day(e.Ends)
+}
+func (e CertificateFailed) Says() string {
+	return "the certificate was not issued: " + wording.Spaced(e.Code)
+}
+func (e CertificateExpiring) Says() string {
+	return "the certificate expires on " + wording.Day(e.Ends)
+}
+func (e CertificateExpired) Says() string { return "the certificate expired on " + wording.Day(e.Ends) }
+
 // ErrNotAcme refuses to order what was brought along.
 var ErrNotAcme = &domain.Error{Code: domain.Conflict, Reason: "wrong_cert_type", Message: "Only acme certificates can be requested."}
 
@@ -181,7 +194,7 @@ func (i Issuance) issued(observed field.Values) (ends time.Time, is bool) {
 
 // begun is what a request means for a certificate; for other kinds nothing.
 func begun(e Requested) (i Issuance) {
-	if e.Kind != certificateKind {
+	if kind, _ := KindNamed(e.Kind); !kind.Issued {
 		return i
 	}
 	var c Certificate

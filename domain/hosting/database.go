@@ -8,6 +8,17 @@ import (
 	"hostpanel/domain/field"
 )
 
+var databases = Kind{
+	Name: "database", Class: "Database", Label: "database", Collection: "databases", EngineID: "hosting_database_id", Halts: true,
+	Nouns: map[string]string{"en": "database", "es": "base de datos"},
+	Shown: words("id tenant tenant_name name hosting_database_id db_user db_password is_active site engine_name engine_user " +
+		"sync_status sync_error created_at updated_at"),
+	Sets:    [][]string{{"tenant", "name"}, {"tenant", "db_user"}},
+	Refs:    []Reference{{Field: "site", Kind: "site"}},
+	Filters: []string{"site", "name"}, Search: []string{"name", "db_user"}, Called: "name",
+	NamedBy: []string{"engine_name"}, Quota: "databases", Plan: "quota_databases", Generated: "db_password", Verbs: Create | Delete, Writers: Member, New: spec[Database],
+}
+
 // A Database is a relational one, and the user who may log in to it.
 type Database struct {
 	Name, User             string

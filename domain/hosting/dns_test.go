@@ -1,11 +1,12 @@
 package hosting_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"hostpanel/domain/dns"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
 
@@ -140,7 +141,7 @@ func TestACNAMEStandsAlone(t *testing.T) {
 	} {
 		p := placeOf("dns_record")
 		for _, sort := range c.beside {
-			p.Beside = append(p.Beside, dns.Record{Name: "www", Type: sort, Data: "other.example."})
+			p.Beside = append(p.Beside, values(`{"name":"www","record_type":"`+sort+`","data":"other.example."}`))
 		}
 		if _, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":%q,"data":"a"}`, c.sort, c.name), p); got != c.want {
 			t.Errorf("%+v: %s", c, got)
@@ -157,7 +158,8 @@ func TestARecordIsNotSaidTwice(t *testing.T) {
 		{"TXT", "a text", "another text", ""},
 	} {
 		p := placeOf("dns_record")
-		p.Beside = []dns.Record{{Name: "www", Type: c.sort, Data: c.there}}
+		there, _ := json.Marshal(map[string]string{"name": "www", "record_type": c.sort, "data": c.there})
+		p.Beside = []field.Values{values(string(there))}
 		if _, got := create("dns_record", fmt.Sprintf(`{"zone":3,"record_type":%q,"name":"www","data":"%s"}`, c.sort, c.data), p); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}

@@ -2,11 +2,23 @@ package hosting
 
 import (
 	"cmp"
-	"slices"
+	"strings"
 
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 )
+
+var dnsRecords = Kind{
+	Name: "dns_record", Class: "DNSRecord", Label: "dns record", Collection: "dns-records", EngineID: "hosting_record_id",
+	Nouns: map[string]string{"en": "DNS record", "es": "registro DNS"},
+	Shown: words("id zone zone_origin record_type name data priority ttl hosting_record_id is_active " +
+		"sync_status sync_error created_at updated_at"),
+	Sets:    [][]string{{"zone", "record_type", "name", "data"}},
+	Refs:    []Reference{{Field: "zone", Kind: "dns_zone", Parent: true}},
+	Filters: []string{"zone", "record_type", "name"}, Search: []string{"name", "data"}, Called: "name", Within: "records", Oldest: true,
+	NamedBy: []string{"zone", "record_type", "name", "priority", "data"}, EngineName: nameOfRecord,
+	Most: dns.MaxRecords, Verbs: All, Writers: Member, New: spec[DNSRecord],
+}
 
 // A DNSRecord is one answer that a zone gives.
 type DNSRecord struct {
@@ -64,19 +76,53 @@ func (r *DNSRecord) check(p Place, wrong *field.Errors) {
 	if !wrong.Has("data") && !wrong.Has("record_type") {
 		wrong.Join(dns.CheckData(r.Type, r.Data, cmp.Or(r.ZoneOrigin, "zone.")))
 	}
-	types := make([]string, len(p.Beside))
-	for i, other := range p.Beside {
-		types[i] = other.Type
-	}
+	types, repeated := r.compare(p.Beside)
 	wrong.Join(dns.CheckBeside(r.Type, r.Name, types...))
-	if len(*wrong) == 0 && slices.ContainsFunc(p.Beside, r.repeats) {
-		kind, _ := KindNamed("dns_record")
-		wrong.Join(kind.NotUnique(kind.Sets[0]))
+	if len(*wrong) == 0 && repeated {
+		wrong.Join(dnsRecords.NotUnique(dnsRecords.Sets[0]))
 	}
 }
 
-// repeats tells whether another record of the same name says the same, in
-// whatever words. An engine could not keep them apart.
-func (r *DNSRecord) repeats(other dns.Record) bool {
-	return other.Type == r.Type && dns.Normal(r.Type, other.Data, r.ZoneOrigin) == dns.Normal(r.Type, r.Data, r.ZoneOrigin)
+// near are the records of the zone that have the same name.
+func (r *DNSRecord) near(int64) (Query, bool) {
+	return Query{dnsRecords.Name, map[string]any{"zone": r.Zone, "name": r.Name}}, r.Zone != 0
+}
+
+// compare tells the types of the other records of the same name, and whether
+// one of them means the same, however it is written. An engine could not tell
+// such a record from this one.
+func (r *DNSRecord) compare(others []field.Values) (types []string, repeated bool) {
+	normal := dns.Normal(r.Type, r.Data, r.ZoneOrigin)
+	for _, other := range others {
+		sort := text(other, "record_type")
+		types = append(types, sort)
+		repeated = repeated || sort == r.Type && dns.Normal(sort, text(other, "data"), r.ZoneOrigin) == normal
+	}
+	return types, repeated
+}
+
+// serves accepts a record of the wanted type, and a CNAME, beside which nothing
+// else may stand. Of texts it accepts only a sender policy.
+func (r *DNSRecord) serves(wanted map[string]any) bool {
+	if r.Type == dns.TXT && wanted["record_type"] == dns.TXT {
+		text, _ := dns.Text(r.Data)
+		return strings.HasPrefix(text, SPF)
+	}
+	return r.Type == dns.CNAME || r.Type == wanted["record_type"]
+}
+
+// SPF begins the text of a sender policy.
+const SPF = "v=spf1"
+
+// nameOfRecord is a record's key at the engine. Without the zone's values the
+// record's own origin counts.
+func nameOfRecord(spec, parent field.Values) string {
+	origin, sort := text(parent, "origin"), text(spec, "record_type")
+	if origin == "" {
+		origin = text(spec, "zone_origin")
+	}
+	return RecordName(RecordKey{
+		Origin: origin, Name: dns.Full(text(spec, "name"), origin), Type: sort,
+		Priority: number(spec, "priority"), Data: strings.TrimSpace(dns.Normal(sort, text(spec, "data"), origin)),
+	})
 }

@@ -7,6 +7,17 @@ import (
 	"hostpanel/domain/field"
 )
 
+var dnsZones = Kind{
+	Name: "dns_zone", Class: "DNSZone", Label: "dns zone", Collection: "dns-zones", EngineID: "hosting_zone_id",
+	Nouns: map[string]string{"en": "DNS zone", "es": "zona DNS"},
+	Shown: words("id tenant tenant_name origin hosting_zone_id ns_primary admin_email ttl records_count is_active " +
+		"sync_status sync_error created_at updated_at"),
+	Counts: []Count{{Field: "records_count", Kind: "dns_record", By: "zone"}},
+	Unique: []string{"origin"}, Personal: []string{"admin_email"},
+	Filters: []string{"origin"}, Search: []string{"origin"}, Called: "origin", Serial: true,
+	NamedBy: []string{"origin"}, Quota: "dns_zones", Plan: "quota_domains", Verbs: All, Writers: Member, New: spec[DNSZone],
+}
+
 // A DNSZone is a domain as the panel's name servers answer for it.
 type DNSZone struct {
 	Origin     string // "example.com."

@@ -1,7 +1,9 @@
 package hosting
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/wording"
 )
 
 // An Event is a fact in the life of a resource; its evolve method is what the
@@ -18,26 +21,26 @@ type Event interface {
 	evolve(Resource) Resource
 }
 
-// Facts lists every event of this package: those that a resource's stream may
+// EventTypes lists every event of this package: those that a resource's stream may
 // hold, and those of operations.
-var Facts = slices.Concat([]domain.Fact{
-	domain.FactOf[Requested]().Sealing(domain.Contact, "personal"),
-	domain.FactOf[Changed]().Sealing(domain.Contact, "personal"),
-	domain.FactOf[Confirmed](),
-	domain.FactOf[RemovalRequested](),
-	domain.FactOf[Removed](),
-	domain.FactOf[EngineRefused](),
-	domain.FactOf[Halted](),
-	domain.FactOf[Released](),
-	domain.FactOf[Rested](),
-	domain.FactOf[Roused](),
-	domain.FactOf[Trashed](),
-	domain.FactOf[Restored](),
-	domain.FactOf[CertificateOrdered](),
-	domain.FactOf[CertificateIssued](),
-	domain.FactOf[CertificateFailed](),
-	domain.FactOf[CertificateExpiring](),
-	domain.FactOf[CertificateExpired](),
+var EventTypes = slices.Concat([]domain.EventType{
+	domain.Register[Requested]().Sealing(domain.Contact, "personal"),
+	domain.Register[Changed]().Sealing(domain.Contact, "personal"),
+	domain.Register[Confirmed](),
+	domain.Register[RemovalRequested](),
+	domain.Register[Removed](),
+	domain.Register[EngineRefused](),
+	domain.Register[Halted](),
+	domain.Register[Released](),
+	domain.Register[Rested](),
+	domain.Register[Roused](),
+	domain.Register[Trashed](),
+	domain.Register[Restored](),
+	domain.Register[CertificateOrdered](),
+	domain.Register[CertificateIssued](),
+	domain.Register[CertificateFailed](),
+	domain.Register[CertificateExpiring](),
+	domain.Register[CertificateExpired](),
 }, syncFacts, OperationFacts)
 
 // What was asked for. Personal holds the personal fields of the spec as JSON
@@ -80,11 +83,19 @@ func (RemovalRequested) EventName() string { return "hosting.removal_requested" 
 func (Removed) EventName() string          { return "hosting.removed" }
 func (EngineRefused) EventName() string    { return "hosting.engine_refused" }
 
-// Subject is the person whose data the resource holds, if it holds any.
-func (e Requested) Subject() uuid.UUID { return e.SubjectID }
+func (e Requested) Says() string {
+	return fmt.Sprintf("%s wanted by tenant %d%s%s", e.Kind, e.Tenant, wording.Around(": ", e.Values().Label(), ""), wording.Around(" (", e.For, ")"))
+}
 
-// Subject is the person whose data the resource holds, if it holds any.
-func (e Changed) Subject() uuid.UUID { return e.SubjectID }
+func (e Changed) Says() string { return "to be changed: " + wording.Keys(e.Values()) }
+
+func (e Confirmed) Says() string {
+	return "the engine has it" + wording.Around(" as ", cmp.Or(e.External, wording.Number(e.EngineID)), "")
+}
+
+func (RemovalRequested) Says() string { return "to be removed" }
+func (Removed) Says() string          { return "removed" }
+func (e EngineRefused) Says() string  { return "the engine refused: " + wording.Spaced(e.Code) }
 
 // Values are all the fields that were asked for. Erased ones are missing.
 func (e Requested) Values() field.Values { return join(e.Spec, e.Personal) }

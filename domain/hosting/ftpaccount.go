@@ -2,6 +2,18 @@ package hosting
 
 import "hostpanel/domain/field"
 
+var ftpAccounts = Kind{
+	Name: "ftp_account", Class: "FTPAccount", Label: "ftp account", Collection: "ftp-accounts", EngineID: "hosting_ftp_user_id", Halts: true,
+	Nouns: map[string]string{"en": "FTP account", "es": "cuenta FTP"},
+	Shown: words("id tenant tenant_name site site_domain username hosting_ftp_user_id directory quota_mb is_active " +
+		"sync_status sync_error created_at updated_at"),
+	Names:   siteDomain,
+	Unique:  []string{"username"},
+	Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
+	Filters: []string{"site", "username"}, Search: []string{"username"}, Called: "username",
+	NamedBy: []string{"username"}, Quota: "ftp_accounts", Plan: "quota_ftp_users", Verbs: All, Writers: Member, New: spec[FTPAccount],
+}
+
 // An FTPAccount lets somebody copy files to and from a site.
 type FTPAccount struct {
 	Site      int64

@@ -65,6 +65,11 @@ func (Released) EventName() string { return "hosting.released" }
 func (Trashed) EventName() string  { return "hosting.trashed" }
 func (Restored) EventName() string { return "hosting.restored" }
 
+func (e Halted) Says() string   { return "switched off by its " + e.By }
+func (e Released) Says() string { return "no longer switched off by its " + e.By }
+func (Trashed) Says() string    { return "put into the bin" }
+func (Restored) Says() string   { return "brought back from the bin" }
+
 func (c Halt) decide(r Resource) ([]Event, error) {
 	kind, err := r.haltable(c.Ref, c.By)
 	if err != nil || r.ended() || !kind.Halts || slices.Contains(r.Halts, c.By) {

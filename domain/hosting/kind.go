@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,21 +12,23 @@ import (
 	"hostpanel/domain/field"
 )
 
-// A Spec is what a tenant wants of one hosting resource.
-type Spec interface{ Fields() field.Set }
-
-// A Kind is one sort of hosting resource. Kinds differ in what the table of
-// [Kinds] says and in their fields; what they all do is in resource.go.
+// A Kind is one sort of hosting resource. The row says all that the program has
+// to know of the kind, and no other package compares its name. The life cycle
+// that all kinds share is in resource.go.
 type Kind struct {
-	Name       string // of its streams: "site-42"
-	Class      string // in "No Site matches the given query."
-	Label      string // in "site with this domain already exists."
-	Collection string // in the API: /hosting/api/rest/sites/; empty: not in the API
-	EngineID   string // the field that shows the engine's own number; empty: it shows none
-	Alone      bool   // nothing outside works behind it: it runs as soon as it is asked for
-	Halts      bool   // can be halted: switched off beside what is wanted of it
-	Soft       bool   // goes into a bin first, for 30 days
-	Shared     bool   // belongs to the installation and not to a tenant
+	Name       string            // category of its streams: "site-42"
+	Class      string            // in "No Site matches the given query."
+	Label      string            // in "site with this domain already exists."
+	Nouns      map[string]string // what messages call it, by language; nil: a record
+	Collection string            // in the API: /hosting/api/rest/sites/; empty: not in the API
+	EngineID   string            // the field that shows the engine's own number; empty: it shows none
+	Backend    Backend           // what works behind it
+	Owner      bool              // it is a tenant, to which the others belong: a client of the engine
+	Halts      bool              // can be switched off beside what is wanted of it
+	Soft       bool              // goes into a bin first, for 30 days
+	Shared     bool              // belongs to the installation and not to a tenant
+	Issued     bool              // a certificate: part of its parent's object at the engine, and it expires (certificatelife.go)
+	Serial     bool              // a zone: a change of it, or of its parts, gives it a new serial
 
 	Shown  []string // the fields of an answer, in order; empty: it has an answer of its own
 	Names  []Name   // fields of an answer that other records name
@@ -35,8 +38,8 @@ type Kind struct {
 	Sets     [][]string  // fields that no two live resources may have in common; "tenant" is the tenant
 	Single   string      // flag that only one live resource of the kind has; empty: none
 	InUse    string      // refusal to remove it while others refer to it; empty: its parts go with it
-	Address  string      // field that makes an address, which is one mailbox or one alias; empty: none
-	Rival    string      // refusal where the other one has the address
+	Address  string      // field that makes an address, which only one resource of all such kinds has; empty: none
+	Rival    string      // refusal where a resource of another kind has the address
 	Refs     []Reference // fields that hold the number of another resource
 	Personal []string    // fields that hold personal data
 
@@ -47,15 +50,32 @@ type Kind struct {
 	Within   string   // where its parent lists all of them: /dns-zones/1/records/; empty: nowhere
 	Oldest   bool     // lists begin with the first, not with the newest
 
-	Quota string // the tenant's limit that counts it: max_<quota>
-	Most  int64  // that one parent may have; 0: any number
+	Quota     string // what the tenant's limit calls it: the limit is max_<quota>; empty: it is not limited
+	Plan      string // the hosting plan's promise that sets the limit: "quota_sites"; empty: none
+	Feature   string // the package's flag without which the limit is 0: "shell_enabled"; empty: none
+	Rationed  bool   // the limit is 0 unless it is set, and not [Unlimited]
+	Uncounted bool   // there is no limit in numbers: the feature alone decides
+	Most      int64  // that one parent may have; 0: any number
 
-	Generated string // the secret field that is made up when it is left out; empty: none
+	NamedBy    []string                               // fields of the spec that its natural key at the engine follows from
+	EngineName func(spec, parent field.Values) string // that key; nil: the only field in NamedBy
+	Shape      func(id int64, o *EngineObject)        // what else the engine is told; nil: nothing
+	Told       []string                               // derived fields ([Derived]) that the engine is told as well
+	Generated  string                                 // the secret field that is made up when it is left out; empty: none
 
 	Verbs   Verbs
 	Writers Role // every user of the tenant may read, unless only administrators write
 	New     func() Spec
 }
+
+// A Backend is the system that carries out what is wanted of a resource.
+type Backend int
+
+const (
+	Engine  Backend = iota // the hosting engine
+	Compute                // a hypervisor
+	Local                  // none: it is as wanted as soon as it is asked for
+)
 
 // A Reference is a field that holds the number of another resource of the same
 // tenant. A parent gives its tenant to its children.
@@ -99,6 +119,10 @@ const (
 	Superuser
 )
 
+// KindOf is the kind of the resource with this stream; false: it is the stream
+// of something else.
+func KindOf(stream domain.Stream) (Kind, bool) { return KindNamed(stream.Category) }
+
 // KindNamed finds a kind by its name.
 func KindNamed(name string) (Kind, bool) {
 	i := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == name })
@@ -122,7 +146,53 @@ func (k Kind) Parent() (Reference, bool) {
 // neither to the installation nor as parts of something, and no tenants.
 func (k Kind) Own() bool {
 	_, isPart := k.Parent()
-	return !isPart && !k.Shared && k.Name != "tenant"
+	return !isPart && !k.Shared && !k.Owner
+}
+
+// Belongs tells whether a tenant has resources of the kind that end with it.
+// Machines end with their order.
+func (k Kind) Belongs() bool { return !k.Owner && k.Backend != Compute }
+
+// Announced tells whether webhooks tell of the kind's resources.
+func (k Kind) Announced() bool { return k.Collection != "" && !k.Shared && !k.Owner }
+
+// Announced are the names of the kinds of whose resources webhooks tell.
+func Announced() (names []string) {
+	for _, k := range Kinds {
+		if k.Announced() {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// Noun is what one resource of the kind is called in a language ("es-MX"), or in
+// English where the language is not known.
+func (k Kind) Noun(language string) string {
+	nouns := k.Nouns
+	if nouns == nil {
+		nouns = map[string]string{"en": "record", "es": "registro"}
+	}
+	language, _, _ = strings.Cut(strings.ToLower(language), "-")
+	return cmp.Or(nouns[language], nouns["en"])
+}
+
+// Certificates are the kind whose resources are certificates for the kind's.
+func (k Kind) Certificates() (Child, bool) {
+	children := k.Children()
+	i := slices.IndexFunc(children, func(c Child) bool { return c.Kind.Issued })
+	if i < 0 {
+		return Child{}, false
+	}
+	return children[i], true
+}
+
+// Key are the fields that find one of a tenant's resources by what it is called.
+func (k Kind) Key() []string {
+	if parent, is := k.Parent(); is && !slices.Contains(k.Unique, k.Called) {
+		return []string{parent.Field, k.Called}
+	}
+	return []string{k.Called}
 }
 
 // IsPartBy tells whether the reference leads to what the kind's resources are
@@ -195,7 +265,7 @@ func (k Kind) checkSealed(spec field.Values) error {
 // settled is a wish, and its fulfilment where nobody else has to work for it.
 func (k Kind) settled(wish Event) []Event {
 	switch _, leaving := wish.(RemovalRequested); {
-	case !k.Alone:
+	case k.Backend != Local:
 		return []Event{wish}
 	case leaving:
 		return []Event{wish, Removed{}}
@@ -206,11 +276,4 @@ func (k Kind) settled(wish Event) []Event {
 // absent is the answer about a resource that is not there.
 func (k Kind) absent() error {
 	return domain.Refuse(domain.NotFound, "No %s matches the given query.", k.Class)
-}
-
-func spec[S any, P interface {
-	*S
-	Spec
-}]() Spec {
-	return P(new(S))
 }

@@ -1,22 +1,95 @@
 package hosting
 
-import "hostpanel/domain/field"
+import (
+	"slices"
+	"strings"
 
-// certificateQuota is what certificates count as. A package allows any number
-// of them, or none.
-const certificateQuota = "ssl_certificates"
+	"hostpanel/domain/field"
+)
 
-// Unlimited is the limit of whoever has none.
+// Unlimited is the limit of tenants that have none.
 const Unlimited = -1
 
-// Limits are how much of everything a tenant may have: -1 is without limit,
-// 0 is none.
-type Limits struct {
-	Sites, Databases, StorageMB, TrafficMB int64
-	MailDomains, Mailboxes, MailAliases    int64
-	FTPAccounts, ShellUsers, DNSZones      int64
+// The features that a package can lack.
+const (
+	SSLEnabled   = "ssl_enabled"   // certificates, and HTTPS
+	ShellEnabled = "shell_enabled" // shell users, and shell commands
+)
 
-	NoSSL bool // no certificates: of a package without them
+// What the engine measures, where the panel counts everything else.
+const (
+	StorageMB = "storage_mb"
+	TrafficMB = "traffic_mb"
+)
+
+const maxPrefix = "max_" // of the fields that hold limits
+
+// A limit is one of the numbers in [Limits].
+type limit struct {
+	name   string // of what is limited: "sites"
+	most   int64  // that the limit can be
+	unset  int64  // the limit where nothing sets it
+	plan   string // the hosting plan's promise that sets it; empty: none
+	factor int64  // by which the plan's unit is greater
+}
+
+// limits are all of them, in the order in which packages show them.
+var limits = func() (all []limit) {
+	for _, k := range Kinds {
+		if k.Quota != "" && !k.Uncounted {
+			all = append(all, limit{k.Quota, 1_000_000, k.Unset(), k.Plan, 1})
+		}
+	}
+	all = append(all, limit{StorageMB, 1 << 30, Unlimited, "quota_storage_gb", 1024}, limit{TrafficMB, 1 << 30, Unlimited, "", 1})
+	slices.SortStableFunc(all, func(a, b limit) int { return a.position() - b.position() })
+	return all
+}()
+
+// position is where packages show the limit: those that they do not name come last.
+func (l limit) position() int {
+	i := slices.Index(packages.Shown, maxPrefix+l.name)
+	if i < 0 {
+		return len(packages.Shown)
+	}
+	return i
+}
+
+// Unset is the limit of the kind where nothing sets it.
+func (k Kind) Unset() int64 {
+	if k.Rationed {
+		return 0
+	}
+	return Unlimited
+}
+
+// Limits are how much of everything a tenant may have: -1 is without limit,
+// 0 is none. The zero Limits are 0 of everything.
+type Limits struct {
+	most  []int64  // in the order of limits
+	lacks []string // the features that the package does not have
+}
+
+// NoLimits are those of a tenant without a package.
+func NoLimits() Limits {
+	l := Limits{most: make([]int64, len(limits))}
+	for i, of := range limits {
+		l.most[i] = of.unset
+	}
+	return l
+}
+
+// With are the limits with another number of what has this name: "sites".
+func (l Limits) With(name string, most int64) Limits {
+	l.most = slices.Clone(l.most)
+	*l.at(slices.IndexFunc(limits, func(of limit) bool { return of.name == name })) = most
+	return l
+}
+
+func (l *Limits) at(i int) *int64 {
+	if l.most == nil {
+		l.most = make([]int64, len(limits))
+	}
+	return &l.most[i]
 }
 
 // Fields are the limits as a tenant has them: not its own to set.
@@ -29,71 +102,71 @@ func (l *Limits) Fields() field.Set {
 }
 
 func (l *Limits) fields() field.Set {
-	return field.Set{
-		limit("max_sites", &l.Sites, 1_000_000),
-		limit("max_databases", &l.Databases, 1_000_000),
-		limit("max_storage_mb", &l.StorageMB, 1<<30),
-		limit("max_traffic_mb", &l.TrafficMB, 1<<30),
-		limit("max_mail_domains", &l.MailDomains, 1_000_000),
-		limit("max_mailboxes", &l.Mailboxes, 1_000_000),
-		limit("max_mail_aliases", &l.MailAliases, 1_000_000),
-		limit("max_ftp_accounts", &l.FTPAccounts, 1_000_000),
-		limit("max_shell_users", &l.ShellUsers, 1_000_000),
-		limit("max_dns_zones", &l.DNSZones, 1_000_000),
+	set := make(field.Set, len(limits))
+	for i, of := range limits {
+		set[i] = field.Int(maxPrefix+of.name, l.at(i)).Between(Unlimited, of.most).Default(of.unset)
 	}
+	return set
 }
 
-func limit(name string, at *int64, most int64) field.Field {
-	return field.Int(name, at).Between(Unlimited, most).Default(Unlimited)
-}
+// Lacks tells whether the tenant's package does not have a feature.
+func (l Limits) Lacks(feature string) bool { return slices.Contains(l.lacks, feature) }
 
-// Of is the limit of that name: "sites". What nobody limits has none.
-func (l *Limits) Of(name string) int64 {
-	if name == certificateQuota && l.NoSSL {
-		return 0
+// Of is the limit of that name: "sites". What has no limit is [Unlimited].
+func (l Limits) Of(name string) int64 {
+	for _, k := range Kinds {
+		if k.Quota == name && l.Lacks(k.Feature) {
+			return 0
+		}
 	}
-	f, limited := l.fields().Named("max_" + name)
-	if !limited {
+	i := slices.IndexFunc(limits, func(of limit) bool { return of.name == name })
+	if i < 0 {
 		return Unlimited
 	}
-	n, _ := f.Value().(int64)
-	return n
-}
-
-// NoLimits are those of a tenant without a package.
-func NoLimits() Limits {
-	return Limits{
-		Sites: Unlimited, Databases: Unlimited, StorageMB: Unlimited, TrafficMB: Unlimited,
-		MailDomains: Unlimited, Mailboxes: Unlimited, MailAliases: Unlimited,
-		FTPAccounts: Unlimited, ShellUsers: Unlimited, DNSZones: Unlimited,
-	}
+	return *l.at(i)
 }
 
 // PackageFrom turns what a hosting plan promises ("quota_sites": 5) into the
-// limits of a tenant. What a plan does not speak of has no limit.
+// limits of a tenant. What the plan does not promise is as without a package.
 func PackageFrom(quotas map[string]int64) Limits {
 	l := NoLimits()
-	for _, rule := range []struct {
-		quota  string
-		factor int64
-		limits []*int64
-	}{
-		{"quota_sites", 1, []*int64{&l.Sites}},
-		{"quota_databases", 1, []*int64{&l.Databases}},
-		{"quota_storage_gb", 1024, []*int64{&l.StorageMB}},
-		{"quota_mailboxes", 1, []*int64{&l.Mailboxes}},
-		{"quota_domains", 1, []*int64{&l.MailDomains, &l.DNSZones}},
-		{"quota_ftp_users", 1, []*int64{&l.FTPAccounts}},
-	} {
-		quota, promised := quotas[rule.quota]
-		if !promised || quota == Unlimited {
-			continue
-		}
-		for _, at := range rule.limits {
-			*at = quota * rule.factor
+	for i, of := range limits {
+		if quota, promised := quotas[of.plan]; promised && quota != Unlimited {
+			l.most[i] = quota * of.factor
 		}
 	}
 	return l
+}
+
+// LimitsAtEngine adds to the values of a tenant the limits that its package
+// sets. Without a package the tenant's own count.
+func LimitsAtEngine(tenant, pack field.Values) {
+	for name, most := range pack {
+		if strings.HasPrefix(name, maxPrefix) {
+			tenant[name] = most
+		}
+	}
+	for _, k := range Kinds {
+		if k.isLimitedBy(k.Feature) && string(pack[k.Feature]) == "false" {
+			tenant[maxPrefix+k.Quota] = []byte("0")
+		}
+	}
+}
+
+// ChangesLimits tells whether a change of a package alters what [LimitsAtEngine]
+// adds.
+func ChangesLimits(spec field.Values) bool {
+	for name := range spec {
+		if strings.HasPrefix(name, maxPrefix) || slices.ContainsFunc(Kinds, func(k Kind) bool { return k.isLimitedBy(name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLimitedBy tells whether a missing feature makes the limit of the kind 0.
+func (k Kind) isLimitedBy(feature string) bool {
+	return feature != "" && k.Feature == feature && !k.Uncounted
 }
 
 // SaaSLimits are what a sub-tenant of a SaaS plan may have.
@@ -102,6 +175,7 @@ type SaaSLimits struct {
 	WhiteLabel                            bool
 }
 
+// Fields are the limits: not the tenant's own to set.
 func (l *SaaSLimits) Fields() field.Set {
 	return field.Set{
 		field.Int("saas_max_vms", &l.MaxVMs).ReadOnly().Default(0),

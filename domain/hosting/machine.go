@@ -6,6 +6,11 @@ import (
 	"hostpanel/domain/field"
 )
 
+var machines = Kind{
+	Name: "vm", Class: "VM", Label: "vm", Backend: Compute, Halts: true,
+	Unique: []string{"name"}, Writers: Superuser, New: spec[Machine],
+}
+
 // A Machine is a virtual server as it was bought; [VM] is what the hypervisor
 // makes of it.
 type Machine struct {

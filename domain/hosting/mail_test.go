@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"hostpanel/domain/hosting"
 )
@@ -129,7 +130,7 @@ func TestAnAliasTellsWhatItIs(t *testing.T) {
 		{"info", "a@b.es,c@d.es", true, `{"destinations":["a@b.es","c@d.es"],"alias_type":"forward"}`},
 	} {
 		spec, wrong := create("mail_alias", fmt.Sprintf(`{"mail_domain":3,"source":%q,"destination":%q}`, c.source, c.destination), placeOf("mail_alias"))
-		if got := string(spec.(*hosting.MailAlias).Derived(c.mailbox).AppendJSON(nil)); got != c.want || wrong != "" {
+		if got := string(hosting.Derived(spec, time.Time{}, c.mailbox).AppendJSON(nil)); got != c.want || wrong != "" {
 			t.Errorf("%s %s", got, wrong)
 		}
 	}

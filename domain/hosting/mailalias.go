@@ -3,9 +3,22 @@ package hosting
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"hostpanel/domain/field"
 )
+
+var mailAliases = Kind{
+	Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id", Halts: true,
+	Nouns: map[string]string{"en": "mail alias", "es": "alias de correo"},
+	Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations alias_type hosting_alias_id is_active " +
+		"sync_status sync_error created_at updated_at"),
+	Sets: [][]string{{"mail_domain", "source"}}, Address: "source", Rival: "A mailbox with this address already exists.",
+	Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
+	Personal: []string{"source", "email", "destination"},
+	Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "destination"}, Called: "email",
+	NamedBy: []string{"email"}, Shape: shapeAlias, Told: []string{"alias_type"}, Quota: "mail_aliases", Verbs: All, Writers: Member, New: spec[MailAlias],
+}
 
 // A MailAlias sends on what arrives at an address, or at all addresses of a
 // domain that there are not.
@@ -19,6 +32,9 @@ type MailAlias struct {
 }
 
 const catchAll = "*"
+
+// shapeAlias names the destinations as engines do.
+func shapeAlias(_ int64, o *EngineObject) { o.Values["destinations"] = o.Values["destination"] }
 
 // Fields are the alias.
 func (a *MailAlias) Fields() field.Set {
@@ -36,14 +52,20 @@ func (a *MailAlias) Fields() field.Set {
 
 func address(f field.Field) field.Field { return f.Is(field.Email) }
 
-// Derived are fields of an answer that follow from the others. Whether the
-// destination is a mailbox of the panel, the caller knows.
-func (a *MailAlias) Derived(mailbox bool) field.Set {
+// link leads to the mailbox that is the only destination.
+func (a *MailAlias) link() (Link, bool) {
+	if len(a.Destinations) != 1 {
+		return Link{}, false
+	}
+	return Link{Kind: mailboxes.Name, Field: "email", Value: strings.ToLower(a.Destinations[0])}, true
+}
+
+func (a *MailAlias) derived(_ time.Time, toMailbox bool) field.Set {
 	sort := "forward"
 	switch {
 	case a.Source == catchAll:
 		sort = "catchall"
-	case len(a.Destinations) == 1 && mailbox:
+	case len(a.Destinations) == 1 && toMailbox:
 		sort = "alias"
 	}
 	return field.Set{

@@ -7,6 +7,18 @@ import (
 	"hostpanel/domain/field"
 )
 
+var mailboxes = Kind{
+	Name: "mailbox", Class: "Mailbox", Label: "mailbox", Collection: "mailboxes", EngineID: "hosting_mailbox_id", Halts: true,
+	Nouns: map[string]string{"en": "mailbox", "es": "buzón"},
+	Shown: words("id tenant tenant_name mail_domain mail_domain_name email local_part name hosting_mailbox_id quota_mb " +
+		"imap_enabled pop3_enabled smtp_enabled is_active sync_status sync_error created_at updated_at"),
+	Sets: [][]string{{"mail_domain", "local_part"}}, Address: "local_part", Rival: "An alias with this address already exists.",
+	Refs:     []Reference{{Field: "mail_domain", Kind: "mail_domain", Parent: true}},
+	Personal: []string{"email", "local_part", "name"},
+	Filters:  []string{"mail_domain", "email"}, Search: []string{"email", "name"}, Called: "email",
+	NamedBy: []string{"email"}, Quota: "mailboxes", Plan: "quota_mailboxes", Verbs: All, Writers: Member, New: spec[Mailbox],
+}
+
 // A Mailbox is where somebody's mail arrives.
 type Mailbox struct {
 	MailDomain       int64

@@ -2,11 +2,13 @@ package hosting
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/wording"
 )
 
 // An Operation is work that outlasts the request that asked for it, such as an
@@ -209,17 +211,27 @@ func (OperationProgressed) EventName() string { return "operation.progressed" }
 func (OperationSucceeded) EventName() string  { return "operation.succeeded" }
 func (OperationFailed) EventName() string     { return "operation.failed" }
 
-// OperationFacts lists every event that the stream of an operation may hold.
-var OperationFacts = []domain.Fact{
-	domain.FactOf[OperationQueued](),
-	domain.FactOf[OperationStarted](),
-	domain.FactOf[OperationProgressed]().Sealing(domain.Contact, "personal"),
-	domain.FactOf[OperationSucceeded](),
-	domain.FactOf[OperationFailed](),
+func (e OperationQueued) Says() string {
+	return "asked for: " + wording.Spaced(e.Kind) + wording.Around(", ", strings.TrimSpace(wording.Spaced(e.ResourceType)+" "+wording.Number(e.ResourceID)), "")
 }
 
-// Subject is the person whose data the result may hold.
-func (e OperationProgressed) Subject() uuid.UUID { return e.SubjectID }
+func (OperationStarted) Says() string { return "begins" }
+
+func (e OperationProgressed) Says() string {
+	return "compared with the engine, " + wording.Count(len(e.Pushed), "record") + " to be pushed"
+}
+
+func (OperationSucceeded) Says() string { return "done" }
+func (e OperationFailed) Says() string  { return "failed: " + wording.Spaced(e.Code) }
+
+// OperationFacts lists every event that the stream of an operation may hold.
+var OperationFacts = []domain.EventType{
+	domain.Register[OperationQueued](),
+	domain.Register[OperationStarted](),
+	domain.Register[OperationProgressed]().Sealing(domain.Contact, "personal"),
+	domain.Register[OperationSucceeded](),
+	domain.Register[OperationFailed](),
+}
 
 // Values are all of the result so far. What was erased is missing.
 func (e OperationProgressed) Values() field.Values { return join(e.Result, e.Personal) }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hostpanel/domain"
-	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 )
 
@@ -24,26 +23,11 @@ type Place struct {
 	Parent field.Values // of what the record is a part of: the zone of a DNS record; nil: of nothing
 	Limits Limits       // of the tenant
 
-	Package     *int64       // the one that new tenants get; nil: none
-	NameServers []string     // of the installation, with final dots
-	Hosts       []string     // names under which the panel itself is reached
-	Beside      []dns.Record // the other DNS records of the same name
-}
-
-// Complete fills in the fields of a record that follow from others, and
-// defaults that depend on where it stands.
-func Complete(s Spec, p Place) {
-	if c, can := s.(interface{ complete(Place) }); can {
-		c.complete(p)
-	}
-}
-
-// Check holds a complete record against the rules between its fields, and
-// against where it stands. What is known to be wrong with a field is in wrong.
-func Check(s Spec, p Place, wrong *field.Errors) {
-	if c, can := s.(interface{ check(Place, *field.Errors) }); can {
-		c.check(p, wrong)
-	}
+	Package     *int64                               // the one that new tenants get; nil: none
+	NameServers []string                             // of the installation, with final dots
+	Hosts       []string                             // names under which the panel itself is reached
+	StyleSheet  func(css string) (problems []string) // what is not allowed in one; nil: it is not looked at
+	Beside      []field.Values                       // the other resources that [NearTo] asks for
 }
 
 // New tells whether there was no such record before.

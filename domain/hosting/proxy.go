@@ -6,6 +6,13 @@ import (
 	"hostpanel/domain/field"
 )
 
+var proxies = Kind{
+	Name: "proxy", Class: "Proxy", Label: "proxy", Halts: true,
+	Unique:  []string{"domain"},
+	Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
+	NamedBy: []string{"domain"}, Called: "domain", Writers: Member, New: spec[Proxy],
+}
+
 // A Proxy takes the calls for a site and passes them on to the engine's web
 // server. It is made along with a site, and goes with it.
 type Proxy struct {
@@ -25,10 +32,9 @@ func (p *Proxy) Fields() field.Set {
 	}
 }
 
-// Led are the fields of a site's proxy that follow from the site.
-func (s *Site) Led() field.Values {
+func (s *Site) led() (string, field.Values) {
 	p := Proxy{Domain: s.Domain, Upstream: UpstreamOf(s.IPAddress)}
-	return p.Fields().Only("domain", "upstream").Values()
+	return proxies.Name, p.Fields().Only("domain", "upstream").Values()
 }
 
 // UpstreamOf is where the web server of a site with this address listens; one

@@ -17,13 +17,13 @@ func quotaMB(at *int64, preset int64) field.Field {
 
 // completeQuota bounds what was left out where the tenant's storage is bounded.
 func completeQuota(quota *int64, p Place) {
-	if p.New() && !p.Sent.Has("quota_mb") && *quota == noQuota && p.Limits.StorageMB != Unlimited {
-		*quota = min(max(p.Limits.StorageMB, tooSmall), mostMB)
+	if p.New() && !p.Sent.Has("quota_mb") && *quota == noQuota && p.Limits.Of(StorageMB) != Unlimited {
+		*quota = min(max(p.Limits.Of(StorageMB), tooSmall), mostMB)
 	}
 }
 
 func checkQuota(quota int64, p Place, wrong *field.Errors) {
-	if p.Sent.Has("quota_mb") && quota == noQuota && p.Limits.StorageMB != Unlimited {
+	if p.Sent.Has("quota_mb") && quota == noQuota && p.Limits.Of(StorageMB) != Unlimited {
 		wrong.Add("quota_mb", field.TooSmall(tooSmall))
 	}
 }

@@ -178,7 +178,7 @@ func TestATenantsPersonalFieldsAreApart(t *testing.T) {
 		t.Errorf("%+v (%v)", back, err)
 	}
 	e.Personal = "" // erased
-	if err := kept.Fields().Load(e.Values()); err != nil || kept.Name != "" || kept.Username != "t17" || e.Subject() != ana {
+	if err := kept.Fields().Load(e.Values()); err != nil || kept.Name != "" || kept.Username != "t17" || e.SubjectID != ana {
 		t.Errorf("%+v (%v)", kept, err)
 	}
 
@@ -186,13 +186,13 @@ func TestATenantsPersonalFieldsAreApart(t *testing.T) {
 		Ref: hosting.Ref{Kind: "tenant", ID: 17}, Spec: values(`{"phone":"601","language":"en"}`),
 	})
 	c := changes[0].(hosting.Changed)
-	if err != nil || c.Subject() != ana || string(c.Values()["phone"]) != `"601"` || len(c.Spec) != 1 {
+	if err != nil || c.SubjectID != ana || string(c.Values()["phone"]) != `"601"` || len(c.Spec) != 1 {
 		t.Errorf("%+v (%v)", changes, err)
 	}
 }
 
 func TestEventsAreReadForever(t *testing.T) {
-	domaintest.Golden(t, hosting.Facts,
+	domaintest.Golden(t, hosting.EventTypes,
 		hosting.Requested{Kind: "tenant", Tenant: 17, Spec: values(`{"language":"es","username":"t17"}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`, For: "order:6f1c"},
 		hosting.Changed{Spec: values(`{"language":"en"}`), SubjectID: ana, Personal: `{"phone":"601"}`},
 		hosting.Confirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
@@ -207,7 +207,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		},
 		hosting.OperationSucceeded{Result: values(`{"url":"https://example.com/"}`)},
 	)
-	personal := domain.NewCatalogue(hosting.Facts)
+	personal := domain.NewCatalogue(hosting.EventTypes)
 	for _, name := range []string{"hosting.requested", "hosting.changed", "hosting.adopted", "operation.progressed"} {
 		if personal.Personal(name)["personal"] != domain.Contact {
 			t.Errorf("%s is not sealed", name)

@@ -40,6 +40,9 @@ type (
 func (Rested) EventName() string { return "hosting.rested" }
 func (Roused) EventName() string { return "hosting.roused" }
 
+func (e Rested) Says() string { return "rests because of its " + e.By }
+func (e Roused) Says() string { return "no longer rests because of its " + e.By }
+
 func (c Rest) decide(r Resource) ([]Event, error) {
 	if err := r.restable(c.Ref, c.By); err != nil || r.ended() || slices.Contains(r.Halts, c.By) {
 		return nil, err
@@ -57,7 +60,7 @@ func (c Rouse) decide(r Resource) ([]Event, error) {
 func (r Resource) restable(ref Ref, by string) error {
 	kind, _ := KindNamed(ref.Kind)
 	switch {
-	case kind.Name != "tenant" || by != ByOrder:
+	case !kind.Owner || by != ByOrder:
 		return fmt.Errorf("no %s rests by %q", kind.Label, by)
 	case r.Status == "":
 		return kind.absent()

@@ -7,6 +7,18 @@ import (
 	"hostpanel/domain/field"
 )
 
+var shellUsers = Kind{
+	Name: "shell_user", Class: "ShellUser", Label: "shell user", Collection: "shell-users", EngineID: "hosting_shell_user_id", Halts: true,
+	Nouns: map[string]string{"en": "shell user", "es": "usuario de shell"},
+	Shown: words("id tenant tenant_name site site_domain username hosting_shell_user_id ssh_public_key shell chroot quota_mb home_directory is_active " +
+		"sync_status sync_error created_at updated_at"),
+	Names:   siteDomain,
+	Unique:  []string{"username"},
+	Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
+	Filters: []string{"site", "username"}, Search: []string{"username"}, Called: "username",
+	NamedBy: []string{"username"}, Quota: "shell_users", Feature: ShellEnabled, Verbs: All, Writers: Member, New: spec[ShellUser],
+}
+
 // A ShellUser may log in to the server of a site.
 type ShellUser struct {
 	Site          int64

@@ -2,6 +2,16 @@ package hosting
 
 import "hostpanel/domain/field"
 
+var sites = Kind{
+	Name: "site", Class: "Site", Label: "site", Collection: "sites", EngineID: "hosting_site_id", Halts: true, Soft: true,
+	Nouns: map[string]string{"en": "site", "es": "sitio"},
+	Shown: words("id tenant tenant_name domain hosting_site_id ip_address document_root is_active ssl_enabled " +
+		"sync_status sync_error created_at updated_at"),
+	Unique:  []string{"domain"},
+	Filters: []string{"domain", "ip_address", "ssl_enabled"}, Search: []string{"domain"}, Ordering: []string{"domain"}, Called: "domain",
+	NamedBy: []string{"domain"}, Quota: "sites", Plan: "quota_sites", Verbs: All, Writers: Member, New: spec[Site],
+}
+
 // A Site is a website.
 type Site struct {
 	Domain       string
@@ -23,7 +33,7 @@ func (s *Site) Fields() field.Set {
 
 // check keeps HTTPS off where the package has none. What is on already stays.
 func (s *Site) check(p Place, wrong *field.Errors) {
-	if s.SSLEnabled && p.Limits.NoSSL && p.Sent.Has("ssl_enabled") && string(p.Before["ssl_enabled"]) != "true" {
-		wrong.Add("ssl_enabled", limitReached(certificateQuota, 0, 0))
+	if s.SSLEnabled && p.Limits.Lacks(SSLEnabled) && p.Sent.Has("ssl_enabled") && string(p.Before["ssl_enabled"]) != "true" {
+		wrong.Add("ssl_enabled", limitReached(certificates.Quota, 0, 0))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/wording"
 )
 
 // What a comparison with the engine may ask of a resource (docs/sync.md).
@@ -66,15 +67,16 @@ func (PushRequested) EventName() string { return "hosting.push_requested" }
 func (Adopted) EventName() string       { return "hosting.adopted" }
 func (Synced) EventName() string        { return "hosting.synced" }
 
-// syncFacts are those of them that a resource's stream may hold.
-var syncFacts = []domain.Fact{
-	domain.FactOf[PushRequested](),
-	domain.FactOf[Adopted]().Sealing(domain.Contact, "personal"),
-	domain.FactOf[Synced](),
-}
+func (PushRequested) Says() string { return "the engine is to be told once more" }
+func (e Adopted) Says() string     { return "taken over from the engine: " + wording.Keys(e.Values()) }
+func (Synced) Says() string        { return "compared with the engine" }
 
-// Subject is the person whose data the resource holds, if it holds any.
-func (e Adopted) Subject() uuid.UUID { return e.SubjectID }
+// syncFacts are those of them that a resource's stream may hold.
+var syncFacts = []domain.EventType{
+	domain.Register[PushRequested](),
+	domain.Register[Adopted]().Sealing(domain.Contact, "personal"),
+	domain.Register[Synced](),
+}
 
 // Values are all the fields that were taken over. Erased ones are missing.
 func (e Adopted) Values() field.Values { return join(e.Spec, e.Personal) }

@@ -1,12 +1,28 @@
 package hosting
 
 import (
+	"cmp"
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"time"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 )
+
+var tenants = Kind{
+	Name: "tenant", Class: "Tenant", Label: "tenant", Collection: "tenants", EngineID: "hosting_client_id", Owner: true, Soft: true,
+	Shown: words("id name email slug contact_name company_name phone tax_id address city postal_code country language package parent username " +
+		"status suspended_reason is_active package_name customer_number suspended_at hosting_client_id last_synced_at " +
+		"sync_status sync_error created_at updated_at"),
+	Names:  []Name{{Field: "package_name", Of: "package", Shows: "name"}},
+	Unique: []string{"slug", "username"}, Personal: personalOfTenant,
+	Refs:    []Reference{{Field: "package", Kind: "package"}, {Field: "parent", Kind: "tenant"}},
+	Filters: []string{"status", "package", "slug"}, Search: []string{"name", "email"}, Ordering: []string{"name"}, Called: "slug",
+	NamedBy: []string{"username"}, Shape: shapeTenant,
+	Verbs: All, Writers: Superuser, New: spec[Tenant],
+}
 
 // A Tenant is an organisation and its place on the engine.
 type Tenant struct {
@@ -31,6 +47,13 @@ type Tenant struct {
 // personalOfTenant are the fields of a tenant that may tell of a person.
 var personalOfTenant = []string{
 	"name", "email", "slug", "contact_name", "company_name", "phone", "tax_id", "address", "city", "postal_code",
+}
+
+// shapeTenant gives a client of the engine our reference, which is its login
+// as well unless another was chosen.
+func shapeTenant(id int64, o *EngineObject) {
+	o.Ref = CustomerNumber(id)
+	o.Name = cmp.Or(o.Name, o.Ref)
 }
 
 // CustomerNumber is our reference to a tenant at the engine, and its login
@@ -110,6 +133,14 @@ func (t *Tenant) check(p Place, wrong *field.Errors) {
 }
 
 var customerNumber = regexp.MustCompile("^t[0-9]+$")
+
+// NewStatus is the state that a change gives a tenant; false: the change is of
+// something else.
+func NewStatus(stream domain.Stream, e Changed) (status string, is bool) {
+	kind, _ := KindOf(stream)
+	is = kind.Owner && json.Unmarshal(e.Spec["status"], &status) == nil
+	return status, is
+}
 
 // The states of a tenant (docs/tenants.md).
 const (

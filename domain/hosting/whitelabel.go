@@ -7,6 +7,16 @@ import (
 	"hostpanel/domain/field"
 )
 
+var whiteLabels = Kind{
+	Name: "whitelabel", Class: "WhiteLabelConfig", Label: "white label config", Collection: "whitelabel", Backend: Local,
+	Shown: words("id tenant brand_name logo_url favicon_url primary_color secondary_color sidebar_bg_color sidebar_text_color custom_css " +
+		"footer_text footer_url email_from_name email_from_address custom_panel_domain is_active created_at updated_at"),
+	Unique: []string{"custom_panel_domain"}, Sets: [][]string{{"tenant"}},
+	Personal: []string{"email_from_name", "email_from_address"},
+	Filters:  []string{"tenant"}, Search: []string{"brand_name"},
+	Verbs: All, Writers: Admin, New: spec[WhiteLabel],
+}
+
 // A WhiteLabel is how a tenant's panel and mails look. A tenant has one.
 type WhiteLabel struct {
 	BrandName                     string
@@ -48,5 +58,10 @@ func (w *WhiteLabel) check(p Place, wrong *field.Errors) {
 	}
 	if w.CustomPanelDomain != "" && !wrong.Has("custom_panel_domain") && slices.ContainsFunc(p.Hosts, own) {
 		wrong.Add("custom_panel_domain", "This domain cannot be used.")
+	}
+	if p.StyleSheet != nil && p.Sent.Has("custom_css") && !wrong.Has("custom_css") {
+		for _, problem := range p.StyleSheet(w.CustomCSS) {
+			wrong.Add("custom_css", problem)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package money_test
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -59,7 +61,7 @@ func TestPartsAddUpAndMinorUnitsAreTheTotal(t *testing.T) {
 		if off := got.Total.Sub(got.Period.Add(setup)).Abs(); off.Cmp(d("0.005")) > 0 {
 			t.Fatalf("the total is off by %s", off)
 		}
-		minor, ok := money.Chargeable(money.Stripe, "EUR", got.Total)
+		minor, ok := money.Minor(got.Total, "EUR")
 		if !ok || !decimal.New(minor, -2).Equal(got.Total) {
 			t.Fatalf("%s is %d (%v)", got.Total, minor, ok)
 		}
@@ -92,80 +94,79 @@ func TestEveryTotalAddsUp(t *testing.T) {
 func chargeable(t *testing.T, total decimal.Decimal) {
 	t.Helper()
 	for currency, places := range map[string]int32{"JPY": 0, "EUR": 2, "BHD": 3} {
-		minor, ok := money.Chargeable(money.Stripe, currency, total)
+		minor, ok := money.Minor(total, currency)
 		if whole := total.Shift(places).IsInteger(); ok != whole || ok && !decimal.New(minor, -places).Equal(total) {
 			t.Fatalf("%s %s is %d (%v)", total, currency, minor, ok)
 		}
 	}
 }
 
-// M-6, M-7, M-10.
-func TestEachProviderCountsMoneyItsOwnWay(t *testing.T) {
+// M-6, M-7.
+func TestAmountsAreCountedInTheMinorUnitOfTheirCurrency(t *testing.T) {
 	for _, c := range []struct {
-		provider, currency, total string
-		minor                     int64
-		ok                        bool
+		currency, amount string
+		minor            int64
+		ok               bool
 	}{
-		{"stripe", "EUR", "28.70", 2870, true},
-		{"test", "EUR", "28.70", 2870, true},
-		{"paypal", "EUR", "28.70", 2870, true},
-		{"stripe", "HUF", "100.50", 10050, true},
-		{"paypal", "HUF", "100.50", 0, false}, // PayPal knows no parts of a forint
-		{"paypal", "HUF", "100", 100, true},
-		{"stripe", "JPY", "500", 500, true},
-		{"stripe", "JPY", "500.50", 0, false},
-		{"stripe", "KRW", "1000", 1000, true},
-		{"paypal", "KRW", "1000", 0, false},
-		{"stripe", "KWD", "1.23", 1230, true}, // three places, the last is 0
-		{"paypal", "KWD", "1.23", 0, false},
-		{"stripe", "ISK", "100", 0, false},
-		{"stripe", "UGX", "100", 0, false},
-		{"stripe", "eur", "1", 0, false},
-		{"stripe", "EUR USD", "1", 0, false},
-		{"stripe", "", "1", 0, false},
-		{"cash", "EUR", "1", 0, false},
-		{"stripe", "EUR", "0", 0, true},
-		{"test", "EUR", "0", 0, true},
-		{"paypal", "EUR", "0", 0, false},
-		{"stripe", "EUR", "-1", 0, false},
-		{"stripe", "EUR", "1000000000", 0, false},
-		{"stripe", "EUR", "0.005", 0, false},
+		{"EUR", "28.70", 2870, true},
+		{"HUF", "100.50", 10050, true},
+		{"JPY", "500", 500, true},
+		{"JPY", "500.50", 0, false},
+		{"KRW", "1000", 1000, true},
+		{"KWD", "1.23", 1230, true},
+		{"ISK", "100", 0, false},
+		{"UGX", "100", 0, false},
+		{"eur", "1", 0, false},
+		{"EUR USD", "1", 0, false},
+		{"", "1", 0, false},
+		{"EUR", "0", 0, true},
+		{"EUR", "-1", 0, false},
+		{"EUR", "1000000000", 0, false},
+		{"EUR", "0.005", 0, false},
 	} {
-		minor, ok := money.Chargeable(c.provider, c.currency, d(c.total))
+		minor, ok := money.Minor(d(c.amount), c.currency)
 		if ok != c.ok || ok && minor != c.minor {
-			t.Errorf("%s %s at %s: %d (%v), want %d (%v)", c.total, c.currency, c.provider, minor, ok, c.minor, c.ok)
+			t.Errorf("%s %s: %d (%v), want %d (%v)", c.amount, c.currency, minor, ok, c.minor, c.ok)
+		}
+		if ok && !money.Major(minor, c.currency).Equal(d(c.amount)) {
+			t.Errorf("%d %s is %s again", minor, c.currency, money.Major(minor, c.currency))
+		}
+	}
+}
+
+func TestAmountsAreWrittenWithTheirPlaces(t *testing.T) {
+	for want, got := range map[string]string{
+		"28.70 EUR": money.Format(2870, "eur"), "500 JPY": money.Format(500, "JPY"), "1.230 KWD": money.Format(1230, "KWD"), "1.00 XXX": money.Format(100, "XXX"),
+	} {
+		if got != want {
+			t.Errorf("%s instead of %s", got, want)
 		}
 	}
 }
 
 // M-7: every currency of the table, as it stands in docs/orders.md.
 func TestEveryCurrencyHasItsPlaces(t *testing.T) {
-	want := map[string][2]int32{"HUF": {2, 0}, "TWD": {2, 0}, "JPY": {0, 0}}
-	for _, c := range []string{"EUR", "USD", "GBP", "CHF", "PLN", "SEK", "NOK", "DKK", "CZK", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "BRL", "ILS", "PHP", "THB"} {
-		want[c] = [2]int32{2, 2}
+	want := map[string]int32{}
+	for places, codes := range map[int32]string{
+		2: "EUR USD GBP CHF PLN SEK NOK DKK CZK CAD AUD NZD SGD HKD MXN BRL ILS PHP THB HUF TWD",
+		0: "JPY KRW CLP VND PYG XAF XOF XPF RWF BIF DJF GNF KMF MGA VUV",
+		3: "BHD JOD KWD OMR TND",
+	} {
+		for c := range strings.FieldsSeq(codes) {
+			want[c] = places
+		}
 	}
-	for _, c := range []string{"KRW", "CLP", "VND", "PYG", "XAF", "XOF", "XPF", "RWF", "BIF", "DJF", "GNF", "KMF", "MGA", "VUV"} {
-		want[c] = [2]int32{0, -1}
+	if !maps.Equal(money.Currencies(), want) {
+		t.Errorf("%v", money.Currencies())
 	}
-	for _, c := range []string{"BHD", "JOD", "KWD", "OMR", "TND"} {
-		want[c] = [2]int32{3, -1}
+	for currency, places := range want {
+		if got, ok := money.Places(currency); !ok || got != places {
+			t.Errorf("%s has %d places (%v)", currency, got, ok)
+		}
 	}
-	for a := 'A'; a <= 'Z'; a++ {
-		for b := 'A'; b <= 'Z'; b++ {
-			for c := 'A'; c <= 'Z'; c++ {
-				currency := string([]rune{a, b, c})
-				places, listed := want[currency]
-				if money.Known(currency) != listed {
-					t.Fatalf("%s is known: %v", currency, !listed)
-				}
-				if stripe, ok := money.Places(money.Stripe, currency); ok != listed || ok && stripe != places[0] {
-					t.Errorf("%s at Stripe: %d (%v)", currency, stripe, ok)
-				}
-				paypal, ok := money.Places(money.PayPal, currency)
-				if taken := listed && places[1] >= 0; ok != taken || ok && paypal != places[1] {
-					t.Errorf("%s at PayPal: %d (%v)", currency, paypal, ok)
-				}
-			}
+	for _, unknown := range []string{"", "eur", "EU", "EURO", "EUR USD", "ISK"} {
+		if _, ok := money.Places(unknown); ok {
+			t.Errorf("%q is known", unknown)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A Brand is whose letter it is, in the eyes of its reader
-// (docs/white-label.md, "Mails"). The zero value is nobody's.
+// (docs/white-label.md, "Mails"). The zero value is the panel's own.
 type Brand struct {
 	Name       string
 	LogoURL    string // blank: the name stands in its place

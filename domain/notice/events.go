@@ -1,23 +1,25 @@
 package notice
 
 import (
+	"fmt"
 	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/wording"
 )
 
-// Facts lists every event that the streams of this package may hold.
-var Facts = []domain.Fact{
-	domain.FactOf[Raised](),
-	domain.FactOf[Read](),
-	domain.FactOf[MarkedUnread](),
-	domain.FactOf[MailRequested](),
-	domain.FactOf[Mailed](),
-	domain.FactOf[MailGivenUp](),
-	domain.FactOf[Deleted](),
-	domain.FactOf[AllRead](),
-	domain.FactOf[PreferencesSet](),
+// EventTypes lists every event that the streams of this package may hold.
+var EventTypes = []domain.EventType{
+	domain.Register[Raised](),
+	domain.Register[Read](),
+	domain.Register[MarkedUnread](),
+	domain.Register[MailRequested](),
+	domain.Register[Mailed](),
+	domain.Register[MailGivenUp](),
+	domain.Register[Deleted](),
+	domain.Register[AllRead](),
+	domain.Register[PreferencesSet](),
 }
 
 type (
@@ -30,8 +32,8 @@ type (
 		Metadata map[string]string `json:"metadata,omitempty"`
 		At       time.Time         `json:"at"`
 	}
-	// What becomes of a notification says whose it is, so that whoever hears of
-	// it alone knows whom to tell. What was written before that was so, does not.
+	// What becomes of a notification says whose it is, so that a reader of this
+	// event alone knows the user. What was written before that was so, does not.
 	Read struct {
 		At   time.Time `json:"at"`
 		User int64     `json:"user,omitempty"`
@@ -59,6 +61,16 @@ func (MarkedUnread) EventName() string   { return "notice.marked_unread" }
 func (Deleted) EventName() string        { return "notice.deleted" }
 func (AllRead) EventName() string        { return "notice.all_read" }
 func (PreferencesSet) EventName() string { return "notice.preferences_set" }
+
+func (e Raised) Says() string     { return fmt.Sprintf("user %d is told: %s", e.User, e.Title) }
+func (Read) Says() string         { return "read" }
+func (MarkedUnread) Says() string { return "marked as unread" }
+func (Deleted) Says() string      { return "deleted" }
+func (AllRead) Says() string      { return "everything so far read" }
+
+func (e PreferencesSet) Says() string {
+	return "preferences changed" + wording.Around(" by a ", e.Through, "") + ": " + wording.Keys(e.Values)
+}
 
 func (e Raised) evolve(n Notification) Notification     { n.Raised, n.User = true, e.User; return n }
 func (Read) evolve(n Notification) Notification         { n.Read = true; return n }

@@ -11,7 +11,7 @@ func InboxOf(user int64) domain.Stream {
 	return domain.Stream{Category: InboxCategory, ID: strconv.FormatInt(user, 10)}
 }
 
-// Heard is where those listen whom a fact concerns: what becomes of a
+// Heard is where those listen whom an event concerns: what becomes of a
 // notification is heard in the inbox of its user, all else where it stands
 // (docs/notifications.md, "Live").
 func Heard(in domain.Stream, e domain.Event) domain.Stream {

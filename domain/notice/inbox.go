@@ -22,7 +22,7 @@ var Inboxes = domain.Decider[Inbox, MarkAllRead, AllRead]{
 }
 
 // MarkAllRead marks everything as read that was raised, or marked unread, until
-// Through: one fact, however many they are (docs/notifications.md).
+// Through: one event, however many they are (docs/notifications.md).
 type MarkAllRead struct {
 	User    int64
 	Through time.Time // when the newest of them was raised or marked unread

@@ -1,7 +1,7 @@
 package notice
 
-// Incident tells an operator of a trouble that somebody has to look at: its
-// kind, such as "webhook_parked", and what it is about, by ids.
+// Incident tells an operator of a problem that needs one: its kind, such as
+// "webhook_parked", and what it is about, by ids.
 func Incident(kind string, about map[string]string, language string) Text {
 	var values []string
 	for _, name := range []string{"webhook", "provider", "event", "position", "projection"} {

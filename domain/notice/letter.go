@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// An Occasion is why somebody is written to.
+// An Occasion is the reason of a mail.
 type Occasion string
 
 const (
 	FirstOrder Occasion = "first_order" // an order is set up, and the account was opened for it
 	NextOrder  Occasion = "next_order"  // an order is set up for an account that was there before
 	Invitation Occasion = "invitation"  // an operator has opened the account
-	Reset      Occasion = "reset"       // somebody has asked for a new password
+	Reset      Occasion = "reset"       // a new password was requested
 
 	ApprovalLost Occasion = "approval_lost" // the customer agreed to pay, and the money could not be fetched
 
@@ -83,7 +83,7 @@ func (l Letter) says(w words) letterText {
 	return t
 }
 
-// oneLine keeps what somebody typed from looking like lines of ours.
+// oneLine keeps typed text from looking like lines of ours.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

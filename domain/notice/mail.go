@@ -19,8 +19,8 @@ type Mail struct {
 	Headers   map[string]string
 }
 
-// RecipientRefused is the code of a permanent failure that says: nobody gets
-// mail at this address, whoever writes to it.
+// RecipientRefused is the code of a permanent failure that says: this address
+// accepts no mail, from any sender.
 const RecipientRefused = "recipient_refused"
 
 // CheckHeader refuses what would break out of a mail header: line breaks and

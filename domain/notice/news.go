@@ -46,10 +46,10 @@ func CertificateExpiring(domain string, left int, language string) Text {
 	return say("certificate_expiring", language, "{name}", domain, "{days}", plural(language, max(left, 1), days))
 }
 
-// EngineRefused tells that the engine has refused a change of a resource of
-// the kind: "site", "mailbox".
-func EngineRefused(kind, name, language string) Text {
-	return say("engine_refused", language, "{kind}", inLanguage(kinds, language)(kind), "{name}", name)
+// EngineRefused tells that the engine has refused a change of a resource. Noun
+// is what one of its kind is called in the language.
+func EngineRefused(noun, name, language string) Text {
+	return say("engine_refused", language, "{kind}", noun, "{name}", name)
 }
 
 // Installed tells that a program was installed in a site.
@@ -77,27 +77,6 @@ func PaymentMismatch(number, language string) Text {
 	return say("payment_mismatch", language, "{number}", number)
 }
 
-// TokenReused tells a user that somebody has used a token of theirs that had
-// been used before: one of the two may have stolen it.
+// TokenReused tells a user that a used token of theirs was used again: one of
+// the two may have stolen it.
 func TokenReused(language string) Text { return say("token_reused", language) }
-
-// kinds are what resources are called.
-var kinds = map[string]func(kind string) string{
-	"en": named(map[string]string{
-		"site": "site", "database": "database", "dns_zone": "DNS zone", "dns_record": "DNS record", "mail_domain": "mail domain", "mailbox": "mailbox",
-		"mail_alias": "mail alias", "ftp_account": "FTP account", "shell_user": "shell user", "ssl_certificate": "certificate",
-	}, "record"),
-	"es": named(map[string]string{
-		"site": "sitio", "database": "base de datos", "dns_zone": "zona DNS", "dns_record": "registro DNS", "mail_domain": "dominio de correo", "mailbox": "buzón",
-		"mail_alias": "alias de correo", "ftp_account": "cuenta FTP", "shell_user": "usuario de shell", "ssl_certificate": "certificado",
-	}, "registro"),
-}
-
-func named(names map[string]string, other string) func(string) string {
-	return func(kind string) string {
-		if name, known := names[kind]; known {
-			return name
-		}
-		return other
-	}
-}

@@ -62,8 +62,8 @@ func TestOneIsToldInThePanelByMailOrBoth(t *testing.T) {
 	}
 }
 
-// The mail is a thing of its own: whoever sends it need not mind what becomes
-// of the notification in the panel, and it comes to one end.
+// The mail is a thing of its own: the sender need not mind what becomes of the
+// notification in the panel, and it comes to one end.
 func TestAMailIsSentOrGivenUpOnce(t *testing.T) {
 	confirm, giveUp := notice.ConfirmMail{ID: id, At: noon}, notice.GiveUpMail{ID: id, Code: "switched_off", At: noon}
 	for _, history := range [][]notice.NotificationEvent{{asked}, {raised, asked}, {raised, asked, deleted}} {
@@ -108,7 +108,7 @@ func TestANotificationIsReadUnreadAndDeleted(t *testing.T) {
 	}
 }
 
-// However many they are, it is one fact, and never one that says less than the last.
+// However many they are, it is one event, and never one that says less than the last.
 func TestAllIsReadAtOnce(t *testing.T) {
 	all := notice.AllRead{Through: noon}
 	given := func(history ...notice.AllRead) *domaintest.Story[notice.Inbox, notice.MarkAllRead, notice.AllRead] {
@@ -118,13 +118,13 @@ func TestAllIsReadAtOnce(t *testing.T) {
 	given(all).When(notice.MarkAllRead{User: 12, Through: noon}).Then()
 	given(all).When(notice.MarkAllRead{User: 12, Through: noon.Add(-time.Second)}).Then()
 	given(all).When(notice.MarkAllRead{User: 12, Through: noon.Add(time.Second)}).Then(notice.AllRead{Through: noon.Add(time.Second)})
-	given().When(notice.MarkAllRead{User: 12}).Then() // nobody was told anything
+	given().When(notice.MarkAllRead{User: 12}).Then() // no user was notified
 	if stream := (notice.MarkAllRead{User: 12}).Stream().String(); stream != "inbox-12" {
 		t.Error(stream)
 	}
 }
 
-// Whoever listens at an inbox hears of all that happens to what is in it.
+// A listener at an inbox receives every event of what is in it.
 func TestFactsAreHeardInTheInboxOfTheirUser(t *testing.T) {
 	for _, e := range []notice.NotificationEvent{raised, read, unread, mailed, deleted} {
 		if at := notice.Heard(raise.Stream(), e); at != notice.InboxOf(12) {
@@ -251,7 +251,7 @@ func TestAllNewsIsSaidInBothLanguages(t *testing.T) {
 	if len(seen) != 2*(len(ofOrder)+len(ofResource)+len(ofTenant)) {
 		t.Error("two of them have one title", seen)
 	}
-	if text := notice.EngineRefused("mailbox", "7", "es").Message; text != "El servidor de alojamiento ha rechazado un cambio: buzón 7." {
+	if text := notice.EngineRefused("buzón", "7", "es").Message; text != "El servidor de alojamiento ha rechazado un cambio: buzón 7." {
 		t.Error(text)
 	}
 }
@@ -264,7 +264,7 @@ func TestEventsAreReadForever(t *testing.T) {
 			t.Errorf("%s is written as %s, %v", e.EventName(), written, err)
 		}
 	}
-	domaintest.Golden(t, notice.Facts,
+	domaintest.Golden(t, notice.EventTypes,
 		raised, notice.Read{At: noon}, notice.MarkedUnread{}, asked, notice.Mailed{At: noon}, givenUp, notice.Deleted{}, notice.AllRead{Through: noon}, notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`)})
 }
 

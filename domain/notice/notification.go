@@ -57,7 +57,7 @@ type (
 		domain.Command
 		decide(Notification) ([]NotificationEvent, error)
 	}
-	// A NotificationEvent is a fact about a notification.
+	// A NotificationEvent belongs to the stream of a notification.
 	NotificationEvent interface {
 		domain.Event
 		evolve(Notification) Notification
@@ -65,9 +65,9 @@ type (
 )
 
 type (
-	// Raise tells a user something: in the panel, by mail, or both. The
-	// identifier follows from what happened and from who is told, so nobody is
-	// told twice, whatever they want to hear of by then.
+	// Raise tells a user something: in the panel, by mail, or both. The identifier
+	// follows from what happened and from who is told, so no user is notified
+	// twice, even if the preferences have changed.
 	Raise struct {
 		ID          uuid.UUID
 		User        int64

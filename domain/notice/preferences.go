@@ -12,8 +12,8 @@ import (
 // PreferencesCategory is that of the streams "preferences-<user>".
 const PreferencesCategory = "preferences"
 
-// Preferences are what a user wants to hear of. Whoever never said anything
-// wants to hear of everything.
+// Preferences are what a user wants to hear of. A user without preferences gets
+// everything.
 type Preferences struct {
 	OnTicketReply, OnInvoice, OnHostingAlert, OnVPSAlert, OnSystem bool // by mail
 	InApp                                                          bool
@@ -57,7 +57,7 @@ func (p Preferences) Mails(t Type) bool {
 	return string(p.Fields().Values()[t.Preference()]) == "true"
 }
 
-// Wishes is what the history of a user's preferences amounts to.
+// Wishes are a user's preferences, folded from their history.
 type Wishes struct {
 	Set Preferences `json:"set"`
 	own bool

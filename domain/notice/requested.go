@@ -1,15 +1,17 @@
 package notice
 
 import (
+	"fmt"
 	"time"
 
-	"hostpanel/domain"
-
 	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // A notification may come by mail as well, or by mail alone. That it shall is
-// a fact of its own, with everything that the mail will say: what is sent days
+// an event of its own, with everything that the mail will say: what is sent days
 // later, when a mail server is back, is what was to be said then
 // (docs/notifications.md, "By mail").
 
@@ -64,8 +66,8 @@ func (c GiveUpMail) decide(n Notification) ([]NotificationEvent, error) {
 }
 
 // unlessMailed answers with what became of the mail, if it has not come to an
-// end before. That somebody has deleted the notification meanwhile is no
-// matter: the mail is a thing of its own.
+// end before. A notification that was deleted meanwhile makes no difference:
+// the mail is a thing of its own.
 func (n Notification) unlessMailed(e NotificationEvent) ([]NotificationEvent, error) {
 	switch {
 	case !n.Requested:
@@ -79,6 +81,13 @@ func (n Notification) unlessMailed(e NotificationEvent) ([]NotificationEvent, er
 func (MailRequested) EventName() string { return "notice.mail_requested" }
 func (Mailed) EventName() string        { return "notice.mailed" }
 func (MailGivenUp) EventName() string   { return "notice.mail_given_up" }
+
+func (e MailRequested) Says() string {
+	return fmt.Sprintf("user %d is to get a mail: %s", e.User, e.Title)
+}
+
+func (Mailed) Says() string        { return "sent by mail" }
+func (e MailGivenUp) Says() string { return "will not be sent by mail: " + wording.Spaced(e.Code) }
 
 func (e MailRequested) evolve(n Notification) Notification {
 	n.Requested, n.User = true, e.User

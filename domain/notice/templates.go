@@ -18,9 +18,8 @@ func Templates() []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// Sample is a letter as it might be written to somebody, in Spanish or else in
-// English, with links that lead nowhere. It lacks the sender. False: there is
-// no such template.
+// Sample is an example of a mail, in Spanish or else in English, with links
+// that lead nowhere. It lacks the sender. False: there is no such template.
 func Sample(template, language string) (Letter, bool) {
 	if !slices.Contains(Templates(), template) {
 		return Letter{}, false
@@ -52,15 +51,14 @@ func sampleOf(template, language string, values map[string]string) Text {
 	return say(template, language, pairs...)
 }
 
-// samples are what stands in the gaps of texts when they are shown to
-// somebody who wants to see how they look.
+// samples are what stands in the gaps of texts in a preview.
 var samples = map[string]map[string]string{
 	"en": {
 		"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Basic", "{name}": "example.com", "{kind}": "site", "{days}": "14 days",
-		"{webhook}": "1207", "{provider}": "stripe", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders",
+		"{webhook}": "1207", "{provider}": "bank", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders",
 	},
 	"es": {
 		"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Básico", "{name}": "example.com", "{kind}": "sitio", "{days}": "14 días",
-		"{webhook}": "1207", "{provider}": "stripe", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders",
+		"{webhook}": "1207", "{provider}": "bank", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders",
 	},
 }

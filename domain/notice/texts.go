@@ -15,8 +15,8 @@ type Text struct {
 	URL            string // path within the panel
 }
 
-// ToOperators tells whether it is for those who operate the installation, and so
-// in nobody else's name.
+// ToOperators tells whether it is for those who operate the installation, and
+// so in the panel's name.
 func (t Text) ToOperators() bool {
 	_, is := operators[t.Template]
 	return is

@@ -18,7 +18,7 @@ type Unsubscription struct {
 	Preference string // "email_on_invoice"
 }
 
-// Command switches the mails off. Whoever does so twice changes nothing more.
+// Command switches the mails off. A second time changes nothing.
 func (u Unsubscription) Command() SetPreferences {
 	return SetPreferences{User: u.User, Values: field.Values{u.Preference: []byte("false")}, Through: "link in a mail"}
 }
@@ -29,15 +29,15 @@ func (u Unsubscription) About(language string) string {
 	return inLanguage(letterWords, language).Sorts[u.Preference]
 }
 
-// Actor names who unsubscribes: whoever holds the link acts for its user.
+// Actor names who unsubscribes: the holder of the link acts for its user.
 func (u Unsubscription) Actor() string { return "user:" + strconv.FormatInt(u.User, 10) }
 
 // unsubscribing is the first byte of the tokens: which form they have.
 const unsubscribing = 1
 
 // Token is the proof that a mail of ours carries, fit for a URL. It never
-// expires, for mails are kept for years, and nobody without the key can make
-// one for somebody else, or for another sort of mails.
+// expires, for mails are kept for years, and without the key none can be made
+// for another user, or for another sort of mails.
 func (u Unsubscription) Token(key []byte) string {
 	said := u.said()
 	return base64.RawURLEncoding.EncodeToString(append(said, signature(key, said)...))

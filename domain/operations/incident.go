@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // IncidentCategory is that of the streams "incident-<uuid>".
@@ -16,7 +17,7 @@ const IncidentCategory = "incident"
 const (
 	WebhookUnmatched = "webhook_unmatched" // no order of ours was found for it in time
 	WebhookParked    = "webhook_parked"    // acting on it has failed too often
-	ReactionFailed   = "reaction_failed"   // to a fact of the log, for good
+	ReactionFailed   = "reaction_failed"   // to an event of the log, for good
 	LogBroken        = "log_broken"        // it is not as it was written
 	ProjectionFailed = "projection_failed" // a read table could not be built
 	ProviderDown     = "provider_down"     // a payment provider stays away
@@ -68,7 +69,7 @@ type (
 		domain.Command
 		decide(Incident) ([]IncidentEvent, error)
 	}
-	// An IncidentEvent is a fact about an incident.
+	// An IncidentEvent belongs to the stream of an incident.
 	IncidentEvent interface {
 		domain.Event
 		evolve(Incident) Incident
@@ -83,8 +84,8 @@ type (
 		About map[string]string // ids only
 		At    time.Time
 	}
-	// Settle ends an incident: the trouble is over, or a person has seen to it.
-	// What nobody has reported, or what is settled, stays as it is.
+	// Settle ends an incident: the trouble is over, or a person has seen to it. An
+	// incident that was not reported, or is settled, stays as it is.
 	Settle struct {
 		ID     uuid.UUID
 		Reason string
@@ -118,7 +119,7 @@ func (c Settle) decide(i Incident) ([]IncidentEvent, error) {
 }
 
 // IncidentFacts lists every event that the streams of incidents may hold.
-var IncidentFacts = []domain.Fact{domain.FactOf[IncidentReported](), domain.FactOf[IncidentSettled]()}
+var IncidentFacts = []domain.EventType{domain.Register[IncidentReported](), domain.Register[IncidentSettled]()}
 
 type (
 	// IncidentReported: something happened that operators have to see to.
@@ -136,6 +137,12 @@ type (
 
 func (IncidentReported) EventName() string { return "operations.incident_reported" }
 func (IncidentSettled) EventName() string  { return "operations.incident_settled" }
+
+func (e IncidentReported) Says() string {
+	return "incident reported: " + wording.Spaced(e.Kind) + wording.Around(" (", wording.Pairs(e.About), ")")
+}
+
+func (e IncidentSettled) Says() string { return "settled" + wording.Around(": ", e.Reason, "") }
 
 func (e IncidentReported) evolve(Incident) Incident  { return Incident{Kind: e.Kind, Open: true} }
 func (e IncidentSettled) evolve(i Incident) Incident { i.Open = false; return i }

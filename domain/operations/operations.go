@@ -21,9 +21,9 @@ import (
 // RunCategory is that of the streams of runs, "saga-<uuid>".
 const RunCategory = "saga"
 
-// A Place is one step in a run's frozen list, and the queue in which it waits
+// A StepRef is one step in a run's frozen list, and the queue in which it waits
 // its turn.
-type Place struct {
+type StepRef struct {
 	Name  string `json:"name"`
 	Queue string `json:"queue"`
 }
@@ -34,7 +34,7 @@ type Run struct {
 	Key       string // "provision:<order>"
 	Def       string // "provision/1"
 	Kind      string // "provision"
-	Steps     []Place
+	Steps     []StepRef
 	Order     *uuid.UUID
 	About     string // stream of the hosting resource that it works for: "site-42"
 	Direction string // do, undo
@@ -42,11 +42,11 @@ type Run struct {
 	Step      int    // index of the one at which it stands
 	Attempt   int    // at this step
 	RunAt     time.Time
-	Worker    *string // whoever works on it
+	Worker    *string // the worker
 	Version   int64   // of its stream
 	Token     int64   // of its lease: rises with each claim
 	CreatedAt time.Time
-	UpdatedAt time.Time // of its last fact
+	UpdatedAt time.Time // of its last event
 
 	Attempts []Attempt `db:"-"`
 	Effects  []Effect  `db:"-"`
@@ -79,7 +79,7 @@ type Attempt struct {
 	NextRunAt  *time.Time
 }
 
-// HasFailed tells whether the attempt came to nothing through no wish of ours.
+// HasFailed tells whether the attempt failed.
 func (a Attempt) HasFailed() bool {
 	return a.ErrorClass != "" && a.ErrorClass != "wait" && a.ErrorClass != "cancelled"
 }
@@ -129,10 +129,10 @@ type WebhookPick struct {
 	Limit    int       // of a list; 0: 100
 }
 
-// A Dossier is what is known of an order besides the order: its runs with
+// A OrderDetail is what is known of an order besides the order: its runs with
 // their attempts and effects, the webhooks that concern it, and what has
 // happened to it and to its runs.
-type Dossier struct {
+type OrderDetail struct {
 	User     int64 // the customer's account; 0: there is none yet
 	Runs     []Run
 	Webhooks []Webhook

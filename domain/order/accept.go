@@ -26,6 +26,10 @@ type PaymentAccepted struct {
 
 func (PaymentAccepted) EventName() string { return "order.payment_accepted" }
 
+func (e PaymentAccepted) Says() string {
+	return "payment " + e.Payment + " taken as it is: " + e.Reason
+}
+
 func (c Accept) decide(o Order) ([]Event, error) {
 	if c.Reason == "" {
 		return nil, domain.RefuseField("reason", "This field is required.")

@@ -8,9 +8,9 @@ import (
 	"hostpanel/domain"
 )
 
-// Expire gives up an order whose customer could not be sent to pay in time.
-// The time for paying itself is [Observe]'s: only the provider knows whether
-// somebody did.
+// Expire gives up an order whose customer could not be sent to pay in time. The
+// time for paying itself is [Observe]'s: only the provider knows whether it was
+// paid.
 type Expire struct {
 	ID uuid.UUID
 	At time.Time
@@ -57,8 +57,8 @@ func (c Cancel) decide(o Order) ([]Event, error) {
 	}
 }
 
-// unpaid cancels unless somebody paid, or still may. Where the money moves only
-// when we fetch it, it is enough never to do so.
+// unpaid cancels unless the order was paid, or still may be. Where the money
+// moves only when we fetch it, it is enough never to do so.
 func (c Cancel) unpaid(o Order) ([]Event, error) {
 	after, facts := c.Observe.money(o)
 	truth := c.Observe.Fetched

@@ -6,6 +6,8 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/money"
+	"hostpanel/domain/wording"
 )
 
 // A dispute is a payment that the customer's bank claims back. While it is
@@ -62,6 +64,18 @@ type (
 func (DisputeReported) EventName() string { return "order.dispute_reported" }
 func (DisputeOpened) EventName() string   { return "order.dispute_opened" }
 func (DisputeClosed) EventName() string   { return "order.dispute_closed" }
+
+func (DisputeReported) Says() string {
+	return "the provider reports a dispute: an operator must confirm it"
+}
+
+func (e DisputeOpened) Says() string {
+	return "the customer's bank claims " + money.Format(e.Dispute.Minor, e.Dispute.Currency) + " back" + wording.Around(": ", e.Note, "")
+}
+
+func (e DisputeClosed) Says() string {
+	return "the dispute over " + money.Format(e.Dispute.Minor, e.Dispute.Currency) + " was " + string(e.Dispute.State) + wording.Around(": ", e.Note, "")
+}
 
 // disputeRank orders what is known of one dispute. Nothing reopens a closed
 // one.
@@ -123,7 +137,7 @@ func (c DecideDispute) decide(o Order) ([]Event, error) {
 	return []Event{o.dispute(d, c.Reason, c.At)}, nil
 }
 
-// name is that of a dispute whose own name at the provider nobody knows.
+// name is that of a dispute whose name at the provider is unknown.
 func (c DecideDispute) name(o Order) string {
 	name := "operator/" + c.ID.String()
 	for range o.Disputes {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // How an order that is paid comes to its end otherwise than by running
@@ -58,6 +59,15 @@ func (CancelRequested) EventName() string       { return "order.cancel_requested
 func (CompensationStarted) EventName() string   { return "order.compensation_started" }
 func (CompensationParked) EventName() string    { return "order.compensation_parked" }
 func (CompensationCompleted) EventName() string { return "order.compensation_completed" }
+
+func (e CancelRequested) Says() string   { return "to be cancelled" + wording.Around(": ", e.Reason, "") }
+func (CompensationStarted) Says() string { return "what was set up is being taken back" }
+
+func (e CompensationParked) Says() string {
+	return "taking back stopped at " + e.Step + ": " + wording.Spaced(e.Code)
+}
+
+func (CompensationCompleted) Says() string { return "everything that was set up has been taken back" }
 
 // A Service is how the service of an order should be, now; empty: it has none
 // that runs yet.

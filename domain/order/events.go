@@ -1,58 +1,63 @@
 package order
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/money"
+	"hostpanel/domain/wording"
 )
 
-// An Event is a fact in the life of an order; its evolve method is what the
-// fact means for the next decision.
+// An Event belongs to the stream of an order; its evolve method is what the
+// event means for the next decision.
 type Event interface {
 	domain.Event
 	evolve(Order) Order
 }
 
-// Facts lists every event that an order's stream may hold.
-var Facts = []domain.Fact{
-	domain.FactOf[Placed]().Sealing(domain.Contact,
+// EventTypes lists every event that an order's stream may hold.
+var EventTypes = []domain.EventType{
+	domain.Register[Placed]().Sealing(domain.Contact,
 		"customer_name", "customer_email", "customer_phone", "customer_company"),
-	domain.FactOf[SessionOpened](),
-	domain.FactOf[SessionFailed](),
-	domain.FactOf[Approved](),
-	domain.FactOf[AwaitingSettlement](),
-	domain.FactOf[PaymentConfirmed](),
-	domain.FactOf[PaymentDeclined](),
-	domain.FactOf[PaymentMismatchFound](),
-	domain.FactOf[LatePaymentFound](),
-	domain.FactOf[Reopened](),
-	domain.FactOf[DuplicatePaymentFound](),
-	domain.FactOf[PaymentAccepted](),
-	domain.FactOf[RefundRequested](),
-	domain.FactOf[RefundStarted](),
-	domain.FactOf[PartiallyRefunded](),
-	domain.FactOf[RefundCompleted](),
-	domain.FactOf[RefundFailed](),
-	domain.FactOf[DisputeReported](),
-	domain.FactOf[DisputeOpened](),
-	domain.FactOf[DisputeClosed](),
-	domain.FactOf[CancelRequested](),
-	domain.FactOf[CompensationStarted](),
-	domain.FactOf[CompensationParked](),
-	domain.FactOf[CompensationCompleted](),
-	domain.FactOf[Cancelled](),
-	domain.FactOf[ProvisioningStarted](),
-	domain.FactOf[ProvisioningParked](),
-	domain.FactOf[ProvisioningResumed](),
-	domain.FactOf[Activated](),
-	domain.FactOf[WelcomeMailDelayed](),
-	domain.FactOf[WelcomeMailSent](),
-	domain.FactOf[WelcomeMailGivenUp](),
-	domain.FactOf[WelcomeMailRequested](),
-	domain.FactOf[NewsIgnored](),
+	domain.Register[SessionOpened](),
+	domain.Register[SessionFailed](),
+	domain.Register[Approved](),
+	domain.Register[AwaitingSettlement](),
+	domain.Register[PaymentConfirmed](),
+	domain.Register[PaymentDeclined](),
+	domain.Register[PaymentMismatchFound](),
+	domain.Register[LatePaymentFound](),
+	domain.Register[Reopened](),
+	domain.Register[DuplicatePaymentFound](),
+	domain.Register[PaymentAccepted](),
+	domain.Register[RefundRequested](),
+	domain.Register[RefundStarted](),
+	domain.Register[PartiallyRefunded](),
+	domain.Register[RefundCompleted](),
+	domain.Register[RefundFailed](),
+	domain.Register[DisputeReported](),
+	domain.Register[DisputeOpened](),
+	domain.Register[DisputeClosed](),
+	domain.Register[CancelRequested](),
+	domain.Register[CompensationStarted](),
+	domain.Register[CompensationParked](),
+	domain.Register[CompensationCompleted](),
+	domain.Register[Cancelled](),
+	domain.Register[ProvisioningStarted](),
+	domain.Register[ProvisioningParked](),
+	domain.Register[ProvisioningResumed](),
+	domain.Register[Activated](),
+	domain.Register[WelcomeMailDelayed](),
+	domain.Register[WelcomeMailSent](),
+	domain.Register[WelcomeMailGivenUp](),
+	domain.Register[WelcomeMailRequested](),
+	domain.Register[NewsIgnored](),
 }
 
 // Placed is the order as it was agreed. Nothing in it is ever computed again.
@@ -77,8 +82,9 @@ type Placed struct {
 	Tax           decimal.Decimal `json:"tax"`
 	Currency      string          `json:"currency"`
 	Provider      string          `json:"payment_method"`
-	Minor         int64           `json:"minor"` // the total as the provider counts it
-	Test          bool            `json:"test"`  // no real money
+	Minor         int64           `json:"minor"`    // the total in the currency's minor unit
+	Decimals      int32           `json:"decimals"` // places that the provider allows in amounts of this currency
+	Test          bool            `json:"test"`     // no real money
 
 	Domain   string `json:"domain"`
 	OS       string `json:"os_choice"`
@@ -89,9 +95,6 @@ type Placed struct {
 
 	At time.Time `json:"at"`
 }
-
-// Subject is the person whose data the order holds.
-func (e Placed) Subject() uuid.UUID { return e.SubjectID }
 
 // The way to the provider.
 type (
@@ -108,7 +111,7 @@ type (
 	}
 )
 
-// What the provider holds for true. A payment is in one of these facts at
+// What the provider holds for true. A payment is in one of these events at
 // most once per rank, and in PaymentConfirmed at most once at all.
 type (
 	Approved struct {
@@ -170,7 +173,7 @@ type Seen struct {
 	At       time.Time    `json:"at,omitzero"`
 }
 
-// Cancelled ends an order that nobody paid, or whose service an operator ends.
+// Cancelled ends an unpaid order, or one whose service an operator ends.
 type Cancelled struct {
 	Reason CancelReason `json:"reason"`
 	Note   string       `json:"note,omitempty"` // an operator's reason
@@ -181,9 +184,9 @@ type Cancelled struct {
 type CancelReason string
 
 const (
-	NoSession        CancelReason = "no_session"        // nobody could be sent to pay
+	NoSession        CancelReason = "no_session"        // no session could be opened
 	PaymentFailed    CancelReason = "payment_failed"    // the bank said no, for good
-	Expired          CancelReason = "expired"           // nobody paid in time
+	Expired          CancelReason = "expired"           // not paid in time
 	ApprovalReversed CancelReason = "approval_reversed" // the customer agreed, the provider took it back
 	CaptureDeadline  CancelReason = "capture_deadline"  // the customer agreed, the money was not fetched in time
 	ByCustomer       CancelReason = "customer"
@@ -242,3 +245,55 @@ func (WelcomeMailDelayed) EventName() string    { return "order.welcome_mail_del
 func (WelcomeMailSent) EventName() string       { return "order.welcome_mail_sent" }
 func (WelcomeMailGivenUp) EventName() string    { return "order.welcome_mail_given_up" }
 func (NewsIgnored) EventName() string           { return "order.news_ignored" }
+
+func (e Placed) Says() string {
+	return fmt.Sprintf("%s orders %s, %s, for %s %s: %s%s", cmp.Or(e.Name, "a customer"), e.Plan.Name, e.BillingPeriod, e.Total.StringFixed(2), e.Currency, e.Number, wording.Around(" (", e.Domain, ")"))
+}
+
+func (e SessionOpened) Says() string { return "can be paid until " + wording.Minute(e.ExpiresAt) }
+func (e SessionFailed) Says() string { return "the payment provider could not be reached: " + e.Code }
+func (e Approved) Says() string      { return "the customer agreed to pay " + paid(e.Payment) }
+
+func (e AwaitingSettlement) Says() string {
+	return "paid; the customer's bank has yet to settle " + paid(e.Payment)
+}
+
+func (e PaymentConfirmed) Says() string { return paid(e.Payment) + " arrived, payment " + e.Payment.ID }
+func (e PaymentDeclined) Says() string  { return "the payment of " + paid(e.Payment) + " was declined" }
+
+func (e PaymentMismatchFound) Says() string {
+	return fmt.Sprintf("%s arrived, but differs in %s: an operator must check it", paid(e.Payment), strings.Join(e.Differs, ", "))
+}
+
+func (e LatePaymentFound) Says() string {
+	return paid(e.Payment) + " arrived after the order was cancelled" + wording.Around("; to be given back: ", strings.Join(e.Refund, ", "), "")
+}
+
+func (e Reopened) Says() string { return "opened again by payment " + e.Payment }
+
+func (e DuplicatePaymentFound) Says() string {
+	return "paid a second time: " + paid(e.Payment) + ", payment " + e.Payment.ID
+}
+
+func (e Cancelled) Says() string {
+	return "cancelled: " + wording.Spaced(string(e.Reason)) + wording.Around(" (", e.Note, ")")
+}
+func (ProvisioningStarted) Says() string { return "setup starts" }
+func (e ProvisioningParked) Says() string {
+	return "setup stopped at " + e.Step + ": " + wording.Spaced(e.Code)
+}
+
+func (e ProvisioningResumed) Says() string {
+	return fmt.Sprintf("setup goes on at %s (%s)%s", e.Step, wording.Spaced(string(e.How)), wording.Around(": ", e.Reason, ""))
+}
+
+func (Activated) Says() string          { return "active" }
+func (WelcomeMailDelayed) Says() string { return "the welcome mail is late" }
+func (WelcomeMailSent) Says() string    { return "the welcome mail has been sent" }
+func (WelcomeMailGivenUp) Says() string { return "the welcome mail could not be sent" }
+
+func (e NewsIgnored) Says() string {
+	return "news ignored: " + wording.Spaced(e.News) + ", for an order that is " + wording.Spaced(string(e.Status))
+}
+
+func paid(p Seen) string { return money.Format(p.Minor, p.Currency) }

@@ -2,13 +2,13 @@ package order
 
 import "maps"
 
-// What each fact means for the next decision. Maps and sets are copied before
+// What each event means for the next decision. Maps and sets are copied before
 // they change: an older state stays what it was.
 
 func (e Placed) evolve(Order) Order {
 	return Order{
 		Status: StatusPending, ID: e.Order, Number: e.Number, Provider: e.Provider,
-		Minor: e.Minor, Currency: e.Currency, Test: e.Test, PlacedAt: e.At,
+		Minor: e.Minor, Currency: e.Currency, Decimals: e.Decimals, Test: e.Test, PlacedAt: e.At,
 	}
 }
 

@@ -21,8 +21,8 @@ func (o Order) Standing() Standing {
 }
 
 // Message tells the customer how the order stands, in Spanish ("es", "es-MX")
-// or else in English. It names a step in plain words and never quotes what
-// anybody's server said (docs/orders.md, "What the customer reads").
+// or else in English. It names a step in plain words and never quotes a
+// server's answer (docs/orders.md, "What the customer reads").
 func Message(s Standing, language string) string {
 	speech := english
 	if language == "es" || strings.HasPrefix(language, "es-") {

@@ -113,7 +113,7 @@ func (c Observe) payment(o Order, p Seen) []Event {
 }
 
 // paid books a payment once, and says what it is: the order's own, a further
-// one, one for an order that was given up, or one that nobody asked for.
+// one, one for an order that was given up, or a surplus one.
 func (c Observe) paid(o Order, p Seen) []Event {
 	differs := c.differs(o, p)
 	switch {
@@ -178,8 +178,8 @@ func (c Observe) settles(o Order) bool {
 		c.Fetched.State == SessionComplete && !o.any(StatePaid)
 }
 
-// over tells why nobody will pay in this session any more; empty: somebody
-// may, or has.
+// over tells why this session will not be paid any more; empty: it may be, or
+// was.
 func (c Observe) over(o Order) CancelReason {
 	state := c.Fetched.State
 	switch {
@@ -201,8 +201,8 @@ func (c Observe) over(o Order) CancelReason {
 	return ""
 }
 
-// lapses tells whether a session that is open is over all the same: the time
-// is up, and nobody will take what the customer might still agree to.
+// lapses tells whether a session that is open is over all the same: the time is
+// up, and an approval that still comes is not captured.
 func (c Observe) lapses() bool { return c.TimeUp && c.Fetched.ByCapture }
 
 // any tells whether some payment stands at this state.

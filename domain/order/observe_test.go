@@ -65,7 +65,7 @@ func TestAPaymentThatIsNotAsOrderedIsHeld(t *testing.T) {
 	}
 }
 
-// I-13: where nobody says whom our account is, the session does.
+// I-13: where the account is not named, the session names it.
 func TestAPaymentGoesToWhomTheSessionNamed(t *testing.T) {
 	session := order.Session{ID: "cs_1", URL: "https://pay.example/cs_1", ExpiresAt: opened.ExpiresAt, Payee: "us"}
 	named := opened
@@ -166,11 +166,11 @@ func TestTimeIsUpOnlyWhenNothingWasPaid(t *testing.T) {
 	given(t, placed, opened).When(timeUp(order.SessionOpen)).Then() // it has to be expired first
 	byCapture := timeUp(order.SessionOpen)
 	byCapture.Fetched.ByCapture = true
-	given(t, placed, opened).When(byCapture).Then(expired) // nobody will take what is agreed to now
+	given(t, placed, opened).When(byCapture).Then(expired) // an approval that comes now is not captured
 	given(t, placed, opened, confirmed).When(timeUp(order.SessionComplete, payment("pay_1", order.StatePaid))).Then()
 }
 
-// T9: whoever is held is not given up.
+// T9: a held order is not given up.
 func TestAHeldOrderIsNotCancelled(t *testing.T) {
 	found := order.PaymentMismatchFound{Payment: seen, Differs: []string{"amount"}, At: noon}
 	given(t, placed, opened, found).When(truth(order.SessionExpired)).Then()
@@ -212,7 +212,7 @@ func TestOldNewsIsIgnoredOnce(t *testing.T) {
 		Then(order.NewsIgnored{News: "payment_failed", Session: "cs_1", Payment: "pay_2", Status: order.StatusProvisioning, At: later})
 }
 
-// I-10: what happens in somebody else's session says nothing of this order.
+// I-10: a foreign session says nothing of this order.
 func TestAForeignSessionSaysNothing(t *testing.T) {
 	for _, state := range []order.SessionState{order.SessionOpen, order.SessionComplete, order.SessionExpired} {
 		c := truth(state, payment("pay_9", order.StatePending), payment("pay_8", order.StateFailed))

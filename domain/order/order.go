@@ -36,7 +36,8 @@ type Order struct {
 	Provider string    `json:"provider"`
 	Minor    int64     `json:"minor"`
 	Currency string    `json:"currency"`
-	Test     bool      `json:"test,omitempty"` // no real money
+	Decimals int32     `json:"decimals,omitempty"` // places that the provider allows in amounts
+	Test     bool      `json:"test,omitempty"`     // no real money
 	PlacedAt time.Time `json:"placed_at"`
 
 	Session   string          `json:"session,omitempty"` // the one that we opened

@@ -39,7 +39,7 @@ const (
 	SessionOpen     SessionState = "open"     // the customer can still pay
 	SessionApproved SessionState = "approved" // the customer agreed; the money is not ours yet
 	SessionComplete SessionState = "complete" // the customer is done; the money may take days
-	SessionExpired  SessionState = "expired"  // nobody can pay any more
+	SessionExpired  SessionState = "expired"  // cannot be paid any more
 )
 
 // A PaymentState is how far a payment has come.
@@ -88,7 +88,7 @@ type Refund struct {
 	State     RefundState
 	Minor     int64
 	Currency  string
-	Reference string // ours, see [RefundCall]; empty: somebody refunded at the provider itself
+	Reference string // ours, see [RefundCall]; empty: a refund made at the provider itself
 	At        time.Time
 }
 
@@ -153,8 +153,8 @@ type News struct {
 	Handled        bool // a type that we act on
 }
 
-// A TestSession is a session at the test provider.
-type TestSession struct {
+// A HostedSession is a session whose payment page the panel itself shows.
+type HostedSession struct {
 	ID                   string
 	Order                uuid.UUID
 	Number               string
@@ -168,8 +168,8 @@ type TestSession struct {
 	ExpiresAt            time.Time
 }
 
-// A TestAction is a button pressed on the test provider's page.
-type TestAction struct {
+// A HostedAction is a button pressed on such a page.
+type HostedAction struct {
 	Session  string
 	Action   string        // pay, decline, cancel, expire, unpaid
 	Amount   *int64        // what is "really" paid; nil: what is due

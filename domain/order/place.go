@@ -26,8 +26,8 @@ type Place struct {
 	SetupFee decimal.Decimal
 	TaxRate  decimal.Decimal // percent
 	Currency string
-	Provider string // payment method
-	Test     bool   // no real money; at the test provider it never is
+	Method   Method
+	Test     bool // no real money moves, whatever the method says
 
 	Domain   string
 	OS       string
@@ -88,9 +88,9 @@ func (c Place) decide(o Order) ([]Event, error) {
 		return nil, err
 	}
 	cost := money.TotalsOf(c.Price, c.SetupFee, c.TaxRate, c.Period == Yearly)
-	minor, ok := Chargeable(c.Provider, c.Currency, cost.Total)
+	minor, ok := c.Method.Charge(cost.Total, c.Currency)
 	if !ok {
-		return nil, domain.RefuseField("payment_method", `"`+c.Provider+`" is not a valid choice.`)
+		return nil, domain.RefuseField("payment_method", `"`+c.Method.Name+`" is not a valid choice.`)
 	}
 	return o.move(StatusPending, Placed{
 		Order: c.ID, Number: number, SubjectID: c.Subject,
@@ -98,18 +98,12 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Plan: c.Plan, BillingPeriod: c.Period,
 		Price: c.Price, PeriodPrice: cost.Period, SetupFee: c.SetupFee, TaxRate: c.TaxRate,
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,
-		Provider: c.Provider, Minor: minor, Test: c.Test || c.Provider == money.Test,
+		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner, At: c.At,
 	})
 }
 
-// Chargeable tells what a provider is told for a total, and whether it can
-// charge that at all; see [money.Chargeable].
-func Chargeable(provider, currency string, total decimal.Decimal) (minor int64, ok bool) {
-	return money.Chargeable(provider, currency, total)
-}
-
-// letters are the digits and capitals that nobody mistakes for one another.
+// letters are the digits and capitals that cannot be mistaken for one another.
 const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 var suffix = regexp.MustCompile("^[" + letters + "]{6}$")

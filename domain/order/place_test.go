@@ -27,22 +27,35 @@ func TestTheSameOrderIsPlacedOnce(t *testing.T) {
 
 // M-6, M-10: a provider that cannot charge the total is no choice.
 func TestAnOrderNeedsAProviderThatCanChargeIt(t *testing.T) {
-	free := place
-	free.Price, free.Provider = decimal.Zero, "paypal"
-	given(t).When(free).ThenRefused(domain.Invalid, `payment_method: "paypal" is not a valid choice.`)
-	odd := place
-	odd.Currency, odd.Provider = "HUF", "paypal"
-	given(t).When(odd).ThenRefused(domain.Invalid, `payment_method: "paypal" is not a valid choice.`)
+	bank := order.Method{Name: "bank", Currencies: map[string]int32{"EUR": 2, "HUF": 0}, Least: 1}
+	for name, change := range map[string]func(*order.Place){
+		"nothing at all":           func(c *order.Place) { c.Price = decimal.Zero },
+		"parts of a forint":        func(c *order.Place) { c.Currency = "HUF" },
+		"a currency not taken":     func(c *order.Place) { c.Currency = "JPY" },
+		"more than can be charged": func(c *order.Place) { c.Price = decimal.New(1, 12) },
+	} {
+		c := place
+		c.Method = bank
+		change(&c)
+		t.Log(name)
+		given(t).When(c).ThenRefused(domain.Invalid, `payment_method: "bank" is not a valid choice.`)
+	}
+	whole := place
+	whole.Method, whole.Currency, whole.Period, whole.Price = bank, "HUF", order.Monthly, decimal.New(1000, 0)
+	facts, err := order.Decider.Decide(order.Order{}, whole)
+	if err != nil || facts[0].(order.Placed).Minor != 100_000 || facts[0].(order.Placed).Decimals != 0 {
+		t.Errorf("%+v (%v)", facts, err)
+	}
 }
 
-// X-1: an order at the test provider is never taken for money.
-func TestOrdersAtTheTestProviderAreMarked(t *testing.T) {
-	for provider, test := range map[string]bool{"test": true, "stripe": false, "paypal": false} {
+// X-1: an order at a provider without real money is never taken for money.
+func TestOrdersAtATestProviderAreMarked(t *testing.T) {
+	for _, test := range []bool{true, false} {
 		c := place
-		c.Provider = provider
+		c.Method.Test = test
 		facts, err := order.Decider.Decide(order.Order{}, c)
 		if err != nil || facts[0].(order.Placed).Test != test {
-			t.Errorf("%s: %+v (%v)", provider, facts, err)
+			t.Errorf("test %t: %+v (%v)", test, facts, err)
 		}
 	}
 }

@@ -107,8 +107,8 @@ func (s *session) change(do func(*order.Payment) bool) bool {
 	return false
 }
 
-// refunds is somebody who gives money back at the provider itself; never more
-// than was paid, and not while the bank claims it.
+// refunds are refunds made at the provider itself; never more than was paid,
+// and not while the bank claims it.
 func refunds(state order.RefundState, minor int64) func(*session) bool {
 	return func(s *session) bool {
 		return s.change(func(p *order.Payment) bool {
@@ -163,7 +163,7 @@ func settles(state order.PaymentState) func(*session) bool {
 	}
 }
 
-// truths are the snapshots that somebody could have fetched along the way.
+// truths are the snapshots that could have been fetched along the way.
 func truths(t *rapid.T) []order.Observe {
 	s := &session{state: order.SessionOpen, at: noon}
 	list := []order.Observe{truth(s.state)}
@@ -255,7 +255,7 @@ func TestTheOrderOfNewsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// V1 to V4 and V9 at the end of every append of every history; V7 at every fact.
+// V1 to V4 and V9 at the end of every append of every history; V7 at every event.
 func TestMoneyAndStatusAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, history := tell(t, rapid.Permutation(truths(t)).Draw(t, "order of news"))
@@ -309,7 +309,7 @@ func agree(t *rapid.T, o order.Order, starts int) {
 	}
 }
 
-// at is the moment of a fact; those of one append share it.
+// at is the moment of an event; those of one append share it.
 func at(e order.Event) time.Time {
 	return reflect.ValueOf(e).FieldByName("At").Interface().(time.Time)
 }

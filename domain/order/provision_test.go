@@ -77,7 +77,7 @@ func TestTheWelcomeMailNeverFailsAnOrder(t *testing.T) {
 	}
 }
 
-// I-15: not even a fact that comes out of turn lowers what is known.
+// I-15: not even an event that comes out of turn lowers what is known.
 func TestFactsOutOfTurnLowerNothing(t *testing.T) {
 	o := order.Decider.Replay(placed, opened, confirmed, order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later})
 	if o.Payments["pay_1"].State != order.StatePaid || o.Received()["eur"] != 2870 {

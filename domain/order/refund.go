@@ -13,6 +13,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/money"
+	"hostpanel/domain/wording"
 )
 
 // How money goes back. That it shall is decided once, as RefundRequested; that
@@ -54,7 +55,7 @@ func (a Ask) Reference(order uuid.UUID) string { return references(order) + strc
 func references(order uuid.UUID) string { return "order/" + order.String() + "/refund/" }
 
 // SeenRefund is a refund as its provider shows it. N is the decision that it
-// came of; 0: somebody refunded at the provider itself.
+// came of; 0: a refund made at the provider itself.
 type SeenRefund struct {
 	ID       string      `json:"id"`
 	Payment  string      `json:"payment"`
@@ -75,7 +76,7 @@ const (
 	RefundOfCancelled RefundReason = "cancelled" // everything that was set up has been taken back
 )
 
-// The facts of money back. Holds are those that stand after the fact.
+// The events of money back. Holds are those that stand after the event.
 type (
 	RefundRequested struct {
 		Refund Ask          `json:"refund"`
@@ -123,6 +124,25 @@ func (RefundStarted) EventName() string     { return "order.refund_started" }
 func (PartiallyRefunded) EventName() string { return "order.partially_refunded" }
 func (RefundCompleted) EventName() string   { return "order.refund_completed" }
 func (RefundFailed) EventName() string      { return "order.refund_failed" }
+
+func (e RefundRequested) Says() string {
+	why := map[RefundReason]string{
+		RefundByOperator: e.Note, RefundOfDuplicate: "the order was paid more than once",
+		RefundOfLate: "it came too late", RefundOfCancelled: "the order was cancelled",
+	}[e.Reason]
+	return fmt.Sprintf("refund %d: %s is to go back%s", e.Refund.N, money.Format(e.Refund.Minor, e.Refund.Currency), wording.Around(": ", why, ""))
+}
+
+func (e RefundStarted) Says() string     { return returned(e.Refund) + " is on its way back" }
+func (e PartiallyRefunded) Says() string { return returned(e.Refund) + " went back" }
+
+func (e RefundCompleted) Says() string {
+	return returned(e.Refund) + " went back; nothing is left: refunded"
+}
+
+func (e RefundFailed) Says() string {
+	return "a refund of payment " + e.Payment + " failed: " + wording.Spaced(e.Code) + wording.Around(", ", e.ID, "")
+}
 
 // refundRank orders what is known of one refund.
 var refundRank = map[RefundState]int{RefundPending: 1, RefundSucceeded: 2, RefundStopped: 3}
@@ -175,25 +195,25 @@ func (c RequestRefund) asks(o Order) (asks []Ask, err error) {
 
 // refundable is an amount in minor units, if that much is left.
 func (o Order) refundable(amount decimal.Decimal) (int64, error) {
-	places, _ := money.Places(o.Provider, o.Currency)
 	left := int64(0)
 	for _, p := range o.returnable() {
 		if strings.EqualFold(p.Currency, o.Currency) {
 			left += o.Left(p.ID)
 		}
 	}
-	minor := amount.Shift(places)
+	units := amount.Shift(o.Decimals)
 	switch {
 	case left == 0:
 		return 0, o.forbids("has nothing to be refunded")
-	case !minor.IsInteger():
-		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure that there are no more than %d decimal places.", places))
-	case !minor.IsPositive():
-		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is greater than or equal to %s.", decimal.New(1, -places).StringFixed(places)))
-	case minor.GreaterThan(decimal.NewFromInt(left)):
-		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is less than or equal to %s.", decimal.New(left, -places).StringFixed(places)))
+	case !units.IsInteger():
+		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure that there are no more than %d decimal places.", o.Decimals))
+	case !units.IsPositive():
+		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is greater than or equal to %s.", decimal.New(1, -o.Decimals).StringFixed(o.Decimals)))
+	case amount.GreaterThan(money.Major(left, o.Currency)):
+		return 0, domain.RefuseField("amount", fmt.Sprintf("Ensure this value is less than or equal to %s.", money.Major(left, o.Currency).StringFixed(o.Decimals)))
 	}
-	return minor.IntPart(), nil
+	minor, _ := money.Minor(amount, o.Currency)
+	return minor, nil
 }
 
 // returnable are the payments of which something could go back; the one that
@@ -339,3 +359,5 @@ func (o Order) knowRefund(r SeenRefund) Order {
 
 func (c RequestRefund) Stream() domain.Stream { return Stream(c.ID) }
 func (c FailRefund) Stream() domain.Stream    { return Stream(c.ID) }
+
+func returned(r SeenRefund) string { return money.Format(r.Minor, r.Currency) }

@@ -77,7 +77,7 @@ func TestAFullRefundEndsTheOrder(t *testing.T) {
 	given(t, append(active, whole, done)...).When(ask("")).ThenRefused(domain.Conflict, "The order is refunded and has nothing to be refunded.")
 }
 
-// T19: whoever refunds at the provider itself has refunded the order as well.
+// T19: a refund at the provider itself refunds the order as well.
 func TestARefundMadeAtTheProviderCounts(t *testing.T) {
 	r := refund(order.RefundSucceeded, 2870)
 	r.Reference = ""
@@ -110,7 +110,23 @@ func TestOnlyWhatIsLeftIsRefunded(t *testing.T) {
 	given(t, placed, opened).When(ask("")).ThenRefused(domain.Conflict, "The order is payment_processing and has nothing to be refunded.")
 }
 
-// T25: a refund that failed holds the order until somebody decides anew.
+// What a provider does not allow in amounts is refused before it is asked for.
+func TestARefundHasNoMorePlacesThanItsProviderAllows(t *testing.T) {
+	forints := placed
+	forints.Currency, forints.Decimals = "HUF", 0
+	paid := confirmed
+	paid.Payment.Currency = "HUF"
+	history := []order.Event{forints, opened, paid}
+	for amount, want := range map[string]string{
+		"12.50": "Ensure that there are no more than 0 decimal places.",
+		"0":     "Ensure this value is greater than or equal to 1.",
+		"29":    "Ensure this value is less than or equal to 29.",
+	} {
+		given(t, history...).When(ask(amount)).ThenRefused(domain.Invalid, "amount: "+want)
+	}
+}
+
+// T25: a refund that failed holds the order until an operator decides anew.
 func TestARefundThatFailedIsDecidedAnew(t *testing.T) {
 	asked := append(slices.Clone(active), requested)
 	failed := order.RefundFailed{N: 1, Payment: "pay_1", Code: "refused", Holds: []order.Hold{order.RefundHold}, At: later}
@@ -177,7 +193,7 @@ func TestTheHoldEndsWhenTheSurplusIsBack(t *testing.T) {
 	given(t, append(active, again, ask)...).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), second)).
 		Then(order.PartiallyRefunded{Refund: returned, Holds: []order.Hold{}, At: later})
 
-	// Somebody was faster at the provider: nothing is asked for.
+	// The provider's own page was faster: nothing is asked for.
 	second.Refunds[0].Reference, returned.N = "", 0
 	given(t, active...).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), second)).
 		Then(again, order.PartiallyRefunded{Refund: returned, Holds: []order.Hold{}, At: later})

@@ -16,7 +16,7 @@ func reread(t *testing.T, e order.Event) order.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := domain.NewCatalogue(order.Facts).Decode(e.EventName(), 1, written)
+	read, err := domain.NewCatalogue(order.EventTypes).Decode(e.EventName(), 1, written)
 	if err != nil {
 		t.Fatal(err)
 	}

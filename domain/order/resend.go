@@ -25,6 +25,10 @@ type WelcomeMailRequested struct {
 
 func (WelcomeMailRequested) EventName() string { return "order.welcome_mail_requested" }
 
+func (e WelcomeMailRequested) Says() string {
+	return "the welcome mail is to be sent once more: " + e.Reason
+}
+
 func (c ResendMail) decide(o Order) ([]Event, error) {
 	switch {
 	case c.Reason == "":

@@ -15,7 +15,7 @@ import (
 type OpenSession struct {
 	ID      uuid.UUID
 	Session Session
-	Host    string // where the provider's payment pages live: "checkout.stripe.com", "127.0.0.1:8080"
+	Host    string // where the provider's payment pages are: "pay.example.com", "127.0.0.1:8080"
 	At      time.Time
 }
 

@@ -21,8 +21,8 @@ const (
 	StatusRefunded          Status = "refunded"
 )
 
-// next lists, for each status, the statuses an order may move on to. The
-// empty status is that of an order nobody has placed.
+// next lists, for each status, the statuses an order may move on to. The empty
+// status is that of an order that was not placed.
 var next = map[Status][]Status{
 	"":                      {StatusPending},
 	StatusPending:           {StatusPaymentProcessing, StatusCancelled},

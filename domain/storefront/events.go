@@ -1,23 +1,25 @@
 package storefront
 
 import (
+	"fmt"
 	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/wording"
 )
 
-// Facts lists every event that the streams of this package may hold.
-var Facts = []domain.Fact{
-	domain.FactOf[PlanOffered](),
-	domain.FactOf[PlanChanged](),
-	domain.FactOf[PlanWithdrawn](),
-	domain.FactOf[WidgetMade](),
-	domain.FactOf[WidgetChanged](),
-	domain.FactOf[WidgetRemoved](),
-	domain.FactOf[KeyIssued](),
-	domain.FactOf[KeyChanged](),
-	domain.FactOf[KeyRevoked](),
+// EventTypes lists every event that the streams of this package may hold.
+var EventTypes = []domain.EventType{
+	domain.Register[PlanOffered](),
+	domain.Register[PlanChanged](),
+	domain.Register[PlanWithdrawn](),
+	domain.Register[WidgetMade](),
+	domain.Register[WidgetChanged](),
+	domain.Register[WidgetRemoved](),
+	domain.Register[KeyIssued](),
+	domain.Register[KeyChanged](),
+	domain.Register[KeyRevoked](),
 }
 
 type (
@@ -73,6 +75,24 @@ func (WidgetRemoved) EventName() string { return "storefront.widget_removed" }
 func (KeyIssued) EventName() string     { return "storefront.key_issued" }
 func (KeyChanged) EventName() string    { return "storefront.key_changed" }
 func (KeyRevoked) EventName() string    { return "storefront.key_revoked" }
+
+func (e PlanOffered) Says() string { return "plan offered" + wording.Around(": ", e.Spec.Label(), "") }
+func (e PlanChanged) Says() string { return "plan changed: " + wording.Keys(e.Spec) }
+func (PlanWithdrawn) Says() string { return "plan withdrawn" }
+
+func (e WidgetMade) Says() string {
+	return "widget " + e.WidgetID + " made" + wording.Around(": ", e.Spec.Label(), "")
+}
+
+func (e WidgetChanged) Says() string { return "widget changed: " + wording.Keys(e.Spec) }
+func (WidgetRemoved) Says() string   { return "widget removed" }
+
+func (e KeyIssued) Says() string {
+	return fmt.Sprintf("%s key %s issued for user %d", e.Mode, e.ID, e.Owner)
+}
+
+func (e KeyChanged) Says() string { return "key changed: " + wording.Keys(e.Spec) }
+func (KeyRevoked) Says() string   { return "key revoked" }
 
 func (e PlanOffered) evolve(Offer) Offer   { return Offer{Status: OnOffer, Spec: e.Spec} }
 func (e PlanChanged) evolve(o Offer) Offer { o.Spec = merged(o.Spec, e.Spec); return o }

@@ -51,7 +51,7 @@ type (
 		domain.Command
 		decide(Key) ([]KeyEvent, error)
 	}
-	// A KeyEvent is a fact about an API key.
+	// A KeyEvent belongs to the stream of an API key.
 	KeyEvent interface {
 		domain.Event
 		evolve(Key) Key
@@ -59,8 +59,8 @@ type (
 )
 
 type (
-	// IssueKey makes a key valid. It stays with whoever made it: here only its
-	// public id and its SHA-256 arrive.
+	// IssueKey makes a key valid. It stays with its maker: here only its public id
+	// and its SHA-256 arrive.
 	IssueKey struct {
 		ID        string
 		Mode      Mode

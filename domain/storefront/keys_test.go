@@ -133,7 +133,7 @@ func ExampleAPIKey() {
 
 func TestEventsAreReadForever(t *testing.T) {
 	_, plan := offered(t, basic)
-	domaintest.Golden(t, storefront.Facts,
+	domaintest.Golden(t, storefront.EventTypes,
 		plan[0], storefront.PlanChanged{Spec: values(`{"price":"3.49"}`), At: noon}, storefront.PlanWithdrawn{At: noon},
 		widgetMade, storefront.WidgetChanged{Spec: values(`{"theme":"dark"}`), At: noon}, widgetGone,
 		keyIssued, storefront.KeyChanged{Spec: values(`{"rate_limit_per_minute":6000}`), At: noon}, keyRevoked,

@@ -176,10 +176,11 @@ func (p *Plan) CheckGiven(brought field.Set, wrong *field.Errors) {
 
 // Check holds a complete plan against the rules between its fields.
 func (p *Plan) Check() error {
+	_, known := money.Places(p.Currency)
 	switch {
 	case p.ResourceType == VPSPlan && !slices.Contains(p.VPS.OSOptions, *p.VPS.DefaultOS):
 		return domain.RefuseField("vps_default_os", field.NotAChoice(*p.VPS.DefaultOS))
-	case !money.Known(p.Currency):
+	case !known:
 		return domain.RefuseField("currency", field.NotAChoice(p.Currency))
 	case !p.chargeable():
 		return domain.RefuseField("price", "No payment provider can charge this price.")
@@ -187,15 +188,16 @@ func (p *Plan) Check() error {
 	return nil
 }
 
-// chargeable tells whether some provider can charge the plan. What one of them
-// cannot charge is refused when it is ordered.
+// chargeable tells whether the plan costs a whole number of minor units. What
+// one provider cannot charge is refused when it is ordered.
 func (p *Plan) chargeable() bool {
 	cost := money.TotalsOf(p.Price, p.SetupFee, decimal.Zero, p.BillingPeriod == "yearly")
-	return slices.ContainsFunc([]string{money.Stripe, money.PayPal}, func(provider string) bool {
-		_, ok := money.Chargeable(provider, p.Currency, cost.Total)
-		return ok
-	})
+	_, ok := money.Minor(cost.Total, p.Currency)
+	return ok
 }
 
 // EffectivePrice is the monthly price with two places.
 func (p *Plan) EffectivePrice() decimal.Decimal { return p.Price.Round(2) }
+
+// PlanTypes are the sorts of plans.
+var PlanTypes = []string{HostingPlan, VPSPlan, SaaSPlan}

@@ -42,7 +42,7 @@ type (
 		domain.Command
 		decide(Offer) ([]PlanEvent, error)
 	}
-	// A PlanEvent is a fact about a plan.
+	// A PlanEvent belongs to the stream of a plan.
 	PlanEvent interface {
 		domain.Event
 		evolve(Offer) Offer
@@ -64,8 +64,8 @@ type (
 		Spec field.Values // only what changes
 		At   time.Time
 	}
-	// WithdrawPlan ends the offer. That nobody ever ordered it is checked
-	// where orders stand.
+	// WithdrawPlan ends the offer. That it was never ordered is checked where
+	// orders stand.
 	WithdrawPlan struct {
 		Plan int64
 		At   time.Time

@@ -105,7 +105,7 @@ func TestAPlanIsOfferedOnce(t *testing.T) {
 		ThenRefused(domain.Conflict, "The plan exists.")
 }
 
-// A change is a fact of what changed, checked as a whole.
+// A change is an event of what changed, checked as a whole.
 func TestAChangeOfAPlanSaysWhatChanged(t *testing.T) {
 	_, facts := offered(t, basic)
 	change := func(spec string) *domaintest.Story[storefront.Offer, storefront.PlanCommand, storefront.PlanEvent] {

@@ -14,7 +14,7 @@ import (
 // WidgetCategory is that of the streams "widget-<id>".
 const WidgetCategory = "widget"
 
-// A Widget is an order form on somebody else's website.
+// A Widget is an order form on another website.
 type Widget struct {
 	Name                      string
 	Theme                     string // light, dark, auto
@@ -73,7 +73,7 @@ type (
 		domain.Command
 		decide(Form) ([]WidgetEvent, error)
 	}
-	// A WidgetEvent is a fact about a widget.
+	// A WidgetEvent belongs to the stream of a widget.
 	WidgetEvent interface {
 		domain.Event
 		evolve(Form) Form

@@ -92,7 +92,7 @@ func plain(a netip.Addr) netip.Addr {
 
 var translated = netip.MustParsePrefix("64:ff9b::/96") // NAT64
 
-// reserved are the networks that are nobody's in public.
+// reserved are the networks that are not public.
 var reserved = prefixes(
 	"0.0.0.0/8",       // this network
 	"10.0.0.0/8",      // private
@@ -109,7 +109,7 @@ var reserved = prefixes(
 	"203.0.113.0/24",  // documentation
 	"224.0.0.0/4",     // multicast
 	"240.0.0.0/4",     // reserved, and broadcast
-	"::/3",            // all that is not handed out to anybody: this machine, translations
+	"::/3",            // all that is not allocated: this machine, translations
 	"2001::/23",       // protocol assignments, Teredo among them
 	"2001:db8::/32",   // documentation
 	"2002::/16",       // 6to4

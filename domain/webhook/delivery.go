@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // A Message is what an endpoint is told: that something of some type has
@@ -73,7 +74,7 @@ type Delivery struct {
 	Message  Message `json:"message"`
 	Status   Status  `json:"status"`
 	Attempts int     `json:"attempts"`
-	Round    int     `json:"round"` // 1; one more each time that somebody asks for it again
+	Round    int     `json:"round"` // 1; one more for each redelivery
 }
 
 // TenantID is the tenant whose endpoint it goes to.
@@ -96,7 +97,7 @@ type (
 		domain.Command
 		decide(Delivery) ([]DeliveryEvent, error)
 	}
-	// A DeliveryEvent is a fact about a delivery.
+	// A DeliveryEvent belongs to the stream of a delivery.
 	DeliveryEvent interface {
 		domain.Event
 		evolve(Delivery) Delivery
@@ -172,7 +173,7 @@ func (c Redeliver) decide(d Delivery) ([]DeliveryEvent, error) {
 	return d.unless(false, RedeliveryRequested{Round: d.Round + 1, By: c.By})
 }
 
-// unless answers with the fact if it is not so already.
+// unless answers with the event if it is not so already.
 func (d Delivery) unless(already bool, fact DeliveryEvent) ([]DeliveryEvent, error) {
 	switch {
 	case d.Status == "":
@@ -221,6 +222,21 @@ func (DeliveryAttempted) EventName() string   { return "webhook.delivery_attempt
 func (Delivered) EventName() string           { return "webhook.delivered" }
 func (DeliveryFailed) EventName() string      { return "webhook.delivery_failed" }
 func (RedeliveryRequested) EventName() string { return "webhook.redelivery_requested" }
+
+func (e DeliveryRequested) Says() string {
+	return fmt.Sprintf("%s for endpoint %d", e.Message.Type, e.Endpoint)
+}
+
+func (e DeliveryAttempted) Says() string {
+	return fmt.Sprintf("not delivered: %s, after %d ms", wording.Spaced(e.Code), e.Took)
+}
+
+func (e Delivered) Says() string      { return fmt.Sprintf("delivered, answered with %d", e.Status) }
+func (e DeliveryFailed) Says() string { return "given up: " + wording.Spaced(e.Code) }
+
+func (e RedeliveryRequested) Says() string {
+	return fmt.Sprintf("to be delivered again, round %d", e.Round)
+}
 
 func (e DeliveryRequested) evolve(Delivery) Delivery {
 	return Delivery{Endpoint: e.Endpoint, Tenant: e.Tenant, Message: e.Message, Status: Pending, Round: 1}

@@ -2,11 +2,14 @@ package webhook
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 )
 
 // What may be asked of an endpoint. The URL and the names of events come
@@ -79,12 +82,12 @@ func (Remove) decide(e Endpoint) ([]EndpointEvent, error) {
 
 func (c Disable) decide(e Endpoint) ([]EndpointEvent, error) {
 	if e.Removed {
-		return nil, nil // nobody minds any more
+		return nil, nil // no longer relevant
 	}
 	return e.unless(!e.IsActive, EndpointDisabled{Reason: c.Reason})
 }
 
-// unless answers with the fact if it is not so already. What is removed is not
+// unless answers with the event if it is not so already. What is removed is not
 // there.
 func (e Endpoint) unless(already bool, fact EndpointEvent) ([]EndpointEvent, error) {
 	switch {
@@ -102,25 +105,25 @@ func (c Rotate) Stream() domain.Stream  { return EndpointStream(c.ID) }
 func (c Remove) Stream() domain.Stream  { return EndpointStream(c.ID) }
 func (c Disable) Stream() domain.Stream { return EndpointStream(c.ID) }
 
-// Facts lists every event that the streams of this package may hold.
-var Facts = []domain.Fact{
-	domain.FactOf[EndpointCreated]().Sealing(domain.Contact, "secret_url"),
-	domain.FactOf[EndpointChanged]().Sealing(domain.Contact, "secret_url"),
-	domain.FactOf[SecretRotated](),
-	domain.FactOf[EndpointRemoved](),
-	domain.FactOf[EndpointDisabled](),
-	domain.FactOf[DeliveryRequested](),
-	domain.FactOf[DeliveryAttempted](),
-	domain.FactOf[Delivered](),
-	domain.FactOf[DeliveryFailed](),
-	domain.FactOf[RedeliveryRequested](),
+// EventTypes lists every event that the streams of this package may hold.
+var EventTypes = []domain.EventType{
+	domain.Register[EndpointCreated]().Sealing(domain.Contact, "secret_url"),
+	domain.Register[EndpointChanged]().Sealing(domain.Contact, "secret_url"),
+	domain.Register[SecretRotated](),
+	domain.Register[EndpointRemoved](),
+	domain.Register[EndpointDisabled](),
+	domain.Register[DeliveryRequested](),
+	domain.Register[DeliveryAttempted](),
+	domain.Register[Delivered](),
+	domain.Register[DeliveryFailed](),
+	domain.Register[RedeliveryRequested](),
 }
 
 type (
 	EndpointCreated struct {
 		SubjectID uuid.UUID `json:"subject"`
 		Tenant    int64     `json:"tenant"`
-		URL       string    `json:"secret_url"` // sealed; blank once the endpoint is removed, and masked wherever facts are shown
+		URL       string    `json:"secret_url"` // sealed; blank once the endpoint is removed, and masked wherever events are shown
 		Events    []string  `json:"events"`
 		IsActive  bool      `json:"is_active"`
 	}
@@ -140,17 +143,29 @@ type (
 	}
 )
 
-// Subject is whose key seals the address.
-func (e EndpointCreated) Subject() uuid.UUID { return e.SubjectID }
-
-// Subject is whose key seals the address.
-func (e EndpointChanged) Subject() uuid.UUID { return e.SubjectID }
-
 func (EndpointCreated) EventName() string  { return "webhook.endpoint_created" }
 func (EndpointChanged) EventName() string  { return "webhook.endpoint_changed" }
 func (SecretRotated) EventName() string    { return "webhook.secret_rotated" }
 func (EndpointRemoved) EventName() string  { return "webhook.endpoint_removed" }
 func (EndpointDisabled) EventName() string { return "webhook.endpoint_disabled" }
+
+func (e EndpointCreated) Says() string {
+	return "endpoint" + wording.Around(" at ", hostOf(e.URL), "") + " for " + strings.Join(e.Events, ", ") + isOff(&e.IsActive)
+}
+
+func (e EndpointChanged) Says() string {
+	return strings.TrimSuffix("changed: "+wording.Around("now at ", hostOf(e.URL), "; ")+wording.Around("for ", strings.Join(e.Events, ", "), "; ")+strings.TrimPrefix(isOff(e.IsActive), ", "), "; ")
+}
+
+func (e SecretRotated) Says() string {
+	return fmt.Sprintf("secret %d, in place of the one before", e.Secret)
+}
+
+func (EndpointRemoved) Says() string { return "removed" }
+
+func (e EndpointDisabled) Says() string {
+	return "switched off by the panel: " + wording.Spaced(string(e.Reason))
+}
 
 func (e EndpointChanged) isEmpty() bool { return e.URL == "" && e.Events == nil && e.IsActive == nil }
 
@@ -181,4 +196,23 @@ func (EndpointRemoved) evolve(p Endpoint) Endpoint {
 func (e EndpointDisabled) evolve(p Endpoint) Endpoint {
 	p.IsActive, p.Disabled = false, e.Reason
 	return p
+}
+
+// hostOf is the part of an address that may be printed: the rest may hold a token.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func isOff(on *bool) string {
+	switch {
+	case on == nil:
+		return ""
+	case *on:
+		return ", switched on"
+	}
+	return ", switched off"
 }

@@ -14,11 +14,7 @@ type Type struct {
 // TestEvent is what an endpoint is sent so that its owner sees whether it works.
 const TestEvent = "endpoint.test"
 
-// Kinds are the sorts of hosting records whose life makes events, by their
-// names in [Types].
-var Kinds = strings.Fields("site database dns_zone dns_record mail_domain mailbox mail_alias ftp_account shell_user ssl_certificate whitelabel")
-
-// lives is what happens to a record of each of the [Kinds].
+// lives is what happens to a record of each kind that is announced.
 var lives = []Type{
 	{"created", "was asked for"},
 	{"updated", "is to be changed, or was"},
@@ -27,7 +23,7 @@ var lives = []Type{
 	{"deleted", "is gone"},
 }
 
-// others are all events that are not of [Kinds].
+// others are all events that are not of such records.
 var others = []Type{
 	{"tenant.suspended", "The tenant was suspended: nothing of it is served."},
 	{"tenant.reactivated", "The tenant is served again."},
@@ -42,11 +38,10 @@ var others = []Type{
 	{TestEvent, "Somebody asked for a test message (POST webhook-endpoints/{id}/test/)."},
 }
 
-// Types are all events that endpoints may hear of (docs/webhooks.md, "Events").
-var Types = catalogue()
-
-func catalogue() (all []Type) {
-	for _, kind := range Kinds {
+// Types are all events that endpoints may hear of (docs/webhooks.md, "Events"):
+// those of the kinds of records that are announced, and the others.
+func Types(kinds []string) (all []Type) {
+	for _, kind := range kinds {
 		for _, life := range lives {
 			all = append(all, Type{kind + "." + life.Name, "A " + strings.ReplaceAll(kind, "_", " ") + " " + life.Says + "."})
 		}
@@ -54,16 +49,19 @@ func catalogue() (all []Type) {
 	return append(all, others...)
 }
 
-// IsType tells whether there are events of this name.
+// IsType tells whether there can be events of this name. Which kinds of records
+// there are, the caller knows.
 func IsType(name string) bool {
-	return slices.ContainsFunc(Types, func(t Type) bool { return t.Name == name })
+	kind, life, _ := strings.Cut(name, ".")
+	of := func(t Type) bool { return t.Name == name }
+	return slices.ContainsFunc(others, of) || kind != "" && slices.ContainsFunc(lives, func(t Type) bool { return t.Name == life })
 }
 
 // Names are all that an endpoint may list: each type, each group of types
 // ("site.*"), and "*".
-func Names() []string {
+func Names(kinds []string) []string {
 	names := []string{"*"}
-	for _, t := range Types {
+	for _, t := range Types(kinds) {
 		group, _, _ := strings.Cut(t.Name, ".")
 		if group += ".*"; t.Name != TestEvent && !slices.Contains(names, group) {
 			names = append(names, group)

@@ -31,7 +31,7 @@ const MaxEndpoints = 10
 // An Endpoint is what the history of one amounts to.
 type Endpoint struct {
 	Tenant   int64    `json:"tenant"`
-	URL      string   `json:"-"` // for deliveries alone; nobody's log or audit shows it
+	URL      string   `json:"-"` // for deliveries alone; no log or audit shows it
 	Events   []string `json:"events,omitempty"`
 	IsActive bool     `json:"is_active"`
 	Disabled Reason   `json:"disabled,omitempty"` // why it is off, if we have switched it off
@@ -88,7 +88,7 @@ type (
 		domain.Command
 		decide(Endpoint) ([]EndpointEvent, error)
 	}
-	// An EndpointEvent is a fact about an endpoint.
+	// An EndpointEvent belongs to the stream of an endpoint.
 	EndpointEvent interface {
 		domain.Event
 		evolve(Endpoint) Endpoint

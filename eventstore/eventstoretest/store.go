@@ -10,21 +10,22 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 const key = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
 
 // Keys is a keyring for tests.
-func Keys(t testing.TB) *eventstore.Keyring { return keyring(t, key) }
+func Keys(t testing.TB) *sealing.Keyring { return keyring(t, key) }
 
 // RotatedKeys is that keyring after a new key was put before its own.
-func RotatedKeys(t testing.TB) *eventstore.Keyring {
-	return keyring(t, eventstore.NewSecretKey()+","+key)
+func RotatedKeys(t testing.TB) *sealing.Keyring {
+	return keyring(t, sealing.NewSecretKey()+","+key)
 }
 
-func keyring(t testing.TB, list string) *eventstore.Keyring {
+func keyring(t testing.TB, list string) *sealing.Keyring {
 	t.Helper()
-	keys, err := eventstore.ParseKeyring(list)
+	keys, err := sealing.ParseKeyring(list)
 	if err != nil {
 		t.Fatal(err)
 	}

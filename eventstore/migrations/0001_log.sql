@@ -33,7 +33,7 @@ create table events (
 	tenant      bigint,
 	actor       text     not null,
 	correlation uuid     not null,
-	causation   uuid,
+	causation   text     collate "C",
 	saga        text     not null,
 	data        json     not null, -- json, not jsonb: kept byte for byte, as the hash needs it
 	meta        json     not null,

@@ -62,8 +62,8 @@ var functions = strings.Fields(`
 	cubic-bezier( steps(
 `)
 
-// pseudoClasses say in which state an element is, except where somebody has
-// been before (:visited).
+// pseudoClasses say in which state an element is, except for visited links
+// (:visited).
 var pseudoClasses = strings.Fields(`
 	hover focus focus-visible focus-within active link any-link target enabled disabled checked indeterminate default required optional
 	read-only read-write placeholder-shown valid invalid in-range out-of-range empty root

@@ -81,3 +81,9 @@ func short(text string) string {
 	}
 	return string(runes)
 }
+
+// Problems returns all that is not allowed in a style sheet.
+func Problems(sheet string) []string {
+	_, problems := Scoped(sheet)
+	return problems
+}

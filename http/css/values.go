@@ -145,7 +145,7 @@ func neighbour(tokens []token, direction int) token {
 var calls = regexp.MustCompile(`(?i)(url|src|image-set|attr|element|paint|expression)\s*\(`)
 
 // refuseCallsIn refuses a string that reads like a call. It would be harmless,
-// but whoever searches what is served for "url(" shall find nothing.
+// but a search of what is served for "url(" must find nothing.
 func (s *sheet) refuseCallsIn(t token) {
 	if call := calls.FindStringSubmatch(t.text); call != nil {
 		s.refuse(t.line, "%s() is not allowed.", strings.ToLower(call[1]))

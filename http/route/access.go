@@ -18,7 +18,7 @@ type Access struct {
 
 	// Identify tells who calls, or refuses with 401.
 	Identify func(context.Context, Request) (Caller, error)
-	// Admit refuses callers with 403: role, active tenant, origin. nil: nobody.
+	// Admit refuses callers with 403: role, active tenant, origin. nil: no caller.
 	Admit func(context.Context, Request, Caller) error
 	// Fits tells callers of the role that the rule asks for, without a trace;
 	// nil: all of them are.
@@ -39,7 +39,7 @@ type Request struct {
 
 // A Caller is who calls.
 type Caller struct {
-	Principal string   // "user:12", "api_key:ab12CD34"; "": nobody has said who they are
+	Principal string   // "user:12", "api_key:ab12CD34"; "": the caller is unknown
 	Actor     string   // as causes name them, such as "operator:1"; "": the principal
 	Tenant    int64    // in whose name the caller acts, for the access log; 0: none
 	Origins   []string // from which browsers may call (docs/api.md, "CORS"); empty: from everywhere

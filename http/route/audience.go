@@ -81,7 +81,8 @@ func (a *audience) count(n int, whom map[string]int) {
 	}
 }
 
-// household is what an address counts as: whoever has one of IPv6 has many.
+// household is what an address counts as: the holder of one IPv6 address has
+// many.
 func household(ip netip.Addr) string {
 	if ip.Is4() {
 		return ip.String()

@@ -31,7 +31,7 @@ type Call struct {
 
 	id    uuid.UUID
 	json  field.Value
-	key   *domain.OnceKey
+	key   *domain.IdempotencyKey
 	check func(context.Context, Call, any, *field.Errors) error
 	blank func() field.Record
 	exact bool // the caller has named the version of the subject, with If-Match
@@ -91,17 +91,17 @@ func (c Call) Form() (url.Values, error) {
 
 // Cause is who asked for the change that the call makes, with the key under
 // which the answer is kept. Set Location first: the key is stored with it.
-func (c Call) Cause() domain.Cause {
-	return domain.Cause{ID: c.id, Actor: cmp.Or(c.Caller.Actor, c.Caller.Principal), Request: c.RequestID, Key: c.key}
+func (c Call) Cause() domain.Metadata {
+	return domain.Metadata{ID: c.id, Actor: cmp.Or(c.Caller.Actor, c.Caller.Principal), Request: c.RequestID, IdempotencyKey: c.key}
 }
 
 // CauseOf is the [Call.Cause] of a change of the subject, whose streams were
 // found in these versions. If the caller has named the version with If-Match,
 // it is this one that is changed or none.
-func (c Call) CauseOf(found domain.Versions) domain.Cause {
+func (c Call) CauseOf(found domain.Versions) domain.Metadata {
 	cause := c.Cause()
 	if c.exact {
-		cause.Seen = found
+		cause.ExpectedVersions = found
 	}
 	return cause
 }
@@ -143,8 +143,8 @@ func Missing(class string) error {
 // OnceKeys remembers which requests were answered, and how
 // (docs/api.md, "Repeating a request").
 type OnceKeys interface {
-	Look(context.Context, domain.OnceKey) (domain.Replay, error)
-	Finish(ctx context.Context, key domain.OnceKey, status int, etag string, body []byte) error
-	Release(context.Context, domain.OnceKey) error
+	Look(context.Context, domain.IdempotencyKey) (domain.Replay, error)
+	Finish(ctx context.Context, key domain.IdempotencyKey, status int, etag string, body []byte) error
+	Release(context.Context, domain.IdempotencyKey) error
 	Fingerprints(parts ...[]byte) [][]byte
 }

@@ -18,16 +18,16 @@ type memory struct {
 	prints map[string][]byte
 }
 
-func scope(k domain.OnceKey) string {
+func scope(k domain.IdempotencyKey) string {
 	return strings.Join([]string{k.Principal, k.Method, k.Path, k.Key}, " ")
 }
 
-func (m *memory) begin(k domain.OnceKey) {
+func (m *memory) begin(k domain.IdempotencyKey) {
 	m.rows[scope(k)] = domain.Replay{State: domain.ReplayRunning, Status: k.Status, Location: k.Location}
 	m.prints[scope(k)] = k.Fingerprints[0]
 }
 
-func (m *memory) Look(_ context.Context, k domain.OnceKey) (domain.Replay, error) {
+func (m *memory) Look(_ context.Context, k domain.IdempotencyKey) (domain.Replay, error) {
 	r, known := m.rows[scope(k)]
 	switch {
 	case k.Key == "away":
@@ -40,7 +40,7 @@ func (m *memory) Look(_ context.Context, k domain.OnceKey) (domain.Replay, error
 	return r, nil
 }
 
-func (m *memory) Finish(_ context.Context, k domain.OnceKey, status int, etag string, body []byte) error {
+func (m *memory) Finish(_ context.Context, k domain.IdempotencyKey, status int, etag string, body []byte) error {
 	if r, known := m.rows[scope(k)]; known {
 		r.State, r.Status, r.ETag, r.Body = domain.ReplayFinished, status, etag, body
 		m.rows[scope(k)] = r
@@ -48,7 +48,7 @@ func (m *memory) Finish(_ context.Context, k domain.OnceKey, status int, etag st
 	return nil
 }
 
-func (m *memory) Release(_ context.Context, k domain.OnceKey) error {
+func (m *memory) Release(_ context.Context, k domain.IdempotencyKey) error {
 	if r, known := m.rows[scope(k)]; known {
 		r.State = domain.ReplayOpen
 		m.rows[scope(k)] = r

@@ -34,7 +34,7 @@ func (x *exchange) refuse(err error) {
 	x.sendRefusal(refusal)
 }
 
-// keepSecret says that nobody may store the answer, if that holds for the
+// keepSecret says that the answer must not be stored, if that holds for the
 // successful answers of the path.
 func (x *exchange) keepSecret() {
 	if x.endpoint == nil {

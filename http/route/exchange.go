@@ -27,9 +27,9 @@ type exchange struct {
 	route     *Route
 	access    Access
 	call      Call
-	key       *domain.OnceKey // of the request, while its answer is not kept
+	key       *domain.IdempotencyKey // of the request, while its answer is not kept
 	indent    int
-	fresh     bool // it started again: nobody is remembered
+	fresh     bool // it started again: no caller is cached
 
 	body   []byte
 	isRead bool

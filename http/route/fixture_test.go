@@ -195,9 +195,9 @@ func (s *shop) hosting() route.Area {
 		switch to.Domain {
 		case "taken.example":
 			return nil, domain.RefuseField("domain", field.AlreadyExists("site", "domain"))
-		case "raced.example": // somebody else is faster
+		case "raced.example": // another caller is faster
 			s.sites[to.ID].Version++
-			seen := c.CauseOf(domain.Versions{{Category: "site", ID: c.Var("id")}: int(to.Version)}).Seen
+			seen := c.CauseOf(domain.Versions{{Category: "site", ID: c.Var("id")}: int(to.Version)}).ExpectedVersions
 			if c.IsExact() != (seen != nil) {
 				return nil, errors.New("a version was named, or was not")
 			}
@@ -282,7 +282,7 @@ func (s *shop) place(_ context.Context, c route.Call, o *order) (*placed, error)
 	}
 	p := &placed{ID: uuid.New(), Status: "payment_processing", Price: decimal.RequireFromString("28.704"), Secret: "s3cret"}
 	c.Location("/storefront/api/orders/" + p.ID.String() + "/")
-	if key := c.Cause().Key; key != nil {
+	if key := c.Cause().IdempotencyKey; key != nil {
 		s.once.begin(*key)
 	}
 	s.orders[p.ID] = p
@@ -304,7 +304,7 @@ func (s *shop) resume(_ context.Context, c route.Call, location string) (route.A
 	if s.providerDown {
 		return nil, providerDown(p)
 	}
-	if c.Cause().Key != nil {
+	if c.Cause().IdempotencyKey != nil {
 		return nil, errors.New("the key of a resumed request was to be stored twice")
 	}
 	return p.Fields(), nil
@@ -322,7 +322,7 @@ func (s *shop) order(_ context.Context, c route.Call) (*placed, error) {
 func (s *shop) create(_ context.Context, c route.Call, to *site) (*site, error) {
 	to.ID = int64(len(s.sites) + 1)
 	c.Location(fmt.Sprintf("/hosting/api/rest/sites/%d/", to.ID))
-	if key := c.Cause().Key; key != nil {
+	if key := c.Cause().IdempotencyKey; key != nil {
 		s.once.begin(*key)
 	}
 	s.sites[to.ID] = to

@@ -70,7 +70,7 @@ func onceText(s string) (string, bool) {
 	return s, len(s) >= 1 && len(s) <= 255 && !invisible
 }
 
-func (x *exchange) onceKey(text string, body []byte) *domain.OnceKey {
+func (x *exchange) onceKey(text string, body []byte) *domain.IdempotencyKey {
 	path := x.r.URL.Path
 	if x.r.URL.RawQuery != "" {
 		path += "?" + x.r.URL.RawQuery
@@ -79,7 +79,7 @@ func (x *exchange) onceKey(text string, body []byte) *domain.OnceKey {
 	if x.route.Status == http.StatusOK {
 		shows = x.t.url(x.t.record(x.r.URL.Path))
 	}
-	return &domain.OnceKey{
+	return &domain.IdempotencyKey{
 		Principal: x.call.Caller.Principal, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
 		Fingerprints: x.t.options.Once.Fingerprints([]byte(x.r.Method), []byte(path), []byte(x.r.Header.Get("Content-Type")), body),
 		Status:       x.route.Status, Location: shows, Keep: x.route.keep,

@@ -158,8 +158,8 @@ func (s *stream) goOn() {
 }
 
 // next sends what there is to tell, behind what is to be sent in any case. A
-// heartbeat says where the client is by now, so that nobody who has heard
-// nothing for long comes back from far behind.
+// heartbeat says where the client is by now, so that a client without events
+// for long does not return from far behind.
 func (s *stream) next(send []byte, beat bool) (going bool) {
 	ctx, cancel := context.WithTimeout(s.whole, s.t.options.Timeout)
 	defer cancel()

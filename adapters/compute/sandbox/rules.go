@@ -34,7 +34,7 @@ func check(vm hosting.VM) error {
 const first = 100
 
 // address gives the n-th machine the n-th address of 192.0.2.0/24 and, when
-// these are used up, of 2001:db8::/32: nobody on the internet has them.
+// these are used up, of 2001:db8::/32: they are not used on the internet.
 func address(id int64) string {
 	n := uint64(id - first + 1)
 	if n < 255 {

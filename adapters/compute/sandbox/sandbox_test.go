@@ -15,10 +15,10 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
-var _ sagas.Compute = (*sandbox.Cluster)(nil)
+var _ assembly.Compute = (*sandbox.Cluster)(nil)
 
 func pool(t *testing.T) *pgxpool.Pool {
 	return eventstoretest.Pool(t, eventstoretest.URL(t,

@@ -1,5 +1,5 @@
 // Package enginetest is what the panel asks of every hosting engine, as tests:
-// whoever writes an adapter runs them against it (docs/engines.md).
+// the tests of an adapter run them against it (docs/engines.md).
 package enginetest
 
 import (
@@ -14,13 +14,13 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // An Engine is one to try, empty, and what the suite has to know of the server
 // behind it.
 type Engine struct {
-	sagas.Engine
+	assembly.Engine
 	Settle func()                                // lets the server carry out what it has accepted; nil: it does so at once
 	Books  func() string                         // all that the server keeps and has said, to search for secrets
 	Lose   func(t *testing.T, call, kind string) // the next such call ("create", "change", "remove") is carried out, and its answer is lost

@@ -159,7 +159,7 @@ func (w *world) databases() {
 	w.remove(o)
 }
 
-// usage tells of what one client has, and of nobody else's.
+// usage tells of what one client has, and of no other's.
 func (w *world) usage() {
 	w.inhabited()
 	other := w.create(tenant("t18"))

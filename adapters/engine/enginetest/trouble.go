@@ -38,8 +38,8 @@ func (w *world) emptied() {
 	w.made, w.client = map[string]int64{}, 0
 }
 
-// lostCreation loses the answer to the creation of each kind. Whoever looks
-// finds what was made, and a second creation makes no second object.
+// lostCreation loses the answer to the creation of each kind. A look-up finds
+// what was made, and a second creation makes no second object.
 func (w *world) lostCreation() {
 	for _, kind := range append([]string{"tenant"}, kinds...) {
 		o := w.until(kind)

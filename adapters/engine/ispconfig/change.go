@@ -14,12 +14,12 @@ import (
 // record of another type, and an alias of another, become new rows: look them
 // up for their new number.
 func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
-	if o.Kind == certificateKind {
-		_, err := e.order(ctx, o)
-		return err
-	}
 	r, err := resourceOf(o.Kind)
 	if err != nil {
+		return err
+	}
+	if r.apart != nil {
+		_, err := r.apart.write(ctx, e, o)
 		return err
 	}
 	if o.ID < 1 {
@@ -117,7 +117,7 @@ func (e *Engine) update(ctx context.Context, r *resource, have row, params membe
 	if number < 1 {
 		return badID(r.kind, number)
 	}
-	arguments := members{{"client_id", 0}, {"primary_id", number}, {"params", params}}
+	arguments := members{{"client_id", 0}, r.byID(number), {"params", params}}
 	if r.serial {
 		arguments = append(arguments, member{"update_serial", true})
 	}

@@ -219,7 +219,7 @@ func (r *resource) shown(have row) field.Values {
 }
 
 // speakable refuses what the engine would store as something else.
-func (w *wish) speakable() error {
+func (w *wish) speakable(r *resource) error {
 	texts := []string{w.Name, w.Ref}
 	for _, raw := range w.Values {
 		var s string
@@ -232,7 +232,7 @@ func (w *wish) speakable() error {
 			return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s with a character that the engine cannot store", w.Kind))
 		}
 	}
-	if !w.canonical() {
+	if !r.canonical(w.Name) {
 		return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s whose name is not as the engine stores it", w.Kind))
 	}
 	for _, field := range []string{"name", "company_name", "contact_name"} {
@@ -245,16 +245,9 @@ func (w *wish) speakable() error {
 
 // canonical tells whether a name is as the engine stores it, which is the only
 // form that it finds: ASCII, domains in lower case.
-func (w *wish) canonical() bool {
-	switch w.Kind {
-	case "dns_record": // its text may be anything
-		return true
-	case "site", "dns_zone", "mail_domain", "mailbox", "mail_alias":
-		if strings.ToLower(w.Name) != w.Name {
-			return false
-		}
-	}
-	return !strings.ContainsFunc(w.Name, func(c rune) bool { return c < '!' || c > '~' || c == '%' })
+func (r *resource) canonical(name string) bool {
+	return r.anyName || (!r.lower || strings.ToLower(name) == name) &&
+		!strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' || c == '%' })
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -13,7 +13,7 @@ import (
 // engine would not refuse is refused here.
 func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
 	w = &wish{EngineObject: o, server: r.on(e.Servers), today: e.today()}
-	if err := w.speakable(); err != nil {
+	if err := w.speakable(r); err != nil {
 		return nil, nil, err
 	}
 	if err := e.writable(ctx); err != nil {
@@ -59,15 +59,15 @@ func (e *Engine) take(ctx context.Context, turns ...Turn) (func(), error) {
 
 // Create makes an object and returns the engine's number of it. One that is
 // there already and belongs to the same client is adopted and brought to what
-// is wanted; one of somebody else is a permanent failure, "name_taken". After
+// is wanted; one of another owner is a permanent failure, "name_taken". After
 // an unknown outcome look before trying again: nothing is ever sent twice here.
 func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
-	if o.Kind == certificateKind {
-		return e.order(ctx, o)
-	}
 	r, err := resourceOf(o.Kind)
 	if err != nil {
 		return 0, err
+	}
+	if r.apart != nil {
+		return r.apart.write(ctx, e, o)
 	}
 	o.ID = 0
 	w, release, err := e.wish(ctx, r, o)
@@ -92,7 +92,7 @@ func (e *Engine) create(ctx context.Context, r *resource, w *wish) (int64, error
 		}
 	}
 	made, err := e.add(ctx, r, w)
-	if refusedAs(err, conflict) { // somebody was faster; perhaps we were, in another life
+	if refusedAs(err, conflict) { // another caller was faster; perhaps we were, in another life
 		if have, found, again := e.ours(ctx, r, w); again == nil && found {
 			return e.adoptRow(ctx, r, w, have)
 		}
@@ -123,8 +123,8 @@ func (e *Engine) finish(ctx context.Context, r *resource, w *wish, made int64) e
 	return r.made(ctx, e, w, made)
 }
 
-// ours looks for the wanted object. Somebody else's is name_taken, several are
-// ambiguous, and nothing of either is told.
+// ours looks for the wanted object. One of another owner is name_taken, several
+// are ambiguous, and nothing of either is told.
 func (e *Engine) ours(ctx context.Context, r *resource, w *wish) (row, bool, error) {
 	all, err := e.look(ctx, r, w.Name, w.Ref)
 	if err != nil {
@@ -205,7 +205,7 @@ func asRow(params members) row {
 	return r
 }
 
-// verify reads a new row back: the engine may have given it to somebody else.
+// verify reads a new row back: the engine may have given it to another owner.
 func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) error {
 	have, present, err := e.get(ctx, r, made)
 	switch {

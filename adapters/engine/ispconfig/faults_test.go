@@ -124,9 +124,12 @@ func TestSerialsCountAsTheEngineDoes(t *testing.T) {
 // F1: what no table has would find nothing, and nothing is what "not there"
 // looks like. The double knows every column.
 func TestEveryKindHasANameAndANumber(t *testing.T) {
-	for kind, r := range resources {
-		if r.kind != kind || r.key == "" || r.table == "" || len(r.stems) == 0 || r.name == nil || r.on == nil || r.turns == nil || r.queries == nil && r.find == nil {
-			t.Errorf("%s is not told whole", kind)
+	for _, r := range resources {
+		if r.apart != nil || r == &databaseUsers {
+			continue
+		}
+		if r.kind == "" || r.key == "" || r.table == "" || len(r.stems) == 0 || r.name == nil || r.on == nil || r.turns == nil || r.queries == nil && r.find == nil {
+			t.Errorf("%s is not told whole", r.kind)
 		}
 	}
 }

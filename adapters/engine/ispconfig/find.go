@@ -8,17 +8,17 @@ import (
 )
 
 // Find looks an object up by its natural key or by our reference in it, or by
-// both. It reads only. Owner is 0 where the object belongs to nobody that can
-// be named; Applied tells whether the server has carried out everything that
-// was asked of it. A row that the server refused to carry out is a permanent
-// failure, "engine_refused".
+// both. It reads only. Owner is 0 where the object's owner is unknown; Applied
+// tells whether the server has carried out everything that was asked of it. A
+// row that the server refused to carry out is a permanent failure,
+// "engine_refused".
 func (e *Engine) Find(ctx context.Context, kind, name, ref string) (hosting.EngineObject, bool, error) {
-	if kind == certificateKind {
-		return e.certificate(ctx, name)
-	}
 	r, err := resourceOf(kind)
 	if err != nil {
 		return hosting.EngineObject{}, false, err
+	}
+	if r.apart != nil {
+		return r.apart.find(ctx, e, name)
 	}
 	found, err := e.look(ctx, r, name, ref)
 	switch {
@@ -77,20 +77,12 @@ func (e *Engine) object(ctx context.Context, r *resource, have row) (hosting.Eng
 	var err error
 	o.Owner, err = e.ownerOf(ctx, have.number("sys_groupid"))
 	o.Parents = map[string]int64{}
-	for column, field := range parents[r] {
+	for column, field := range r.parents {
 		if n := have.number(column); n > 0 {
 			o.Parents[field] = n
 		}
 	}
 	return o, err
-}
-
-// parents are the columns that name another row.
-var parents = map[*resource]map[string]string{
-	&databases:   {"parent_domain_id": "site"},
-	&ftpAccounts: {"parent_domain_id": "site"},
-	&shellUsers:  {"parent_domain_id": "site"},
-	&records:     {"zone": "zone"},
 }
 
 // List reads everything of a kind that a client owns. Default records of
@@ -99,6 +91,9 @@ func (e *Engine) List(ctx context.Context, kind string, owner int64) ([]hosting.
 	r, err := resourceOf(kind)
 	if err != nil {
 		return nil, err
+	}
+	if r.apart != nil {
+		return nil, notSupported(kind)
 	}
 	if r == &clients {
 		return e.listClient(ctx, owner)

@@ -18,8 +18,8 @@ const handshakeLimit = 10 * time.Second
 // Served asks a web server for the certificate of a name and tells until when
 // it is valid. An order leaves names out in silence, so each name that should
 // be covered has to be asked for. Address is "host:port"; nil roots are the
-// system's. A certificate that does not cover the name, or that nobody trusts,
-// is permanent ("not_covered"); a server that does not answer is transient.
+// system's. A certificate that does not cover the name, or is not trusted, is
+// permanent ("not_covered"); a server that does not answer is transient.
 func Served(ctx context.Context, address, name string, roots *x509.CertPool) (expires time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeLimit)
 	defer cancel()

@@ -49,14 +49,19 @@ const (
 
 // An Engine is one ISPConfig installation.
 type Engine struct {
-	Config
-	keeper *keeper
-	slots  chan struct{}
-	groups groups
-	writes writes
+	*connection
+	*owners
+	*journal
 
 	survey sync.Mutex
 	known  bool // the version and the servers have been looked at
+}
+
+// A connection makes calls of the engine's API, a few at a time, in one session.
+type connection struct {
+	Config
+	sessions *sessionPool
+	slots    chan struct{}
 }
 
 // New returns the engine of a configuration. It calls nothing yet.
@@ -81,9 +86,9 @@ func New(c Config) (*Engine, error) {
 		c.Ask = servedBy(c.URL)
 	}
 	c.HTTP = polite(c.HTTP)
-	e := &Engine{Config: c, slots: make(chan struct{}, inFlight)}
-	e.keeper = &keeper{door: e, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
-	return e, nil
+	to := &connection{Config: c, slots: make(chan struct{}, inFlight)}
+	to.sessions = &sessionPool{door: to, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
+	return &Engine{connection: to, owners: &owners{connection: to}, journal: &journal{connection: to}}, nil
 }
 
 // polite is a client as given that follows no redirects: a redirected write
@@ -101,7 +106,7 @@ func polite(given *http.Client) *http.Client {
 func (e *Engine) Server() string { return e.Name }
 
 // Close ends the session with the engine.
-func (e *Engine) Close(ctx context.Context) error { return e.keeper.close(ctx) }
+func (e *Engine) Close(ctx context.Context) error { return e.sessions.close(ctx) }
 
 // Check asks whether the engine may be written to: that the remote user is let
 // in, the version is of the line that this package knows, and the servers are

@@ -58,32 +58,38 @@ func (w *writes) since(table string, number int64, now time.Time) time.Time {
 	return now.Add(-journalWindow)
 }
 
+// A journal tells how far the engine's servers have carried out what was written.
+type journal struct {
+	*connection
+	writes writes
+}
+
 // applied tells whether a row has been carried out. The row has been read
 // before; a queue that is empty now was empty of its change. A queue that never
 // runs dry is counted against the jobs after the row's last one.
-func (e *Engine) applied(ctx context.Context, r *resource, have row) (bool, error) {
+func (j *journal) applied(ctx context.Context, r *resource, have row) (bool, error) {
 	server := have.number("server_id")
 	if r == &clients {
-		server = e.Servers.Web
+		server = j.Servers.Web
 	}
-	job, found, err := e.lastJob(ctx, r, have.number(r.key))
+	job, found, err := j.lastJob(ctx, r, have.number(r.key))
 	if err != nil {
 		return false, err
 	}
-	done, err := e.through(ctx, server, job, found)
+	done, err := j.through(ctx, server, job, found)
 	if err != nil || !done || !found {
 		return done, err
 	}
-	return true, e.complaint(ctx, r, job)
+	return true, j.complaint(ctx, r, job)
 }
 
 // through tells whether the server has come as far as the job.
-func (e *Engine) through(ctx context.Context, server int64, job row, found bool) (bool, error) {
-	waiting, err := e.queued(ctx, server)
+func (j *journal) through(ctx context.Context, server int64, job row, found bool) (bool, error) {
+	waiting, err := j.queued(ctx, server)
 	if err != nil || waiting == 0 || !found {
 		return waiting == 0, err
 	}
-	after, err := e.rows(ctx, "sys_datalog_get", members{{"datalog_id", job.number("datalog_id")}, {"newer", true}}, []string{"datalog_id", "server_id"})
+	after, err := j.rows(ctx, "sys_datalog_get", members{{"datalog_id", job.number("datalog_id")}, {"newer", true}}, []string{"datalog_id", "server_id"})
 	if err != nil {
 		return false, err
 	}
@@ -94,19 +100,19 @@ func (e *Engine) through(ctx context.Context, server int64, job row, found bool)
 			later++
 		}
 	}
-	if waiting, err = e.queued(ctx, server); err != nil { // after the list: the other order would see what is not there yet
+	if waiting, err = j.queued(ctx, server); err != nil { // after the list: the other order would see what is not there yet
 		return false, err
 	}
 	return waiting <= later, nil
 }
 
 // queued counts the jobs that the server has not carried out.
-func (e *Engine) queued(ctx context.Context, server int64) (int64, error) {
+func (j *journal) queued(ctx context.Context, server int64) (int64, error) {
 	if server < 1 {
 		return 0, domain.Fail(domain.Permanent, "engine_servers", errors.New("a row without a server is never carried out"))
 	}
 	var count countText
-	err := e.read(ctx, "monitor_jobqueue_count", members{{"server_id", server}}, &count)
+	err := j.read(ctx, "monitor_jobqueue_count", members{{"server_id", server}}, &count)
 	return int64(count), err
 }
 
@@ -120,9 +126,9 @@ func (c *countText) UnmarshalJSON(raw []byte) error {
 
 // lastJob finds the last job of a row in the journal, newest first. The job of
 // a new row does not name it, except in the row that it carries.
-func (e *Engine) lastJob(ctx context.Context, r *resource, number int64) (row, bool, error) {
-	since := e.writes.since(r.table, number, e.Now())
-	found, err := e.rows(ctx, "sys_datalog_get_by_tstamp", members{{"tstamp", since.Unix()}}, []string{"datalog_id", "server_id", "dbtable", "dbidx", "data"})
+func (j *journal) lastJob(ctx context.Context, r *resource, number int64) (row, bool, error) {
+	since := j.writes.since(r.table, number, j.Now())
+	found, err := j.rows(ctx, "sys_datalog_get_by_tstamp", members{{"tstamp", since.Unix()}}, []string{"datalog_id", "server_id", "dbtable", "dbidx", "data"})
 	if err != nil {
 		return nil, false, err
 	}
@@ -137,10 +143,10 @@ func (e *Engine) lastJob(ctx context.Context, r *resource, number int64) (row, b
 	return nil, false, nil
 }
 
-// complaint reads whether the server refused a job. Its words go to nobody:
-// they may quote the row.
-func (e *Engine) complaint(ctx context.Context, r *resource, job row) error {
-	found, err := e.rows(ctx, "sys_datalog_get", members{{"datalog_id", job.number("datalog_id")}}, []string{"datalog_id", "error"})
+// complaint reads whether the server refused a job. Its text is dropped,
+// because it may quote the row.
+func (j *journal) complaint(ctx context.Context, r *resource, job row) error {
+	found, err := j.rows(ctx, "sys_datalog_get", members{{"datalog_id", job.number("datalog_id")}}, []string{"datalog_id", "error"})
 	if err != nil {
 		return err
 	}

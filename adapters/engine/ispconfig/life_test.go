@@ -178,7 +178,7 @@ func TestANameOfSomebodyElseIsTaken(t *testing.T) {
 	refused(t, err, domain.Permanent, "name_taken")
 }
 
-// W4: nobody can say which of two rows is meant.
+// W4: it is not clear which of two rows is meant.
 func TestTwoRowsOfOneNameAreLeftAlone(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Tell("mail_alias_add", `{"client_id": 1, "params": {"server_id": 1, "source": "sales@acme.test", "destination": "info@acme.test", "type": "alias", "active": "y"}}`)
@@ -243,7 +243,8 @@ func TestTheUserOfADatabaseThatIsGoneIsRemoved(t *testing.T) {
 	}
 }
 
-// Once something has been written nobody may call it "certainly not done".
+// Once something has been written the failure must not say "certainly not
+// done".
 func TestAReadThatFailsAfterAWriteIsUnknown(t *testing.T) {
 	w := inhabited(t)
 	w.fake.Order(ispconfigtest.Fault{Function: "sites_ftp_user_get", What: ispconfigtest.Nothing})

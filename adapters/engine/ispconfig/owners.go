@@ -38,17 +38,23 @@ func (g *groups) lookup(client, group int64) (ofClient, ofGroup int64) {
 	return g.ofClient[client], g.ofGroup[group]
 }
 
+// owners tell clients and their groups apart.
+type owners struct {
+	*connection
+	groups groups
+}
+
 // groupOf is the group whose rows a client owns. The engine answers a missing
 // client with the group of its administrator, which is never a tenant's.
-func (e *Engine) groupOf(ctx context.Context, client int64) (int64, error) {
+func (o *owners) groupOf(ctx context.Context, client int64) (int64, error) {
 	if client < 1 {
 		return 0, domain.Fail(domain.Permanent, "owner_missing", errors.New("without an owner a row would belong to the administrator"))
 	}
-	if group, _ := e.groups.lookup(client, 0); group != 0 {
+	if group, _ := o.groups.lookup(client, 0); group != 0 {
 		return group, nil
 	}
 	var group id
-	err := e.read(ctx, "client_get_groupid", members{{"client_id", client}}, &group)
+	err := o.read(ctx, "client_get_groupid", members{{"client_id", client}}, &group)
 	switch {
 	case refusedAs(err, absent):
 		return 0, domain.Fail(domain.Permanent, "owner_missing", fmt.Errorf("the engine has no client %d", client))
@@ -57,19 +63,19 @@ func (e *Engine) groupOf(ctx context.Context, client int64) (int64, error) {
 	case group < 2:
 		return 0, domain.Fail(domain.Permanent, "owner_missing", fmt.Errorf("client %d has the administrator's group", client))
 	}
-	e.groups.learn(client, int64(group))
+	o.groups.learn(client, int64(group))
 	return int64(group), nil
 }
 
-// ownerOf is the client to whom a group belongs; 0: nobody that we can name.
-func (e *Engine) ownerOf(ctx context.Context, group int64) (int64, error) {
+// ownerOf is the client to whom a group belongs; 0: an unknown owner.
+func (o *owners) ownerOf(ctx context.Context, group int64) (int64, error) {
 	if group < 2 {
 		return 0, nil
 	}
-	if _, client := e.groups.lookup(0, group); client != 0 {
+	if _, client := o.groups.lookup(0, group); client != 0 {
 		return client, nil
 	}
-	found, err := e.rows(ctx, "client_get_by_groupid", members{{"group_id", group}}, []string{"client_id"})
+	found, err := o.rows(ctx, "client_get_by_groupid", members{{"group_id", group}}, []string{"client_id"})
 	if refusedAs(err, absent) || refusedAs(err, unexplained) {
 		return 0, nil // whose group it was is gone
 	}
@@ -77,6 +83,6 @@ func (e *Engine) ownerOf(ctx context.Context, group int64) (int64, error) {
 		return 0, err
 	}
 	client := found[0].number("client_id")
-	e.groups.learn(client, group)
+	o.groups.learn(client, group)
 	return client, nil
 }

@@ -13,12 +13,12 @@ import (
 // object's, by owner, name or our reference as far as o tells them, stays as
 // well ("drift"). One that is gone is a success.
 func (e *Engine) Remove(ctx context.Context, o hosting.EngineObject) error {
-	if o.Kind == certificateKind {
-		return e.withdraw(ctx, o)
-	}
 	r, err := resourceOf(o.Kind)
 	if err != nil {
 		return err
+	}
+	if r.apart != nil {
+		return r.apart.remove(ctx, e, o)
 	}
 	if o.ID < 1 {
 		return badID(o.Kind, o.ID)
@@ -82,7 +82,7 @@ func (e *Engine) origin(ctx context.Context, r *resource, have row) error {
 	return err
 }
 
-// remove looks once more, now that nobody else writes.
+// remove looks once more, now that no other process writes.
 func (e *Engine) remove(ctx context.Context, r *resource, o hosting.EngineObject) error {
 	have, present, err := e.get(ctx, r, o.ID)
 	if err != nil || !present {

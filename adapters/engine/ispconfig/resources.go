@@ -1,8 +1,10 @@
 package ispconfig
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -28,7 +30,25 @@ type resource struct {
 	replaced  func(w *wish, have row) bool // an update cannot do it: remove, then add
 	addresses func(row) bool               // which rows of the table are of the kind; nil: all
 
+	lower    bool              // its names are stored in lower case
+	anyName  bool              // its names may have any characters
+	parents  map[string]string // columns that name another row, and the panel's field
+	needs    bool              // it does not outlast the site that it belongs to
+	off      members           // what a row says that is off; nil: it cannot be
+	limits   []string          // the client's columns that limit how many it has
+	storage  *storage          // where its bytes are told; nil: nowhere
+	identity string            // the argument that names a row; "": primary_id
+
+	apart *apart // nil: a kind with rows of its own
+
 	habits
+}
+
+// An apart kind has no rows of its own: its objects are parts of other rows.
+type apart struct {
+	find   func(ctx context.Context, e *Engine, name string) (hosting.EngineObject, bool, error)
+	write  func(context.Context, *Engine, hosting.EngineObject) (int64, error) // makes or changes
+	remove func(context.Context, *Engine, hosting.EngineObject) error
 }
 
 // habits are what a kind does beyond writing its columns. What is nil is done
@@ -48,44 +68,34 @@ type habits struct {
 	remarks func(row, field.Values)                                    // what only the engine knows
 }
 
-// The habits stand apart from the kinds, because kinds look at each other.
-func init() {
-	clients.habits = habits{insert: addClient, change: changeClient, keeps: clientOwns}
-	sites.habits = habits{change: changeSite, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
-	databases.habits = habits{prepare: underSite, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
-	zones.habits = habits{prepare: zoneReady, made: nameServers, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
-	records.habits = habits{find: findRecords, prepare: recordReady, made: published}
-	mailDomains.habits = habits{find: findMailDomain, keeps: mailDomainKeeps}
-	mailboxes.habits = habits{prepare: mailboxReady, before: ownDirectory}
-	aliases.habits = habits{prepare: aliasReady}
-	ftpAccounts.habits = habits{prepare: ftpReady}
-	shellUsers.habits = habits{prepare: shellReady, remarks: shellRemarks}
-}
-
 // A query is one look-up: the stem of the function and a filter.
 type query struct {
 	stem   string
 	filter members
 }
 
-var resources = index(
-	&clients, &sites, &databases, &zones, &records, &mailDomains, &mailboxes, &aliases, &ftpAccounts, &shellUsers,
-)
+// resources are the kinds, each registered by its own file, and what else the
+// engine has rows of.
+var resources []*resource
 
-func index(all ...*resource) map[string]*resource {
-	by := map[string]*resource{}
-	for _, r := range all {
-		by[r.kind] = r
+func register(r *resource) {
+	resources = append(resources, r)
+	kind, _ := hosting.KindNamed(r.kind)
+	for _, column := range r.limits {
+		clients.columns = append(clients.columns, limit(column, "max_"+kind.Quota, kind.Unset()))
 	}
-	return by
 }
 
 func resourceOf(kind string) (*resource, error) {
-	r, known := resources[kind]
-	if !known {
-		return nil, domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no %s", kind))
+	i := slices.IndexFunc(resources, func(r *resource) bool { return r.kind == kind })
+	if i < 0 {
+		return nil, notSupported(kind)
 	}
-	return r, nil
+	return resources[i], nil
+}
+
+func notSupported(kind string) error {
+	return domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no %s", kind))
 }
 
 // picks are the columns that are read of a row.
@@ -104,15 +114,7 @@ func stem(name string) func(row) string { return func(row) string { return name 
 func named(name string) func(row) string { return func(r row) string { return r[name] } }
 
 // byID is the argument that names a row.
-func (r *resource) byID(id any) member {
-	switch r.kind {
-	case "tenant":
-		return member{"client_id", id}
-	case "cron":
-		return member{"cron_id", id}
-	}
-	return member{"primary_id", id}
-}
+func (r *resource) byID(id any) member { return member{cmp.Or(r.identity, "primary_id"), id} }
 
 // get reads one row by its number.
 func (e *Engine) get(ctx context.Context, r *resource, id int64) (row, bool, error) {

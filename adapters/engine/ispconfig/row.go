@@ -7,6 +7,8 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+
+	"hostpanel/domain/field"
 )
 
 // A row is what is picked from a row of the engine: columns that we know, as
@@ -23,9 +25,9 @@ func (r row) on(column string) bool { return r[column] == "y" || r[column] == "Y
 
 // rows makes a call that reads and picks the columns of what it finds: a list,
 // one object, or one of the ways in which the engine says "none".
-func (e *Engine) rows(ctx context.Context, function string, arguments members, columns []string) ([]row, error) {
+func (c *connection) rows(ctx context.Context, function string, arguments members, columns []string) ([]row, error) {
 	var raw json.RawMessage
-	if err := e.read(ctx, function, arguments, &raw); err != nil {
+	if err := c.read(ctx, function, arguments, &raw); err != nil {
 		return nil, err
 	}
 	found, err := pick(raw, columns)
@@ -84,4 +86,18 @@ func (i *id) UnmarshalJSON(raw []byte) error {
 	}
 	*i = id(n)
 	return nil
+}
+
+// put sets one of the panel's fields.
+func put(all field.Values, name string, value any) {
+	all[name], _ = json.Marshal(value) // text, numbers and flags have no errors
+}
+
+func values(pairs ...any) field.Values {
+	all := field.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, _ := pairs[i].(string)
+		put(all, name, pairs[i+1])
+	}
+	return all
 }

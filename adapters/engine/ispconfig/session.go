@@ -11,7 +11,7 @@ import (
 
 // The engine locks out an address that gets sessions or passwords wrong ten
 // times with less than five minutes between one and the next, whatever else
-// that address does. One keeper therefore owns the password and the session,
+// that address does. One session pool therefore owns the password and the session,
 // and stops asking long before.
 const (
 	refreshAfter   = 1440 * time.Second // and up to two minutes more; the session ends at 1800
@@ -34,9 +34,10 @@ type session struct {
 	retired bool // to be logged out when its last user has given it back
 }
 
-// A keeper lends the session to calls. Its turn is held through a login, so
-// that there is only ever one and whoever needs the new session waits for it.
-type keeper struct {
+// A sessionPool lends the session to calls. Its turn is held through a login, so
+// that there is only ever one and callers that need the new session wait for
+// it.
+type sessionPool struct {
 	door    door
 	now     func() time.Time
 	jitter  func(int64) int64
@@ -48,7 +49,7 @@ type keeper struct {
 	until     time.Time       // zero while blocked: until the configuration changes
 }
 
-func (k *keeper) take(ctx context.Context) error {
+func (k *sessionPool) take(ctx context.Context) error {
 	select {
 	case k.turn <- struct{}{}:
 		return nil
@@ -57,11 +58,11 @@ func (k *keeper) take(ctx context.Context) error {
 	}
 }
 
-func (k *keeper) leave() { <-k.turn }
+func (k *sessionPool) leave() { <-k.turn }
 
 // borrow lends the session, and opens a new one where there is none or it is
 // about to end.
-func (k *keeper) borrow(ctx context.Context) (*session, error) {
+func (k *sessionPool) borrow(ctx context.Context) (*session, error) {
 	if err := k.take(ctx); err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (k *keeper) borrow(ctx context.Context) (*session, error) {
 }
 
 // open tells whether anything may be sent.
-func (k *keeper) open() error {
+func (k *sessionPool) open() error {
 	if k.blocked == nil {
 		return nil
 	}
@@ -94,7 +95,7 @@ func (k *keeper) open() error {
 	return &failure
 }
 
-func (k *keeper) renew(ctx context.Context) error {
+func (k *sessionPool) renew(ctx context.Context) error {
 	begun := k.now()
 	id, err := k.door.login(ctx)
 	if err != nil {
@@ -109,7 +110,7 @@ func (k *keeper) renew(ctx context.Context) error {
 }
 
 // turnedAway reads why there is no session.
-func (k *keeper) turnedAway(err error) error {
+func (k *sessionPool) turnedAway(err error) error {
 	refusal, refused := err.(*fault) //nolint:errorlint // send returns it bare
 	if !refused {
 		return err
@@ -129,14 +130,14 @@ func (k *keeper) turnedAway(err error) error {
 }
 
 // giveBack ends a loan.
-func (k *keeper) giveBack(ctx context.Context, s *session) {
+func (k *sessionPool) giveBack(ctx context.Context, s *session) {
 	k.turn <- struct{}{} // logins are bounded in time, and so is this
 	defer k.leave()
 	s.users--
 	k.dismiss(ctx, s)
 }
 
-func (k *keeper) dismiss(ctx context.Context, s *session) {
+func (k *sessionPool) dismiss(ctx context.Context, s *session) {
 	if s.retired && s.users == 0 && s.id != "" {
 		k.door.logout(ctx, s.id)
 		s.id = ""
@@ -145,7 +146,7 @@ func (k *keeper) dismiss(ctx context.Context, s *session) {
 
 // heed draws the consequences of a refused call and tells whether to stop. Only
 // a session that has expired under the call lets it be sent once more.
-func (k *keeper) heed(ctx context.Context, s *session, refusal *fault, again bool) (stop bool) {
+func (k *sessionPool) heed(ctx context.Context, s *session, refusal *fault, again bool) (stop bool) {
 	k.turn <- struct{}{}
 	defer k.leave()
 	switch refusal.class {
@@ -168,7 +169,7 @@ func (k *keeper) heed(ctx context.Context, s *session, refusal *fault, again boo
 }
 
 // incident counts what the engine counts, and stops long before it does.
-func (k *keeper) incident() {
+func (k *sessionPool) incident() {
 	now := k.now()
 	k.incidents = slices.DeleteFunc(k.incidents, func(at time.Time) bool { return now.Sub(at) >= incidentWindow })
 	if k.incidents = append(k.incidents, now); len(k.incidents) >= incidentLimit {
@@ -176,7 +177,7 @@ func (k *keeper) incident() {
 	}
 }
 
-func (k *keeper) block(why *fault, until time.Time) {
+func (k *sessionPool) block(why *fault, until time.Time) {
 	k.blocked, _ = why.failure("session", 0).(*domain.Failure) //nolint:errorlint // made there
 	k.until = until
 	if why.class != maintenance { // sessions outlive maintenance
@@ -185,7 +186,7 @@ func (k *keeper) block(why *fault, until time.Time) {
 }
 
 // pause is how long nothing will be sent from now on.
-func (k *keeper) pause() time.Duration {
+func (k *sessionPool) pause() time.Duration {
 	k.turn <- struct{}{}
 	defer k.leave()
 	if k.blocked == nil || k.until.IsZero() {
@@ -194,7 +195,7 @@ func (k *keeper) pause() time.Duration {
 	return max(0, k.until.Sub(k.now()))
 }
 
-func (k *keeper) close(ctx context.Context) error {
+func (k *sessionPool) close(ctx context.Context) error {
 	if err := k.take(ctx); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 // S4: while we are locked out nothing is sent, for five minutes and ten seconds.
 func TestALockOutIsWaitedFor(t *testing.T) {
 	w := inhabited(t)
-	for range 10 { // somebody behind the same address
+	for range 10 { // another program behind the same address
 		stranger := w.config
 		stranger.Password = "wrong"
 		_, _, _ = w.open(stranger).Find(t.Context(), "site", "acme.test", "")

@@ -13,38 +13,26 @@ type sleeper struct {
 	off  members
 }
 
-// switches tell, of each table with rows that can be off, how a row is off.
-var switches = []struct {
-	of    *resource
-	asOff members
-}{
-	{&sites, members{{"active", "n"}}},
-	{&databases, members{{"active", "n"}}},
-	{&mailDomains, members{{"active", "n"}}},
-	{&mailboxes, members{{"postfix", "n"}, {"disableimap", "y"}, {"disablepop3", "y"}, {"disablesmtp", "y"}}},
-	{&aliases, members{{"active", "n"}}},
-	{&ftpAccounts, members{{"active", "n"}}},
-	{&shellUsers, members{{"active", "n"}}},
-	{&crons, members{{"active", "n"}}},
-}
-
 // asleep lists what of a group is off, or partly off.
 func (e *Engine) asleep(ctx context.Context, group int64) ([]sleeper, error) {
 	var all []sleeper
-	for _, s := range switches {
-		found, err := e.owned(ctx, s.of, group)
+	for _, of := range resources {
+		if of.off == nil {
+			continue
+		}
+		found, err := e.owned(ctx, of, group)
 		if err != nil {
 			return nil, err
 		}
 		for _, have := range found {
 			var off members
-			for _, flag := range s.asOff {
+			for _, flag := range of.off {
 				if same(have[flag.name], flag.value) {
 					off = append(off, flag)
 				}
 			}
 			if len(off) > 0 {
-				all = append(all, sleeper{s.of, have, off})
+				all = append(all, sleeper{of, have, off})
 			}
 		}
 	}

@@ -270,7 +270,7 @@ func TestT33ARenamedSiteKeepsItsRootAndAMailboxIsNeverRenamed(t *testing.T) {
 	refused(t, w.engine.Change(t.Context(), box), domain.Permanent, "not_supported")
 }
 
-// T34 and E2: what the engine says may hold secrets; nobody repeats it. The
+// T34 and E2: what the engine says may hold secrets; it is not repeated. The
 // world of every test searches its log.
 func TestT34FaultsAreNotRepeated(t *testing.T) {
 	w := inhabited(t)

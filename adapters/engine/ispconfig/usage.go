@@ -19,13 +19,17 @@ func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 		return hosting.Usage{}, err
 	}
 	u := hosting.Usage{ReadAt: e.Now(), Traffic: map[string]int64{}}
-	for _, s := range storages {
+	for _, of := range resources {
+		s := of.storage
+		if s == nil {
+			continue
+		}
 		found, err := e.rows(ctx, s.function, members{{"client_id", owner}}, []string{s.name, s.used, s.knows})
 		if err != nil {
 			return hosting.Usage{}, err
 		}
 		for _, r := range found {
-			m := hosting.Measure{Kind: s.kind, Name: r[s.name]}
+			m := hosting.Measure{Kind: of.kind, Name: r[s.name]}
 			if r[s.knows] != "" {
 				used := r.number(s.used)
 				m.Bytes = &used
@@ -38,13 +42,9 @@ func (e *Engine) Usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 	return u, err
 }
 
-// storages tell where the bytes of a kind are. A site whose used is null has
-// not been looked at, whatever its bytes say.
-var storages = []struct{ kind, function, name, used, knows string }{
-	{"site", "quota_get_by_user", "domain", "used_raw", "used"},
-	{"mailbox", "mailquota_get_by_user", "email", "used_raw", "used_raw"},
-	{"database", "databasequota_get_by_user", "database_name", "used_raw", "used_raw"},
-}
+// storage tells where the bytes of a kind's rows are. A site whose used is null
+// has not been looked at, whatever its bytes say.
+type storage struct{ function, name, used, knows string }
 
 func (e *Engine) traffic(ctx context.Context, owner int64) (map[string]int64, error) {
 	var raw json.RawMessage

@@ -49,33 +49,33 @@ func (m members) MarshalJSON() ([]byte, error) {
 
 // call makes one call within a session and keeps the calls in flight few. A
 // session that has expired is replaced once.
-func (e *Engine) call(ctx context.Context, function string, arguments members, into any) error {
+func (c *connection) call(ctx context.Context, function string, arguments members, into any) error {
 	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		return domain.Fail(domain.Transient, "engine_busy", fmt.Errorf("%s waited for its turn: %w", function, ctx.Err()))
 	}
 	for again := false; ; again = true {
-		s, err := e.keeper.borrow(ctx)
+		s, err := c.sessions.borrow(ctx)
 		if err != nil {
 			return err
 		}
-		err = e.send(ctx, function, append(members{{"session_id", s.id}}, arguments...), into)
-		e.keeper.giveBack(ctx, s)
+		err = c.send(ctx, function, append(members{{"session_id", s.id}}, arguments...), into)
+		c.sessions.giveBack(ctx, s)
 		refusal, refused := errors.AsType[*fault](err)
 		if !refused {
 			return err
 		}
-		if stop := e.keeper.heed(ctx, s, refusal, again); stop {
-			return refusal.failure(function, e.keeper.pause())
+		if stop := c.sessions.heed(ctx, s, refusal, again); stop {
+			return refusal.failure(function, c.sessions.pause())
 		}
 	}
 }
 
 // read makes a call that changes nothing, so that its lost answer is no riddle.
-func (e *Engine) read(ctx context.Context, function string, arguments members, into any) error {
-	return harmlessly(e.call(ctx, function, arguments, into))
+func (c *connection) read(ctx context.Context, function string, arguments members, into any) error {
+	return harmlessly(c.call(ctx, function, arguments, into))
 }
 
 func harmlessly(err error) error {
@@ -87,10 +87,10 @@ func harmlessly(err error) error {
 
 // send makes one HTTP call. Its error is a *fault where the engine answered
 // with one, else a *domain.Failure.
-func (e *Engine) send(ctx context.Context, function string, arguments members, into any) (err error) {
-	begun := e.Now()
+func (c *connection) send(ctx context.Context, function string, arguments members, into any) (err error) {
+	begun := c.Now()
 	defer func() {
-		e.Log.DebugContext(ctx, "engine call", "engine", e.Name, "function", function, "took", e.Now().Sub(begun), "outcome", outcome(err))
+		c.Log.DebugContext(ctx, "engine call", "engine", c.Name, "function", function, "took", c.Now().Sub(begun), "outcome", outcome(err))
 	}()
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -98,22 +98,22 @@ func (e *Engine) send(ctx context.Context, function string, arguments members, i
 	if err != nil {
 		return domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("encode the arguments of %s: %w", function, err))
 	}
-	raw, err := e.post(ctx, function, body)
+	raw, err := c.post(ctx, function, body)
 	if err != nil {
 		return err
 	}
 	return decode(function, raw, into)
 }
 
-func (e *Engine) post(ctx context.Context, function string, body []byte) ([]byte, error) {
+func (c *connection) post(ctx context.Context, function string, body []byte) ([]byte, error) {
 	connected := false
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
-	request, err := http.NewRequestWithContext(traced, http.MethodPost, e.URL+"/remote/json.php?"+function, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(traced, http.MethodPost, c.URL+"/remote/json.php?"+function, bytes.NewReader(body))
 	if err != nil {
 		return nil, domain.Fail(domain.Permanent, "engine_address", errors.New("the engine's address is not an address"))
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := e.HTTP.Do(request)
+	response, err := c.HTTP.Do(request)
 	if err != nil && !connected {
 		return nil, domain.Fail(domain.Transient, "engine_unreachable", fmt.Errorf("%s: %w", function, err))
 	}
@@ -139,7 +139,7 @@ func unclear(function string, err error) error {
 }
 
 // decode reads an answer. What is not JSON never says whether the call was
-// carried out, and its text is kept by nobody: it may quote what was sent.
+// carried out, and its text is not kept: it may quote what was sent.
 func decode(function string, raw []byte, into any) error {
 	var answer struct {
 		Code     string          `json:"code"`
@@ -175,20 +175,20 @@ func outcome(err error) string {
 }
 
 // farewell ends a session; whether it worked does not matter.
-func (e *Engine) logout(ctx context.Context, id string) {
+func (c *connection) logout(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_ = e.send(ctx, "logout", members{{"session_id", id}}, nil)
+	_ = c.send(ctx, "logout", members{{"session_id", id}}, nil)
 }
 
 // login opens a session. The logins of all processes take turns, so that wrong
 // ones cannot add up to a lock-out.
-func (e *Engine) login(ctx context.Context) (id string, err error) {
-	release, err := e.Turns.Take(ctx, Turn{Name: e.Name + "/session"})
+func (c *connection) login(ctx context.Context) (id string, err error) {
+	release, err := c.Turns.Take(ctx, Turn{Name: c.Name + "/session"})
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	err = e.send(ctx, "login", members{{"username", e.User}, {"password", e.Password}}, &id)
+	err = c.send(ctx, "login", members{{"username", c.User}, {"password", c.Password}}, &id)
 	return id, harmlessly(err)
 }

@@ -78,13 +78,13 @@ func (e *Engine) alter(ctx context.Context, tx pgx.Tx, rule rule, o hosting.Engi
 // reference in it, and its name now or before the change.
 func (r rule) known(ctx context.Context, tx pgx.Tx, before, o hosting.EngineObject) error {
 	switch {
-	case before.Owner != o.Owner, o.Kind == "tenant" && before.Ref != o.Ref:
+	case before.Owner != o.Owner, o.Kind == tenant && before.Ref != o.Ref:
 		return drifted(o.Kind, o.ID)
 	case before.Name == o.Name:
 		return nil
 	case !r.renames:
 		return domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("a %s cannot get another name", o.Kind))
-	case o.Kind == "site" && before.Name != o.Former:
+	case r.tellsFormer && before.Name != o.Former:
 		return drifted(o.Kind, o.ID)
 	}
 	var taken bool
@@ -135,12 +135,13 @@ func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after
 		after.Kind, after.ID, replaced, after.Name, parentsOf(after), after.Values, after.Observed, hashes, applied+f.Lateness()); err != nil {
 		return err
 	}
-	if after.Kind != "site" || before.Name == after.Name {
+	parts := partsOf(after.Kind)
+	if parts == nil || before.Name == after.Name {
 		return nil
 	}
 	_, err := tx.Exec(ctx, `
 		update sandbox_engine.objects set name = $3 || substr(name, length($4) + 1)
-		where kind = any($1) and owner = $2 and (name = $4 or starts_with(name, $4 || '/'))`, rule.takes, after.Owner, after.Name, before.Name)
+		where kind = any($1) and owner = $2 and (name = $4 or starts_with(name, $4 || '/'))`, parts, after.Owner, after.Name, before.Name)
 	return err
 }
 
@@ -183,22 +184,26 @@ func (r rule) remove(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) err
 
 // left names a kind of what would be left behind; "": none.
 func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (kind string, err error) {
-	if len(r.keeps) == 0 {
+	kinds := keptBy(have.Kind)
+	if kinds == nil {
 		return "", nil
 	}
 	err = tx.QueryRow(ctx, `
 		select coalesce(min(kind), '') from sandbox_engine.objects
-		where kind = any($1) and gone_at > now() and case $2 when 'tenant' then owner = $3 else parents @> jsonb_build_object($4::text, $3) end`,
-		r.keeps, have.Kind, have.ID, fieldOf(have.Kind)).Scan(&kind)
+		where kind = any($1) and gone_at > now() and case $2 when '`+tenant+`' then owner = $3 else parents @> jsonb_build_object($4::text, $3) end`,
+		kinds, have.Kind, have.ID, fieldOf(have.Kind)).Scan(&kind)
 	return kind, err
 }
 
 // erase deletes an object with its parts; a database outlives its site.
 func (r rule) erase(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) error {
 	last := &pgx.Batch{}
-	if have.Kind == "site" {
-		last.Queue(`update sandbox_engine.objects set parents = parents - 'site' where kind = 'database' and parents @> jsonb_build_object('site', $1::bigint)`, have.ID)
-		last.Queue(`delete from sandbox_engine.objects where kind = any($1) and owner = $2 and (name = $3 or starts_with(name, $3 || '/'))`, r.takes, have.Owner, have.Name)
+	if parts := partsOf(have.Kind); parts != nil {
+		last.Queue(`delete from sandbox_engine.objects where kind = any($1) and owner = $2 and (name = $3 or starts_with(name, $3 || '/'))`, parts, have.Owner, have.Name)
+	}
+	if loose := kindsThat(func(_ string, r rule) bool { return r.loose && r.under == have.Kind }); loose != nil {
+		last.Queue(`update sandbox_engine.objects set parents = parents - $2::text where kind = any($1) and parents @> jsonb_build_object($2::text, $3::bigint)`,
+			loose, fieldOf(have.Kind), have.ID)
 	}
 	last.Queue(`delete from sandbox_engine.objects where kind = $1 and id = $2`, have.Kind, have.ID)
 	return tx.SendBatch(ctx, last).Close()

@@ -16,8 +16,9 @@ import (
 
 // Create makes an object and returns the engine's number of it. The engine
 // refuses a name that breaks its rules or is taken, and what the object shall
-// belong to if it is not there or somebody else's; secrets are kept as hashes
-// alone. A certificate that its site has already is ordered anew instead.
+// belong to if it does not exist or belongs to another client; secrets are kept
+// as hashes alone. A certificate that its site has already is ordered anew
+// instead.
 func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (id int64, err error) {
 	err = e.ordered.Around(ctx, faults.Call{Call: faults.Create, Kind: o.Kind, Name: o.Name}, func(f faults.Fault) error {
 		id, err = e.create(ctx, o, f)
@@ -56,7 +57,7 @@ func (e *Engine) create(ctx context.Context, o hosting.EngineObject, f faults.Fa
 
 // admits tells whether an object is one of the engine's, looked at by itself.
 func (r rule) admits(o hosting.EngineObject) error {
-	if o.Owner < 1 && o.Kind != "tenant" {
+	if o.Owner < 1 && o.Kind != tenant {
 		return errNoOwner
 	}
 	if err := r.check(o); err != nil {
@@ -80,7 +81,7 @@ func (e *Engine) make(ctx context.Context, tx pgx.Tx, rule rule, o hosting.Engin
 	if err != nil {
 		return 0, err
 	}
-	if there != 0 && o.Kind == certificate {
+	if there != 0 && rule.issued {
 		o.ID = there
 		return there, e.alter(ctx, tx, rule, o, hashes, f)
 	}
@@ -96,17 +97,10 @@ func (e *Engine) make(ctx context.Context, tx pgx.Tx, rule rule, o hosting.Engin
 		return 0, err
 	}
 	applied := e.delay
-	if o.Kind == certificate {
+	if rule.issued {
 		applied = e.order(&o)
 	}
 	return id, insert(ctx, tx, o, hashes, applied, f)
-}
-
-// order notes until when a certificate will be valid, and tells how long it
-// takes to be issued.
-func (e *Engine) order(o *hosting.EngineObject) time.Duration {
-	o.Observed["expires_at"] = quoted(e.issued(*o).UTC().Format(time.RFC3339))
-	return e.issuing
 }
 
 const nextID = `nextval('sandbox_engine.objects_id_seq')`
@@ -119,7 +113,7 @@ func admit(ctx context.Context, tx pgx.Tx, o hosting.EngineObject) (there, id in
 	questions.Queue(turn, o.Kind, o.Name)
 	questions.Queue(`
 		select coalesce((select id from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > now() limit 1), 0),
-		       $3 = 0 or exists (select from sandbox_engine.objects where kind = 'tenant' and id = $3 and gone_at > now() for key share),
+		       $3 = 0 or exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $3 and gone_at > now() for key share),
 		       `+nextID, o.Kind, o.Name, o.Owner).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&there, &owner, &id) })
 	err = tx.SendBatch(ctx, questions).Close()

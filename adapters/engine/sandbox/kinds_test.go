@@ -73,8 +73,8 @@ func TestACertificateIsOrderedAgainBeforeItEnds(t *testing.T) {
 	}
 }
 
-// What is good for long is ordered again by whoever says which one is to go,
-// once, and can be told from it.
+// What is good for long is ordered again by a change that says which one it
+// replaces, once, and can be told from it.
 func TestACertificateIsReplaced(t *testing.T) {
 	e, owner, siteID := inhabited(t)
 	o := certificateOf(owner, siteID)

@@ -62,8 +62,8 @@ func (e *Engine) Server() string { return "sandbox" }
 func (e *Engine) Faults() *faults.Ordered { return e.ordered }
 
 // Find looks an object up by its natural key or by our reference in it, or by
-// both; an empty one does not count. Several objects that match are a
-// permanent failure, for nobody can say which is meant.
+// both; an empty one does not count. Several objects that match are a permanent
+// failure, because it is not clear which is meant.
 func (e *Engine) Find(ctx context.Context, kind, name, ref string) (found hosting.EngineObject, ok bool, err error) {
 	err = e.ordered.Around(ctx, faults.Call{Call: faults.Find, Kind: kind, Name: name}, func(faults.Fault) error {
 		found, ok, err = e.find(ctx, kind, name, ref)
@@ -113,13 +113,13 @@ func (e *Engine) list(ctx context.Context, kind string, owner int64) ([]hosting.
 	if err := e.knows(ctx, owner); err != nil {
 		return nil, err
 	}
-	return e.query(ctx, `where kind = $1 and case kind when 'tenant' then id else owner end = $2
+	return e.query(ctx, `where kind = $1 and case kind when '`+tenant+`' then id else owner end = $2
 		and visible_at <= now() and gone_at > now() order by id`, kind, owner)
 }
 
 func (e *Engine) knows(ctx context.Context, client int64) error {
 	var known bool
-	err := e.pool.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = 'tenant' and id = $1 and gone_at > now())`, client).Scan(&known)
+	err := e.pool.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $1 and gone_at > now())`, client).Scan(&known)
 	if err == nil && !known {
 		err = errNoOwner
 	}
@@ -140,11 +140,11 @@ func (e *Engine) query(ctx context.Context, where string, args ...any) ([]hostin
 
 const columns = `kind, id, owner, name, ref, parents, sent, observed, applied_at <= now()`
 
-// object is what look-ups see: nobody knows until when a certificate will be
-// valid before it is issued.
+// object is what look-ups see: the end of a certificate is unknown before it is
+// issued.
 func object(row pgx.CollectableRow) (hosting.EngineObject, error) {
 	o, err := whole(row)
-	if o.Kind == certificate && !o.Applied {
+	if rules[o.Kind].issued && !o.Applied {
 		o.Observed = field.Values{}
 	}
 	return o, err

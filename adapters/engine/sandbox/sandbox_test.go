@@ -16,10 +16,10 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
-var _ sagas.Engine = (*sandbox.Engine)(nil)
+var _ assembly.Engine = (*sandbox.Engine)(nil)
 
 func pool(t *testing.T) *pgxpool.Pool {
 	return eventstoretest.Pool(t, eventstoretest.URL(t,

@@ -28,7 +28,8 @@ func (e *Engine) usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 	rows, err := e.pool.Query(ctx, `
 		select kind, name, used, traffic, coalesce(sent ->> 'is_active', 'true') <> 'false'
 		from sandbox_engine.objects
-		where owner = $1 and kind in ('site', 'mailbox', 'database') and visible_at <= now() and gone_at > now() order by id`, owner)
+		where owner = $1 and kind = any($2) and visible_at <= now() and gone_at > now() order by id`,
+		owner, kindsThat(func(_ string, r rule) bool { return r.storage }))
 	if err != nil {
 		return u, err
 	}
@@ -38,7 +39,7 @@ func (e *Engine) usage(ctx context.Context, owner int64) (hosting.Usage, error) 
 	_, err = pgx.ForEachRow(rows, []any{&m.Kind, &m.Name, &used, &traffic, &on}, func() error {
 		bytes := used
 		u.Storage = append(u.Storage, hosting.Measure{Kind: m.Kind, Name: m.Name, Bytes: &bytes})
-		if m.Kind == "site" && on {
+		if rules[m.Kind].traffic && on {
 			u.Traffic[m.Name] = traffic
 		}
 		return nil

@@ -23,8 +23,8 @@ type Folder struct{ dir string }
 // New returns a folder in dir, which is made when the first message comes.
 func New(dir string) *Folder { return &Folder{dir} }
 
-// Send writes the message to `<UTC time>-<message id>.eml`. Nobody ever sees
-// half a file, and two sends of one message are two files.
+// Send writes the message to `<UTC time>-<message id>.eml`. A file appears only
+// when it is complete, and two sends of one message are two files.
 func (f *Folder) Send(_ context.Context, m notice.Mail) error {
 	now := time.Now().UTC()
 	letter, err := mail.Compose(m, now)

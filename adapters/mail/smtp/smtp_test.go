@@ -12,10 +12,10 @@ import (
 	"hostpanel/adapters/mail/smtp"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
-var _ sagas.Mail = (*smtp.Server)(nil)
+var _ assembly.Mail = (*smtp.Server)(nil)
 
 func letter() notice.Mail {
 	return notice.Mail{MessageID: "o.1.welcome@panel.test", To: "jose@customer.test", Subject: "Hi", Text: "Hello\n.\nthere\n"}
@@ -185,7 +185,7 @@ func TestPasswordsAndLettersTravelEncrypted(t *testing.T) {
 			t.Errorf("%s: encrypted %v, user %q", scheme, s.sealed, s.user)
 		}
 		wantFailure(t, send(t, scheme+"://panel:wrong@127.0.0.1:"+s.port+"?ca="+file, letter()), domain.Permanent, "smtp_535")
-		wantFailure(t, send(t, scheme+"://127.0.0.1:"+s.port, letter()), domain.Transient, "unreachable") // of an authority that nobody trusts
+		wantFailure(t, send(t, scheme+"://127.0.0.1:"+s.port, letter()), domain.Transient, "unreachable") // of an authority that is not trusted
 		wantLetters(t, s, 1)
 	}
 }

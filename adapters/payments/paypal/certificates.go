@@ -17,10 +17,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"hostpanel/adapters/payments"
 )
 
-// The bounds of rule P-5. Whoever sends us junk decides which certificate it
-// names, so what that can cost is little.
+// The bounds of rule P-5. A sender of junk decides which certificate it names,
+// so what that can cost is little.
 const (
 	fetchLimit       = 5 * time.Second
 	certificateLimit = 64 << 10 // bytes
@@ -77,7 +79,7 @@ func (c *certificates) key(ctx context.Context, address string, now time.Time) (
 		return key, nil
 	}
 	result := c.flight.DoChan(address, func() (any, error) {
-		if key := c.known(address, now); key != nil { // somebody was faster
+		if key := c.known(address, now); key != nil { // another caller was faster
 			return key, nil
 		}
 		return c.fetch(address, now)
@@ -113,7 +115,7 @@ func (c *certificates) fetch(address string, now time.Time) (*rsa.PublicKey, err
 	}
 	found, err := c.check(text, now)
 	if err != nil {
-		return nil, errSignature
+		return nil, payments.InvalidSignature
 	}
 	found.address = address
 	c.keep(found)
@@ -139,14 +141,14 @@ func (c *certificates) keep(found certified) {
 	c.keys = c.keys[max(0, len(c.keys)-kept):]
 }
 
-// download asks PayPal's own host. No answer is nobody's fault; an answer that
-// is no certificate is the sender's, who named it.
+// download asks PayPal's own host. A missing answer is no failure of the
+// webhook; an answer that is no certificate is the sender's, who named it.
 func (c *certificates) download(address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, errSignature
+		return nil, payments.InvalidSignature
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -158,11 +160,11 @@ func (c *certificates) download(address string) ([]byte, error) {
 		return nil, errNotNow
 	}
 	if status != http.StatusOK {
-		return nil, errSignature
+		return nil, payments.InvalidSignature
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, certificateLimit+1))
 	if len(text) > certificateLimit {
-		return nil, errSignature
+		return nil, payments.InvalidSignature
 	}
 	if err != nil {
 		return nil, errNotNow

@@ -111,7 +111,7 @@ func aboutTo(t *testing.T, call string) (*world, func(context.Context) error) {
 	return w, func(ctx context.Context) error { _, err := w.OpenSession(ctx, w.checkout); return err }
 }
 
-// silent fails if a secret or somebody's name stands in an error or the log.
+// silent fails if a secret or a person's name stands in an error or the log.
 func silent(t *testing.T, w *world, errs ...error) {
 	t.Helper()
 	text := w.log.String()

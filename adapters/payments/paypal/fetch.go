@@ -12,9 +12,8 @@ import (
 	"hostpanel/domain/order"
 )
 
-// Fetch reads what PayPal holds for true about an order of its own. One that
-// it does not have any more is expired: PayPal forgets orders that nobody has
-// paid.
+// Fetch reads what PayPal holds for true about an order of its own. One that it
+// does not have any more is expired: PayPal forgets unpaid orders.
 func (p *Provider) Fetch(ctx context.Context, session string) (order.Fetched, error) {
 	q := question{what: "get order", method: http.MethodGet, path: "/v2/checkout/orders/" + session}
 	if !ids.MatchString(session) {
@@ -60,8 +59,8 @@ func (c checkout) fetched() (order.Fetched, error) {
 	return f, nil
 }
 
-// agreed is what the customer has agreed to pay and nobody has taken: it has
-// no id yet, and its time is that of the agreement (rule P-8).
+// agreed is what the customer has agreed to pay and is not captured: it has no
+// id yet, and its time is that of the agreement (rule P-8).
 func (c checkout) agreed() (order.Payment, error) {
 	u := c.Units[0]
 	minor, err := u.Amount.minor()
@@ -76,7 +75,7 @@ func (c checkout) agreed() (order.Payment, error) {
 func (u unit) paid() ([]order.Payment, error) {
 	var list []order.Payment
 	for _, c := range u.Payments.Captures {
-		state, known := payments[c.Status]
+		state, known := paymentStates[c.Status]
 		minor, err := c.Amount.minor()
 		if err != nil || !known || !ids.MatchString(c.ID) {
 			return nil, cmp.Or(err, fmt.Errorf("a capture of a status, or an id, that is not known"))
@@ -110,7 +109,7 @@ func (r refund) of(list []order.Payment) int {
 
 // given is a refund as the order should know it.
 func (r refund) given(reference string) (order.Refund, error) {
-	state, known := refunds[r.Status]
+	state, known := refundStates[r.Status]
 	minor, err := r.Amount.minor()
 	if err != nil || !known || !ids.MatchString(r.ID) {
 		return order.Refund{}, cmp.Or(err, errors.New("a refund of a status, or an id, that is not known"))

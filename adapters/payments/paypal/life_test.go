@@ -11,12 +11,11 @@ import (
 	"hostpanel/adapters/payments/paypal/paypaltest"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/sagas"
 )
 
 var (
-	_ sagas.Payments = (*paypal.Provider)(nil)
-	_ sagas.Capturer = (*paypal.Provider)(nil)
+	_ order.Provider = (*paypal.Provider)(nil)
+	_ order.Capturer = (*paypal.Provider)(nil)
 )
 
 // P-3, P-8.
@@ -244,7 +243,7 @@ func TestAmountsHaveThePlacesThatPayPalGivesTheCurrency(t *testing.T) {
 		currency string
 		minor    int64
 		want     string
-	}{{"EUR", 5, "0.05"}, {"EUR", 100, "1.00"}, {"HUF", 1234, "1234"}, {"JPY", 500, "500"}, {"TWD", 7, "7"}, {"USD", 99_999_999_999, "999999999.99"}} {
+	}{{"EUR", 5, "0.05"}, {"EUR", 100, "1.00"}, {"HUF", 123_400, "1234"}, {"JPY", 500, "500"}, {"TWD", 700, "7"}, {"USD", 99_999_999_999, "999999999.99"}} {
 		w := newWorld(t)
 		w.checkout.Minor, w.checkout.Currency = c.minor, c.currency
 		s, err := w.OpenSession(t.Context(), w.checkout)
@@ -264,7 +263,7 @@ func TestAnAmountThatPayPalCannotChargeIsNeverAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		minor    int64
 		currency string
-	}{{0, "EUR"}, {-1, "EUR"}, {100, "KWD"}, {100, "ISK"}, {100, "eur"}} {
+	}{{0, "EUR"}, {-1, "EUR"}, {100, "KWD"}, {150, "HUF"}, {100, "ISK"}, {100, "eur"}} {
 		w.checkout.Minor, w.checkout.Currency = c.minor, c.currency
 		_, err := w.OpenSession(t.Context(), w.checkout)
 		if class, code := failure(t, err); class != domain.Permanent || code != "amount" {

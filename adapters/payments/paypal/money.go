@@ -15,24 +15,22 @@ type amount struct {
 	Value    string `json:"value"`
 }
 
-// amountOf writes an amount in the currency's smallest unit at PayPal.
+// amountOf writes an amount in minor units.
 func amountOf(minor int64, currency string) (amount, error) {
-	places, taken := money.Places(money.PayPal, currency)
-	if !taken || minor <= 0 {
-		return amount{}, fmt.Errorf("PayPal takes no %d of %s", minor, currency)
+	places, taken := currencies[currency]
+	value := money.Major(minor, currency)
+	if !taken || minor <= 0 || !value.Shift(places).IsInteger() {
+		return amount{}, fmt.Errorf("PayPal takes no %s %s", value, currency)
 	}
-	return amount{Currency: currency, Value: decimal.New(minor, -places).StringFixed(places)}, nil
+	return amount{Currency: currency, Value: value.StringFixed(places)}, nil
 }
 
-// otherPlaces are those of currencies in which we never ask for money. That
-// they are not the order's shows whatever the amount.
-const otherPlaces = 2
-
-// minor reads an amount in the currency's smallest unit.
+// minor reads an amount in minor units. A currency in which the panel never
+// asks for money counts as one with two places.
 func (a amount) minor() (int64, error) {
-	places, taken := money.Places(money.PayPal, a.Currency)
-	if !taken {
-		places = otherPlaces
+	places, known := money.Places(a.Currency)
+	if !known {
+		places = 2
 	}
 	value, err := decimal.NewFromString(a.Value)
 	if err != nil || len(a.Value) > 32 {

@@ -51,7 +51,7 @@ var about = map[string]string{
 }
 
 func (e event) about() string {
-	if strings.HasPrefix(e.Type, "CUSTOMER.DISPUTE.") {
+	if strings.HasPrefix(e.Type, disputeTypes) {
 		return "dispute"
 	}
 	return about[e.Type]
@@ -101,3 +101,10 @@ func known(id string) string {
 	}
 	return ""
 }
+
+// disputeTypes is the beginning of the types of webhooks about disputes.
+const disputeTypes = "CUSTOMER.DISPUTE."
+
+// DisputeTypes is the beginning of the types of webhooks about disputes. Their
+// bodies can be forged (rule P-6), and disputes cannot be fetched.
+func (*Provider) DisputeTypes() string { return disputeTypes }

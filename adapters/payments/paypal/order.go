@@ -69,9 +69,9 @@ var sessions = map[string]order.SessionState{
 	"VOIDED":                order.SessionExpired,
 }
 
-// payments says how far a payment is whose capture has a status. What was
+// paymentStates says how far a payment is whose capture has a status. What was
 // given back since hangs on it; it was paid all the same.
-var payments = map[string]order.PaymentState{
+var paymentStates = map[string]order.PaymentState{
 	"COMPLETED":          order.StatePaid,
 	"PARTIALLY_REFUNDED": order.StatePaid,
 	"REFUNDED":           order.StatePaid,
@@ -81,8 +81,8 @@ var payments = map[string]order.PaymentState{
 	"FAILED":             order.StateFailed,
 }
 
-// refunds says how far a refund is.
-var refunds = map[string]order.RefundState{
+// refundStates says how far a refund is.
+var refundStates = map[string]order.RefundState{
 	"COMPLETED": order.RefundSucceeded,
 	"PENDING":   order.RefundPending,
 	"FAILED":    order.RefundStopped,

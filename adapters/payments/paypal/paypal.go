@@ -12,11 +12,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
 	"golang.org/x/oauth2/clientcredentials"
+
+	"hostpanel/adapters/payments"
 )
 
 // A Config says which account at PayPal is paid.
@@ -98,22 +99,17 @@ func worldOf(api string) (world, error) {
 			return w, nil
 		}
 	}
-	if (u.Scheme == "http" || u.Scheme == "https") && loopback(u.Hostname()) {
+	if (u.Scheme == "http" || u.Scheme == "https") && payments.Loopback(u.Hostname()) {
 		return world{api: u.Host, pages: u.Host, certificates: "api.sandbox.paypal.com"}, nil
 	}
 	return world{}, errors.New("paypal: the API is at " + Live + " or " + Sandbox + ", or on this machine")
-}
-
-func loopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // stay follows no redirects: a redirected write would be a second one.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Name is that of the provider in orders.
-func (p *Provider) Name() string { return "paypal" }
+func (p *Provider) Name() string { return name }
 
 // Host is where PayPal's payment pages live.
 func (p *Provider) Host() string { return p.world.pages }

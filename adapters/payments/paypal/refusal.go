@@ -14,7 +14,7 @@ import (
 	"hostpanel/domain"
 )
 
-// What PayPal says in its refusals, as far as somebody here listens.
+// What PayPal says in its refusals, as far as the panel acts on it.
 const (
 	notFound        = "RESOURCE_NOT_FOUND"
 	alreadyCaptured = "ORDER_ALREADY_CAPTURED"

@@ -106,8 +106,8 @@ func (c checkout) page() string {
 }
 
 // ExpireSession has nothing to do: PayPal ends its orders itself, and what the
-// customer agrees to is not paid until it is captured. Nobody captures for an
-// order that is over.
+// customer agrees to is not paid until it is captured. The panel captures
+// nothing for an order that is over.
 func (p *Provider) ExpireSession(context.Context, string) error { return nil }
 
 // Capture takes what the customer agreed to pay. What has been captured

@@ -12,8 +12,8 @@ import (
 	"hostpanel/domain"
 )
 
-// A purse holds the token that lets calls in. One is fetched at a time, by
-// whoever needs it first.
+// A purse holds the token that lets calls in. One is fetched at a time, by the
+// caller that needs it first.
 type purse struct {
 	http   *http.Client
 	config clientcredentials.Config

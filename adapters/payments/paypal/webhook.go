@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hostpanel/adapters/payments"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 )
@@ -26,11 +27,7 @@ const (
 	Algorithm         = "SHA256withRSA"
 )
 
-var (
-	errSignature     = domain.Refuse(domain.Invalid, "Invalid signature.")
-	errNotConfigured = &domain.Error{Code: domain.Unavailable, Message: "The payment provider is not configured.", Reason: "provider_not_configured"}
-	errNotNow        = &domain.Error{Code: domain.Unavailable, Message: "The signature cannot be checked now.", Reason: "certificate_unavailable"}
-)
+var errNotNow = &domain.Error{Code: domain.Unavailable, Message: "The signature cannot be checked now.", Reason: "certificate_unavailable"}
 
 // A transmission is one delivery of a webhook, as its headers tell.
 type transmission struct {
@@ -43,11 +40,11 @@ type transmission struct {
 // easily made: what comes back is a hint and nothing else (rule P-6).
 func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error) {
 	if len(p.WebhookIDs) == 0 {
-		return order.News{}, errNotConfigured
+		return order.News{}, payments.NotConfigured
 	}
 	t, ok := transmissionOf(header)
 	if !ok || !p.certs.acceptable(t.certificate) {
-		return order.News{}, errSignature
+		return order.News{}, payments.InvalidSignature
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fetchLimit)
 	defer cancel()
@@ -60,7 +57,7 @@ func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time)
 			return p.news(raw, t.id, "webhook "+webhook)
 		}
 	}
-	return order.News{}, errSignature
+	return order.News{}, payments.InvalidSignature
 }
 
 // signed tells whether the transmission was signed for one of our webhooks.

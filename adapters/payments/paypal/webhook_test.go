@@ -145,7 +145,7 @@ func TestABodyThatWasChangedOrWrittenAnewIsRefused(t *testing.T) {
 }
 
 // F-9, P-5: a certificate's address is PayPal's own host and path, plainly
-// written. No other is ever asked, whoever listens there.
+// written. No other is ever asked, even if a server listens there.
 func TestACertificateOnAnyOtherHostIsNeverFetched(t *testing.T) {
 	var asked atomic.Int64
 	count := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) })
@@ -260,7 +260,7 @@ func TestWhileACertificateCannotBeFetchedPayPalIsAskedToComeBack(t *testing.T) {
 			t.Errorf("after %s: %v", f.What, err)
 		}
 	}
-	w := newWorld(t, func(c *paypal.Config) { c.Roots = nil }) // whoever stands there is not PayPal's host
+	w := newWorld(t, func(c *paypal.Config) { c.Roots = nil }) // the server there is not PayPal's host
 	if _, err := w.Verify([]byte(someNews), paypaltest.Sign([]byte(someNews), paypaltest.Transmission{}), time.Now()); domain.CodeOf(err) != domain.Unavailable {
 		t.Errorf("an impostor: %v", err)
 	}
@@ -295,8 +295,8 @@ func TestACertificateIsFetchedOnceForAll(t *testing.T) {
 	}
 }
 
-// P-5: whoever sends junk with ever other addresses costs six fetches a
-// minute, and does not keep out whose certificate is known.
+// P-5: a sender of junk with ever other addresses costs six fetches a minute,
+// and does not keep out whose certificate is known.
 func TestSixCertificatesAMinuteAreFetched(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now()

@@ -74,10 +74,10 @@ func locale(language string) string {
 	return "auto"
 }
 
-// ExpireSession makes sure that nobody can pay any more. A session that is
-// over already, paid or not, is a success; Fetch tells which. Doing it twice
-// does no harm, so each try has a key of its own: a failure that Stripe has
-// stored would otherwise come back for a day (rule S-6).
+// ExpireSession makes sure that the session can no longer be paid. A session
+// that is over already, paid or not, is a success; Fetch tells which. Doing it
+// twice does no harm, so each try has a key of its own: a failure that Stripe
+// has stored would otherwise come back for a day (rule S-6).
 func (p *Provider) ExpireSession(ctx context.Context, id string) error {
 	q := &sdk.CheckoutSessionExpireParams{}
 	q.SetIdempotencyKey("expire/" + id + "/" + uuid.NewString())

@@ -27,8 +27,8 @@ func failure(call string, err error) error {
 	return domain.Fail(domain.Unknown, "garbage", fmt.Errorf("stripe, %s: the answer cannot be read", call))
 }
 
-// unanswered is a call that brought no answer: where nobody was reached,
-// nothing can have been done.
+// unanswered is a call that brought no answer: without a connection nothing can
+// have been done.
 func unanswered(call string, lost *url.Error) error {
 	if dial, ok := errors.AsType[*net.OpError](lost.Err); ok && dial.Op == "dial" {
 		return domain.Fail(domain.Transient, "unreachable", fmt.Errorf("stripe, %s: %w", call, lost.Err))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -17,7 +16,7 @@ import (
 
 	sdk "github.com/stripe/stripe-go/v85"
 
-	"hostpanel/domain/money"
+	"hostpanel/adapters/payments"
 )
 
 // Where Stripe is, unless an address is set.
@@ -83,18 +82,13 @@ func address(text string) (base, host string, err error) {
 	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return "", "", ErrURL
 	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+	if u.Scheme != "https" && (u.Scheme != "http" || !payments.Loopback(u.Hostname())) {
 		return "", "", ErrURL // the key would travel in clear text
 	}
 	if u.Host == api {
 		return u.String(), pages, nil
 	}
 	return u.String(), u.Host, nil
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // clientOf talks to Stripe: one try for each call, so that the ledger knows of
@@ -132,7 +126,7 @@ type capped struct {
 }
 
 // Name is that of the provider in orders.
-func (p *Provider) Name() string { return money.Stripe }
+func (p *Provider) Name() string { return name }
 
 // Host is where the payment pages are.
 func (p *Provider) Host() string { return p.host }

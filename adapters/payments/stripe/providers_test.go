@@ -24,7 +24,7 @@ import (
 	"hostpanel/adapters/payments/stripe/stripetest"
 )
 
-// Whoever changes these tests: they need what make providers installs.
+// To run these tests, install their tools by make providers.
 
 // witness passes calls on to a Stripe with books, and shows each to
 // stripe-mock, which has none but knows Stripe's description of its API.

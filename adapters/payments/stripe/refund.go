@@ -13,7 +13,7 @@ import (
 // Refund gives back a part or all of a payment. The same key answers with the
 // same refund, or with the same failure ("stored_error"), for a day at least;
 // Fetch finds the refund by its reference. That there is nothing left to give
-// back ("already_refunded") is for whoever looks: it may be by this very call.
+// back ("already_refunded") is for the look-up: it may be by this very call.
 func (p *Provider) Refund(ctx context.Context, c order.RefundCall) (order.Refund, error) {
 	q := &sdk.RefundCreateParams{
 		PaymentIntent: sdk.String(c.Payment), Amount: sdk.Int64(c.Minor),

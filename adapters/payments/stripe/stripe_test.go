@@ -15,10 +15,9 @@ import (
 	"hostpanel/adapters/payments/stripe/stripetest"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/sagas"
 )
 
-var _ sagas.Payments = (*stripe.Provider)(nil)
+var _ order.Provider = (*stripe.Provider)(nil)
 
 // account is a provider at a Stripe of the test's own.
 func account(t *testing.T) (*stripe.Provider, *stripetest.Server) {
@@ -74,7 +73,8 @@ func paid(t *testing.T, p *stripe.Provider, session string) order.Payment {
 	return f.Payments[0]
 }
 
-// wantFailure checks class and code, and that nobody's data stand in the text.
+// wantFailure checks class and code, and that no personal data stands in the
+// text.
 func wantFailure(t *testing.T, what string, err error, class domain.Class, code string) {
 	t.Helper()
 	var f *domain.Failure

@@ -108,8 +108,8 @@ func stateOf(s *sdk.CheckoutSession) order.PaymentState {
 	return order.StateCreated
 }
 
-// refunds are all there are of a payment, whoever made them. What was asked
-// for along with the session has the latest ten.
+// refunds are all refunds of a payment, made here or at the dashboard. What was
+// asked for along with the session has the latest ten.
 func (p *Provider) refunds(ctx context.Context, intent *sdk.PaymentIntent) (all []order.Refund, err error) {
 	if charge := intent.LatestCharge; charge != nil && charge.Refunds != nil && !charge.Refunds.HasMore {
 		for _, r := range charge.Refunds.Data {

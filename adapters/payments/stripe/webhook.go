@@ -11,6 +11,7 @@ import (
 	sdk "github.com/stripe/stripe-go/v85"
 	"github.com/stripe/stripe-go/v85/webhook"
 
+	"hostpanel/adapters/payments"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 )
@@ -22,10 +23,7 @@ const Header = "Stripe-Signature"
 // tolerance is how far a signature's time may be from ours, either way.
 const tolerance = 300 * time.Second
 
-var (
-	errSignature = domain.Refuse(domain.Invalid, "Invalid signature.")
-	errEvent     = domain.Refuse(domain.Invalid, "Invalid event.")
-)
+var errEvent = domain.Refuse(domain.Invalid, "Invalid event.")
 
 // handled are the types that mean something to us, and what each is about
 // (rule S-3). Of these to subscribe to, the first alone would do.
@@ -49,11 +47,11 @@ var handled = map[sdk.EventType]string{
 // ours, are not to be handled (rule I-8).
 func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error) {
 	if len(p.secrets) == 0 {
-		return order.News{}, &domain.Error{Code: domain.Unavailable, Reason: "provider_not_configured", Message: "The payment provider is not configured."}
+		return order.News{}, payments.NotConfigured
 	}
 	signature, at, ok := signed(header)
 	if !ok || now.Sub(at).Abs() > tolerance {
-		return order.News{}, errSignature
+		return order.News{}, payments.InvalidSignature
 	}
 	for i, secret := range p.secrets {
 		e, err := webhook.ConstructEventWithOptions(raw, signature, secret,
@@ -62,7 +60,7 @@ func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time)
 			return p.news(e, fmt.Sprintf("secret %d", i+1))
 		}
 	}
-	return order.News{}, errSignature
+	return order.News{}, payments.InvalidSignature
 }
 
 // signed is the one signature of a webhook, and its one time: the library

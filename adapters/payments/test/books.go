@@ -12,10 +12,10 @@ import (
 	"hostpanel/domain/order"
 )
 
-// Apply brings the books up to what a verified event says, so that whoever
-// has the secret can play the provider without the page. Call it after
-// [Provider.Verify] and before the event is stored. An event of another type
-// or session, one that says unpaid, and one that is known change nothing.
+// Apply brings the books up to what a verified event says, so that a holder of
+// the secret can act as the provider without the page. Call it after
+// [Provider.Verify] and before the event is stored. An event of another type or
+// session, one that says unpaid, and one that is known change nothing.
 func (p *Provider) Apply(ctx context.Context, raw []byte) error {
 	e, err := read(raw)
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *Provider) complete(ctx context.Context, tx pgx.Tx, s row, o object) err
 	return book(ctx, tx, s.ID, order.Payment{ID: o.Payment, State: order.StatePaid, Minor: *o.Amount, Currency: strings.ToUpper(o.Currency), At: p.Now()})
 }
 
-// mature lets happen what time brings: sessions that nobody paid expire, and
-// what was to be settled is paid. An empty id is all sessions, some at a time.
+// mature lets happen what time brings: unpaid sessions expire, and what was to
+// be settled is paid. An empty id is all sessions, some at a time.
 func (p *Provider) mature(ctx context.Context, id string) error {
 	const due = `from test_payments.sessions where (settle_at <= $1 or state = 'open' and expires_at <= $1) and ($2 = '' or id = $2)`
 	var any bool

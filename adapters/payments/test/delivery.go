@@ -22,8 +22,8 @@ const (
 	atOnce   = 8                // deliveries
 	patience = 10 * time.Second // with one answer
 	lease    = 30 * time.Second // of a delivery; more than patience
-	lifetime = 72 * time.Hour   // of a webhook that nobody takes, and of what is over
-	glance   = time.Second      // how often to look without being woken
+	lifetime = 72 * time.Hour   // of a webhook that is not accepted, and of what is over
+	poll     = time.Second      // how often to look without being woken
 )
 
 // enqueue writes webhooks down in the transaction of what they tell.
@@ -85,11 +85,11 @@ type webhook struct {
 // nothing else will be.
 func (d *delivery) round(ctx context.Context) (time.Duration, error) {
 	if err := d.mature(ctx, ""); err != nil {
-		return glance, err
+		return poll, err
 	}
 	claimed, err := d.claim(ctx, atOnce-len(d.slots))
 	if err != nil {
-		return glance, err
+		return poll, err
 	}
 	for _, w := range claimed {
 		d.slots <- struct{}{}
@@ -114,19 +114,19 @@ func (d *delivery) claim(ctx context.Context, free int) ([]webhook, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[webhook])
 }
 
-// nothingFor is the time to the next event that is known, a glance at most.
+// nothingFor is the time to the next event that is known, one poll at most.
 func (d *delivery) nothingFor(ctx context.Context) (time.Duration, error) {
 	if len(d.slots) == cap(d.slots) {
-		return glance, nil // a slot that becomes free wakes
+		return poll, nil // a slot that becomes free wakes
 	}
 	var next *time.Time
 	err := d.pool.QueryRow(ctx, `
 		select least((select min(due_at) from test_payments.webhooks where over_at is null and lease_until < now()),
 		             (select min(settle_at) from test_payments.sessions))`).Scan(&next)
 	if err != nil || next == nil {
-		return glance, err
+		return poll, err
 	}
-	return max(0, min(glance, next.Sub(d.Now()))), nil
+	return max(0, min(poll, next.Sub(d.Now()))), nil
 }
 
 // deliver tries once. What it learns is kept even when the program is ending;

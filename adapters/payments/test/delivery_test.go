@@ -99,7 +99,7 @@ func TestAPressedButtonIsToldToThePanel(t *testing.T) {
 	p := newPanel(t, c)
 	provider, session := atPanel(t, c, p, pool(t))
 	delivering(t, provider)
-	act(t, provider, order.TestAction{Session: session, Action: "pay"})
+	act(t, provider, order.HostedAction{Session: session, Action: "pay"})
 	p.next()
 }
 
@@ -109,7 +109,7 @@ func TestCopiesAreOneEventOrEachTheirOwn(t *testing.T) { // F-3, F-4
 		p := newPanel(t, c)
 		provider, session := atPanel(t, c, p, pool(t))
 		delivering(t, provider)
-		act(t, provider, order.TestAction{Session: session, Action: "pay", Copies: 200, Distinct: distinct})
+		act(t, provider, order.HostedAction{Session: session, Action: "pay", Copies: 200, Distinct: distinct})
 		seen := map[string]bool{}
 		for range 200 {
 			seen[p.next()] = true
@@ -128,7 +128,7 @@ func TestAWebhookComesAgainUntilItIsTaken(t *testing.T) {
 	p := newPanel(t, c, 500, 302, 400, 503)
 	provider, session := atPanel(t, c, p, db)
 	delivering(t, provider)
-	act(t, provider, order.TestAction{Session: session, Action: "pay"})
+	act(t, provider, order.HostedAction{Session: session, Action: "pay"})
 	first := p.next()
 	for i, later := range []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute} {
 		if due := afterTry(t, db, i+1); due.Sub(c.now()) != later {
@@ -142,7 +142,7 @@ func TestAWebhookComesAgainUntilItIsTaken(t *testing.T) {
 	afterTry(t, db, 5)
 	c.move(71 * time.Hour)
 	other := open(t, provider, checkout(c, uuid.New())).ID
-	act(t, provider, order.TestAction{Session: other, Action: "pay"})
+	act(t, provider, order.HostedAction{Session: other, Action: "pay"})
 	if p.next() == first {
 		t.Error("a webhook that was taken came again")
 	}
@@ -153,7 +153,7 @@ func TestAWebhookThatNobodyTakesIsGivenUpAfterThreeDays(t *testing.T) {
 	p := newPanel(t, c, 500, 500)
 	provider, session := atPanel(t, c, p, db)
 	delivering(t, provider)
-	act(t, provider, order.TestAction{Session: session, Action: "pay"})
+	act(t, provider, order.HostedAction{Session: session, Action: "pay"})
 	for try := range 2 {
 		p.next()
 		afterTry(t, db, try+1)
@@ -183,7 +183,7 @@ func TestAPaymentBeforeACrashIsToldAfterIt(t *testing.T) {
 	c := newClock()
 	p := newPanel(t, c)
 	provider, session := atPanel(t, c, p, pool(t))
-	act(t, provider, order.TestAction{Session: session, Action: "pay"}) // nothing delivers yet
+	act(t, provider, order.HostedAction{Session: session, Action: "pay"}) // nothing delivers yet
 	delivering(t, provider)
 	p.next()
 }
@@ -193,12 +193,12 @@ func TestAWebhookMayBeDelayedOrDropped(t *testing.T) {
 	p := newPanel(t, c)
 	provider, session := atPanel(t, c, p, pool(t))
 	delivering(t, provider)
-	act(t, provider, order.TestAction{Session: session, Action: "pay", Drop: true})
+	act(t, provider, order.HostedAction{Session: session, Action: "pay", Drop: true})
 	wantBooks(t, provider, session, order.SessionComplete, paid(3509, "EUR"))
 	late := open(t, provider, checkout(c, uuid.New())).ID
-	act(t, provider, order.TestAction{Session: late, Action: "pay", Delay: time.Hour})
+	act(t, provider, order.HostedAction{Session: late, Action: "pay", Delay: time.Hour})
 	prompt := open(t, provider, checkout(c, uuid.New())).ID
-	act(t, provider, order.TestAction{Session: prompt, Action: "cancel"})
+	act(t, provider, order.HostedAction{Session: prompt, Action: "cancel"})
 	p.next() // of prompt: what was delayed is not due
 	select {
 	case id := <-p.received:
@@ -215,7 +215,7 @@ func TestSettlementAndExpiryAreToldAsWell(t *testing.T) {
 	provider, session := atPanel(t, c, p, pool(t))
 	open(t, provider, checkout(c, uuid.New()))
 	delivering(t, provider)
-	act(t, provider, order.TestAction{Session: session, Action: "unpaid", Settle: time.Hour})
+	act(t, provider, order.HostedAction{Session: session, Action: "unpaid", Settle: time.Hour})
 	unpaid := p.next()
 	c.move(time.Hour)
 	if settled := p.next(); settled == unpaid {
@@ -230,7 +230,7 @@ func TestWebhooksHoldNoPersonalData(t *testing.T) {
 	db := pool(t)
 	provider := test.New(db, test.Options{PublicURL: func() string { return "http://127.0.0.1:1" }, Secret: secret, Now: c.now})
 	session := open(t, provider, checkout(c, uuid.New())).ID
-	act(t, provider, order.TestAction{Session: session, Action: "pay"})
+	act(t, provider, order.HostedAction{Session: session, Action: "pay"})
 	var everything string
 	err := db.QueryRow(t.Context(), `select (select json_agg(s)::text from test_payments.sessions s) || (select json_agg(w)::text from test_payments.webhooks w)`).Scan(&everything)
 	if err != nil || !strings.Contains(everything, session) {

@@ -15,19 +15,25 @@ import (
 
 // A row is a session as the books have it.
 type row struct {
-	order.TestSession
+	order.HostedSession
 	paymentID string
 	settleAt  *time.Time
 	silent    bool
 }
 
+// pages is where the payment pages are in the panel.
+const pages = "/storefront/checkout/" + name + "/"
+
+// PagePath is the path of a session's page, as a pattern of routes.
+func (*Provider) PagePath() string { return pages + "{session:cs_test_[0-9A-Za-z]{24}}/" }
+
 // Session returns a session for its page.
-func (p *Provider) Session(ctx context.Context, id string) (order.TestSession, error) {
+func (p *Provider) Session(ctx context.Context, id string) (order.HostedSession, error) {
 	if err := p.mature(ctx, id); err != nil {
-		return order.TestSession{}, fmt.Errorf("read a test session: %w", err)
+		return order.HostedSession{}, fmt.Errorf("read a test session: %w", err)
 	}
 	s, err := load(ctx, p.pool, id, "")
-	return s.TestSession, err
+	return s.HostedSession, err
 }
 
 type querier interface {
@@ -35,7 +41,7 @@ type querier interface {
 }
 
 func load(ctx context.Context, db querier, id, lock string) (row, error) {
-	s := row{TestSession: order.TestSession{ID: id}}
+	s := row{HostedSession: order.HostedSession{ID: id}}
 	err := db.QueryRow(ctx, `
 		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at, payment_id, settle_at, silent,
 		       coalesce((select state from test_payments.payments p where p.session = s.id and p.id = s.payment_id), '')
@@ -77,13 +83,13 @@ const (
 // webhooks are written down in the same transaction, so none is lost. A second
 // press of the same button changes nothing; another one on a session that is
 // over is a conflict.
-func (p *Provider) Act(ctx context.Context, a order.TestAction) (order.TestSession, error) {
+func (p *Provider) Act(ctx context.Context, a order.HostedAction) (order.HostedSession, error) {
 	b, err := checked(a)
 	if err != nil {
-		return order.TestSession{}, err
+		return order.HostedSession{}, err
 	}
 	if err := p.mature(ctx, a.Session); err != nil {
-		return order.TestSession{}, fmt.Errorf("press %s: %w", a.Action, err)
+		return order.HostedSession{}, fmt.Errorf("press %s: %w", a.Action, err)
 	}
 	var s row
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
@@ -100,13 +106,13 @@ func (p *Provider) Act(ctx context.Context, a order.TestAction) (order.TestSessi
 		return p.press(ctx, tx, &s, a, b)
 	})
 	if err != nil {
-		return order.TestSession{}, err
+		return order.HostedSession{}, err
 	}
 	p.wake()
-	return s.TestSession, nil
+	return s.HostedSession, nil
 }
 
-func checked(a order.TestAction) (button, error) {
+func checked(a order.HostedAction) (button, error) {
 	b, known := buttons[a.Action]
 	switch {
 	case !known:
@@ -125,7 +131,7 @@ func checked(a order.TestAction) (button, error) {
 	return b, nil
 }
 
-func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.TestAction, b button) error {
+func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.HostedAction, b button) error {
 	now, amount, in := p.Now(), s.Minor, s.Currency
 	if a.Amount != nil {
 		amount = *a.Amount
@@ -156,7 +162,7 @@ func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.TestAct
 }
 
 // copies makes the bodies: all the same, or each an event of its own.
-func copies(a order.TestAction, body func() string) []string {
+func copies(a order.HostedAction, body func() string) []string {
 	bodies := make([]string, max(a.Copies, 1))
 	for i := range bodies {
 		if i == 0 || a.Distinct {

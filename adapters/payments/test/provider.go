@@ -60,7 +60,7 @@ func New(pool *pgxpool.Pool, o Options) *Provider {
 }
 
 // Name is that of the provider in orders.
-func (p *Provider) Name() string { return "test" }
+func (p *Provider) Name() string { return name }
 
 // Host is where the payment page is: the panel's own.
 func (p *Provider) Host() string {
@@ -70,6 +70,9 @@ func (p *Provider) Host() string {
 	}
 	return u.Host
 }
+
+// WebhookSecret signs the webhooks.
+func (p *Provider) WebhookSecret() string { return string(p.Secret) }
 
 // Faults are what has been ordered to go wrong: "create", "find" and "remove"
 // are opening, fetching and expiring, and the kind is "session"; "create" of
@@ -121,12 +124,12 @@ func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, e
 	if !same {
 		return order.Session{}, domain.Fail(domain.Permanent, "key_reused", errors.New("the key belongs to another request"))
 	}
-	s.URL = strings.TrimSuffix(p.PublicURL(), "/") + "/storefront/checkout/test/" + s.ID + "/"
+	s.URL = strings.TrimSuffix(p.PublicURL(), "/") + pages + s.ID + "/"
 	return s, nil
 }
 
-// derive makes 24 characters of which nobody without the secret can guess the
-// next, and which are the same at every repeat.
+// derive makes 24 characters of which the next cannot be guessed without the
+// secret, and which are the same at every repeat.
 func (p *Provider) derive(what, from string) string {
 	mac := hmac.New(sha256.New, p.Secret)
 	_, _ = fmt.Fprintf(mac, "%s\x00%s", what, from)
@@ -211,8 +214,8 @@ func (p *Provider) moneyBack(ctx context.Context, f order.Fetched) error {
 // Live says that no real money moves here.
 func (*Provider) Live() bool { return false }
 
-// ExpireSession makes sure that nobody can pay any more. A session that is
-// over already, paid or not, is a success; Fetch tells which.
+// ExpireSession makes sure that the session can no longer be paid. A session
+// that is over already, paid or not, is a success; Fetch tells which.
 func (p *Provider) ExpireSession(ctx context.Context, id string) error {
 	return p.ordered.Around(ctx, call(faults.Remove, ""), func(faults.Fault) error {
 		_, err := p.pool.Exec(ctx, `update test_payments.sessions set state = 'expired' where id = $1 and state = 'open'`, id)

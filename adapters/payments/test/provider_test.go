@@ -17,10 +17,9 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas"
 )
 
-var _ sagas.Payments = (*test.Provider)(nil)
+var _ order.Provider = (*test.Provider)(nil)
 
 var secret = []byte("a secret of the tests")
 
@@ -50,7 +49,7 @@ func pool(t *testing.T) *pgxpool.Pool {
 		eventstore.Migration{Area: "test_payments", Files: test.Migrations}))
 }
 
-// provider is one at a panel that nobody listens for.
+// provider is one at a panel that receives no webhooks.
 func provider(t *testing.T, c *clock) *test.Provider {
 	return test.New(pool(t), test.Options{PublicURL: func() string { return "http://127.0.0.1:1" }, Secret: secret, Now: c.now})
 }
@@ -88,7 +87,7 @@ func fetch(t *testing.T, p *test.Provider, session string) order.Fetched {
 	return f
 }
 
-func act(t *testing.T, p *test.Provider, a order.TestAction) order.TestSession {
+func act(t *testing.T, p *test.Provider, a order.HostedAction) order.HostedSession {
 	t.Helper()
 	s, err := p.Act(t.Context(), a)
 	if err != nil {
@@ -165,7 +164,7 @@ func TestEachButtonDoesWhatItSays(t *testing.T) {
 	} {
 		p, _, _, session := opened(t)
 		for range 2 { // a second press changes nothing
-			if s := act(t, p, order.TestAction{Session: session, Action: c.action}); s.State != c.session || s.Payment != c.payment {
+			if s := act(t, p, order.HostedAction{Session: session, Action: c.action}); s.State != c.session || s.Payment != c.payment {
 				t.Errorf("%s: %s, %q", c.action, s.State, s.Payment)
 			}
 		}
@@ -183,15 +182,15 @@ func TestEachButtonDoesWhatItSays(t *testing.T) {
 
 func TestADeclinedCardMayBeTriedAgain(t *testing.T) {
 	p, _, _, session := opened(t)
-	act(t, p, order.TestAction{Session: session, Action: "decline"})
-	act(t, p, order.TestAction{Session: session, Action: "pay"})
+	act(t, p, order.HostedAction{Session: session, Action: "decline"})
+	act(t, p, order.HostedAction{Session: session, Action: "pay"})
 	wantBooks(t, p, session, order.SessionComplete, paid(3509, "EUR"))
 }
 
 func TestNothingIsPaidInASessionThatIsOver(t *testing.T) {
 	p, _, _, session := opened(t)
-	act(t, p, order.TestAction{Session: session, Action: "cancel"})
-	if _, err := p.Act(t.Context(), order.TestAction{Session: session, Action: "pay"}); domain.CodeOf(err) != domain.Conflict {
+	act(t, p, order.HostedAction{Session: session, Action: "cancel"})
+	if _, err := p.Act(t.Context(), order.HostedAction{Session: session, Action: "pay"}); domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("paid after cancelling: %v", err)
 	}
 	wantBooks(t, p, session, order.SessionExpired)
@@ -200,13 +199,13 @@ func TestNothingIsPaidInASessionThatIsOver(t *testing.T) {
 func TestWhatIsReallyPaidMayDifferFromWhatIsDue(t *testing.T) {
 	p, _, _, session := opened(t)
 	less := int64(3508)
-	act(t, p, order.TestAction{Session: session, Action: "pay", Amount: &less, Currency: "usd"})
+	act(t, p, order.HostedAction{Session: session, Action: "pay", Amount: &less, Currency: "usd"})
 	wantBooks(t, p, session, order.SessionComplete, paid(3508, "USD"))
 }
 
 func TestAnUnpaidSessionIsPaidWhenItSettles(t *testing.T) {
 	p, c, _, session := opened(t)
-	act(t, p, order.TestAction{Session: session, Action: "unpaid", Settle: time.Hour})
+	act(t, p, order.HostedAction{Session: session, Action: "unpaid", Settle: time.Hour})
 	wantBooks(t, p, session, order.SessionComplete, order.Payment{State: order.StatePending, Minor: 3509, Currency: "EUR"})
 	c.move(time.Hour)
 	wantBooks(t, p, session, order.SessionComplete, paid(3509, "EUR"))
@@ -216,7 +215,7 @@ func TestASessionExpiresByItself(t *testing.T) {
 	p, c, _, session := opened(t)
 	c.move(24 * time.Hour)
 	wantBooks(t, p, session, order.SessionExpired)
-	if _, err := p.Act(t.Context(), order.TestAction{Session: session, Action: "pay"}); domain.CodeOf(err) != domain.Conflict {
+	if _, err := p.Act(t.Context(), order.HostedAction{Session: session, Action: "pay"}); domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("paid after the end: %v", err)
 	}
 }
@@ -230,7 +229,7 @@ func TestAnExpiredSessionCannotBePaidAndAPaidOneStaysPaid(t *testing.T) {
 	}
 	wantBooks(t, p, session, order.SessionExpired)
 	p, _, _, session = opened(t)
-	act(t, p, order.TestAction{Session: session, Action: "pay"})
+	act(t, p, order.HostedAction{Session: session, Action: "pay"})
 	if err := p.ExpireSession(t.Context(), session); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +263,7 @@ func TestTheProviderMayBeOrderedToFail(t *testing.T) {
 func TestSenselessActionsAreRefused(t *testing.T) {
 	p, _, _, session := opened(t)
 	minus := int64(-1)
-	for field, a := range map[string]order.TestAction{
+	for field, a := range map[string]order.HostedAction{
 		"action":    {Action: "steal"},
 		"amount":    {Action: "pay", Amount: &minus},
 		"currency":  {Action: "pay", Currency: "euro"},
@@ -278,7 +277,7 @@ func TestSenselessActionsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if _, err := p.Act(t.Context(), order.TestAction{Session: "cs_test_none", Action: "pay"}); domain.CodeOf(err) != domain.NotFound {
+	if _, err := p.Act(t.Context(), order.HostedAction{Session: "cs_test_none", Action: "pay"}); domain.CodeOf(err) != domain.NotFound {
 		t.Errorf("unknown session: %v", err)
 	}
 	if _, err := p.Session(t.Context(), "cs_test_none"); domain.CodeOf(err) != domain.NotFound {

@@ -16,7 +16,7 @@ import (
 func paidSession(t *testing.T) (*test.Provider, uuid.UUID, order.Fetched) {
 	t.Helper()
 	p, _, id, session := opened(t)
-	if _, err := p.Act(t.Context(), order.TestAction{Session: session, Action: "pay"}); err != nil {
+	if _, err := p.Act(t.Context(), order.HostedAction{Session: session, Action: "pay"}); err != nil {
 		t.Fatal(err)
 	}
 	return p, id, fetch(t, p, session)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"hostpanel/domain"
+	"hostpanel/adapters/payments"
 	"hostpanel/domain/order"
 )
 
@@ -20,8 +20,6 @@ const Header = "X-Test-Signature"
 
 // tolerance is how far a signature's time may be from ours, either way.
 const tolerance = 300 * time.Second
-
-var errSignature = domain.Refuse(domain.Invalid, "Invalid signature.")
 
 // Sign returns the value of [Header] for a body sent at the given time.
 func Sign(secret, raw []byte, at time.Time) string {
@@ -41,18 +39,18 @@ func digest(secret []byte, t int64, raw []byte) []byte {
 // least one v1 is wanted; any v1 may match, under any active secret.
 func (p *Provider) Verify(raw []byte, header map[string][]string, now time.Time) (order.News, error) {
 	if len(p.Secret) == 0 {
-		return order.News{}, &domain.Error{Code: domain.Unavailable, Message: "The payment provider is not configured.", Reason: "provider_not_configured"}
+		return order.News{}, payments.NotConfigured
 	}
 	at, sums, ok := signature(header)
 	if !ok || now.Sub(time.Unix(at, 0)).Abs() > tolerance {
-		return order.News{}, errSignature
+		return order.News{}, payments.InvalidSignature
 	}
 	for i, secret := range append([][]byte{p.Secret}, p.Former...) {
 		if matches(digest(secret, at, raw), sums) {
 			return news(raw, fmt.Sprintf("secret %d", i+1))
 		}
 	}
-	return order.News{}, errSignature
+	return order.News{}, payments.InvalidSignature
 }
 
 // matches compares all of them, so that the time taken tells nothing.

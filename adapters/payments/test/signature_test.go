@@ -105,7 +105,7 @@ func apply(t *testing.T, p *test.Provider, raw []byte) {
 	}
 }
 
-// Whoever takes webhooks finds out by this method that the books have to hear
+// The receiver of webhooks finds out by this method that the books have to hear
 // of them first.
 var _ interface {
 	Apply(ctx context.Context, raw []byte) error

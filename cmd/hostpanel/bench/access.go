@@ -50,7 +50,7 @@ func (r *run) access(ctx context.Context) error {
 	return r.refresh(ctx, at[checked], held)
 }
 
-// A reading is what somebody asks for.
+// A reading is one query.
 type reading struct {
 	name string
 	path func(who int) string
@@ -200,7 +200,7 @@ func (r *run) reads(ctx context.Context, address string, held []pair, read readi
 	})
 }
 
-// A pair is what somebody who has signed in holds.
+// A pair is the tokens of a signed-in user.
 type pair struct {
 	Access  string `json:"access"`
 	Refresh string `json:"refresh"`

@@ -10,7 +10,7 @@ import (
 )
 
 // commands measures whole commands: the stream is read, the order decides,
-// personal data is sealed, facts are appended and read tables changed.
+// personal data is sealed, events are appended and read tables changed.
 func (r *run) commands(ctx context.Context) error {
 	plain, err := r.empty(ctx, "bench_plain")
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *run) replay(ctx context.Context) error {
 	speed, err := r.median(func() (float64, error) {
 		states := map[string]order.Order{}
 		start, n := time.Now(), 0
-		err := p.store.Replay(ctx, 0, func(e eventstore.Recorded) error {
+		err := p.store.Replay(ctx, 0, func(e eventstore.RecordedEvent) error {
 			if fact, ok := e.Event.(order.Event); ok {
 				id := e.Stream.ID
 				states[id] = order.Decider.Evolve(states[id], fact)
@@ -119,7 +119,7 @@ func (r *run) replay(ctx context.Context) error {
 }
 
 // fill writes orders whose provider did not answer and whose time ran out:
-// three facts each.
+// three events each.
 func (r *run) fill(ctx context.Context, p *panel, events int) error {
 	const clients = 64
 	_, err := together(ctx, clients, time.Hour, func(ctx context.Context, client, n int) error {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A desk is where somebody sits who reads: alone, so that what is measured is
-// how long one answer takes.
+// A desk is a client that reads: alone, so that what is measured is how long
+// one answer takes.
 type desk struct {
 	*run
 	*panel

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	engine "hostpanel/adapters/engine/sandbox"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 const sitesPath = "/hosting/api/rest/sites/"
@@ -18,7 +18,7 @@ const sitesPath = "/hosting/api/rest/sites/"
 // sites over real connections, against the same rows read with plain SQL, in a
 // small and in a large table; and how many sites are made.
 func (r *run) hosting(ctx context.Context) error {
-	p, err := r.panelOn(ctx, "bench_hosting", func(pool *pgxpool.Pool) sagas.Engine { return engine.New(pool) })
+	p, err := r.panelOn(ctx, "bench_hosting", func(pool *pgxpool.Pool) assembly.Engine { return engine.New(pool) })
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *run) readSites(ctx context.Context, p *panel, address string, held []pa
 	return nil
 }
 
-// A siteReading is what somebody asks for the n-th time, over HTTP and in SQL.
+// A siteReading is the n-th query, over HTTP and in SQL.
 type siteReading struct {
 	name string
 	path func(who, n int) string

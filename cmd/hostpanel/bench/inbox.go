@@ -13,7 +13,7 @@ import (
 	"hostpanel/adapters/payments/stripe"
 )
 
-// What signs the news of a Stripe account that nobody has.
+// What signs the news of a made-up Stripe account.
 const (
 	stripeKey    = "sk_test_bench"
 	stripeSecret = "whsec_bench"

@@ -14,6 +14,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 // plainTable is the simplest table that could hold an event, and insertOne
@@ -33,6 +34,7 @@ type paid struct {
 }
 
 func (paid) EventName() string { return "bench.paid" }
+func (paid) Says() string      { return "paid" }
 
 var somePayment = paid{"card", "pi_3MtwBwLkdIwHu7ix28a3tqPa", 2870, "EUR", time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 
@@ -88,15 +90,15 @@ func (r *run) appends(ctx context.Context, writers int) (float64, error) {
 		return 0, err
 	}
 	defer pool.Close()
-	keys, err := eventstore.ParseKeyring(eventstore.NewSecretKey())
+	keys, err := sealing.ParseKeyring(sealing.NewSecretKey())
 	if err != nil {
 		return 0, err
 	}
-	store := eventstore.Open(pool, domain.NewCatalogue([]domain.Fact{domain.FactOf[paid]()}), keys)
+	store := eventstore.Open(pool, domain.NewCatalogue([]domain.EventType{domain.Register[paid]()}), keys)
 	return r.median(func() (float64, error) {
 		l, err := together(ctx, writers, r.duration, func(ctx context.Context, _, _ int) error {
 			stream := domain.Stream{Category: "bench", ID: uuid.NewString()}
-			_, err := store.Append(ctx, domain.Cause{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, somePayment)
+			_, err := store.Append(ctx, domain.Metadata{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, somePayment)
 			return err
 		})
 		return l.perSecond, err

@@ -132,8 +132,8 @@ func (d *desk) timed(ctx context.Context, user, unread int64, do func(*caller) e
 	return milliseconds(time.Since(began)), err
 }
 
-// raise measures what it costs to tell somebody something, and how many of the
-// figures change in place.
+// raise measures the cost of a notification, and how many of the figures change
+// in place.
 func (d *desk) raise(ctx context.Context) error {
 	const clients = 16
 	inserts, err := d.pgbench(ctx, d.url, insertNotice, clients)

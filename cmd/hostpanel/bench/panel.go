@@ -17,12 +17,15 @@ import (
 	"hostpanel/adapters/payments/stripe"
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/sealing"
 	"hostpanel/http/route"
 	"hostpanel/projections"
-	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // A Panel says how the program puts its log together, so that what is
@@ -44,16 +47,16 @@ type Server interface {
 type Parts struct {
 	Store  *eventstore.Store
 	Tables *projections.Tables
-	Sagas  *sagas.Sagas
-	Keys   *eventstore.Keyring
+	Sagas  *assembly.Panel
+	Keys   *sealing.Keyring
 }
 
 // A panel is the program without HTTP, with an outside that answers at once.
 type panel struct {
 	store    *eventstore.Store
 	tables   *projections.Tables
-	sagas    *sagas.Sagas
-	keys     *eventstore.Keyring
+	sagas    *assembly.Panel
+	keys     *sealing.Keyring
 	url      string
 	owner    *pgxpool.Pool
 	readers  *pgxpool.Pool
@@ -62,17 +65,17 @@ type panel struct {
 
 // panel sets up a database of the given name, with an engine that answers at once.
 func (r *run) panel(ctx context.Context, name string) (*panel, error) {
-	return r.panelOn(ctx, name, func(*pgxpool.Pool) sagas.Engine { return &instantEngine{} })
+	return r.panelOn(ctx, name, func(*pgxpool.Pool) assembly.Engine { return &instantEngine{} })
 }
 
 // panelOn sets up a database of the given name, with an engine that may keep
 // its objects there.
-func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Pool) sagas.Engine) (*panel, error) {
+func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Pool) assembly.Engine) (*panel, error) {
 	url, owner, err := r.database(ctx, name, r.Panel.Migrations...)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := eventstore.ParseKeyring(eventstore.NewSecretKey())
+	keys, err := sealing.ParseKeyring(sealing.NewSecretKey())
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +91,15 @@ func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Poo
 		return nil, err
 	}
 	p := &panel{url: url, owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
-	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()))
+	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()),
+		eventstore.WithIdempotencyKeys(idempotency.Statement))
 	r.Panel.Serve(p.store)
 	genuine, err := stripe.New(stripe.Options{Key: stripeKey, Secrets: []string{stripeSecret}})
 	if err != nil {
 		return nil, err
 	}
-	p.sagas = sagas.New(sagas.Options{
-		Store: p.store, Tables: p.tables, Payments: map[string]sagas.Payments{"test": p.provider, "stripe": genuine},
+	p.sagas = assembly.New(assembly.Options{
+		Store: p.store, Tables: p.tables, Payments: map[string]order.Provider{"test": p.provider, "stripe": genuine},
 		Engine: engine(pool), Compute: instantCompute{}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -121,7 +125,7 @@ func (p *panel) work(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-var operator = domain.Cause{Actor: "system:bench"}
+var operator = domain.Metadata{Actor: "system:bench"}
 
 // place puts in an order of the usual sort. Customers come back now and then.
 func (p *panel) place(n int) order.Place {
@@ -133,7 +137,7 @@ func (p *panel) place(n int) order.Place {
 			Quotas: map[string]int64{"quota_sites": 1, "quota_databases": 1, "quota_domains": 1, "quota_ftp_users": 1, "quota_storage_gb": 10, "quota_mailboxes": 10},
 		},
 		Period: order.Monthly, Price: decimal.RequireFromString("9.99"), TaxRate: decimal.RequireFromString("21.00"), Currency: "EUR",
-		Provider: "test", Test: true, Language: "es", APIKey: "bench000", At: time.Now().UTC(),
+		Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Language: "es", APIKey: "bench000", At: time.Now().UTC(),
 	}
 }
 

@@ -23,7 +23,7 @@ func enough(err error) error {
 	return err
 }
 
-// sagas measures what a customer waits for: from the payment's fact to the
+// sagas measures what a customer waits for: from the payment's event to the
 // active order, with an outside that answers at once.
 func (r *run) sagas(ctx context.Context) error {
 	p, err := r.panel(ctx, "bench_sagas")
@@ -108,8 +108,8 @@ func (r *run) drills(ctx context.Context, p *panel) error {
 	return r.takeover(ctx, p, runs/10)
 }
 
-// takeover leaves runs as a killed process does, under leases that nobody
-// prolongs, and measures when the last of them is over.
+// takeover leaves runs as a killed process does, under leases that are not
+// renewed, and measures when the last of them is over.
 func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
 	for n := range runs {
 		if err := p.sagas.Drill(ctx, fmt.Sprint("dead ", n)); err != nil {

@@ -21,7 +21,7 @@ import (
 const streamsEach = 10
 
 // streams measures what it takes to let a thousand clients listen: the memory
-// of a stream to which nothing happens, and how long a fact takes from its
+// of a stream to which nothing happens, and how long an event takes from its
 // command to a client among them.
 func (r *run) streams(ctx context.Context) error {
 	p, err := r.panel(ctx, "bench_streams")
@@ -95,7 +95,7 @@ type weight struct {
 	goroutines             int
 }
 
-// weigh lets go of what nobody needs first.
+// weigh collects garbage first.
 func weigh() weight {
 	for range 4 { // a stack that is hardly used shrinks by half each time
 		runtime.GC()

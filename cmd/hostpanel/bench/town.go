@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 )
 
 // A town is users and their tenants. The first of them read: so many that
@@ -26,7 +27,7 @@ type town struct {
 // settle fills the panel with people.
 func (p *panel) settle(ctx context.Context, t town) (town, error) {
 	t.password = rand.Text()
-	hash, err := eventstore.HashPassword(ctx, t.password)
+	hash, err := credentials.HashPassword(ctx, t.password)
 	if err != nil {
 		return t, err
 	}
@@ -39,7 +40,7 @@ func (p *panel) settle(ctx context.Context, t town) (town, error) {
 		if number > int64(t.readers) {
 			return p.household(ctx, number, 1)
 		}
-		return p.household(ctx, number, t.belongings, eventstore.PasswordRow(number, hash))
+		return p.household(ctx, number, t.belongings, credentials.PasswordRow(number, hash))
 	})
 	if err := enough(err); err != nil {
 		return t, err
@@ -50,7 +51,7 @@ func (p *panel) settle(ctx context.Context, t town) (town, error) {
 
 // household opens an account and a tenant, and lets the account into so many
 // tenants from that one on.
-func (p *panel) household(ctx context.Context, n int64, tenants int64, rows ...eventstore.Row) error {
+func (p *panel) household(ctx context.Context, n int64, tenants int64, rows ...eventstore.TxStatement) error {
 	subject, err := p.store.Subject(ctx, householdAddress(n))
 	if err != nil {
 		return err

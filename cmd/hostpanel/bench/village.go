@@ -18,13 +18,13 @@ type village struct{ tenants int64 }
 // firstSite is above the numbers that the panel gives to new sites.
 const firstSite = 1_000_000_000
 
-// site is one of those of the tenant of whoever reads.
+// site is one of the sites of the reader's tenant.
 func (v village) site(who, n int) int64 {
 	return firstSite + int64(who+1) + int64(n%sitesEach)*v.tenants
 }
 
 // build puts so many sites into the read table in place of those before. A
-// million rows in one statement take a minute or so; facts would take an hour.
+// million rows in one statement take a minute or so; events would take an hour.
 func (p *panel) build(ctx context.Context, sites int64) (village, error) {
 	v := village{tenants: sites / sitesEach}
 	spec := (&hosting.Site{IPAddress: "*", IsActive: true}).Fields().Values()

@@ -53,8 +53,8 @@ func (d *Description) Watch(t testing.TB, server http.Handler) http.Handler {
 	})
 }
 
-// A glance at an answer that does not end is what is sent of it at once; then
-// the client leaves.
+// A first part of an answer that does not end is what is sent of it at once;
+// then the client leaves.
 type glance struct {
 	*httptest.ResponseRecorder
 	leave context.CancelFunc

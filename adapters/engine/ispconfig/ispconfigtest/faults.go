@@ -8,7 +8,8 @@ import (
 )
 
 // A Fault goes wrong once. Of a call that is lost Before it is carried out
-// nothing happens; one that is lost After it has happened, but nobody is told.
+// nothing happens; one that is lost After it has happened, but without an
+// answer.
 type Fault struct {
 	Function string // or one of several: "mail_user_add|mail_user_update"
 	What     Wrong

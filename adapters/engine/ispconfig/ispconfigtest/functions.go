@@ -12,7 +12,7 @@ type call struct {
 	engine    *Engine
 	function  string
 	arguments object
-	quiet     bool // a direct call, which nobody judges
+	quiet     bool // a direct call, which no rule checks
 }
 
 func (c *call) value(name string) any { v, _ := c.arguments.get(name); return v }

@@ -121,7 +121,7 @@ func (e *Engine) FailJobs(table string) {
 	e.jobFails = table
 }
 
-// Noise writes jobs of somebody else, so that the journal does not run dry.
+// Noise writes jobs of other clients, so that the journal does not run dry.
 func (e *Engine) Noise(jobs int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -190,7 +190,7 @@ func (e *Engine) follow(r *record, site string) {
 	r.set("sys_groupid", group)
 }
 
-// moveZone gives a zone to whoever writes a record into it.
+// moveZone gives a zone to the client that writes a record into it.
 func (c *call) moveZone(zone string, group int) {
 	id, _ := strconv.Atoi(zone)
 	if r := c.engine.tables["dns_soa"].find(id); r != nil && c.number("client_id") > 0 {

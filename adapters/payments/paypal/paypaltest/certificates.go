@@ -122,7 +122,8 @@ func (a *authorities) issue(leaf *x509.Certificate, key crypto.Signer) []byte {
 	return append(pemOf(der), pemOf(a.between.Raw)...)
 }
 
-// SelfSigned signs a certificate by itself: the right name, and nobody behind it.
+// SelfSigned signs a certificate by itself: the right name, and no key behind
+// it.
 func SelfSigned(leaf *x509.Certificate, key crypto.Signer) []byte {
 	return pemOf(certify(leaf, leaf, key.Public(), key))
 }

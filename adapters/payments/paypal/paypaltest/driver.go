@@ -61,7 +61,7 @@ func (p *PayPal) Approve(id string) {
 	p.tell("CHECKOUT.ORDER.APPROVED", p.shown(o))
 }
 
-// ReverseApproval is what happens to an approval that nobody captured for
+// ReverseApproval is what happens to an approval that was not captured for
 // three hours.
 func (p *PayPal) ReverseApproval(id string) {
 	p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *PayPal) ReverseApproval(id string) {
 	p.tell("CHECKOUT.PAYMENT-APPROVAL.REVERSED", object{"order_id": o.ID, "purchase_units": []any{object{"custom_id": o.Reference}}})
 }
 
-// Forget is what PayPal does with old orders that nobody has paid.
+// Forget is what PayPal does with old unpaid orders.
 func (p *PayPal) Forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

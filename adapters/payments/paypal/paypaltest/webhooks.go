@@ -23,7 +23,7 @@ type Webhook struct {
 	Header http.Header
 }
 
-// tell writes news down, signed, for whoever delivers them.
+// tell writes news down, signed, for the one that delivers them.
 func (p *PayPal) tell(kind string, resource any) {
 	if p.lost {
 		return
@@ -61,8 +61,8 @@ func (p *PayPal) Lose(lose bool) {
 	p.lost = lose
 }
 
-// Take empties the outbox, oldest news first. Whoever took them may send them
-// twice, in another order, or not at all.
+// Take empties the outbox, oldest news first. A sender may send them twice, in
+// another order, or not at all.
 func (p *PayPal) Take() []Webhook {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ type Session struct {
 	Order         string // client_reference_id
 	Status        string // open, complete, expired
 	PaymentStatus string // unpaid, paid, no_payment_required
-	Payment       string // id; empty: nobody has tried
+	Payment       string // id; empty: no attempt was made
 	Minor         int64
 	Currency      string // lower case
 	ExpiresAt     time.Time
@@ -146,7 +146,7 @@ func (s *Server) Decline(id string) {
 	s.intent(x).failed = true
 }
 
-// Expire ends a session that nobody has paid.
+// Expire ends an unpaid session.
 func (s *Server) Expire(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -89,7 +89,7 @@ func (s *Server) after(w http.ResponseWriter, r *http.Request, f Fault, a answer
 	}
 }
 
-// wait lasts as long as anybody listens.
+// wait lasts as long as the caller waits.
 func (s *Server) wait(r *http.Request, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -10,8 +10,8 @@ func (s *Server) RefundsBecome(status string) {
 	s.becomes = status
 }
 
-// Refund is somebody who gives money back at the dashboard; it answers with
-// the refund's id.
+// Refund is a user of the dashboard who gives money back; it answers with the
+// refund's id.
 func (s *Server) Refund(payment string, minor int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ type Server struct {
 	post     delivery
 }
 
-// A Call is what somebody asked of the API.
+// A Call is one request to the API.
 type Call struct {
 	Name   string // open, fetch, expire, refund, refunds, disputes
 	Key    string // of idempotency
@@ -147,7 +147,7 @@ func (s *Server) Calls(name string) (found []Call) {
 }
 
 // Created tells how many objects a key has created: more than one is an error
-// of whoever used it for so long, or of this server.
+// of the caller that used it for so long, or of this server.
 func (s *Server) Created(key string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

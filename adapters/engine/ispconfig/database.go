@@ -1,0 +1,160 @@
+package ispconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+)
+
+// A database of the panel is two rows of the engine: a user and a database.
+// Its natural key is the database's name at the engine ("c17_shop"); the
+// user's name stands in engine_user.
+var databases = resource{
+	kind: "database", table: "web_database", off: members{{"active", "n"}}, limits: []string{"limit_database", "limit_database_user"},
+	parents: ofSite, storage: &storage{"databasequota_get_by_user", "database_name", "used_raw", "used_raw"},
+	key: "database_id", stems: []string{"sites_database"}, functions: stem("sites_database"),
+	on: func(s Servers) int64 { return s.Database }, name: named("database_name"),
+	queries: func(name, _ string, s Servers) []query {
+		return []query{{"sites_database", members{{"database_name", name}, {"server_id", s.Database}}}}
+	},
+	turns: func(w *wish) []Turn {
+		return []Turn{
+			siteTurn(w.server, w.Parents["site"], true),
+			{Name: "dbuser/" + w.text("engine_user")},
+			{Name: fmt.Sprintf("db/%d/%s", w.server, w.Name)},
+		}
+	},
+	columns: []column{
+		given("server_id", func(w *wish) any { return w.server }),
+		fixed("type", "mysql"),
+		given("parent_domain_id", func(w *wish) any { return w.Parents["site"] }).from("site"),
+		natural("database_name"),
+		given("database_user_id", func(w *wish) any { return w.user }),
+		fixed("database_ro_user_id", 0), fixed("database_charset", "utf8mb4"),
+		fixed("remote_access", "n"), fixed("remote_ips", ""),
+		fixed("database_quota", -1),
+		changing(flag("active", "is_active")),
+	},
+}
+
+func init() {
+	databases.habits = habits{prepare: underSite, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
+	register(&databases)
+}
+
+var databaseUsers = resource{
+	kind: "database user", table: "web_database_user", key: "database_user_id", stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
+	on: func(s Servers) int64 { return s.Database }, name: named("database_user"),
+	queries: func(name, _ string, _ Servers) []query {
+		return []query{{"sites_database_user", members{{"database_user", name}}}}
+	},
+	columns: []column{
+		given("server_id", func(w *wish) any { return w.server }),
+		natural("database_user"), secret("database_password", "db_password"),
+	},
+}
+
+func init() { register(&databaseUsers) }
+
+// addDatabase makes the user, then the database. A refused database leaves no
+// user behind.
+func addDatabase(ctx context.Context, e *Engine, w *wish) (int64, error) {
+	user, fresh, err := e.databaseUser(ctx, w)
+	if err != nil {
+		return 0, err
+	}
+	w.user = user
+	made, err := e.insert(ctx, &databases, w)
+	if err != nil && fresh && domain.ClassOf(err) == domain.Permanent {
+		err = errors.Join(err, e.erase(ctx, &databaseUsers, row{"database_user_id": decimal(user)}))
+	}
+	return made, afterwards(err)
+}
+
+// databaseUser finds the user of an earlier attempt, or makes it.
+func (e *Engine) databaseUser(ctx context.Context, w *wish) (number int64, fresh bool, err error) {
+	u := *w
+	u.Name = w.text("engine_user")
+	if u.Name == "" {
+		return 0, false, domain.Fail(domain.Permanent, "invalid", errors.New("a database without a user's name"))
+	}
+	have, found, err := e.ours(ctx, &databaseUsers, &u)
+	if err != nil {
+		return 0, false, err
+	}
+	if found { // of an attempt whose answer was lost; the password handed over now is the one that counts
+		return have.number("database_user_id"), false, e.push(ctx, &databaseUsers, &u, have)
+	}
+	if w.Secrets["db_password"] == "" {
+		return 0, false, secretNeeded("a database user")
+	}
+	number, err = e.add(ctx, &databaseUsers, &u)
+	if err != nil {
+		return 0, false, err
+	}
+	return number, true, afterwards(e.verify(ctx, &databaseUsers, &u, number))
+}
+
+// adoptDatabase brings a database that was found, and its user, to what is wanted.
+func adoptDatabase(ctx context.Context, e *Engine, w *wish, have row) error {
+	w.user = have.number("database_user_id")
+	if err := e.push(ctx, &databases, w, have); err != nil || w.Secrets["db_password"] == "" {
+		return err
+	}
+	user, present, err := e.get(ctx, &databaseUsers, w.user)
+	switch {
+	case err != nil:
+		return err
+	case !present, user.number("sys_groupid") != w.group:
+		return drifted("database user", w.user)
+	}
+	u := *w
+	u.Name = user["database_user"]
+	u.Changed = nil
+	return e.push(ctx, &databaseUsers, &u, user)
+}
+
+// removeDatabaseUser removes the user of a database that is gone, unless
+// another database still lets it in.
+func removeDatabaseUser(ctx context.Context, e *Engine, gone row) error {
+	number := gone.number("database_user_id")
+	if number < 1 {
+		return nil
+	}
+	for _, column := range []string{"database_user_id", "database_ro_user_id"} {
+		users, err := e.seek(ctx, &databases, []query{{databases.stems[0], members{{column, number}}}})
+		if err != nil || len(users) > 0 {
+			return err
+		}
+	}
+	have, present, err := e.get(ctx, &databaseUsers, number)
+	if err != nil || !present {
+		return err
+	}
+	if have["sys_groupid"] != gone["sys_groupid"] {
+		return drifted("database user", number)
+	}
+	return e.erase(ctx, &databaseUsers, have)
+}
+
+// strayDatabaseUser removes the user whose database is gone already: of a
+// removal that was cut short, or a creation that never came to the database.
+func strayDatabaseUser(ctx context.Context, e *Engine, o hosting.EngineObject) error {
+	w := &wish{EngineObject: o}
+	name := w.text("engine_user")
+	if name == "" || o.Owner < 1 {
+		return nil
+	}
+	group, err := e.groupOf(ctx, o.Owner)
+	if err != nil {
+		return err
+	}
+	found, err := e.look(ctx, &databaseUsers, name, "")
+	if err != nil || len(found) != 1 || found[0].number("sys_groupid") != group {
+		return err
+	}
+	return removeDatabaseUser(ctx, e, found[0])
+}

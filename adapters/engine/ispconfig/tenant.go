@@ -1,0 +1,176 @@
+package ispconfig
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+)
+
+// A tenant is a client of the engine. Its number with us is the customer
+// number; the row itself belongs to the administrator.
+var clients = resource{
+	kind: "tenant", table: "client", key: "client_id", identity: "client_id", stems: []string{"client"}, functions: stem("client"),
+	on:    func(s Servers) int64 { return s.Web },
+	reads: []string{"customer_no", "username", "locked", "canceled"},
+	name:  named("username"),
+	queries: func(name, ref string, _ Servers) []query {
+		if ref != "" {
+			return []query{{"client", members{{"customer_no", ref}}}}
+		}
+		return []query{{"client", members{{"username", name}}}}
+	},
+	turns: func(w *wish) []Turn {
+		return []Turn{{Name: "tenant/" + decimal(w.ID)}, {Name: "customer/" + w.Ref}, {Name: "login/" + w.Name}}
+	},
+	columns: []column{
+		natural("username"),
+		given("customer_no", func(w *wish) any { return w.Ref }),
+		given("contact_name", func(w *wish) any { return either(w.text("contact_name"), w.text("name"), w.Ref) }).from("contact_name", "name"),
+		given("company_name", func(w *wish) any { return either(w.text("company_name"), w.text("name")) }).from("company_name", "name"),
+		changing(text("email", "email")),
+		changing(text("telephone", "phone")),
+		changing(text("vat_id", "tax_id")),
+		changing(text("street", "address")),
+		changing(text("city", "city")),
+		changing(text("zip", "postal_code")),
+		given("country", func(w *wish) any { return strings.ToUpper(w.text("country")) }).from("country"),
+		secret("password", "password"),
+		fixed("language", "en"), fixed("usertheme", "default"),
+		fixed("web_php_options", "no,php-fpm"), fixed("ssh_chroot", "no,jailkit"), fixed("limit_cron_type", "url"),
+		fixed("limit_client", 0), fixed("locked", "n"), fixed("canceled", "n"),
+		given("default_webserver", func(w *wish) any { return w.server }),
+		given("web_servers", func(w *wish) any { return decimal(w.server) }),
+		limit("limit_web_quota", "max_storage_mb", hosting.Unlimited), limit("limit_traffic_quota", "max_traffic_mb", hosting.Unlimited),
+		limit("limit_mailquota", "max_storage_mb", hosting.Unlimited), fixed("limit_dns_record", hosting.Unlimited),
+	}, // and the limits of each kind
+}
+
+func init() {
+	clients.habits = habits{insert: addClient, change: changeClient, keeps: clientOwns}
+	register(&clients)
+}
+
+// limit is the tenant's limit that a field has; where it is not told, it is unset.
+func limit(name, field string, unset int64) column {
+	c := given(name, func(w *wish) any {
+		if !w.has(field) {
+			return unset
+		}
+		return w.number(field)
+	}).from(field)
+	return c.shows(field, func(r row) any { return r.number(name) })
+}
+
+func either(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// addClient makes a client. Its own group is what its rows will belong to.
+func addClient(ctx context.Context, e *Engine, w *wish) (int64, error) {
+	if w.Ref == "" {
+		return 0, domain.Fail(domain.Permanent, "invalid", fmt.Errorf("client %s without a customer number", w.Name))
+	}
+	if w.Secrets["password"] == "" { // no login at the engine itself, least of all by an empty password
+		w.Secrets = map[string]string{"password": unguessable()}
+	}
+	var made id
+	err := e.call(ctx, "client_add", members{{"reseller_id", 0}, {"params", clients.first(w)}}, &made)
+	return int64(made), err
+}
+
+// changeClient updates a client. Without an empty password the engine would
+// hash the hash; and whatever of the client's is off, it turns on again.
+func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members) error {
+	password := w.Secrets["password"]
+	params = without(params, "password")
+	if len(params) > 0 {
+		asleep, err := e.asleep(ctx, w.group)
+		if err != nil {
+			return err
+		}
+		params = append(params, member{"password", ""})
+		err = e.call(ctx, "client_update", members{{"client_id", w.ID}, {"reseller_id", 0}, {"params", params}}, nil)
+		if again := e.lull(ctx, asleep); err == nil {
+			err = again
+		}
+		if err != nil {
+			return err
+		}
+	}
+	e.writes.note(clients.table, w.ID, e.Now())
+	if password == "" {
+		return nil
+	}
+	return afterwards(e.call(ctx, "client_change_password", members{{"client_id", w.ID}, {"new_password", password}}, nil))
+}
+
+func without(all members, name string) (rest members) {
+	for _, m := range all {
+		if m.name != name {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// clientOwns names a kind of which the client still owns something: it would
+// stay behind without an owner.
+func clientOwns(ctx context.Context, e *Engine, have row) (string, error) {
+	group, err := e.groupOf(ctx, have.number("client_id"))
+	if err != nil {
+		return "", err
+	}
+	for _, r := range resources {
+		if r == &clients || r.apart != nil {
+			continue
+		}
+		found, err := e.seek(ctx, r, []query{{r.stems[0], members{{"sys_groupid", group}}}})
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 {
+			return r.kind, nil
+		}
+	}
+	return "", nil
+}
+
+// RemoveEverything removes a client with all that belongs to it, for good. It
+// is for the end of a terminated tenant's grace period, after an operator
+// has agreed, and never for undoing anything. The client is found by its
+// customer number, and must be the one that o names.
+func (e *Engine) RemoveEverything(ctx context.Context, o hosting.EngineObject) error {
+	if o.Ref == "" || o.ID < 1 {
+		return badID("tenant", o.ID)
+	}
+	if err := e.writable(ctx); err != nil {
+		return err
+	}
+	release, err := e.take(ctx, Turn{Name: "tenant/" + decimal(o.ID)})
+	if err != nil {
+		return err
+	}
+	defer release()
+	found, err := e.seek(ctx, &clients, clients.queries("", o.Ref, e.Servers))
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		return nil
+	case len(found) > 1 || found[0].number("client_id") != o.ID || found[0]["customer_no"] != o.Ref:
+		return drifted("tenant", o.ID)
+	}
+	if err := e.call(ctx, "client_delete_everything", members{{"client_id", o.ID}}, nil); err != nil {
+		return err
+	}
+	e.groups.forget(o.ID)
+	return e.gone(ctx, &clients, o.ID)
+}

@@ -1,0 +1,67 @@
+package stripe
+
+import (
+	"errors"
+	"fmt"
+
+	"hostpanel/adapters/payments"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+)
+
+const name = "stripe"
+
+// Settings are the flags and environment variables of an account at Stripe.
+type Settings struct {
+	SecretKey     string `name:"stripe-secret-key" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered."`
+	WebhookSecret string `name:"stripe-webhook-secret" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs Stripe's webhooks; several with commas while rotating."`
+	APIURL        string `name:"stripe-api-url" env:"STRIPE_API_URL" placeholder:"URL" help:"Where Stripe's API is; none: at Stripe."`
+}
+
+// Method is Stripe as a payment method. Of currencies with three places it
+// wants the last digit to be 0, which totals always have.
+func (*Settings) Method() order.Method {
+	return order.Method{Name: name, Currencies: money.Currencies()}
+}
+
+// Check validates the settings. Without a key Stripe is not offered.
+func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error) {
+	if s.SecretKey == "" {
+		if s.WebhookSecret != "" || s.APIURL != "" {
+			warnings = append(warnings, "STRIPE_SECRET_KEY is not set: Stripe is not offered")
+		}
+		return false, warnings, nil
+	}
+	p, err := s.provider()
+	if err != nil {
+		return false, nil, fmt.Errorf("%s: %w", settingOf(err), err)
+	}
+	switch {
+	case demo && p.Live():
+		return false, nil, errors.New("STRIPE_SECRET_KEY: the demo takes no real money, so no key but sk_test_…")
+	case !demo && !p.Live():
+		warnings = append(warnings, "STRIPE_SECRET_KEY is one for tests: payments at Stripe are without money")
+	}
+	if len(p.secrets) == 0 {
+		warnings = append(warnings, "STRIPE_WEBHOOK_SECRET is not set: Stripe's webhooks are turned away, and payments are noticed minutes later")
+	}
+	return true, warnings, nil
+}
+
+// Open returns the provider.
+func (s *Settings) Open(payments.Panel) (order.Provider, error) { return s.provider() }
+
+func (s *Settings) provider() (*Provider, error) {
+	return New(Options{Key: s.SecretKey, Secrets: payments.List(s.WebhookSecret), URL: s.APIURL})
+}
+
+// settingOf names the setting that an error of [New] is about.
+func settingOf(err error) string {
+	switch {
+	case errors.Is(err, ErrKey):
+		return "STRIPE_SECRET_KEY"
+	case errors.Is(err, ErrSecret):
+		return "STRIPE_WEBHOOK_SECRET"
+	}
+	return "STRIPE_API_URL"
+}

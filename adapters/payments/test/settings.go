@@ -1,0 +1,49 @@
+package test
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+
+	"hostpanel/adapters/payments"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+)
+
+const name = "test"
+
+// Settings are the flags and environment variables of the test provider.
+type Settings struct {
+	Payments      string `name:"test-payments" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
+	WebhookSecret string `name:"test-webhook-secret" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
+}
+
+// Method is the test provider as a payment method.
+func (*Settings) Method() order.Method {
+	return order.Method{Name: name, Test: true, Currencies: money.Currencies()}
+}
+
+// Check validates the settings. The demo always offers the test provider.
+func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error) {
+	switch {
+	case s.Payments == "":
+		return demo, nil, nil
+	case s.Payments != "on" && s.Payments != "off":
+		return false, nil, fmt.Errorf("HOSTPANEL_TEST_PAYMENTS is on or off, not %q", s.Payments)
+	case demo && s.Payments == "off":
+		return false, nil, errors.New("HOSTPANEL_TEST_PAYMENTS is off, but the demo pays with nothing else")
+	}
+	return s.Payments == "on", nil, nil
+}
+
+// Open returns the provider. Its books stand in the panel's own database.
+func (s *Settings) Open(p payments.Panel) (order.Provider, error) {
+	secret := s.WebhookSecret
+	if secret == "" {
+		secret = fmt.Sprintf("whsec_%x", p.Key("test webhooks"))
+	}
+	return New(p.Pool, Options{PublicURL: p.PublicURL, Secret: []byte(secret), Log: p.Log}), nil
+}
+
+// Migrations make the tables of the books.
+func (*Settings) Migrations() embed.FS { return Migrations }

@@ -1,0 +1,65 @@
+package order
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// A Draft is an order as a customer asks for it. Prices are not in it: they are
+// those of the plan.
+type Draft struct {
+	PlanID        int64
+	Customer      Customer
+	PaymentMethod string
+	Period        Period
+	Domain, OS    string
+	Language      string
+	Widget        string
+
+	APIKey    string // public id of the key that it is asked with
+	Owner     int64  // user to whom the key belongs
+	TestMoney bool   // the key may only take test money
+
+	Agreed Place // what is ordered, as plan and prices are now; see Prepare
+}
+
+// Payable tells where the customer of an order can pay.
+type Payable struct {
+	ID         uuid.UUID
+	Number     string
+	PaymentURL string
+	Status     Status
+}
+
+// An Offer is a payment method. Customers can choose it if it is configured.
+type Offer struct {
+	Method
+	Configured bool
+	Live       bool // whether its money is real
+}
+
+// Offers are all payment methods, in the order in which the API names them.
+type Offers []Offer
+
+// Names are the names of all methods, configured or not.
+func (all Offers) Names() (names []string) {
+	for _, o := range all {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// Configured returns the method of that name, if customers can choose it.
+func (all Offers) Configured(name string) (Offer, bool) {
+	i := slices.IndexFunc(all, func(o Offer) bool { return o.Configured && o.Name == name })
+	if i < 0 {
+		return Offer{}, false
+	}
+	return all[i], true
+}
+
+// ErrNoPaymentPage means that the payment provider opened no page. The order
+// waits, and may be sent to payment again.
+var ErrNoPaymentPage = errors.New("no payment page could be opened")

@@ -1,0 +1,60 @@
+// Package credentials keeps what people and programs prove themselves with:
+// hashes of passwords, sessions in browsers, refresh tokens, one-time links,
+// and sealed secrets on their way to an engine, a mail or a webhook. These rows
+// are no events: they are deleted when they expire.
+package credentials
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
+)
+
+// A Vault keeps credentials in Postgres.
+type Vault struct {
+	pool *pgxpool.Pool
+	keys *sealing.Keyring
+}
+
+// Open returns the vault in the database behind pool, which
+// [eventstore.Migrate] has prepared.
+func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault { return &Vault{pool, keys} }
+
+// SignOutRows delete all credentials of a user: password, one-time links,
+// refresh tokens, sessions in browsers.
+func SignOutRows(user int64) []eventstore.TxStatement {
+	var rows []eventstore.TxStatement
+	for _, table := range []string{"browser_sessions", "credentials", "one_time_tokens", "refresh_families"} {
+		rows = append(rows, eventstore.TxStatement{
+			Key: fmt.Sprintf("%s/%d", table, user), SQL: fmt.Sprintf(`delete from %s where user_id = $1`, table),
+			Args: []any{user}, WantRows: eventstore.AnyRows,
+		})
+	}
+	return rows
+}
+
+// expired are the conditions under which rows are deleted. A token that was
+// used or revoked is kept until its expiry, so that a second use is recognised.
+var expired = []struct{ table, condition string }{
+	{"secret_handoff", `expires_at < now()`},
+	{"one_time_tokens", `expires_at < now() - interval '30 days'`},
+	{"refresh_tokens", `expires_at < now()`},
+	{"refresh_families", `expires_at < now()`},
+	{"browser_sessions", `not (` + sessionLives + `)`},
+	{"endpoint_secrets", `expires_at < now()`},
+}
+
+// Sweep deletes expired rows. After a rotation of the secret key it seals the
+// secrets of endpoints with the new key.
+func (v *Vault) Sweep(ctx context.Context) error {
+	for _, e := range expired {
+		if err := eventstore.DeleteExpired(ctx, v.pool, e.table, e.condition); err != nil {
+			return err
+		}
+	}
+	return v.reseal(ctx)
+}

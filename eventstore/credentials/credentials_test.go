@@ -1,0 +1,129 @@
+package credentials_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/sealing"
+)
+
+// A vault is one process with a log beside its credentials.
+type vault struct {
+	*eventstore.Store
+	*credentials.Vault
+}
+
+func newVault(t *testing.T) vault {
+	t.Helper()
+	return open(t, eventstoretest.URL(t), sealing.NewSecretKey())
+}
+
+// open starts a process with a list of secret keys.
+func open(t *testing.T, url, keys string) vault {
+	t.Helper()
+	ring, err := sealing.ParseKeyring(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := eventstoretest.Pool(t, url)
+	return vault{eventstore.Open(pool, domain.NewCatalogue(), ring), credentials.Open(pool, ring)}
+}
+
+func TestTheSweepTakesWhatHasExpiredAndNothingElse(t *testing.T) {
+	s := newVault(t)
+	left := func() map[string]int {
+		t.Helper()
+		counts := map[string]int{}
+		for _, table := range []string{"secret_handoff", "one_time_tokens", "refresh_tokens", "refresh_families", "browser_sessions"} {
+			var n int
+			if err := s.Pool().QueryRow(t.Context(), `select count(*) from `+table).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			counts[table] = n
+		}
+		return counts
+	}
+	grow := func(name string) {
+		t.Helper()
+		rows := append(credentials.TokenRows(name, name, 12, time.Hour), s.HandOff("ftp", name, []byte("s"), time.Hour))
+		if _, err := s.ExecuteWith(t.Context(), domain.Metadata{}, rows); err != nil {
+			t.Fatal(err)
+		}
+		signIn(t, s, name)
+		begin(t, s)
+	}
+	grow("old")
+	for _, expired := range []string{
+		`update secret_handoff set expires_at = now() - interval '1 second'`,
+		`update one_time_tokens set expires_at = now() - interval '31 days'`, `update refresh_tokens set expires_at = now() - interval '1 second'`,
+		`update refresh_families set expires_at = now() - interval '1 second'`, `update browser_sessions set seen_at = now() - interval '31 minutes'`,
+	} {
+		change(t, s, expired)
+	}
+	grow("new")
+	rotate(t, s, "new", "newer")
+	if err := s.Vault.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for table, n := range left() {
+		want := 1
+		if table == "refresh_tokens" {
+			want = 2 // a used one is recognised as long as it would have lived
+		}
+		if n != want {
+			t.Errorf("%d rows of %s are left, want %d", n, table, want)
+		}
+	}
+}
+
+func TestWithoutTheDatabaseNobodyIsLetIn(t *testing.T) {
+	s := newVault(t)
+	ctx := t.Context()
+	s.Pool().Close()
+	for what, ask := range map[string]func() error{
+		"issue":    func() error { return s.IssueRefresh(ctx, "a", uuid.New(), 12, nextWeek) },
+		"rotate":   func() error { _, err := s.RotateRefresh(ctx, "a", "b", nextWeek); return err },
+		"revoke":   func() error { _, err := s.RevokeRefresh(ctx, "a"); return err },
+		"state":    func() error { _, err := s.RefreshState(ctx, "a"); return err },
+		"open":     func() error { _, err := s.OpenSession(ctx, 12, 1); return err },
+		"session":  func() error { _, _, err := s.Session(ctx, "a"); return err },
+		"renew":    func() error { _, err := s.RenewSession(ctx, "a"); return err },
+		"end":      func() error { return s.EndSession(ctx, "a") },
+		"password": func() error { _, err := s.CheckPassword(ctx, 12, "correct horse"); return err },
+		"sweep":    func() error { return s.Vault.Sweep(ctx) },
+	} {
+		if err := ask(); !errors.Is(err, eventstore.ErrUnavailable) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestWhoIsSignedOutHoldsNothingThatOpensADoor(t *testing.T) {
+	s := newVault(t)
+	signIn(t, s, "a")
+	rotate(t, s, "a", "b")
+	id, link := begin(t, s), credentials.NewToken()
+	setPassword(t, s, 12, hashed(t, "correct horse"))
+	setPassword(t, s, 13, hashed(t, "another horse"))
+	for _, rows := range [][]eventstore.TxStatement{credentials.TokenRows(link, "set_password", 12, 1e12), credentials.SignOutRows(12)} {
+		if _, err := s.ExecuteWith(t.Context(), domain.Metadata{}, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, live := visit(t, s, id)
+	is, err := s.CheckPassword(t.Context(), 12, "correct horse")
+	_, dead := s.TokenUser(t.Context(), link, "set_password")
+	if live || is || err != nil || dead == nil || worth(t, s, "b") != domain.TokenUnknown {
+		t.Errorf("session %v, password %v (%v), link %v, refresh token %s", live, is, err, dead, worth(t, s, "b"))
+	}
+	if is, err := s.CheckPassword(t.Context(), 13, "another horse"); err != nil || !is {
+		t.Errorf("somebody else: %v, %v", is, err)
+	}
+}

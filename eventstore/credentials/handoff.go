@@ -1,0 +1,55 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
+)
+
+// ErrShredded means that a secret has been taken, given up, or never was.
+var ErrShredded = errors.New("the secret is gone")
+
+// HandOff seals a secret for one effect: an engine's password, a link in a
+// mail. The row goes into the transaction that asks for the effect; a second
+// one under the same key changes nothing, so a retry sends the same secret.
+func (v *Vault) HandOff(purpose, effectKey string, secret []byte, keep time.Duration) eventstore.TxStatement {
+	box := v.keys.Seal("handoff "+purpose, effectKey, secret)
+	return eventstore.TxStatement{
+		Key: "secret_handoff/" + effectKey,
+		SQL: `
+			insert into secret_handoff (id, purpose, effect_key, key_id, nonce, sealed, expires_at)
+			values ($1, $2, $3, $4, $5, $6, now() + $7::interval) on conflict (effect_key) do nothing`,
+		Args:     []any{uuid.New(), purpose, effectKey, box.KeyID, box.Nonce, box.Box, keep},
+		WantRows: eventstore.AnyRows,
+	}
+}
+
+// OpenHandOff returns the secret of an effect, or [ErrShredded].
+func (v *Vault) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]byte, error) {
+	var box sealing.Sealed
+	err := v.pool.QueryRow(ctx, `select key_id, nonce, sealed from secret_handoff where effect_key = $1 and purpose = $2 and expires_at > now()`,
+		effectKey, purpose).Scan(&box.KeyID, &box.Nonce, &box.Box)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("%s for %s: %w", purpose, effectKey, ErrShredded)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take %s for %s: %w", purpose, effectKey, eventstore.Unavailable(err))
+	}
+	return v.keys.Open("handoff "+purpose, effectKey, box)
+}
+
+// Shred destroys the secret of an effect, together with the fact that it has
+// been taken.
+func Shred(effectKey string) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "secret_handoff/" + effectKey, SQL: `delete from secret_handoff where effect_key = $1`,
+		Args: []any{effectKey}, WantRows: eventstore.AnyRows,
+	}
+}

@@ -1,0 +1,139 @@
+package credentials
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/crypto/argon2"
+
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
+)
+
+// A passwordHash is an argon2id hash with all that is needed to check it.
+type passwordHash struct {
+	memory, time uint32 // memory in KiB
+	threads      uint8
+	salt, sum    []byte
+}
+
+// costs are those of a new hash (docs/security.md, "Passwords").
+var costs = passwordHash{memory: 19456, time: 2, threads: 1}
+
+// nobodys is checked for users who have no password, so that they cost as much
+// as others. No password belongs to it.
+var nobodys = passwordHash{costs.memory, costs.time, costs.threads, make([]byte, saltLength), make([]byte, sumLength)}
+
+const saltLength, sumLength = 16, 32
+
+// hashing lets one hash run on each core at a time, so that a flood of logins
+// cannot take all memory.
+var hashing = make(chan struct{}, runtime.NumCPU())
+
+var hashed atomic.Uint64
+
+// PasswordHashes is how many hashes of passwords this process has computed.
+func PasswordHashes() uint64 { return hashed.Load() }
+
+// HashPassword returns the argon2id hash of a password, in PHC form. Waiting
+// for a turn ends with ctx.
+func HashPassword(ctx context.Context, password string) (phc string, err error) {
+	h := costs
+	h.salt = sealing.Random(saltLength)
+	if h.sum, err = h.of(ctx, password, sumLength); err != nil {
+		return "", err
+	}
+	return h.phc(), nil
+}
+
+// of computes the hash of a password when it is its turn.
+func (h passwordHash) of(ctx context.Context, password string, length int) ([]byte, error) {
+	select {
+	case hashing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("hash a password: %w", context.Cause(ctx))
+	}
+	defer func() { <-hashing }()
+	hashed.Add(1)
+	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
+}
+
+func (h passwordHash) is(ctx context.Context, password string) (bool, error) {
+	sum, err := h.of(ctx, password, len(h.sum))
+	return err == nil && subtle.ConstantTimeCompare(h.sum, sum) == 1, err
+}
+
+func (h passwordHash) outdated() bool {
+	return h.memory != costs.memory || h.time != costs.time || h.threads != costs.threads || len(h.salt) != saltLength || len(h.sum) != sumLength
+}
+
+func (h passwordHash) phc() string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.time, h.threads,
+		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.sum))
+}
+
+func parsePHC(phc string) (h passwordHash, ok bool) {
+	var version int
+	var rest string
+	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.memory, &h.time, &h.threads, &rest); err != nil {
+		return h, false
+	}
+	salt, sum, ok := strings.Cut(rest, "$")
+	var err1, err2 error
+	h.salt, err1 = base64.RawStdEncoding.DecodeString(salt)
+	h.sum, err2 = base64.RawStdEncoding.DecodeString(sum)
+	return h, ok && err1 == nil && err2 == nil && len(h.sum) > 0 && version == argon2.Version && h.time > 0 && h.threads > 0
+}
+
+// CheckPassword tells whether a password is that of a user. It does the same
+// work for everybody: one query and one hash, also for user 0, whom nobody
+// knows, and for users without a password. A hash that was made at other costs
+// is replaced once the password is known. Waiting for a turn ends with ctx.
+func (v *Vault) CheckPassword(ctx context.Context, user int64, password string) (bool, error) {
+	var stored string
+	err := v.pool.QueryRow(ctx, `select phc from credentials where user_id = $1`, user).Scan(&stored)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("read a password's hash: %w", eventstore.Unavailable(err))
+	}
+	h, known := parsePHC(stored)
+	if !known {
+		h = nobodys
+	}
+	is, err := h.is(ctx, password)
+	if err != nil || !is || !known {
+		return false, err
+	}
+	if h.outdated() {
+		err = v.rehash(ctx, user, stored, password)
+	}
+	return true, err
+}
+
+// rehash replaces a user's hash by one at today's costs, unless the password
+// was changed meanwhile.
+func (v *Vault) rehash(ctx context.Context, user int64, old, password string) error {
+	phc, err := HashPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	if _, err := v.pool.Exec(ctx, `update credentials set phc = $3 where user_id = $1 and phc = $2`, user, old, phc); err != nil {
+		return fmt.Errorf("renew a password's hash: %w", eventstore.Unavailable(err))
+	}
+	return nil
+}
+
+// PasswordRow sets a user's password; the hash stands outside the log.
+func PasswordRow(user int64, phc string) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key:  fmt.Sprintf("credentials/%d", user),
+		SQL:  `insert into credentials (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc, changed_at = now()`,
+		Args: []any{user, phc}, WantRows: 1,
+	}
+}

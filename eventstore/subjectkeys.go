@@ -1,0 +1,161 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore/sealing"
+)
+
+// A subjectKey names the key of one subject for one purpose. Purposes have keys
+// of their own, so that contact data can be erased long before invoices.
+type subjectKey struct {
+	subject uuid.UUID
+	purpose domain.Purpose
+}
+
+// subjectKeys keeps the keys of subjects. Opened keys are cached for a short
+// time: a key that another process destroys is dropped here when it is over.
+type subjectKeys struct {
+	pool *pgxpool.Pool
+	keys *sealing.Keyring // that wrap the subjects' keys
+
+	mu    sync.Mutex
+	known map[subjectKey]knownKey
+}
+
+type knownKey struct {
+	key   []byte // nil: destroyed
+	until time.Time
+}
+
+const keysCachedFor = 5 * time.Second
+
+// use gets a key for the texts of a request, and creates it if the subject has
+// none. The statement that stores a new key belongs to the transaction of the
+// request, whose other events use the key as well.
+func (c *subjectKeys) use(ctx context.Context, a *appendRequest, k subjectKey) error {
+	if _, used := a.keys[k]; used {
+		return nil
+	}
+	known, err := c.load(ctx, []subjectKey{k})
+	if err != nil {
+		return err
+	}
+	key, exists := known[k]
+	if !exists {
+		key = sealing.Random(32)
+		a.rows = append(a.rows, c.insert(k, key))
+	}
+	if a.keys == nil {
+		a.keys = map[subjectKey][]byte{}
+	}
+	a.keys[k] = key
+	return nil
+}
+
+func (c *subjectKeys) insert(k subjectKey, key []byte) TxStatement {
+	id, wrapped := c.wrap(k, key)
+	return TxStatement{
+		Key:  keyRow(k),
+		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped) values ($1, $2, $3, $4) on conflict do nothing`,
+		Args: []any{k.subject, string(k.purpose), id, wrapped},
+		// Another request about the subject was faster: decide again, with its key.
+		WantRows: 1, ErrIfNot: errLost,
+	}
+}
+
+// wrap seals the key of a subject with the first secret key, which id names.
+func (c *subjectKeys) wrap(k subjectKey, key []byte) (id string, wrapped []byte) {
+	box := c.keys.Seal("subject key", k.subject.String()+"/"+string(k.purpose), key)
+	return box.KeyID, append(box.Nonce, box.Box...)
+}
+
+func (c *subjectKeys) unwrap(k subjectKey, id string, wrapped []byte) ([]byte, error) {
+	return c.keys.Open("subject key", k.subject.String()+"/"+string(k.purpose), sealing.Sealed{KeyID: id, Nonce: wrapped[:12], Box: wrapped[12:]})
+}
+
+// load returns the subjects' keys that exist; nil are those that have been
+// destroyed.
+func (c *subjectKeys) load(ctx context.Context, wanted []subjectKey) (map[subjectKey][]byte, error) {
+	found, missing := c.cached(wanted)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	rows := c.query(ctx, missing)
+	var k subjectKey
+	var keyID string
+	var wrapped []byte
+	_, err := pgx.ForEachRow(rows, []any{&k.subject, &k.purpose, &keyID, &wrapped}, func() error {
+		if len(wrapped) == 0 {
+			found[k] = nil
+			return nil
+		}
+		key, err := c.unwrap(k, keyID, wrapped)
+		found[k] = key
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of subjects: %w", Unavailable(err))
+	}
+	c.cache(found)
+	return found, nil
+}
+
+// query asks for all purposes of the subjects. For one subject, which is
+// the usual case, Postgres keeps the plan; for a list it makes it anew.
+func (c *subjectKeys) query(ctx context.Context, missing []subjectKey) pgx.Rows {
+	const sql = `select subject, purpose, key_id, wrapped from subject_keys where subject = `
+	if len(missing) == 1 {
+		rows, _ := c.pool.Query(ctx, sql+`$1`, missing[0].subject)
+		return rows
+	}
+	subjects := make([]uuid.UUID, len(missing))
+	for i, k := range missing {
+		subjects[i] = k.subject
+	}
+	rows, _ := c.pool.Query(ctx, sql+`any($1)`, subjects)
+	return rows
+}
+
+func (c *subjectKeys) cached(wanted []subjectKey) (found map[subjectKey][]byte, missing []subjectKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, now := map[subjectKey][]byte{}, time.Now()
+	asked := map[subjectKey]bool{}
+	for _, k := range wanted {
+		if known, ok := c.known[k]; ok && now.Before(known.until) {
+			found[k] = known.key
+		} else if !asked[k] {
+			asked[k] = true
+			missing = append(missing, k)
+		}
+	}
+	return found, missing
+}
+
+func (c *subjectKeys) forget(keys map[subjectKey][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range keys {
+		delete(c.known, k)
+	}
+}
+
+func (c *subjectKeys) cache(found map[subjectKey][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) > 10_000 {
+		c.known = map[subjectKey]knownKey{}
+	}
+	for k, key := range found {
+		c.known[k] = knownKey{key, time.Now().Add(keysCachedFor)}
+	}
+}

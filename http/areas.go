@@ -1,0 +1,79 @@
+package http
+
+import (
+	"slices"
+
+	"hostpanel/http/auth"
+	"hostpanel/http/caller"
+	"hostpanel/http/hosting"
+	"hostpanel/http/notifications"
+	"hostpanel/http/operations"
+	"hostpanel/http/pages"
+	"hostpanel/http/route"
+	"hostpanel/http/storefront"
+	"hostpanel/http/web"
+)
+
+// Areas are all endpoints of the panel, by area. Their order is that of the
+// API document. A further area is a package and a line here.
+func (s *Server) Areas() []route.Area {
+	return slices.Concat(
+		auth.Routes(s.auth()),
+		[]route.Area{hosting.Routes(s.hosting())},
+		storefront.Routes(s.storefront()),
+		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
+		auth.PageRoutes(s.auth()),
+		[]route.Area{
+			operations.PageRoutes(s.operations()), notifications.Routes(s.notifications()), operations.Routes(s.operations()),
+			s.watch(), pages.Routes(pages.Deps{Callers: s.callers()}),
+		},
+	)
+}
+
+func (s *Server) callers() *caller.Callers {
+	return caller.New(caller.Deps{
+		Tables: s.Tables, Commands: s.Commands, Credentials: s.Credentials, Sessions: s.Sessions, Limits: s.Limits, Once: s.Once,
+		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Log: s.log(), Caches: &s.caches,
+	})
+}
+
+func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.callers()} }
+
+func (s *Server) auth() auth.Deps {
+	return auth.Deps{
+		Renderer: s.renderer(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Credentials: s.Credentials, Sessions: s.Sessions,
+		Abuse: s.Settings.Abuse,
+	}
+}
+
+func (s *Server) hosting() hosting.Deps {
+	return hosting.Deps{
+		Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints,
+		EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks, Abuse: s.Settings.Abuse,
+	}
+}
+
+func (s *Server) storefront() storefront.Deps {
+	return storefront.Deps{
+		Renderer: s.renderer(), Orders: s.Storefront, Payments: s.Payments, Hosted: s.HostedCheckout, Runs: s.Runs, Feed: s.Feed,
+		Changes: s.Changes, Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse,
+		Unavailable: s.Settings.Unavailable,
+	}
+}
+
+func (s *Server) notifications() notifications.Deps {
+	return notifications.Deps{
+		Renderer: s.renderer(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
+	}
+}
+
+func (s *Server) operations() operations.Deps {
+	return operations.Deps{
+		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Once: s.Once, Sessions: s.Sessions,
+		Accounts: s.Accounts, Orders: s.Orders, RunAdmin: s.RunAdmin, Inbox: s.Inbox, Reconciliation: s.Reconciliation,
+		MailPreviews: s.MailPreviews, TestPayments: s.HostedCheckout != nil, PaymentMethods: s.Settings.Offers.Names(), Currency: s.Settings.Currency,
+	}
+}
+
+// ForgetKey makes the next call with an API key look it up anew.
+func (s *Server) ForgetKey(id string) { s.callers().ForgetKey(id) }

@@ -1,0 +1,66 @@
+// Package auth is where programs and people sign in: tokens for programs,
+// sessions for browsers, and what users change of their own account.
+package auth
+
+import (
+	"context"
+	"hostpanel/domain"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Deps are what the area consists of besides itself.
+type Deps struct {
+	*web.Renderer
+	Commands    record.Commands
+	Accounts    Accounts
+	Tokens      Tokens
+	Credentials caller.Credentials
+	Sessions    caller.Sessions
+	Abuse       bool // whether the limits against abuse hold
+}
+
+type handlers struct{ Deps }
+
+// Accounts changes passwords together with what is stored beside the log, all
+// or nothing. A link that is used, expired or unknown is refused with
+// domain.NotFound.
+type Accounts interface {
+	// TokenUser returns whose one-time link it is, without using it up.
+	TokenUser(ctx context.Context, token string) (user int64, err error)
+	// Set uses a link up and sets the password of its user.
+	Set(ctx context.Context, cause domain.Metadata, token, password string) error
+	// Change sets a user's password, after it has carried out more commands.
+	Change(ctx context.Context, cause domain.Metadata, user int64, password string, more ...domain.Command) error
+	// AskReset mails a link to set a new password if the address has an
+	// account. It does the same work if it has none.
+	AskReset(ctx context.Context, email string) error
+}
+
+// Tokens keeps which refresh tokens are good. They are named by their jti; all
+// that came of one sign-in are a family.
+type Tokens interface {
+	IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, until time.Time) error
+	// RotateRefresh uses the old one up and issues the new one in its place.
+	RotateRefresh(ctx context.Context, old, new string, until time.Time) (domain.Rotation, error)
+	RevokeRefresh(ctx context.Context, jti string) (domain.Rotation, error)
+	// RefreshState looks at one without changing anything.
+	RefreshState(ctx context.Context, jti string) (domain.Rotation, error)
+}
+
+// Routes are the endpoints for programs: tokens and the own account.
+func Routes(d Deps) []route.Area {
+	s := &handlers{d}
+	return []route.Area{s.tokenArea(), s.ownArea()}
+}
+
+// PageRoutes are the pages on which people sign in and change their account.
+func PageRoutes(d Deps) []route.Area {
+	s := &handlers{d}
+	return []route.Area{s.loginPages(), s.accountPages()}
+}

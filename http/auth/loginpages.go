@@ -1,0 +1,146 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// loginPages are where people come in and go out (docs/accounts.md, "Pages").
+func (s *handlers) loginPages() route.Area {
+	login, leave, reset := s.loginDesk(), s.leaveDesk(), s.resetDesk()
+	return route.Area{
+		Name: "Entrance", Access: s.Browser(),
+		About: "Where people sign in and out in a browser.",
+		Routes: []route.Route{
+			web.View("/", "Where everybody begins: on to the page that is theirs", s.start).As("start"),
+			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page").
+				Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")),
+			s.Press(caller.LoginPath, "Sign in", login).As("login").
+				Failing(http.StatusUnauthorized, "There is no active account with this name and password."),
+			s.Press(web.LogoutPath, "Sign out", leave).As("logout"),
+			web.View(web.ResetPath, "The page to ask for a new password", reset.Look).As("password_reset_page"),
+			s.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
+		},
+	}
+}
+
+// start sends everybody to the page that is theirs.
+func (s *handlers) start(_ context.Context, c route.Call) (*route.Document, error) {
+	if v := caller.VisitOf(c); v.IsSignedIn() {
+		return web.SeeOther(web.HomeOf(v.Who.User)), nil
+	}
+	return web.SeeOther(caller.LoginPath), nil
+}
+
+func (s *handlers) loginDesk() web.FormPage {
+	return web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{"sign_in": s.enter}}
+}
+
+func (s *handlers) showLogin(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	next := localPath(c.Param("next"))
+	if v := caller.VisitOf(c); v.IsSignedIn() && back == nil {
+		return web.SeeOther(cmp.Or(next, web.HomeOf(v.Who.User))), nil
+	}
+	return s.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.Fill(c, web.Form{
+		Name: "sign_in", Action: caller.LoginPath, Inputs: []web.Input{
+			{Name: "username", Autocomplete: "username", Required: true, Plain: true, Focus: true},
+			{Name: "password", Type: "password", Autocomplete: "current-password", Required: true},
+			{Name: "next", Type: "hidden", Value: next},
+		},
+	}, back)})
+}
+
+// enter signs a user in. The browser gets a new id, so that the former id opens
+// nothing.
+func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	if err := web.Needed(sent, "username", "password"); err != nil {
+		return nil, err
+	}
+	user, err := s.Authenticate(ctx, c, sent.Get("username"), sent.Get("password"), account.ThroughPage)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
+		return nil, err
+	}
+	id, err := s.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
+	if err != nil {
+		return nil, err
+	}
+	return web.SeeOther(cmp.Or(localPath(sent.Get("next")), web.HomeOf(user)), s.Cookie(caller.SessionCookie, id, 0)), nil
+}
+
+func (s *handlers) leaveDesk() web.FormPage {
+	return web.FormPage{Show: s.showLeave, Forms: map[string]web.FormHandler{"sign_out": s.leave}}
+}
+
+// showLeave asks again after an outdated form, unless the user has signed out
+// already.
+func (s *handlers) showLeave(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	if !caller.VisitOf(c).IsSignedIn() {
+		return web.SeeOther(caller.LoginPath), nil
+	}
+	return s.Sheet(c, back.StatusOf(), "leave", "sign_out_title", map[string]any{
+		"Form": s.Fill(c, web.Form{Name: "sign_out", Action: web.LogoutPath}, nil),
+	})
+}
+
+func (s *handlers) leave(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	if err := s.Sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
+		return nil, err
+	}
+	return s.Done(caller.LoginPath, "signed_out", s.Cookie(caller.SessionCookie, "", -1)), nil
+}
+
+func (s *handlers) resetDesk() web.FormPage {
+	return web.FormPage{Show: s.showReset, Forms: map[string]web.FormHandler{"reset": s.sendLink}}
+}
+
+func (s *handlers) showReset(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	return s.Sheet(c, back.StatusOf(), "reset", "reset_title", map[string]any{"Form": s.Fill(c, web.Form{
+		Name: "reset", Action: web.ResetPath, Inputs: []web.Input{
+			{Name: "email", Type: "email", Autocomplete: "email", Required: true, Plain: true, Focus: true},
+		},
+	}, back)})
+}
+
+// sendLink says the same whether the account exists or not.
+func (s *handlers) sendLink(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	var asked forgotten
+	if err := web.DecodeForm(&asked, sent); err != nil {
+		return nil, err
+	}
+	if err := s.reset(ctx, c, asked.Email); err != nil {
+		return nil, err
+	}
+	w := web.Texts[web.Readers(c)]
+	return s.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
+		"Text": w["reset_done"], "About": "", "Path": caller.LoginPath, "Way": w["back_to_login"],
+	})
+}
+
+// localPath is a path of ours that a parameter names; "" for whatever could
+// lead elsewhere.
+func localPath(next string) string {
+	if len(next) > 2000 || strings.ContainsFunc(next, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) {
+		return ""
+	}
+	u, err := url.Parse(next)
+	switch {
+	case err != nil, u.Scheme != "", u.Host != "", u.User != nil, u.Opaque != "",
+		!strings.HasPrefix(u.Path, "/"), strings.Contains(u.Path, "//"), strings.Contains(u.Path, `\`),
+		u.Path == caller.LoginPath, u.Path == web.LogoutPath:
+		return ""
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u.String()
+}

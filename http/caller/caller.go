@@ -1,0 +1,81 @@
+// Package caller tells who makes a call and what they may do: access tokens,
+// sessions of browsers, API keys of the storefront, the limits against abuse,
+// and the security journal.
+package caller
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// Callers knows who calls, and what they may do and read.
+type Callers struct{ deps Deps }
+
+// Deps are what callers are known by.
+type Deps struct {
+	Tables      *projections.Tables
+	Commands    record.Commands
+	Credentials Credentials
+	Sessions    Sessions
+	Limits      Limits
+	Once        route.OnceKeys
+	TokenKeys   []TokenKey // the first signs tokens, all open them
+	PublicURL   func() string
+	Abuse       bool // whether the limits against abuse hold
+	Log         *slog.Logger
+	Caches      *Caches
+}
+
+// Caches remember callers for a moment between their calls. All users of
+// one process share them; the zero value is empty and ready to use.
+type Caches struct {
+	keys   keyring
+	tokens memory
+}
+
+// New returns the callers of a panel.
+func New(d Deps) *Callers { return &Callers{d} }
+
+func (s *Callers) Now() time.Time { return time.Now().UTC() }
+
+// Log is where what callers need not know is written.
+func (s *Callers) Log() *slog.Logger { return s.deps.Log }
+
+// System reads as the program itself, where the caller is a browser that
+// holds nothing but an unguessable address.
+func (s *Callers) System() projections.Scope { return s.deps.Tables.For(projections.System) }
+
+// Reading is what a user may read.
+func (s *Callers) Reading(who Identity) projections.Scope { return s.deps.Tables.For(who.Reader()) }
+
+// Limits counts calls in sliding windows, shared by all processes.
+type Limits interface {
+	route.Limits
+	// GiveBack undoes the last call of a key: it never came.
+	GiveBack(ctx context.Context, key string) error
+	// Forget lets a key begin anew.
+	Forget(ctx context.Context, key string) error
+}
+
+// Credentials knows passwords. It takes as long for a user without one, and for
+// user 0, who does not exist.
+type Credentials interface {
+	CheckPassword(ctx context.Context, user int64, password string) (bool, error)
+}
+
+// Sessions keeps those of people in browsers, by a secret that their cookie
+// holds.
+type Sessions interface {
+	OpenSession(ctx context.Context, user int64, version int) (id string, err error)
+	Session(ctx context.Context, id string) (domain.Session, bool, error)
+	// RenewSession gives the session a new secret, after the password was
+	// asked for again.
+	RenewSession(ctx context.Context, id string) (newID string, err error)
+	EndSession(ctx context.Context, id string) error
+}

@@ -1,0 +1,178 @@
+package caller
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/http/route"
+)
+
+const (
+	LoginPath     = "/login/"
+	SessionCookie = "session"
+
+	freshFor = 10 * time.Minute // that a password counts as just given
+)
+
+// A Visit is one browser, and who has signed in there. Forms are bound to its
+// id, which is also there before a sign-in.
+type Visit struct {
+	ID      string
+	IsNew   bool // the browser does not know its id yet
+	session domain.Session
+	Who     Identity // the zero one: no user has signed in
+}
+
+func (v Visit) IsSignedIn() bool { return v.Who.ID != 0 }
+
+// caller is the visitor as routes know callers.
+func (v Visit) caller() route.Caller {
+	c := v.Who.caller()
+	c.Detail = v
+	return c
+}
+
+// VisitOf is the browser that calls.
+func VisitOf(c route.Call) Visit {
+	v, _ := c.Caller.Detail.(Visit)
+	return v
+}
+
+// Browser admits every visitor, and looks up the signed-in user.
+func (s *Callers) Browser() route.Access {
+	return route.Access{Rule: "open", Identify: s.arrive, Admit: s.sameSite}
+}
+
+// Session admits browsers with a signed-in user. Others are sent to the login
+// page, and from there back.
+func (s *Callers) Session() route.Access {
+	return route.Access{
+		Rule: "session", Scheme: "session",
+		Security: map[string]any{"type": "apiKey", "in": "cookie", "name": "__Host-" + SessionCookie},
+		Identify: s.signedIn, Admit: s.sameSite, Limit: s.limitUser,
+	}
+}
+
+// SuperuserSession admits superusers alone.
+func (s *Callers) SuperuserSession() route.Access {
+	return s.Session().As("session of a superuser").Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
+		if who := IdentityOf(c); !who.IsSuperuser {
+			s.noteDenied(ctx, r, who.User)
+			return route.NoPermission
+		}
+		return nil
+	})
+}
+
+// arrive tells which browser calls, and who has signed in there: no user whose
+// sessions were ended since.
+func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, error) {
+	cookie, err := r.Cookie(s.CookieName(SessionCookie))
+	if err != nil || !isCookieID(cookie.Value) {
+		return route.Caller{Detail: Visit{ID: rand.Text(), IsNew: true}}, nil
+	}
+	v := Visit{ID: cookie.Value}
+	session, known, err := s.deps.Sessions.Session(ctx, v.ID)
+	if err != nil || !known {
+		return route.Caller{Detail: v}, err
+	}
+	who, known, err := s.System().Identity(ctx, session.User)
+	if err != nil || !known || !who.IsActive || who.SessionVersion != session.Version {
+		return route.Caller{Detail: v}, err
+	}
+	v.session, v.Who = session, Identity{who}
+	return v.caller(), nil
+}
+
+// isCookieID tells whether a cookie can be one of ours.
+func isCookieID(text string) bool {
+	return len(text) >= 20 && len(text) <= 100 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+func (s *Callers) signedIn(ctx context.Context, r route.Request) (route.Caller, error) {
+	caller, err := s.arrive(ctx, r)
+	if err == nil && caller.Principal == "" {
+		err = route.SeeOther(LoginPath + "?next=" + url.QueryEscape(wanted(r)))
+	}
+	return caller, err
+}
+
+// wanted is the page to go on to after the sign-in. What a form asked for is
+// not asked again.
+func wanted(r route.Request) string {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r.URL.RequestURI()
+	}
+	return r.URL.EscapedPath()
+}
+
+var fromElsewhere = &route.Refusal{
+	Status: http.StatusForbidden, Detail: "This form was sent by another site.", Slug: "permission_denied",
+}
+
+// sameSite refuses forms that another site has sent.
+func (s *Callers) sameSite(_ context.Context, r route.Request, _ route.Caller) error {
+	protection := http.NewCrossOriginProtection()
+	if err := protection.AddTrustedOrigin(s.deps.PublicURL()); err != nil {
+		s.Log().Warn("the public URL is no origin", "err", err.Error())
+	}
+	if protection.Check(r.Request) != nil {
+		return fromElsewhere
+	}
+	return nil
+}
+
+// IsFresh tells whether the password was given a moment ago.
+func (s *Callers) IsFresh(v Visit) bool { return s.Now().Sub(v.session.ConfirmedAt) < freshFor }
+
+// Token binds a form to a browser.
+func (s *Callers) Token(browser string) string {
+	return base64.RawURLEncoding.EncodeToString(s.formMACs(browser)[0])
+}
+
+// formMACs are keyed hashes of a browser's id, with the newest key and with
+// all that are not retired yet.
+func (s *Callers) formMACs(browser string) [][]byte {
+	return s.deps.Once.Fingerprints([]byte("form"), []byte(browser))
+}
+
+func (s *Callers) IsToken(browser, token string) bool {
+	sent, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || browser == "" {
+		return false
+	}
+	for _, mac := range s.formMACs(browser) {
+		if hmac.Equal(mac, sent) {
+			return true
+		}
+	}
+	return false
+}
+
+// CookieName is what a cookie of ours is called. Where the panel is reached
+// over https, browsers keep others from setting it.
+func (s *Callers) CookieName(name string) string {
+	if s.isSecure() {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (s *Callers) isSecure() bool { return strings.HasPrefix(s.deps.PublicURL(), "https://") }
+
+// Cookie is one of ours, which no script can read and no other site send
+// along. It lives for so many seconds; 0: until the browser is closed, -1: it
+// is taken away.
+func (s *Callers) Cookie(name, value string, seconds int) *http.Cookie {
+	return &http.Cookie{
+		Name: s.CookieName(name), Value: value, Path: "/", MaxAge: seconds,
+		Secure: s.isSecure(), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}

@@ -1,0 +1,127 @@
+package caller
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// What happens at the doors is written into the journal of the user whom it
+// concerns, "security-<user>" (docs/security.md, "What is written down").
+
+// throughConfirm is how those come who are asked for their password again.
+const throughConfirm = "confirmation"
+
+var noActiveAccount = &route.Refusal{
+	Status: http.StatusUnauthorized, Slug: "not_authenticated",
+	Detail: "No active account found with the given credentials",
+}
+
+// Authenticate tells who signs in, or refuses with noActiveAccount, or with
+// 429 after too many failures. It takes as long, and leaves as much behind,
+// for an account that is not there as for a wrong password.
+func (s *Callers) Authenticate(ctx context.Context, c route.Call, username, password, through string) (projections.User, error) {
+	done, err := s.attempt(ctx, username, c.IP)
+	if err != nil {
+		return projections.User{}, err
+	}
+	user, _, err := s.System().UserByEmail(ctx, username)
+	if err != nil {
+		return projections.User{}, err
+	}
+	right, err := s.deps.Credentials.CheckPassword(ctx, user.ID, password)
+	if err != nil {
+		return projections.User{}, err
+	}
+	if !right || !user.IsActive {
+		if err := s.noteRefusal(ctx, c, user, through); err != nil {
+			return projections.User{}, err
+		}
+		return projections.User{}, noActiveAccount
+	}
+	if err := done(); err != nil {
+		return projections.User{}, err
+	}
+	return user, s.noteSignIn(ctx, c, user, through)
+}
+
+// Confirm tells whether it is really the user who asks, by the password. After
+// too many failures it refuses with 429.
+func (s *Callers) Confirm(ctx context.Context, c route.Call, user projections.User, password string) (bool, error) {
+	done, err := s.attempt(ctx, user.Email, c.IP)
+	if err != nil {
+		return false, err
+	}
+	right, err := s.deps.Credentials.CheckPassword(ctx, user.ID, password)
+	switch {
+	case err != nil:
+		return false, err
+	case !right:
+		return false, s.noteRefusal(ctx, c, user, throughConfirm)
+	}
+	return true, done()
+}
+
+func (s *Callers) noteSignIn(ctx context.Context, c route.Call, user projections.User, through string) error {
+	return s.note(ctx, c.Cause(), Identity{projections.Identity{User: user}}.actor(),
+		account.NoteSignIn{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.Now()})
+}
+
+// noteRefusal writes down that a password was wrong; for user 0, who does not
+// exist, it does so too.
+func (s *Callers) noteRefusal(ctx context.Context, c route.Call, user projections.User, through string) error {
+	return s.note(ctx, c.Cause(), "system:access",
+		account.NoteRefusal{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.Now()})
+}
+
+func (s *Callers) NoteReuse(ctx context.Context, c route.Call, r domain.Rotation) error {
+	return s.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.Now()})
+}
+
+// noteDenied writes down that a known user was turned away, a few times an
+// hour: who knocks all day fills no log.
+func (s *Callers) noteDenied(ctx context.Context, r route.Request, user projections.User) {
+	const anHour = 10
+	who := Identity{projections.Identity{User: user}}
+	left, err := s.deps.Limits.Take(ctx, "denied:"+who.Principal(), anHour, time.Hour)
+	if err == nil && left.Allowed {
+		err = s.note(ctx, domain.Metadata{ID: uuid.New(), Request: r.ID}, who.actor(),
+			account.NoteDenied{User: user.ID, Method: r.Method, Route: r.Route, At: s.Now()})
+	}
+	if err != nil {
+		s.Log().WarnContext(ctx, "a refusal was not written down", "user", user.ID, "err", err.Error())
+	}
+}
+
+// noteOrigin writes down from which websites a key comes, each once: one that
+// its owner does not know has copied it. Made-up origins fill no log.
+func (s *Callers) noteOrigin(ctx context.Context, r route.Request, c route.Caller) error {
+	const most, longest = 50, 255
+	key, _ := c.Detail.(projections.APIKey)
+	origin := strings.ToLower(r.Header.Get("Origin"))
+	if origin == "" || len(origin) > longest || len(key.Origins) >= most || slices.Contains(key.Origins, origin) {
+		return nil
+	}
+	// Many calls at once from a new website are one request to write it down.
+	cause := domain.Metadata{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(key.ID+" "+origin)), Request: r.ID}
+	if err := s.note(ctx, cause, c.Principal, account.NoteKeyOrigin{User: key.Owner, Key: key.ID, Origin: origin, At: s.Now()}); err != nil {
+		s.Log().WarnContext(ctx, "the website of a key was not written down", "key", key.ID, "err", err.Error())
+	}
+	s.ForgetKey(key.ID)
+	return nil
+}
+
+func (s *Callers) note(ctx context.Context, cause domain.Metadata, actor string, fact domain.Command) error {
+	cause.Actor, cause.IdempotencyKey = actor, nil
+	_, err := s.deps.Commands.Execute(ctx, cause, fact)
+	return err
+}

@@ -1,0 +1,119 @@
+package hosting
+
+import (
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// A wish is a hosting resource as a request asks for it: its kind's own fields,
+// and the tenant where a caller may name one.
+type wish struct {
+	*hosting.Draft
+	row  projections.Resource // as found; zero: it is new
+	only []string             // the fields that the caller may change; none: all of them
+	day  string               // on which it is looked at, where what is shown of it changes by the day
+	seen beside
+}
+
+// load makes a wish of what is there.
+func (k *collection) load(row projections.Resource) (*wish, error) {
+	d, err := row.Draft()
+	if err != nil {
+		return nil, err
+	}
+	w := &wish{Draft: d, row: row}
+	if w.Kind.Issued {
+		w.day = "-" + k.Now().UTC().Format(time.DateOnly)
+	}
+	return w, nil
+}
+
+// Fields are what may be asked for.
+func (w *wish) Fields() field.Set {
+	switch {
+	case w.only != nil:
+		return w.Spec.Fields().Only(w.only...)
+	case !w.Kind.Own():
+		return w.Spec.Fields()
+	}
+	return append(field.Set{field.Ref("tenant", &w.Tenant).Once().Doc("The active tenant when absent; only superusers name another.")}, w.Spec.Fields()...)
+}
+
+// A hosted record is a hosting resource as an answer shows it.
+type hosted struct {
+	*wish
+	now   time.Time
+	given *credentials // generated up for it; nil: none, or shown before
+}
+
+// Fields are those of the kind's answer, in its order.
+func (h *hosted) Fields() field.Set {
+	set := append(h.common(), h.Spec.Fields()...).Arranged(h.Kind.Shown)
+	for i := range set {
+		if set[i].IsSecret() {
+			set[i] = field.NullText(set[i].Name, new(*string)).ReadOnly()
+		}
+	}
+	if h.Kind.Generated != "" {
+		set = append(set, field.Object("credentials", &h.given).OneTime().When(h.given != nil).
+			Doc("What was made up. It is shown only here, and only once."))
+	}
+	return set
+}
+
+// extraFields is more than a kind has fields that its answers do not show.
+const extraFields = 8
+
+// common are the fields that answers have besides those of the spec.
+func (h *hosted) common() field.Set {
+	problem := syncError(h.row.SyncError)
+	set := append(make(field.Set, 0, len(h.Kind.Shown)+extraFields),
+		field.Int("id", &h.row.ID).ReadOnly(),
+		field.Int("tenant", &h.row.Tenant).ReadOnly(),
+		field.Text("tenant_name", &h.row.TenantName).ReadOnly(),
+		field.Text("sync_status", &h.row.SyncStatus).Among("pending", "synced", "error").ReadOnly(),
+		field.Text("sync_error", &problem).ReadOnly(),
+		field.Time("created_at", &h.row.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &h.row.UpdatedAt).ReadOnly(),
+	)
+	if h.Kind.Owner {
+		set = append(set, field.NullTime("last_synced_at", &h.row.SyncedAt).ReadOnly())
+	}
+	if h.Kind.EngineID != "" {
+		set = append(set, field.NullInt(h.Kind.EngineID, &h.row.EngineID).ReadOnly())
+	}
+	for _, n := range h.Kind.Names {
+		set = append(set, h.name(n).ReadOnly())
+	}
+	for _, n := range h.Kind.Counts {
+		count := h.seen.counts[n.Field]
+		set = append(set, field.Int(n.Field, &count).ReadOnly())
+	}
+	if code := hosting.TextIn(h.Spec, "last_error"); h.Kind.Issued {
+		problem := syncError(code)
+		set = append(set, field.Text("last_error", &problem).ReadOnly())
+	}
+	return append(set, hosting.Derived(h.Spec, h.now, h.seen.linked)...)
+}
+
+// name is what another record is called. That there may be none to which the
+// record refers, null says.
+func (h *hosted) name(n hosting.Name) field.Field {
+	name, named := h.seen.names[n.Field]
+	if of, _ := h.Spec.Fields().Named(n.Of); !mayBeNone(of) {
+		return field.Text(n.Field, &name)
+	}
+	shown := &name
+	if !named {
+		shown = nil
+	}
+	return field.NullText(n.Field, &shown)
+}
+
+func mayBeNone(reference field.Field) bool {
+	_, may := reference.Value().(*int64)
+	return may
+}

@@ -1,0 +1,65 @@
+// Package hosting serves the resources that run for a tenant
+// (docs/hosting.md).
+package hosting
+
+import (
+	"context"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/projections"
+	"net/netip"
+	"time"
+)
+
+// Deps are what hosting needs of the rest of the program.
+type Deps struct {
+	*caller.Callers
+	Commands         record.Commands
+	Numbers          record.Numbers
+	Service          Service
+	Jobs             Jobs
+	WebhookEndpoints WebhookEndpoints
+	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
+	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
+	Abuse            bool           // whether the limits against abuse hold
+}
+
+type handlers struct{ Deps }
+
+// Service carries out what callers ask of hosting resources. Commands and
+// workers use the same methods.
+type Service interface {
+	// Prepare completes a draft, draws the number of a new record, and adds
+	// what is wrong with it to wrong.
+	Prepare(ctx context.Context, by projections.Caller, d *hosting.Draft, wrong *field.Errors) error
+	Create(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, *hosting.Credentials, error)
+	Change(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
+	Remove(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, force bool) (domain.Receipt, error)
+	Restore(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
+
+	CreateTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
+	ChangeTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
+	TerminateTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
+	// SettleTenant is whose a new record is.
+	SettleTenant(ctx context.Context, by projections.Caller, tenant *int64, wrong *field.Errors) error
+	LimitsOf(ctx context.Context, t *hosting.Tenant) (hosting.Limits, error)
+	// InNumbers says which limit was reached, if that is what err is about.
+	InNumbers(ctx context.Context, d *hosting.Draft, err error) error
+
+	// RequestCertificate and OrderCertificate tell located the number of the
+	// certificate before they order it. When the authority is left alone for a
+	// while, they refuse with domain.Throttled and return the certificate.
+	RequestCertificate(ctx context.Context, cause hosting.Cause, by projections.Caller, site *hosting.Draft, domains []string, anew bool, located func(id int64)) (projections.Resource, error)
+	OrderCertificate(ctx context.Context, cause hosting.Cause, row projections.Resource, anew bool, located func(id int64)) (projections.Resource, error)
+
+	// PrepareSite finds the pieces of a site order that there are, and checks
+	// those that are to be made.
+	PrepareSite(ctx context.Context, by projections.Caller, o *hosting.SiteOrder, wrong *field.Errors) error
+	// ProvisionFull makes the pieces that are missing, all or none.
+	ProvisionFull(ctx context.Context, cause hosting.Cause, by projections.Caller, o *hosting.SiteOrder, located func(site int64)) (domain.Versions, error)
+	// KnownPieces finds the pieces that there are.
+	KnownPieces(ctx context.Context, o *hosting.SiteOrder) error
+}

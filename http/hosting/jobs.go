@@ -1,0 +1,168 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// Jobs begins work that outlasts its request (docs/sync.md). What is running
+// already is refused with the reason "in_progress".
+type Jobs interface {
+	// Install begins an installation in a site.
+	Install(context.Context, domain.Metadata, hosting.InstallationOrder) error
+	// Sync begins a comparison of a tenant's records with the engine's.
+	Sync(context.Context, domain.Metadata, hosting.QueueOperation) error
+	// TakePassword answers once with the password that an installation has
+	// made up; empty: there is none, or no more.
+	TakePassword(ctx context.Context, operation uuid.UUID) (string, error)
+}
+
+const jobsPath = hostingPrefix + "operations/"
+
+func jobPath(id uuid.UUID) string { return jobsPath + id.String() + "/" }
+
+// jobRoutes are the work that outlasts its request, and how far it is.
+func (s *handlers) jobRoutes() []route.Route {
+	return append([]route.Route{
+		route.Get(jobsPath+"{uuid:uuid}/", "How far an operation is", s.showJob).As("operation_read").Of("Operation").Finding(s.findJob).
+			Saying("A password that was made up is shown once, to who asked for the work."),
+		s.syncRoute(),
+	}, s.cmsRoutes()...)
+}
+
+// A job is an operation as an answer shows it.
+type job struct {
+	projections.Operation
+	password string // shown this once
+}
+
+// Fields are the operation.
+func (j *job) Fields() field.Set {
+	resource, result := &j.ResourceID, j.result()
+	if j.ResourceID == 0 {
+		resource = nil
+	}
+	return field.Set{
+		field.UUID("id", &j.ID).ReadOnly(),
+		field.Text("kind", &j.Kind).Among(hosting.OperationKinds...).ReadOnly(),
+		field.Text("status", &j.Status).Among(statusesOf(hosting.OperationStatuses)...).ReadOnly(),
+		field.Text("resource_type", &j.ResourceType).ReadOnly(),
+		field.NullInt("resource_id", &resource).ReadOnly(),
+		field.Text("error", &j.Error).ReadOnly().Doc("Why it failed, as a code: docroot_not_empty, not_supported, engine_unavailable and others."),
+		field.Any("result", &result).ReadOnly().Doc("What came of it; null until it has succeeded."),
+		field.Time("created_at", &j.CreatedAt).ReadOnly(),
+		field.NullTime("finished_at", &j.FinishedAt).ReadOnly(),
+	}
+}
+
+func statusesOf(all []hosting.OperationStatus) (names []string) {
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// resultNames are what the results of operations have, in this order.
+var resultNames = []string{
+	"cms", "version", "url", "admin_user", "admin_password", "database", "tenant", "synced_at", "created", "updated", "missing", "drift",
+}
+
+// result is what came of the operation; nothing yet: null.
+func (j *job) result() json.RawMessage {
+	if j.Status != string(hosting.OperationDone) {
+		return json.RawMessage("null")
+	}
+	b := []byte{'{'}
+	for _, name := range resultNames {
+		value, has := j.Result[name]
+		if name == "admin_password" && j.Install != nil {
+			value, has = json.RawMessage("null"), true
+			if j.password != "" {
+				value = field.AppendText(nil, j.password)
+			}
+		}
+		if !has {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(field.AppendText(b, name), ':'), value...)
+	}
+	return append(b, '}')
+}
+
+func (j *job) Tag() string { return record.Tag("operation", j.ID.String(), j.Version) }
+
+func (s *handlers) findJob(ctx context.Context, c route.Call) (any, string, error) {
+	o, err := s.Scope(c).Operation(ctx, c.UUID("uuid"))
+	return record.Subject(&job{Operation: o}, err)
+}
+
+// showJob shows who asked for it a password that was made up, once, and so
+// without a version that anybody could come back to.
+func (s *handlers) showJob(ctx context.Context, c route.Call) (*job, error) {
+	j := c.Subject.(*job) //nolint:forcetypeassert // found by findJob
+	mine := j.UserID == caller.Of(c).ID && j.Status == string(hosting.OperationDone)
+	if mine && j.Install != nil && j.Install.Generated && c.Method == http.MethodGet {
+		var err error
+		if j.password, err = s.Jobs.TakePassword(ctx, j.ID); err != nil {
+			return nil, err
+		}
+	}
+	if j.password != "" {
+		c.Set("Cache-Control", "no-store")
+		return j, nil
+	}
+	c.ETag(j.Tag())
+	return j, nil
+}
+
+// jobOf is the operation at a location: "…/operations/<uuid>/".
+func (s *handlers) jobOf(ctx context.Context, c route.Call, location string) (projections.Operation, error) {
+	id, err := uuid.Parse(strings.Trim(strings.TrimPrefix(location, jobsPath), "/"))
+	if err != nil {
+		return projections.Operation{}, route.Missing("Operation")
+	}
+	return s.Scope(c).Operation(ctx, id)
+}
+
+const (
+	jobWait = 25 * time.Second       // for an operation, at most
+	jobLook = 100 * time.Millisecond // between two looks
+)
+
+// awaitJob waits until an operation is over, or the caller has waited long
+// enough.
+func (s *handlers) awaitJob(ctx context.Context, id uuid.UUID) (projections.Operation, error) {
+	enough := time.NewTimer(jobWait)
+	defer enough.Stop()
+	look := time.NewTicker(jobLook)
+	defer look.Stop()
+	for {
+		o, err := s.System().Operation(ctx, id)
+		if err != nil || o.IsOver() {
+			return o, err
+		}
+		select {
+		case <-ctx.Done():
+			return o, ctx.Err()
+		case <-enough.C:
+			return o, nil
+		case <-look.C:
+		}
+	}
+}

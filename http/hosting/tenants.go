@@ -1,0 +1,159 @@
+package hosting
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/listing"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+const (
+	hostingPrefix = "/hosting/api/rest/"
+	tenantsPath   = hostingPrefix + "tenants/"
+	tenantPath    = tenantsPath + "{id:int}/"
+)
+
+// Routes are what customers see and do of what runs for them (docs/hosting.md).
+func Routes(d Deps) route.Area {
+	s := &handlers{d}
+	return route.Area{
+		Name: "Hosting", Prefix: hostingPrefix, Access: s.User(),
+		About:  "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
+		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), s.endpointRoutes(), []route.Route{s.provisionRoute()}),
+	}
+}
+
+// Tenants are a kind of resource like the others, but for who reaches which:
+// users see those they belong to, whichever they act for, and superusers alone
+// make and end them (docs/tenants.md).
+type tenants struct{ *collection }
+
+func (s *handlers) tenantKind() tenants {
+	kind, _ := hosting.KindNamed("tenant")
+	return tenants{&collection{s, kind}}
+}
+
+// tenantRoutes are the tenants as the API has them.
+func (s *handlers) tenantRoutes() []route.Route {
+	t := s.tenantKind()
+	routes := []route.Route{
+		listing.Pages[hosted](tenantsPath, "The tenants that the caller may act for", tenantList, t.list).As("tenant_list").
+			Saying("Superusers see all tenants."),
+		route.Get(tenantPath, "A tenant", t.show).As("tenant_read").Finding(t.find),
+		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create"),
+		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").Finding(t.find),
+		t.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.TenantAdmin()).Finding(t.findOwn).
+			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect."),
+		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.Superuser()).Finding(t.find).
+			Saying("It is off and gone at once, and removed after 30 days."),
+		route.Post(tenantPath+"activate/", "Act for this tenant from now on", t.activate).As("tenant_activate").
+			With(http.StatusOK).Finding(t.find),
+	}
+	for i := range routes {
+		routes[i] = t.shaped(routes[i])
+	}
+	return append(routes, t.statsRoute())
+}
+
+var tenantList = listing.Spec{
+	Filters: func() field.Set {
+		return field.Set{
+			field.Text("status", new(string)).Among(hosting.InService, hosting.Suspended, hosting.Terminated).Doc("Only tenants in this state."),
+			field.Ref("package", new(int64)).Doc("Only tenants with this package."),
+			field.Text("slug", new(string)).Doc("Only the tenant with this slug."),
+			field.Flag("is_active", new(bool)).Doc("Only those that are, or are not, active."),
+		}
+	},
+	Search: "name and email", Ordering: []string{"name"},
+}
+
+func (t tenants) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {
+	if err := t.knownPackage(ctx, l); err != nil {
+		return listed, err
+	}
+	found, err := t.Scope(c).Tenants(ctx, l)
+	if err != nil {
+		return listed, err
+	}
+	listed.Count = found.Count
+	listed.Rows, err = t.shown(ctx, t.System(), found.Rows)
+	return listed, err
+}
+
+// knownPackage refuses a filter by a package that there is not.
+func (t tenants) knownPackage(ctx context.Context, l projections.Listing) error {
+	for _, f := range l.Filters {
+		id, _ := f.Value.(int64)
+		if f.Field != "package" {
+			continue
+		}
+		_, err := t.System().Resource(ctx, hosting.Ref{Kind: "package", ID: id})
+		if record.IsMissing(err) {
+			err = domain.RefuseField("package", field.NoSuchChoice)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find finds one of those that the caller may act for.
+func (t tenants) find(ctx context.Context, c route.Call) (any, string, error) {
+	row, err := t.Scope(c).Tenant(ctx, c.ID("id"))
+	if err != nil {
+		return nil, "", err
+	}
+	w, err := t.whole(ctx, t.System(), row)
+	if err != nil {
+		return nil, "", err
+	}
+	return w, w.Tag(), nil
+}
+
+// findOwn finds a tenant for a change: to superusers any, to others the one for
+// which they act, of which they change only some fields.
+func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error) {
+	found, tag, err := t.find(ctx, c)
+	who := caller.Of(c)
+	if err != nil || who.IsSuperuser {
+		return found, tag, err
+	}
+	w := found.(*wish) //nolint:forcetypeassert // found by find
+	if w.row.ID != who.Tenant() {
+		return nil, "", route.NoPermission
+	}
+	w.only = hosting.OwnOfTenant
+	return w, tag, t.open(ctx, who)
+}
+
+// activate makes the tenant the one in whose name the caller acts.
+func (t tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: w.row.ID, At: t.Now()})
+	if err != nil {
+		return nil, err
+	}
+	return t.show(ctx, c)
+}
+
+// A tenant is what the rules of everything in it ask of it.
+type tenant struct {
+	row  projections.Resource
+	spec hosting.Tenant
+}
+
+func (s *handlers) loadTenant(_ context.Context, row projections.Resource) (*tenant, error) {
+	t := &tenant{row: row}
+	return t, row.Load(&t.spec)
+}

@@ -1,0 +1,100 @@
+package hosting
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route"
+)
+
+// measured are what is told of a tenant, in the order of the answer: what is
+// counted, and what the engine measures.
+var measured = func() (names []string) {
+	for _, kind := range hosting.Kinds {
+		if kind.Quota != "" {
+			names = append(names, kind.Quota)
+		}
+	}
+	return append(names, hosting.StorageMB, hosting.TrafficMB)
+}()
+
+// A stats is how much a tenant uses of what it may (docs/tenants.md, "Figures").
+type stats struct {
+	tenant      int64
+	tenantName  string
+	shares      map[string]*share
+	collectedAt *time.Time // nil: nothing was measured yet
+}
+
+// Fields are the tenant and a share of everything.
+func (s *stats) Fields() field.Set {
+	set := field.Set{field.Int("tenant", &s.tenant).ReadOnly(), field.Text("tenant_name", &s.tenantName).ReadOnly()}
+	for _, name := range measured {
+		of := s.shares[name]
+		if of == nil {
+			of = &share{}
+		}
+		set = append(set, field.Object(name, &of))
+	}
+	return append(set, field.NullTime("collected_at", &s.collectedAt).ReadOnly())
+}
+
+// A share is how much of something there is, and may be.
+type share struct {
+	used  int64
+	limit *int64 // nil: any number
+}
+
+// Fields are both numbers.
+func (s *share) Fields() field.Set {
+	return field.Set{field.Int("used", &s.used).ReadOnly(), field.NullInt("limit", &s.limit).ReadOnly()}
+}
+
+func (t tenants) statsRoute() route.Route {
+	return route.Get(tenantPath+"stats/", "What a tenant uses of what it may", t.stats).As("tenant_stats").
+		Of(t.kind.Class).For(t.User()).Finding(t.find).
+		Saying("Records are counted at this moment; storage and this month's traffic are what the engine said at collected_at. A limit of null is none.")
+}
+
+func (t tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	used, err := t.used(ctx, w.row.ID)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := t.Service.LimitsOf(ctx, specOf(w))
+	if err != nil {
+		return nil, err
+	}
+	answer := &stats{tenant: w.row.ID, tenantName: specOf(w).Name, shares: map[string]*share{}}
+	for _, name := range measured {
+		answer.shares[name] = &share{used: used[name], limit: unlessUnlimited(limits.Of(name))}
+	}
+	usage, err := t.System().Usage(ctx, w.row.ID)
+	if !usage.CollectedAt.IsZero() {
+		answer.collectedAt = &usage.CollectedAt
+		answer.shares[hosting.StorageMB].used, answer.shares[hosting.TrafficMB].used = usage.StorageMB(), usage.TrafficMB()
+	}
+	return answer, err
+}
+
+// used counts what the tenant has, by what is counted.
+func (t tenants) used(ctx context.Context, id int64) (map[string]int64, error) {
+	counts, err := t.System().Counts(ctx, id)
+	used := map[string]int64{}
+	for _, kind := range hosting.Kinds {
+		if kind.Quota != "" {
+			used[kind.Quota] = counts[kind.Name]
+		}
+	}
+	return used, err
+}
+
+func unlessUnlimited(limit int64) *int64 {
+	if limit == hosting.Unlimited {
+		return nil
+	}
+	return &limit
+}

@@ -1,0 +1,58 @@
+package hosting
+
+import (
+	"context"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+)
+
+// create makes a tenant. It has no members yet.
+func (t tenants) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	c.Location(t.pathOf(w.ID))
+	receipt, err := t.Service.CreateTenant(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	return t.afterwards(ctx, c, w, receipt, err)
+}
+
+func (t tenants) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+	receipt, err := t.Service.ChangeTenant(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	return t.afterwards(ctx, c, w, receipt, err)
+}
+
+// terminate puts the tenant into the bin with all that is its.
+func (t tenants) terminate(ctx context.Context, c route.Call) error {
+	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	receipt, err := t.Service.TerminateTenant(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
+	if err != nil {
+		return err
+	}
+	return t.awaitDraft(ctx, c, w, receipt)
+}
+
+// afterwards is the tenant as it is then, even in the bin.
+func (t tenants) afterwards(ctx context.Context, c route.Call, w *wish, receipt domain.Receipt, err error) (*hosted, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := t.awaitDraft(ctx, c, w, receipt); err != nil {
+		return nil, err
+	}
+	rows, err := t.System().Among(ctx, w.Kind.Name, []int64{w.ID})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, route.Missing(w.Kind.Class)
+	}
+	if c.Subject, err = t.whole(ctx, t.System(), rows[0]); err != nil {
+		return nil, err
+	}
+	return t.show(ctx, c)
+}
+
+// specOf is the wish for a tenant.
+func specOf(w *wish) *hosting.Tenant {
+	return w.Spec.(*hosting.Tenant) //nolint:forcetypeassert // of the kind
+}

@@ -1,0 +1,63 @@
+package hosting
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route"
+)
+
+// awaitEngine gives the engine a moment to answer a wish, so that most answers
+// show what it has made of it. Whoever prefers not to wait says so with
+// "Prefer: respond-async" (docs/hosting.md, "The engine").
+func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.Ref, wish int) error {
+	if !k.kind.Works() {
+		return nil
+	}
+	if prefersAsync(c.Header.Values("Prefer")) {
+		c.Set("Preference-Applied", "respond-async")
+		return nil
+	}
+	const soon, late = 5 * time.Millisecond, 100 * time.Millisecond // between two looks
+	enough := time.Now().Add(k.EngineWait)
+	for pause := soon; ; pause = min(2*pause, late) {
+		left := time.Until(enough)
+		if left <= 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(pause, left)):
+		}
+		if answered, err := k.System().Acknowledged(ctx, ref, wish); answered || err != nil {
+			return err
+		}
+	}
+}
+
+// prefersAsync tells whether a caller wants an answer before the work is done.
+func prefersAsync(preferences []string) bool {
+	for _, header := range preferences {
+		for one := range strings.SplitSeq(header, ",") {
+			name, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sparing spends one of the calls by which a tenant makes the engine work hard,
+// of whatever sort.
+func (s *handlers) sparing(ctx context.Context, tenant int64) error {
+	const perMinute = 10
+	if !s.Abuse {
+		return nil
+	}
+	return s.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
+}

@@ -1,0 +1,20 @@
+// Package notifications serves what the panel has told each user, which mails
+// they want, and the links in mails that stop them (docs/notifications.md).
+package notifications
+
+import (
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// Deps are what notifications need of the rest of the program.
+type Deps struct {
+	*web.Renderer
+	Commands        record.Commands
+	Feed            route.LiveFeed
+	UnsubscribeKeys [][]byte // that may have signed the links in mails
+	Abuse           bool     // whether the limits against abuse hold
+}
+
+type handlers struct{ Deps }

@@ -1,0 +1,234 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// PageRoutes are where superusers run the storefront (docs/accounts.md, "Pages").
+func PageRoutes(d Deps) route.Area {
+	s := &apiKeys{d}
+	keys := s.keysDesk()
+	return route.Area{
+		Name: "Storefront pages", Access: d.SuperuserSession(),
+		About: "Where superusers run the storefront.",
+		Routes: []route.Route{
+			web.View(web.StorefrontPath, "The keys of the storefront", keys.Look).As("storefront_page").
+				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
+			s.Press(web.StorefrontPath, "Create or revoke a key", keys).As("storefront_form"),
+		},
+	}
+}
+
+func (s *apiKeys) keysDesk() web.FormPage {
+	return web.FormPage{Show: s.showKeys, Forms: map[string]web.FormHandler{"create": s.handOutKey, "revoke": s.withdrawKey}}
+}
+
+const keysShown = 20 // on a page
+
+// A keyCard is a key as the page shows it.
+type keyCard struct {
+	Key                        projections.APIKey
+	State, StateText, ModeText string
+	Facts                      []keyFact
+	Revoke                     *web.Form // nil: it is revoked
+}
+
+// A keyFact is one thing to know about a key. At is the moment, for programs.
+type keyFact struct{ Name, Text, At string }
+
+func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	number := pageNumber(c)
+	keys, err := s.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * keysShown, Limit: keysShown})
+	if err != nil {
+		return nil, err
+	}
+	cards := make([]keyCard, len(keys.Rows))
+	for i, key := range keys.Rows {
+		cards[i] = s.keyCard(c, key, back)
+	}
+	newer, older := "", ""
+	if number > 1 {
+		newer = pagePath(number - 1)
+	}
+	if number*keysShown < keys.Count {
+		older = pagePath(number + 1)
+	}
+	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
+		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, back), "Wide": true,
+	})
+}
+
+// pageNumber is the page of a list that is asked for; the first, if it makes
+// no sense.
+func pageNumber(c route.Call) int64 {
+	const last = 1_000_000
+	number, err := strconv.ParseInt(c.Param("page"), 10, 64)
+	if err != nil || number < 1 || number > last {
+		return 1
+	}
+	return number
+}
+
+func pagePath(number int64) string {
+	return web.StorefrontPath + "?page=" + strconv.FormatInt(number, 10)
+}
+
+func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Returned) keyCard {
+	w, state := web.Texts[web.Readers(c)], "active"
+	switch {
+	case key.RevokedAt != nil:
+		state = "revoked"
+	case key.ExpiresAt != nil && !s.Now().Before(*key.ExpiresAt):
+		state = "expired"
+	}
+	card := keyCard{Key: key, State: state, StateText: w["key_"+state], ModeText: w["key_mode_"+string(key.Mode)], Facts: keyFacts(w, key)}
+	if key.RevokedAt == nil {
+		f := s.Fill(c, web.Form{Name: "revoke", Of: key.ID, Action: web.StorefrontPath, IsGrave: true}, back)
+		card.Revoke = &f
+	}
+	return card
+}
+
+func keyFacts(w web.Words, key projections.APIKey) []keyFact {
+	domains := strings.Join(key.AllowedDomains, ", ")
+	if domains == "" {
+		domains = w["key_everywhere"]
+	}
+	facts := []keyFact{
+		{Name: w["key_domains"], Text: domains},
+		{Name: w["key_rate"], Text: strconv.FormatInt(key.RateLimit, 10)},
+		moment(w["key_created"], &key.CreatedAt, ""),
+		moment(w["key_used"], key.LastUsedAt, w["key_never"]),
+	}
+	if key.ExpiresAt != nil {
+		facts = append(facts, moment(w["key_expires"], key.ExpiresAt, ""))
+	}
+	if key.RevokedAt != nil {
+		facts = append(facts, moment(w["key_revoked_at"], key.RevokedAt, ""))
+	}
+	return facts
+}
+
+func moment(name string, at *time.Time, otherwise string) keyFact {
+	if at == nil {
+		return keyFact{Name: name, Text: otherwise}
+	}
+	return keyFact{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
+}
+
+// createForm asks for the password too, unless it was given a moment ago. Its
+// number makes one key of it, however often it is sent.
+func (s *apiKeys) createForm(c route.Call, back *web.Returned) web.Form {
+	w := web.Texts[web.Readers(c)]
+	f := web.Form{Name: "create", Action: web.StorefrontPath, Inputs: []web.Input{
+		{Name: "name", Required: true, Autocomplete: "off", Long: 100},
+		{Name: "mode", Type: "select", Value: string(s.usualMode()), Options: []web.Option{
+			{Value: string(storefront.Test), Text: w["key_mode_test"]}, {Value: string(storefront.Live), Text: w["key_mode_live"]},
+		}},
+		{Name: "allowed_domains", Type: "lines"},
+		{Name: "rate_limit_per_minute", Type: "number", Value: "60", Required: true, Min: 1, Max: 6000},
+		{Name: "expires_at", Type: "datetime-local"},
+	}}
+	if !s.IsFresh(caller.VisitOf(c)) {
+		f.Inputs = append(f.Inputs, web.Input{Name: "username", Type: "username", Value: caller.VisitOf(c).Who.Email},
+			web.Input{Name: "password", Type: "password", Autocomplete: "current-password", Required: true})
+	}
+	f.Inputs = append(f.Inputs, web.Input{Name: "number", Type: "hidden", Value: rand.Text()})
+	return s.Fill(c, f, back)
+}
+
+// handOutKey makes a key and shows it, this once.
+func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	var wanted keyForm
+	if err := web.DecodeForm(&wanted, sent, "allowed_domains"); err != nil {
+		return nil, err
+	}
+	isFresh := s.IsFresh(caller.VisitOf(c))
+	if !isFresh {
+		if err := s.AskAgain(ctx, c, "password", sent); err != nil {
+			return nil, err
+		}
+	}
+	key, err := s.issueOnce(ctx, c, &wanted, sent.Get("number"))
+	if isRepeated(err) {
+		return s.createdBefore(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.Sheet(c, http.StatusOK, "created", "created_title", map[string]any{"Text": key, "Name": wanted.Name})
+	if err == nil && !isFresh {
+		s.renew(ctx, c, d)
+	}
+	return d, err
+}
+
+// issueOnce makes a key for the caller. The number of the form is what an
+// Idempotency-Key is to the API.
+func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, number string) (string, error) {
+	who := caller.VisitOf(c).Who
+	mode := cmp.Or(storefront.Mode(wanted.Mode), s.usualMode())
+	text := newKey(mode)
+	key, _ := storefront.ParseKey(text)
+	cause := c.Cause()
+	cause.IdempotencyKey = &domain.IdempotencyKey{
+		Principal: c.Caller.Principal, Method: c.Method, Path: c.Path, Key: number,
+		Fingerprints: s.Once.Fingerprints([]byte(c.Path), []byte(number)), Status: http.StatusOK, Keep: domain.KeepDay,
+	}
+	_, err := s.Commands.Execute(ctx, cause, storefront.IssueKey{
+		ID: key.ID, Mode: mode, Hash: storefront.HashKey(text), Spec: wanted.APIKey.Fields().Values(),
+		CreatedBy: who.ID, Owner: who.ID, At: s.Now(),
+	})
+	return text, err
+}
+
+func isRepeated(err error) bool {
+	var refusal *domain.Error
+	return errors.As(err, &refusal) && refusal.Reason == "idempotency_in_progress"
+}
+
+// createdBefore answers a form that was sent twice. The key cannot be shown
+// again.
+func (s *apiKeys) createdBefore(c route.Call) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	return s.Sheet(c, http.StatusConflict, "notice", "once_title", map[string]any{
+		"Text": w["once_about"], "About": "", "Path": web.StorefrontPath, "Way": w["created_next"],
+	})
+}
+
+// renew gives the session a new id, because its user has proved to know the
+// password, which counts for a while.
+func (s *apiKeys) renew(ctx context.Context, c route.Call, d *route.Document) {
+	id, err := s.Sessions.RenewSession(ctx, caller.VisitOf(c).ID)
+	if err != nil { // the key is made and has to be shown; the next one asks for the password again
+		s.Log().WarnContext(ctx, "a session was not renewed", "request_id", c.RequestID, "err", err.Error())
+		return
+	}
+	web.Giving(d, s.Cookie(caller.SessionCookie, id, 0))
+}
+
+// withdrawKey ends a key at once.
+func (s *apiKeys) withdrawKey(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	id := sent.Get("of")
+	if _, err := s.Commands.Execute(ctx, c.Cause(), storefront.RevokeKey{ID: id, At: s.Now()}); err != nil {
+		return nil, err
+	}
+	s.ForgetKey(id)
+	return s.Done(web.StorefrontPath, "revoked"), nil
+}

@@ -1,0 +1,69 @@
+// Package operations serves what superusers do with the installation: accounts,
+// plans, keys, orders, and the runs behind them (docs/operations.md).
+package operations
+
+import (
+	"context"
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/notice"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// Deps are what operators' endpoints need of the rest of the program.
+type Deps struct {
+	*web.Renderer
+	Commands       record.Commands
+	Subjects       record.Subjects
+	Numbers        record.Numbers
+	Once           route.OnceKeys
+	Sessions       caller.Sessions
+	Accounts       Accounts
+	Orders         Orders
+	RunAdmin       RunAdmin
+	Inbox          Inbox
+	Reconciliation Reconciliation
+	MailPreviews   MailPreviews
+	TestPayments   bool     // whether the test provider is on
+	PaymentMethods []string // names of all of them
+	Currency       string   // of plans that name none
+}
+
+// The endpoints by what they are about.
+type (
+	users        struct{ Deps }
+	catalog      struct{ Deps }
+	apiKeys      struct{ Deps }
+	orders       struct{ Deps }
+	runs         struct{ Deps }
+	inbox        struct{ Deps }
+	incidents    struct{ Deps }
+	mailPreviews struct{ Deps }
+	reports      struct{ Deps }
+)
+
+// Accounts changes an account together with what is stored beside the log, all
+// or nothing.
+type Accounts interface {
+	// Open makes an account with a password; without one, a link to set it is
+	// mailed. More commands are carried out with it.
+	Open(ctx context.Context, cause domain.Metadata, open account.Open, password string, more ...domain.Command) error
+	// Change sets a user's password, after it has carried out more commands.
+	Change(ctx context.Context, cause domain.Metadata, user int64, password string, more ...domain.Command) error
+	// Link makes a one-time link for an operator to hand over, and mails it
+	// too if send is set.
+	Link(ctx context.Context, cause domain.Metadata, user int64, send bool) (domain.Link, error)
+	// Erase ends an account and destroys the personal data in it.
+	Erase(ctx context.Context, cause domain.Metadata, user int64) error
+}
+
+// MailPreviews shows the mails that the panel writes, without sending any. A
+// template that is not there is refused with domain.NotFound, a language that
+// is not spoken and a tenant that is not there with domain.Invalid and the field.
+type MailPreviews interface {
+	// Preview is a mail with sample data, in the brand of the tenant; 0: of none.
+	Preview(ctx context.Context, template, language string, tenant int64) (notice.Mail, error)
+}

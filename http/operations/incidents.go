@@ -1,0 +1,106 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/operations"
+	"hostpanel/http/listing"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+const (
+	incidentsPath = operationsPrefix + "incidents/"
+	incidentPath  = incidentsPath + "{uuid:uuid}/"
+)
+
+// incidentRoutes are about troubles that no other record tells
+// (docs/operations.md, "Incidents").
+func (s *incidents) incidentRoutes() []route.Route {
+	return []route.Route{
+		listing.Pages[incidentEntry](incidentsPath, "Troubles that somebody has to see to", listing.Spec{
+			Filters: func() field.Set {
+				return append(field.Set{
+					field.Text("kind", new(string)).Among(operations.IncidentKinds...).Doc("Only of this kind."),
+					field.Flag("is_settled", new(bool)).Doc("Only those that are settled, or that are not."),
+				}, listing.Ranges("reported_at")...)
+			},
+			Ordering: []string{"reported_at", "kind", "times"}, UUIDs: true,
+		}, s.listIncidents).As("incident_list"),
+		route.Get(incidentPath, "An incident", record.Found[incidentEntry]).As("incident_read").Of("Incident").Finding(s.findIncident),
+		route.Post(incidentPath+"settle/", "Settle an incident", s.settleIncident).As("incident_settle").Of("Incident").With(http.StatusOK).
+			Finding(s.findIncident).
+			Saying("You have seen to it. What ends by itself is settled without you. If the trouble comes back it is reported again. One that is settled stays as it is.").
+			Resuming(func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
+				i, err := s.shownIncident(ctx, c)
+				if err != nil {
+					return nil, err
+				}
+				return i.Fields(), nil
+			}),
+	}
+}
+
+func (s *incidents) listIncidents(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[incidentEntry], error) {
+	incidents, err := s.Scope(c).Incidents(ctx, l)
+	return record.Map(incidents, err, func(i projections.Incident) incidentEntry { return incidentEntry{i} })
+}
+
+func (s *incidents) incident(ctx context.Context, c route.Call, id uuid.UUID) (*incidentEntry, error) {
+	i, err := s.Scope(c).Incident(ctx, id)
+	return &incidentEntry{i}, err
+}
+
+func (s *incidents) findIncident(ctx context.Context, c route.Call) (any, string, error) {
+	return record.Subject(s.incident(ctx, c, c.UUID("uuid")))
+}
+
+func (s *incidents) shownIncident(ctx context.Context, c route.Call) (*incidentEntry, error) {
+	return record.Shown(c, func() (*incidentEntry, error) { return s.incident(ctx, c, c.UUID("uuid")) })
+}
+
+func (s *incidents) settleIncident(ctx context.Context, c route.Call, v *verdict) (*incidentEntry, error) {
+	i := c.Subject.(*incidentEntry) //nolint:forcetypeassert // found by findIncident
+	settle := operations.Settle{ID: i.ID, Reason: v.Reason, At: s.Now()}
+	err := record.Persist(c, i, func(i *incidentEntry) error { return record.Execute(ctx, s.Commands, c, i.Version, settle) },
+		func() (*incidentEntry, error) { return s.incident(ctx, c, i.ID) })
+	if err != nil {
+		return nil, err
+	}
+	return s.shownIncident(ctx, c)
+}
+
+// An incidentEntry is an incident as operators see it.
+type incidentEntry struct{ projections.Incident }
+
+// Fields are the incident.
+func (i *incidentEntry) Fields() field.Set {
+	about, err := json.Marshal(i.About)
+	if err != nil {
+		about = []byte("{}") // texts always encode
+	}
+	raw := json.RawMessage(about)
+	return field.Set{
+		field.UUID("id", &i.ID).ReadOnly(),
+		field.Text("kind", &i.Kind).Among(operations.IncidentKinds...).ReadOnly(),
+		field.Any("about", &raw).ReadOnly().Doc("What it concerns, by ids: webhook and provider, reader, position and event, stream, projection."),
+		field.Int("times", &i.Times).ReadOnly().Doc("How often it was reported, each time after it had been settled but the first."),
+		field.Flag("is_settled", &i.IsSettled).ReadOnly(),
+		field.Text("reason", &i.Reason).ReadOnly().Doc("For which it was settled."),
+		field.Text("settled_by", &i.SettledBy).ReadOnly().Doc("operator:1, or system:incidents if it ended by itself."),
+		field.Time("reported_at", &i.ReportedAt).ReadOnly().Doc("Lastly."),
+		field.NullTime("settled_at", &i.SettledAt).ReadOnly(),
+		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was reported first."),
+		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
+	}
+}
+
+func (i *incidentEntry) Tag() string {
+	return record.Tag(operations.IncidentCategory, i.ID.String(), i.Version)
+}

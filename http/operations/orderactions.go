@@ -1,0 +1,202 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+)
+
+// What operators do with orders. Each answers with the order's file; what it
+// leads to happens afterwards (docs/operations.md).
+func (s *orders) orderActions() []route.Route {
+	return []route.Route{
+		orderAction(s, "retry", "Let a failed order go on at the step where it stopped", s.retryOrder).Checking(route.Check(s.checkRetry)).
+			Saying("Input changes what the step works with: domain at site, os_choice at vm."),
+		orderAction(s, "skip_step", "Put the failed step behind an order, because it was done by hand", s.skipStep).
+			Saying("What was made is looked up first. Local steps cannot be skipped."),
+		orderAction(s, "cancel", "Give an order up, take it back, or end its service", s.cancelOrder).
+			Saying("One that is not paid is cancelled; what is being set up is taken back and its money returned; what runs is suspended at once and removed after the grace, and the money stays."),
+		orderAction(s, "accept", "Accept a payment that differs from what was ordered", s.acceptPayment),
+		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
+		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),
+		orderAction(s, "refund", "Give money back", s.refundOrder),
+		orderAction(s, "end_grace", "Remove what is left of a service that has ended, now", s.endGrace).
+			Saying("Without it, it is kept for seven days after its end."),
+		orderAction(s, "dispute", "Say how a dispute stands that only an operator can see", s.decideDispute).
+			Saying("An open one suspends the service, one that is won brings it back, one that is lost ends it."),
+	}
+}
+
+// orderAction declares what operators do with an order.
+func orderAction[Q any, PQ interface {
+	*Q
+	field.Record
+}](s *orders, verb, summary string, do func(context.Context, route.Call, *orderDetail, PQ) error) route.Route {
+	show := func(ctx context.Context, c route.Call) (*orderDetail, error) {
+		return record.Shown(c, func() (*orderDetail, error) { return s.orderFile(ctx, c, c.UUID("uuid")) })
+	}
+	return route.Post(orderPath+verb+"/", summary, func(ctx context.Context, c route.Call, q PQ) (*orderDetail, error) {
+		if err := do(ctx, c, c.Subject.(*orderDetail), q); err != nil { //nolint:forcetypeassert // found by findOrderFile
+			return nil, err
+		}
+		return show(ctx, c)
+	}).As("operator_order_"+verb).Of("Order").With(http.StatusAccepted).Finding(s.findOrderFile).
+		Failing(http.StatusConflict, "The order's state forbids it (invalid_state), or others were faster.").
+		Resuming(func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
+			o, err := show(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return o.Fields(), nil
+		})
+}
+
+// causeOf is who changes an order, in the version that they have seen.
+func causeOf(c route.Call, o *orderDetail) domain.Metadata {
+	return c.CauseOf(domain.Versions{order.Stream(o.ID): o.Version})
+}
+
+const reasonMost = 500
+
+// An asking needs no reason, but may have one.
+type asking struct{ Reason string }
+
+// Fields are the asking.
+func (w *asking) Fields() field.Set {
+	return field.Set{field.Text("reason", &w.Reason).Max(reasonMost).Is(field.Plain).Default("").Doc("It stands in the log.")}
+}
+
+// A verdict is nothing without a reason.
+type verdict struct{ Reason string }
+
+// Fields are the verdict.
+func (v *verdict) Fields() field.Set { return field.Set{reasonField(&v.Reason)} }
+
+func reasonField(at *string) field.Field {
+	return field.Text("reason", at).Required().Max(reasonMost).Is(field.Plain).Doc("It stands in the log.")
+}
+
+// A retry may change what the failed step works with.
+type retry struct {
+	asking
+	Input   json.RawMessage
+	changed map[string]string
+}
+
+// Fields are the retry.
+func (r *retry) Fields() field.Set {
+	return append(field.Set{
+		field.Any("input", &r.Input).Default(map[string]string{}).Doc("Changed input of the step: an object with domain or os_choice."),
+	}, r.asking.Fields()...)
+}
+
+// checkRetry holds changed input against the rules for orders.
+func (s *orders) checkRetry(ctx context.Context, c route.Call, r *retry, wrong *field.Errors) error {
+	if !c.Sent.Has("input") || record.IsWrong(*wrong, "input") {
+		return nil
+	}
+	if err := json.Unmarshal(r.Input, &r.changed); err != nil || r.changed == nil {
+		wrong.Add("input", "Expected a dictionary of texts.")
+		return nil
+	}
+	if name, sent := r.changed["domain"]; sent {
+		_, err := field.Set{field.Text("domain", &name).Is(field.Domain)}.DecodeJSON(object("domain", name), field.Create)
+		for _, w := range field.ErrorsOf(err) {
+			wrong.Add("input", w.Messages[0])
+		}
+		r.changed["domain"] = name
+	}
+	os, sent := r.changed["os_choice"]
+	if !sent {
+		return nil
+	}
+	o := c.Subject.(*orderDetail) //nolint:forcetypeassert // found by findOrderFile
+	plan, err := s.Scope(c).Plan(ctx, o.PlanID)
+	if err == nil && !slices.Contains(plan.VPS.OSOptions, os) {
+		wrong.Add("input", field.NotAChoice(os))
+	}
+	return err
+}
+
+func (s *orders) retryOrder(ctx context.Context, c route.Call, o *orderDetail, r *retry) error {
+	return s.Orders.Retry(ctx, causeOf(c, o), o.ID, r.changed, cmp.Or(r.Reason, "retried"))
+}
+
+// A skipping says what was done by hand.
+type skipping struct{ Step, External, Reason string }
+
+// Fields are the skipping.
+func (k *skipping) Fields() field.Set {
+	return field.Set{
+		field.Text("step", &k.Step).Required().Max(64).Doc("The one that failed."),
+		reasonField(&k.Reason),
+		field.Text("external_id", &k.External).Max(200).Default("").Doc("Of what was made; required except for welcome."),
+	}
+}
+
+func (s *orders) skipStep(ctx context.Context, c route.Call, o *orderDetail, k *skipping) error {
+	return s.Orders.Skip(ctx, causeOf(c, o), o.ID, k.Step, k.External, k.Reason)
+}
+
+func (s *orders) cancelOrder(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
+	return s.Orders.Cancel(ctx, causeOf(c, o), o.ID, v.Reason)
+}
+
+func (s *orders) endGrace(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
+	return s.Orders.EndGrace(ctx, causeOf(c, o), o.ID, v.Reason)
+}
+
+func (s *orders) acceptPayment(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
+	return s.Orders.Accept(ctx, causeOf(c, o), o.ID, v.Reason)
+}
+
+func (s *orders) recheckOrder(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
+	return s.Orders.Recheck(ctx, c.Cause(), o.ID, w.Reason)
+}
+
+func (s *orders) resendMail(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
+	return s.Orders.ResendMail(ctx, causeOf(c, o), o.ID, cmp.Or(w.Reason, "asked for"))
+}
+
+// A moneyBack says how much goes back, and why.
+type moneyBack struct {
+	Amount *decimal.Decimal
+	Reason string
+}
+
+// Fields are the refund as it is asked for.
+func (m *moneyBack) Fields() field.Set {
+	return field.Set{
+		reasonField(&m.Reason),
+		field.NullAmount("amount", &m.Amount, 14, 4).Default(nil).Doc("In the order's currency; null: all that is left."),
+	}
+}
+
+func (s *orders) refundOrder(ctx context.Context, c route.Call, o *orderDetail, m *moneyBack) error {
+	return s.Orders.Refund(ctx, causeOf(c, o), o.ID, m.Amount, m.Reason)
+}
+
+// A disputeWord is an operator's word on a dispute.
+type disputeWord struct{ Outcome, Reason string }
+
+// Fields are the word.
+func (d *disputeWord) Fields() field.Set {
+	return field.Set{
+		field.Text("outcome", &d.Outcome).Required().Among("open", "won", "lost"),
+		reasonField(&d.Reason),
+	}
+}
+
+func (s *orders) decideDispute(ctx context.Context, c route.Call, o *orderDetail, d *disputeWord) error {
+	return s.Orders.Dispute(ctx, causeOf(c, o), o.ID, order.DisputeState(d.Outcome), d.Reason)
+}

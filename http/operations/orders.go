@@ -1,0 +1,137 @@
+package operations
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
+	"hostpanel/http/listing"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// Orders carries out what operators ask for orders; each is an event with its
+// actor and reason. What the state of an order forbids is refused with
+// domain.Conflict, reason "invalid_state" (docs/operations.md).
+type Orders interface {
+	// OrderDetail is what is known of an order besides the order.
+	OrderDetail(ctx context.Context, order uuid.UUID) (operations.OrderDetail, error)
+	// Retry lets a failed order go on where it stopped. Input changes what the
+	// step works with: "domain" at site, "os_choice" at vm.
+	Retry(ctx context.Context, cause domain.Metadata, order uuid.UUID, input map[string]string, reason string) error
+	// Skip puts the failed step behind the order, with a proof that is looked up.
+	Skip(ctx context.Context, cause domain.Metadata, order uuid.UUID, step, external, reason string) error
+	// Cancel gives an order up, takes back what is being set up, or ends what runs.
+	Cancel(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// EndGrace lets the removal of a service that has ended begin now.
+	EndGrace(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// Accept takes a payment that differs from what was ordered.
+	Accept(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// Recheck asks the provider once more.
+	Recheck(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// ResendMail mails a new link; the old one is void.
+	ResendMail(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// Refund gives money back; nil: all that is left.
+	Refund(ctx context.Context, cause domain.Metadata, order uuid.UUID, amount *decimal.Decimal, reason string) error
+	// Dispute records an operator's word on a dispute that only they can see.
+	Dispute(ctx context.Context, cause domain.Metadata, order uuid.UUID, outcome order.DisputeState, reason string) error
+}
+
+const (
+	ordersPath = operationsPrefix + "orders/"
+	orderPath  = ordersPath + "{uuid:uuid}/"
+)
+
+var (
+	orderStatuses = []string{"pending", "payment_processing", "paid", "provisioning", "active", "failed", "cancelled", "refunded"}
+	orderHolds    = []string{"payment_mismatch", "duplicate_payment", "dispute", "refund_failed", "needs_operator"}
+)
+
+func (s *orders) orderFileRoutes() []route.Route {
+	return append([]route.Route{
+		listing.Pages[orderEntry](ordersPath, "Orders", listing.Spec{
+			Filters: func() field.Set {
+				return field.Set{
+					field.Text("status", new(string)).Among(orderStatuses...).Doc("Only orders in this status."),
+					field.Text("hold", new(string)).Among(orderHolds...).Doc("Only orders that a person has to look at for this reason."),
+					field.Text("payment_method", new(string)).Among(s.PaymentMethods...).Doc("Only orders that are paid this way."),
+					field.Ref("plan", new(int64)).Doc("Only orders of this plan."),
+				}
+			},
+			Search: "order_number, customer_email, customer_name and domain", Ordering: []string{"order_number", "status", "total", "customer_email"}, UUIDs: true,
+		}, s.listOrders).As("operator_order_list"),
+		route.Get(orderPath, "An order with all that came of it", record.Found[orderDetail]).As("operator_order_read").Of("Order").Finding(s.findOrderFile),
+	}, s.orderActions()...)
+}
+
+// An orderEntry is an order in a list.
+type orderEntry struct{ projections.Order }
+
+// Fields are the order in a list.
+func (o *orderEntry) Fields() field.Set {
+	holds := namesOf(o.Holds)
+	return field.Set{
+		field.UUID("id", &o.ID).ReadOnly(),
+		field.Text("order_number", &o.OrderNumber).ReadOnly(),
+		field.Text("status", (*string)(&o.Status)).Among(orderStatuses...).ReadOnly(),
+		field.Texts("holds", &holds, nil).ReadOnly().Doc("Why a person has to look at it."),
+		field.Text("customer_email", &o.CustomerEmail).ReadOnly(),
+		field.Text("customer_name", &o.CustomerName).ReadOnly(),
+		field.Ref("plan", &o.PlanID).ReadOnly(),
+		field.Text("plan_name", &o.PlanName).ReadOnly(),
+		field.Amount("total", &o.Total, 14, 2).ReadOnly(),
+		field.Text("currency", &o.Currency).ReadOnly(),
+		field.Text("payment_method", &o.PaymentMethod).ReadOnly(),
+		field.Text("billing_period", (*string)(&o.BillingPeriod)).ReadOnly(),
+		field.Text("failed_step", &o.FailedStep).ReadOnly().Doc("At which its setup has stopped."),
+		field.Time("created_at", &o.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &o.UpdatedAt).ReadOnly(),
+	}
+}
+
+// namesOf are the words of a list; never null.
+func namesOf[T ~string](all []T) []string {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one)
+	}
+	return names
+}
+
+func (s *orders) listOrders(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[orderEntry], error) {
+	for _, f := range l.Filters {
+		id, isPlan := f.Value.(int64)
+		if f.Field != "plan" || !isPlan {
+			continue
+		}
+		if _, err := s.Scope(c).Plan(ctx, id); record.IsMissing(err) {
+			return projections.Listed[orderEntry]{}, field.Errors{{Field: "plan", Messages: []string{field.NoSuchChoice}}}
+		} else if err != nil {
+			return projections.Listed[orderEntry]{}, err
+		}
+	}
+	orders, err := s.Scope(c).OrdersListed(ctx, l)
+	return record.Map(orders, err, func(o projections.Order) orderEntry { return orderEntry{o} })
+}
+
+func (s *orders) orderFile(ctx context.Context, c route.Call, id uuid.UUID) (*orderDetail, error) {
+	file, err := s.Scope(c).OrderFile(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	detail, err := s.Orders.OrderDetail(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return newOrderDetail(file, detail), nil
+}
+
+func (s *orders) findOrderFile(ctx context.Context, c route.Call) (any, string, error) {
+	return record.Subject(s.orderFile(ctx, c, c.UUID("uuid")))
+}

@@ -1,0 +1,143 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/storefront"
+	"hostpanel/http/listing"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+const (
+	plansPath = operationsPrefix + "plans/"
+	planPath  = plansPath + "{id:int}/"
+)
+
+// A planRecord is a plan with all fields of all sorts.
+type planRecord struct{ projections.Plan }
+
+// Fields are the plan as operators see it.
+func (p *planRecord) Fields() field.Set { return p.Record() }
+
+func (p *planRecord) Tag() string { return record.Tag("plan", strconv.FormatInt(p.ID, 10), p.Version) }
+
+func (s *catalog) planRoutes() []route.Route {
+	return []route.Route{
+		listing.Pages[planRecord](plansPath, "Plans, also those that are not active", listing.Spec{
+			Filters: func() field.Set {
+				return field.Set{
+					field.Flag("is_active", new(bool)).Doc("Only those that are on offer, or that are not."),
+					field.Text("resource_type", new(string)).Among(storefront.PlanTypes...).Doc("Only plans of this sort."),
+					field.Text("slug", new(string)).Doc("Only the plan with this slug."),
+				}
+			},
+			Search: "name and slug", Ordering: []string{"name", "slug", "position", "price"},
+		}, s.listPlans).As("operator_plan_list"),
+		route.Get(planPath, "A plan", record.Found[planRecord]).As("operator_plan_read").Of("Plan").Finding(s.findPlan),
+		route.Post(plansPath, "Offer a plan", s.offerPlan).As("operator_plan_create").Checking(route.Check(s.checkPlanRecord)).
+			Saying("What the plan's sort needs and the request leaves out gets a default. Fields of other sorts are not kept."),
+		route.Put(planPath, "Change a plan", s.changePlan).As("operator_plan_replace").Of("Plan").
+			Finding(s.findPlan).Checking(route.Check(s.checkPlanRecord)).Failing(http.StatusConflict, lostRace),
+		route.Patch(planPath, "Change some fields of a plan", s.changePlan).As("operator_plan_change").Of("Plan").
+			Finding(s.findPlan).Checking(route.Check(s.checkPlanRecord)).
+			Saying("Orders that were placed keep what they agreed on."),
+		route.Delete(planPath, "Withdraw a plan", s.withdrawPlan).As("operator_plan_delete").Of("Plan").Finding(s.findPlan).
+			Saying("Widgets forget the plan.").
+			Failing(http.StatusConflict, "Somebody has ordered the plan (in_use), or others were faster."),
+	}
+}
+
+const lostRace = "Others were faster, again and again."
+
+func (s *catalog) listPlans(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[planRecord], error) {
+	plans, err := s.Scope(c).AllPlans(ctx, l)
+	return record.Map(plans, err, func(p projections.Plan) planRecord { return planRecord{p} })
+}
+
+func (s *catalog) plan(ctx context.Context, c route.Call, id int64) (*planRecord, error) {
+	plan, err := s.Scope(c).Plan(ctx, id)
+	return &planRecord{plan}, err
+}
+
+func (s *catalog) findPlan(ctx context.Context, c route.Call) (any, string, error) {
+	return record.Subject(s.plan(ctx, c, c.ID("id")))
+}
+
+// checkPlanRecord looks at what the fields alone do not tell. The rules
+// between them are the plan's own.
+func (s *catalog) checkPlanRecord(ctx context.Context, c route.Call, p *planRecord, wrong *field.Errors) error {
+	if c.Sent.Has("slug") && p.Slug != "" && !record.IsWrong(*wrong, "slug") {
+		taken, err := s.Scope(c).SlugTaken(ctx, p.Slug, p.ID)
+		if err != nil {
+			return err
+		}
+		if taken {
+			wrong.Add("slug", field.AlreadyExists("plan", "slug"))
+		}
+	}
+	if !record.IsWrong(*wrong, "resource_type") {
+		p.CheckGiven(c.Sent, wrong)
+	}
+	if p.ResourceType != storefront.HostingPlan {
+		return nil
+	}
+	return record.MayRefer(wrong, "package", p.Package, func(id int64) error {
+		_, err := s.Scope(c).Resource(ctx, hosting.Ref{Kind: "package", ID: id})
+		return err
+	})
+}
+
+func (s *catalog) offerPlan(ctx context.Context, c route.Call, p *planRecord) (_ *planRecord, err error) {
+	if !c.Sent.Has("currency") {
+		p.Currency = cmp.Or(s.Currency, p.Currency)
+	}
+	if p.ID, err = record.NextNumber(ctx, s.Numbers, "plan"); err != nil {
+		return nil, err
+	}
+	c.Location(plansPath + strconv.FormatInt(p.ID, 10) + "/")
+	derived := p.Slug == ""
+	err = s.putOnOffer(ctx, c, p)
+	if derived && record.IsTaken(err, "slug") { // two plans may have the same name
+		p.Slug = field.OwnSlug(p.Name, p.ID)
+		err = s.putOnOffer(ctx, c, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return record.Shown(c, func() (*planRecord, error) { return s.plan(ctx, c, p.ID) })
+}
+
+func (s *catalog) putOnOffer(ctx context.Context, c route.Call, p *planRecord) error {
+	_, err := s.Commands.Execute(ctx, c.Cause(), storefront.OfferPlan{Plan: p.ID, Spec: p.Plan.Plan.Fields().Values(), At: s.Now()})
+	return err
+}
+
+func (s *catalog) changePlan(ctx context.Context, c route.Call, p *planRecord) (*planRecord, error) {
+	err := record.Execute(ctx, s.Commands, c, p.Version, storefront.ChangePlan{Plan: p.ID, Spec: c.Sent.Values(), At: s.Now()})
+	if err != nil {
+		return nil, err
+	}
+	return record.Shown(c, func() (*planRecord, error) { return s.plan(ctx, c, p.ID) })
+}
+
+// withdrawPlan takes a plan off the shop and out of the widgets that show it.
+func (s *catalog) withdrawPlan(ctx context.Context, c route.Call) error {
+	p := c.Subject.(*planRecord) //nolint:forcetypeassert // found by findPlan
+	widgets, err := s.Scope(c).WidgetsWith(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	commands := []domain.Command{storefront.WithdrawPlan{Plan: p.ID, At: s.Now()}}
+	for _, w := range widgets {
+		commands = append(commands, storefront.ForgetPlan{Widget: w.ID, Plan: p.ID, At: s.Now()})
+	}
+	return record.Execute(ctx, s.Commands, c, p.Version, commands...)
+}

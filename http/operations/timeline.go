@@ -1,0 +1,169 @@
+package operations
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/operations"
+)
+
+// A happening is something that happened, in plain words. What is no event of the
+// log, such as a webhook or a failed attempt, has no position.
+type happening struct {
+	position          *int64
+	at                time.Time
+	sort, actor, text string
+	data              json.RawMessage
+}
+
+// Fields are the happening.
+func (m *happening) Fields() field.Set {
+	return field.Set{
+		field.NullInt("position", &m.position).ReadOnly().Doc("In the log; null: it is no fact of the log."),
+		field.Time("recorded_at", &m.at).ReadOnly(),
+		field.Text("type", &m.sort).ReadOnly(),
+		field.Text("actor", &m.actor).ReadOnly(),
+		field.Text("text", &m.text).ReadOnly(),
+		field.Any("data", &m.data).ReadOnly(),
+	}
+}
+
+// timeline tells all that has happened as one chain: what the log knows, what
+// came from outside, and what was tried in vain (docs/operations.md, "The
+// timeline").
+func timeline(d operations.OrderDetail) []happening {
+	runs := map[domain.Stream]operations.Run{}
+	for _, r := range d.Runs {
+		runs[r.Stream()] = r
+	}
+	var all []happening
+	for _, f := range d.Facts {
+		text := f.Event.Says()
+		if r, ofRun := runs[f.Stream]; ofRun {
+			text = r.Kind + ": " + text + asTried(r, f)
+		}
+		all = append(all, happening{&f.Position, f.RecordedAt, f.Name, f.Actor, text, dataOf(f)})
+	}
+	for _, w := range d.Webhooks {
+		all = append(all, arrived(w))
+	}
+	for _, r := range d.Runs {
+		all = append(all, inVain(r)...)
+		all = append(all, unsettled(r)...)
+	}
+	slices.SortStableFunc(all, func(a, b happening) int { return a.at.Compare(b.at) })
+	return all
+}
+
+// arrived is a webhook that came.
+func arrived(w operations.Webhook) happening {
+	text := fmt.Sprintf("webhook %s of %s came, %s: %s", w.EventID, w.Provider, w.Type, webhookStates[w.State])
+	if w.Error != "" {
+		text += " (" + w.Error + ")"
+	}
+	return happening{nil, w.ReceivedAt, "webhook.received", "provider:" + w.Provider, text, object("webhook", w.ID, "event_id", w.EventID, "state", w.State)}
+}
+
+var webhookStates = map[string]string{
+	"stored": "nobody has acted on it yet", "done": "the order was looked at", "ignored": "nothing that we act on",
+	"unmatched": "it fits no order", "parked": "acting on it failed too often",
+}
+
+// asTried tells what went wrong before a step was done: "at attempt 2: one
+// gave no answer, and it was found by look-up".
+func asTried(r operations.Run, f operations.Fact) string {
+	if f.Name != "saga.step_completed" {
+		return ""
+	}
+	about := aboutStep(f)
+	silent, failed := 0, 0
+	for i, a := range r.Attempts {
+		lost := a.FinishedAt == nil && i < len(r.Attempts)-1
+		switch {
+		case a.Step != about.Step || a.StartedAt.After(f.RecordedAt):
+		case a.ErrorClass == "unknown", lost:
+			silent++
+		case a.HasFailed():
+			failed++
+		}
+	}
+	if silent+failed == 0 {
+		return ""
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{silent, "gave no answer"}, {failed, "failed"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if about.Found {
+		parts = append(parts, "found by look-up")
+	}
+	return fmt.Sprintf(", at attempt %d: %s", silent+failed+1, strings.Join(parts, ", "))
+}
+
+// inVain are the attempts that failed at the step where a run stands.
+func inVain(r operations.Run) []happening {
+	if r.Over() {
+		return nil
+	}
+	n, last := 0, operations.Attempt{}
+	for _, a := range r.Attempts {
+		if a.Step == r.Step && a.HasFailed() {
+			n, last = n+1, a
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	at, times := last.StartedAt, "once"
+	if last.FinishedAt != nil {
+		at = *last.FinishedAt
+	}
+	if n > 1 {
+		times = fmt.Sprintf("%d times, lastly", n)
+	}
+	text := fmt.Sprintf("%s: %s failed %s: %s", r.Kind, r.At(), times, last.Error)
+	return []happening{{nil, at, "attempt.failed", "system:" + r.Kind, text, object("step", r.At(), "attempts", n, "error_class", last.ErrorClass)}}
+}
+
+// unsettledStates are the states of effects of which something is still open.
+var unsettledStates = map[string]string{
+	"intended": "is being done, or nobody heard the answer", "unknown": "may have been done: nobody heard the answer",
+	"deferred": "was put off", "undoing": "is being taken back",
+}
+
+// unsettled are effects without a known end.
+func unsettled(r operations.Run) (all []happening) {
+	for _, e := range r.Effects {
+		if state, open := unsettledStates[e.State]; open {
+			text := fmt.Sprintf("%s: %s %s", r.Kind, e.Step, state)
+			all = append(all, happening{nil, e.UpdatedAt, "effect." + e.State, "system:" + r.Kind, text, object("key", e.Key, "sends", e.Sends)})
+		}
+	}
+	return all
+}
+
+// object is a small JSON object of names and values.
+func object(pairs ...any) json.RawMessage {
+	b := []byte{'{'}
+	for i := 0; i < len(pairs); i += 2 {
+		value, err := json.Marshal(pairs[i+1])
+		if err != nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(field.AppendText(b, fmt.Sprint(pairs[i])), ':'), value...)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,42 @@
+package storefront
+
+import (
+	"context"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+)
+
+// An orderForm is what a customer fills in. Prices are not in it: whatever a
+// request says about money is ignored.
+type orderForm struct {
+	order.Draft
+	methods []string // payment methods that there are
+}
+
+// Fields are the order form (docs/storefront.md, "Orders").
+func (f *orderForm) Fields() field.Set {
+	return field.Set{
+		field.Ref("plan_id", &f.PlanID).Required().Doc("A plan on offer."),
+		field.Text("customer_email", &f.Customer.Email).Required().Is(field.Email),
+		field.Text("customer_name", &f.Customer.Name).Required().Between(1, 200),
+		field.Text("customer_phone", &f.Customer.Phone).Is(field.Phone).Default("").Doc("Required where the widget says so."),
+		field.Text("customer_company", &f.Customer.Company).Max(200).Default("").Doc("Required where the widget says so."),
+		field.Text("payment_method", &f.PaymentMethod).Required().Among(f.methods...),
+		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
+		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
+		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
+		field.Text("language", &f.Language).Is(field.Language).Default("es"),
+		field.Text("widget_id", &f.Widget).Max(64).Default("").Doc("The widget that the order comes from."),
+	}
+}
+
+// check looks up what the order needs, and says what else is wrong with it.
+func (s *handlers) check(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
+	key := caller.KeyOf(c)
+	f.APIKey, f.Owner, f.TestMoney = key.ID, key.Owner, key.Mode == storefront.Test
+	return s.Orders.Prepare(ctx, &f.Draft, wrong)
+}

@@ -1,0 +1,132 @@
+package storefront
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/order"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+const (
+	returnWait = 3 * time.Second        // for the provider's truth to arrive
+	returnLook = 100 * time.Millisecond // between two looks
+)
+
+// comeBack receives a customer from the payment provider. The visit proves
+// nothing, pays nothing and cancels nothing: it only makes the panel ask the
+// provider, waits a little for what comes of that, and sends the customer on.
+func (s *handlers) comeBack(ctx context.Context, c route.Call) (*route.Document, error) {
+	id, outcome := c.UUID("order_id"), c.Param("outcome")
+	o, err := s.System().Order(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if isUnsettled(o.Status) {
+		if o, err = s.askAndWait(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	target, err := s.shopPage(ctx, o, outcome)
+	if err != nil {
+		return nil, err
+	}
+	if target != nil {
+		return nil, route.SeeOther(target.String())
+	}
+	return s.resultPage(ctx, c, o)
+}
+
+func isUnsettled(s order.Status) bool {
+	return s == order.StatusPending || s == order.StatusPaymentProcessing
+}
+
+// askAndWait has the order looked at and waits until something has changed, or
+// the customer has waited long enough.
+func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (projections.Order, error) {
+	changed := s.Changes.Changed()
+	if err := s.Payments.Hint(ctx, o.ID, "return"); err != nil {
+		return o, err
+	}
+	enough := time.NewTimer(returnWait)
+	defer enough.Stop()
+	look := time.NewTicker(returnLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return o, ctx.Err()
+		case <-enough.C:
+			return o, nil
+		case <-changed:
+			changed = nil // until the next look: a busy log must not keep us reading
+		case <-look.C:
+			changed = s.Changes.Changed()
+		}
+		now, err := s.System().Order(ctx, o.ID)
+		if err != nil || now.Version != o.Version {
+			return now, err
+		}
+	}
+}
+
+// shopPage is where the widget wants its customers to go, with the order's id.
+// It is nil where the widget names no page, or one on a site that the order's
+// key is not for.
+func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome string) (*url.URL, error) {
+	if o.WidgetID == "" {
+		return nil, nil
+	}
+	widget, err := s.Reading(caller.Identity{}).Widget(ctx, o.WidgetID)
+	if record.IsMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := widget.SuccessURL
+	if outcome == "cancel" {
+		text = widget.CancelURL
+	}
+	target, err := url.Parse(text)
+	if err != nil || text == "" {
+		return nil, nil //nolint:nilerr // a page that cannot be gone to is none
+	}
+	key, issued, err := s.System().APIKey(ctx, o.APIKey)
+	if err != nil || !issued || !route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL()) {
+		return nil, err
+	}
+	return withOrder(target, o.ID), nil
+}
+
+func withOrder(target *url.URL, id uuid.UUID) *url.URL {
+	query := target.Query()
+	query.Set("order_id", id.String())
+	target.RawQuery = query.Encode()
+	return target
+}
+
+// resultPage tells how the order stands, without anything about its customer.
+func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.Order) (*route.Document, error) {
+	view, err := s.explained(ctx, s.System(), o.ID)
+	if err != nil {
+		return nil, err
+	}
+	language := web.Spoken(o.Language)
+	data := map[string]any{
+		"Title": web.Texts[language]["result_title"] + " · " + view.OrderNumber, "Payment": "",
+		"Order": view, "Cancelled": view.Status == order.StatusCancelled, "Again": c.Path,
+	}
+	if view.Status == order.StatusPaymentProcessing && !view.Settling {
+		data["Payment"] = o.PaymentURL
+	}
+	return web.Page(http.StatusOK, "result", language, data)
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// HomeOf is the first page of a signed-in user.
+func HomeOf(user projections.User) string {
+	if user.IsSuperuser {
+		return StorefrontPath
+	}
+	return AccountPath
+}
+
+// SeeOther sends a browser on, with cookies.
+func SeeOther(path string, cookies ...*http.Cookie) *route.Document {
+	d := &route.Document{Status: http.StatusSeeOther, Header: http.Header{"Location": {path}}}
+	Giving(d, cookies...)
+	return d
+}
+
+func Giving(d *route.Document, cookies ...*http.Cookie) {
+	for _, cookie := range cookies {
+		d.Header.Add("Set-Cookie", cookie.String())
+	}
+}
+
+// Done sends a browser on to a page that says what was done.
+func (s *Renderer) Done(path, notice string, cookies ...*http.Cookie) *route.Document {
+	return SeeOther(path, append(cookies, s.Cookie(noticeCookie, notice, 60))...)
+}
+
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(max(int64((d+time.Second-1)/time.Second), 1), 10)
+}
+
+// Private keeps the token in the address from whatever page comes next.
+func Private(d *route.Document, err error) (*route.Document, error) {
+	if d != nil {
+		d.Header.Set("Referrer-Policy", "no-referrer")
+	}
+	return d, err
+}

@@ -1,0 +1,165 @@
+// Package web renders the pages for people, with their forms and texts.
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"strings"
+
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+)
+
+// Pages work without scripts. What they say stands in texts.go, in the
+// languages of the panel.
+
+//go:embed *.html
+var pageFiles embed.FS
+
+//go:embed style.css
+var Style []byte
+
+const (
+	StylePath       = "/panel/style.css"
+	AccountPath     = "/account/"
+	StorefrontPath  = "/storefront/"
+	LogoutPath      = "/logout/"
+	ResetPath       = "/password-reset/"
+	SetPasswordPath = "/set-password/"
+
+	noticeCookie = "notice" // what a page says after a form was carried out
+)
+
+var pages = template.Must(template.New("pages").ParseFS(pageFiles, "*.html"))
+
+// A Renderer shows pages to people, in their language.
+type Renderer struct{ *caller.Callers }
+
+// Page shows one of the pages in web/ in a language, without a user.
+func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
+	shown := map[string]any{
+		"Words": Texts[language], "Language": language, "Style": StylePath, "Failed": status >= http.StatusBadRequest,
+		"Visit": nil, "Notice": "", "Wide": false,
+	}
+	maps.Copy(shown, data)
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, shown); err != nil {
+		return nil, fmt.Errorf("show the page %s: %w", name, err)
+	}
+	return &route.Document{Status: status, Type: "text/html; charset=utf-8", Body: b.Bytes(), Header: http.Header{}}, nil
+}
+
+// Sheet shows one of the pages in web/ to a signed-in user, in their language,
+// with what was just done. The title is one of the texts.
+func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[string]any) (*route.Document, error) {
+	v, language := caller.VisitOf(c), Readers(c)
+	data["Title"] = Texts[language][title]
+	notice, noted := s.notice(c)
+	if noted && status < http.StatusBadRequest {
+		data["Notice"] = Texts[language]["done_"+notice]
+	}
+	if v.IsSignedIn() {
+		data["Visit"] = s.bearings(c)
+	}
+	d, err := Page(status, name, language, data)
+	if err != nil {
+		return nil, err
+	}
+	if v.IsNew {
+		Giving(d, s.Cookie(caller.SessionCookie, v.ID, 0))
+	}
+	if noted {
+		Giving(d, s.Cookie(noticeCookie, "", -1))
+	}
+	return d, nil
+}
+
+// notice is what the form before has brought along to say.
+func (s *Renderer) notice(c route.Call) (string, bool) {
+	cookie, err := (&http.Request{Header: c.Header}).Cookie(s.CookieName(noticeCookie))
+	if err != nil {
+		return "", false
+	}
+	return cookie.Value, true
+}
+
+// Bearings tell people who they are and where they may go.
+type Navigation struct {
+	User, Home string
+	Leave      Form
+	Ways       []way
+}
+
+// A way leads to a page. One may be there already.
+type way struct {
+	Path, Text string
+	IsHere     bool
+}
+
+func (s *Renderer) bearings(c route.Call) Navigation {
+	v, w := caller.VisitOf(c), Texts[Readers(c)]
+	b := Navigation{User: v.Who.Email, Home: HomeOf(v.Who.User), Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil)}
+	for _, page := range []struct {
+		path, text string
+		isOpen     bool
+	}{
+		{StorefrontPath, "keys_title", v.Who.IsSuperuser},
+		{AccountPath, "account_title", true},
+	} {
+		if page.isOpen {
+			b.Ways = append(b.Ways, way{page.path, w[page.text], c.Path == page.path})
+		}
+	}
+	return b
+}
+
+// Readers is the language of the reader of a page.
+func Readers(c route.Call) string {
+	if v := caller.VisitOf(c); v.IsSignedIn() {
+		return Spoken(v.Who.Language)
+	}
+	return preferred(c.Header)
+}
+
+// RefusalPage tells people what they were refused.
+func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.Document {
+	language := Readers(c)
+	data := map[string]any{
+		"Title":  cmp.Or(Texts[language][fmt.Sprintf("status_%d", status)], http.StatusText(status)),
+		"Detail": strings.Join(translated(language, []string{detail}), " "), "Visit": nil,
+	}
+	if v := caller.VisitOf(c); v.IsSignedIn() {
+		data["Visit"] = s.bearings(c)
+	}
+	d, err := Page(status, "refusal", language, data)
+	if err != nil {
+		return &route.Document{Status: status, Type: "text/plain; charset=utf-8", Body: []byte(detail)}
+	}
+	return d
+}
+
+// Spoken is the language of the panel for a reader of the given one.
+func Spoken(language string) string {
+	primary, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(language)), "-")
+	if _, known := Texts[primary]; known {
+		return primary
+	}
+	return English
+}
+
+// preferred is the language of the panel that a browser's user likes best.
+// Browsers put it first.
+func preferred(header http.Header) string {
+	for wish := range strings.SplitSeq(header.Get("Accept-Language"), ",") {
+		language, _, _ := strings.Cut(wish, ";")
+		if Spoken(language) != English || strings.HasPrefix(strings.TrimSpace(language), English) {
+			return Spoken(language)
+		}
+	}
+	return English
+}

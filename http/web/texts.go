@@ -1,0 +1,48 @@
+package web
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Words are what the pages say in one language.
+type Words map[string]string
+
+const English = "en"
+
+// Texts are the languages of the panel. Each says the same.
+var Texts = map[string]Words{English: inEnglish, "es": inSpanish}
+
+// The API speaks English. What it says about fields, forms say in the
+// reader's language, as far as that is known here.
+
+var quantity = regexp.MustCompile(`"[^"]*"|[0-9]+`)
+
+// translated are messages of the API in a language of the panel.
+func translated(language string, messages []string) []string {
+	if language == English {
+		return slices.Clone(messages)
+	}
+	all := make([]string, len(messages))
+	for i, message := range messages {
+		all[i] = message
+		if pattern, known := messagesInSpanish[quantity.ReplaceAllString(message, "#")]; known {
+			all[i] = filledIn(pattern, quantity.FindAllString(message, -1))
+		}
+	}
+	return all
+}
+
+var gap = regexp.MustCompile("#")
+
+// filledIn puts the quantities of a message into its translation.
+func filledIn(pattern string, quantities []string) string {
+	return gap.ReplaceAllStringFunc(pattern, func(string) string {
+		if len(quantities) == 0 {
+			return ""
+		}
+		first := quantities[0]
+		quantities = quantities[1:]
+		return first
+	})
+}

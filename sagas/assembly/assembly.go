@@ -1,0 +1,192 @@
+// Package assembly puts the runner and all areas of sagas together. It is the one
+// place that knows all of them, and where every event type and every decider is
+// registered.
+package assembly
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/ratelimit"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options are what all areas need of the program around them.
+type Options struct {
+	Store     *eventstore.Store
+	Limits    map[string]int   // runs at once per queue; missing: as the queue was added
+	Now       func() time.Time // for everything but leases; nil: time.Now
+	Log       *slog.Logger     // nil: slog.Default
+	Fault     func(sagas.Point, sagas.Run) error
+	Tables    *projections.Tables
+	Payments  map[string]Payments // by name
+	Engine    Engine
+	Compute   Compute
+	Mail      Mail
+	Webhooks  Webhooks
+	MailFrom  string        // sender of mails
+	PublicURL func() string // where customers reach us, without a slash at the end
+	Times     Times         // zero: [Defaults]
+
+	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
+	UnsubscribeKeys [][]byte
+}
+
+// A Panel is the runner with all sagas of the panel.
+type Panel struct {
+	*sagas.Runner
+
+	store           *eventstore.Store
+	pool            *pgxpool.Pool
+	vault           *credentials.Vault
+	limits          *ratelimit.Windows
+	tables          *projections.Tables
+	payments        map[string]Payments
+	engine          Engine
+	compute         Compute
+	mail            Mail
+	webhooks        Webhooks
+	mailFrom        string
+	publicURL       func() string
+	unsubscribeKeys [][]byte
+	times           Times
+	policies        policies
+
+	provision    sagas.Definition[ProvisionInput]
+	deprovision  sagas.Definition[DeprovisionInput]
+	lateWelcome  sagas.Definition[WelcomeMail]
+	linkMails    sagas.Definition[LinkMail]
+	approvalLost sagas.Definition[OrderMail]
+	newsMails    sagas.Definition[NewsMail]
+	captures     sagas.Definition[CaptureInput]
+	refunds      sagas.Definition[RefundInput]
+	engineRuns   sagas.Definition[ResourceVersion]
+	machineRuns  sagas.Definition[ResourceVersion]
+	graces       sagas.Definition[ResourceVersion]
+	renewals     sagas.Definition[ResourceVersion]
+	installs     sagas.Definition[InstallInput]
+	syncs        sagas.Definition[SyncInput]
+	deliveries   sagas.Definition[DeliveryInput]
+	endpoints    endpointLimiter
+	backoff      providerBackoff
+	checked      atomic.Int64
+	rejected     atomic.Int64
+}
+
+// New prepares the runner with all sagas of the panel.
+func New(o Options) *Panel {
+	if o.Times == (Times{}) {
+		o.Times = Defaults
+	}
+	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
+	s := &Panel{
+		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), limits: ratelimit.Open(o.Store.Pool()), pool: o.Store.Pool(), tables: o.Tables, payments: o.Payments, engine: o.Engine, compute: o.Compute,
+		mail: o.Mail, webhooks: o.Webhooks, mailFrom: o.MailFrom, publicURL: o.PublicURL, unsubscribeKeys: o.UnsubscribeKeys,
+		times: o.Times, policies: policiesOf(o.Times),
+		endpoints: newEndpointLimiter(), backoff: newProviderBackoff(),
+	}
+	s.AddQueue(webhookQueue, deliveriesAtOnce)
+	for provider := range s.payments {
+		s.AddQueue(paymentQueue(provider), 4)
+	}
+	s.registerProvisioning()
+	s.registerMails()
+	s.registerMoney()
+	s.registerHosting()
+	s.registerOperations()
+	s.registerDeliveries()
+	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.starts, s.moneyStarts, s.engineStarts, s.deliveryStarts} {
+		s.OnAppend(begin)
+	}
+	s.OnEvent(s.reactToAll)
+	for range readers {
+		s.Background(func(ctx, _ context.Context) { s.readInbox(ctx) })
+	}
+	s.Background(s.watch)
+	for _, loop := range []func(context.Context){s.answerResets, s.measure, s.verify} {
+		s.Background(func(ctx, _ context.Context) { loop(ctx) })
+	}
+	s.EachRound("bodies of webhooks were not swept", s.sweepBodies)
+	s.EachRound("deliveries were not swept", s.tables.SweepDeliveries)
+	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, s.limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
+		s.EachRound("the log's tables were not swept", sweep)
+	}
+	s.EachRound("money and service were not compared", s.reportDaily)
+	s.EachRound("incidents were not reviewed", s.reviewIncidents)
+	return s
+}
+
+// starts are the runs that begin with new events: provisioning with the money, a
+// run for each mail, and those of operations and certificates.
+func (s *Panel) starts(ctx context.Context, events []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
+	for i, r := range events {
+		var run sagas.Start
+		begins := false
+		switch e := r.Event.(type) {
+		case order.PaymentConfirmed, order.Reopened:
+			begins = true
+			run, err = s.provisioning(ctx, uuid.MustParse(r.Stream.ID))
+		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
+			if begins = ends(r.Event); begins {
+				run, err = s.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
+			}
+		case order.WelcomeMailRequested:
+			begins = true
+			run, err = s.resent(ctx, r)
+		case order.WelcomeMailDelayed:
+			run, begins, err = s.lateMail(ctx, uuid.MustParse(r.Stream.ID), events)
+		case account.LinkRequested:
+			run, begins = s.linkMail(r, e)
+		case notice.MailRequested:
+			run, begins = s.noticeMail(r)
+		case hosting.OperationQueued:
+			run, begins = s.jobRun(r, e)
+		default:
+			run, begins = s.renewalOf(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if begins {
+			starts = append(starts, s.Starting(i, run))
+		}
+	}
+	return starts, nil
+}
+
+// watchers and readers are how many checks and webhooks one process works on
+// at once.
+const (
+	watchers = 8
+	readers  = 4
+)
+
+// The queues besides [LocalQueue] that do not depend on a server. The last two
+// are of no step.
+const (
+	mailQueue  = "mail"
+	inboxQueue = "inbox"
+	watchQueue = "watch"
+)
+
+func engineQueue(e Engine) string   { return "engine:" + e.Server() }
+func computeQueue(c Compute) string { return "compute:" + c.Server() }
+
+// userNamed finds the account of an address.
+func (s *Panel) userNamed(ctx context.Context, email string) (int64, bool, error) {
+	user, known, err := s.tables.For(projections.System).UserByEmail(ctx, email)
+	return user.ID, known, err
+}

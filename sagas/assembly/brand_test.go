@@ -1,0 +1,55 @@
+package assembly
+
+import (
+	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
+
+	"github.com/google/uuid"
+)
+
+func TestATenantsMailsComeFromTheTenant(t *testing.T) {
+	w := newWorld(t).goes()
+	does := func(commands ...domain.Command) {
+		t.Helper()
+		_, err := w.store.Execute(t.Context(), domain.Metadata{Actor: "test"}, commands...)
+		w.must(err)
+	}
+	look := hosting.WhiteLabel{BrandName: "Bread", IsActive: true}
+	ref := hosting.Ref{Kind: "whitelabel", ID: 1}
+	changes := func() { does(hosting.Change{Ref: ref, Spec: look.Fields().Values()}) }
+	receives := hosting.MailDomain{Domain: "bread.example", IsActive: true}
+
+	w.opens(1, "ana@example.com", "en")
+	does(hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 7}, Tenant: 7, Spec: (&hosting.Tenant{Name: "Bread"}).Fields().Values(), For: "order:none"},
+		account.GrantMembership{User: 1, Tenant: 7, Role: account.Member, At: w.Now()})
+	for i, c := range []struct {
+		name           string
+		happens        func()
+		from, answerTo string
+	}{
+		{"without a look", func() {}, w.mailFrom, ""},
+		{"with a brand", func() {
+			does(hosting.Request{Ref: ref, Tenant: 7, Spec: look.Fields().Values(), Subject: uuid.New()})
+		}, `"Bread" <panel@example.com>`, ""},
+		{"with an address that anybody could claim", func() {
+			look.EmailFromName, look.EmailFromEmail = "Ana", "hello@bread.example"
+			changes()
+		}, `"Ana" <panel@example.com>`, "hello@bread.example"},
+		{"with an address in a domain of its own", func() {
+			does(hosting.Request{Ref: hosting.Ref{Kind: "mail_domain", ID: 1}, Tenant: 7, Spec: receives.Fields().Values(), For: "order:none"})
+		}, `"Ana" <hello@bread.example>`, ""},
+		{"with its look switched off", func() {
+			look.IsActive = false
+			changes()
+		}, w.mailFrom, ""},
+	} {
+		c.happens()
+		_, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
+		w.must(err)
+		m := w.mailed("ana@example.com", i+1)
+		w.equal(c.name, [2]string{m.From, m.ReplyTo}, [2]string{c.from, c.answerTo})
+	}
+}

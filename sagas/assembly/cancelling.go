@@ -1,0 +1,157 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// An order that is cancelled, or whose money has gone back before it ran, is
+// taken back: its run turns round and undoes what it has made, last step first
+// (docs/sagas.md, "Taking back").
+
+// cancelRounds is how often a cancellation is decided anew while the order
+// moves on beside it.
+const cancelRounds = 10
+
+// Cancel ends an order on an operator's word, whatever its status is. One that
+// is not paid is cancelled, if its provider says so; one that is paid is taken
+// back by its run and then refunded; of one that is active the service ends. An
+// order that has ended is refused with domain.Conflict; a provider that does
+// not answer with domain.Unavailable.
+func (s *Panel) Cancel(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	if reason == "" {
+		return domain.RefuseField("reason", "This field is required.")
+	}
+	cause = sagas.ByOperator(cause, id)
+	refused := eventstore.ErrConflict
+	for round := range cancelRounds {
+		cause.ID = uuid.NewSHA1(cause.ID, fmt.Appendf(nil, "cancel/%d", round))
+		again, err := s.cancelNow(ctx, cause, id, reason)
+		if !again || ctx.Err() != nil {
+			return err
+		}
+		refused = cmp.Or(err, refused)
+	}
+	return refused
+}
+
+// cancelNow cancels an order as it stands at this moment. It has to be asked
+// again if the order moved meanwhile, or turns out to be paid.
+func (s *Panel) cancelNow(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) (again bool, err error) {
+	history, err := s.store.Read(ctx, order.Stream(id))
+	if err != nil {
+		return false, err
+	}
+	g := timelineOf(history, s.Now())
+	cancel := order.Cancel{ID: id, By: order.ByAdmin, Reason: reason, At: s.Now()}
+	switch g.order.Status {
+	case order.StatusPaymentProcessing:
+		err = s.cancelUnpaid(ctx, cause, g, cancel)
+		again = err == nil
+	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed:
+		err = s.cancelPaid(ctx, cause, cancel)
+		again = domain.CodeOf(err) == domain.Conflict // its run may have come to its end at this very moment
+	default:
+		_, err = s.store.Execute(ctx, cause, cancel)
+	}
+	if err == nil && again { // what its provider says may be that it is paid
+		o, _, folded := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
+		return o.Status != order.StatusCancelled && !o.CancelRequested, folded
+	}
+	return again || errors.Is(err, eventstore.ErrConflict), err
+}
+
+// cancelUnpaid makes sure that nobody can pay any more, and then takes the
+// provider's word for whether somebody has (rule T10).
+func (s *Panel) cancelUnpaid(ctx context.Context, cause domain.Metadata, g paymentTimeline, cancel order.Cancel) error {
+	c := check{order: g.order.ID, provider: g.order.Provider}
+	g.late = true
+	truths, err := s.fetch(ctx, c, g)
+	if err != nil {
+		s.Log().WarnContext(ctx, "an order was not cancelled", "order", g.order.ID, "provider", g.order.Provider, "error", sagas.Scrub(err))
+		return errors.Join(errProviderAway, err)
+	}
+	g.late = false
+	commands, rows, err := s.observe(ctx, c, g, truths)
+	if err != nil {
+		return err
+	}
+	cancel.Observe = commands[0].(order.Observe) //nolint:forcetypeassert // of the order's own session
+	commands[0] = cancel
+	if facts, err := order.Decider.Decide(g.order, cancel); err == nil && !slices.ContainsFunc(facts, isCancelled) {
+		cause.IdempotencyKey = nil // somebody has paid: that is put on record first, and the caller's promise is kept with what follows from it
+	}
+	if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
+		return err
+	}
+	s.Wake(sagas.LocalQueue)
+	return s.Hint(ctx, g.order.ID, "cancelled")
+}
+
+func isCancelled(fact order.Event) bool { _, is := fact.(order.Cancelled); return is }
+
+// cancelPaid turns the order's run, in the append that asks for it (rule T16).
+func (s *Panel) cancelPaid(ctx context.Context, cause domain.Metadata, cancel order.Cancel) error {
+	run, err := s.RunNamed(ctx, "provision:"+cancel.ID.String())
+	if err != nil {
+		return err
+	}
+	if run.Status == sagas.StatusDone { // it was done at this very moment: the order is active by now
+		return eventstore.ErrConflict
+	}
+	if run.Direction == sagas.DirectionUndo {
+		_, err = s.store.Execute(ctx, cause, cancel)
+		return err
+	}
+	return s.compensate(ctx, cause, run, cancel.Reason, cancel)
+}
+
+// compensate lets the run of an order take back what it has made. Whoever works on
+// it loses the lease: either the worker's step counts, or the compensate does.
+func (s *Panel) compensate(ctx context.Context, cause domain.Metadata, run sagas.Run, reason string, before ...domain.Command) error {
+	turn := s.Compensation(run, reason)
+	commands := append(before, order.StartCompensation{ID: run.Order, At: s.Now()})
+	if turn.From < 0 { // there is nothing to take back
+		commands = append(commands, order.CompleteCompensation{ID: run.Order, At: s.Now()})
+	}
+	return s.Overrule(ctx, cause, run, turn, nil, commands...)
+}
+
+// compensateOrder turns the run of an order whose money has gone back before it was
+// done, or that somebody has cancelled (rules T16, T19). It goes by how things
+// are, so it may be asked any number of times.
+func (s *Panel) compensateOrder(ctx context.Context, r eventstore.RecordedEvent, why string) error {
+	id := uuid.MustParse(r.Stream.ID)
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, r.Stream)
+	if err != nil || !o.TurnsBack() {
+		return err
+	}
+	run, err := s.RunNamed(ctx, "provision:"+id.String())
+	if err != nil || run.Over() || run.Direction == sagas.DirectionUndo {
+		return err
+	}
+	cause := domain.Metadata{
+		ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "turn back/%d", run.Version)), Actor: "system:reactions", Correlation: id, Causation: r.ID,
+	}
+	return s.compensate(ctx, cause, run, why)
+}
+
+// orderCompensated tells the order that nothing is left of what its run had made, and
+// stuck that a step cannot be taken back (rule T17).
+func (s *Panel) orderCompensated(j ProvisionInput) []domain.Command {
+	return []domain.Command{order.CompleteCompensation{ID: j.Order, At: s.Now()}}
+}
+
+func (s *Panel) compensationParked(j ProvisionInput, step, code string) []domain.Command {
+	return []domain.Command{order.ParkCompensation{ID: j.Order, Step: step, Code: code, At: s.Now()}}
+}

@@ -1,0 +1,210 @@
+package assembly
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// A comparison is what was found of a tenant's records.
+type comparison struct {
+	tenant  projections.Resource
+	records []*compared
+}
+
+// compared is one record beside the engine's.
+type compared struct {
+	row     projections.Resource
+	kind    hosting.Kind
+	object  hosting.EngineObject // as the engine is to have it
+	values  field.Values         // of the record, as it runs
+	parent  field.Values         // of what it is a part of
+	missing bool                 // the engine had it, and has it no more
+	drift   []drift
+
+	pushed  int // wish; 0: nothing was pushed
+	adopted bool
+}
+
+// A drift is a field of which the panel and the engine say different things.
+type drift struct {
+	Resource string          `json:"resource"`
+	ID       int64           `json:"id"`
+	Field    string          `json:"field"`
+	Panel    json.RawMessage `json:"panel"`
+	Engine   json.RawMessage `json:"engine"`
+}
+
+// present tells whether the record is the engine's to hold and in force: neither
+// leaving nor in the bin.
+func (c *compared) present() bool { return c.row.Status != hosting.Leaving && c.row.TrashedAt == nil }
+
+// open tells whether the engine has yet to take the last wish.
+func (c *compared) open() bool { return c.row.SyncStatus != "synced" }
+
+func (c *compared) ref() hosting.Ref { return hosting.Ref{Kind: c.row.Kind, ID: c.row.ID} }
+
+// recordsOf are the records behind which the engine works, as it is to have
+// them.
+func recordsOf(rows []projections.Resource) (*comparison, error) {
+	specs := map[hosting.Ref]field.Values{}
+	found := &comparison{}
+	for _, row := range rows {
+		kind, _ := hosting.KindNamed(row.Kind)
+		if kind.EngineID == "" {
+			continue
+		}
+		spec := kind.New()
+		if err := row.Load(spec); err != nil {
+			return nil, err
+		}
+		record := &compared{row: row, kind: kind, values: spec.Fields().Values()}
+		specs[record.ref()] = record.values
+		found.records = append(found.records, record)
+		if kind.Owner {
+			found.tenant = row
+		}
+	}
+	for _, r := range found.records {
+		if parent, is := r.kind.Parent(); is {
+			var id int64
+			_ = json.Unmarshal(r.values[parent.Field], &id) // what is no number is no record
+			r.parent = specs[hosting.Ref{Kind: parent.Kind, ID: id}]
+		}
+		r.object = r.kind.Object(r.row.ID, r.values, r.parent)
+	}
+	return found, nil
+}
+
+func (c *comparison) byKind() map[string][]*compared {
+	by := map[string][]*compared{}
+	for _, r := range c.records {
+		if r.present() {
+			by[r.kind.Name] = append(by[r.kind.Name], r)
+		}
+	}
+	return by
+}
+
+// beside lays the record beside the engine's of the same number, or else of
+// the same name.
+func (c *compared) beside(theirs []hosting.EngineObject) {
+	at := -1
+	if c.row.EngineID != nil {
+		at = slices.IndexFunc(theirs, func(o hosting.EngineObject) bool { return o.ID == *c.row.EngineID })
+	}
+	if at < 0 {
+		at = slices.IndexFunc(theirs, func(o hosting.EngineObject) bool { return o.Name == c.object.Name })
+	}
+	switch {
+	case at >= 0 && !c.open():
+		c.drift = c.differences(theirs[at])
+	case at < 0 && c.row.EngineID != nil:
+		c.missing = true
+	}
+}
+
+// differences are those in the fields that both speak of and that are asked
+// for, not observed. Secrets are nobody's to compare.
+func (c *compared) differences(theirs hosting.EngineObject) (all []drift) {
+	for _, f := range c.kind.New().Fields() {
+		mine, wanted := c.object.Values[f.Name]
+		other, told := theirs.Values[f.Name]
+		if !wanted || !told || f.IsReadOnly() || f.IsSecret() || sameJSON(mine, other) {
+			continue
+		}
+		all = append(all, drift{Resource: c.row.Kind, ID: c.row.ID, Field: f.Name, Panel: mine, Engine: other})
+	}
+	return all
+}
+
+// sameJSON compares values, however they are written.
+func sameJSON(a, b json.RawMessage) bool {
+	var one, other any
+	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
+		return string(a) == string(b)
+	}
+	return string(sagas.Encode(one)) == string(sagas.Encode(other))
+}
+
+// needsPush tells whether the engine is to be told once more.
+func (c *compared) needsPush(how hosting.Sync) bool {
+	return c.open() || c.missing || how.Repair && len(c.drift) > 0
+}
+
+// adoptable are the values that the engine's would make of the record, as far
+// as the panel could be asked for them: fields that never change stay, what a
+// suspension has switched off stays off, and what breaks a rule is left out.
+func (c *compared) adoptable(at time.Time) field.Values {
+	spec := c.kind.New()
+	if spec.Fields().Load(c.values) != nil {
+		return nil
+	}
+	place := hosting.Place{
+		ID: c.row.ID, Tenant: c.row.Tenant, At: at, Operator: true, Before: c.values, Parent: c.parent, Limits: hosting.NoLimits(),
+	}
+	for _, d := range c.drift {
+		if halted := d.Field == "is_active" && len(c.row.Halts) > 0; halted || !c.takes(d) {
+			continue
+		}
+		sent, err := spec.Fields().DecodeJSON(d.asRequest(), field.Patch)
+		if err != nil {
+			return nil
+		}
+		place.Sent = append(place.Sent, sent...)
+	}
+	var wrong field.Errors
+	hosting.Complete(spec, place)
+	if hosting.Check(spec, place, &wrong); len(wrong) > 0 {
+		return nil
+	}
+	values := spec.Fields().Values()
+	for name, value := range values {
+		if sameJSON(value, c.values[name]) {
+			delete(values, name)
+		}
+	}
+	return values
+}
+
+// takes tells whether the panel could be asked for the engine's value.
+func (c *compared) takes(d drift) bool {
+	trial := c.kind.New() // which a wrong value may spoil
+	if trial.Fields().Load(c.values) != nil {
+		return false
+	}
+	_, err := trial.Fields().DecodeJSON(d.asRequest(), field.Patch)
+	return err == nil
+}
+
+// asRequest is the engine's value as somebody would ask for it.
+func (d drift) asRequest() []byte {
+	return append(append(append(field.AppendText([]byte{'{'}, d.Field), ':'), d.Engine...), '}')
+}
+
+// outcome counts what has come of what was pushed. What is gone has left, as
+// it was to.
+func outcome(pushed []hosting.Wish, rows []projections.Resource) (created, updated, open int) {
+	now := map[hosting.Ref]projections.Resource{}
+	for _, row := range rows {
+		now[hosting.Ref{Kind: row.Kind, ID: row.ID}] = row
+	}
+	for _, w := range pushed {
+		row, is := now[hosting.Ref{Kind: w.Kind, ID: w.ID}]
+		switch {
+		case is && row.SyncStatus == "pending":
+			open++
+		case is && row.SyncStatus == "error":
+		case w.New && is:
+			created++
+		default:
+			updated++
+		}
+	}
+	return created, updated, open
+}

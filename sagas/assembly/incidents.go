@@ -1,0 +1,127 @@
+package assembly
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Troubles that no other history tells are incidents: each is reported where
+// it shows, every superuser is told, and it is settled when the trouble is over
+// (docs/operations.md, "Incidents").
+
+func webhookTrouble(kind string, id int64, provider string) operations.Trouble {
+	webhook := strconv.FormatInt(id, 10)
+	return operations.Trouble{Kind: kind, Subject: webhook, About: map[string]string{"webhook": webhook, "provider": provider}}
+}
+
+func providerTrouble(name string) operations.Trouble {
+	return operations.Trouble{Kind: operations.ProviderDown, Subject: name, About: map[string]string{"provider": name}}
+}
+
+// TableTrouble is a read table that could not be built.
+func TableTrouble(name string) operations.Trouble {
+	return operations.Trouble{Kind: operations.ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}
+}
+
+// LogTrouble is an event that is not as it was written.
+func LogTrouble(b eventstore.Broken) operations.Trouble {
+	position := strconv.FormatInt(b.Position, 10)
+	about := map[string]string{"position": position, "reason": b.Reason}
+	if b.Stream != "" {
+		about["stream"] = b.Stream
+	}
+	return operations.Trouble{Kind: operations.LogBroken, Subject: position, About: about}
+}
+
+// over are the incidents whose trouble is gone. A broken log is not among
+// them: that takes a person.
+const over = `
+	select i.id from incidents i where not i.is_settled and case i.kind
+		when 'webhook_unmatched' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched')
+		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'parked')
+		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader' and p.position = (i.about ->> 'position')::bigint)
+		when 'provider_down' then not exists (select from payment_watch w where w.provider = i.about ->> 'provider' and w.failing_since < now() - $1::interval)
+		when 'projection_failed' then not exists (select from projections p where p.name = i.about ->> 'projection' and p.status = 'failed')
+		else false end
+	order by i.reported_at limit $2`
+
+// settledAtOnce bounds one round.
+const settledAtOnce = 200
+
+// reviewIncidents reports read tables that could not be built, and settles
+// what is over.
+func (s *Panel) reviewIncidents(ctx context.Context) error {
+	states, err := s.tables.For(projections.System).States(ctx)
+	if err != nil {
+		return err
+	}
+	for _, table := range states {
+		if table.Status != "failed" {
+			continue
+		}
+		if err := s.ReportIncident(ctx, TableTrouble(table.Name)); err != nil {
+			return err
+		}
+	}
+	rows, _ := s.pool.Query(ctx, over, s.times.DownAlarm, settledAtOnce)
+	ended, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return sagas.SQLError(err, "look for incidents that are over")
+	}
+	return s.settleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, ended, "it is over")
+}
+
+func (s *Panel) settleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
+	for _, id := range ids {
+		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions = uuid.New(), nil, nil // those of the request belong to what it asked for
+		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.Now()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// webhookIncidents are the open ones about webhooks that a filter leaves.
+func (s *Panel) webhookIncidents(ctx context.Context, f operations.WebhookPick) ([]uuid.UUID, error) {
+	rows, _ := s.pool.Query(ctx, `select i.id from incidents i join (select id from webhook_inbox`+inboxWhere+`) w on w.id = (i.about ->> 'webhook')::bigint
+		where not i.is_settled and i.kind in ('webhook_unmatched', 'webhook_parked')`, inboxArgs(f)...)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return found, sagas.SQLError(err, "look for incidents about webhooks")
+}
+
+// Of one kind of trouble operators are told so often within this time; the
+// rest stands in the list alone, so that a flood does not bury everything else.
+const (
+	mostTold  = 10
+	toldWhile = time.Hour
+)
+
+// tellIncident notifies every superuser, each in their own language.
+func (s *Panel) tellIncident(ctx context.Context, r eventstore.RecordedEvent, e operations.IncidentReported) error {
+	scope := s.tables.For(projections.System)
+	lately, err := scope.IncidentsReported(ctx, e.Kind, r.RecordedAt.Add(-toldWhile), r.RecordedAt)
+	if err != nil || lately > mostTold {
+		return err
+	}
+	users, err := scope.Superusers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if err := s.tell(ctx, r, u.ID, notice.Incident(e.Kind, e.About, u.Language), map[string]string{"incident_id": r.Stream.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// Jobs are the operations that people ask for and that outlast the request
+// (docs/sync.md). Each is carried out by a run that starts with it.
+type Jobs struct{ s *Panel }
+
+// Jobs are what people have asked for and wait for.
+func (s *Panel) Jobs() Jobs { return Jobs{s} }
+
+// An InstallInput is what the installation of a program works with.
+type InstallInput struct {
+	Operation uuid.UUID `json:"operation"`
+	Tenant    int64     `json:"tenant"`
+	Site      int64     `json:"site,omitempty"`
+	Database  int64     `json:"database,omitempty"` // that was made for it
+	Refused   string    `json:"refused,omitempty"`  // why the engine would not
+}
+
+// A SyncInput says which comparison with the engine is carried out.
+type SyncInput struct {
+	Operation uuid.UUID `json:"operation"`
+	Tenant    int64     `json:"tenant"`
+}
+
+// registerOperations registers the sagas that carry out operations.
+func (s *Panel) registerOperations() {
+	engine := engineQueue(s.engine)
+	s.installs = sagas.Register(s.Runner, sagas.Saga[InstallInput]{
+		Name: "install", Definition: "install/1",
+		Begun: func(in InstallInput) []domain.Command {
+			return []domain.Command{hosting.StartOperation{ID: in.Operation}}
+		},
+		Parked: func(in InstallInput, _, code string) []domain.Command { return giveUpInstall(in, code) },
+		Steps: []sagas.Step[InstallInput]{
+			{
+				Name: "cms.install", Says: "install the program into the site", Queue: engine, Policy: s.policies.engine,
+				Effect: &sagas.Effect[InstallInput]{Key: installKey, Prepare: s.installCall},
+			},
+			{
+				Name: "cms.applied", Says: "wait until the program is installed", Queue: engine, Policy: s.policies.ready,
+				Wait: s.installApplied,
+			},
+		},
+	})
+	s.syncs = sagas.Register(s.Runner, sagas.Saga[SyncInput]{
+		Name: "sync", Definition: "sync/1",
+		Begun: func(in SyncInput) []domain.Command { return []domain.Command{hosting.StartOperation{ID: in.Operation}} },
+		Parked: func(in SyncInput, _, code string) []domain.Command {
+			return []domain.Command{hosting.FailOperation{ID: in.Operation, Code: code}}
+		},
+		Steps: []sagas.Step[SyncInput]{
+			{
+				Name: "sync.compare", Says: "compare the tenant's records with the engine's", Queue: engine, Policy: s.policies.compare,
+				Wait: s.compareTenant,
+			},
+			{
+				Name: "sync.settle", Says: "wait until the engine has answered what was pushed", Queue: sagas.LocalQueue, Policy: s.policies.compare,
+				Wait: s.settled,
+			},
+		},
+	})
+}
+
+// jobRun is the run that carries out an operation. Not every kind has one.
+func (s *Panel) jobRun(fact eventstore.RecordedEvent, e hosting.OperationQueued) (sagas.Start, bool) {
+	id, err := uuid.Parse(fact.Stream.ID)
+	if err != nil {
+		return sagas.Start{}, false
+	}
+	switch e.Kind {
+	case hosting.InstallCMS:
+		in := InstallInput{Operation: id, Tenant: e.Tenant}
+		if e.Install != nil {
+			in.Site, in.Database = e.ResourceID, e.Install.Database
+		}
+		return s.installs.Start(id.String(), in, uuid.Nil), true
+	case hosting.TenantSync:
+		return s.syncs.Start(id.String(), SyncInput{Operation: id, Tenant: e.Tenant}, uuid.Nil), true
+	}
+	return sagas.Start{}, false
+}
+
+// operation is what has become of an operation, and how long ago it was asked
+// for.
+func (s *Panel) operation(ctx context.Context, id uuid.UUID) (o hosting.Operation, age time.Duration, err error) {
+	history, err := s.store.Read(ctx, hosting.OperationStream(id))
+	if err != nil || len(history) == 0 {
+		return o, 0, errors.Join(err, fmt.Errorf("read operation %s", id))
+	}
+	for _, r := range history {
+		e, known := r.Event.(hosting.OperationEvent)
+		if !known {
+			return o, 0, fmt.Errorf("operation %s has a fact %s", id, r.Name)
+		}
+		o = hosting.Operations.Evolve(o, e)
+	}
+	return o, s.Now().Sub(history[0].RecordedAt), nil
+}
+
+// handOff is the purpose of the secrets of operations.
+const handOff = "operation"
+
+// errTaken means that the secret has been shown before.
+var errTaken = errors.New("the secret has been taken")
+
+// TakePassword answers with the password that an installation has made up, and
+// destroys it: it is shown once. Empty: there is none, or no more.
+func (j Jobs) TakePassword(ctx context.Context, id uuid.UUID) (string, error) {
+	key := shownKey(id)
+	secret, err := j.s.vault.OpenHandOff(ctx, handOff, key)
+	if err == nil {
+		row := credentials.Shred(key)
+		row.WantRows, row.ErrIfNot = 1, errTaken
+		_, err = j.s.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:install"}, []eventstore.TxStatement{row})
+	}
+	if errors.Is(err, credentials.ErrShredded) || errors.Is(err, errTaken) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("take the password of operation %s: %w", id, err)
+	}
+	return string(secret), nil
+}
+
+// shownKey is where a password waits for who asked for it.
+func shownKey(id uuid.UUID) string { return "j/" + id.String() + "/shown" }

@@ -1,0 +1,106 @@
+package assembly
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// machine buys a virtual server and answers with it and its tenant.
+func (w *world) machine() (id uuid.UUID, vm, tenant hosting.Ref) {
+	w.t.Helper()
+	id = w.buy(ordering{kind: "vps"})
+	w.becomes(id, order.StatusActive)
+	job := w.provision(id).Job
+	return id, hosting.Ref{Kind: "vm", ID: job.VM}, hosting.Ref{Kind: "tenant", ID: job.Tenant}
+}
+
+// powered waits until a machine is on or off, and every run for it is done.
+func (w *world) powered(vm hosting.Ref, state string) {
+	w.t.Helper()
+	w.eventually(vm.Stream().String()+" is "+state, func() bool {
+		return w.compute.state(hosting.MachineName(vm.ID)) == state && w.resource(vm).SyncStatus == "synced" &&
+			w.count(`select count(*) from saga_run where about = $1 and status <> 'done'`, vm.Stream().String()) == 0
+	})
+}
+
+func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6
+	w := newWorld(t).goes()
+	_, vm, tenant := w.machine()
+	w.carry(hosting.Rest{Ref: tenant, By: hosting.ByOrder})
+	w.powered(vm, "stopped")
+	w.equal("clients made for the tenant of a machine", len(w.engine.all()), 0)
+	w.carry(hosting.Rouse{Ref: tenant, By: hosting.ByOrder})
+	w.powered(vm, "running")
+	w.carry(set(tenant, `{"status":"suspended"}`), hosting.Rest{Ref: tenant, By: hosting.ByOrder})
+	w.powered(vm, "stopped")
+	w.carry(hosting.Rouse{Ref: tenant, By: hosting.ByOrder}) // it is still suspended
+	w.carry(hosting.Remove{Ref: vm})
+	w.stands(vm, hosting.Gone)
+	w.equal("machines", len(w.compute.all()), 0)
+}
+
+func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
+	var at atomic.Value
+	at.Store(sagas.Point(""))
+	w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
+	w.fault = func(p sagas.Point, c sagas.Run) error {
+		if c.At().Name == "machine" && at.CompareAndSwap(p, sagas.Point("")) {
+			return sagas.ErrKilled
+		}
+		return nil
+	}
+	w.goes()
+	_, vm, _ := w.machine()
+	for i, p := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {
+		at.Store(p)
+		if i%2 == 0 {
+			w.carry(hosting.Halt{Ref: vm, By: hosting.ByTenant})
+			w.powered(vm, "stopped")
+		} else {
+			w.carry(hosting.Release{Ref: vm, By: hosting.ByTenant})
+			w.powered(vm, "running")
+		}
+		w.equal("died at "+string(p), at.Load(), sagas.Point(""))
+	}
+}
+
+func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
+	w := newWorld(t).goes()
+	id, vm, _ := w.machine()
+	w.must(w.compute.RemoveVM(t.Context(), "ext-"+hosting.MachineName(vm.ID)))
+	w.carry(hosting.Halt{Ref: vm, By: hosting.ByTenant})
+	w.eventually("it is refused", func() bool { return w.resource(vm).SyncError == "absent" })
+	w.must(func() error {
+		_, err := w.compute.CreateVM(t.Context(), hosting.VM{Name: hosting.MachineName(vm.ID), Tag: uuid.NewString()})
+		return err
+	}())
+	w.carry(hosting.Remove{Ref: vm}) // what has its name is somebody else's
+	w.stands(vm, hosting.Gone)
+	w.equal("machines", len(w.compute.all()), 1)
+	w.equal("order", w.order(id).Status, order.StatusActive)
+}
+
+func TestALaterWishForAMachineWins(t *testing.T) {
+	w := newWorld(t).goes()
+	_, vm, _ := w.machine()
+	var asked atomic.Int32
+	w.compute.tell(nil, func(call, _ string) error {
+		if call == "switch" && asked.Add(1) == 1 {
+			w.carry(hosting.Release{Ref: vm, By: hosting.ByTenant}) // while the answer gets lost
+			return domain.Fail(domain.Unknown, "timeout", errLie)
+		}
+		return nil
+	})
+	w.carry(hosting.Halt{Ref: vm, By: hosting.ByTenant})
+	w.powered(vm, "running")
+	w.equal("facts", strings.Join(w.happened(vm.Stream())[2:], " "), "hosting.halted hosting.released hosting.confirmed")
+}

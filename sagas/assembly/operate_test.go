@@ -1,0 +1,394 @@
+package assembly
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+var operator = domain.Metadata{Actor: "operator:1"}
+
+// refusing makes the engine refuse creations for good until the test lets it be.
+func (w *world) refusing(code string) {
+	w.engine.tell(func(call, _ string) error {
+		if call == "create" {
+			return domain.Fail(domain.Permanent, code, errLie)
+		}
+		return nil
+	}, nil)
+}
+
+func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
+	w := newWorld(t)
+	w.refusing("quota_exceeded")
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusFailed)
+	w.equal("step", w.order(id).Step, "tenant.engine")
+	w.equal("invoices", w.count(`select count(*) from events where name = 'billing.invoice_issued'`), 0)
+	if !w.warned("a run is parked") {
+		t.Error("nobody was told")
+	}
+	w.engine.tell(nil, nil)
+	w.equal("a retry needs a reason", domain.CodeOf(w.Retry(t.Context(), operator, id, nil, "")), domain.Invalid)
+	w.must(w.Retry(t.Context(), operator, id, nil, "the quota was raised"))
+	w.becomes(id, order.StatusActive)
+	w.settled(id)
+	w.onlyOnce(id)
+	w.equal("accounts opened", w.count(`select count(*) from events where name = 'account.opened'`), 1)
+	w.equal("a second retry", domain.CodeOf(w.Retry(t.Context(), operator, id, nil, "again")), domain.Conflict)
+}
+
+func TestANameThatBelongsToSomebodyElseIsLeftAlone(t *testing.T) { // E-3, F-13
+	w := newWorld(t)
+	w.engine.put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 4711})
+	w.goes()
+	id := w.buy(ordering{domain: "taken.example.com"})
+	w.becomes(id, order.StatusFailed)
+	w.equal("step", w.order(id).Step, "site")
+	w.equal("owner", w.engine.all()["site/taken.example.com"].Owner, int64(4711))
+	w.equal("another input for another step", domain.CodeOf(w.Retry(t.Context(), operator, id, map[string]string{"os_choice": "x"}, "r")), domain.Invalid)
+
+	w.must(w.Retry(t.Context(), operator, id, map[string]string{"domain": "free.example.com"}, "the customer chose another"))
+	w.becomes(id, order.StatusActive)
+	w.settled(id)
+	w.equal("sites made", w.engine.creations("site/free.example.com"), 1)
+	w.equal("claims", w.count(`select count(*) from external_claim where kind = 'site'`), 1)
+}
+
+func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
+	w := newWorld(t)
+	w.refusing("broken")
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusFailed)
+	number := hosting.CustomerNumber(w.provision(id).Job.Tenant)
+	skip := func(step, external string) error {
+		return w.Skip(t.Context(), operator, id, step, external, "done by hand")
+	}
+	w.equal("without proof", domain.CodeOf(skip("tenant.engine", "1")), domain.Invalid)
+	w.equal("another step", domain.CodeOf(skip("billing", "1")), domain.Invalid)
+	w.engine.put("tenant/"+number, hosting.EngineObject{Kind: "tenant", Name: number, Ref: number})
+	w.must(skip("tenant.engine", "1"))
+	w.becomes(id, order.StatusActive)
+	w.settled(id)
+	w.equal("client", w.provision(id).Job.Client, int64(1))
+	w.equal("effect", w.count(`select count(*) from effect where state = 'skipped'`), 1)
+}
+
+func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
+	for _, c := range []crash{{}, {at: sagas.BeforeIntent}, {at: sagas.AfterIntent}, {at: sagas.Sent}, {at: sagas.Answered}, {at: sagas.BeforeComplete}, {at: sagas.AfterComplete}} {
+		w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
+		w.engine.tell(func(call, name string) error {
+			if call == "create" && strings.HasPrefix(name, "site/") {
+				return domain.Fail(domain.Permanent, "broken", errLie)
+			}
+			return nil
+		}, nil)
+		var dead atomic.Bool
+		w.fault = func(p sagas.Point, c2 sagas.Run) error {
+			if c2.Direction == sagas.DirectionUndo && p == c.at && c2.At().Name == "tenant.engine" && dead.CompareAndSwap(false, true) {
+				return sagas.ErrKilled
+			}
+			return nil
+		}
+		w.goes()
+		id := w.buy(ordering{domain: "back.example.com"})
+		w.becomes(id, order.StatusFailed)
+		w.must(w.TakeBack(t.Context(), operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
+		w.eventually("it is undone", func() bool { return w.provision(id).Status == sagas.StatusUndone })
+		w.equal("objects left outside", len(w.engine.all()), 0)
+		w.equal("effects left", w.count(`select count(*) from effect where state not in ('undone', 'absent') and step not in ('session', 'refund')`), 0)
+		w.equal("claims left", w.count(`select count(*) from external_claim where kind = 'tenant'`), 0)
+		w.equal("tenants left", w.count(`select count(*) from resources where status <> 'gone'`), 0)
+		w.equal("died", dead.Load(), c.at != "")
+		w.end()
+	}
+}
+
+func TestAPausedRunWaits(t *testing.T) {
+	w := newWorld(t)
+	id := w.place(ordering{})
+	w.pay.pay(id, nil)
+	var paused sync.Once
+	w.fault = func(p sagas.Point, c sagas.Run) error {
+		if c.At().Name == "tenant" && p == sagas.BeforeComplete {
+			paused.Do(func() { w.must(w.Pause(context.Background(), operator, c.ID(), "wait")) }) // the worker is fenced by it
+		}
+		return nil
+	}
+	w.goes()
+	w.must(w.webhook("evt_1", id))
+	w.eventually("it is paused", func() bool { return w.provision(id).Status == sagas.StatusPaused && w.Fenced() > 0 })
+	w.equal("step", w.provision(id).At().Name, "tenant")
+	w.must(w.Continue(t.Context(), operator, sagas.RunID("provision:"+id.String()), "go on"))
+	w.becomes(id, order.StatusActive)
+	w.equal("an unknown run", domain.CodeOf(w.Pause(t.Context(), operator, uuid.New(), "x")), domain.NotFound)
+}
+
+func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
+	w := newWorld(t)
+	w.refusing("broken")
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusFailed)
+	w.engine.tell(nil, nil)
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if w.Retry(t.Context(), operator, id, nil, "now") == nil {
+				won.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	w.becomes(id, order.StatusActive)
+	w.equal("retries that won", won.Load(), 1)
+	w.equal("resumed", w.often(order.Stream(id), "order.provisioning_resumed"), 1)
+	w.settled(id)
+}
+
+func TestAMailServerThatIsAwayDelaysOnlyTheMail(t *testing.T) { // F-22, 5.3
+	w := newWorld(t)
+	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "greylisted", errLie) }, nil)
+	w.goes()
+	id := w.buy(ordering{email: "late@example.com"})
+	w.becomes(id, order.StatusActive)
+	w.equal("warnings", w.order(id).Warnings, []order.Warning{order.MailWarning})
+	w.equal("effect", w.count(`select count(*) from effect where step = 'welcome' and state = 'deferred'`), 1)
+	w.mail.tell(nil, nil)
+	w.eventually("it is sent after all", func() bool { return w.order(id).Mail == order.MailSent })
+	w.equal("warnings", len(w.order(id).Warnings), 0)
+	w.equal("mails", len(w.mail.to("late@example.com")), 1)
+	w.eventually("its run is done", func() bool { return w.runOf("mail:"+effectKey(id, "welcome")).Status == sagas.StatusDone })
+	w.equal("effect", w.count(`select count(*) from effect where key = $1 and state = 'confirmed'`, effectKey(id, "welcome")), 1)
+	w.equal("secrets on their way", w.count(`select count(*) from secret_handoff`), 0)
+}
+
+func TestAMailThatIsRefusedForGoodIsNotTriedAgain(t *testing.T) { // F-22
+	w := newWorld(t)
+	w.mail.tell(func(string, string) error { return domain.Fail(domain.Permanent, "no_such_user", errLie) }, nil)
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusActive)
+	w.equal("mail", w.order(id).Mail, order.MailGivenUp)
+	w.equal("warnings", w.order(id).Warnings, []order.Warning{order.MailWarning})
+	w.equal("tries", w.count(`select count(*) from saga_attempt where saga_id = $1 and error_class = 'permanent'`, w.provision(id).ID()), 1)
+	w.equal("runs", w.count(`select count(*) from saga_run where key like 'mail:o/%'`), 0)
+	w.equal("links that still work", w.count(`select count(*) from one_time_tokens where used_at is null and expires_at > now()`), 1)
+}
+
+func TestAMailWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) { // L-3
+	w := newWorld(t)
+	w.mail.tell(nil, func(string, string) error { return domain.Fail(domain.Unknown, "lost", errLie) })
+	w.goes()
+	id := w.buy(ordering{email: "twice@example.com"})
+	w.becomes(id, order.StatusActive)
+	w.eventually("it is given up", func() bool { return w.order(id).Mail == order.MailGivenUp })
+	mails := w.mail.to("twice@example.com")
+	w.equal("mails", len(mails), 2)
+	if mails[0].MessageID != mails[1].MessageID || mails[0].Text != mails[1].Text {
+		t.Error("the second mail is another message")
+	}
+}
+
+func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
+	w := newWorld(t)
+	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "greylisted", errLie) }, nil)
+	w.engine.tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "site/") {
+			return domain.Fail(domain.Permanent, "broken", errLie)
+		}
+		return nil
+	}, nil)
+	w.goes()
+	w.becomes(w.buy(ordering{domain: "broken.example.com"}), order.StatusFailed)
+	w.becomes(w.buy(ordering{kind: "vps"}), order.StatusActive)
+	waiting := w.buy(ordering{})
+	w.becomes(waiting, order.StatusActive)
+	w.must(w.Pause(t.Context(), operator, sagas.RunID("mail:"+effectKey(waiting, "welcome")), "wait"))
+	w.heard()
+	w.end()
+	const derived = `
+		select coalesce(json_agg(json_build_array(id, key, definition, steps, input, order_id, direction,
+			case when status in ('running', 'waiting') then 'ready' else status end, step, queue, cancel_requested, stream_version,
+			step_deadline is null) order by key)::text, '') from saga_run`
+	rows := func() (text string) {
+		w.must(w.pool.QueryRow(t.Context(), derived).Scan(&text))
+		return text
+	}
+	before := rows()
+	_, err := w.pool.Exec(t.Context(), `delete from saga_run`)
+	w.must(err)
+	w.must(w.Rebuild(t.Context()))
+	if after := rows(); after != before || len(before) < 500 {
+		t.Errorf("rebuilt rows differ\nbefore %s\nafter  %s", before, after)
+	}
+	w.mail.tell(nil, nil)
+	w.goes()
+	w.must(w.Continue(t.Context(), operator, sagas.RunID("mail:"+effectKey(waiting, "welcome")), "go on"))
+	w.eventually("the rebuilt runs go on", func() bool { return w.order(waiting).Mail == order.MailSent })
+}
+
+func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
+	w := newWorld(t)
+	id := w.place(ordering{})
+	w.pay.pay(id, nil)
+	w.must(w.webhook("evt_1", id))
+	stop := w.start(w.instance)
+	w.becomes(id, order.StatusActive)
+	stop()
+	_, err := w.pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where definition = $1`, "provision/1")
+	w.must(err)
+	err = w.Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `unknown step "teleport" of provision/1 in 1 live runs`) {
+		t.Errorf("got %v", err)
+	}
+	_, err = w.pool.Exec(t.Context(), `update saga_run set definition = 'provision/99', status = 'ready', run_at = now() where definition = $1`, "provision/1")
+	w.must(err)
+	w.start(w.instance)
+	w.becomes(w.buy(ordering{}), order.StatusActive)
+	w.equal("claims of a list that is not ours", w.count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0)
+}
+
+func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
+	w := newWorld(t)
+	_, err := w.pool.Exec(t.Context(), `insert into saga_queue (queue, max_in_flight) values ('compute:one', 2)`)
+	w.must(err)
+	var now, most atomic.Int32
+	w.compute.tell(func(call, _ string) error {
+		if call == "create" {
+			n := now.Add(1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			time.Sleep(5 * time.Millisecond) // the hypervisor takes its time
+			now.Add(-1)
+		}
+		return nil
+	}, nil)
+	w.goes()
+	var ids []uuid.UUID
+	for range 12 {
+		ids = append(ids, w.buy(ordering{kind: "vps"}))
+	}
+	for _, id := range ids {
+		w.becomes(id, order.StatusActive)
+	}
+	w.equal("most at once", most.Load() <= 2 && most.Load() > 0, true)
+}
+
+func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
+	w := newWorld(t)
+	var asked atomic.Int32
+	w.engine.tell(func(call, _ string) error {
+		if call == "create" && asked.Add(1) <= 7 {
+			return domain.Fail(domain.Transient, "busy", errLie)
+		}
+		return nil
+	}, nil)
+	w.goes()
+	id := w.buy(ordering{})
+	w.eventually("the breaker opens", func() bool { return w.count(`select count(*) from saga_queue where open_until is not null`) == 1 })
+	w.becomes(id, order.StatusActive)
+	w.equal("failures in a row, after a success", w.count(`select fails from saga_queue where queue = 'engine:one'`), 0)
+	w.settled(id)
+}
+
+func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
+	w := newWorld(t, func(o *Options) { o.Times.Grace = 100 * time.Millisecond })
+	called := make(chan struct{})
+	var once sync.Once
+	w.engine.tell(func(call, _ string) error {
+		if call == "create" {
+			once.Do(func() { close(called) })
+			time.Sleep(300 * time.Millisecond) // longer than the grace
+			return domain.Fail(domain.Unknown, "cut", context.Canceled)
+		}
+		return nil
+	}, nil)
+	w.goes()
+	id := w.buy(ordering{})
+	<-called
+	w.end()
+	w.equal("released", w.count(`select count(*) from saga_run where status = 'waiting' and attempt = 0 and lease_until is null`), 1)
+	w.equal("noted", w.count(`select count(*) from saga_attempt where outcome = 'released'`), 1)
+	w.engine.tell(nil, nil)
+	w.goes()
+	w.becomes(id, order.StatusActive)
+	w.settled(id)
+	w.onlyOnce(id)
+}
+
+func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Times.EngineBudget = 100 * time.Millisecond })
+	w.compute.tell(func(call, _ string) error {
+		if call == "create" {
+			time.Sleep(120 * time.Millisecond) // until the budget is used up
+		}
+		return nil
+	}, func(string, string) error { return domain.Fail(domain.Unknown, "timeout", errLie) })
+	w.goes()
+	id := w.buy(ordering{kind: "vps"})
+	w.becomes(id, order.StatusActive)
+	w.settled(id)
+	w.onlyOnce(id)
+}
+
+func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
+	w := newWorld(t)
+	w.engine.tell(nil, func(_, name string) error {
+		if strings.HasPrefix(name, "tenant/") {
+			w.engine.tell(nil, nil)
+			return domain.Fail(domain.Unknown, "timeout", errors.New("no answer for ana@example.com within 20 s"))
+		}
+		return nil
+	})
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusActive)
+	runs, err := w.RunsOf(t.Context(), id)
+	w.must(err)
+	if len(runs) != 1 || len(runs[0].Effects) != 2 {
+		t.Fatalf("got %+v", runs)
+	}
+	text, _ := json.Marshal(runs[0].Attempts)
+	if !strings.Contains(string(text), "no answer") || strings.Contains(string(text), "ana@example.com") {
+		t.Errorf("the error should be told without the address: %s", text)
+	}
+	g, err := w.Gauges(t.Context())
+	w.must(err)
+	w.equal("parked", g.Parked, 0)
+	if g.Completed < 7 || g.Checked < 1 {
+		t.Errorf("got %+v", g)
+	}
+}
+
+func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-24
+	w := newWorld(t)
+	broken := uuid.New()
+	_, err := w.store.Append(t.Context(), domain.Metadata{Actor: "test"}, order.Stream(broken), 0, nil, order.Activated{At: w.Now()})
+	w.must(err)
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusActive)
+	w.eventually("the customer behind it is told", func() bool {
+		return w.count(`select count(*) from notifications where notification_type = 'success'`) == 1
+	})
+	w.equal("poisoned", w.count(`select count(*) from poisoned`), 1)
+	w.must(w.Requeue(t.Context(), int64(w.count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))))
+	w.equal("notifications after a repeat", w.count(`select count(*) from notifications where notification_type = 'success'`), 1)
+	w.equal("an event that never was", domain.CodeOf(w.Requeue(t.Context(), 1<<40)), domain.NotFound)
+}

@@ -1,0 +1,61 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// detailMost bounds how much of an order's history is told at once.
+const detailMost = 2000
+
+// OrderDetail is what is known of an order besides the order itself, in a handful
+// of round trips however much it is.
+func (s *Panel) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.OrderDetail, err error) {
+	if d.Runs, err = s.Runs(ctx, sagas.RunFilter{Order: id, Limit: 100}); err != nil {
+		return d, err
+	}
+	slices.SortFunc(d.Runs, func(a, b sagas.RunView) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Key, b.Key))
+	})
+	rows, _ := s.pool.Query(ctx, `select `+webhookTable.Columns+` from webhook_inbox i where i.order_id = $1 order by i.id limit $2`, id, detailMost)
+	if d.Webhooks, err = pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook]); err != nil {
+		return d, sagas.SQLError(err, "read the webhooks of order %s", id)
+	}
+	err = s.pool.QueryRow(ctx, `select coalesce(max((input ->> 'user')::bigint), 0) from saga_run where key = 'provision:' || $1 and step > 0`, id.String()).
+		Scan(&d.User)
+	if err != nil {
+		return d, sagas.SQLError(err, "look for the customer of order %s", id)
+	}
+	d.Facts, err = s.told(ctx, id, d.Runs)
+	return d, err
+}
+
+// told are the events about an order, its runs, and what it was billed.
+func (s *Panel) told(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
+	streams := []domain.Stream{
+		order.Stream(id), ReviewStream(id),
+		{Category: billing.SubscriptionCategory, ID: id.String()},
+		{Category: billing.InvoiceCategory, ID: id.String()},
+	}
+	for _, r := range runs {
+		streams = append(streams, r.Stream())
+	}
+	history, err := s.store.ReadStreams(ctx, detailMost, streams...)
+	facts := make([]operations.Fact, len(history))
+	for i, r := range history {
+		facts[i] = operations.Fact{
+			Position: r.Position, Stream: r.Stream, RecordedAt: r.RecordedAt, Name: r.Name, Actor: r.Metadata.Actor, Event: r.Event,
+		}
+	}
+	return facts, err
+}

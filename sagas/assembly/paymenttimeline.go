@@ -1,0 +1,86 @@
+package assembly
+
+import (
+	"time"
+
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+)
+
+// A paymentTimeline is an order with the moments that its schedule depends on.
+type paymentTimeline struct {
+	at     time.Time // when it was looked at
+	order  order.Order
+	placed order.Placed
+	opened time.Time
+	paid   time.Time
+
+	approved time.Time // when the customer agreed to pay, where that is not yet the payment
+	refunded time.Time // when money was last sent on its way back
+	late     bool      // its own time to be paid has passed
+}
+
+func timelineOf(history []eventstore.RecordedEvent, at time.Time) paymentTimeline {
+	g := paymentTimeline{at: at}
+	for _, r := range history {
+		g = g.after(r.Event.(order.Event))
+	}
+	return g
+}
+
+func (g paymentTimeline) after(e order.Event) paymentTimeline {
+	g.order = order.Decider.Evolve(g.order, e)
+	switch e := e.(type) {
+	case order.Placed:
+		g.placed = e
+	case order.SessionOpened:
+		g.opened = e.At
+	case order.Approved:
+		g.approved = e.At
+		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) {
+			g.approved = at
+		}
+	case order.RefundRequested:
+		g.refunded = e.At
+	case order.RefundStarted:
+		g.refunded = e.At
+	case order.PaymentConfirmed:
+		g.paid = e.At
+	case order.Reopened:
+		g.paid = e.At
+	}
+	return g
+}
+
+// moneyOnItsWay tells whether a refund has not come to an end.
+func (g paymentTimeline) moneyOnItsWay() bool {
+	for _, r := range g.order.Refunds {
+		if r.State == order.RefundPending {
+			return true
+		}
+	}
+	return len(g.order.Open()) > 0
+}
+
+// timeUp tells whether the order's own time to be paid had passed when it was
+// looked at.
+func (t PaymentTimes) timeUp(g paymentTimeline) bool {
+	return g.order.Status == order.StatusPaymentProcessing && !g.at.Before(t.payableUntil(g))
+}
+
+// payableUntil is when an order is given up if nobody has paid. One that the
+// customer has agreed to pay gets all the time there is for fetching the money.
+func (t PaymentTimes) payableUntil(g paymentTimeline) time.Time {
+	switch {
+	case g.order.Settling:
+		return g.placed.At.Add(t.SettlementTTL)
+	case !g.approved.IsZero():
+		return t.lastCapture(g).Add(2 * t.PaymentCall) // one that began just before it has ended by then
+	}
+	return g.placed.At.Add(t.OrderTTL)
+}
+
+// lastCapture is when the money is not fetched any more (rule P-8).
+func (t PaymentTimes) lastCapture(g paymentTimeline) time.Time {
+	return g.approved.Add(t.CaptureDeadline)
+}

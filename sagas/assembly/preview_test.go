@@ -1,0 +1,88 @@
+package assembly
+
+import (
+	"strings"
+	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+
+	"github.com/google/uuid"
+)
+
+// looks gives a tenant a look of its own.
+func (w *world) looks(tenant int64) {
+	w.t.Helper()
+	look := hosting.WhiteLabel{
+		BrandName: "Bread", LogoURL: "https://bread.example/logo.png", PrimaryColor: "#FFCC00", FooterText: "Bread, S.L.", EmailFromName: "Ana of Bread", IsActive: true,
+	}
+	w.asks(w.newTenant(tenant), hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: tenant}, Tenant: tenant, Spec: look.Fields().Values(), Subject: uuid.New()})
+}
+
+func isOfBread(m notice.Mail) bool {
+	return m.From == `"Ana of Bread" <panel@example.com>` && strings.Contains(m.HTML, "https://bread.example/logo.png") &&
+		strings.Contains(m.HTML, "#FFCC00") && strings.Contains(m.Text, "Bread, S.L.")
+}
+
+// News comes in the name of the tenant that it is about, or else of its
+// reader's own. What operators are told is nobody else's.
+func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
+	w := newWorld(t).goes()
+	w.pauses("engine:one")
+	w.looks(7)
+	w.opens(1, "ana@example.com", "en")
+	w.opens(2, "bob@example.com", "en")
+	w.opens(3, "root@example.com", "en")
+	w.asks(
+		account.GrantMembership{User: 1, Tenant: 7, Role: account.Admin, At: w.Now()},
+		account.GrantSuperuser{User: 3, At: w.Now()}, account.ActivateTenant{User: 3, Tenant: 7, At: w.Now()},
+	)
+	w.asks(hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 7}, Spec: field.Values{"status": []byte(`"suspended"`)}})
+	w.heard()
+	of := func(address string) notice.Mail {
+		t.Helper()
+		w.eventually(address+" has news", func() bool { return len(w.mail.news(address)) > 0 })
+		mails := w.mail.news(address)
+		return mails[len(mails)-1]
+	}
+	w.equal("of a tenant", isOfBread(of("ana@example.com")), true)
+	for user := range int64(3) {
+		w.warns(user + 1)
+	}
+	w.eventually("Ana is warned", func() bool { return len(w.mail.news("ana@example.com")) == 2 })
+	w.equal("of somebody in a tenant", isOfBread(of("ana@example.com")), true)
+	w.equal("of somebody in none", isOfBread(of("bob@example.com")), false)
+	w.equal("of a superuser who looks at a tenant", isOfBread(of("root@example.com")), false)
+}
+
+func TestEveryLetterCanBeLookedAt(t *testing.T) {
+	w := newWorld(t)
+	w.looks(7)
+	for _, template := range notice.Templates() {
+		m, err := w.Preview(t.Context(), template, "es", 7)
+		if err != nil || !isOfBread(m) || m.To != `"Ana Ruiz" <ana@example.com>` {
+			t.Errorf("%s: %v %+v", template, err, m)
+		}
+		if plain, err := w.Preview(t.Context(), template, "", 0); err != nil || plain.From != w.mailFrom || plain.Headers["Content-Language"] != "en" ||
+			strings.Contains(plain.Text+plain.HTML, "panel.example/") && !strings.Contains(plain.Text, "http://127.0.0.1:8080/") {
+			t.Errorf("%s: %v %+v", template, err, plain)
+		}
+	}
+	for _, c := range []struct {
+		template, language string
+		tenant             int64
+		says               string
+	}{
+		{"love", "en", 0, "No MailTemplate matches the given query."},
+		{"reset", "fr", 0, `language: "fr" is not a valid choice.`},
+		{"reset", "en", 9, `tenant: Invalid pk "9" - object does not exist.`},
+	} {
+		_, err := w.Preview(t.Context(), c.template, c.language, c.tenant)
+		w.equal(c.template, err, c.says)
+	}
+	_, err := w.Preview(t.Context(), "love", "en", 0)
+	w.equal("no such template", domain.CodeOf(err), domain.NotFound)
+}

@@ -1,0 +1,229 @@
+package assembly
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// Customers ask for whatever comes to their minds, the engine loses answers,
+// refuses for a while, lies, and is late; workers die and are started anew. In
+// the end the engine holds what the log says: all of it, once, and nothing else.
+// HOSTPANEL_RANDOM_SEED and HOSTPANEL_RANDOM_OPERATIONS choose what happens.
+func TestWhateverIsAskedTheEngineHoldsInTheEndWhatTheLogSays(t *testing.T) {
+	seed, operations := fromEnvironment("HOSTPANEL_RANDOM_SEED", time.Now().UnixNano()), fromEnvironment("HOSTPANEL_RANDOM_OPERATIONS", 500)
+	t.Logf("HOSTPANEL_RANDOM_SEED=%d HOSTPANEL_RANDOM_OPERATIONS=%d", seed, operations)
+	c := newCustomers(t, seed)
+	c.trouble(seed)
+	stop := []func(){c.worker(), c.worker()}
+	for n := range int(operations) {
+		c.operation()
+		c.notTooFast()
+		if n%(int(operations)/5+1) == 1 { // one of the two goes, and another comes
+			stop[n%2]()
+			stop[n%2] = c.worker()
+		}
+	}
+	c.must(c.sandbox.Faults().Clear(t.Context()))
+	c.calm.Store(true)
+	c.served()
+	c.nothingIsOpen()
+	c.engineHoldsWhatTheLogSays()
+	c.nothingWasMadeTwice()
+	c.nothingIsClaimedInVain()
+}
+
+// notTooFast lets the workers come after.
+func (c *customers) notTooFast() {
+	c.eventually("there is less to do", func() bool {
+		return c.count(`select count(*) from saga_run where definition = $1 and status not in ('done', 'undone', 'parked')`, "engine/1") < 100
+	})
+}
+
+// served waits until sites serve HTTPS with their first certificates, every
+// wish is fulfilled, and nobody has yet to react to what has happened. All of it
+// in one look: a reaction asks for more, which begins runs in the same
+// transaction. Nothing else that a certificate waits for is due so soon.
+func (c *customers) served() {
+	c.eventually("everything is done", func() bool {
+		return c.count(`
+			select (select count(*) from saga_run where status not in ('done', 'undone', 'parked')
+					and (definition = $1 or steps -> step ->> 'name' in ('certificate.serve', 'certificate.tend')))
+				+ (select count(*) from events where position > (select position from readers where name = $2))`, "engine/1", sagas.ReactionsReader) == 0
+	})
+}
+
+func fromEnvironment(name string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(os.Getenv(name), 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// mishaps are what goes wrong, each so often of a thousand calls.
+var mishaps = []struct {
+	what   faults.What
+	calls  []string
+	chance int
+	delay  time.Duration
+}{
+	{faults.Slow, []string{""}, 20, 10 * time.Millisecond},
+	{faults.TimeoutBefore, []string{""}, 15, 0},
+	{faults.ResetBefore, []string{""}, 15, 0},
+	{faults.Busy, []string{""}, 20, 0},
+	{faults.TimeoutAfter, []string{faults.Create, faults.Change, faults.Remove}, 50, 0},
+	{faults.ResetAfter, []string{faults.Create, faults.Change, faults.Remove}, 50, 0},
+	{faults.ErrorAfter, []string{faults.Create, faults.Change, faults.Remove}, 30, 0},
+	{faults.DeniesDoing, []string{faults.Create, faults.Change, faults.Remove}, 30, 0},
+	{faults.Late, []string{faults.Create, faults.Change}, 60, 60 * time.Millisecond},
+	{faults.TimeoutLate, []string{faults.Create}, 60, 100 * time.Millisecond},
+}
+
+func (c *customers) trouble(seed int64) {
+	for i, m := range mishaps {
+		for j, call := range m.calls {
+			_, err := c.sandbox.Faults().Order(c.t.Context(), faults.Fault{
+				What: m.what, Call: call, Delay: m.delay, Times: 1 << 30, Chance: m.chance, Seed: seed + int64(10*i+j),
+			})
+			c.must(err)
+		}
+	}
+}
+
+// nothingIsOpen: every wish was answered, no run waits for an operator, and no
+// secret for the engine.
+func (c *customers) nothingIsOpen() {
+	c.equal("runs that wait for an operator", c.count(`select count(*) from saga_run where status = 'parked'`), 0)
+	c.equal("resources that are not as wanted", c.count(`select count(*) from resources where sync_status <> 'synced'`), 0)
+	c.equal("secrets that were not handed over", c.count(`
+		select count(*) from resources where status <> 'gone' and exists (
+			select from secret_handoff where effect_key in ('secret/' || (spec ->> 'password'), 'secret/' || (spec ->> 'db_password')))`), 0)
+	c.equal("passwords in the log", c.count(`select count(*) from events where data::text like '%pass-word%'`), 0)
+}
+
+// engineHoldsWhatTheLogSays compares everything at the engine with the
+// resources that there are.
+func (c *customers) engineHoldsWhatTheLogSays() {
+	for _, kind := range hosting.Kinds {
+		if !kind.Works() {
+			continue
+		}
+		held := map[int64]hosting.EngineObject{}
+		objects, err := c.sandbox.Objects(c.t.Context(), kind.Name)
+		c.must(err)
+		for _, o := range objects {
+			held[o.ID] = o
+		}
+		for _, is := range c.of(kind.Name) {
+			if row := c.resource(is.ref); row.Status != hosting.Gone {
+				if row.Kind == certificateKind && !row.Active && at(row) == 0 { // nobody looks for it while its site is off
+					maps.DeleteFunc(held, func(_ int64, o hosting.EngineObject) bool { return o.Name == c.nameAtEngine(is, row.Spec) })
+					continue
+				}
+				c.holds(held[at(row)], row, is)
+				delete(held, at(row))
+			}
+		}
+		for _, orphan := range held {
+			c.t.Errorf("nobody has asked for the engine's %s %d %s", orphan.Kind, orphan.ID, orphan.Name)
+		}
+	}
+}
+
+// at is a resource's number at the engine.
+func at(row projections.Resource) int64 {
+	if row.EngineID == nil {
+		return 0
+	}
+	return *row.EngineID
+}
+
+func (c *customers) holds(o hosting.EngineObject, row projections.Resource, is *thing) {
+	kind, _ := hosting.KindNamed(row.Kind)
+	parent := field.Values{}
+	if is.parent != nil {
+		parent = c.resource(is.parent.ref).Spec
+	}
+	want := kind.Object(row.ID, row.Spec, parent)
+	if o.Name != want.Name || o.Ref != want.Ref {
+		c.t.Errorf("%s: the engine's is %q %q, not %q %q", is.ref.Stream(), o.Name, o.Ref, want.Name, want.Ref)
+		return
+	}
+	if row.Kind != "tenant" && o.Owner != at(c.resource(hosting.Ref{Kind: "tenant", ID: row.Tenant})) {
+		c.t.Errorf("%s belongs to %d", is.ref.Stream(), o.Owner)
+	}
+	want.Values["is_active"], _ = json.Marshal(row.Active)
+	for name := range is.asked {
+		if row.Kind == certificateKind && name != "cert_type" && name != "domain" {
+			continue // the engine is told with the next order
+		}
+		has := o.Values[name]
+		if observed, told := o.Observed[name]; told { // by the engine, which knows better
+			has = observed
+		}
+		if wanted := want.Values[name]; wanted != nil && compact(has) != compact(wanted) {
+			c.t.Errorf("%s: %s is %s at the engine, not %s", is.ref.Stream(), name, has, wanted)
+		}
+	}
+	for name, secret := range is.secrets {
+		if good, err := c.sandbox.Accepts(c.t.Context(), o.Kind, o.Name, name, secret); err != nil || !good {
+			c.t.Errorf("%s: the last %s is not accepted, %v", is.ref.Stream(), name, err)
+		}
+	}
+}
+
+func compact(raw []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// nothingWasMadeTwice: one creation for each request at most, whatever the
+// engine has said to it. What may change its name is counted by kind alone.
+func (c *customers) nothingWasMadeTwice() {
+	for _, kind := range hosting.Kinds {
+		all := c.of(kind.Name)
+		if made := c.count(`select count(*) from sandbox_engine.creations where kind = $1`, kind.Name); made > len(all) {
+			c.t.Errorf("%d of %s were made for %d requests", made, kind.Name, len(all))
+		}
+		requests := map[string]int{}
+		for _, one := range all {
+			requests[one.born]++
+		}
+		for name, n := range requests {
+			times, err := c.sandbox.Created(c.t.Context(), kind.Name, name)
+			if err != nil || times > n && kind.Name != "site" && kind.Name != "dns_record" {
+				c.t.Errorf("%s %s was made %d times for %d requests, %v", kind.Name, name, times, n, err)
+			}
+		}
+	}
+}
+
+// nothingIsClaimedInVain: what is at the engine is claimed once, under its
+// name, and nothing else is.
+func (c *customers) nothingIsClaimedInVain() {
+	want := 0
+	for _, one := range c.things {
+		row := c.resource(one.ref)
+		if row.Status == hosting.Gone || at(row) == 0 || row.Kind == certificateKind {
+			continue
+		}
+		want++
+		claimed := c.count(`select count(*) from external_claim where owner = $1 and kind = $2 and name = $3`, one.ref.Stream().String(), row.Kind, c.nameAtEngine(one, row.Spec))
+		c.equal("claims of "+one.ref.Stream().String(), claimed, 1)
+	}
+	c.equal("claims", c.count(`select count(*) from external_claim`), want)
+}

@@ -1,0 +1,99 @@
+package assembly
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain/operations"
+	"hostpanel/sagas"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Every order whose money and service do not fit together (rule J-4). What is
+// still on its way gets time to arrive before it counts
+// (docs/operations.md, "Reconciliation").
+
+const (
+	reconcileMost  = 1000             // findings of a sort
+	reconcileAfter = 30 * time.Minute // without a change, before something is late
+)
+
+// setup is the provisioning of an order, where it has one.
+const setup = ` left join saga_run p on p.key = 'provision:' || o.id`
+
+// live tells that something of the order may still be there outside.
+const live = `exists (select from effect e join saga_run r on r.id = e.saga_id where r.order_id = o.id
+	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped'))`
+
+// unfit finds the orders of each sort, with what repairs them. A service that
+// is kept for the grace after its end rests, and nobody has to do anything.
+var unfit = struct{ paid, unpaid, captured, live, refunds string }{
+	paid: `select o.id, o.order_number, o.status, o.updated_at as since,
+			case when o.status = 'failed' then 'retry' when p.id is null then 'recheck' when p.status = 'paused' then 'resume'
+				when p.status = 'parked' then 'retry' else 'release' end as action
+		from orders o` + setup + `
+		where o.status = 'failed' and not o.cancel_requested or o.status in ('paid', 'provisioning') and o.updated_at < $3::timestamptz - $2::interval`,
+	unpaid: `select o.id, o.order_number, o.status, o.updated_at as since, 'cancel' as action
+		from orders o where o.status = 'active' and o.minor > 0 and (o.payment_status <> 'paid' or o.refunded >= o.minor)`,
+	captured: `select o.id, o.order_number, o.status, o.updated_at as since, 'refund' as action
+		from orders o where o.status = 'cancelled' and o.cancel_reason <> 'ended' and o.payment_status = 'paid' and o.minor > 0
+			and not exists (select from saga_run r where r.order_id = o.id and r.key like 'refund:%' and r.status not in ('done', 'undone'))`,
+	live: `select o.id, o.order_number, o.status, o.updated_at as since,
+			case when d.status = 'parked' then 'retry the run' when p.status = 'parked' then 'retry' when 'paused' in (d.status, p.status) then 'resume'
+				when d.id is null then 'recheck' else 'release' end as action
+		from orders o` + setup + ` left join saga_run d on d.key = 'deprovision:' || o.id
+		where (o.status = 'refunded' or o.status = 'cancelled' and o.cancel_reason = 'ended') and ` + live + `
+			and case when d.id is null then o.updated_at < $3::timestamptz - $2::interval
+				when d.status in ('parked', 'paused') then true
+				when d.status = 'done' or d.steps -> d.step ->> 'name' = 'grace' then false
+				else (select e.recorded_at from events e where e.stream = 'saga-' || d.id and e.version = d.stream_version)
+					< $3::timestamptz - $2::interval end`,
+	refunds: `select o.id, o.order_number, o.status, min(r.created_at) as since,
+			case when bool_or(r.status = 'parked') or 'refund_failed' = any(o.holds) then 'refund' else 'recheck' end as action
+		from saga_run r join orders o on o.id = r.order_id
+		where r.key like 'refund:%' and (r.status not in ('done', 'undone', 'parked') or 'refund_failed' = any(o.holds))
+		group by o.id`,
+}
+
+// Reconcile finds them. It only reads, in one snapshot.
+func (s *Panel) Reconcile(ctx context.Context) (found operations.Reconciliation, err error) {
+	found.At = s.Now().UTC()
+	b := &pgx.Batch{}
+	for _, q := range []struct {
+		sql  string
+		into *[]operations.Finding
+	}{
+		{unfit.paid, &found.PaidNotProvisioned},
+		{unfit.unpaid, &found.ProvisionedNotPaid},
+		{unfit.captured, &found.CapturedAfterCancel},
+		{unfit.live, &found.RefundedStillLive},
+		{unfit.refunds, &found.RefundsOpen},
+	} {
+		b.Queue(`select id as "order", order_number, status, since, action from (`+q.sql+`) unfit
+			where ($2::interval, $3::timestamptz) is not null order by since, id limit $1`, reconcileMost, reconcileAfter, found.At).Query(sagas.Collecting(q.into))
+	}
+	return found, sagas.SQLError(s.pool.SendBatch(ctx, b).Close(), "reconcile")
+}
+
+// reportDaily compares money and service once a day, in one process of all.
+func (s *Panel) reportDaily(ctx context.Context) error {
+	due, err := s.Exec(ctx, "look when money and service were compared", `
+		insert into saga_daily as d (name, at) values ('reconciliation', now())
+		on conflict (name) do update set at = excluded.at where d.at < now() - interval '1 day'`)
+	if err != nil || due == 0 {
+		return err
+	}
+	return s.report(ctx)
+}
+
+// report tells of what does not fit, once a night, by numbers and ids alone.
+func (s *Panel) report(ctx context.Context) error {
+	found, err := s.Reconcile(ctx)
+	for _, sort := range found.Categories() {
+		if len(sort.Findings) > 0 {
+			s.Alarm(ctx, "money and service do not fit together", "sort", sort.Name, "orders", len(sort.Findings), "oldest", sort.Findings[0].Order)
+		}
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+)
+
+// That money shall go back is decided once, in the order; a run brings it about
+// (rules T19, T21, T22, T25; docs/sagas.md, "Refunds"). That it has gone only
+// the provider's books tell, so a refund that was sent makes the order be
+// looked at, and one that is pending waits for its watch.
+
+// A RefundInput says which decision to give money back is carried out, and where.
+type RefundInput struct {
+	Order    uuid.UUID `json:"order"`
+	Refund   int       `json:"refund"` // the number of the decision
+	Provider string    `json:"provider"`
+}
+
+// registerMoney registers the sagas that move money. Their runs wait in the
+// queue of a provider.
+func (s *Panel) registerMoney() {
+	s.captures = sagas.Register(s.Runner, sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
+		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.policies.capture,
+		QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
+		Effect: &sagas.Effect[CaptureInput]{
+			Key: func(in CaptureInput) string { return effectKey(in.Order, "capture") }, Prepare: s.captureCall, Deferred: s.captureMissed,
+		},
+	}}})
+	s.refunds = sagas.Register(s.Runner, sagas.Saga[RefundInput]{
+		Name: "refund", Definition: "refund/1",
+		Parked: func(in RefundInput, _, code string) []domain.Command {
+			return []domain.Command{order.FailRefund{ID: in.Order, N: in.Refund, Code: code, At: s.Now()}}
+		},
+		Steps: []sagas.Step[RefundInput]{{
+			Name: "refund", Says: "give the money back", Policy: s.policies.refund,
+			QueueOf: func(in RefundInput) string { return paymentQueue(in.Provider) },
+			Effect:  &sagas.Effect[RefundInput]{Key: refundKey, Prepare: s.refundCall},
+		}},
+	})
+}
+
+func refundKey(in RefundInput) string {
+	return effectKey(in.Order, fmt.Sprintf("refund/%d", in.Refund))
+}
+
+// refund is the run that brings one decision to give money back about.
+func (s *Panel) refund(ctx context.Context, id uuid.UUID, ask order.Ask) (sagas.Start, error) {
+	o, err := s.order(ctx, id)
+	return s.refunds.Start(fmt.Sprintf("%s/%d", id, ask.N), RefundInput{Order: id, Refund: ask.N, Provider: o.PaymentMethod}, id), err
+}
+
+func (s *Panel) refundCall(ctx context.Context, job *RefundInput) (sagas.Call, error) {
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(job.Order))
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	p, err := s.provider(o.Provider)
+	if err != nil {
+		return sagas.Call{}, err
+	}
+	if job.Refund < 1 || job.Refund > len(o.Asked) {
+		return sagas.Call{}, domain.Fail(domain.Permanent, "not_asked_for", errors.New("nobody has decided on this refund"))
+	}
+	ask := o.Asked[job.Refund-1]
+	call := order.RefundCall{
+		Order: job.Order, Number: o.Number, Session: o.Payments[ask.Payment].Session, Payment: ask.Payment,
+		Reference: ask.Reference(job.Order), Minor: ask.Minor, Currency: ask.Currency,
+	}
+	needed, err := s.stillDue(ctx, o, job)
+	if err != nil || !needed {
+		return sagas.Call{}, err
+	}
+	return sagas.Call{
+		Request: map[string]any{"reference": call.Reference, "payment": call.Payment, "minor": call.Minor, "currency": call.Currency},
+		Lookup:  func(ctx context.Context) (sagas.Result, sagas.Found, error) { return refunded(ctx, p, call) },
+		Under: func(ctx context.Context, generation int) (sagas.Result, error) {
+			call.Key = sagas.KeyOfGeneration(call.Reference, generation)
+			r, err := p.Refund(ctx, call)
+			return sagas.Result{External: r.ID}, err
+		},
+		Confirmed: func(sagas.Result) sagas.Work { return s.lookAgain(job.Order, "refunded") },
+	}, nil
+}
+
+// stillDue tells whether a refund is still to be sent. It is not if it has been
+// given up, or if nothing is left of its payment, unless it may have been sent:
+// then that has to be found out.
+func (s *Panel) stillDue(ctx context.Context, o order.Order, job *RefundInput) (bool, error) {
+	for _, open := range o.Open() {
+		if open.N == job.Refund {
+			return true, nil
+		}
+	}
+	e, err := s.Effect(ctx, refundKey(*job))
+	return e.State != "" && e.State != sagas.EffectAbsent, err
+}
+
+// refunded looks for our reference in the provider's books.
+func refunded(ctx context.Context, p Payments, c order.RefundCall) (sagas.Result, sagas.Found, error) {
+	truth, err := p.Fetch(ctx, c.Session)
+	if err != nil {
+		return sagas.Result{}, sagas.No, err
+	}
+	for _, pay := range truth.Payments {
+		for _, r := range pay.Refunds {
+			if r.Reference == c.Reference {
+				return sagas.Result{External: r.ID}, sagas.Yes, nil
+			}
+		}
+	}
+	return sagas.Result{}, sagas.No, nil
+}
+
+// Refund gives money of an order back: an amount in its currency, or, with nil,
+// all that is left. The provider is asked first, so that nothing goes back that
+// has gone back already; if it does not answer, nothing is decided.
+func (s *Panel) Refund(ctx context.Context, cause domain.Metadata, id uuid.UUID, amount *decimal.Decimal, reason string) error {
+	return s.decideInTruth(ctx, sagas.ByOperator(cause, id), id, order.RequestRefund{ID: id, Amount: amount, Reason: reason, At: s.Now()})
+}
+
+// Accept takes money that came otherwise than ordered for the order's own (rule
+// T11), unless it has gone back meanwhile.
+func (s *Panel) Accept(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	return s.decideInTruth(ctx, sagas.ByOperator(cause, id), id, order.Accept{ID: id, Reason: reason, At: s.Now()})
+}
+
+// decideInTruth carries out an operator's command on an order as its provider
+// shows it now. What is new about it is put on record first, whatever becomes
+// of the command.
+func (s *Panel) decideInTruth(ctx context.Context, cause domain.Metadata, id uuid.UUID, decide order.Command) error {
+	history, err := s.store.Read(ctx, order.Stream(id))
+	if err != nil {
+		return err
+	}
+	look := timelineOf(history, s.Now())
+	if _, err := order.Decider.Decide(look.order, decide); domain.CodeOf(err) == domain.Invalid || domain.CodeOf(err) == domain.NotFound {
+		return err // the provider need not be asked
+	}
+	if look.order.Session != "" {
+		if err := s.bringUpToDate(ctx, look); err != nil {
+			return err
+		}
+	}
+	again := s.lookAgain(id, "operator")
+	if _, err := s.store.ExecuteWith(ctx, cause, again.Rows, decide); err != nil {
+		return err
+	}
+	for _, queue := range []string{again.Wakes, sagas.LocalQueue, paymentQueue(look.order.Provider)} {
+		s.Wake(queue)
+	}
+	return nil
+}
+
+// bringUpToDate asks the provider about an order outside its watch.
+func (s *Panel) bringUpToDate(ctx context.Context, look paymentTimeline) error {
+	c := check{order: look.order.ID, provider: look.order.Provider}
+	truths, err := s.fetch(ctx, c, look)
+	if err != nil {
+		s.Log().WarnContext(ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error", sagas.Scrub(err))
+		return errProviderAway
+	}
+	commands, booked, err := s.observe(ctx, c, look, truths)
+	if err != nil {
+		return err
+	}
+	cause := domain.Metadata{ID: uuid.New(), Actor: "provider:" + c.provider, Correlation: c.order}
+	_, err = s.store.ExecuteWith(ctx, cause, booked, commands...)
+	return err
+}

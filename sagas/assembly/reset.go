@@ -1,0 +1,156 @@
+package assembly
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Whoever asks for a new password must not learn whether the address has an
+// account, not even from how long the answer takes. So asking is the same for
+// every address: one count and one row. Who it was is found out later, by
+// whichever process comes first (docs/accounts.md, "One-time links").
+
+// resetMails is how many mails an address gets within resetWindow.
+const (
+	resetMails  = 3
+	resetWindow = time.Hour
+)
+
+// resetQueue is woken when somebody has asked.
+const resetQueue = "resets"
+
+// AskReset lets a mail follow with a link to choose a new password, if the
+// address has an active account. Nothing tells whether it does.
+func (a Accounts) AskReset(ctx context.Context, email string) error {
+	s, address := a.s, []byte(plainAddress(email))
+	key := "reset/" + hex.EncodeToString(s.store.Keys().MACs("reset limit", address)[0])
+	quota, err := s.limits.Take(ctx, key, resetMails, resetWindow)
+	if err != nil || !quota.Allowed {
+		return err
+	}
+	id := uuid.New()
+	box := s.store.Keys().Seal("reset", id.String(), address)
+	_, err = s.Exec(ctx, "keep a request for a new password",
+		`insert into reset_request (id, key_id, nonce, sealed) values ($1, $2, $3, $4)`, id, box.KeyID, box.Nonce, box.Box)
+	if err == nil {
+		s.Wake(resetQueue)
+	}
+	return err
+}
+
+// plainAddress is an address as accounts have it.
+func plainAddress(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// A resetRequest is a row that somebody works on.
+type resetRequest struct {
+	id  uuid.UUID
+	box sealing.Sealed
+	age time.Duration
+}
+
+// answerResets works on requests, one after the other, until ctx ends.
+func (s *Panel) answerResets(ctx context.Context) {
+	woken := s.Woken(resetQueue)
+	for ctx.Err() == nil {
+		var more bool
+		err := sagas.Guarded(func() (err error) { more, err = s.answerReset(ctx); return err })
+		if err != nil && ctx.Err() == nil {
+			s.Log().WarnContext(ctx, "a request for a new password was not answered", "error", sagas.Scrub(err))
+		}
+		if !more {
+			sagas.Pausing(ctx, sagas.Jittered(s.times.Poll), woken)
+		}
+	}
+}
+
+// AnsweringReset is where tests let the answer to a request fail. The key is the
+// request's id.
+const AnsweringReset sagas.Point = "answering_reset"
+
+// answerReset takes the request that is due first. What fails comes due again
+// by itself.
+func (s *Panel) answerReset(ctx context.Context) (more bool, err error) {
+	r, err := s.nextReset(ctx)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, sagas.SQLError(err, "look for requests for a new password")
+	}
+	if r.age > day {
+		s.Alarm(ctx, "a request for a new password could not be answered for a day", "request", r.id)
+		return true, s.forgetReset(ctx, r)
+	}
+	if err := s.FaultAt(AnsweringReset, sagas.Run{Key: r.id.String()}); err != nil {
+		return true, err
+	}
+	address, err := s.store.Keys().Open("reset", r.id.String(), r.box)
+	if err != nil { // sealed with a key that has been taken away since
+		s.Alarm(ctx, "a request for a new password cannot be read", "request", r.id)
+		return true, s.forgetReset(ctx, r)
+	}
+	return true, s.sendReset(ctx, r, string(address))
+}
+
+// nextReset leases a request, for longer each time.
+func (s *Panel) nextReset(ctx context.Context) (r resetRequest, err error) {
+	var age float64
+	err = s.pool.QueryRow(ctx, `
+		update reset_request set attempts = attempts + 1, next_at = now() + least($2::interval, $1::interval * power(2, least(attempts, 20)))
+		where id = (select id from reset_request where next_at <= now() order by next_at limit 1 for update skip locked)
+		returning id, key_id, nonce, sealed, extract(epoch from now() - asked_at)::float8`, s.times.Lease, s.times.LateCap+s.times.Lease).
+		Scan(&r.id, &r.box.KeyID, &r.box.Nonce, &r.box.Box, &age)
+	r.age = time.Duration(age * float64(time.Second))
+	return r, err
+}
+
+// sendReset starts the mail, in the transaction that forgets the request. An
+// address without an active account is forgotten alone.
+func (s *Panel) sendReset(ctx context.Context, r resetRequest, address string) error {
+	user, known, err := s.userNamed(ctx, address)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return s.forgetReset(ctx, r)
+	}
+	cause := domain.Metadata{ID: r.id, Actor: "system:reset"}
+	link := account.RequestLink{User: user, Link: account.Reset, At: s.Now()}
+	_, err = s.Accounts().request(ctx, cause, []eventstore.TxStatement{r.answered()}, link)
+	if domain.CodeOf(err) == domain.NotFound { // the account has ended
+		return s.forgetReset(ctx, r)
+	}
+	return unlessAnswered(err)
+}
+
+// answered deletes a request together with its answer: once.
+func (r resetRequest) answered() eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "reset_request/" + r.id.String(), SQL: `delete from reset_request where id = $1`, Args: []any{r.id}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
+	}
+}
+
+func (s *Panel) forgetReset(ctx context.Context, r resetRequest) error {
+	_, err := s.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:reset"}, []eventstore.TxStatement{r.answered()})
+	return unlessAnswered(err)
+}
+
+// unlessAnswered forgives that somebody else was faster.
+func unlessAnswered(err error) error {
+	if errors.Is(err, sagas.ErrFenced) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,42 @@
+package assembly
+
+import (
+	"testing"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// The secret key is rotated while the engine, the mail server and the
+// provider are away: what was asked for under the old key is the same request
+// under the new one.
+func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
+	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
+	url := database(t)
+	away := func(string, string) error { return domain.Fail(domain.Unknown, "timeout", errLie) }
+	w.instance = w.node(url)
+	w.pay.tell(away, nil)
+	waiting := w.placed(ordering{})
+	if _, err := w.OpenSession(t.Context(), waiting); domain.CodeOf(err) != domain.Unavailable {
+		t.Fatalf("got %v", err)
+	}
+	w.pay.reset()
+	w.engine.tell(away, nil)
+	stop := w.start(w.instance)
+	id := w.buy(ordering{})
+	w.eventually("the engine has been asked", func() bool {
+		return w.count(`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`) > 0
+	})
+	stop()
+
+	w.keys = eventstoretest.RotatedKeys(t)
+	w.instance = w.node(url)
+	w.engine.tell(nil, nil)
+	w.goes()
+	w.becomes(id, order.StatusActive)
+	w.onlyOnce(id)
+	_, err := w.OpenSession(t.Context(), waiting)
+	w.must(err)
+	w.equal("status", w.order(waiting).Status, order.StatusPaymentProcessing)
+}

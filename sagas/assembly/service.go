@@ -1,0 +1,80 @@
+package assembly
+
+import (
+	"context"
+	"slices"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// While the payment of an active order is disputed its service rests: the
+// tenant with all that is in it, machines included. It rests for a reason of
+// its own, so what was off before stays off when the dispute is won
+// (docs/sagas.md, "Disputes").
+
+// Dispute is an operator's word on a dispute that only they can confirm, where
+// the provider cannot be asked: it was opened, won or lost (rule P-9).
+func (s *Panel) Dispute(ctx context.Context, cause domain.Metadata, id uuid.UUID, outcome order.DisputeState, reason string) error {
+	decide := order.DecideDispute{ID: id, Outcome: outcome, Reason: reason, At: s.Now()}
+	if _, err := s.store.Execute(ctx, sagas.ByOperator(cause, id), decide); err != nil {
+		return err
+	}
+	s.Wake(sagas.LocalQueue)
+	return nil
+}
+
+// keepService lets what an order has made rest or run as the order says by
+// now. It goes by how things are, so it may be asked any number of times. A
+// service that ends is its run's.
+func (s *Panel) keepService(ctx context.Context, r eventstore.RecordedEvent) error {
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, r.Stream)
+	service := o.Service()
+	if err != nil || service != order.ServiceRuns && service != order.ServiceSuspended {
+		return err
+	}
+	if _, begins := r.Event.(order.Activated); begins && service == order.ServiceRuns {
+		return nil // nothing has rested yet
+	}
+	in, err := s.provisioned(ctx, uuid.MustParse(r.Stream.ID))
+	if err != nil {
+		return err
+	}
+	commands, err := s.resting(ctx, in.Tenant, service == order.ServiceSuspended)
+	if err != nil {
+		return err
+	}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("service")), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID}
+	_, err = s.store.Execute(ctx, cause, commands...)
+	return err
+}
+
+// resting are the commands by which a tenant rests because of its order, or no
+// longer does, with as many of its records as an append may hold. A reaction
+// sees to the others.
+func (s *Panel) resting(ctx context.Context, id int64, rests bool) ([]domain.Command, error) {
+	scope, ref := s.tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
+	found, err := scope.Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known || slices.Contains(row.Halts, hosting.ByOrder) == rests {
+		return nil, err
+	}
+	var tenant hosting.Tenant
+	if err := row.Load(&tenant); err != nil {
+		return nil, err
+	}
+	halts := slices.DeleteFunc(slices.Clone(row.Halts), func(by string) bool { return by == hosting.ByOrder })
+	var command domain.Command = hosting.Rouse{Ref: ref, By: hosting.ByOrder}
+	if rests {
+		halts, command = append(halts, hosting.ByOrder), hosting.Rest{Ref: ref, By: hosting.ByOrder}
+	}
+	rests = tenant.Rests(halts...)
+	records, err := scope.OutOfStep(ctx, id, rests, hosting.MostFollowing)
+	return append([]domain.Command{command}, hosting.Following(rests, records)...), err
+}

@@ -1,0 +1,211 @@
+package assembly
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// The service of an active order ends when its money has gone back, was charged
+// back, or an operator says so: it is suspended at once, and removed after a
+// grace (docs/sagas.md, "Ending").
+
+// A DeprovisionInput is what the end of a service works with.
+type DeprovisionInput struct {
+	ProvisionInput       // as the order's own run knew it
+	Until          int64 `json:"until,omitempty"` // Unix time: how long the service is kept
+}
+
+func (s *Panel) registerServiceEnding() {
+	s.deprovision = sagas.Register(s.Runner, sagas.Saga[DeprovisionInput]{
+		Name: "deprovision", Definition: "deprovision/1",
+		Steps: []sagas.Step[DeprovisionInput]{
+			{
+				Name: "suspend", Says: "suspend the service and end its subscription", Queue: sagas.LocalQueue, Policy: s.policies.local,
+				Local: &sagas.Local[DeprovisionInput]{Do: s.suspendService},
+			},
+			{
+				Name: "grace", Says: "keep the service for a while", Queue: sagas.LocalQueue, Policy: s.policies.bin,
+				Wait: s.kept,
+			},
+			{
+				Name: "remove", Says: "remove what was made for the order, and all that is in its tenant", Queue: sagas.LocalQueue, Policy: s.policies.local,
+				Local: &sagas.Local[DeprovisionInput]{Do: s.removeService},
+			},
+			{
+				Name: "verify", Says: "make sure that nothing of the order is left outside", Queue: sagas.LocalQueue, Policy: s.policies.left,
+				Wait: s.nothingLeft,
+			},
+		},
+	})
+}
+
+// serviceEnding is the run that ends the service of an order:
+// "deprovision:<order>". It knows what the order's own run knew.
+func (s *Panel) serviceEnding(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+	in, err := s.provisioned(ctx, id)
+	return s.deprovision.Start(id.String(), DeprovisionInput{ProvisionInput: in}, id), err
+}
+
+// provisioned is what the provisioning of an order knows by now. One that has not
+// begun is refused with [ErrNoRun].
+func (s *Panel) provisioned(ctx context.Context, id uuid.UUID) (ProvisionInput, error) {
+	run, err := s.RunNamed(ctx, "provision:"+id.String())
+	if err != nil {
+		return ProvisionInput{}, err
+	}
+	return sagas.InputOf[ProvisionInput](run)
+}
+
+// ends tells whether a fact is the end of a service that ran.
+func ends(fact domain.Event) bool {
+	switch e := fact.(type) {
+	case order.RefundCompleted:
+		return e.Before == order.StatusActive
+	case order.DisputeClosed:
+		return e.Chargeback && e.Before == order.StatusActive
+	case order.Cancelled:
+		return e.Reason == order.Ended
+	}
+	return false
+}
+
+// suspendService lets all of the order rest, and says until when it is kept.
+func (s *Panel) suspendService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(job.Order))
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	commands, err := s.resting(ctx, job.Tenant, true)
+	job.Until = s.Now().Add(s.times.RefundGrace).Unix()
+	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: s.Now()})}, err
+}
+
+// endOfService says why a subscription ends.
+func endOfService(o order.Order) string {
+	if o.Status == order.StatusCancelled {
+		return "ended"
+	}
+	for _, d := range o.Disputes {
+		if d.State == order.DisputeLost {
+			return "chargeback"
+		}
+	}
+	return "refunded"
+}
+
+// kept lasts until the grace of an order that has ended is over.
+func (s *Panel) kept(_ context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
+	left := time.Unix(job.Until, 0).Sub(s.Now())
+	if left <= 0 {
+		return true, sagas.Work{}, nil
+	}
+	return false, sagas.Work{}, sagas.TooEarly("grace", min(left, s.times.BinLook))
+}
+
+// EndGrace lets the removal of a service that has ended begin now. Without one
+// that waits for it, it is refused with domain.Conflict.
+func (s *Panel) EndGrace(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	if reason == "" {
+		return domain.RefuseField("reason", "This field is required.")
+	}
+	const nothing = "No service of the order waits to be removed."
+	run, err := s.runFor(ctx, "deprovision", id, nothing)
+	if err != nil {
+		return err
+	}
+	if run.Status != sagas.StatusReady || run.At().Name != "grace" {
+		return sagas.NotNow(nothing)
+	}
+	return s.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
+}
+
+// removeService asks for the removal of all that is in the order's tenant, and
+// of the tenant, each by its name: an engine's own way to delete everything is
+// never used.
+func (s *Panel) removeService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
+	if err := s.empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
+		return sagas.Work{}, err
+	}
+	commands := []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: s.Now()}}
+	if job.VM != 0 {
+		commands = append(commands, hosting.Remove{Ref: hosting.Ref{Kind: "vm", ID: job.VM}})
+	}
+	return sagas.Work{Commands: append(commands, hosting.Remove{Ref: hosting.Ref{Kind: "tenant", ID: job.Tenant}})}, nil
+}
+
+// nothingLeft is when everything has gone, by our records and by the word of
+// those outside (rule V3). The ledger says so then.
+func (s *Panel) nothingLeft(ctx context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
+	if gone, err := s.recordsGone(ctx, job); err != nil || !gone {
+		return false, sagas.Work{}, err
+	}
+	live, err := s.liveEffects(ctx, job.Order)
+	if err != nil {
+		return false, sagas.Work{}, err
+	}
+	var rows []eventstore.TxStatement
+	for _, name := range live {
+		gone, err := s.goneOutside(ctx, job, name)
+		if err != nil || !gone {
+			return false, sagas.Work{}, err
+		}
+		rows = append(rows, sagas.UndoneOutside(effectKey(job.Order, name))) // claims have ended with the records
+	}
+	return true, sagas.Work{Rows: rows}, nil
+}
+
+func (s *Panel) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
+	scope := s.tables.For(projections.System)
+	refs := []hosting.Ref{{Kind: "tenant", ID: job.Tenant}, {Kind: "vm", ID: job.VM}}
+	found, err := scope.Recorded(ctx, refs...)
+	for _, r := range found {
+		if r.Status != hosting.Gone {
+			return false, err
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	left, err := scope.Belonging(ctx, job.Tenant, 1)
+	return len(left) == 0, err
+}
+
+// liveEffects are the steps of an order that may have something outside.
+func (s *Panel) liveEffects(ctx context.Context, id uuid.UUID) (names []string, err error) {
+	for _, name := range []string{"site", "tenant.engine", "vm"} {
+		e, err := s.Effect(ctx, effectKey(id, name))
+		if err != nil {
+			return nil, err
+		}
+		if e.State != "" && e.State != sagas.EffectAbsent && e.State != sagas.EffectUndone {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// goneOutside looks for what a step has made. What has its name by now and is
+// somebody else's is not ours.
+func (s *Panel) goneOutside(ctx context.Context, job *DeprovisionInput, step string) (bool, error) {
+	makers := map[string]func(context.Context, *ProvisionInput) (sagas.Call, error){"site": s.siteCall, "tenant.engine": s.tenantCall, "vm": s.vmCall}
+	call, err := makers[step](ctx, &job.ProvisionInput)
+	if err != nil {
+		return false, err
+	}
+	_, found, err := call.Lookup(ctx)
+	if sagas.RefusedAs(err, sagas.CodeOf(errNotOurs)) {
+		return true, nil
+	}
+	return found == sagas.No, err
+}

@@ -1,0 +1,121 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
+)
+
+func (w *world) halts(ref hosting.Ref) []string {
+	w.t.Helper()
+	r, _, err := eventstore.Fold(w.t.Context(), w.store, hosting.Decider, ref.Stream())
+	w.must(err)
+	return r.Halts
+}
+
+// Whoever suspends a tenant halts what it has. What came to it at the same
+// moment, and did not see that, rests all the same.
+func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
+	w := newWorld(t)
+	tenant := w.tenant(1, 11)
+	status := func(s string) hosting.Change {
+		return hosting.Change{Ref: tenant, Spec: field.Values{"status": field.AppendText(nil, s)}}
+	}
+	add := func(kind string, id int64) hosting.Ref {
+		ref := hosting.Ref{Kind: kind, ID: id}
+		w.does(hosting.Request{Ref: ref, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, fmt.Sprint(kind, id, ".example"))}, For: "test"})
+		return ref
+	}
+	first, zone := add("site", 1), add("dns_zone", 1)
+	binned := add("site", 3)
+	w.does(hosting.Trash{Ref: binned})
+	w.does(status(hosting.Suspended))
+	after := add("mail_domain", 1)
+	w.goes()
+	w.eventually("everything rests", func() bool { return len(w.halts(first))+len(w.halts(after))+len(w.halts(binned)) == 3 })
+	w.equal("halts of the zone", w.halts(zone), []string(nil))
+
+	late := add("database", 2)
+	w.eventually("what comes later rests too", func() bool { return len(w.halts(late)) == 1 })
+	w.does(status(hosting.InService))
+	w.eventually("nothing rests any more", func() bool {
+		return len(w.halts(first))+len(w.halts(after))+len(w.halts(late))+len(w.halts(binned)) == 0
+	})
+
+	// It goes by how things are, however often it is asked.
+	const followed = `select count(*) from events where name in ('hosting.halted', 'hosting.released')`
+	before := w.count(followed)
+	history, err := w.store.Read(t.Context(), after.Stream())
+	w.must(err)
+	w.must(w.React(t.Context(), history[0]))
+	w.equal("facts after a repeat", w.count(followed), before)
+}
+
+// Records that somebody writes all the time follow their tenant too, and hold
+// nobody else up.
+func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
+	w := newWorld(t)
+	w.pauses("engine:one") // which is not what this is about
+	tenant := w.tenant(1, 11)
+	const sites = 8
+	for n := range int64(sites) {
+		w.does(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: n}, Tenant: 1, Spec: (&hosting.Site{Domain: fmt.Sprint("s", n, ".example"), IsActive: true}).Fields().Values(), For: "test"})
+	}
+	w.goes()
+	ctx, halt := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for n := range int64(sites) {
+		writers.Go(func() { w.keepsWriting(ctx, hosting.Ref{Kind: "site", ID: n}) })
+	}
+	const resting = `select count(*) from resources where kind = 'site' and 'tenant' = any(halts)`
+	for _, state := range []struct {
+		status string
+		rest   int
+	}{{hosting.Suspended, sites}, {hosting.InService, 0}} {
+		w.does(hosting.Change{Ref: tenant, Spec: field.Values{"status": field.AppendText(nil, state.status)}})
+		w.eventually("the sites do as their tenant", func() bool { return w.count(resting) == state.rest })
+	}
+	halt()
+	writers.Wait()
+	w.equal("given up", w.count(`select count(*) from poisoned`), 0)
+}
+
+// keepsWriting changes a site again and again, as a busy customer does.
+func (w *world) keepsWriting(ctx context.Context, site hosting.Ref) {
+	for n := 0; ctx.Err() == nil; n++ {
+		address := field.AppendText(nil, fmt.Sprint("192.0.2.", n%2+1))
+		_, err := w.store.Execute(ctx, domain.Metadata{Actor: "user:1"}, hosting.Change{Ref: site, Spec: field.Values{"ip_address": address}})
+		if err != nil && ctx.Err() == nil && domain.CodeOf(err) != domain.Conflict {
+			w.t.Error(err)
+		}
+		sagas.Pausing(ctx, 10*time.Millisecond, nil)
+	}
+}
+
+// Whoever throws a site away halts its parts. One that came at the same moment,
+// and saw the site, is halted all the same.
+func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
+	w := newWorld(t)
+	w.tenant(1, 11)
+	site := hosting.Ref{Kind: "site", ID: 1}
+	w.does(hosting.Request{Ref: site, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "domain": field.AppendText(nil, "a.example")}, For: "test"})
+	account := func(id int64) hosting.Ref {
+		ref := hosting.Ref{Kind: "ftp_account", ID: id}
+		w.does(hosting.Request{Ref: ref, Tenant: 1, Spec: field.Values{"is_active": []byte("true"), "site": []byte("1"), "username": field.AppendText(nil, fmt.Sprint("u", id))}, For: "test"})
+		return ref
+	}
+	early := account(1)
+	w.does(hosting.Trash{Ref: site})
+	late := account(2)
+	w.goes()
+	w.eventually("both rest", func() bool { return len(w.halts(early))+len(w.halts(late)) == 2 })
+	w.equal("reason", w.halts(late), []string{hosting.BySite})
+}

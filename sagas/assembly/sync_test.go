@@ -1,0 +1,188 @@
+package assembly
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+
+	"github.com/google/uuid"
+)
+
+// sync compares tenant 5 and waits for the end.
+func (w *world) sync(how hosting.Sync) projections.Operation {
+	w.t.Helper()
+	id := uuid.New()
+	w.must(w.Jobs().Sync(w.t.Context(), domain.Metadata{Actor: "user:3"}, hosting.QueueOperation{
+		ID: id, Kind: hosting.TenantSync, Tenant: 5, User: 3, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &how,
+	}))
+	return w.over(id)
+}
+
+func (o counts) String() string {
+	return fmt.Sprintf("created %d updated %d missing %d", o.Created, o.Updated, o.Missing)
+}
+
+type counts struct {
+	Created, Updated, Missing int
+	Drift                     []drift
+}
+
+func (w *world) found(o projections.Operation) (c counts) {
+	w.t.Helper()
+	w.equal("status", o.Status+o.Error, "succeeded")
+	w.must(json.Unmarshal([]byte(result(o)), &c))
+	return c
+}
+
+func (w *world) site7() hosting.Site {
+	w.t.Helper()
+	row, err := w.tables.For(projections.System).Resource(w.t.Context(), hosting.Ref{Kind: "site", ID: 7})
+	w.must(err)
+	var site hosting.Site
+	w.must(row.Load(&site))
+	return site
+}
+
+// meddle changes an object at the engine behind the panel's back.
+func (w *world) meddle(name string, change func(*hosting.EngineObject)) {
+	w.engine.mu.Lock()
+	defer w.engine.mu.Unlock()
+	o := w.engine.objects[name]
+	values := field.Values{}
+	for k, v := range o.Values {
+		values[k] = v
+	}
+	o.Values = values
+	if change(&o); o.Name == "" {
+		delete(w.engine.objects, name)
+		return
+	}
+	w.engine.objects[name] = o
+}
+
+func gone(o *hosting.EngineObject) { o.Name = "" }
+
+func TestWhatIsAsThePanelHasItNeedsNothing(t *testing.T) {
+	w := newHouse(t)
+	found := w.found(w.sync(hosting.Sync{}))
+	w.equal("found", fmt.Sprint(found, len(found.Drift)), "created 0 updated 0 missing 0 0")
+	row, err := w.tables.For(projections.System).Resource(t.Context(), hosting.Ref{Kind: "tenant", ID: 5})
+	w.must(err)
+	w.equal("last synced", row.SyncedAt != nil, true)
+}
+
+func TestAComparisonMakesAnewWhatTheEngineHasLost(t *testing.T) {
+	w := newHouse(t)
+	w.meddle("site/bread.example", gone)
+	w.equal("would be", w.found(w.sync(hosting.Sync{DryRun: true})).String(), "created 1 updated 0 missing 1")
+	w.equal("objects after a dry run", len(w.engine.all()), 1)
+	w.equal("found", w.found(w.sync(hosting.Sync{})).String(), "created 1 updated 0 missing 1")
+	w.equal("made", w.engine.creations("site/bread.example"), 2)
+	w.equal("found, again", w.found(w.sync(hosting.Sync{})).String(), "created 0 updated 0 missing 0")
+}
+
+func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
+	w := newHouse(t)
+	address := func(o *hosting.EngineObject) { o.Values["ip_address"] = json.RawMessage(`"192.0.2.1"`) }
+	theirs := func() string { return string(w.engine.all()["site/bread.example"].Values["ip_address"]) }
+
+	w.meddle("site/bread.example", address)
+	for range 2 {
+		found := w.found(w.sync(hosting.Sync{}))
+		if len(found.Drift) != 1 || found.Updated != 0 {
+			t.Fatal(found, found.Drift)
+		}
+		d := found.Drift[0]
+		w.equal("drift", fmt.Sprint(d.Resource, d.ID, d.Field, string(d.Panel), string(d.Engine)), `site7ip_address"*""192.0.2.1"`)
+	}
+	w.equal("would be", w.found(w.sync(hosting.Sync{DryRun: true, Repair: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("theirs", theirs(), `"192.0.2.1"`)
+	w.equal("repaired", w.found(w.sync(hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("theirs", theirs(), `"*"`)
+
+	w.meddle("site/bread.example", address)
+	before := w.engine.changed["site/bread.example"]
+	w.equal("would be", w.found(w.sync(hosting.Sync{DryRun: true, Adopt: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("adopted", w.found(w.sync(hosting.Sync{Adopt: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("ours", w.site7().IPAddress, "192.0.2.1")
+	w.equal("changes at the engine", w.engine.changed["site/bread.example"], before)
+	w.equal("drift that is left", len(w.found(w.sync(hosting.Sync{})).Drift), 0)
+}
+
+// What the panel may not say, it does not take over: it goes on reporting it.
+func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
+	w := newHouse(t)
+	w.do(hosting.Halt{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
+	w.have(hosting.Ref{Kind: "site", ID: 7})
+	w.meddle("site/bread.example", func(o *hosting.EngineObject) {
+		o.Values["is_active"] = json.RawMessage(`true`)
+		o.Values["ip_address"] = json.RawMessage(`"no address"`)
+	})
+	found := w.found(w.sync(hosting.Sync{Adopt: true}))
+	w.equal("found", fmt.Sprint(found, len(found.Drift)), "created 0 updated 0 missing 0 2")
+	w.equal("ours", fmt.Sprint(w.site7().IsActive, w.site7().IPAddress), "false*")
+	w.equal("repaired", w.found(w.sync(hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("theirs", string(w.engine.all()["site/bread.example"].Values["is_active"]), "false")
+}
+
+func TestWhatTheEngineHasRefusedIsTriedAgain(t *testing.T) {
+	w := newHouse(t)
+	refusing := func(call, name string) error {
+		if call == "create" && name == "dns_zone/bread.example." {
+			return domain.Fail(domain.Permanent, "invalid", errLie)
+		}
+		return nil
+	}
+	w.engine.tell(refusing, nil)
+	zone := hosting.Ref{Kind: "dns_zone", ID: 9}
+	w.add("dns_zone", 9, &hosting.DNSZone{Origin: "bread.example.", NSPrimary: "ns.example.", AdminEmail: "a.bread.example.", TTL: 3600, IsActive: true})
+	w.eventually("the zone is refused", func() bool {
+		return w.count(`select count(*) from resources where kind = 'dns_zone' and sync_status = 'error'`) == 1
+	})
+	w.equal("refused again", w.found(w.sync(hosting.Sync{})).String(), "created 0 updated 0 missing 0")
+	w.engine.tell(nil, nil)
+	w.equal("found", w.found(w.sync(hosting.Sync{})).String(), "created 1 updated 0 missing 0")
+	w.have(zone)
+}
+
+func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
+	w := newHouse(t, func(o *Options) { o.Times.SyncBudget = 300 * time.Millisecond })
+	away := func(string, string) error { return domain.Fail(domain.Transient, "refused", errLie) }
+	w.engine.tell(away, nil)
+	err := w.Jobs().Sync(t.Context(), domain.Metadata{}, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: 5})
+	var refusal *domain.Error
+	if !errors.As(err, &refusal) || refusal.Reason != "engine_unavailable" || refusal.Code != domain.Unavailable {
+		t.Fatal(err)
+	}
+	w.equal("operations", w.count(`select count(*) from operations`), 0)
+
+	id := uuid.New() // which goes away right after
+	w.do(hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &hosting.Sync{}})
+	w.Wake(engineQueue(w.engine))
+	o := w.over(id)
+	w.equal("end", o.Status+" "+o.Error, "failed engine_unavailable")
+}
+
+// Kinds that the engine does not have are nothing to compare.
+func TestAnEngineWithoutAKindIsComparedInTheOthers(t *testing.T) {
+	w := newHouse(t)
+	w.add("ftp_account", 3, &hosting.FTPAccount{Site: 7, Username: "bread", Directory: "/", QuotaMB: -1, IsActive: true})
+	w.have(hosting.Ref{Kind: "ftp_account", ID: 3})
+	w.engine.tell(func(call, name string) error {
+		if call == "list" && strings.HasPrefix(name, "ftp_account") {
+			return domain.Fail(domain.Permanent, "not_supported", errLie)
+		}
+		return nil
+	}, nil)
+	w.meddle("site/bread.example", gone)
+	w.meddle("ftp_account/bread", gone)
+	w.equal("found", w.found(w.sync(hosting.Sync{})).String(), "created 1 updated 0 missing 1")
+}

@@ -1,0 +1,50 @@
+package assembly
+
+import (
+	"context"
+
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// partOfLog is how many events are verified at once: some milliseconds' work.
+const partOfLog = 1000
+
+// verify checks the log in the background, one process of all at a time, until
+// ctx ends (docs/log.md, "Tamper evidence").
+func (s *Panel) verify(ctx context.Context) {
+	if s.times.VerifyRest == 0 {
+		return
+	}
+	for ctx.Err() == nil {
+		worked, err := s.verifyPart(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Log().WarnContext(ctx, "a part of the log was not verified", "error", err)
+		}
+		wait := s.times.Sweep
+		if worked {
+			wait = s.times.VerifyPause
+		}
+		sagas.Pausing(ctx, sagas.Jittered(wait), nil)
+	}
+}
+
+// verifyPart checks the next part, if it is due. What is broken is reported
+// before the check goes on, so that it is not forgotten.
+func (s *Panel) verifyPart(ctx context.Context) (worked bool, err error) {
+	pace := eventstore.Pace{Events: partOfLog, Pause: s.times.VerifyPause, Rest: s.times.VerifyRest}
+	return s.store.VerifyNext(ctx, pace, func(b eventstore.Broken) error { return s.reportBroken(ctx, b) })
+}
+
+// reportBroken tells of an event that is not as it was written. Where somebody
+// has broken a great many, some of them are enough to look at.
+func (s *Panel) reportBroken(ctx context.Context, b eventstore.Broken) error {
+	open, err := s.tables.For(projections.System).OpenIncidents(ctx)
+	if err != nil || open[operations.LogBroken] >= mostTold {
+		return err
+	}
+	s.Alarm(ctx, "the log is not as it was written", "position", b.Position, "stream", b.Stream, "reason", b.Reason)
+	return s.ReportIncident(ctx, LogTrouble(b))
+}

@@ -1,0 +1,74 @@
+package assembly
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+)
+
+// Wake-ups alone carry an order from its webhook to active: polls are far
+// apart here. A wake-up that is sent before the row it is about can be seen is
+// lost, and shows as an order that waits for the next poll.
+func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
+	patient := quick
+	patient.Poll = 10 * time.Second
+	w := newWorld(t, func(o *Options) { o.Times = patient }).goes()
+	for range 40 {
+		begun := time.Now()
+		w.becomes(w.buy(ordering{}), order.StatusActive)
+		if took := time.Since(begun); took > patient.Poll/2 {
+			t.Fatalf("an order took %v: a wake-up was lost", took)
+		}
+	}
+}
+
+func TestADrillGoesThroughItsSteps(t *testing.T) {
+	w := newWorld(t).goes()
+	w.must(w.Drill(t.Context(), "one"))
+	w.must(w.Drill(t.Context(), "one"))
+	w.eventually("the drill is over", func() bool { return w.runOf("drill:one").Status == sagas.StatusDone })
+	w.equal("runs", w.count(`select count(*) from saga_run`), 1)
+}
+
+// A hesitant provider looks, and takes its time to answer.
+type hesitant struct {
+	*fakePayments
+	asked, answer chan struct{}
+}
+
+func (h hesitant) Fetch(ctx context.Context, session string) (order.Fetched, error) {
+	f, err := h.fakePayments.Fetch(ctx, session)
+	h.asked <- struct{}{}
+	<-h.answer
+	return f, err
+}
+
+// News that comes while the provider is being asked causes one more question,
+// at once.
+func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
+	patient := quick
+	patient.Poll, patient.CheckCall, patient.CheckLease = 10*time.Second, 5*time.Second, 6*time.Second
+	slow := hesitant{asked: make(chan struct{}), answer: make(chan struct{})}
+	w := newWorld(t, func(o *Options) {
+		slow.fakePayments = o.Payments["test"].(*fakePayments)
+		o.Times, o.Payments = patient, map[string]Payments{"test": slow}
+	})
+	w.silent = true // no echo of a NOTIFY helps
+	w.goes()
+	id := w.place(ordering{})
+	w.must(w.Hint(t.Context(), id, "return"))
+	<-slow.asked // not paid, it will say
+	w.paid(id)
+	w.eventually("the webhook has been matched", func() bool { return w.inboxState("evt_"+id.String()) == "done" })
+	begun := time.Now()
+	slow.answer <- struct{}{}
+	<-slow.asked
+	slow.answer <- struct{}{}
+	w.becomes(id, order.StatusActive)
+	if took := time.Since(begun); took > patient.Poll/2 {
+		t.Errorf("the second look came after %v", took)
+	}
+}

@@ -1,0 +1,110 @@
+package assembly
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/operations"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// What operators see of the inbox (docs/operations.md, "Webhooks").
+type (
+	// An InboxRow is a webhook as operators see it.
+	InboxRow = operations.Webhook
+	// An InboxFilter picks webhooks.
+	InboxFilter = operations.WebhookPick
+)
+
+// webhookTable says how webhooks are listed, without their bodies.
+var webhookTable = projections.ListedTable{
+	From: "webhook_inbox i", ID: "i.id",
+	Columns: webhookColumns + `, null::bytea as body`,
+	Fields: map[string]string{
+		"id": "i.id", "created_at": "i.received_at", "updated_at": "i.received_at", "received_at": "i.received_at",
+		"provider": "i.provider", "state": "i.state", "type": "i.type", "event_id": "i.event_id", "order": "i.order_id", "attempts": "i.attempts",
+	},
+}
+
+const (
+	webhookColumns = `i.id, i.provider, i.event_id, i.type, i.state, i.order_id as "order", i.attempts, coalesce(i.error, '') as error, i.received_at, i.headers`
+
+	inboxWhere = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or provider = $2) and ($3 = '' or state = $3)
+	and ($4 = '' or type = $4) and ($5 = '' or event_id = $5) and ($6 = '00000000-0000-0000-0000-000000000000'::uuid or order_id = $6)
+	and ($7::timestamptz is null or received_at >= $7) and ($8::timestamptz is null or received_at < $8)`
+)
+
+func inboxArgs(f operations.WebhookPick) []any {
+	return []any{f.IDs, f.Provider, f.State, f.Type, f.EventID, f.Order, orNull(f.From), orNull(f.To)}
+}
+
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// described is a filter as the log keeps it: only what it asks for.
+func described(f operations.WebhookPick) map[string]string {
+	all := map[string]string{"provider": f.Provider, "state": f.State, "type": f.Type, "event_id": f.EventID}
+	if f.Order != uuid.Nil {
+		all["order"] = f.Order.String()
+	}
+	for name, at := range map[string]time.Time{"from": f.From, "to": f.To} {
+		if !at.IsZero() {
+			all[name] = at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	if len(f.IDs) > 0 {
+		all["ids"] = strconv.Itoa(len(f.IDs))
+	}
+	for name, value := range all {
+		if value == "" {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// WebhooksListed are the webhooks that operators ask for, without their
+// bodies: by provider, state, type, event_id, order and received_at.
+func (s *Panel) WebhooksListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Webhook], error) {
+	return projections.ListTable[operations.Webhook](ctx, s.pool, webhookTable, l)
+}
+
+// WebhookNumbered is one webhook with its body.
+func (s *Panel) WebhookNumbered(ctx context.Context, id int64) (operations.Webhook, error) {
+	rows, _ := s.pool.Query(ctx, `select `+webhookColumns+`, i.body from webhook_inbox i where i.id = $1`, id)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook])
+	if err == nil && len(found) == 0 {
+		err = domain.Refuse(domain.NotFound, "No Webhook matches the given query.")
+	}
+	if err != nil {
+		return operations.Webhook{}, sagas.SQLError(err, "read webhook %d", id)
+	}
+	return found[0], nil
+}
+
+// InboxRows lists webhooks, newest first, without their bodies.
+func (s *Panel) InboxRows(ctx context.Context, f InboxFilter) ([]InboxRow, error) {
+	if f.Limit == 0 {
+		f.Limit = 100
+	}
+	rows, _ := s.pool.Query(ctx, `select `+webhookTable.Columns+` from webhook_inbox i`+inboxWhere+` order by id desc limit $9`,
+		append(inboxArgs(f), f.Limit)...)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[InboxRow])
+	return list, sagas.SQLError(err, "list webhooks")
+}
+
+// CountWebhooks tells how many webhooks a filter leaves.
+func (s *Panel) CountWebhooks(ctx context.Context, f operations.WebhookPick) (n int64, err error) {
+	err = s.pool.QueryRow(ctx, `select count(*) from webhook_inbox`+inboxWhere, inboxArgs(f)...).Scan(&n)
+	return n, sagas.SQLError(err, "count webhooks")
+}

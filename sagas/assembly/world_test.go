@@ -1,0 +1,433 @@
+package assembly
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+)
+
+// quick are times that let a test see in a second what takes days.
+var quick = Times{
+	Times: sagas.Times{
+		Lease: 2 * time.Second, Poll: 50 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
+		Break: 20 * time.Millisecond, BreakMax: 100 * time.Millisecond, Quarantine: 200 * time.Millisecond,
+		LocalBase: 5 * time.Millisecond, LocalCap: 50 * time.Millisecond,
+		UndoBase: 5 * time.Millisecond, UndoCap: 50 * time.Millisecond, UndoBudget: 20 * time.Second,
+		KeyLife: 23 * time.Hour, Keep: 90 * day, Sweep: time.Hour,
+	},
+	ProvisioningTimes: ProvisioningTimes{RefundGrace: 7 * day},
+	HostingTimes: HostingTimes{
+		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SyncBudget: time.Minute, SecretLife: time.Hour,
+		BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
+		ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
+	},
+	NotifyTimes: NotifyTimes{
+		MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: 2 * time.Second,
+		LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 6 * time.Second, MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
+		WebhookBase: 5 * time.Millisecond, WebhookCap: 40 * time.Millisecond, WebhookBudget: 30 * time.Second,
+	},
+	PaymentTimes: PaymentTimes{
+		SessionCall: 300 * time.Millisecond, SessionPause: 10 * time.Millisecond, SessionBudget: time.Second,
+		InboxBase: 5 * time.Millisecond, InboxCap: 20 * time.Millisecond, InboxMatch: 3 * time.Second,
+		CheckLease: 2 * time.Second, CheckCall: time.Second,
+		DownBase: 10 * time.Millisecond, DownCap: 50 * time.Millisecond, DownAlarm: 100 * time.Millisecond, DownPace: time.Millisecond,
+		PendingTTL: time.Hour, OrderTTL: 24 * time.Hour, SessionLife: 23 * time.Hour, SettlementTTL: 14 * day,
+		SessionChecks: [3]time.Duration{time.Minute, 10 * time.Minute, time.Hour}, AfterExpiry: time.Minute, SettlementCheck: day,
+		PaymentCall: time.Second, PaymentBase: 5 * time.Millisecond, CaptureCap: 20 * time.Millisecond, RefundCap: 20 * time.Millisecond,
+		CaptureDeadline: 165 * time.Minute, RefundBudget: 20 * time.Second, CaptureCheck: 5 * time.Minute, RefundCheck: day, RefundTTL: 14 * day,
+		PaidChecks: [3]time.Duration{day, 7 * day, 30 * day}, CancelledChecks: [3]time.Duration{time.Hour, day, 72 * time.Hour},
+		KeepBodies: 90 * day,
+	},
+}
+
+// An instance is one process of the panel, and what goes wrong in it on order.
+type instance struct {
+	*Panel
+	fault      func(sagas.Point, sagas.Run) error
+	inboxFault func() error
+	resetFault func(uuid.UUID) error
+	frozen     bool // it renews no leases
+	silent     bool // it wakes no other process
+}
+
+func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
+	switch p {
+	case sagas.RenewingLeases:
+		return failing(i.frozen)
+	case sagas.Notifying:
+		return failing(i.silent)
+	case HandlingWebhook:
+		if i.inboxFault != nil {
+			return i.inboxFault()
+		}
+	case AnsweringReset:
+		if i.resetFault != nil {
+			return i.resetFault(uuid.MustParse(r.Key))
+		}
+	default:
+		if i.fault != nil {
+			return i.fault(p, r)
+		}
+	}
+	return nil
+}
+
+func failing(is bool) error {
+	if is {
+		return errors.New("on order")
+	}
+	return nil
+}
+
+// A world is a panel with everything outside it, which lies when it is told to.
+type world struct {
+	*instance
+	t       *testing.T
+	engine  *fakeEngine
+	compute *fakeCompute
+	mail    *fakeMail
+	pay     *fakePayments
+	logged  *syncBuffer
+	keys    *sealing.Keyring // nil: those of all tests
+	end     func()
+}
+
+var facts = Catalogue()
+
+// database is a private one with all tables.
+func database(t *testing.T) string {
+	t.Helper()
+	return eventstoretest.Database(t, "sagas", func(ctx context.Context, url string) error { return prepare(ctx, t, url) })
+}
+
+// prepare makes all tables.
+func prepare(ctx context.Context, t *testing.T, url string, beside ...eventstore.Migration) error {
+	owner, err := eventstore.ConnectOwner(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if err := eventstore.Migrate(ctx, owner, append(beside, eventstore.Migration{Area: "sagas", Files: sagas.Migrations})...); err != nil {
+		return err
+	}
+	return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
+}
+
+// databaseWith is a database with the books of a part of the outside that errs
+// on order.
+func databaseWith(t *testing.T, books eventstore.Migration) string {
+	t.Helper()
+	return eventstoretest.Database(t, "sagas and "+books.Area, func(ctx context.Context, url string) error {
+		return prepare(ctx, t, url, books, eventstore.Migration{Area: "faults", Files: faults.Migrations})
+	})
+}
+
+// newWorld makes a world in which nobody works yet; with go it is set going.
+func newWorld(t *testing.T, change ...func(*Options)) *world {
+	t.Helper()
+	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
+	w.instance = w.node(database(t), change...)
+	return w
+}
+
+// node is one process of the panel, on the database at url.
+func (w *world) node(url string, change ...func(*Options)) *instance {
+	w.t.Helper()
+	i := &instance{}
+	pool := eventstoretest.Pool(w.t, url)
+	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()))
+	Serve(store)
+	o := Options{
+		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
+		Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]Payments{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
+		MailFrom: "Panel <panel@example.com>", PublicURL: func() string { return "http://127.0.0.1:8080" }, Times: quick, UnsubscribeKeys: [][]byte{unsubscribeKey},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	i.Panel = New(o)
+	store.Attach(eventstore.WithStarter(i))
+	return i
+}
+
+// goes sets a world going until the test or stop ends it.
+func (w *world) goes() *world {
+	w.t.Helper()
+	w.end = w.start(w.instance)
+	return w
+}
+
+func (w *world) start(s *instance) (stop func()) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			select {
+			case err := <-done:
+				if err != nil {
+					w.t.Errorf("sagas ended with %v", err)
+				}
+			case <-time.After(time.Minute):
+				w.t.Error("sagas did not end")
+			}
+		})
+	}
+	w.t.Cleanup(func() {
+		stop()
+		if w.t.Failed() {
+			w.t.Log(w.logged.String())
+		}
+	})
+	return stop
+}
+
+// unsubscribeKey signs the links in mails of notifications.
+var unsubscribeKey = []byte("a key of thirty-two bytes, no less")
+
+var drawn atomic.Int64
+
+// An ordering is what a test orders.
+type ordering struct {
+	kind, domain, email, company, language string
+	provider                               string // empty: the test provider
+}
+
+// place puts in an order and takes it to the provider's page.
+func (w *world) place(o ordering) uuid.UUID {
+	w.t.Helper()
+	id := w.placed(o)
+	if _, err := w.OpenSession(w.t.Context(), id); err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+func (w *world) placed(o ordering) uuid.UUID {
+	w.t.Helper()
+	id := uuid.New()
+	w.put(id, o)
+	return id
+}
+
+// placedLater is the number of an order that is yet to come; placeAs lets it come.
+func (w *world) placedLater() uuid.UUID { return uuid.New() }
+
+func (w *world) placeAs(id uuid.UUID) {
+	w.t.Helper()
+	w.put(id, ordering{})
+	_, err := w.OpenSession(w.t.Context(), id)
+	w.must(err)
+}
+
+func (w *world) put(id uuid.UUID, o ordering) {
+	w.t.Helper()
+	n := drawn.Add(1)
+	email := cmp.Or(o.email, fmt.Sprintf("ana%d@example.com", n))
+	subject, err := w.store.Subject(w.t.Context(), email)
+	w.must(err)
+	plan := order.Plan{ID: 1, Name: "Basic", Slug: "basic", ResourceType: cmp.Or(o.kind, "hosting")}
+	switch plan.ResourceType {
+	case "hosting":
+		plan.Quotas = map[string]int64{"quota_sites": 5, "quota_storage_gb": 10}
+	case "vps":
+		plan.VPS = &order.VPS{Cores: 2, MemoryMB: 2048, DiskGB: 40, TrafficTB: 2, DefaultOS: "debian-12"}
+	case "saas":
+		plan.SaaS = &order.SaaS{MaxVMs: 3, MaxHostingAccounts: 10, MaxAgents: 2}
+	}
+	c := order.Place{
+		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
+		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company},
+		Plan:     plan, Period: order.Monthly, Price: decimal.RequireFromString("12.10"), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
+		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
+	}
+	_, err = w.store.Execute(w.t.Context(), domain.Metadata{Actor: "api_key:ab12CD34"}, c)
+	w.must(err)
+}
+
+// paid pays an order and lets one webhook tell.
+func (w *world) paid(id uuid.UUID) {
+	w.t.Helper()
+	w.pay.pay(id, nil)
+	w.must(w.webhook("evt_"+id.String(), id))
+}
+
+// buy places an order and pays it.
+func (w *world) buy(o ordering) uuid.UUID {
+	w.t.Helper()
+	id := w.place(o)
+	w.paid(id)
+	return id
+}
+
+func (w *world) webhook(event string, id uuid.UUID) error {
+	return w.Receive(w.t.Context(), "test", newsBody(event, id), signed)
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// patience is how long a test waits for something that will come.
+const patience = time.Minute
+
+// eventually waits until so answers true, looking whenever the log has grown.
+func (w *world) eventually(what string, so func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		if so() {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited in vain until %s", what)
+		}
+		select {
+		case <-w.store.Changed():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (w *world) order(id uuid.UUID) order.Order {
+	w.t.Helper()
+	o, _, err := eventstore.Fold(w.t.Context(), w.store, order.Decider, order.Stream(id))
+	w.must(err)
+	return o
+}
+
+func (w *world) becomes(id uuid.UUID, status order.Status) {
+	w.t.Helper()
+	w.eventually(fmt.Sprintf("order %s is %s (it is %s)", id, status, w.order(id).Status), func() bool { return w.order(id).Status == status })
+}
+
+func (w *world) runOf(key string) sagas.Run {
+	w.t.Helper()
+	r, _, err := eventstore.Fold(w.t.Context(), w.store, sagas.Decider, sagas.StreamOf(key))
+	w.must(err)
+	return r
+}
+
+// A provisionRun is the provisioning of an order with what it works with.
+type provisionRun struct {
+	sagas.Run
+	Job ProvisionInput
+}
+
+func (w *world) provision(id uuid.UUID) provisionRun {
+	w.t.Helper()
+	r := w.runOf("provision:" + id.String())
+	in, err := sagas.InputOf[ProvisionInput](r)
+	w.must(err)
+	return provisionRun{r, in}
+}
+
+// resourceOf is the hosting resource that a run works for.
+func resourceOf(r sagas.Run) ResourceVersion {
+	in, _ := sagas.InputOf[ResourceVersion](r) // of other runs it is none
+	return in
+}
+
+// happened are the names of the facts of a stream, in order.
+func (w *world) happened(stream domain.Stream) (names []string) {
+	w.t.Helper()
+	history, err := w.store.Read(w.t.Context(), stream)
+	w.must(err)
+	for _, r := range history {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+func (w *world) often(stream domain.Stream, name string) (n int) {
+	for _, happened := range w.happened(stream) {
+		if happened == name {
+			n++
+		}
+	}
+	return n
+}
+
+// pauses keeps everybody from the work of a queue.
+func (w *world) pauses(queue string) {
+	w.t.Helper()
+	_, err := w.pool.Exec(w.t.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ($1, 1, true) on conflict (queue) do update set paused = true`, queue)
+	w.must(err)
+}
+
+// count asks the database for a number.
+func (w *world) count(sql string, args ...any) (n int) {
+	w.t.Helper()
+	w.must(w.pool.QueryRow(w.t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+func (w *world) equal(what string, got, want any) {
+	w.t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		w.t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func (w *world) warned(text string) bool { return strings.Contains(w.logged.String(), text) }
+
+// settled checks what must hold of an active order: V1, V2, V5 and V9.
+func (w *world) settled(id uuid.UUID) {
+	w.t.Helper()
+	w.equal("payments confirmed", w.often(order.Stream(id), "order.payment_confirmed"), 1)
+	w.equal("activated", w.often(order.Stream(id), "order.activated"), 1)
+	w.equal("invoices", len(w.happened(domain.Stream{Category: billing.InvoiceCategory, ID: id.String()})), 1)
+	w.equal("run", w.provision(id).Status, sagas.StatusDone)
+	w.equal("effects that are not confirmed", w.count(`
+		select count(*) from effect where key like 'o/' || $1 || '/%' and state not in ('confirmed', 'skipped')
+			and not (step = 'welcome' or step = 'send') `, id.String()), 0)
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+var errLie = errors.New("the other side lies")
+
+func (w *world) vault() *credentials.Vault { return credentials.Open(w.store.Pool(), w.store.Keys()) }

@@ -1,0 +1,82 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// One writer per object outside (docs/sagas.md, "Claims"; rule E-4): the object
+// is claimed before the call, for the resource that it is to be. The claim ends
+// when the resource is known to have another name, or to be gone.
+
+// A Claim names an object outside, and the resource that alone may write to it
+// under this name. Zero: the object cannot be anything else's.
+type Claim struct {
+	Server, Kind, Name string
+	Owner              domain.Stream
+}
+
+// FreeClaims gives up all claims of a resource but one; zero: none is kept.
+func FreeClaims(owner domain.Stream, kept Claim) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "external_claim/" + owner.String(), SQL: `delete from external_claim where owner = $1 and (server, kind, name) <> ($2, $3, $4)`,
+		Args: []any{owner.String(), kept.Server, kept.Kind, kept.Name}, WantRows: eventstore.AnyRows,
+	}
+}
+
+// ClaimOwner is the stream of the resource that has claimed an object; "": none.
+func (s *Runner) ClaimOwner(ctx context.Context, c Claim) (owner string, err error) {
+	err = s.pool.QueryRow(ctx, `select coalesce(max(owner), '') from external_claim where server = $1 and kind = $2 and name = $3`,
+		c.Server, c.Kind, c.Name).Scan(&owner)
+	return owner, SQLError(err, "read the owner of %s %s", c.Kind, c.Name)
+}
+
+// ClaimOpen tells whether no other resource has the claim.
+func (s *Runner) ClaimOpen(ctx context.Context, c Claim) (bool, error) {
+	owner, err := s.ClaimOwner(ctx, c)
+	return owner == "" || owner == c.Owner.String(), err
+}
+
+// A Contest is a claim that another resource has already.
+type Contest struct {
+	Claim      Claim
+	Holder     string        // stream of the resource that has it
+	Idle       time.Duration // since the holder last prepared a call
+	Quarantine time.Duration // of the step that wants the claim
+	taken      time.Time
+}
+
+// contend lets the call decide about a claim that another resource has. The
+// answer is never nil: the next attempt may take the claim.
+func (s *Runner) contend(ctx context.Context, c claimed, step step, call Call) error {
+	contest := Contest{Claim: call.Claim, Quarantine: step.policy.Quarantine}
+	var idle float64
+	err := s.pool.QueryRow(ctx, `
+		select owner, taken_at, extract(epoch from clock_timestamp() - taken_at)::float8 from external_claim where server = $1 and kind = $2 and name = $3`,
+		call.Claim.Server, call.Claim.Kind, call.Claim.Name).Scan(&contest.Holder, &contest.taken, &idle)
+	contest.Idle = Seconds(idle)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // it has just been freed
+	case err != nil:
+		return SQLError(err, "read the claim of %s %s", call.Claim.Kind, call.Claim.Name)
+	default:
+		if err := s.limited(ctx, c, step, func(ctx context.Context) error { return call.Contested(ctx, contest) }); err != nil {
+			return err
+		}
+	}
+	return TooEarly("name_leaving", s.times.Floor)
+}
+
+// ExpireClaim deletes a claim whose holder never created the object. A claim
+// that was renewed in the meantime is kept.
+func (s *Runner) ExpireClaim(ctx context.Context, c Contest) error {
+	_, err := s.Exec(ctx, "expire a claim", `delete from external_claim where server = $1 and kind = $2 and name = $3 and owner = $4 and taken_at = $5`,
+		c.Claim.Server, c.Claim.Kind, c.Claim.Name, c.Holder, c.taken)
+	return err
+}

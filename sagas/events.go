@@ -1,0 +1,189 @@
+package sagas
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hostpanel/domain"
+	"hostpanel/domain/wording"
+
+	"github.com/google/uuid"
+)
+
+// EventTypes lists every event that the streams of runs may hold. The stream of
+// a run is "saga-<id>", and its id follows from its key. Stored are:
+//
+//	saga.started               the key, the definition, the frozen list of steps with
+//	                           their queues, the input, and the order if there is one
+//	saga.step_completed        the step, the id of what was made outside, whether a
+//	                           look-up found it, and the input if the step changed it
+//	saga.step_skipped          the same, with an operator's reason
+//	saga.step_deferred         the run goes on without the step, which another run
+//	                           takes over
+//	saga.parked                an operator is needed, and why
+//	saga.resumed               with the operator's reason and corrections
+//	saga.paused, .continued    by an operator
+//	saga.released              taken away from its worker by an operator
+//	saga.compensation_started  with the first step to undo
+//	saga.step_undone
+//
+// A step is stored as its place in the list, counted from 0, and its name.
+// Inputs are stored as JSON of the input type of the definition.
+var EventTypes = []domain.EventType{
+	domain.Register[Started](), domain.Register[StepCompleted](), domain.Register[StepUndone](), domain.Register[StepSkipped](),
+	domain.Register[Deferred](), domain.Register[Parked](), domain.Register[Resumed](), domain.Register[Paused](),
+	domain.Register[Continued](), domain.Register[CompensationStarted](), domain.Register[Released](),
+}
+
+type (
+	Started struct {
+		Key        string          `json:"key"`
+		Definition string          `json:"definition"`
+		Steps      []StepRef       `json:"steps"`
+		Input      json.RawMessage `json:"input"`
+		Order      uuid.UUID       `json:"order,omitzero"`
+	}
+	StepCompleted struct {
+		Step     int             `json:"step"`
+		Name     string          `json:"name"`
+		External string          `json:"external,omitempty"`
+		Found    bool            `json:"found,omitempty"`
+		Input    json.RawMessage `json:"input,omitempty"`
+	}
+	StepUndone struct {
+		Step int    `json:"step"`
+		Name string `json:"name"`
+	}
+	StepSkipped struct {
+		Step     int             `json:"step"`
+		Name     string          `json:"name"`
+		External string          `json:"external,omitempty"`
+		Reason   string          `json:"reason"`
+		Input    json.RawMessage `json:"input,omitempty"`
+	}
+	Deferred struct {
+		Step int    `json:"step"`
+		Name string `json:"name"`
+		Code string `json:"code"`
+	}
+	Parked struct {
+		Step int    `json:"step"`
+		Name string `json:"name"`
+		Code string `json:"code"`
+	}
+	Resumed struct {
+		Step        int               `json:"step"`
+		Name        string            `json:"name"`
+		Reason      string            `json:"reason"`
+		Corrections map[string]string `json:"corrections,omitempty"`
+		Input       json.RawMessage   `json:"input,omitempty"` // as corrected
+	}
+	Paused struct {
+		Reason string `json:"reason"`
+	}
+	Continued struct {
+		Reason string `json:"reason"`
+	}
+	Released struct {
+		Reason string `json:"reason"`
+	}
+	CompensationStarted struct {
+		Step   int    `json:"step"` // the first one to be taken back; -1: there is none
+		Name   string `json:"name"` // at which it stood
+		Reason string `json:"reason"`
+	}
+)
+
+func (Started) EventName() string             { return "saga.started" }
+func (StepCompleted) EventName() string       { return "saga.step_completed" }
+func (StepUndone) EventName() string          { return "saga.step_undone" }
+func (StepSkipped) EventName() string         { return "saga.step_skipped" }
+func (Deferred) EventName() string            { return "saga.step_deferred" }
+func (Parked) EventName() string              { return "saga.parked" }
+func (Resumed) EventName() string             { return "saga.resumed" }
+func (Paused) EventName() string              { return "saga.paused" }
+func (Continued) EventName() string           { return "saga.continued" }
+func (Released) EventName() string            { return "saga.released" }
+func (CompensationStarted) EventName() string { return "saga.compensation_started" }
+
+func (e Started) Says() string {
+	return fmt.Sprintf("run %s begins, %s", e.Definition, wording.Count(len(e.Steps), "step"))
+}
+
+func (e StepCompleted) Says() string {
+	return "done: " + e.Name + wording.Around(", made ", e.External, "") + map[bool]string{true: " (it was there already)"}[e.Found]
+}
+
+func (e StepUndone) Says() string { return "taken back: " + e.Name }
+
+func (e StepSkipped) Says() string {
+	return "skipped: " + e.Name + wording.Around(", proof ", e.External, "") + wording.Around(" (", e.Reason, ")")
+}
+
+func (e Deferred) Says() string  { return "put off: " + e.Name + ", " + wording.Spaced(e.Code) }
+func (e Parked) Says() string    { return "stopped at " + e.Name + ": " + wording.Spaced(e.Code) }
+func (e Resumed) Says() string   { return "goes on at " + e.Name + wording.Around(" (", e.Reason, ")") }
+func (e Paused) Says() string    { return "paused" + wording.Around(" (", e.Reason, ")") }
+func (e Continued) Says() string { return "goes on" + wording.Around(" (", e.Reason, ")") }
+func (e Released) Says() string {
+	return "taken from the worker that held it" + wording.Around(" (", e.Reason, ")")
+}
+func (e CompensationStarted) Says() string {
+	return "to be taken back, from " + e.Name + wording.Around(" (", e.Reason, ")")
+}
+
+func (e Started) evolve(Run) Run {
+	return Run{Key: e.Key, Definition: e.Definition, Steps: e.Steps, Input: e.Input, Order: e.Order, Direction: DirectionDo, Status: StatusReady}
+}
+
+func (e StepCompleted) evolve(r Run) Run { return r.learn(e.Input).forward() }
+
+func (e StepSkipped) evolve(r Run) Run {
+	r.Status = StatusReady
+	return r.learn(e.Input).forward()
+}
+
+func (Deferred) evolve(r Run) Run { return r.forward() }
+
+func (StepUndone) evolve(r Run) Run { return r.backTo(r.Step - 1) }
+
+func (Parked) evolve(r Run) Run    { r.Status = StatusParked; return r }
+func (Paused) evolve(r Run) Run    { r.Status = StatusPaused; return r }
+func (Continued) evolve(r Run) Run { r.Status = StatusReady; return r }
+
+func (Released) evolve(r Run) Run { return r }
+
+func (e Resumed) evolve(r Run) Run {
+	r.Status = StatusReady
+	return r.learn(e.Input)
+}
+
+func (e CompensationStarted) evolve(r Run) Run {
+	r.Direction, r.Status, r.Cancel = DirectionUndo, StatusReady, true
+	return r.backTo(e.Step)
+}
+
+// forward puts the present step behind the run.
+func (r Run) forward() Run {
+	r.Step++
+	if r.Step == len(r.Steps) {
+		r.Status = StatusDone
+	}
+	return r
+}
+
+// backTo makes a step the next one to be taken back.
+func (r Run) backTo(step int) Run {
+	r.Step = max(step, 0)
+	if step < 0 {
+		r.Status = StatusUndone
+	}
+	return r
+}
+
+func (r Run) learn(input json.RawMessage) Run {
+	if input != nil {
+		r.Input = input
+	}
+	return r
+}

@@ -1,0 +1,195 @@
+package sagas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+// What a failed attempt means (docs/sagas.md, "Errors"). A worker that lost
+// its lease, or was killed by a test, writes nothing at all. The answer has a
+// hold if the run goes on without the step and this worker with the run.
+func (s *Runner) handleFailure(ctx context.Context, c claimed, step step, err error) (claimed, error) {
+	if ctx.Err() != nil { // it tells more than the error of what it ended
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	// What has to be written is written even if the worker has been stopped.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
+	defer cancel()
+	switch {
+	case errors.Is(err, ErrKilled), errors.Is(err, ErrFenced), errors.Is(err, errMovedOn):
+		return claimed{}, s.dropFenced(err)
+	case errors.Is(err, errStopping):
+		return claimed{}, s.release(ctx, c)
+	case DatabaseAway(err):
+		return claimed{}, s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "wait", class: "database", text: Scrub(err), delay: s.times.Poll})
+	}
+	class, wait := Classify(err)
+	if class == domain.Waiting && !c.late() {
+		return claimed{}, s.putBackUnlessFenced(ctx, c, s.waitOf(c, step, class, wait, err))
+	}
+	if step.outside() && !step.independent && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
+		if err := s.failed(ctx, c.At().Queue); err != nil {
+			return claimed{}, err
+		}
+	}
+	if class == domain.Permanent || step.policy.usedUp(c) {
+		next, err := s.giveUp(ctx, c, step, class, err)
+		return next, s.dropFenced(err)
+	}
+	delay := max(wait, BackOff(max(s.times.Floor, step.policy.Least), step.policy.Base, step.policy.Cap, c.attempt))
+	if err := s.reportAttempt(ctx, c, step, FailedAttempt{Code: CodeOf(err), Cause: err, Next: s.now().Add(delay)}); err != nil {
+		return claimed{}, s.dropFenced(err)
+	}
+	return claimed{}, s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "retry", class: string(class), text: Scrub(err), delay: delay, counts: true})
+}
+
+// reportAttempt says of an attempt that will be made again that it came to
+// nothing, where somebody wants to hear of it.
+func (s *Runner) reportAttempt(ctx context.Context, c claimed, step step, l FailedAttempt) error {
+	if step.effect == nil || step.effect.failed == nil || c.Direction == DirectionUndo {
+		return nil
+	}
+	commands := step.effect.failed(c.in, l)
+	if len(commands) == 0 {
+		return nil
+	}
+	return s.append(ctx, c, s.causeOf(c, "failed"), []eventstore.TxStatement{fenceRow(c)}, commands)
+}
+
+// Classify tells how an error is treated. Our own refusals may vanish when
+// what they depend on changes, so they are tried again a few times.
+func Classify(err error) (domain.Class, time.Duration) {
+	var f *domain.Failure
+	switch {
+	case errors.As(err, &f):
+		return f.Class, f.RetryAfter
+	case domain.CodeOf(err) != "":
+		return domain.Transient, 0
+	}
+	return domain.Unknown, 0
+}
+
+// outside tells whether the step can fail because of somebody else.
+func (s step) outside() bool { return s.local == nil }
+
+// late tells whether the time for the step is over.
+func (c claimed) late() bool { return c.deadline && c.left <= 0 }
+
+func (p Policy) usedUp(c claimed) bool {
+	return c.late() || p.Attempts > 0 && c.attempt >= p.Attempts
+}
+
+func (s *Runner) putBackUnlessFenced(ctx context.Context, c claimed, v attemptOutcome) error {
+	err := c.hold.write(func() error { return s.putBack(ctx, c, v) })
+	if errors.Is(err, ErrFenced) {
+		s.fenced.Add(1)
+		return nil
+	}
+	return err
+}
+
+// release gives a run back as if it had not been tried.
+func (s *Runner) release(ctx context.Context, c claimed) error {
+	return s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "released"})
+}
+
+// giveUp ends the attempts at a step: the run goes on without it where the
+// step allows that, otherwise it is parked until a person decides.
+func (s *Runner) giveUp(ctx context.Context, c claimed, step step, class domain.Class, cause error) (claimed, error) {
+	e := attemptResult{outcome: "parked", class: class, text: Scrub(cause)}
+	code := CodeOf(cause)
+	if step.effect != nil && step.policy.Defer && c.Direction == DirectionDo {
+		e.outcome, e.command = "deferred", Defer{Key: c.Key, Step: c.Step, Code: code}
+		e.work = step.effect.deferred(c.in, FailedAttempt{Code: code, Final: class == domain.Permanent && code != Unanswered, Cause: cause})
+		e.work.Rows = append(e.work.Rows, deferredRow(step.effect.key(c.in), c))
+		next, err := s.finish(ctx, c, e)
+		if err != nil {
+			return claimed{}, err
+		}
+		return next, nil
+	}
+	return claimed{}, s.park(ctx, c, e, code)
+}
+
+// park stops a run. If what the run is about cannot be told, because it has
+// moved on without the run, the run stops alone.
+func (s *Runner) park(ctx context.Context, c claimed, e attemptResult, code string) error {
+	e.command = Park{Key: c.Key, Step: c.Step, Code: code}
+	tell := c.definition.parked
+	if c.Direction == DirectionUndo {
+		tell = c.definition.stuck
+	}
+	if tell != nil {
+		e.work.Commands = tell(c.in, c.At().Name, code)
+	}
+	_, err := s.finish(ctx, c, e)
+	if domain.CodeOf(err) != "" && !errors.Is(err, errMovedOn) {
+		e.work.Commands = nil
+		_, err = s.finish(ctx, c, e)
+	}
+	if err == nil {
+		s.Alarm(ctx, "a run is parked", "run", c.id, "key", c.Key, "step", c.At().Name, "code", code)
+	}
+	return err
+}
+
+// dropFenced counts a worker that had lost its lease, and lets it be.
+func (s *Runner) dropFenced(err error) error {
+	if errors.Is(err, ErrFenced) || errors.Is(err, errMovedOn) {
+		s.fenced.Add(1)
+		return nil
+	}
+	if errors.Is(err, ErrKilled) {
+		return nil
+	}
+	return err
+}
+
+// CodeOf is the short, stable name of what went wrong; it is safe to show.
+func CodeOf(err error) string {
+	var f *domain.Failure
+	var refused *domain.Error
+	switch {
+	case errors.As(err, &f) && f.Code != "":
+		return f.Code
+	case errors.As(err, &refused) && refused.Reason != "":
+		return refused.Reason
+	case errors.As(err, &refused):
+		return string(refused.Code)
+	}
+	return "internal_error"
+}
+
+// What an engine says may quote what it was sent. Addresses and long tokens
+// are cut out of it before it is kept.
+var (
+	addresses = regexp.MustCompile(`[\w.+'-]+@[\w.-]+`)
+	tokens    = regexp.MustCompile(`[A-Za-z0-9_/+=-]{40,}`)
+)
+
+// scrubbed is how much of an error is kept.
+const scrubbed = 1024
+
+func Scrub(err error) string {
+	text := tokens.ReplaceAllString(addresses.ReplaceAllString(fmt.Sprint(err), "<address>"), "<token>")
+	return text[:min(len(text), scrubbed)]
+}
+
+// RefusedAs tells whether the engine has refused for good, and why.
+func RefusedAs(err error, code string) bool {
+	return err != nil && domain.ClassOf(err) == domain.Permanent && CodeOf(err) == code
+}
+
+// NothingSent is how a look-up failed: whatever went wrong, nothing was changed.
+func NothingSent(err error) error {
+	if err == nil || domain.ClassOf(err) != domain.Unknown {
+		return err
+	}
+	return domain.Fail(domain.Transient, "no_answer", fmt.Errorf("look up: %w", err))
+}

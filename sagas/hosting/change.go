@@ -1,0 +1,61 @@
+package hosting
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// Change makes a record what its prepared draft says.
+func (s *Service) Change(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error) {
+	resigning, err := s.resigning(ctx, d)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	evicting, err := s.evicting(ctx, d)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	led, err := s.led(ctx, d)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	secrets := seal(d)
+	commands := append(append(resigning, evicting...), hosting.Change{Ref: d.Ref(), Spec: d.Changes()})
+	receipt, err := s.carry(ctx, cause, by, d, secrets, append(commands, led...)...)
+	return receipt, s.InNumbers(ctx, d, err)
+}
+
+// led are the changes of the parts that follow from the record, as the proxy of
+// a site follows its domain and address.
+func (s *Service) led(ctx context.Context, d *hosting.Draft) (commands []domain.Command, err error) {
+	kind, values := hosting.Led(d.Spec)
+	for _, child := range d.Kind.Children() {
+		if child.Kind.Name != kind {
+			continue
+		}
+		parts, err := s.system().PartsOf(ctx, kind, child.By, d.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			changed := maps.Clone(values)
+			maps.DeleteFunc(changed, func(name string, value json.RawMessage) bool { return string(value) == string(part.Spec[name]) })
+			commands = append(commands, hosting.Change{Ref: refTo(part), Spec: changed})
+		}
+	}
+	return commands, nil
+}
+
+// refTo names a row.
+func refTo(row projections.Resource) hosting.Ref { return hosting.Ref{Kind: row.Kind, ID: row.ID} }
+
+// change sets one field of a row, in JSON.
+func change(row projections.Resource, name, value string) hosting.Change {
+	return hosting.Change{Ref: refTo(row), Spec: field.Values{name: []byte(value)}}
+}

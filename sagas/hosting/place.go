@@ -1,0 +1,92 @@
+package hosting
+
+import (
+	"context"
+	"net/url"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// placeOf is where the record of a draft stands, as far as the draft tells.
+func (s *Service) placeOf(by projections.Caller, d *hosting.Draft) hosting.Place {
+	return hosting.Place{
+		ID: d.ID, Tenant: d.Tenant, At: s.now(), Operator: by.Superuser, Sent: d.Sent, Before: d.Before(), Limits: hosting.NoLimits(),
+	}
+}
+
+// surroundings adds what the installation and the tenant tell of a place.
+func (s *Service) surroundings(ctx context.Context, d *hosting.Draft, place *hosting.Place) error {
+	place.StyleSheet = s.StyleSheet
+	if panel, err := url.Parse(s.PublicURL()); err == nil {
+		place.Hosts = append(place.Hosts, panel.Hostname())
+	}
+	place.NameServers = append(place.NameServers, s.NameServers...)
+	place.Hosts = append(place.Hosts, s.NameServers...)
+	if d.Kind.Owner {
+		var err error
+		place.Package, err = s.defaultPackage(ctx)
+		return err
+	}
+	if d.Kind.Shared || d.Tenant == 0 {
+		return nil
+	}
+	t, err := s.tenantOf(ctx, d.Tenant)
+	if isMissing(err) {
+		return nil // which has been said
+	}
+	if err != nil {
+		return err
+	}
+	place.Limits, err = s.LimitsOf(ctx, &t.spec)
+	return err
+}
+
+// LimitsOf are those of the tenant's package, or its own without one.
+func (s *Service) LimitsOf(ctx context.Context, t *hosting.Tenant) (hosting.Limits, error) {
+	if t.Package == nil {
+		return t.Limits, nil
+	}
+	row, err := s.system().Resource(ctx, hosting.Ref{Kind: "package", ID: *t.Package})
+	if isMissing(err) {
+		return t.Limits, nil
+	}
+	if err != nil {
+		return hosting.Limits{}, err
+	}
+	var p hosting.Package
+	err = row.Load(&p)
+	return p.Allows(), err
+}
+
+// defaultPackage is what tenants get that name none; nil: nothing.
+func (s *Service) defaultPackage(ctx context.Context) (*int64, error) {
+	kind, _ := hosting.KindNamed("package")
+	found, err := s.system().OfKind(ctx, kind, projections.Listing{
+		Filters: []projections.Filter{{Field: kind.Single, Op: "=", Value: true}}, Limit: 1,
+	})
+	if err != nil || len(found.Rows) == 0 {
+		return nil, err
+	}
+	return &found.Rows[0].ID, nil
+}
+
+// neighbours adds the other records that the check compares this one with.
+func (s *Service) neighbours(ctx context.Context, d *hosting.Draft, place *hosting.Place) error {
+	q, is := hosting.NearTo(d.Spec, d.Tenant)
+	if !is {
+		return nil
+	}
+	kind, _ := hosting.KindNamed(q.Kind)
+	l := projections.Listing{Limit: kind.Most}
+	for name, value := range q.Having {
+		l.Filters = append(l.Filters, projections.Filter{Field: name, Op: "=", Value: value})
+	}
+	found, err := s.system().OfKind(ctx, kind, l)
+	for _, row := range found.Rows {
+		if refTo(row) != d.Ref() {
+			place.Beside = append(place.Beside, row.Spec)
+		}
+	}
+	return err
+}

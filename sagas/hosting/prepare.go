@@ -1,0 +1,217 @@
+package hosting
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// Prepare completes a draft and checks what its fields alone do not tell: whose
+// the record is, where its references lead, which names are taken, and what its
+// kind demands. What is wrong is added to wrong. A new record gets its number.
+func (s *Service) Prepare(ctx context.Context, by projections.Caller, d *hosting.Draft, wrong *field.Errors) error {
+	if err := s.PrepareOwner(ctx, by, d, wrong); err != nil {
+		return err
+	}
+	place := s.placeOf(by, d)
+	for _, r := range d.Kind.Refs {
+		row, err := s.referred(ctx, by, d, r, wrong)
+		if err != nil {
+			return err
+		}
+		if row != nil && r.Parent {
+			d.Tenant, place.Tenant, place.Parent = row.Tenant, row.Tenant, row.Spec
+		}
+	}
+	if d.IsNew() && len(*wrong) == 0 {
+		id, err := s.nextID(ctx, d.Kind.Name)
+		if err != nil {
+			return err
+		}
+		d.ID, place.ID = id, id
+	}
+	return s.prepareIn(ctx, d, place, wrong)
+}
+
+// prepareIn completes a record and checks it against its place. Limits are
+// looked at only when nothing is wrong with it.
+func (s *Service) prepareIn(ctx context.Context, d *hosting.Draft, place hosting.Place, wrong *field.Errors) error {
+	d.HasDerivedSlug = hosting.TextIn(d.Spec, "slug") == ""
+	if err := s.surroundings(ctx, d, &place); err != nil {
+		return err
+	}
+	hosting.Complete(d.Spec, place)
+	if err := s.neighbours(ctx, d, &place); err != nil {
+		return err
+	}
+	hosting.Check(d.Spec, place, wrong)
+	if err := s.checkNames(ctx, d, wrong); err != nil || len(*wrong) > 0 {
+		return err
+	}
+	if isStillHalted(d) {
+		return hosting.ErrSiteInactive
+	}
+	return s.checkLimit(ctx, d)
+}
+
+// isStillHalted reports whether a record is to be switched on whose site is in
+// the bin.
+func isStillHalted(d *hosting.Draft) bool {
+	return string(d.Changes()["is_active"]) == "true" && slices.Contains(d.Halts, hosting.BySite)
+}
+
+// checkLimit refuses a new record that is one too many, in numbers. The
+// database decides again when it is written.
+func (s *Service) checkLimit(ctx context.Context, d *hosting.Draft) error {
+	if !d.IsNew() {
+		return nil
+	}
+	used, most, err := s.limit(ctx, d)
+	if err == nil && most != hosting.Unlimited && used >= most {
+		err = hosting.LimitReached(d.Kind.Counted(), used, most)
+	}
+	return err
+}
+
+// limit is how many there are of what the record is one of, and may be.
+func (s *Service) limit(ctx context.Context, d *hosting.Draft) (used, most int64, err error) {
+	if parent, is := d.Kind.Parent(); is && d.Kind.Most > 0 {
+		used, err = s.system().Referring(ctx, d.Kind.Name, parent.Field, hosting.NumberIn(d.Spec, parent.Field))
+		return used, d.Kind.Most, err
+	}
+	if d.Kind.Quota == "" {
+		return 0, hosting.Unlimited, nil
+	}
+	return s.system().Limit(ctx, d.Kind, d.Tenant)
+}
+
+// InNumbers says which limit was reached, if that is what err is about.
+func (s *Service) InNumbers(ctx context.Context, d *hosting.Draft, err error) error {
+	if !isOverQuota(err) {
+		return err
+	}
+	used, most, counted := s.limit(ctx, d)
+	if counted != nil {
+		return counted
+	}
+	return hosting.LimitReached(d.Kind.Counted(), used, most)
+}
+
+// PrepareOwner settles whose a new record is. A tenant named by a caller who
+// may not name one is ignored.
+func (s *Service) PrepareOwner(ctx context.Context, by projections.Caller, d *hosting.Draft, wrong *field.Errors) error {
+	if !d.Kind.Own() {
+		return nil
+	}
+	if !by.Superuser && d.Kind.Writers != hosting.Admin {
+		*wrong = slices.DeleteFunc(*wrong, func(one field.Wrong) bool { return one.Field == "tenant" })
+		d.Tenant = by.Tenant
+	}
+	if !d.IsNew() {
+		return nil
+	}
+	return s.SettleTenant(ctx, by, &d.Tenant, wrong)
+}
+
+// SettleTenant is whose a new record is: the caller's tenant, unless a
+// superuser names another.
+func (s *Service) SettleTenant(ctx context.Context, by projections.Caller, tenant *int64, wrong *field.Errors) error {
+	switch {
+	case wrong.Has("tenant"):
+		return nil
+	case *tenant == 0 && by.Tenant == 0:
+		wrong.Add("tenant", field.Missing)
+		return nil
+	case *tenant == 0:
+		*tenant = by.Tenant
+	}
+	if !by.Superuser && *tenant != by.Tenant {
+		wrong.Add("tenant", field.NoSuchPK(*tenant))
+		return nil
+	}
+	_, err := s.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: *tenant})
+	return saying(wrong, "tenant", *tenant, err)
+}
+
+// saying adds that a reference leads nowhere, if that is what err is about.
+func saying(wrong *field.Errors, name string, id int64, err error) error {
+	if isMissing(err) {
+		wrong.Add(name, field.NoSuchPK(id))
+		return nil
+	}
+	return err
+}
+
+// refersStill reports whether a reference leads where it did before. What is
+// there may be in the bin by now.
+func refersStill(d *hosting.Draft, r hosting.Reference) bool {
+	_, changed := d.Changes()[r.Field]
+	return !d.IsNew() && !changed
+}
+
+// referred is the record to which a reference leads; nil: none. One of another
+// tenant does not exist.
+func (s *Service) referred(ctx context.Context, by projections.Caller, d *hosting.Draft, r hosting.Reference, wrong *field.Errors) (*projections.Resource, error) {
+	id := hosting.NumberIn(d.Spec, r.Field)
+	if id == 0 && !d.Sent.Has(r.Field) || wrong.Has(r.Field) || isNull(d.Spec, r.Field) {
+		return nil, nil
+	}
+	if refersStill(d, r) {
+		rows, err := s.system().Among(ctx, r.Kind, []int64{id})
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		return &rows[0], nil
+	}
+	row, err := s.Tables.For(by).Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
+	other, _ := hosting.KindNamed(r.Kind)
+	foreign, closed := !r.Parent && other.Own() && row.Tenant != d.Tenant, other.Shared && !row.Active
+	if err == nil && (foreign || closed) {
+		err = missing(r.Kind)
+	}
+	if err != nil {
+		return nil, saying(wrong, r.Field, id, err)
+	}
+	return &row, nil
+}
+
+func isNull(spec hosting.Spec, name string) bool {
+	f, _ := spec.Fields().Named(name)
+	id, mayBe := f.Value().(*int64)
+	return mayBe && id == nil
+}
+
+// checkNames adds which names others have, so that all that is wrong is said
+// at once. The database decides again when the change is written.
+func (s *Service) checkNames(ctx context.Context, d *hosting.Draft, wrong *field.Errors) error {
+	changed := d.Changes()
+	for _, name := range d.Kind.Unique {
+		text := hosting.TextIn(d.Spec, name)
+		if _, isNew := changed[name]; !isNew || text == "" || wrong.Has(name) {
+			continue
+		}
+		taken, err := s.system().NameTaken(ctx, d.Kind.Name, name, text)
+		if err != nil {
+			return err
+		}
+		switch {
+		case taken && name == "slug" && d.HasDerivedSlug:
+			if err := ownSlug(d); err != nil {
+				return err
+			}
+		case taken:
+			wrong.Add(name, field.AlreadyExists(d.Kind.Label, strings.ReplaceAll(name, "_", " ")))
+		}
+	}
+	return nil
+}
+
+// ownSlug gives a record whose name others have too a slug of its own.
+func ownSlug(d *hosting.Draft) error {
+	slug := field.OwnSlug(hosting.TextIn(d.Spec, "name"), d.ID)
+	return d.Spec.Fields().Load(field.Values{"slug": field.AppendText(nil, slug)})
+}

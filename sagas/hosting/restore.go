@@ -1,0 +1,63 @@
+package hosting
+
+import (
+	"context"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+)
+
+// What is deleted of a kind with a bin is gone for all but operators, who may
+// bring it back exactly as it was (docs/hosting.md, "Halted and in the bin").
+
+// Restore brings a record in the bin back, with all of its parts.
+func (s *Service) Restore(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error) {
+	resigning, err := s.resigning(ctx, d)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	parts, err := s.eachPart(ctx, d, func(part hosting.Ref) domain.Command { return hosting.Release{Ref: part, By: hosting.BySite} })
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	receipt, err := s.carry(ctx, cause, by, d, nil, append(append(resigning, hosting.Restore{Ref: d.Ref()}), parts...)...)
+	return receipt, s.InNumbers(ctx, d, err)
+}
+
+// evicting removes from the bin what has the name there that the record is to
+// have.
+func (s *Service) evicting(ctx context.Context, d *hosting.Draft) (commands []domain.Command, err error) {
+	if _, isNew := d.Changes()[d.Kind.Called]; !d.Kind.Soft || !isNew {
+		return nil, nil
+	}
+	binned, err := s.system().Binned(ctx, d.Kind, hosting.TextIn(d.Spec, d.Kind.Called))
+	for _, row := range binned {
+		purge, err := s.purge(ctx, d.Kind, row)
+		if err != nil {
+			return nil, err
+		}
+		commands = append(commands, purge...)
+	}
+	return commands, err
+}
+
+// purge removes a record for good: its parts go with it, what else refers to
+// it stays without it.
+func (s *Service) purge(ctx context.Context, kind hosting.Kind, row projections.Resource) ([]domain.Command, error) {
+	commands := []domain.Command{hosting.Remove{Ref: refTo(row)}}
+	for _, other := range kind.Referrers() {
+		found, err := s.system().PartsOf(ctx, other.Kind.Name, other.By, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			if other.Kind.IsPartBy(other.By) {
+				commands = append(commands, hosting.Remove{Ref: refTo(r)})
+			} else {
+				commands = append(commands, change(r, other.By, "null"))
+			}
+		}
+	}
+	return commands, nil
+}

@@ -1,0 +1,113 @@
+// Package hosting carries out what is asked of hosting resources: create,
+// change, remove, restore, suspend, terminate, order certificates. The API and
+// the command line use the same methods. The method [Service.Prepare] completes
+// and checks a draft; the others append what it asks for to the log.
+package hosting
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/projections"
+
+	"github.com/google/uuid"
+)
+
+// A Service carries out what callers ask of hosting resources.
+type Service struct{ Options }
+
+// Options are what a [Service] works with.
+type Options struct {
+	Tables    *projections.Tables
+	Resources Resources
+	Numbers   Numbers
+	Subjects  Subjects
+
+	PublicURL   func() string // of the panel
+	NameServers []string      // of zones that name none, with final dots
+
+	// StyleSheet returns what is not allowed in a style sheet.
+	StyleSheet func(css string) (problems []string)
+}
+
+// Resources appends commands on hosting resources, all or nothing. Specs name
+// secrets by handles; their values are kept, sealed, until the engine has them.
+type Resources interface {
+	Carry(ctx context.Context, cause domain.Metadata, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error)
+}
+
+// Numbers draws numbers for new records, by kind.
+type Numbers interface {
+	NextIDs(ctx context.Context, kinds ...string) ([]int64, error)
+}
+
+// Subjects finds the person with an address, or makes one.
+type Subjects interface {
+	Subject(ctx context.Context, email string) (uuid.UUID, error)
+}
+
+// New returns a service.
+func New(o Options) *Service { return &Service{o} }
+
+func (s *Service) now() time.Time { return time.Now().UTC() }
+
+// system reads as the program itself.
+func (s *Service) system() projections.Scope { return s.Tables.For(projections.System) }
+
+func (s *Service) nextID(ctx context.Context, kind string) (int64, error) {
+	ids, err := s.Numbers.NextIDs(ctx, kind)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// carry appends commands about a draft. Commands that make records in a tenant
+// that is off switch these off as well.
+func (s *Service) carry(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, secrets map[uuid.UUID]string, commands ...domain.Command) (domain.Receipt, error) {
+	commands, err := s.halting(ctx, by, d.Tenant, commands)
+	if err != nil {
+		return domain.Receipt{}, err
+	}
+	return s.Resources.Carry(ctx, cause(domain.Versions{d.Ref().Stream(): d.Version}), secrets, commands...)
+}
+
+// subjectOf is the person whose data a tenant's records hold: that of the
+// tenant itself.
+func (s *Service) subjectOf(ctx context.Context, t *tenant) (uuid.UUID, error) {
+	if t.row.Subject != nil {
+		return *t.row.Subject, nil
+	}
+	return s.Subjects.Subject(ctx, t.spec.Email)
+}
+
+// A tenant is what the rules of all records in it need to know of it.
+type tenant struct {
+	row  projections.Resource
+	spec hosting.Tenant
+}
+
+func (s *Service) tenantOf(ctx context.Context, id int64) (*tenant, error) {
+	row, err := s.system().Resource(ctx, hosting.Ref{Kind: "tenant", ID: id})
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{row: row}
+	return t, row.Load(&t.spec)
+}
+
+// isMissing reports whether a record was not found.
+func isMissing(err error) bool { return domain.CodeOf(err) == domain.NotFound }
+
+// isOverQuota reports whether a record was refused because there are too many.
+func isOverQuota(err error) bool {
+	var refusal *domain.Error
+	return errors.As(err, &refusal) && refusal.Reason == "quota_exceeded"
+}
+
+func missing(class string) error {
+	return domain.Refuse(domain.NotFound, "No %s matches the given query.", class)
+}

@@ -1,0 +1,305 @@
+package sagas
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Migrations are the tables of this package.
+//
+//go:embed migrations/*.sql
+var Migrations embed.FS
+
+// Options are what a runner needs of the program around it.
+type Options struct {
+	Store  *eventstore.Store
+	Times  Times            // zero: [Defaults]
+	Limits map[string]int   // runs at once per queue; missing: as the queue was added
+	Now    func() time.Time // for everything but leases; nil: time.Now
+	Log    *slog.Logger     // nil: slog.Default
+	Fault  func(Point, Run) error
+}
+
+// A Runner carries out sagas. Any number of processes may do so on one database;
+// all are equal.
+type Runner struct {
+	store *eventstore.Store
+	pool  *pgxpool.Pool
+	times Times
+	now   func() time.Time
+	log   *slog.Logger
+	fault func(Point, Run) error // nil outside tests
+
+	definitions map[string]*definition
+	drill       Definition[struct{}]
+	starters    []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
+	reactions   []func(context.Context, eventstore.RecordedEvent) error
+	loops       []func(ctx, work context.Context)
+	chores      []chore
+	queues      map[string]int
+	limits      map[string]int
+	worker      string
+
+	wakes   *wakes
+	leases  leases
+	workers sync.WaitGroup
+
+	completed, fenced atomic.Int64
+}
+
+// LocalQueue is where steps wait that change only our own database.
+const LocalQueue = "local"
+
+// How many runs of a queue are worked on at once, unless more is said.
+const (
+	localLimit  = 16
+	remoteLimit = 4
+)
+
+// New prepares a runner; [Runner.Run] sets it going. Register all sagas and
+// attach the runner to the store as its Starter before the first command is
+// executed.
+func New(o Options) *Runner {
+	s := &Runner{
+		store: o.Store, pool: o.Store.Pool(), times: o.Times, now: o.Now, log: o.Log, fault: o.Fault,
+		definitions: map[string]*definition{}, queues: map[string]int{}, limits: o.Limits,
+		worker: workerName(), wakes: newWakes(), leases: leases{holds: map[uuid.UUID]*hold{}},
+	}
+	if s.times == (Times{}) {
+		s.times = Defaults
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	s.AddQueue(LocalQueue, localLimit)
+	s.EachRound("attempts were not swept", s.sweepAttempts)
+	s.registerDrill()
+	return s
+}
+
+// workerName tells operators where a run is being worked on.
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()[:8])
+}
+
+// AddQueue lets this process serve a queue, and says how many of its runs all
+// processes work on at once. The first call counts; [Options.Limits] wins.
+func (s *Runner) AddQueue(queue string, limit int) {
+	if _, added := s.queues[queue]; added {
+		return
+	}
+	if set, ok := s.limits[queue]; ok {
+		limit = set
+	}
+	s.queues[queue] = limit
+}
+
+// OnAppend lets events start runs, in the append that records them (rule G-9).
+// The starts that begin answers with come from [Runner.Starting].
+func (s *Runner) OnAppend(begin func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)) {
+	s.starters = append(s.starters, begin)
+}
+
+// OnEvent adds a reaction to the log. It may be called more than once for an
+// event, and does database work only (docs/sagas.md, "Reactions").
+func (s *Runner) OnEvent(react func(context.Context, eventstore.RecordedEvent) error) {
+	s.reactions = append(s.reactions, react)
+}
+
+// Background adds a loop that lasts until ctx ends. What it has begun by then
+// may go on in the context work, which ends some time later.
+func (s *Runner) Background(loop func(ctx, work context.Context)) { s.loops = append(s.loops, loop) }
+
+// Starts says which runs begin with new events. It implements
+// [eventstore.Starter].
+func (s *Runner) Starts(ctx context.Context, events []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
+	for _, begin := range s.starters {
+		more, err := begin(ctx, events)
+		if err != nil {
+			return nil, fmt.Errorf("start runs: %w", err)
+		}
+		starts = append(starts, more...)
+	}
+	return oneQueueRow(starts), nil
+}
+
+// Starting is the start of a run with the event of this index.
+func (s *Runner) Starting(event int, run Start) eventstore.Start {
+	first := Decider.Evolve(Run{}, Started(run))
+	return eventstore.Start{Fact: event, Command: run, Rows: s.startRows(first), Begun: func() { s.Wake(first.At().Queue) }}
+}
+
+// oneQueueRow leaves out the rows of queues but the first of each: one append
+// may start hundreds of runs.
+func oneQueueRow(starts []eventstore.Start) []eventstore.Start {
+	seen := map[string]bool{}
+	for i, start := range starts {
+		if queue := start.Rows[0].Key; seen[queue] {
+			starts[i].Rows = start.Rows[1:]
+		} else {
+			seen[queue] = true
+		}
+	}
+	return starts
+}
+
+// Run carries out sagas until ctx ends, then lets calls that are running
+// finish for a while and gives everything else back. It refuses to start if
+// the database holds runs that this program cannot finish.
+func (s *Runner) Run(ctx context.Context) error {
+	react, err := s.prepared(ctx)
+	if ctx.Err() != nil { // ended before it began
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	var claimers, loops, others sync.WaitGroup
+	for queue, limit := range s.queues {
+		claimers.Go(func() { s.serve(ctx, work, queue, limit) })
+	}
+	for _, loop := range s.loops {
+		loops.Go(func() { loop(ctx, work) })
+	}
+	for _, do := range []func(context.Context){s.notify, s.listen, s.janitor, react} {
+		others.Go(func() { do(ctx) })
+	}
+	renewing, end := context.WithCancel(work)
+	others.Go(func() { s.renewLeases(renewing) })
+
+	<-ctx.Done()
+	claimers.Wait()
+	s.drain(stop, &loops)
+	end()
+	others.Wait()
+	return nil
+}
+
+// prepared makes sure that all runs can be finished, and is what reads the log
+// for reactions.
+func (s *Runner) prepared(ctx context.Context) (react func(context.Context), err error) {
+	if err := errors.Join(s.refuseUnknownSteps(ctx), s.ensureQueues(ctx)); err != nil {
+		return nil, err
+	}
+	return s.router(ctx)
+}
+
+// drain waits for what is running; what takes too long is stopped and given
+// back (rule G-8).
+func (s *Runner) drain(stop context.CancelCauseFunc, loops *sync.WaitGroup) {
+	idle := make(chan struct{})
+	go func() {
+		s.workers.Wait()
+		loops.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-time.After(s.times.Grace):
+		stop(errStopping)
+		<-idle
+	}
+}
+
+// refuseUnknownSteps checks that every live run of our definitions can be
+// finished (rule G-12). Other definitions belong to newer or older programs
+// (G-11).
+func (s *Runner) refuseUnknownSteps(ctx context.Context) error {
+	rows, err := s.pool.Query(ctx, `
+		select definition, p ->> 'name', count(*) from saga_run, jsonb_array_elements(steps) p
+		where status not in ('done', 'undone') group by 1, 2 order by 1, 2`)
+	if err != nil {
+		return SQLError(err, "look for live runs")
+	}
+	defer rows.Close()
+	var missing []string
+	others := map[string]bool{}
+	for rows.Next() {
+		var definition, name string
+		var runs int64
+		if err := rows.Scan(&definition, &name, &runs); err != nil {
+			return fmt.Errorf("look for live runs: %w", err)
+		}
+		d, ours := s.definitions[definition]
+		if !ours && !others[definition] {
+			others[definition] = true
+			s.Alarm(ctx, "live runs wait for another version of the program", "definition", definition, "runs", runs)
+		}
+		if _, known := d.step(name); ours && !known {
+			missing = append(missing, fmt.Sprintf("unknown step %q of %s in %d live runs", name, definition, runs))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return SQLError(err, "look for live runs")
+	}
+	if len(missing) > 0 {
+		return errors.New("sagas: " + strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// definitionNames are those of all registered sagas.
+func (s *Runner) definitionNames() []string {
+	names := make([]string, 0, len(s.definitions))
+	for name := range s.definitions {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Queues are the names of the queues that this process serves.
+func (s *Runner) Queues() []string {
+	names := make([]string, 0, len(s.queues))
+	for name := range s.queues {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Alarm writes a log line that an operator has to act on. It names things by
+// their ids only.
+func (s *Runner) Alarm(ctx context.Context, what string, about ...any) {
+	s.log.ErrorContext(ctx, what, append([]any{slog.Bool("alarm", true)}, about...)...)
+}
+
+// Log is where the runner logs.
+func (s *Runner) Log() *slog.Logger { return s.log }
+
+// Times are the runner's own times.
+func (s *Runner) Times() Times { return s.times }
+
+// Now is the time, for everything but leases.
+func (s *Runner) Now() time.Time { return s.now() }
+
+// System is the cause of what the program does of its own accord, for an order
+// unless that is zero.
+func System(what string, order uuid.UUID) domain.Metadata {
+	return domain.Metadata{ID: uuid.New(), Actor: "system:" + what, Correlation: order}
+}
+
+var _ eventstore.Starter = (*Runner)(nil)

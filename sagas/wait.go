@@ -1,0 +1,115 @@
+package sagas
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// TooEarly says that nothing is wrong but that the step has to wait.
+func TooEarly(code string, after time.Duration) error {
+	return &domain.Failure{Class: domain.Waiting, Code: code, RetryAfter: after, Err: errors.New("too early")}
+}
+
+// awaiting is a wait that ends early when a run has changed another resource.
+type awaiting struct {
+	about domain.Stream
+	error
+}
+
+func (a *awaiting) Unwrap() error { return a.error }
+
+// Await says that the step waits for what a stream is about: [WakeWaiting] ends
+// the wait. Otherwise the run looks again after a while; zero: as its policy says.
+func Await(about domain.Stream, code string, after time.Duration) error {
+	return &awaiting{about, &domain.Failure{Class: domain.Waiting, Code: code, RetryAfter: after, Err: fmt.Errorf("it waits for %s", about)}}
+}
+
+// waitOf is the error of an attempt that has to wait, as an outcome.
+func (s *Runner) waitOf(c claimed, step step, class domain.Class, after time.Duration, err error) attemptOutcome {
+	v := attemptOutcome{outcome: "wait", class: string(class), text: Scrub(err), delay: max(after, s.times.Floor)}
+	if a, is := errors.AsType[*awaiting](err); is {
+		v.awaits, v.delay = a.about.String(), cmp.Or(after, max(step.policy.nextLook(c), s.times.Floor))
+	}
+	return v
+}
+
+// WakeWaiting lets runs go on that wait for what a stream is about. They check
+// for themselves whether they can.
+func WakeWaiting(about domain.Stream) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "saga_run/awaits/" + about.String(),
+		SQL: `update saga_run set run_at = now() where id in (
+				select id from saga_run where awaits = $1 and status = 'waiting' for update skip locked)`,
+		Args: []any{about.String()}, WantRows: eventstore.AnyRows,
+	}
+}
+
+// An earlierRun is a run of the same stream that has yet to take its first step.
+type earlierRun struct {
+	ID     uuid.UUID `db:"id"`
+	Status Status    `db:"status"`
+	Queue  string    `db:"queue"`
+}
+
+// AfterEarlier lets runs of the same stream with lower numbers come first. One
+// that is parked is resumed: it finds that it has nothing to do any more.
+func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number int) error {
+	rows, _ := s.pool.Query(ctx, `
+		select id, status, queue from saga_run
+		where about = $1 and status not in ('done', 'undone') and (step = 0 or status = 'parked') and number < $2`, stream.String(), number)
+	earlier, err := pgx.CollectRows(rows, pgx.RowToStructByName[earlierRun])
+	if err != nil {
+		return SQLError(err, "look for earlier runs of %s", stream)
+	}
+	for _, r := range earlier {
+		if r.Status == StatusParked {
+			err = s.overtake(ctx, r.ID)
+		} else {
+			err = s.hasten(ctx, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(earlier) > 0 {
+		return Await(stream, "earlier_wish", 0)
+	}
+	return nil
+}
+
+// overtake resumes a parked run, now that a later one takes its place.
+func (s *Runner) overtake(ctx context.Context, id uuid.UUID) error {
+	cause := domain.Metadata{ID: uuid.NewSHA1(id, []byte("overtaken")), Actor: "system:engine"}
+	err := s.direct(ctx, cause, id, func(r Run) Command { return Resume{Key: r.Key, Reason: "overtaken by a later wish"} })
+	if domain.CodeOf(err) == domain.Conflict {
+		return nil // it has been resumed in the meantime
+	}
+	return err
+}
+
+// hasten makes an earlier run due, instead of letting it wait for its next
+// attempt.
+func (s *Runner) hasten(ctx context.Context, r earlierRun) error {
+	n, err := s.Exec(ctx, "hasten an earlier run", `
+		update saga_run set run_at = now() where id in (
+			select id from saga_run where id = $1 and status = 'waiting' and run_at > now() for update skip locked)`, r.ID)
+	if n > 0 {
+		s.Wake(r.Queue)
+	}
+	return err
+}
+
+// IsLive tells whether there is a run with a key that is not over.
+func (s *Runner) IsLive(ctx context.Context, key string) (live bool, err error) {
+	err = s.pool.QueryRow(ctx, `select exists (select from saga_run where key = $1 and status not in ('done', 'undone'))`, key).Scan(&live)
+	return live, SQLError(err, "look for run %s", key)
+}

@@ -1,0 +1,190 @@
+package sagas
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
+)
+
+// workRow is what a run's work row says, derived from the run alone.
+type workRow struct {
+	id        uuid.UUID
+	key, def  string
+	steps     []byte
+	input     []byte
+	order     *uuid.UUID
+	about     string
+	number    int
+	direction Direction
+	status    Status
+	step      int
+	queue     string
+	cancel    bool
+	version   int64
+}
+
+// row derives the work row of a run (rule V8).
+func (s *Runner) row(r Run) workRow {
+	w := workRow{
+		id: r.ID(), key: r.Key, def: r.Definition, steps: Encode(r.Steps), input: r.Input, direction: r.Direction,
+		status: r.Status, step: min(r.Step, len(r.Steps)-1), queue: r.At().Queue, cancel: r.Cancel, version: r.Version,
+	}
+	if r.Order != uuid.Nil {
+		w.order = &r.Order
+	}
+	if d := s.definitions[r.Definition]; d != nil && d.serial != nil {
+		if in, err := d.decode(r.Input); err == nil {
+			stream, number := d.serial(in)
+			w.about, w.number = stream.String(), number
+		}
+	}
+	return w
+}
+
+// Encode writes what this package reads back; it cannot fail on such types.
+func Encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// startRows are the work row of a run that begins, and its queue, which may
+// never have been served before.
+func (s *Runner) startRows(r Run) []eventstore.TxStatement {
+	w := s.row(r)
+	return []eventstore.TxStatement{{
+		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`,
+		Args: []any{w.queue, s.queues[w.queue]}, WantRows: eventstore.AnyRows,
+	}, {
+		Key: "saga_run/" + w.id.String(),
+		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number)
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, now() + $8::interval, $9, $10, $11)
+			on conflict do nothing`,
+		Args:     []any{w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about, w.number},
+		WantRows: 1,
+	}}
+}
+
+// advanceRow is the fence of a completion: it moves the work row on to what
+// the run has become, if the worker still has the lease. With keep the worker
+// goes on with the run.
+func (s *Runner) advanceRow(c claimed, next Run, keep bool) eventstore.TxStatement {
+	w := s.row(next)
+	status, lease := w.status, (*time.Duration)(nil)
+	if keep {
+		status, lease = statusRunning, &s.times.Lease
+	}
+	return eventstore.TxStatement{
+		Key: "saga_run/" + w.id.String(),
+		SQL: `update saga_run set step = $4, status = $5, queue = $6, direction = $7, cancel_requested = $8, input = $9::jsonb,
+				stream_version = $10, attempt = $11, step_deadline = now() + $12::interval, lease_until = now() + $13::interval,
+				run_at = case when $13::interval is null then now() else run_at end, -- indexed: a run that goes on leaves it alone
+				worker = case when $13::interval is null then null else worker end
+			where id = $1 and lease_token = $2 and status = 'running' and step = $3`,
+		Args: []any{
+			w.id, c.token, c.Step, w.step, string(status), w.queue, string(w.direction), w.cancel, string(w.input),
+			w.version, attempts(keep), s.budget(next), lease,
+		},
+		WantRows: 1, ErrIfNot: ErrFenced,
+	}
+}
+
+// attempts is how many attempts at its step a run has had when it arrives there.
+func attempts(keep bool) int {
+	if keep {
+		return 1
+	}
+	return 0
+}
+
+// overruleRow is what an operator's command writes. It takes the run away from
+// whoever works on it.
+func (s *Runner) overruleRow(next Run) eventstore.TxStatement {
+	w := s.row(next)
+	return eventstore.TxStatement{
+		Key: "saga_run/" + w.id.String(),
+		SQL: `update saga_run set step = $3, status = $4, queue = $5, direction = $6, cancel_requested = $7, input = $8::jsonb,
+				stream_version = $2, attempt = 0, run_at = now(), step_deadline = now() + $9::interval,
+				lease_until = null, worker = null, lease_token = lease_token + 1
+			where id = $1 and stream_version = $2 - 1`,
+		Args: []any{
+			w.id, w.version, w.step, string(w.status), w.queue, string(w.direction), w.cancel, string(w.input), s.budget(next),
+		},
+		WantRows: 1,
+	}
+}
+
+// budget is how long the run's present step may take; nil: as long as it takes.
+func (s *Runner) budget(r Run) *time.Duration {
+	if r.Over() {
+		return nil
+	}
+	_, step, ok := s.stepOf(r)
+	step = s.stepInDirection(r, step)
+	if !ok || step.policy.Budget == 0 {
+		return nil
+	}
+	return &step.policy.Budget
+}
+
+// Rebuild makes the work rows anew from the log, for instance after they were
+// lost. Nobody may be working meanwhile; each run is looked at before it acts.
+func (s *Runner) Rebuild(ctx context.Context) error {
+	runs := map[uuid.UUID]Run{}
+	err := s.store.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
+		if e, ok := r.Event.(event); ok && r.Stream.Category == Category {
+			id := uuid.MustParse(r.Stream.ID)
+			runs[id] = Decider.Evolve(runs[id], e)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the runs: %w", err)
+	}
+	ids := make([]uuid.UUID, 0, len(runs))
+	for id := range runs {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	return s.replaceRows(ctx, ids, runs)
+}
+
+func (s *Runner) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid.UUID]Run) error {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("rebuild the work rows: %w", err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if _, err := tx.Exec(ctx, `delete from saga_run`); err != nil {
+		return fmt.Errorf("rebuild the work rows: %w", err)
+	}
+	for _, id := range ids {
+		w := s.row(runs[id])
+		_, err := tx.Exec(ctx, `
+			insert into saga_run (id, key, definition, steps, input, order_id, direction, status, step, queue, cancel_requested,
+				step_deadline, stream_version, about, number, lease_token)
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, now() + $12::interval, $13, $14, $15,
+				coalesce((select max(token) from saga_attempt where saga_id = $1), 0) + 1000)`,
+			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue,
+			w.cancel, s.budget(runs[id]), w.version, w.about, w.number)
+		if err != nil {
+			return fmt.Errorf("rebuild the work row of %s: %w", w.key, err)
+		}
+	}
+	_, err = tx.Exec(ctx, `update saga_run r set created_at = e.recorded_at from events e where e.stream = 'saga-' || r.id and e.version = 1`)
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("rebuild the work rows: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package panel_test
+
+import (
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// plainWords maps each word that comments and pages avoid to what stands in
+// its place: the role that acts, or the term of docs/words.md.
+var plainWords = map[string]string{
+	"whoever":  "the role: the caller, the customer, an operator",
+	"somebody": "the role: a user, another process",
+	"nobody":   "the role: no user, no process",
+	"anybody":  "the role: any user, any caller",
+	"fact":     "event",
+	"facts":    "events",
+	"wish":     "desired state",
+	"wishes":   "desired states",
+	"moot":     "up to date",
+	"rouse":    "resume",
+	"glance":   "check",
+	"dossier":  "order detail",
+}
+
+var avoided = regexp.MustCompile(`(?i)\b(` + strings.Join(slices.Sorted(maps.Keys(plainWords)), "|") + `)\b`)
+
+// unfinishedPages are the pages that still break a rule of this file. The list
+// only shrinks.
+var unfinishedPages = []string{
+	"docs/log.md",
+}
+
+// The prose of every page wraps at 100 columns and uses plain words. Tables
+// and code blocks wrap as they have to.
+func TestPagesUsePlainWordsAndWrapAt100(t *testing.T) {
+	for _, page := range pages(t) {
+		faults := pageFaults(t, page)
+		switch listed := slices.Contains(unfinishedPages, page); {
+		case listed && len(faults) == 0:
+			t.Errorf("%s is clean: take it off unfinishedPages", page)
+		case !listed:
+			for _, fault := range faults {
+				t.Errorf("%s:%s", page, fault)
+			}
+		}
+	}
+}
+
+func pages(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/adr/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+var codeSpan = regexp.MustCompile("`[^`]*`")
+
+func pageFaults(t *testing.T, page string) (faults []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := false
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			block = !block
+		} else if !block {
+			faults = append(faults, proseFaults(n, line)...)
+		}
+	}
+	return faults
+}
+
+func proseFaults(n int, line string) (faults []string) {
+	if width := utf8.RuneCountInString(line); width > 100 && !strings.HasPrefix(strings.TrimSpace(line), "|") {
+		faults = append(faults, fmt.Sprintf("%d: %d columns, wrap at 100", n, width))
+	}
+	for _, word := range avoided.FindAllString(codeSpan.ReplaceAllString(line, ""), -1) {
+		faults = append(faults, fmt.Sprintf("%d: %q, say %s", n, word, plainWords[strings.ToLower(word)]))
+	}
+	return faults
+}
+
+var rewriteUnfinished = flag.Bool("unfinished", false, "write .ci/unfinished-comments.txt anew, if it has become shorter or files have moved")
+
+// The files whose comments still use words that plainWords avoids. The list
+// only shrinks.
+const unfinishedComments = ".ci/unfinished-comments.txt"
+
+// Comments use plain words, but for those of the files that are listed as
+// unfinished.
+func TestCommentsUsePlainWords(t *testing.T) {
+	text, err := os.ReadFile(unfinishedComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Fields(string(text))
+	faults := map[string][]string{}
+	everyGoFile(t, func(path string) {
+		if f := commentFaults(t, path); len(f) > 0 && path != "sentences_test.go" {
+			faults[path] = f
+		}
+	})
+	found := slices.Sorted(maps.Keys(faults))
+	if *rewriteUnfinished && len(found) <= len(listed) {
+		if err := os.WriteFile(unfinishedComments, []byte(strings.Join(found, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		listed = found
+	}
+	for _, path := range listed {
+		if faults[path] == nil {
+			t.Errorf("%s is clean, or gone: take it off %s", path, unfinishedComments)
+		}
+	}
+	for _, path := range found {
+		if !slices.Contains(listed, path) {
+			t.Errorf("%s", strings.Join(faults[path], "\n"))
+		}
+	}
+}
+
+func commentFaults(t *testing.T, path string) (faults []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			for _, word := range avoided.FindAllString(c.Text, -1) {
+				faults = append(faults, fmt.Sprintf("%s: %q, say %s", files.Position(c.Pos()), word, plainWords[strings.ToLower(word)]))
+			}
+		}
+	}
+	return faults
+}
