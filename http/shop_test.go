@@ -153,7 +153,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Store.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)},
+		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
 		Storefront: s.orders, Payments: s.Panel, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts(), Hosting: s.hosting, Jobs: s.Jobs(), WebhookEndpoints: s.Hooks(), Health: health{s.Store}, Log: log,
 		Orders: s.Panel, RunAdmin: s.Panel, Inbox: s.Panel, Reconciliation: s.Panel, MailPreviews: s.Panel,

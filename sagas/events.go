@@ -128,6 +128,7 @@ func (e Continued) Says() string { return "goes on" + wording.Around(" (", e.Rea
 func (e Released) Says() string {
 	return "taken from the worker that held it" + wording.Around(" (", e.Reason, ")")
 }
+
 func (e CompensationStarted) Says() string {
 	return "to be taken back, from " + e.Name + wording.Around(" (", e.Reason, ")")
 }

@@ -64,8 +64,9 @@ func (s *Runner) correct(ctx context.Context, run Run, corrections map[string]st
 			},
 			FreeClaims(call.Claim.Owner, Claim{}),
 		}, nil
+	default:
+		return nil, nil, NotNow("What was asked for before may exist. Retry without changes first.")
 	}
-	return nil, nil, NotNow("What was asked for before may exist. Retry without changes first.")
 }
 
 // standing is a run with its input decoded, and the step that it stands at.

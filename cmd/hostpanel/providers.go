@@ -51,7 +51,8 @@ func (c *config) providers(s Settings) error {
 func (p *program) openProviders() (map[string]order.Provider, error) {
 	all := map[string]order.Provider{}
 	for _, one := range p.config.payments {
-		if !one.offered && !(p.config.joined && one.Method().Test) {
+		needed := one.offered || p.config.joined && one.Method().Test
+		if !needed {
 			continue
 		}
 		var err error

@@ -117,12 +117,15 @@ func (CertificateOrdered) Says() string { return "the certificate was ordered ag
 func (e CertificateIssued) Says() string {
 	return "the certificate was issued, until " + wording.Day(e.Ends)
 }
+
 func (e CertificateFailed) Says() string {
 	return "the certificate was not issued: " + wording.Spaced(e.Code)
 }
+
 func (e CertificateExpiring) Says() string {
 	return "the certificate expires on " + wording.Day(e.Ends)
 }
+
 func (e CertificateExpired) Says() string { return "the certificate expired on " + wording.Day(e.Ends) }
 
 // ErrNotAcme refuses to order what was brought along.

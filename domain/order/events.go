@@ -259,7 +259,8 @@ func (e AwaitingSettlement) Says() string {
 }
 
 func (e PaymentConfirmed) Says() string { return paid(e.Payment) + " arrived, payment " + e.Payment.ID }
-func (e PaymentDeclined) Says() string  { return "the payment of " + paid(e.Payment) + " was declined" }
+
+func (e PaymentDeclined) Says() string { return "the payment of " + paid(e.Payment) + " was declined" }
 
 func (e PaymentMismatchFound) Says() string {
 	return fmt.Sprintf("%s arrived, but differs in %s: an operator must check it", paid(e.Payment), strings.Join(e.Differs, ", "))

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/ratelimit"
-	"sync/atomic"
 )
 
 func windows(t *testing.T) (*ratelimit.Windows, *pgxpool.Pool) {

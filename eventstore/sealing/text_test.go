@@ -68,7 +68,7 @@ func TestPlacesNeverShareAKey(t *testing.T) {
 }
 
 func TestATextIsNeverSealedTheSameWayTwice(t *testing.T) {
-	if seal("Ana") == seal("Ana") {
+	if first, second := seal("Ana"), seal("Ana"); first == second {
 		t.Error("the nonce is not fresh")
 	}
 }

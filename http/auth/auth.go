@@ -4,12 +4,13 @@ package auth
 
 import (
 	"context"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
-	"time"
 
 	"github.com/google/uuid"
 )

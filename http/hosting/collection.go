@@ -129,7 +129,7 @@ func (k *collection) writers() route.Access {
 		return k.TenantAdmin()
 	case hosting.Member:
 	}
-	return k.Callers.Writing()
+	return k.Writing()
 }
 
 // empty is a record before anything is known of it.

@@ -4,14 +4,15 @@ package hosting
 
 import (
 	"context"
+	"net/netip"
+	"time"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/projections"
-	"net/netip"
-	"time"
 )
 
 // Deps are what hosting needs of the rest of the program.

@@ -4,6 +4,7 @@ package operations
 
 import (
 	"context"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"

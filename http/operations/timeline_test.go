@@ -1,14 +1,15 @@
 package operations_test
 
 import (
+	"strings"
+	"testing"
+	"time"
+
 	"hostpanel/domain"
 	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/operations"
 	"hostpanel/sagas"
-	"strings"
-	"testing"
-	"time"
 
 	"github.com/google/uuid"
 )

@@ -4,6 +4,7 @@ package storefront
 
 import (
 	"context"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"

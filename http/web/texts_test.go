@@ -1,12 +1,13 @@
 package web
 
 import (
-	"hostpanel/domain/account"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"hostpanel/domain/account"
 )
 
 func TestBothLanguagesSayTheSame(t *testing.T) {

@@ -185,6 +185,7 @@ func (b *atNobody) act(a order.HostedAction) {
 }
 
 func (b *atNobody) pay(session string) { b.act(order.HostedAction{Session: session, Action: "pay"}) }
+
 func (b *atNobody) payOther(session string, minor int64) {
 	b.act(order.HostedAction{Session: session, Action: "pay", Amount: &minor})
 }
