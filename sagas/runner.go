@@ -151,6 +151,21 @@ func (s *Runner) Starting(event int, run Start) eventstore.Start {
 	return eventstore.Start{Fact: event, Command: run, Rows: s.startRows(first), Begun: func() { s.Wake(first.At().Queue) }}
 }
 
+// StartEach asks of each event whether a run begins with it. It helps functions
+// that are given to [Runner.OnAppend].
+func StartEach(s *Runner, events []eventstore.RecordedEvent, begin func(eventstore.RecordedEvent) (run Start, begins bool, err error)) (starts []eventstore.Start, err error) {
+	for i, r := range events {
+		run, begins, err := begin(r)
+		if err != nil {
+			return nil, err
+		}
+		if begins {
+			starts = append(starts, s.Starting(i, run))
+		}
+	}
+	return starts, nil
+}
+
 // oneQueueRow leaves out the rows of queues but the first of each: one append
 // may start hundreds of runs.
 func oneQueueRow(starts []eventstore.Start) []eventstore.Start {

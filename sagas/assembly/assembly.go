@@ -9,10 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostpanel/domain/account"
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/notice"
-	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
@@ -20,7 +16,6 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -108,10 +103,12 @@ func New(o Options) *Panel {
 	s.registerHosting()
 	s.registerOperations()
 	s.registerDeliveries()
-	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.starts, s.moneyStarts, s.engineStarts, s.deliveryStarts} {
+	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.orderStarts, s.mailStarts, s.moneyStarts, s.operationStarts, s.engineStarts, s.deliveryStarts} {
 		s.OnAppend(begin)
 	}
-	s.OnEvent(s.reactToAll)
+	for _, react := range []func(context.Context, eventstore.RecordedEvent) error{s.reactToHosting, s.notify, s.reactToMoney, s.reactToOrder} {
+		s.OnEvent(react)
+	}
 	for range readers {
 		s.Background(func(ctx, _ context.Context) { s.readInbox(ctx) })
 	}
@@ -127,44 +124,6 @@ func New(o Options) *Panel {
 	s.EachRound("money and service were not compared", s.reportDaily)
 	s.EachRound("incidents were not reviewed", s.reviewIncidents)
 	return s
-}
-
-// starts are the runs that begin with new events: provisioning with the money, a
-// run for each mail, and those of operations and certificates.
-func (s *Panel) starts(ctx context.Context, events []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
-	for i, r := range events {
-		var run sagas.Start
-		begins := false
-		switch e := r.Event.(type) {
-		case order.PaymentConfirmed, order.Reopened:
-			begins = true
-			run, err = s.provisioning(ctx, uuid.MustParse(r.Stream.ID))
-		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
-			if begins = ends(r.Event); begins {
-				run, err = s.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
-			}
-		case order.WelcomeMailRequested:
-			begins = true
-			run, err = s.resent(ctx, r)
-		case order.WelcomeMailDelayed:
-			run, begins, err = s.lateMail(ctx, uuid.MustParse(r.Stream.ID), events)
-		case account.LinkRequested:
-			run, begins = s.linkMail(r, e)
-		case notice.MailRequested:
-			run, begins = s.noticeMail(r)
-		case hosting.OperationQueued:
-			run, begins = s.jobRun(r, e)
-		default:
-			run, begins = s.renewalOf(r)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if begins {
-			starts = append(starts, s.Starting(i, run))
-		}
-	}
-	return starts, nil
 }
 
 // watchers and readers are how many checks and webhooks one process works on

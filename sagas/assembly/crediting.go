@@ -16,6 +16,17 @@ import (
 	"github.com/google/uuid"
 )
 
+// reactToMoney is the reaction of payments to an event of the log.
+func (s *Panel) reactToMoney(ctx context.Context, r eventstore.RecordedEvent) error {
+	switch e := r.Event.(type) {
+	case order.Placed:
+		return s.watchPending(ctx, e.Order, e.Provider, e.At)
+	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed, billing.InvoiceIssued:
+		return s.credit(ctx, r)
+	}
+	return nil
+}
+
 // credit writes a credit note for every refund and every lost dispute of the
 // payment that an order runs on, as soon as there is an invoice. It goes by how
 // things are, so it may be asked any number of times (rule M-9).

@@ -76,6 +76,19 @@ func (s *Panel) registerOperations() {
 	})
 }
 
+// operationStarts are the runs that carry out operations, and those that renew
+// certificates.
+func (s *Panel) operationStarts(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
+		if e, queued := r.Event.(hosting.OperationQueued); queued {
+			run, begins = s.jobRun(r, e)
+		} else {
+			run, begins = s.renewalOf(r)
+		}
+		return run, begins, nil
+	})
+}
+
 // jobRun is the run that carries out an operation. Not every kind has one.
 func (s *Panel) jobRun(fact eventstore.RecordedEvent, e hosting.OperationQueued) (sagas.Start, bool) {
 	id, err := uuid.Parse(fact.Stream.ID)

@@ -48,26 +48,18 @@ func (s *Panel) lostCall(ctx context.Context, job *OrderMail) (sagas.Call, error
 
 // moneyStarts are the runs that begin with decisions about money: to fetch
 // it, to give it back, or to tell that it was never fetched.
-func (s *Panel) moneyStarts(ctx context.Context, facts []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
-	for i, fact := range facts {
-		var run sagas.Start
-		begins := true
-		switch e := fact.Event.(type) {
+func (s *Panel) moneyStarts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
+		switch e := r.Event.(type) {
 		case order.Approved:
-			run, err = s.capture(ctx, uuid.MustParse(fact.Stream.ID))
+			run, err = s.capture(ctx, uuid.MustParse(r.Stream.ID))
+			begins = true
 		case order.RefundRequested:
-			run, err = s.refund(ctx, uuid.MustParse(fact.Stream.ID), e.Refund)
+			run, err = s.refund(ctx, uuid.MustParse(r.Stream.ID), e.Refund)
+			begins = true
 		case order.Cancelled:
-			run, begins = s.lostMail(uuid.MustParse(fact.Stream.ID), e)
-		default:
-			begins = false
+			run, begins = s.lostMail(uuid.MustParse(r.Stream.ID), e)
 		}
-		if err != nil {
-			return nil, err
-		}
-		if begins {
-			starts = append(starts, s.Starting(i, run))
-		}
-	}
-	return starts, nil
+		return run, begins, err
+	})
 }

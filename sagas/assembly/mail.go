@@ -87,6 +87,19 @@ func (s *Panel) registerMails() {
 	}}})
 }
 
+// mailStarts are the runs that send the mails that events ask for.
+func (s *Panel) mailStarts(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
+		switch e := r.Event.(type) {
+		case account.LinkRequested:
+			run, begins = s.linkMail(r, e)
+		case notice.MailRequested:
+			run, begins = s.noticeMail(r)
+		}
+		return run, begins, nil
+	})
+}
+
 // linkKey names the mail that a request for a link leads to.
 func linkKey(user int64, request uuid.UUID) string { return fmt.Sprintf("u/%d/link/%s", user, request) }
 

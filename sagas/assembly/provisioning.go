@@ -280,3 +280,27 @@ func (s *Panel) endBilling(_ context.Context, job *ProvisionInput) (sagas.Work, 
 func (s *Panel) activate(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
 	return sagas.Work{Commands: []domain.Command{order.Activate{ID: job.Order, At: s.Now()}}}, nil
 }
+
+// orderStarts are the runs that begin with events of orders: provisioning with
+// the money, the end of a service, and welcome mails.
+func (s *Panel) orderStarts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
+		switch r.Event.(type) {
+		case order.PaymentConfirmed, order.Reopened:
+			run, err := s.provisioning(ctx, uuid.MustParse(r.Stream.ID))
+			return run, true, err
+		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
+			if !ends(r.Event) {
+				break
+			}
+			run, err := s.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
+			return run, true, err
+		case order.WelcomeMailRequested:
+			run, err := s.resent(ctx, r)
+			return run, true, err
+		case order.WelcomeMailDelayed:
+			return s.lateMail(ctx, uuid.MustParse(r.Stream.ID), events)
+		}
+		return sagas.Start{}, false, nil
+	})
+}

@@ -8,7 +8,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
@@ -19,39 +18,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// reactToAll handles one event of the log in all areas.
-func (s *Panel) reactToAll(ctx context.Context, r eventstore.RecordedEvent) error {
-	if tenant := suspensionOf(r); tenant != 0 {
-		if err := s.suspendWithTenant(ctx, r, tenant); err != nil {
-			return err
-		}
-	}
+// notify tells people, and the endpoints of tenants, of an event of the log.
+func (s *Panel) notify(ctx context.Context, r eventstore.RecordedEvent) error {
 	if err := errors.Join(s.tellNews(ctx, r), s.announce(ctx, r)); err != nil {
 		return err
 	}
 	switch e := r.Event.(type) {
-	case hosting.Requested:
-		return s.disableWithSite(ctx, r, e)
-	case hosting.Changed:
-		return s.tellEngineOfPackage(ctx, r, e)
-	case hosting.Confirmed:
-		return s.certifyNewName(ctx, r)
 	case hosting.Removed:
 		return s.forgetEndpoints(ctx, r)
-	case order.Placed:
-		return s.watchPending(ctx, e.Order, e.Provider, e.At)
 	case order.Activated:
-		return errors.Join(s.tellCustomer(ctx, r), s.keepService(ctx, r))
-	case order.DisputeOpened:
-		return s.keepService(ctx, r)
-	case order.DisputeClosed:
-		return errors.Join(s.keepService(ctx, r), s.compensateOrder(ctx, r, "charged back"), s.credit(ctx, r))
-	case order.CancelRequested:
-		return s.compensateOrder(ctx, r, e.Reason)
-	case order.RefundCompleted:
-		return errors.Join(s.compensateOrder(ctx, r, "refunded"), s.credit(ctx, r))
-	case order.PartiallyRefunded, billing.InvoiceIssued:
-		return s.credit(ctx, r)
+		return s.tellCustomer(ctx, r)
 	case order.ProvisioningParked:
 		return s.tellOperators(ctx, r, notice.OrderParked)
 	case order.PaymentMismatchFound:

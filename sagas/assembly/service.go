@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"hostpanel/domain"
@@ -27,6 +28,21 @@ func (s *Panel) Dispute(ctx context.Context, cause domain.Metadata, id uuid.UUID
 		return err
 	}
 	s.Wake(sagas.LocalQueue)
+	return nil
+}
+
+// reactToOrder is the reaction of provisioning to an event of the log.
+func (s *Panel) reactToOrder(ctx context.Context, r eventstore.RecordedEvent) error {
+	switch e := r.Event.(type) {
+	case order.Activated, order.DisputeOpened:
+		return s.keepService(ctx, r)
+	case order.DisputeClosed:
+		return errors.Join(s.keepService(ctx, r), s.compensateOrder(ctx, r, "charged back"))
+	case order.CancelRequested:
+		return s.compensateOrder(ctx, r, e.Reason)
+	case order.RefundCompleted:
+		return s.compensateOrder(ctx, r, "refunded")
+	}
 	return nil
 }
 

@@ -21,6 +21,24 @@ import (
 // or throws a site away, halts or releases the records in the same append. What
 // came meanwhile, or is more than an append may hold, is seen to here.
 
+// reactToHosting is the reaction of hosting to an event of the log.
+func (s *Panel) reactToHosting(ctx context.Context, r eventstore.RecordedEvent) error {
+	if tenant := suspensionOf(r); tenant != 0 {
+		if err := s.suspendWithTenant(ctx, r, tenant); err != nil {
+			return err
+		}
+	}
+	switch e := r.Event.(type) {
+	case hosting.Requested:
+		return s.disableWithSite(ctx, r, e)
+	case hosting.Changed:
+		return s.tellEngineOfPackage(ctx, r, e)
+	case hosting.Confirmed:
+		return s.certifyNewName(ctx, r)
+	}
+	return nil
+}
+
 // suspensionOf tells whose records a fact may have left out of step; 0: nobody's.
 func suspensionOf(r eventstore.RecordedEvent) int64 {
 	switch e := r.Event.(type) {
