@@ -161,7 +161,7 @@ func (p *program) server() *panel.Server {
 func (p *program) hosting() *hosting.Service {
 	return hosting.New(hosting.Options{
 		Tables: p.tables, Resources: p.sagas.Resources(), Numbers: p.store, Subjects: p.store,
-		PublicURL: p.publicURL, StyleSheet: css.Problems,
+		PublicURL: p.publicURL, NameServers: p.config.nameServers, StyleSheet: css.Problems,
 	})
 }
 
