@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -28,6 +29,9 @@ const (
 	EffectUndoing   EffectState = "undoing"
 	EffectUndone    EffectState = "undone"
 )
+
+// EffectKey is the key of an order's effect: "o/<order>/site".
+func EffectKey(order uuid.UUID, step string) string { return "o/" + order.String() + "/" + step }
 
 // An LedgerEntry is one row of the ledger.
 type LedgerEntry struct {

@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,13 @@ func TestEveryTroubleHasAnIncidentOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestEveryFactThatWasEverWrittenCanBeRead(t *testing.T) {
-	domaintest.Golden(t, operations.IncidentFacts, reported, settled)
+func TestEveryEventThatWasEverWrittenCanBeRead(t *testing.T) {
+	domaintest.Golden(t, slices.Concat(operations.IncidentFacts, operations.ReviewEventTypes),
+		reported, settled,
+		operations.RecheckRequested{Reason: "the customer says that they paid", At: noon},
+		operations.WebhookReplayed{
+			Webhook: 7, Provider: "test", Event: "evt_1", Type: "checkout.session.completed", Before: "unmatched", Reason: "the order is there now", At: noon,
+		},
+		operations.WebhooksReplayed{Filter: map[string]string{"provider": "test", "state": "parked"}, Count: 12, Reason: "the fault is mended", At: noon},
+	)
 }

@@ -17,7 +17,7 @@ import (
 // Catalogue is every event that the log may hold.
 func Catalogue() domain.Catalogue {
 	return domain.NewCatalogue(order.EventTypes, storefront.EventTypes, account.EventTypes, billing.EventTypes, hosting.EventTypes, notice.EventTypes,
-		webhook.EventTypes, operations.IncidentFacts, sagas.EventTypes, ReviewEventTypes)
+		webhook.EventTypes, operations.IncidentFacts, sagas.EventTypes, operations.ReviewEventTypes)
 }
 
 // Serve lets the store carry out every command that there is.
@@ -42,5 +42,5 @@ func Serve(s *eventstore.Store) {
 	eventstore.Serve(s, webhook.DeliveryCategory, webhook.Deliveries)
 	eventstore.Serve(s, operations.IncidentCategory, operations.Incidents)
 	eventstore.Serve(s, sagas.Category, sagas.Decider)
-	eventstore.Journal(s, ReviewCategory, reviews)
+	eventstore.Journal(s, operations.ReviewCategory, operations.Reviews)
 }

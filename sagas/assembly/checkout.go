@@ -102,7 +102,7 @@ func (s *Panel) intendSession(ctx context.Context, o projections.Order) (generat
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < now() - $4::interval then now() else effect.keyed_at end
 		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
-		effectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", sagas.Encode(request)), s.times.KeyLife).Scan(&generation)
+		sagas.EffectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", sagas.Encode(request)), s.times.KeyLife).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
@@ -137,8 +137,8 @@ func (s *Panel) sessionFailed(ctx context.Context, o projections.Order, failure 
 	defer cancel()
 	s.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
 	row := eventstore.TxStatement{
-		Key: "effect/" + effectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = now() where key = $1 and state = 'intended'`,
-		Args: []any{effectKey(o.ID, "session"), string(endOf(failure))}, WantRows: eventstore.AnyRows,
+		Key: "effect/" + sagas.EffectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = now() where key = $1 and state = 'intended'`,
+		Args: []any{sagas.EffectKey(o.ID, "session"), string(endOf(failure))}, WantRows: eventstore.AnyRows,
 	}
 	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.Now()}
 	if _, err := s.store.ExecuteWith(ctx, s.system("checkout", o.ID), []eventstore.TxStatement{row}, fail); err != nil {
@@ -158,7 +158,7 @@ func endOf(failure error) sagas.EffectState {
 // keepSession makes the session the order's own and has its payment watched.
 // News of it that came earlier find their order now (rule I-11).
 func (s *Panel) keepSession(ctx context.Context, o projections.Order, p Payments, session order.Session) error {
-	key := effectKey(o.ID, "session")
+	key := sagas.EffectKey(o.ID, "session")
 	rows := []eventstore.TxStatement{
 		{
 			Key:  "effect/" + key,

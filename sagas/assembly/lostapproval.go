@@ -21,7 +21,7 @@ func (s *Panel) lostMail(id uuid.UUID, e order.Cancelled) (sagas.Start, bool) {
 	if e.Reason != order.ApprovalReversed && e.Reason != order.CaptureDeadline {
 		return sagas.Start{}, false
 	}
-	key := effectKey(id, "lost")
+	key := sagas.EffectKey(id, "lost")
 	return s.approvalLost.Start(key, OrderMail{Order: id, Key: key}, id), true
 }
 

@@ -173,8 +173,8 @@ func TestAMailServerThatIsAwayDelaysOnlyTheMail(t *testing.T) { // F-22, 5.3
 	w.eventually("it is sent after all", func() bool { return w.order(id).Mail == order.MailSent })
 	w.equal("warnings", len(w.order(id).Warnings), 0)
 	w.equal("mails", len(w.mail.to("late@example.com")), 1)
-	w.eventually("its run is done", func() bool { return w.runOf("mail:"+effectKey(id, "welcome")).Status == sagas.StatusDone })
-	w.equal("effect", w.count(`select count(*) from effect where key = $1 and state = 'confirmed'`, effectKey(id, "welcome")), 1)
+	w.eventually("its run is done", func() bool { return w.runOf("mail:"+sagas.EffectKey(id, "welcome")).Status == sagas.StatusDone })
+	w.equal("effect", w.count(`select count(*) from effect where key = $1 and state = 'confirmed'`, sagas.EffectKey(id, "welcome")), 1)
 	w.equal("secrets on their way", w.count(`select count(*) from secret_handoff`), 0)
 }
 
@@ -219,7 +219,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	w.becomes(w.buy(ordering{kind: "vps"}), order.StatusActive)
 	waiting := w.buy(ordering{})
 	w.becomes(waiting, order.StatusActive)
-	w.must(w.Pause(t.Context(), operator, sagas.RunID("mail:"+effectKey(waiting, "welcome")), "wait"))
+	w.must(w.Pause(t.Context(), operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "wait"))
 	w.heard()
 	w.end()
 	const derived = `
@@ -239,7 +239,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	}
 	w.mail.tell(nil, nil)
 	w.goes()
-	w.must(w.Continue(t.Context(), operator, sagas.RunID("mail:"+effectKey(waiting, "welcome")), "go on"))
+	w.must(w.Continue(t.Context(), operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "go on"))
 	w.eventually("the rebuilt runs go on", func() bool { return w.order(waiting).Mail == order.MailSent })
 }
 

@@ -43,7 +43,7 @@ func (s *Panel) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.Ord
 // told are the events about an order, its runs, and what it was billed.
 func (s *Panel) told(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
 	streams := []domain.Stream{
-		order.Stream(id), ReviewStream(id),
+		order.Stream(id), operations.ReviewStream(id),
 		{Category: billing.SubscriptionCategory, ID: id.String()},
 		{Category: billing.InvoiceCategory, ID: id.String()},
 	}

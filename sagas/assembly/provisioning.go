@@ -121,10 +121,8 @@ func (s *Panel) registerProvisioning() {
 
 // keyed is the key of an order's effect: "o/<order>/site".
 func keyed(step string) func(ProvisionInput) string {
-	return func(in ProvisionInput) string { return effectKey(in.Order, step) }
+	return func(in ProvisionInput) string { return sagas.EffectKey(in.Order, step) }
 }
-
-func effectKey(order uuid.UUID, step string) string { return "o/" + order.String() + "/" + step }
 
 // listFor picks the list for an order.
 func listFor(o projections.Order) []string {
@@ -189,7 +187,7 @@ func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Wor
 	}
 	job.Opened = true
 	return sagas.Work{
-		Commands: []domain.Command{open}, Rows: s.tokenRows(credentials.NewToken(), job.User, effectKey(job.Order, "welcome")),
+		Commands: []domain.Command{open}, Rows: s.tokenRows(credentials.NewToken(), job.User, sagas.EffectKey(job.Order, "welcome")),
 	}, nil
 }
 
@@ -202,7 +200,7 @@ func (s *Panel) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Wo
 	}
 	return sagas.Work{
 		Commands: []domain.Command{account.Deactivate{User: job.User, At: s.Now()}},
-		Rows:     []eventstore.TxStatement{credentials.Shred(effectKey(job.Order, "welcome"))},
+		Rows:     []eventstore.TxStatement{credentials.Shred(sagas.EffectKey(job.Order, "welcome"))},
 	}, nil
 }
 

@@ -33,7 +33,7 @@ func (s *Panel) registerMoney() {
 		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.policies.capture,
 		QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
 		Effect: &sagas.Effect[CaptureInput]{
-			Key: func(in CaptureInput) string { return effectKey(in.Order, "capture") }, Prepare: s.captureCall, Deferred: s.captureMissed,
+			Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.captureCall, Deferred: s.captureMissed,
 		},
 	}}})
 	s.refunds = sagas.Register(s.Runner, sagas.Saga[RefundInput]{
@@ -50,7 +50,7 @@ func (s *Panel) registerMoney() {
 }
 
 func refundKey(in RefundInput) string {
-	return effectKey(in.Order, fmt.Sprintf("refund/%d", in.Refund))
+	return sagas.EffectKey(in.Order, fmt.Sprintf("refund/%d", in.Refund))
 }
 
 // refund is the run that brings one decision to give money back about.

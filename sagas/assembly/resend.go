@@ -50,7 +50,7 @@ func (s *Panel) accountOf(ctx context.Context, id uuid.UUID) (user account.User,
 
 // resentKey names the mail that an operator has asked for.
 func resentKey(id, request uuid.UUID) string {
-	return effectKey(id, "welcome") + "/" + request.String()
+	return sagas.EffectKey(id, "welcome") + "/" + request.String()
 }
 
 // resent is the run that sends the mail once more.

@@ -160,7 +160,7 @@ func (s *Panel) nothingLeft(ctx context.Context, job *DeprovisionInput) (bool, s
 		if err != nil || !gone {
 			return false, sagas.Work{}, err
 		}
-		rows = append(rows, sagas.UndoneOutside(effectKey(job.Order, name))) // claims have ended with the records
+		rows = append(rows, sagas.UndoneOutside(sagas.EffectKey(job.Order, name))) // claims have ended with the records
 	}
 	return true, sagas.Work{Rows: rows}, nil
 }
@@ -184,7 +184,7 @@ func (s *Panel) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, e
 // liveEffects are the steps of an order that may have something outside.
 func (s *Panel) liveEffects(ctx context.Context, id uuid.UUID) (names []string, err error) {
 	for _, name := range []string{"site", "tenant.engine", "vm"} {
-		e, err := s.Effect(ctx, effectKey(id, name))
+		e, err := s.Effect(ctx, sagas.EffectKey(id, name))
 		if err != nil {
 			return nil, err
 		}

@@ -130,5 +130,5 @@ func (s *Panel) lateMail(ctx context.Context, id uuid.UUID, facts []eventstore.R
 
 // welcome is the welcome mail of a provisioning.
 func (in ProvisionInput) welcome() WelcomeMail {
-	return WelcomeMail{Order: in.Order, User: in.User, Opened: in.Opened, Tenant: in.Tenant, Key: effectKey(in.Order, "welcome")}
+	return WelcomeMail{Order: in.Order, User: in.User, Opened: in.Opened, Tenant: in.Tenant, Key: sagas.EffectKey(in.Order, "welcome")}
 }
