@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore/clock"
 )
 
 //go:embed migrations/*.sql
@@ -37,11 +39,11 @@ func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error 
 			set local lock_timeout = '60s';
 			select pg_advisory_xact_lock(hashtext('hostpanel migrations'));
 			create table if not exists schema_migrations (
-				area text, number int, name text not null, applied_at timestamptz not null default now(), primary key (area, number))`)
+				area text, number int, name text not null, applied_at timestamptz not null, primary key (area, number))`)
 		if err != nil {
 			return fmt.Errorf("prepare migrations: %w", err)
 		}
-		for _, m := range slices.Concat([]Migration{{"log", ownMigrations}}, more) {
+		for _, m := range slices.Concat([]Migration{{"clock", clock.Migrations}, {"log", ownMigrations}}, more) {
 			if err := m.apply(ctx, tx); err != nil {
 				return err
 			}
@@ -69,7 +71,7 @@ func (m Migration) apply(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, f.sql); err != nil {
 			return fmt.Errorf("migration %s/%s: %w", m.Area, f.name, withHint(err))
 		}
-		if _, err := tx.Exec(ctx, `insert into schema_migrations (area, number, name) values ($1, $2, $3)`, m.Area, f.number, f.name); err != nil {
+		if _, err := tx.Exec(ctx, `insert into schema_migrations values ($1, $2, $3, real_now())`, m.Area, f.number, f.name); err != nil {
 			return fmt.Errorf("record migration %s/%s: %w", m.Area, f.name, err)
 		}
 	}

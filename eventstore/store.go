@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/sealing"
 )
 
@@ -23,6 +24,7 @@ type Store struct {
 	*Reader
 	*waker
 	pool           *pgxpool.Pool
+	clock          *clock.Business
 	projector      Projector
 	starter        Starter
 	idempotencyKey func(domain.IdempotencyKey) TxStatement
@@ -88,7 +90,7 @@ func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options ...Option) *Store {
 	s := &Store{
 		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
-		waker:  newWaker(pool), pool: pool, categories: map[string]category{}, seed: maphash.MakeSeed(),
+		waker:  newWaker(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, seed: maphash.MakeSeed(),
 	}
 	s.committer = &committer{store: s}
 	for _, o := range options {
@@ -107,6 +109,19 @@ func (s *Store) Attach(options ...Option) {
 
 // Pool is the database behind the log.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Clock is the business clock, in which events are dated.
+func (s *Store) Clock() *clock.Business { return s.clock }
+
+// Follow tells other processes of appends made here, and wakes this one for
+// theirs, until ctx ends. Without it, polling alone carries the news. An offset
+// of the business clock is followed as well.
+func (s *Store) Follow(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { s.follow(ctx) })
+	wg.Go(func() { s.clock.Follow(ctx) })
+	wg.Wait()
+}
 
 // Keys are the secret keys of the installation.
 func (s *Store) Keys() *sealing.Keyring { return s.subjects.keys }

@@ -56,9 +56,9 @@ func (w *waker) wake() {
 	w.closing = make(chan struct{})
 }
 
-// Follow tells other processes of appends made here, and wakes this one for
-// theirs, until ctx ends. Without it, polling alone carries the news.
-func (w *waker) Follow(ctx context.Context) {
+// follow tells other processes of appends made here, and wakes this one for
+// theirs, until ctx ends.
+func (w *waker) follow(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { w.tell(ctx) })
 	wg.Go(func() { w.listen(ctx) })

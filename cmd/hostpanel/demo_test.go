@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/wording"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -234,4 +236,33 @@ func TestTheDemosTenantGetsItsClient(t *testing.T) {
 			t.Fatalf("the engine has no client for %+v", tenant)
 		}
 	}
+}
+
+func TestADatabaseWhoseClockIsAheadStartsWithTheDemoOnly(t *testing.T) {
+	url, dir := eventstoretest.URL(t), t.TempDir()
+	p := opened(t, url, dir, true)
+	const week = 7 * 24 * time.Hour
+	if err := p.store.Clock().Advance(t.Context(), week); err != nil {
+		t.Fatal(err)
+	}
+	for what, as := range map[string]part{"serve": serving, "worker": working} {
+		if _, err := open(t.Context(), p.config.without(t), slog.Default(), as); !errors.Is(err, clock.ErrAhead) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if again := opened(t, url, dir, true); again.store.Clock().Ahead() != week {
+		t.Errorf("the demo's next start is %s ahead", again.store.Clock().Ahead())
+	}
+}
+
+// without is the same configuration for a panel that is no demo.
+func (c *config) without(t *testing.T) *config {
+	t.Helper()
+	other, err := configure(Settings{
+		DatabaseURL: c.databaseURL, DataDir: c.dataDir, PublicURL: c.publicURL, SecretKey: c.secretKey,
+	}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
 }

@@ -19,6 +19,7 @@ import (
 	"hostpanel/adapters/postgres"
 	"hostpanel/adapters/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
@@ -76,7 +77,7 @@ func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program
 		return p, err
 	}
 	if as == serving {
-		if err := p.migrate(ctx); err != nil {
+		if err := p.prepare(ctx); err != nil {
 			return p, err
 		}
 	}
@@ -88,6 +89,9 @@ func open(ctx context.Context, c *config, log *slog.Logger, as part) (p *program
 	}
 	if as == reading {
 		return p, nil
+	}
+	if p.store.Clock().Ahead() > 0 && !p.config.demo {
+		return p, clock.ErrAhead
 	}
 	if err := p.engineKnown(ctx); err != nil {
 		return p, err
@@ -136,6 +140,23 @@ func (p *program) database(ctx context.Context, as part) (err error) {
 	return nil
 }
 
+// prepare brings the database up to date and gives it its business clock: that
+// of the demo has an offset.
+func (p *program) prepare(ctx context.Context) error {
+	if err := p.migrate(ctx); err != nil {
+		return err
+	}
+	owner, err := eventstore.ConnectOwner(ctx, p.url)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if p.config.demo {
+		return clock.Install(ctx, owner)
+	}
+	return clock.Restore(ctx, owner)
+}
+
 // migrate brings the schema up to date, and then the read tables.
 func (p *program) migrate(ctx context.Context) error {
 	owner, err := eventstore.ConnectOwner(ctx, p.url)
@@ -161,6 +182,9 @@ func (p *program) assemble(ctx context.Context) error {
 	p.tables = projections.Open(p.readers)
 	if _, _, err := p.store.Head(ctx); err != nil {
 		return orEmpty(err)
+	}
+	if err := p.store.Clock().Load(ctx); err != nil {
+		return err
 	}
 	mail, err := p.mail()
 	if err != nil {
