@@ -16,7 +16,7 @@ const adaptersOfProviders = "adapters/payments"
 
 // The files outside of its adapter that may name a payment provider: the list
 // of all providers, and the benchmarks, which measure one of them by name.
-var namingProviders = []string{"cmd/hostpanel/providers.go", "cmd/hostpanel/bench/"}
+var namingProviders = []string{"cmd/hostpanel/config/payments.go", "cmd/hostpanel/bench/"}
 
 // otherTests are the files in which "test" is no payment provider: the mode of
 // an API key, and the action that sends a test message.

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"hostpanel/cmd/hostpanel/bench"
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/sagas/assembly"
 )
 
@@ -16,18 +19,18 @@ type benchCommand struct {
 }
 
 // Run measures on a database of its own, which is gone afterwards.
-func (b benchCommand) Run(ctx context.Context, c console) error {
-	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: migrations(), Server: measured}
-	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, JSON: b.JSON, Out: c.out, Panel: about})
+func (b benchCommand) Run(ctx context.Context, c console.Console) error {
+	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: program.Migrations(), Server: measured}
+	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, JSON: b.JSON, Out: c.Out, Panel: about})
 }
 
 // measured is the server as the program wires it, on a database that is there
 // to be measured.
 func measured(on bench.Parts, limits bool) bench.Server {
-	p := &program{
-		config: &config{abuseLimits: limits, engineWait: 3 * time.Second}, log: slog.New(slog.DiscardHandler),
-		store: on.Store, tables: on.Tables, sagas: on.Sagas, keys: on.Keys,
+	p := &program.Program{
+		Config: &config.Config{AbuseLimits: limits, EngineWait: 3 * time.Second}, Log: slog.New(slog.DiscardHandler),
+		Store: on.Store, Tables: on.Tables, Sagas: on.Sagas, Keys: on.Keys,
 	}
-	p.setPublicURL("http://127.0.0.1")
-	return p.server()
+	p.SetPublicURL("http://127.0.0.1")
+	return p.Server()
 }

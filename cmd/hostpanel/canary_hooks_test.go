@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"hostpanel/cmd/hostpanel/console"
 )
 
 const hooksAPI = hostingAPI + "webhook-endpoints/"
@@ -61,7 +63,7 @@ func (m *mine) endpointSecret(a answer) {
 func (m *mine) tellsNothingOfAddresses(stream string) {
 	for _, how := range [][]string{{"history", stream}, {"history", stream, "--json"}} {
 		out, complaint, code := m.answering("", how...)
-		if code != done || !strings.Contains(out, "endpoint_created") && !strings.Contains(out, "endpoint at 127.0.0.1") {
+		if code != console.Done || !strings.Contains(out, "endpoint_created") && !strings.Contains(out, "endpoint at 127.0.0.1") {
 			m.home.t.Errorf("%v ended with %d: %s%s", how, code, out, complaint)
 		}
 		for _, s := range m.people.seen(strings.Join(how, " "), []byte(out+complaint)) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/storefront"
 )
 
@@ -98,7 +100,7 @@ func (m *mine) actsAtTheConsole() {
 		{"", []string{"verify"}},
 	} {
 		out, complaint, code := m.answering(does.input, does.args...)
-		if code != done {
+		if code != console.Done {
 			t.Errorf("hostpanel %s ended with %d: %s%s", strings.Join(does.args, " "), code, out, complaint)
 		}
 		fmt.Fprintln(&m.log, complaint)
@@ -247,7 +249,7 @@ func (m *mine) erases(c *customer) {
 func (m *mine) wouldBeFound() {
 	t := m.home.t
 	var known flock
-	planted := "planted-" + letters(20)
+	planted := "planted-" + rand.Text()
 	known.add("id of a request", planted)
 	m.call(201, "POST", "/operations/api/v1/api-keys/", `{"name":"Planted"}`, append(m.superuser(), "X-Request-ID", planted)...)
 	eventually(t, "the call is logged", patience, func() bool { return strings.Contains(m.stderr(), planted) })

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/mail"
 	"strings"
 	"testing"
+
+	"hostpanel/cmd/hostpanel/serve"
 )
 
 // In this story everything that the panel does is done once, with secrets and
@@ -57,7 +60,7 @@ func (m *mine) somebodyOrders() *customer {
 	placed := place(201, m.demo.APIKey, body, key)
 	place(201, m.demo.APIKey, body, key)
 	place(422, m.demo.APIKey, strings.Replace(body, `"en"`, `"es"`, 1), key)
-	place(401, m.known("unknown storefront key", newKey()), body, m.secret("Idempotency-Key of a refused call"))
+	place(401, m.known("unknown storefront key", serve.NewKey()), body, m.secret("Idempotency-Key of a refused call"))
 	m.call(303, "POST", pathOf(t, placed.field(t, "payment_url")), "action=pay", "Content-Type", asForm)
 	m.awaitActive(placed.field(t, "order_id"), m.demo.APIKey, patience)
 	return c
@@ -174,7 +177,7 @@ func (m *mine) usesTheBrowser(c *customer) {
 func digits(n int) string {
 	var b strings.Builder
 	for range n {
-		b.WriteByte("0123456789"[letters(1)[0]%10])
+		b.WriteByte("0123456789"[rand.Text()[0]%10])
 	}
 	return b.String()
 }

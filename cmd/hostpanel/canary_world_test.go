@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/adapters/postgres"
+	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/eventstore/sealing"
 )
 
@@ -26,7 +27,7 @@ import (
 type mine struct {
 	home
 	*running
-	demo     demo
+	demo     serve.Demo
 	database string    // folder of the cluster
 	root     *pgx.Conn // sees everything
 	post     *postOffice

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/serve"
 )
 
 const (
@@ -102,13 +105,13 @@ func (h home) tellsTheStory(id, number string) {
 			h.t.Errorf("hostpanel %s prints no JSON: %s", strings.Join(args, " "), out)
 		}
 	}
-	if out, complaint, code := h.command("orders", "retry", number, "--reason", "for the test"); code != failed {
+	if out, complaint, code := h.command("orders", "retry", number, "--reason", "for the test"); code != console.Failed {
 		h.t.Errorf("an active order was retried: %d %s%s", code, out, complaint)
 	}
 }
 
 // isKeptForTheNextStart serves the directory once more.
-func (h home) isKeptForTheNextStart(before demo, order string) {
+func (h home) isKeptForTheNextStart(before serve.Demo, order string) {
 	h.t.Helper()
 	began := time.Now()
 	r := h.start()
@@ -160,7 +163,7 @@ func TestASecondServeOnADataDirectoryIsRefused(t *testing.T) {
 	h := newHome(t)
 	r := h.start()
 	out, complaint, code := h.command("serve", "--demo", "--listen", "127.0.0.1:0")
-	if code != failed || out != "" || !strings.Contains(complaint, "another process serves this data directory") || !strings.Contains(complaint, h.dir) {
+	if code != console.Failed || out != "" || !strings.Contains(complaint, "another process serves this data directory") || !strings.Contains(complaint, h.dir) {
 		t.Errorf("the second serve ended with %d: %s%s", code, out, complaint)
 	}
 	r.ask(200, "GET", "/readyz", "")
@@ -178,7 +181,7 @@ func TestAWorkerWorksBesideServe(t *testing.T) {
 
 func TestACommandOnAnEmptyDatabaseSaysWhatToDo(t *testing.T) {
 	h := newHome(t)
-	if _, complaint, code := h.command("verify"); code != failed || !strings.Contains(complaint, `run "hostpanel migrate"`) {
+	if _, complaint, code := h.command("verify"); code != console.Failed || !strings.Contains(complaint, `run "hostpanel migrate"`) {
 		t.Errorf("verify ended with %d: %s", code, complaint)
 	}
 	if out := h.must("migrate"); !strings.Contains(out, "up to date") {

@@ -8,65 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/serve"
 )
-
-func engineSettings(change func(*Settings)) Settings {
-	s := Settings{
-		Engine: "ispconfig", ISPConfigURL: "https://engine.example.com:8080", ISPConfigUsername: "hostpanel",
-		ISPConfigPassword: "canary-1", ISPConfigServerID: "1",
-	}
-	change(&s)
-	return s
-}
-
-func TestAMistakeAboutTheEngineNamesItsSetting(t *testing.T) {
-	for setting, change := range map[string][]func(*Settings){
-		"ISPCONFIG_URL": {
-			func(s *Settings) { s.ISPConfigURL = "" },
-			func(s *Settings) { s.ISPConfigURL = "engine.example.com" },
-			func(s *Settings) { s.ISPConfigURL = "http://engine.example.com:8080" }, // the password would travel in clear text
-			func(s *Settings) { s.ISPConfigURL = "https://me:canary-1@engine.example.com" },
-		},
-		"ISPCONFIG_USERNAME": {func(s *Settings) { s.ISPConfigUsername = "" }},
-		"ISPCONFIG_PASSWORD": {func(s *Settings) { s.ISPConfigPassword = "" }},
-		"ISPCONFIG_SERVER_ID": {
-			func(s *Settings) { s.ISPConfigServerID = "" },
-			func(s *Settings) { s.ISPConfigServerID = "0" },
-			func(s *Settings) { s.ISPConfigServerID = "one" },
-			func(s *Settings) { s.ISPConfigServerID = "web=1,dns=2,mail=3" },
-			func(s *Settings) { s.ISPConfigServerID = "web=1,web=1,database=1,dns=2,mail=3" },
-			func(s *Settings) { s.ISPConfigServerID = "web=1,database=1,dns=2,mail=-3" },
-		},
-	} {
-		for _, c := range change {
-			_, err := configure(engineSettings(c), false)
-			if err == nil || !strings.Contains(err.Error(), setting) || strings.Contains(err.Error(), "canary") {
-				t.Errorf("%v should speak of %s, and tell no password", err, setting)
-			}
-		}
-	}
-	if _, err := configure(engineSettings(func(*Settings) {}), true); err == nil {
-		t.Error("a demo on a real engine was accepted")
-	}
-}
-
-func TestServersAreOneOrOneForEachRole(t *testing.T) {
-	for text, want := range map[string]ispconfig.Servers{
-		"7":                              {Web: 7, Database: 7, DNS: 7, Mail: 7},
-		"web=1, database=2,dns=3,mail=4": {Web: 1, Database: 2, DNS: 3, Mail: 4},
-	} {
-		c, err := configure(engineSettings(func(s *Settings) { s.ISPConfigServerID = text }), false)
-		if err != nil || c.ispconfig.Servers != want {
-			t.Errorf("%s: %+v, %v", text, c, err)
-		}
-	}
-}
 
 // onISPConfig has what is to be sold from the demo, and sells it on an engine
 // that speaks as ISPConfig does.
-func onISPConfig(t *testing.T) (home, demo, *ispconfigtest.Engine) {
+func onISPConfig(t *testing.T) (home, serve.Demo, *ispconfigtest.Engine) {
 	t.Helper()
 	fake := ispconfigtest.Start(t)
 	h := newHome(t)
@@ -119,11 +68,11 @@ func TestThePanelLooksAtItsEngineWhenItStarts(t *testing.T) {
 	h, _, fake := onISPConfig(t)
 	r := h
 	r.env = append(slices.Clone(h.env), "ISPCONFIG_PASSWORD=wrong")
-	if _, complaint, code := r.command("serve", "--listen", "127.0.0.1:0"); code != usage || !strings.Contains(complaint, "ISPCONFIG_") {
+	if _, complaint, code := r.command("serve", "--listen", "127.0.0.1:0"); code != console.Usage || !strings.Contains(complaint, "ISPCONFIG_") {
 		t.Errorf("a wrong password: %d %s", code, complaint)
 	}
 	r.env = append(slices.Clone(h.env), "ISPCONFIG_SERVER_ID=9")
-	if _, complaint, code := r.command("serve", "--listen", "127.0.0.1:0"); code != usage || !strings.Contains(complaint, "no server 9") {
+	if _, complaint, code := r.command("serve", "--listen", "127.0.0.1:0"); code != console.Usage || !strings.Contains(complaint, "no server 9") {
 		t.Errorf("a server that is not there: %d %s", code, complaint)
 	}
 	r.env = append(slices.Clone(h.env), "ISPCONFIG_URL=http://127.0.0.1:1")

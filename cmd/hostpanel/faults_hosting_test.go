@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	enginesandbox "hostpanel/adapters/engine/sandbox"
+	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 )
@@ -66,13 +67,13 @@ func (c *campaign) awaitSynced(path, token string) {
 
 // engineHasEachOnce compares what the log says with what the engine really
 // has, and counts how often it has made each.
-func (c *campaign) engineHasEachOnce(ctx context.Context, p *program) {
-	engine := enginesandbox.New(p.pool)
+func (c *campaign) engineHasEachOnce(ctx context.Context, p *program.Program) {
+	engine := enginesandbox.New(p.Pool)
 	for _, kind := range hosting.Kinds {
 		if !kind.Works() || kind.Issued {
 			continue
 		}
-		listed, err := p.tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
+		listed, err := p.Tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
 		if err != nil {
 			c.t.Fatal(err)
 		}

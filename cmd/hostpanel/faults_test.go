@@ -18,6 +18,10 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/adapters/payments/test"
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/redact"
+	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain/order"
 	"hostpanel/projections"
 )
@@ -67,7 +71,7 @@ type campaign struct {
 	t      *testing.T
 	home   home
 	chance *rand.Rand
-	demo   demo
+	demo   serve.Demo
 
 	mu    sync.Mutex
 	run   *running
@@ -150,15 +154,15 @@ func (c *campaign) sleep(most int) { time.Sleep(time.Duration(c.chance.IntN(most
 // invoice in the log's tables, and for what the engine has really made.
 func (c *campaign) everythingIsThereOnce() {
 	ctx := c.t.Context()
-	config, err := configure(Settings{DataDir: c.home.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
+	cfg, err := config.New(config.Settings{DataDir: c.home.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	p, err := open(ctx, config, newLog(os.Stderr, slog.LevelError), reading)
+	p, err := program.Open(ctx, cfg, redact.NewLog(os.Stderr, slog.LevelError), program.Reading)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer p.close()
+	defer p.Close()
 	for id, number := range c.paid {
 		c.hasEverythingOnce(ctx, p, uuid.MustParse(id))
 		if mails := mailsAbout(c.t, c.home.dir, number); len(mails) > 2 {
@@ -172,13 +176,13 @@ func (c *campaign) everythingIsThereOnce() {
 	}
 	c.engineHasEachOnce(ctx, p)
 	c.invoicesHaveNoGap(ctx, p)
-	if found, err := p.tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {
+	if found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {
 		c.t.Errorf("%d orders instead of %d, %v", len(found), len(c.paid), err)
 	}
 }
 
-func (c *campaign) hasEverythingOnce(ctx context.Context, p *program, id uuid.UUID) {
-	scope := p.tables.For(projections.System)
+func (c *campaign) hasEverythingOnce(ctx context.Context, p *program.Program, id uuid.UUID) {
+	scope := p.Tables.For(projections.System)
 	made := map[string]int{}
 	resources, err := scope.ResourcesOfOrder(ctx, id)
 	for _, r := range resources {
@@ -195,7 +199,7 @@ func (c *campaign) hasEverythingOnce(ctx context.Context, p *program, id uuid.UU
 	if made["tenant"] != 1 || made["site"] != 1 || len(made) != 2 || !invoiced || !subscribed {
 		c.t.Errorf("order %s: made %v, invoice %t, subscription %t", id, made, invoiced, subscribed)
 	}
-	history, err := p.store.Read(ctx, order.Stream(id))
+	history, err := p.Store.Read(ctx, order.Stream(id))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -208,8 +212,8 @@ func (c *campaign) hasEverythingOnce(ctx context.Context, p *program, id uuid.UU
 	}
 }
 
-func (c *campaign) invoicesHaveNoGap(ctx context.Context, p *program) {
-	invoices, err := p.tables.For(projections.System).Invoices(ctx, 10_000)
+func (c *campaign) invoicesHaveNoGap(ctx context.Context, p *program.Program) {
+	invoices, err := p.Tables.For(projections.System).Invoices(ctx, 10_000)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -19,6 +19,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/serve"
 )
 
 // patience bounds every wait. It is long: a machine that is busy is no fault.
@@ -160,15 +163,15 @@ func (h home) answering(input string, args ...string) (out, complaint string, co
 func (h home) must(args ...string) string {
 	h.t.Helper()
 	out, complaint, code := h.command(args...)
-	if code != done {
+	if code != console.Done {
 		h.t.Fatalf("hostpanel %s ended with %d:\n%s%s", strings.Join(args, " "), code, out, complaint)
 	}
 	return out
 }
 
-func (h home) demo() demo {
+func (h home) demo() serve.Demo {
 	h.t.Helper()
-	d, err := readDemo(filepath.Join(h.dir, "demo.json"))
+	d, err := serve.ReadDemo(filepath.Join(h.dir, "demo.json"))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hostpanel/cmd/hostpanel/serve"
 )
 
 // The whole program, and a mail server of the sort that providers run.
@@ -133,7 +135,7 @@ func isDistinct(t *testing.T, all []received) {
 }
 
 // sell takes a customer's order for a site to its end.
-func (r *running) sell(d demo, language, customer, domain string) (number string) {
+func (r *running) sell(d serve.Demo, language, customer, domain string) (number string) {
 	r.t.Helper()
 	body := strings.Replace(fmt.Sprintf(ordered, d.Plans.Hosting, customer, domain), `"language":"en"`, fmt.Sprintf(`"language":%q`, language), 1)
 	placed := r.ask(201, "POST", "/storefront/api/orders/", body, "X-API-Key", d.APIKey, "Content-Type", asJSON, "Idempotency-Key", domain)
@@ -149,10 +151,10 @@ func (r *running) firstSignIn(link, username string) []string {
 	const chosen = "correct horse battery"
 	set := url.Values{"token": {tokenOf(r.t, link)}, "password": {chosen}, "password_repeat": {chosen}}
 	r.ask(303, "POST", "/set-password/", set.Encode(), "Content-Type", asForm)
-	return r.asUser(login{Username: username, Password: chosen})
+	return r.asUser(serve.Login{Username: username, Password: chosen})
 }
 
-func (r *running) asUser(who login) []string {
+func (r *running) asUser(who serve.Login) []string {
 	r.t.Helper()
 	return []string{"Authorization", "Bearer " + r.signIn(who).field(r.t, "access")}
 }

@@ -9,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/programtest"
+	"hostpanel/cmd/hostpanel/redact"
+	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas/assembly"
 )
@@ -61,7 +66,7 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 	if at := r.refusedAt(operator, user); at != "" {
 		t.Errorf("the new address is refused since %s", at)
 	}
-	admin = r.asUser(login{Username: moved, Password: d.TenantAdmin.Password})
+	admin = r.asUser(serve.Login{Username: moved, Password: d.TenantAdmin.Password})
 	says("suspended")
 	post.await(moved, 1)
 	post.await(address, 2)
@@ -74,14 +79,14 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
 	post := openMailHost(t)
 	post.loses(true)
-	p, r := servedHere(t, Settings{SMTPURL: post.url}, func(times *assembly.Times) {
+	p, r := servedHere(t, config.Settings{SMTPURL: post.url}, func(times *assembly.Times) {
 		times.MailBase, times.MailCap, times.LateBase, times.LateCap = 10*time.Millisecond, 50*time.Millisecond, 10*time.Millisecond, 50*time.Millisecond
 		times.MailUnanswered, times.Break, times.BreakMax = 300*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond
 	})
-	r.sell(home{t: t, dir: p.config.dataDir}.demo(), "en", reader, "ana.example")
+	r.sell(home{t: t, dir: p.Config.DataDir}.demo(), "en", reader, "ana.example")
 	count := func(sql string) (n int) {
 		t.Helper()
-		if err := p.pool.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		if err := p.Pool.QueryRow(t.Context(), sql).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -107,25 +112,25 @@ func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
 }
 
 // servedHere is the demo, served in this process, where times may be shorter.
-func servedHere(t *testing.T, s Settings, hurry func(*assembly.Times)) (*program, *running) {
+func servedHere(t *testing.T, s config.Settings, hurry func(*assembly.Times)) (*program.Program, *running) {
 	t.Helper()
 	s.DatabaseURL, s.DataDir, s.Listen = eventstoretest.URL(t), t.TempDir(), "127.0.0.1:0"
-	s.SecretKey = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
-	config, err := configure(s, true)
+	s.SecretKey = programtest.SecretKey
+	cfg, err := config.New(s, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.times = assembly.Defaults
-	hurry(&config.times)
+	cfg.Times = assembly.Defaults
+	hurry(&cfg.Times)
 	r := &running{t: t}
-	p, err := open(t.Context(), config, newLog(&r.log, slog.LevelInfo), serving)
+	p, err := program.Open(t.Context(), cfg, redact.NewLog(&r.log, slog.LevelInfo), program.Serving)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
-	here := shop{T: t, program: p}
+	t.Cleanup(p.Close)
+	here := shop{T: t, Program: p}
 	here.serveUntilTheEnd()
-	r.base = p.publicURL()
+	r.base = p.PublicURL()
 	return p, r
 }
 

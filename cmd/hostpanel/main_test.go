@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
 )
 
 // told runs the program in this process.
 func told(t *testing.T, args ...string) (code int, out, complaint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), args, console{out: &stdout, err: &stderr})
+	code = run(t.Context(), args, console.Console{Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -28,7 +31,7 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 		{"verify", "--tax-rate", "much"},
 		{"worker", "--listen", "127.0.0.1:0"},
 	} {
-		if code, _, complaint := told(t, args...); code != usage || !strings.Contains(complaint, "hostpanel: ") {
+		if code, _, complaint := told(t, args...); code != console.Usage || !strings.Contains(complaint, "hostpanel: ") {
 			t.Errorf("%v ends with %d: %s", args, code, complaint)
 		}
 	}
@@ -36,11 +39,11 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 
 func TestHelpNamesEveryCommandAndSetting(t *testing.T) {
 	code, out, complaint := told(t, "--help")
-	if code != done || complaint != "" {
+	if code != console.Done || complaint != "" {
 		t.Fatalf("%d %s", code, complaint)
 	}
 	wanted := []string{"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "bench"}
-	for _, name := range variables() {
+	for _, name := range config.Variables() {
 		if !strings.HasSuffix(name, "_FILE") {
 			wanted = append(wanted, name)
 		}

@@ -17,6 +17,12 @@ import (
 	"hostpanel/adapters/payments/paypal"
 	"hostpanel/adapters/payments/paypal/paypaltest"
 	"hostpanel/adapters/payments/test"
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/programtest"
+	"hostpanel/cmd/hostpanel/redact"
+	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain"
 	"hostpanel/eventstore/eventstoretest"
 )
@@ -25,7 +31,7 @@ import (
 // it trusts for PayPal's certificates is handed to it in Go: no setting can.
 type shop struct {
 	*testing.T
-	*program
+	*program.Program
 	there *paypaltest.PayPal
 	base  string
 	key   string
@@ -37,8 +43,8 @@ func openShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{T: t, there: paypaltest.Start(), log: &safeBuffer{}}
 	t.Cleanup(s.there.Close)
-	config, err := configure(Settings{
-		DatabaseURL: eventstoretest.URL(t), DataDir: t.TempDir(), Listen: "127.0.0.1:0", SecretKey: "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ=",
+	cfg, err := config.New(config.Settings{
+		DatabaseURL: eventstoretest.URL(t), DataDir: t.TempDir(), Listen: "127.0.0.1:0", SecretKey: programtest.SecretKey,
 		Payments: kong.Plugins{&test.Settings{}, &paypal.Settings{
 			ClientID: paypaltest.ClientID, ClientSecret: paypaltest.ClientSecret, WebhookID: paypaltest.WebhookID, APIURL: s.there.URL,
 			Roots: s.there.Roots(), Dial: s.there.Dial,
@@ -47,12 +53,12 @@ func openShop(t *testing.T) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.program, err = open(t.Context(), config, newLog(s.log, slog.LevelDebug), serving); err != nil {
+	if s.Program, err = program.Open(t.Context(), cfg, redact.NewLog(s.log, slog.LevelDebug), program.Serving); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.close)
+	t.Cleanup(s.Close)
 	s.serveUntilTheEnd()
-	d := home{t: t, dir: config.dataDir}.demo()
+	d := home{t: t, dir: cfg.DataDir}.demo()
 	s.base, s.key, s.plan = d.BaseURL, d.APIKey, d.Plans.VPS
 	return s
 }
@@ -60,16 +66,18 @@ func openShop(t *testing.T) *shop {
 func (s *shop) serveUntilTheEnd() {
 	s.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	listener, err := s.listen(ctx)
+	listener, err := serve.Listen(ctx, s.Program)
 	if err == nil {
-		err = s.settle(ctx, console{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+		err = serve.SetUp(ctx, s.Program, console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 	}
 	if err != nil {
 		stop()
 		s.Fatal(err)
 	}
 	var group errgroup.Group
-	group.Go(func() error { return s.serve(ctx, listener, console{out: &bytes.Buffer{}, err: &bytes.Buffer{}}) })
+	group.Go(func() error {
+		return serve.Serve(ctx, s.Program, listener, console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+	})
 	s.Cleanup(func() {
 		stop()
 		if err := group.Wait(); err != nil {
@@ -157,7 +165,7 @@ func (s *shop) givesBack(ours, theirs string) {
 	s.there.Lose(false)
 	s.there.Break(paypaltest.Fault{Call: "refund", What: paypaltest.FailAfter})
 	cause := domain.Metadata{ID: uuid.New(), Actor: "operator:1", Correlation: uuid.MustParse(ours)}
-	if err := s.sagas.Refund(s.Context(), cause, uuid.MustParse(ours), nil, "for the test"); err != nil {
+	if err := s.Sagas.Refund(s.Context(), cause, uuid.MustParse(ours), nil, "for the test"); err != nil {
 		s.Fatal(err)
 	}
 	o, found := s.there.OrderOf(theirs)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hostpanel/cmd/hostpanel/console"
 )
 
 // Read tables are built anew under a panel that serves: what it shows is the
@@ -17,7 +19,11 @@ func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 	before := r.ask(200, "GET", "/hosting/api/rest/sites/", "", admin...).body
 	mails := len(outbox(t, h))
 
-	var listed []projectionLine
+	var listed []struct {
+		Name, Status string
+		Head         int64
+		LagEvents    int64 `json:"lag_events"`
+	}
 	if err := json.Unmarshal([]byte(h.must("projections", "list", "--json")), &listed); err != nil || len(listed) < 8 {
 		t.Fatalf("%v: %+v", err, listed)
 	}
@@ -35,7 +41,7 @@ func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 	if again := len(outbox(t, h)); again != mails {
 		t.Errorf("%d mails before, %d after", mails, again)
 	}
-	if _, complaint, code := h.command("projections", "rebuild", "nonsense"); code != failed || !strings.Contains(complaint, `There is no read table "nonsense".`) {
+	if _, complaint, code := h.command("projections", "rebuild", "nonsense"); code != console.Failed || !strings.Contains(complaint, `There is no read table "nonsense".`) {
 		t.Errorf("%d: %s", code, complaint)
 	}
 	if out := h.must("projections", "list"); !strings.Contains(out, "resources") || !strings.Contains(out, "live") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/eventstore/sealing"
 )
 
@@ -52,7 +53,7 @@ func TestTheSecretKeyIsExchangedWithoutLosingAnything(t *testing.T) {
 }
 
 // signIn returns the pair of tokens of a sign-in.
-func (r *running) signIn(who login) answer {
+func (r *running) signIn(who serve.Login) answer {
 	r.t.Helper()
 	return r.ask(200, "POST", "/api/token/", passwordLogin(who.Username, who.Password), "Content-Type", asJSON)
 }

@@ -10,6 +10,10 @@ import (
 
 	"hostpanel/adapters/faults"
 	"hostpanel/adapters/payments/test"
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/redact"
 )
 
 // What the engine refuses for good is parked, and told to the tenant, until an
@@ -34,10 +38,10 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 		return r.ask(200, "GET", hostingAPI+"sites/1/", "", as...).field(t, "sync_status") == "synced"
 	})
 	eventually(t, "the run is done", patience, func() bool { return strings.Contains(h.must("runs", "list", "--about", "site-1"), "done") })
-	if _, complaint, code := h.command("runs", "retry", "engine:site-1/1", "--reason", "once more"); code != failed || !strings.Contains(complaint, "not parked") {
+	if _, complaint, code := h.command("runs", "retry", "engine:site-1/1", "--reason", "once more"); code != console.Failed || !strings.Contains(complaint, "not parked") {
 		t.Errorf("a run that is done was let go on: %d %s", code, complaint)
 	}
-	if _, complaint, code := h.command("runs", "show", "engine:site-9/1"); code != failed || !strings.Contains(complaint, "no run") {
+	if _, complaint, code := h.command("runs", "show", "engine:site-9/1"); code != console.Failed || !strings.Contains(complaint, "no run") {
 		t.Errorf("a run that is not there: %d %s", code, complaint)
 	}
 	r.stop()
@@ -46,11 +50,11 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 // orderFault makes a call of the sandbox engine go wrong.
 func (h home) orderFault(f faults.Fault) {
 	h.t.Helper()
-	config, err := configure(Settings{DataDir: h.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
+	cfg, err := config.New(config.Settings{DataDir: h.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
 	must(h.t, err)
-	p, err := open(h.t.Context(), config, newLog(os.Stderr, slog.LevelError), reading)
+	p, err := program.Open(h.t.Context(), cfg, redact.NewLog(os.Stderr, slog.LevelError), program.Reading)
 	must(h.t, err)
-	defer p.close()
-	_, err = faults.For(p.pool, "engine").Order(h.t.Context(), f)
+	defer p.Close()
+	_, err = faults.For(p.Pool, "engine").Order(h.t.Context(), f)
 	must(h.t, err)
 }

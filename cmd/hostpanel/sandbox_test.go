@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"hostpanel/cmd/hostpanel/console"
 )
 
 // Who tries the panel lets the sandbox fail, sees how the panel takes it, and
@@ -30,7 +32,7 @@ func TestFaultsOfASandboxAreOrderedAtTheConsole(t *testing.T) {
 	if listed := h.must("sandbox", "list"); strings.Contains(listed, "bad.example") {
 		t.Errorf("orders that were taken back are listed:\n%s", listed)
 	}
-	if _, complaint, code := h.command("sandbox", "set", "forget", "--call", "find"); code != failed || !strings.Contains(complaint, `no fault "forget"`) {
+	if _, complaint, code := h.command("sandbox", "set", "forget", "--call", "find"); code != console.Failed || !strings.Contains(complaint, `no fault "forget"`) {
 		t.Errorf("a fault that no look-up can have: %d %s", code, complaint)
 	}
 	r.stop()

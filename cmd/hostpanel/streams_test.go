@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
@@ -43,11 +45,11 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 		runs[i] = homes[i].serving("--listen", "127.0.0.1:0")
 	}
 	p := teller(t, database, secret)
-	admin, _, err := p.tables.For(projections.System).UserByEmail(t.Context(), "admin@localhost")
+	admin, _, err := p.Tables.For(projections.System).UserByEmail(t.Context(), "admin@localhost")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &listener{token: runs[0].signIn(login{Username: admin.Email, Password: secret}).field(t, "access"), at: runs[0].base, changed: make(chan struct{}, 1)}
+	l := &listener{token: runs[0].signIn(serve.Login{Username: admin.Email, Password: secret}).field(t, "access"), at: runs[0].base, changed: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -60,7 +62,7 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 		title := fmt.Sprint("news ", n)
 		want = append(want, title)
 		told := notice.Raise{ID: uuid.New(), InApp: true, User: admin.ID, Text: notice.Text{Type: notice.Info, Title: title, Message: "It has happened.", URL: "/"}, At: time.Now()}
-		if _, err := p.store.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, told); err != nil {
+		if _, err := p.Store.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, told); err != nil {
 			t.Fatal(err)
 		}
 		if n%every != every-1 || n == news-1 {
@@ -87,15 +89,15 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 }
 
 // teller is the program as far as it writes.
-func teller(t *testing.T, database, secret string) *program {
+func teller(t *testing.T, database, secret string) *program.Program {
 	t.Helper()
 	keys, err := sealing.ParseKeyring(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{store: eventstore.Open(eventstoretest.Pool(t, database), assembly.Catalogue(), keys, eventstore.WithProjector(projections.Projector()))}
-	assembly.Serve(p.store)
-	p.tables = projections.Open(eventstoretest.Readers(t, database))
+	p := &program.Program{Store: eventstore.Open(eventstoretest.Pool(t, database), assembly.Catalogue(), keys, eventstore.WithProjector(projections.Projector()))}
+	assembly.Serve(p.Store)
+	p.Tables = projections.Open(eventstoretest.Readers(t, database))
 	return p
 }
 

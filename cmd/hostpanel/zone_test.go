@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hostpanel/cmd/hostpanel/console"
 )
 
 // What customers have put into a zone comes out as a file that a name server
@@ -53,7 +55,7 @@ func TestAZoneIsWrittenAsAFile(t *testing.T) {
 		t.Error("it publishes what is switched off")
 	}
 	asksBIND(t, "acme.test", file)
-	if _, complaint, code := h.command("zone", "999"); code != failed || !strings.Contains(complaint, "there is no zone 999") {
+	if _, complaint, code := h.command("zone", "999"); code != console.Failed || !strings.Contains(complaint, "there is no zone 999") {
 		t.Errorf("%d: %s", code, complaint)
 	}
 	r.stop()

@@ -1,0 +1,258 @@
+// Package config reads and checks the settings of the program, each explained in
+// docs/configuration.md.
+package config
+
+import (
+	"cmp"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/adapters/engine/ispconfig"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/domain/dns"
+	"hostpanel/sagas/assembly"
+)
+
+// A Config is the settings, checked and in their own types.
+type Config struct {
+	Demo           bool
+	DatabaseURL    string // empty: Postgres of our own
+	DataDir        string
+	Listen         string
+	PublicURL      string // empty: known once we listen
+	secretKey      string // empty: to be found, or made, in the data directory
+	AdminEmail     string
+	AdminPassword  string            // empty: to be drawn
+	ISPConfig      *ispconfig.Config // nil: the engine is the sandbox
+	NameServers    []string          // of zones, with final dots; at least one
+	EngineWait     time.Duration     // that an answer waits for the engine
+	SMTPURL        string
+	MailFrom       string // empty: made of the public host
+	Payments       []*Provider
+	Joined         bool // for one command, beside what serves
+	TaxRate        decimal.Decimal
+	Currency       string
+	AbuseLimits    bool
+	TrustedProxies []netip.Prefix
+	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
+	LogLevel       slog.Level
+	warnings       []string
+
+	Times assembly.Times // zero: those of docs/sagas.md; no setting changes them
+}
+
+// New checks the settings. In the demo nothing outside is used, and
+// payments are without money.
+func New(s Settings, demo bool) (*Config, error) {
+	c := &Config{
+		Demo: demo, DatabaseURL: s.DatabaseURL, secretKey: s.SecretKey,
+		Listen: cmp.Or(s.Listen, "127.0.0.1:8080"), AdminEmail: cmp.Or(s.AdminEmail, "admin@localhost"),
+		AdminPassword: s.AdminPassword, SMTPURL: s.SMTPURL, MailFrom: s.MailFrom,
+	}
+	var err error
+	if c.warnings, err = checkEnvironment(os.Environ()); err != nil {
+		return nil, err
+	}
+	for _, check := range []func(Settings) error{
+		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.networks, c.secrets, c.logging,
+	} {
+		if err := check(s); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Config) place(s Settings) (err error) {
+	c.DataDir, err = dataDir(s.DataDir)
+	return err
+}
+
+// address checks where we listen and how we are reached.
+func (c *Config) address(s Settings) error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return console.Misused("HOSTPANEL_LISTEN: %q is not an address such as 127.0.0.1:8080", c.Listen)
+	}
+	if s.PublicURL == "" {
+		return nil
+	}
+	u, err := url.Parse(strings.TrimRight(s.PublicURL, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return console.Misused("HOSTPANEL_PUBLIC_URL: %q is not a URL such as https://panel.example.com", s.PublicURL)
+	}
+	c.PublicURL = u.String()
+	if u.Scheme == "http" && !IsLoopback(u.Hostname()) {
+		c.warn("HOSTPANEL_PUBLIC_URL is http on a host that others can reach: passwords and keys would travel in clear text")
+	}
+	return nil
+}
+
+// names are the name servers of zones, with final dots.
+func (c *Config) names(s Settings) error {
+	for name := range strings.SplitSeq(s.NameServers, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		full := dns.Origin.Tidy(name)
+		if !dns.Origin.Holds(full) {
+			return console.Misused("HOSTPANEL_NAMESERVERS: %q is not a name such as ns1.example.com", name)
+		}
+		c.NameServers = append(c.NameServers, full)
+	}
+	if c.NameServers == nil {
+		host := c.publicHost()
+		c.NameServers = []string{"ns1." + host, "ns2." + host}
+	}
+	return nil
+}
+
+// publicHost is the domain under which we are reached, with a final dot. One
+// that has no name in the world's DNS gets one that does not exist.
+func (c *Config) publicHost() string {
+	host, _, _ := net.SplitHostPort(c.Listen) // which address has checked
+	if u, err := url.Parse(c.PublicURL); err == nil && c.PublicURL != "" {
+		host = u.Hostname()
+	}
+	name := dns.Origin.Tidy(host)
+	if _, err := netip.ParseAddr(host); err == nil || IsLoopback(host) || !dns.Origin.Holds("ns1."+name) {
+		return "hostpanel.invalid."
+	}
+	return name
+}
+
+// IsLoopback tells whether a host is this machine.
+func IsLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.IsLoopback()
+}
+
+// compute checks where machines are made: only in the sandbox so far.
+func (c *Config) compute(s Settings) error {
+	if cmp.Or(s.Compute, "sandbox") != "sandbox" {
+		return console.Misused("HOSTPANEL_COMPUTE: this version has only the sandbox, not %q", s.Compute)
+	}
+	if !c.Demo {
+		c.warn("HOSTPANEL_COMPUTE is the sandbox: no machine is really made")
+	}
+	return nil
+}
+
+// patience is how long answers wait for the hosting engine.
+func (c *Config) patience(s Settings) (err error) {
+	const most = 20 * time.Second // a call ends after 30
+	c.EngineWait, err = time.ParseDuration(cmp.Or(s.EngineWait, "3s"))
+	if err != nil || c.EngineWait < 0 || c.EngineWait > most {
+		return console.Misused("HOSTPANEL_ENGINE_WAIT: %q is not a time of up to 20s, such as 3s or 500ms", s.EngineWait)
+	}
+	return nil
+}
+
+func (c *Config) switches(s Settings) (err error) {
+	c.AbuseLimits, err = onOff("HOSTPANEL_ABUSE_LIMITS", s.AbuseLimits, !c.Demo)
+	return err
+}
+
+func onOff(setting, value string, otherwise bool) (bool, error) {
+	switch value {
+	case "":
+		return otherwise, nil
+	case "on", "off":
+		return value == "on", nil
+	}
+	return false, console.Misused("%s is on or off, not %q", setting, value)
+}
+
+var currencies = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func (c *Config) money(s Settings) (err error) {
+	c.Currency = cmp.Or(s.Currency, "EUR")
+	if !currencies.MatchString(c.Currency) {
+		return console.Misused("HOSTPANEL_CURRENCY: %q is not three capitals such as EUR", c.Currency)
+	}
+	rate := "0.00"
+	if c.Demo {
+		rate = "21.00"
+	}
+	rate = cmp.Or(s.TaxRate, rate)
+	c.TaxRate, err = decimal.NewFromString(rate)
+	if err != nil || c.TaxRate.IsNegative() || c.TaxRate.GreaterThan(decimal.NewFromInt(100)) || !c.TaxRate.Equal(c.TaxRate.Round(2)) {
+		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
+	}
+	return nil
+}
+
+func (c *Config) networks(s Settings) (err error) {
+	if c.TrustedProxies, err = networks("HOSTPANEL_TRUSTED_PROXIES", s.TrustedProxies); err != nil {
+		return err
+	}
+	c.Webhooks, err = networks("HOSTPANEL_WEBHOOK_NETWORKS", s.WebhookNetworks)
+	return err
+}
+
+// networks reads a list of networks, and addresses as networks of one.
+func networks(setting, list string) (all []netip.Prefix, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if addr, err2 := netip.ParseAddr(text); err != nil && err2 == nil {
+			network, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return nil, console.Misused("%s: %q is not a network such as 10.0.0.0/8", setting, text)
+		}
+		all = append(all, network.Masked())
+	}
+	return all, nil
+}
+
+func (c *Config) secrets(s Settings) error {
+	if s.DatabaseURL != "" && s.SecretKey == "" {
+		return console.Misused("HOSTPANEL_SECRET_KEY is needed with DATABASE_URL, the same one in every process; make one with: openssl rand -base64 32")
+	}
+	if n := len([]rune(s.AdminPassword)); s.AdminPassword != "" && (n < 8 || n > 128) {
+		return console.Misused("HOSTPANEL_ADMIN_PASSWORD must have 8 to 128 characters")
+	}
+	return nil
+}
+
+func (c *Config) logging(s Settings) error {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "": slog.LevelInfo, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, known := levels[s.LogLevel]
+	if !known {
+		return console.Misused("HOSTPANEL_LOG_LEVEL is debug, info, warn or error, not %q", s.LogLevel)
+	}
+	c.LogLevel = level
+	return nil
+}
+
+func (c *Config) warn(text string) { c.warnings = append(c.warnings, text) }
+
+// Announce logs the settings for the operator who starts the program.
+func (c *Config) Announce(log *slog.Logger) {
+	for _, w := range c.warnings {
+		log.Warn(w)
+	}
+}
+
+// GuessPublicURL is for those who do not listen themselves: the links in mails
+// lead to the process that does.
+func (c *Config) GuessPublicURL() error {
+	if c.PublicURL != "" {
+		return nil
+	}
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "0" {
+		return console.Misused("HOSTPANEL_PUBLIC_URL is needed: a worker cannot know where the panel is reached")
+	}
+	c.PublicURL = "http://" + c.Listen
+	return nil
+}

@@ -1,0 +1,259 @@
+package config
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"hostpanel/adapters/payments/test"
+	"hostpanel/cmd/hostpanel/console"
+)
+
+// parsed is what the program makes of flags and the environment.
+func parsed(t *testing.T, args ...string) Settings {
+	t.Helper()
+	var all struct{ Settings }
+	parser, err := kong.New(&all, kong.Resolvers(SecretFiles{}))
+	if err == nil {
+		_, err = parser.Parse(args)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Settings
+}
+
+func TestAFlagWinsOverTheEnvironmentAndThatOverTheDefault(t *testing.T) {
+	for _, c := range []struct {
+		flag, variable, want string
+	}{
+		{"", "", "127.0.0.1:8080"},
+		{"", "127.0.0.1:1", "127.0.0.1:1"},
+		{"127.0.0.1:2", "127.0.0.1:1", "127.0.0.1:2"},
+		{"127.0.0.1:2", "", "127.0.0.1:2"},
+	} {
+		t.Setenv("HOSTPANEL_LISTEN", c.variable)
+		var args []string
+		if c.flag != "" {
+			args = []string{"--listen", c.flag}
+		}
+		got, err := New(parsed(t, args...), false)
+		if err != nil || got.Listen != c.want {
+			t.Errorf("flag %q, variable %q: %q, %v", c.flag, c.variable, got.Listen, err)
+		}
+	}
+}
+
+func TestASecretMayStandInAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("from the file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOSTPANEL_ADMIN_PASSWORD_FILE", file)
+	if got := parsed(t).AdminPassword; got != "from the file" {
+		t.Errorf("from the file alone: %q", got)
+	}
+	t.Setenv("HOSTPANEL_ADMIN_PASSWORD", "from the variable")
+	if got := parsed(t).AdminPassword; got != "from the variable" {
+		t.Errorf("the variable should win: %q", got)
+	}
+	if got := parsed(t, "--admin-password", "from the flag").AdminPassword; got != "from the flag" {
+		t.Errorf("the flag should win: %q", got)
+	}
+	t.Setenv("HOSTPANEL_LISTEN_FILE", file)
+	if got := parsed(t).Listen; got != "" {
+		t.Errorf("only secrets come from files, not %q", got)
+	}
+}
+
+func TestAMistakeInASettingNamesIt(t *testing.T) {
+	for _, c := range []struct {
+		set  Settings
+		says string
+	}{
+		{Settings{Listen: "8080"}, "HOSTPANEL_LISTEN"},
+		{Settings{PublicURL: "panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
+		{Settings{PublicURL: "https://panel.example.com/below"}, "HOSTPANEL_PUBLIC_URL"},
+		{Settings{PublicURL: "ftp://panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
+		{Settings{Engine: "plesk"}, "HOSTPANEL_ENGINE"},
+		{Settings{Compute: "proxmox"}, "HOSTPANEL_COMPUTE"},
+		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
+		{Settings{EngineWait: "3"}, "HOSTPANEL_ENGINE_WAIT"},
+		{Settings{EngineWait: "21s"}, "HOSTPANEL_ENGINE_WAIT"},
+		{Settings{Payments: kong.Plugins{&test.Settings{Payments: "yes"}}}, "HOSTPANEL_TEST_PAYMENTS"},
+		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
+		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},
+		{Settings{TaxRate: "-1"}, "HOSTPANEL_TAX_RATE"},
+		{Settings{TaxRate: "101"}, "HOSTPANEL_TAX_RATE"},
+		{Settings{TaxRate: "21.005"}, "HOSTPANEL_TAX_RATE"},
+		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
+		{Settings{TrustedProxies: "10.0.0.0/8,everybody"}, "HOSTPANEL_TRUSTED_PROXIES"},
+		{Settings{WebhookNetworks: "127.0.0.0/8,home"}, "HOSTPANEL_WEBHOOK_NETWORKS"},
+		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
+		{Settings{AdminPassword: "short"}, "HOSTPANEL_ADMIN_PASSWORD"},
+		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},
+	} {
+		_, err := New(c.set, false)
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v should speak of %s", c.set, err, c.says)
+		}
+		if code := (console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}).Complain(err); code != console.Usage {
+			t.Errorf("%+v ends with %d", c.set, code)
+		}
+	}
+}
+
+func TestZonesHaveNameServers(t *testing.T) {
+	for _, c := range []struct {
+		set  Settings
+		want string
+	}{
+		{Settings{NameServers: "NS1.example.net, ns2.example.net.,"}, "ns1.example.net. ns2.example.net."},
+		{Settings{PublicURL: "https://panel.example.com:8443"}, "ns1.panel.example.com. ns2.panel.example.com."},
+		{Settings{Listen: "panel.example.com:80"}, "ns1.panel.example.com. ns2.panel.example.com."},
+		{Settings{PublicURL: "https://192.0.2.1"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{PublicURL: "http://localhost:8080"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{Listen: "[::]:8080"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{Listen: ":8080"}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+		{Settings{}, "ns1.hostpanel.invalid. ns2.hostpanel.invalid."},
+	} {
+		if got, err := New(c.set, false); err != nil || strings.Join(got.NameServers, " ") != c.want {
+			t.Errorf("%+v: %v, %v", c.set, got.NameServers, err)
+		}
+	}
+}
+
+func TestASettingOfAPartThatIsNotThereIsRefused(t *testing.T) {
+	for _, name := range []string{"DATABASE_READ_URL", "NATS_URL", "NATS_URL_FILE"} {
+		if _, err := checkEnvironment([]string{name + "=x"}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if warnings, err := checkEnvironment([]string{"NATS_URL=", "PATH=/bin"}); err != nil || len(warnings) > 0 {
+		t.Errorf("an empty setting is none: %v, %v", warnings, err)
+	}
+}
+
+func TestVariablesThatHaveNoEffectGiveAWarning(t *testing.T) {
+	warnings, err := checkEnvironment([]string{
+		"HOSTPANEL_LITSEN=127.0.0.1:1", "HOSTPANEL_LISTEN=127.0.0.1:1", "HOSTPANEL_SECRET_KEY_FILE=/k", "HOSTPANEL_LISTEN_FILE=/l",
+		"HOSTPANEL_CORS_ORIGINS=https://a.example", "PROXMOX_URL=https://b.example",
+	})
+	want := "HOSTPANEL_CORS_ORIGINS has no effect in this version\nHOSTPANEL_LISTEN_FILE is not a setting of hostpanel\n" +
+		"HOSTPANEL_LITSEN is not a setting of hostpanel\nPROXMOX_URL has no effect in this version"
+	if got := strings.Join(warnings, "\n"); err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+func TestHTTPToTheWorldAndSandboxesGiveAWarning(t *testing.T) {
+	for _, c := range []struct {
+		url  string
+		demo bool
+		want []string
+	}{
+		{"http://panel.example.com", true, []string{"HOSTPANEL_PUBLIC_URL is http"}},
+		{"https://panel.example.com", true, nil},
+		{"http://127.0.0.1:8080", true, nil},
+		{"http://localhost/", true, nil},
+		{"http://[::1]:80", false, []string{"HOSTPANEL_ENGINE is the sandbox", "HOSTPANEL_COMPUTE is the sandbox"}},
+	} {
+		got, err := New(Settings{PublicURL: c.url}, c.demo)
+		if err != nil || len(got.warnings) != len(c.want) {
+			t.Errorf("%s, demo %t: %v, %v", c.url, c.demo, got.warnings, err)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got.warnings[i], want) {
+				t.Errorf("%s, demo %t: %q", c.url, c.demo, got.warnings[i])
+			}
+		}
+	}
+}
+
+func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		demo, test, abuse bool
+		tax               string
+	}{{true, true, false, "21.00"}, {false, false, true, "0.00"}} {
+		got, err := New(Settings{}, c.demo)
+		if err != nil || got.Payments[2].Offered != c.test || got.AbuseLimits != c.abuse || got.TaxRate.StringFixed(2) != c.tax || got.Currency != "EUR" {
+			t.Errorf("demo %t: %+v, %v", c.demo, got, err)
+		}
+	}
+	if got, err := New(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil || got.TaxRate.String() != "19" || !got.AbuseLimits {
+		t.Errorf("what is set should win in the demo too: %+v, %v", got, err)
+	}
+	if _, err := New(Settings{Payments: kong.Plugins{&test.Settings{Payments: "off"}}}, true); err == nil {
+		t.Error("a demo without payments was accepted")
+	}
+}
+
+func TestTheDataDirectoryIsWhereTheSystemKeepsData(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", "/data/home")
+	want := "/data/home/hostpanel"
+	if os.Geteuid() == 0 {
+		want = "/var/lib/hostpanel"
+	}
+	if got, err := dataDir(""); err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := dataDir("mine"); err != nil || got != filepath.Join(here, "mine") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestTheSecretKeyIsMadeOnceAndKeptPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := MakeDataDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	c := &Config{DataDir: dir}
+	first, err := c.Keyring()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := c.Keyring()
+	if err != nil || !bytes.Equal(first.Derive("test"), second.Derive("test")) {
+		t.Errorf("the second start has another key: %v", err)
+	}
+	file, err := os.Stat(filepath.Join(dir, "secret.key"))
+	if err != nil || file.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file: %v, %v", file.Mode(), err)
+	}
+	folder, err := os.Stat(dir)
+	if err != nil || folder.Mode().Perm()&0o066 != 0 {
+		t.Errorf("the data directory: %v, %v", folder.Mode(), err)
+	}
+	c.secretKey = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+	if set, err := c.Keyring(); err != nil || bytes.Equal(set.Derive("test"), first.Derive("test")) {
+		t.Errorf("a key that is set should win: %v", err)
+	}
+	c.secretKey = "too short"
+	if _, err := c.Keyring(); err == nil || strings.Contains(err.Error(), "too short") {
+		t.Errorf("a bad key is refused, and not told: %v", err)
+	}
+}
+
+func TestEverySettingIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(append(Variables(), later...), idle...) {
+		group, _, _ := strings.Cut(name, "_")
+		name = strings.TrimSuffix(name, "_FILE")
+		if !strings.Contains(string(text), "`"+name+"`") && !strings.Contains(string(text), "`"+group+"_*`") {
+			t.Errorf("%s is not in docs/configuration.md", name)
+		}
+	}
+}

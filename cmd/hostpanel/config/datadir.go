@@ -1,0 +1,109 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/eventstore/sealing"
+)
+
+// dataDir is the absolute path of the data directory. Nothing is made yet.
+func dataDir(setting string) (string, error) {
+	if setting != "" {
+		return filepath.Abs(setting)
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/hostpanel", nil
+	}
+	if home := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, "hostpanel"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", console.Misused("there is no home directory: set HOSTPANEL_DATA_DIR")
+	}
+	return filepath.Join(home, ".local", "share", "hostpanel"), nil
+}
+
+// MakeDataDir sees to it that the data directory is there, for us alone. For
+// root, others may pass through it: Postgres runs as another user there.
+func MakeDataDir(dir string) error {
+	mode := fs.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		mode = 0o711
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	if err := os.Chmod(dir, mode); err != nil {
+		return fmt.Errorf("keep the data directory private: %w", err)
+	}
+	return nil
+}
+
+// Keyring opens the secret keys: those that are set, else the one in the data
+// directory, which is made with the first start.
+func (c *Config) Keyring() (*sealing.Keyring, error) {
+	list := c.secretKey
+	if list == "" {
+		var err error
+		if list, err = keptKey(filepath.Join(c.DataDir, "secret.key")); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := sealing.ParseKeyring(list)
+	if err != nil {
+		return nil, console.Misused("%w", err)
+	}
+	return keys, nil
+}
+
+// keptKey reads the key in a file, or makes both. Of two processes that make
+// it at once, one finds the other's.
+func keptKey(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := writeOnce(path, []byte(sealing.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("keep a new secret key: %w", err)
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the secret key: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// writeOnce makes a private file, whole or not at all, and never replaces one.
+func writeOnce(path string, content []byte) error {
+	draft, err := writeDraft(path, content)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(draft) }()
+	return os.Link(draft, path)
+}
+
+// WriteFile makes or replaces a private file, whole or not at all.
+func WriteFile(path string, content []byte) error {
+	draft, err := writeDraft(path, content)
+	if err != nil {
+		return err
+	}
+	return os.Rename(draft, path)
+}
+
+// writeDraft makes a file beside path, which os.CreateTemp gives mode 0600.
+func writeDraft(path string, content []byte) (string, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(content)
+	return file.Name(), errors.Join(err, file.Sync(), file.Close())
+}

@@ -1,0 +1,145 @@
+// Package history has the commands that read the event log: `hostpanel history` and
+// `hostpanel verify` (docs/log.md).
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/redact"
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+)
+
+// Command is `hostpanel history`.
+type Command struct {
+	Stream  string `arg:"" help:"Such as order-<id>, site-12, tenant-3, user-1; or the number or id of an order."`
+	AsOf    string `name:"as-of" placeholder:"TIME" help:"As it stood then: 2026-11-21T14:30:00Z, or 2026-11-21 14:30 (UTC)."`
+	Version int    `placeholder:"N" help:"As it stood after its Nth event."`
+	JSON    bool   `name:"json" help:"For programs."`
+}
+
+// Run tells the history of one stream. Personal data is shown as the store
+// opens it, blank once erased; secrets never stand in the log.
+func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	at, err := console.ParseTime(h.AsOf)
+	if err != nil {
+		return err
+	}
+	if h.Version < 0 || h.Version > 0 && h.AsOf != "" {
+		return console.Misused("send either --as-of or a --version of 1 or more")
+	}
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		stream, err := streamNamed(ctx, p, h.Stream)
+		if err != nil {
+			return err
+		}
+		events, err := p.Store.ReadUntil(ctx, stream, h.Version, at)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return fmt.Errorf("nothing has happened to %s%s", stream, h.then())
+		}
+		if h.JSON {
+			return c.JSON(asLines(events))
+		}
+		printTimeline(c, stream, events)
+		return nil
+	})
+}
+
+func (h Command) then() string {
+	if h.AsOf != "" {
+		return " until " + h.AsOf
+	}
+	return ""
+}
+
+// streamNamed finds what is meant: the name of a stream, or an order's number or id.
+func streamNamed(ctx context.Context, p *program.Program, name string) (domain.Stream, error) {
+	if id, err := uuid.Parse(name); err == nil {
+		return domain.Stream{Category: "order", ID: id.String()}, nil
+	}
+	if strings.HasPrefix(strings.ToUpper(name), "ORD-") {
+		found, err := p.OrderNamed(ctx, name)
+		return domain.Stream{Category: "order", ID: found.ID.String()}, err
+	}
+	category, id, ok := strings.Cut(name, "-")
+	if !ok || category == "" || id == "" {
+		return domain.Stream{}, console.Misused("%q is not a stream such as order-<id> or site-12", name)
+	}
+	return domain.Stream{Category: category, ID: id}, nil
+}
+
+// A line is an event as --json shows it.
+type line struct {
+	Position    int64           `json:"position"`
+	Stream      string          `json:"stream"`
+	Version     int             `json:"version"`
+	Type        string          `json:"type"`
+	RecordedAt  time.Time       `json:"recorded_at"`
+	Actor       string          `json:"actor"`
+	Tenant      int64           `json:"tenant,omitempty"`
+	Correlation uuid.UUID       `json:"correlation_id"`
+	Causation   uuid.UUID       `json:"causation_id,omitzero"`
+	Saga        string          `json:"saga,omitempty"`
+	Request     string          `json:"request_id,omitempty"`
+	Text        string          `json:"text"`
+	Data        json.RawMessage `json:"data"`
+}
+
+func asLines(events []eventstore.RecordedEvent) []line {
+	lines := make([]line, len(events))
+	for i, e := range events {
+		lines[i] = line{
+			e.Position, e.Stream.String(), e.Version, e.Name, e.RecordedAt, e.Metadata.Actor, e.Tenant,
+			e.Metadata.Correlation, e.Metadata.Causation, e.Metadata.Saga, e.Metadata.Request, e.Event.Says(), dataOf(e.Event),
+		}
+	}
+	return lines
+}
+
+// dataOf is an event's own data. Nothing secret should stand there; should it
+// ever, it is not shown.
+func dataOf(e domain.Event) json.RawMessage {
+	text, err := json.Marshal(e)
+	var all map[string]any
+	if err = errors.Join(err, json.Unmarshal(text, &all)); err != nil {
+		return json.RawMessage(`{}`)
+	}
+	text, err = json.Marshal(withoutSecrets(all))
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return text
+}
+
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if redact.IsSecret(name) {
+				v[name] = redact.Masked
+			} else {
+				v[name] = withoutSecrets(inner)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutSecrets(v[i])
+		}
+	case string:
+		return redact.Mask(v)
+	}
+	return v
+}

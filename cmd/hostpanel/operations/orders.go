@@ -1,0 +1,330 @@
+// Package operations has the commands for the daily work on orders, runs and webhooks of
+// payment providers (docs/operations.md).
+package operations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/domain/wording"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// Orders is `hostpanel orders`.
+type Orders struct {
+	List   ordersList   `cmd:"" help:"List orders, newest first."`
+	Show   ordersShow   `cmd:"" help:"Show one order and how its setup went."`
+	Retry  ordersRetry  `cmd:"" help:"Let a failed order go on at the step where it stopped."`
+	Refund ordersRefund `cmd:"" help:"Give money back: an amount, or all that is left."`
+	Accept ordersAccept `cmd:"" help:"Accept a payment that differs from what was ordered."`
+	Cancel ordersCancel `cmd:"" help:"Give an order up, take it back, or end its service."`
+
+	EndGrace ordersEndGrace `cmd:"" help:"Remove what is left of a service that has ended, now."`
+}
+
+type ordersList struct {
+	Status string `placeholder:"STATUS" help:"Only these: pending, payment_processing, paid, provisioning, active, failed, cancelled, refunded."`
+	Limit  int    `default:"100" help:"At most so many."`
+	JSON   bool   `name:"json" help:"For programs."`
+}
+
+// Run lists orders.
+func (l ordersList) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Status: order.Status(l.Status), Limit: l.Limit})
+		if err != nil {
+			return err
+		}
+		if l.JSON {
+			return c.JSON(console.Each(found, summary))
+		}
+		i := c.Ink()
+		t := console.Table{Head: []string{"order", "status", "customer", "plan", "total", "paid by", "placed (UTC)", "stopped at"}}
+		for _, o := range found {
+			t.Add(console.Plain(o.OrderNumber), console.Painted(string(o.Status), i.Status), console.Plain(o.CustomerEmail), console.Plain(o.PlanName),
+				console.Cell{Text: o.Total.StringFixed(2) + " " + o.Currency, Right: true}, console.Plain(o.PaymentMethod), console.Moment(o.CreatedAt), console.Painted(stopped(o), i.Red))
+		}
+		t.Print(c)
+		return nil
+	})
+}
+
+// stopped is where an order waits for a person.
+func stopped(o projections.Order) string {
+	return strings.Join(append(texts(o.Holds), o.FailedStep), " ")
+}
+
+// An orderLine is an order as --json shows it.
+type orderLine struct {
+	ID            uuid.UUID `json:"id"`
+	Number        string    `json:"order_number"`
+	Status        string    `json:"status"`
+	Holds         []string  `json:"holds"`
+	Warnings      []string  `json:"warnings"`
+	CustomerEmail string    `json:"customer_email"`
+	CustomerName  string    `json:"customer_name"`
+	Plan          int64     `json:"plan"`
+	PlanName      string    `json:"plan_name"`
+	BillingPeriod string    `json:"billing_period"`
+	Total         string    `json:"total"`
+	Currency      string    `json:"currency"`
+	PaymentMethod string    `json:"payment_method"`
+	Domain        string    `json:"domain"`
+	FailedStep    string    `json:"failed_step"`
+	FailedCode    string    `json:"failed_code"`
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+}
+
+func summary(o projections.Order) orderLine {
+	return orderLine{
+		o.ID, o.OrderNumber, string(o.Status), texts(o.Holds), texts(o.Warnings), o.CustomerEmail, o.CustomerName, o.PlanID, o.PlanName,
+		string(o.BillingPeriod), o.Total.StringFixed(2), o.Currency, o.PaymentMethod, o.Domain, o.FailedStep, o.FailedCode, o.CreatedAt, o.UpdatedAt,
+	}
+}
+
+type ordersShow struct {
+	Order string `arg:"" help:"Number or id."`
+	JSON  bool   `name:"json" help:"For programs."`
+}
+
+// Run shows an order, what became of its money, its runs and each try.
+func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		o, err := p.OrderNamed(ctx, cmd.Order)
+		if err != nil {
+			return err
+		}
+		runs, err := p.Sagas.RunsOf(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		money, err := moneyOf(ctx, p, o.ID)
+		if err != nil {
+			return err
+		}
+		if cmd.JSON {
+			return c.JSON(struct {
+				orderLine
+				moneyLines
+				Runs []runLine `json:"runs"`
+			}{summary(o), money, console.Each(runs, asRun)})
+		}
+		printOrder(c, o)
+		printMoney(c, money)
+		for _, r := range runs {
+			printRun(c, r)
+		}
+		return nil
+	})
+}
+
+func printOrder(c console.Console, o projections.Order) {
+	i := c.Ink()
+	fmt.Fprintf(c.Out, "%s  %s\n\n", i.Bold(o.OrderNumber), i.Status(string(o.Status)))
+	for _, line := range [][2]string{
+		{"id", o.ID.String()},
+		{"customer", strings.Join(some(o.CustomerName, o.CustomerCompany, o.CustomerEmail, o.CustomerPhone), ", ")},
+		{"plan", fmt.Sprintf("%s, %s", o.PlanName, o.BillingPeriod)},
+		{"total", fmt.Sprintf("%s %s, of it %s tax", o.Total.StringFixed(2), o.Currency, o.Tax.StringFixed(2))},
+		{"payment", strings.Join(some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
+		{"refunded", gone(o)},
+		{"domain", o.Domain},
+		{"system", o.OSChoice},
+		{"placed", o.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC")},
+		{"holds", strings.Join(texts(o.Holds), ", ")},
+		{"warnings", strings.Join(texts(o.Warnings), ", ")},
+		{"cancelled", wording.Spaced(string(o.CancelReason))},
+		{"stopped at", wording.Around("", o.FailedStep, wording.Around(": ", wording.Spaced(o.FailedCode), ""))},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(c.Out, "  %s %s\n", i.Faint(fmt.Sprintf("%-10s", line[0])), console.OneLine(line[1]))
+		}
+	}
+}
+
+// gone is what went back of the order's payment, or was lost: "2.99 EUR".
+func gone(o projections.Order) string {
+	if o.Refunded == 0 {
+		return ""
+	}
+	return money.Format(o.Refunded, o.Currency)
+}
+
+// printRun prints the steps of a run, what was made and what failed.
+func printRun(c console.Console, r sagas.RunView) {
+	i := c.Ink()
+	fmt.Fprintf(c.Out, "\n%s  %s\n", i.Bold(r.Def), i.Status(r.Status))
+	t := console.Table{Head: []string{"step", "state", "tries", "made", "last error"}}
+	for n, place := range r.Steps {
+		l := lineOf(r, n, place)
+		t.Add(console.Plain("  "+l.Step), console.Painted(l.State, i.Status), console.Number(l.Attempts), console.Plain(l.External), console.Painted(l.LastError, i.Red))
+	}
+	t.Print(c)
+}
+
+// A runLine is a run as --json shows it.
+type runLine struct {
+	ID        uuid.UUID  `json:"id"`
+	Key       string     `json:"key"`
+	Def       string     `json:"def"`
+	Direction string     `json:"direction"`
+	Status    string     `json:"status"`
+	NextRunAt time.Time  `json:"next_run_at"`
+	Steps     []stepLine `json:"steps"`
+}
+
+type stepLine struct {
+	Step      string `json:"step"`
+	State     string `json:"state"` // done, then that of the run, then ahead
+	Attempts  int    `json:"attempts"`
+	External  string `json:"external_id"`
+	LastError string `json:"last_error"`
+}
+
+func asRun(r sagas.RunView) runLine {
+	l := runLine{r.ID, r.Key, r.Def, r.Direction, r.Status, r.RunAt, nil}
+	for n, place := range r.Steps {
+		l.Steps = append(l.Steps, lineOf(r, n, place))
+	}
+	return l
+}
+
+func lineOf(r sagas.RunView, n int, place sagas.StepRef) stepLine {
+	l := stepLine{Step: place.Name, State: "ahead"}
+	switch {
+	case n < r.Step:
+		l.State = "done"
+	case n == r.Step:
+		l.State = r.Status
+	}
+	for _, a := range r.Attempts {
+		if a.Step == n {
+			l.Attempts++
+			if a.Outcome != "wait" {
+				l.LastError = a.Error
+			}
+		}
+	}
+	for _, e := range r.Effects {
+		if e.Step == place.Name {
+			l.External = e.ExternalID
+		}
+	}
+	return l
+}
+
+type ordersRetry struct {
+	Order  string            `arg:"" help:"Number or id."`
+	Reason string            `required:"" help:"Why; it stands in the log."`
+	Input  map[string]string `placeholder:"FIELD=VALUE" help:"What the step shall work with instead, such as domain=other.example."`
+}
+
+// Run lets an order go on.
+func (r ordersRetry) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		o, err := p.OrderNamed(ctx, r.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.Sagas.Retry(ctx, program.AtConsole, o.ID, r.Input, r.Reason); err != nil {
+			return fmt.Errorf("retry %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.Out, "%s goes on\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersRefund struct {
+	Order  string `arg:"" help:"Number or id."`
+	Amount string `placeholder:"AMOUNT" help:"In the order's currency, such as 2.99; none: all that is left."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run gives money back. The process that works on runs calls the provider.
+func (r ordersRefund) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	var amount *decimal.Decimal
+	if r.Amount != "" {
+		part, err := decimal.NewFromString(r.Amount)
+		if err != nil {
+			return console.Misused("%q is no amount", r.Amount)
+		}
+		amount = &part
+	}
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		o, err := p.OrderNamed(ctx, r.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.Sagas.Refund(ctx, program.AtConsole, o.ID, amount, r.Reason); err != nil {
+			return fmt.Errorf("refund %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.Out, "%s is to be refunded\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersAccept struct {
+	Order  string `arg:"" help:"Number or id."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run accepts a payment.
+func (a ordersAccept) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		o, err := p.OrderNamed(ctx, a.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.Sagas.Accept(ctx, program.AtConsole, o.ID, a.Reason); err != nil {
+			return fmt.Errorf("accept the payment of %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.Out, "the payment of %s is accepted\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersCancel struct {
+	Order  string `arg:"" help:"Number or id."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run cancels an order.
+func (k ordersCancel) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		o, err := p.OrderNamed(ctx, k.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.Sagas.Cancel(ctx, program.AtConsole, o.ID, k.Reason); err != nil {
+			return fmt.Errorf("cancel %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.Out, "%s is cancelled, or being taken back\n", o.OrderNumber)
+		return nil
+	})
+}
+
+func texts[T ~string](all []T) []string {
+	return console.Each(all, func(t T) string { return string(t) })
+}
+
+// some are the texts that are not empty.
+func some(all ...string) (out []string) {
+	for _, text := range all {
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}

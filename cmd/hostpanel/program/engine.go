@@ -1,0 +1,65 @@
+package program
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/adapters/engine/ispconfig"
+	enginesandbox "hostpanel/adapters/engine/sandbox"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/domain"
+	"hostpanel/sagas/assembly"
+)
+
+// issuing is how long the sandbox takes to issue a certificate: long enough to
+// be seen waiting.
+const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
+
+// hostingEngine is the one that is configured.
+func (p *Program) hostingEngine() (assembly.Engine, error) {
+	if p.Config.ISPConfig == nil {
+		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity)), nil
+	}
+	c := *p.Config.ISPConfig
+	c.NameServers, c.Turns, c.Log = p.Config.NameServers, ispconfig.Together(p.turns), p.Log
+	engine, err := ispconfig.New(c)
+	if err != nil {
+		return nil, err
+	}
+	p.ispconfig = engine
+	return engine, nil
+}
+
+// turnsAtOnce is how many writes to the engine one process has under way.
+const turnsAtOnce = 4
+
+// engineKnown looks at the engine before anything is asked of it. One that is
+// away may come back; one that is not what the settings say never will be.
+func (p *Program) engineKnown(ctx context.Context) error {
+	if p.ispconfig == nil {
+		return nil
+	}
+	err := p.ispconfig.Check(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case domain.ClassOf(err) == domain.Permanent:
+		return console.Misused("ISPCONFIG_URL, _USERNAME, _PASSWORD, _SERVER_ID: %w", err)
+	}
+	p.Log.Warn("the hosting engine does not answer; what is asked of it waits", "error", err)
+	return nil
+}
+
+// leaveEngine ends our session with the engine.
+func (p *Program) leaveEngine() {
+	if p.ispconfig == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := p.ispconfig.Close(ctx); err != nil {
+		p.Log.Warn("the session with the hosting engine was not ended", "error", err)
+	}
+}

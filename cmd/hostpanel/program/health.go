@@ -1,0 +1,37 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// Ready tells what keeps the panel from serving, by the name of the check.
+func (p *Program) Ready(ctx context.Context) map[string]string {
+	states, err := p.Tables.For(projections.System).States(ctx)
+	switch {
+	case errors.Is(orEmpty(err), errEmpty):
+		return map[string]string{"migrations": "missing"}
+	case err != nil:
+		return map[string]string{"database": "does not answer"}
+	}
+	failed := []string{}
+	for _, s := range states {
+		if s.Status == "failed" {
+			failed = append(failed, s.Name)
+		}
+	}
+	if len(failed) > 0 {
+		return map[string]string{"projections": "failed: " + strings.Join(failed, ", ")}
+	}
+	return nil
+}
+
+// isAway tells that an error says nothing about the request, only about the
+// database.
+func isAway(err error) bool {
+	return err != nil && errors.Is(eventstore.Unavailable(err), eventstore.ErrUnavailable)
+}

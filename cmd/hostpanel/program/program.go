@@ -1,0 +1,272 @@
+// Package program puts the panel together: database, log, read tables, runs, payment
+// providers, hosting engine, API and metrics (docs/operations.md).
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/compute/sandbox"
+	"hostpanel/adapters/engine/ispconfig"
+	"hostpanel/adapters/mail/folder"
+	"hostpanel/adapters/mail/smtp"
+	"hostpanel/adapters/postgres"
+	"hostpanel/adapters/webhook"
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
+)
+
+// A Program is the panel, put together: the log, the read tables, the sagas,
+// and what stands between them and the world.
+type Program struct {
+	Config  *config.Config
+	Log     *slog.Logger
+	cluster *postgres.Cluster // nil: the database has another owner
+	URL     string            // of the database, for its owner
+	Pool    *pgxpool.Pool
+	Readers *pgxpool.Pool // of the read tables
+	turns   *pgxpool.Pool // of those who write to the engine; nil: it is the sandbox
+	Keys    *sealing.Keyring
+	Store   *eventstore.Store
+	Tables  *projections.Tables
+	Sagas   *assembly.Panel
+	public  atomic.Pointer[string]
+
+	ispconfig *ispconfig.Engine // nil: the engine is the sandbox
+}
+
+// errEmpty means that this database was never served.
+var errEmpty = errors.New(`this database has no panel in it, or an older one: run "hostpanel migrate" or "hostpanel serve" first`)
+
+// A Part is what a command needs of the panel.
+type Part int
+
+const (
+	Reading Part = iota // join what runs, or start the database for a moment
+	Working             // as reading, for long
+	Serving             // claim the data directory, and bring the database up to date
+)
+
+// Open puts the panel together. Close it in any case but an error.
+func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *Program, err error) {
+	p = &Program{Config: c, Log: log}
+	defer func() {
+		if err != nil {
+			p.Close()
+			p = nil
+		}
+	}()
+	p.SetPublicURL(c.PublicURL)
+	if err := config.MakeDataDir(c.DataDir); err != nil {
+		return p, err
+	}
+	if p.Keys, err = c.Keyring(); err != nil {
+		return p, err
+	}
+	if err := p.database(ctx, as); err != nil {
+		return p, err
+	}
+	if as == Serving {
+		if err := p.prepare(ctx); err != nil {
+			return p, err
+		}
+	}
+	if err := p.connect(ctx, as); err != nil {
+		return p, orEmpty(err)
+	}
+	if err := p.assemble(ctx); err != nil {
+		return p, err
+	}
+	if as == Reading {
+		return p, nil
+	}
+	if p.Store.Clock().Ahead() > 0 && !p.Config.Demo {
+		return p, clock.ErrAhead
+	}
+	if err := p.engineKnown(ctx); err != nil {
+		return p, err
+	}
+	return p, projections.CheckIsolation(ctx, p.Readers)
+}
+
+// connect opens the two ways to the database: one for the program's own work,
+// and one for reading on behalf of callers.
+func (p *Program) connect(ctx context.Context, as Part) (err error) {
+	all := connections(as)
+	if p.Pool, err = eventstore.Connect(ctx, p.URL, all-all/4); err != nil {
+		return err
+	}
+	if p.Config.ISPConfig != nil {
+		if p.turns, err = eventstore.Connect(ctx, p.URL, turnsAtOnce); err != nil {
+			return err
+		}
+	}
+	p.Readers, err = eventstore.ConnectReaders(ctx, p.URL, all/4)
+	return err
+}
+
+// connections bounds what one process takes of the database, whose own
+// default is a hundred.
+func connections(as Part) int32 {
+	if as == Reading {
+		return 4
+	}
+	return int32(min(16+8*runtime.NumCPU(), 64))
+}
+
+// database finds the database, or runs one in the data directory.
+func (p *Program) database(ctx context.Context, as Part) (err error) {
+	if p.URL = p.Config.DatabaseURL; p.URL != "" {
+		return nil
+	}
+	p.cluster, err = postgres.Start(ctx, postgres.Options{Dir: p.Config.DataDir, Serve: as == Serving})
+	if errors.Is(err, postgres.ErrServed) {
+		return fmt.Errorf("%w (give this one another HOSTPANEL_DATA_DIR, or stop the other)", err)
+	}
+	if err != nil {
+		return err
+	}
+	p.URL = p.cluster.URL()
+	return nil
+}
+
+// prepare brings the database up to date and gives it its business clock: that
+// of the demo has an offset.
+func (p *Program) prepare(ctx context.Context) error {
+	if err := p.migrate(ctx); err != nil {
+		return err
+	}
+	owner, err := eventstore.ConnectOwner(ctx, p.URL)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if p.Config.Demo {
+		return clock.Install(ctx, owner)
+	}
+	return clock.Restore(ctx, owner)
+}
+
+// Migrate brings the database of these settings up to date.
+func Migrate(ctx context.Context, c *config.Config, log *slog.Logger) (err error) {
+	p := &Program{Config: c, Log: log}
+	defer p.Close()
+	if err := config.MakeDataDir(c.DataDir); err != nil {
+		return err
+	}
+	if p.Keys, err = c.Keyring(); err != nil {
+		return err
+	}
+	if err := p.database(ctx, Reading); err != nil {
+		return err
+	}
+	return p.migrate(ctx)
+}
+
+// migrate brings the schema up to date, and then the read tables.
+func (p *Program) migrate(ctx context.Context) error {
+	owner, err := eventstore.ConnectOwner(ctx, p.URL)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	if err := eventstore.Migrate(ctx, owner, Migrations()...); err != nil {
+		return err
+	}
+	err = projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)))
+	if err != nil {
+		p.reportFailedStart(ctx)
+	}
+	return err
+}
+
+// assemble wires the parts to each other.
+func (p *Program) assemble(ctx context.Context) error {
+	p.Store = eventstore.Open(p.Pool, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
+		eventstore.WithIdempotencyKeys(idempotency.Statement), eventstore.WithLog(p.Log))
+	assembly.Serve(p.Store)
+	p.Tables = projections.Open(p.Readers)
+	if _, _, err := p.Store.Head(ctx); err != nil {
+		return orEmpty(err)
+	}
+	if err := p.Store.Clock().Load(ctx); err != nil {
+		return err
+	}
+	mail, err := p.mail()
+	if err != nil {
+		return err
+	}
+	engine, err := p.hostingEngine()
+	if err != nil {
+		return err
+	}
+	payments, err := p.openProviders()
+	if err != nil {
+		return err
+	}
+	p.Sagas = assembly.New(assembly.Options{
+		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: mail, Webhooks: webhook.New(webhook.Options{Networks: p.Config.Webhooks}),
+		Engine: engine, Compute: sandbox.New(p.Pool),
+		PublicURL: p.PublicURL, MailFrom: p.mailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Log: p.Log,
+	})
+	p.Store.Attach(eventstore.WithStarter(p.Sagas))
+	return nil
+}
+
+func (p *Program) mail() (assembly.Mail, error) {
+	if p.Config.SMTPURL == "" {
+		return folder.New(filepath.Join(p.Config.DataDir, "outbox")), nil
+	}
+	server, err := smtp.New(p.Config.SMTPURL, p.mailFrom())
+	if err != nil {
+		return nil, console.Misused("SMTP_URL: %w", err)
+	}
+	return server, nil
+}
+
+func (p *Program) mailFrom() string {
+	if p.Config.MailFrom != "" {
+		return p.Config.MailFrom
+	}
+	host := "localhost"
+	if u, err := url.Parse(p.Config.PublicURL); err == nil && u.Hostname() != "" && !config.IsLoopback(u.Hostname()) {
+		host = u.Hostname()
+	}
+	return "hostpanel@" + host
+}
+
+// PublicURL is where the world reaches us, without a slash at the end.
+func (p *Program) PublicURL() string { return *p.public.Load() }
+
+// SetPublicURL says where the panel is reached.
+func (p *Program) SetPublicURL(url string) { p.public.Store(&url) }
+
+// Close lets go of everything, the database last.
+func (p *Program) Close() {
+	p.leaveEngine()
+	for _, pool := range []*pgxpool.Pool{p.turns, p.Readers, p.Pool} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+	if p.cluster == nil {
+		return
+	}
+	if err := p.cluster.Stop(); err != nil {
+		p.Log.Error("the database did not stop as it should", "error", err)
+	}
+}

@@ -1,0 +1,89 @@
+package program
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/idempotency"
+	"hostpanel/eventstore/ratelimit"
+	panel "hostpanel/http"
+	"hostpanel/http/caller"
+	"hostpanel/http/css"
+	"hostpanel/sagas/hosting"
+	"hostpanel/sagas/provisioning"
+)
+
+// Server is the API, wired to the parts behind it.
+func (p *Program) Server() *panel.Server {
+	vault := credentials.Open(p.Pool, p.Keys)
+	s := &panel.Server{
+		Settings: panel.Settings{
+			Version: version(), PublicURL: p.PublicURL, Currency: p.Config.Currency,
+			EngineWait: p.Config.EngineWait, Offers: p.offers(),
+			Abuse: p.Config.AbuseLimits, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Unavailable: isAway,
+		},
+		Commands: p.Store, Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.Pool, p.Keys), Limits: ratelimit.Open(p.Pool), Tables: p.Tables,
+		Storefront: p.storefront(), Payments: p.Sagas, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts(), Hosting: p.hosting(), Jobs: p.Sagas.Jobs(), WebhookEndpoints: p.Sagas.Hooks(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
+		Orders: p.Sagas, RunAdmin: p.Sagas, Inbox: p.Sagas, Reconciliation: p.Sagas,
+		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
+		UnsubscribeKeys: p.unsubscribeKeys(), MailPreviews: p.Sagas,
+	}
+	figures := p.registry()
+	figures.MustRegister(openStreams(s.Streams))
+	s.Metrics = promhttp.HandlerFor(figures, promhttp.HandlerOpts{Timeout: 2 * scrapeTime})
+	if page := p.Hosted(); page != nil {
+		s.HostedCheckout = page
+	}
+	return s
+}
+
+// hosting carries out what is asked of hosting resources.
+func (p *Program) hosting() *hosting.Service {
+	return hosting.New(hosting.Options{
+		Tables: p.Tables, Resources: p.Sagas.Resources(), Numbers: p.Store, Subjects: p.Store,
+		PublicURL: p.PublicURL, NameServers: p.Config.NameServers, StyleSheet: css.Problems,
+	})
+}
+
+// storefront places orders.
+func (p *Program) storefront() *provisioning.Service {
+	return provisioning.New(provisioning.Options{
+		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas, Offers: p.offers(), TaxRate: p.Config.TaxRate,
+	})
+}
+
+// tokenKeys sign and open access tokens.
+func (p *Program) tokenKeys() (all []caller.TokenKey) {
+	for _, key := range p.Keys.DeriveAll("access tokens") {
+		all = append(all, caller.TokenKey(key))
+	}
+	return all
+}
+
+// unsubscribeKeys sign the links in mails by which people want no more of
+// them: the first signs, all are good.
+func (p *Program) unsubscribeKeys() (all [][]byte) {
+	for _, key := range p.Keys.DeriveAll("unsubscribe") {
+		all = append(all, key.Key)
+	}
+	return all
+}
+
+// version is that of the build.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// Work starts the background work.
+func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error { p.Store.Follow(ctx); return nil })
+	group.Go(func() error { return p.Sagas.Run(ctx) })
+	p.runProviders(ctx, group)
+}

@@ -1,0 +1,67 @@
+// Package programtest puts a whole panel together for tests, on databases of their own.
+package programtest
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// SecretKey is that of every panel that Open puts together.
+const SecretKey = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
+
+// Demo is a demo on a database of the test's own, with nothing served.
+func Demo(t *testing.T) *program.Program {
+	t.Helper()
+	p := Open(t, eventstoretest.URL(t), t.TempDir(), true)
+	if err := serve.SeedDemo(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Open puts a panel together on a database of the test's own, with nothing served.
+func Open(t *testing.T, url, dir string, demo bool) *program.Program {
+	t.Helper()
+	cfg, err := config.New(config.Settings{
+		DatabaseURL: url, DataDir: dir, PublicURL: "https://panel.example.com",
+		SecretKey: SecretKey,
+	}, demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Open(t.Context(), cfg, slog.Default(), program.Serving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Figures gathers what /metrics would show, as "name{label}" → value.
+func Figures(t *testing.T, p *program.Program) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(p.Figures())
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += "{" + l.GetValue() + "}"
+			}
+			found[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return found
+}

@@ -1,0 +1,92 @@
+// Package redact keeps secrets out of logs and out of what commands print
+// (docs/operations.md, "Logs").
+package redact
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// NewLog writes structured lines to w, without secrets (docs/operations.md,
+// "Logs"). slog's text form escapes line breaks and control characters.
+func NewLog(w io.Writer, least slog.Level) *slog.Logger {
+	return slog.New(redacted{slog.NewTextHandler(w, &slog.HandlerOptions{Level: least})})
+}
+
+// Masked stands where a secret stood.
+const Masked = "***"
+
+// redacted keeps secrets out of the log: by the name of what is logged, and by
+// its look. Callers of the logger need not do so.
+type redacted struct{ next slog.Handler }
+
+func (r redacted) Enabled(ctx context.Context, level slog.Level) bool {
+	return r.next.Enabled(ctx, level)
+}
+
+func (r redacted) Handle(ctx context.Context, record slog.Record) error {
+	clean := slog.NewRecord(record.Time, record.Level, Mask(record.Message), record.PC)
+	record.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(redact(a))
+		return true
+	})
+	return r.next.Handle(ctx, clean)
+}
+
+func (r redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = redact(a)
+	}
+	return redacted{r.next.WithAttrs(clean)}
+}
+
+func (r redacted) WithGroup(name string) slog.Handler { return redacted{r.next.WithGroup(name)} }
+
+func redact(a slog.Attr) slog.Attr {
+	value := a.Value.Resolve()
+	switch {
+	case IsSecret(a.Key):
+		return slog.String(a.Key, Masked)
+	case value.Kind() == slog.KindGroup:
+		var clean []slog.Attr
+		for _, member := range value.Group() {
+			clean = append(clean, redact(member))
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(clean...)}
+	case value.Kind() == slog.KindString, value.Kind() == slog.KindAny: // errors and everything that is written as text
+		return slog.String(a.Key, Mask(value.String()))
+	}
+	return slog.Attr{Key: a.Key, Value: value}
+}
+
+// secretNames are the names of things that are never logged.
+var secretNames = regexp.MustCompile(`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|private_key|chain|idempotency-key)$`)
+
+// IsSecret tells whether the value under this name is never shown.
+func IsSecret(key string) bool { return secretNames.MatchString(strings.TrimSpace(key)) }
+
+// secretLooks are the looks of secrets: JSON web tokens, keys of the
+// storefront and of webhooks, PEM blocks, passwords in URLs.
+var secretLooks = []struct {
+	look *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), Masked},
+	{regexp.MustCompile(`(sfk_(?:live|test)_[A-Za-z0-9]{8}_)[A-Za-z0-9_]+`), "${1}" + Masked},
+	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=_-]+`), Masked},
+	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]+-----.*?(-----END [A-Z ]+-----|$)`), Masked},
+	{regexp.MustCompile(`([a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+@`), "${1}" + Masked + "@"},
+	{regexp.MustCompile(`(?i)([?&]token=)[^&\s"]+`), "${1}" + Masked},
+}
+
+// Mask replaces the secrets in a text, which it knows by their look.
+func Mask(text string) string {
+	for _, s := range secretLooks {
+		text = s.look.ReplaceAllString(text, s.with)
+	}
+	return text
+}

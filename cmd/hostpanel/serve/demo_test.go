@@ -1,0 +1,215 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/programtest"
+	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/projections"
+)
+
+// quiet is a console that nothing is read from.
+var quiet = console.Console{Out: io.Discard, Err: io.Discard}
+
+func TestTheDemoIsSetUpOnce(t *testing.T) {
+	url, dir := eventstoretest.URL(t), t.TempDir()
+	p := programtest.Open(t, url, dir, true)
+	if err := serve.SetUp(t.Context(), p, quiet); err != nil {
+		t.Fatal(err)
+	}
+	first, err := serve.ReadDemo(filepath.Join(dir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, err := p.Store.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := programtest.Open(t, url, dir, true)
+	next.SetPublicURL("https://elsewhere.example.com")
+	if err := serve.SetUp(t.Context(), next, quiet); err != nil {
+		t.Fatal(err)
+	}
+	second, err := serve.ReadDemo(filepath.Join(dir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.BaseURL != "https://elsewhere.example.com" {
+		t.Errorf("reached at %s", second.BaseURL)
+	}
+	second.BaseURL = first.BaseURL
+	if second != first {
+		t.Errorf("%+v became %+v", first, second)
+	}
+	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head {
+		t.Errorf("the second start has written %d events, %v", after-head, err)
+	}
+	if file, err := os.Stat(filepath.Join(dir, "demo.json")); err != nil || file.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", file.Mode(), err)
+	}
+}
+
+func TestTheDemoHasWhatItPromises(t *testing.T) {
+	p := programtest.Demo(t)
+	d, err := serve.ReadDemo(filepath.Join(p.Config.DataDir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := p.Tables.For(projections.System)
+	for _, l := range []serve.Login{d.Superuser, d.TenantAdmin} {
+		user, known, err := scope.UserByEmail(t.Context(), l.Username)
+		if err != nil || !known || user.ActiveTenant == nil || *user.ActiveTenant != d.TenantAdmin.Tenant || !user.HasPassword {
+			t.Errorf("%s: %+v, %t, %v", l.Username, user, known, err)
+		}
+		if user.IsSuperuser != (l == d.Superuser) {
+			t.Errorf("%s is a superuser: %t", l.Username, user.IsSuperuser)
+		}
+	}
+	members, err := scope.Members(t.Context(), d.TenantAdmin.Tenant)
+	if err != nil || len(members) != 1 || members[0].Role != account.Admin || members[0].TenantName != "Demo" {
+		t.Errorf("%+v, %v", members, err)
+	}
+	tenant := hosting.Ref{Kind: "tenant", ID: d.TenantAdmin.Tenant}
+	if history, err := p.Store.Read(t.Context(), tenant.Stream()); err != nil || len(history) != 1 || !strings.Contains(history[0].Event.Says(), "Demo") {
+		t.Errorf("the log does not tell the tenant's name: %+v, %v", history, err)
+	}
+	for id, sort := range map[int64]string{d.Plans.Hosting: "hosting", d.Plans.VPS: "vps", d.Plans.SaaS: "saas"} {
+		if plan, err := scope.Plan(t.Context(), id); err != nil || plan.ResourceType != sort || !plan.IsActive {
+			t.Errorf("plan %d: %+v, %v", id, plan, err)
+		}
+	}
+	widget, err := scope.Widget(t.Context(), d.WidgetID)
+	if err != nil || len(widget.Plans) != 3 {
+		t.Errorf("%+v, %v", widget, err)
+	}
+	keys, err := scope.APIKeys(t.Context(), projections.Listing{})
+	if err != nil || len(keys.Rows) != 2 {
+		t.Fatalf("%+v, %v", keys, err)
+	}
+	for _, k := range keys.Rows {
+		limit := map[bool]int64{true: 6000, false: 60}[strings.HasPrefix(d.APIKey, k.Prefix())]
+		if k.Mode != "test" || k.RateLimit != limit || len(k.AllowedDomains) != 0 {
+			t.Errorf("%+v", k)
+		}
+	}
+}
+
+func TestADemoDoesNotMixWithDataThatSomebodyCaresFor(t *testing.T) {
+	url := eventstoretest.URL(t)
+	if err := serve.SetUp(t.Context(), programtest.Open(t, url, t.TempDir(), false), console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, true), quiet); err == nil || !strings.Contains(err.Error(), "superuser") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "demo.json")); !os.IsNotExist(err) {
+		t.Errorf("demo.json was written: %v", err)
+	}
+}
+
+func TestTheFirstSuperusersPasswordIsShownOnce(t *testing.T) {
+	url, dir := eventstoretest.URL(t), t.TempDir()
+	var shown [2]bytes.Buffer
+	for i := range shown {
+		if err := serve.SetUp(t.Context(), programtest.Open(t, url, dir, false), console.Console{Out: &bytes.Buffer{}, Err: &shown[i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(shown[0].String(), "admin@localhost") || !strings.Contains(shown[0].String(), "Password:") || shown[1].Len() > 0 {
+		t.Errorf("shown: %q, then %q", shown[0].String(), shown[1].String())
+	}
+}
+
+func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
+	p := programtest.Open(t, eventstoretest.URL(t), t.TempDir(), false)
+	p.Config.AdminEmail, p.Config.AdminPassword = "root@panel.example", "correct horse battery"
+	var shown bytes.Buffer
+	if err := serve.SetUp(t.Context(), p, console.Console{Out: &bytes.Buffer{}, Err: &shown}); err != nil || shown.Len() > 0 {
+		t.Errorf("%q, %v", shown.String(), err)
+	}
+	user, known, err := p.Tables.For(projections.System).UserByEmail(t.Context(), "root@panel.example")
+	if err != nil || !known || !user.IsSuperuser {
+		t.Fatalf("%+v, %v", user, err)
+	}
+	if is, err := credentials.Open(p.Pool, p.Keys).CheckPassword(t.Context(), user.ID, "correct horse battery"); err != nil || !is {
+		t.Errorf("the password does not fit: %v", err)
+	}
+}
+
+// The engine knows the demo's tenant as it knows every other: what is made for
+// it needs its client.
+func TestTheDemosTenantGetsItsClient(t *testing.T) {
+	p := programtest.Demo(t)
+	d, err := serve.ReadDemo(filepath.Join(p.Config.DataDir, "demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Sagas.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		tenant, err := p.Tables.For(projections.System).Tenant(ctx, d.TenantAdmin.Tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tenant.EngineID != nil && tenant.SyncStatus == "synced" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the engine has no client for %+v", tenant)
+		}
+	}
+}
+
+func TestADatabaseWhoseClockIsAheadStartsWithTheDemoOnly(t *testing.T) {
+	url, dir := eventstoretest.URL(t), t.TempDir()
+	p := programtest.Open(t, url, dir, true)
+	const week = 7 * 24 * time.Hour
+	if err := p.Store.Clock().Advance(t.Context(), week); err != nil {
+		t.Fatal(err)
+	}
+	for what, as := range map[string]program.Part{"serve": program.Serving, "worker": program.Working} {
+		if _, err := program.Open(t.Context(), withoutDemo(t, p.Config), slog.Default(), as); !errors.Is(err, clock.ErrAhead) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if again := programtest.Open(t, url, dir, true); again.Store.Clock().Ahead() != week {
+		t.Errorf("the demo's next start is %s ahead", again.Store.Clock().Ahead())
+	}
+}
+
+// withoutDemo is the same configuration for a panel that is no demo.
+func withoutDemo(t *testing.T, c *config.Config) *config.Config {
+	t.Helper()
+	other, err := config.New(config.Settings{
+		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir, PublicURL: c.PublicURL, SecretKey: programtest.SecretKey,
+	}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}

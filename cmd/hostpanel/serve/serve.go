@@ -1,0 +1,124 @@
+// Package serve runs the panel: `hostpanel serve` and `hostpanel worker`, the first
+// superuser and the demo (docs/operations.md).
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/redact"
+)
+
+// Command is `hostpanel serve`.
+type Command struct {
+	Demo bool `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
+}
+
+// Run serves until it is told to stop, then ends what runs and leaves the rest
+// to the next start.
+func (s Command) Run(ctx context.Context, settings config.Settings, c console.Console) error {
+	return unlessStopped(ctx, s.run(ctx, settings, c))
+}
+
+// unlessStopped drops errors that follow from a requested stop.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (s Command) run(ctx context.Context, settings config.Settings, c console.Console) error {
+	cfg, err := config.New(settings, s.Demo)
+	if err != nil {
+		return err
+	}
+	log := redact.NewLog(c.Err, cfg.LogLevel)
+	slog.SetDefault(log)
+	cfg.Announce(log)
+	p, err := program.Open(ctx, cfg, log, program.Serving)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	listener, err := Listen(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := SetUp(ctx, p, c); err != nil {
+		_ = listener.Close()
+		return err
+	}
+	return Serve(ctx, p, listener, c)
+}
+
+// Listen claims the address, which tells where we are reached.
+func Listen(ctx context.Context, p *program.Program) (net.Listener, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", p.Config.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", p.Config.Listen, err)
+	}
+	if p.Config.PublicURL == "" {
+		p.SetPublicURL("http://" + reachable(listener.Addr()))
+	}
+	return listener, nil
+}
+
+// reachable is an address that a browser can go to: one that listens on every
+// interface is reached on this machine.
+func reachable(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("localhost:%d", tcp.Port)
+	}
+	return at.String()
+}
+
+// SetUp makes what a panel cannot be without.
+func SetUp(ctx context.Context, p *program.Program, c console.Console) error {
+	if p.Config.Demo {
+		return SeedDemo(ctx, p)
+	}
+	return ensureAdmin(ctx, p, c)
+}
+
+// Serve runs everything until ctx ends or a part breaks; then all parts end.
+func Serve(ctx context.Context, p *program.Program, listener net.Listener, c console.Console) error {
+	server := p.Server()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return server.Serve(ctx, listener) })
+	group.Go(func() error {
+		if awaitReady(ctx, p) {
+			fmt.Fprintf(c.Out, "hostpanel is ready at %s\n", "http://"+reachable(listener.Addr()))
+		}
+		return nil
+	})
+	p.Work(ctx, group)
+	err := group.Wait()
+	p.Log.Info("hostpanel has stopped")
+	return err
+}
+
+// awaitReady waits until /readyz is 200.
+func awaitReady(ctx context.Context, p *program.Program) bool {
+	for {
+		if len(p.Ready(ctx)) == 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

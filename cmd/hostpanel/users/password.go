@@ -1,0 +1,76 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/account"
+	"hostpanel/projections"
+)
+
+type userPasswd struct {
+	console.PasswordInput
+	Email string `arg:"" help:"Of the account."`
+}
+
+// Run sets a password. Everybody who is signed in to the account has to sign
+// in again.
+func (u userPasswd) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		user, err := userNamed(ctx, p, u.Email)
+		if err != nil {
+			return err
+		}
+		if !user.IsActive {
+			return errors.New("the account is closed; nobody can sign in to it")
+		}
+		password, err := u.Read(ctx, c, func(p string) error { return account.CheckPassword(p, user.Email) })
+		if err != nil {
+			return err
+		}
+		if err := p.Sagas.Accounts().Change(ctx, program.AtConsole, user.ID, password); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Out, "%s has a new password\n", console.OneLine(user.Email))
+		return nil
+	})
+}
+
+type userErase struct {
+	Email string `arg:"" help:"Of the account."`
+	Yes   bool   `help:"Do not ask again."`
+}
+
+// Run closes an account and erases what is known about the person. What
+// happened stays in the log, without them.
+func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		user, err := userNamed(ctx, p, u.Email)
+		if err != nil {
+			return err
+		}
+		if !u.Yes {
+			if err := c.Confirm(ctx, user.Email); err != nil {
+				return err
+			}
+		}
+		if err := p.Sagas.Accounts().Erase(ctx, program.AtConsole, user.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Out, "user-%d is erased\n", user.ID)
+		return nil
+	})
+}
+
+// userNamed finds an account by its address.
+func userNamed(ctx context.Context, p *program.Program, email string) (projections.User, error) {
+	user, found, err := p.Tables.For(projections.System).UserByEmail(ctx, email)
+	if err == nil && !found {
+		err = errors.New("nobody has an account with this address")
+	}
+	return user, err
+}
