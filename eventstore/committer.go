@@ -154,7 +154,7 @@ const insertEvents = `
 with last as (
 	select position, recorded_at from events order by position desc limit 1
 ), head as (
-	select coalesce((select position from last), 0) position, greatest(clock_timestamp(), (select recorded_at from last)) recorded_at
+	select coalesce((select position from last), 0) position, greatest(business_clock(), (select recorded_at from last)) recorded_at
 ), told as (
 	select set_config('hostpanel.recorded_at', recorded_at::text, true) from head
 ), added as (

@@ -79,7 +79,7 @@ func dueForCheck(ctx context.Context, tx pgx.Tx) (c checked, due bool, err error
 	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('hostpanel verification'))`).Scan(&mine); err != nil || !mine {
 		return c, false, err
 	}
-	err = tx.QueryRow(ctx, `select position, hash, is_over from log_verification where next_at <= now()`).Scan(&c.position, &c.hash, &c.isOver)
+	err = tx.QueryRow(ctx, `select position, hash, is_over from log_verification where next_at <= real_now()`).Scan(&c.position, &c.hash, &c.isOver)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
@@ -158,8 +158,8 @@ func (c *checked) keep(ctx context.Context, tx pgx.Tx, p Pace, broken int64) err
 		pause = p.Rest
 	}
 	_, err := tx.Exec(ctx, `
-		update log_verification set position = $1, hash = $2, is_over = $3, next_at = now() + $4::interval,
-			broken = $5 + case when $6 then 0 else broken end, verified_at = case when $3 then now() else verified_at end`,
+		update log_verification set position = $1, hash = $2, is_over = $3, next_at = real_now() + $4::interval,
+			broken = $5 + case when $6 then 0 else broken end, verified_at = case when $3 then real_now() else verified_at end`,
 		c.position, append([]byte{}, c.hash...), c.isOver, pause, broken, c.isNew)
 	return err
 }

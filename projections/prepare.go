@@ -25,7 +25,7 @@ const register = `
 		tables     text[]      not null default '{}',
 		position   bigint      not null default 0,
 		status     text        not null,
-		updated_at timestamptz not null default now()
+		updated_at timestamptz not null default real_now()
 	);
 	grant select on projections to ` + eventstore.AppRole
 

@@ -47,7 +47,7 @@ func (r *rebuild) run(ctx context.Context) error {
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	_, failed := r.conn.Exec(after, `update projections set status = 'failed', updated_at = now() where name = any($1)`, r.set.names())
+	_, failed := r.conn.Exec(after, `update projections set status = 'failed', updated_at = real_now() where name = any($1)`, r.set.names())
 	_, dropped := r.conn.Exec(after, `drop schema if exists `+shadow+` cascade`)
 	return errors.Join(fmt.Errorf("rebuild %s: %w", strings.Join(r.set.names(), ", "), err), failed, dropped)
 }
@@ -88,7 +88,7 @@ func (r *rebuild) start(ctx context.Context) error {
 		}
 		_, err := tx.Exec(ctx, `
 			insert into projections (name, hash, status) select unnest($1::text[]), '', 'rebuilding'
-			on conflict (name) do update set status = 'rebuilding', position = 0, updated_at = now()`, r.set.names())
+			on conflict (name) do update set status = 'rebuilding', position = 0, updated_at = real_now()`, r.set.names())
 		return err
 	})
 }
@@ -143,7 +143,7 @@ func (r *rebuild) take(ctx context.Context, tx pgx.Tx, b *batch) error {
 		return err
 	}
 	r.progress(b.position, r.head)
-	_, err := tx.Exec(ctx, `update projections set position = $2, updated_at = now() where name = any($1)`, r.set.names(), b.position)
+	_, err := tx.Exec(ctx, `update projections set position = $2, updated_at = real_now() where name = any($1)`, r.set.names(), b.position)
 	return err
 }
 

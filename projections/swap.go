@@ -86,7 +86,7 @@ func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) err
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		update projections set hash = $2, tables = $3, position = $4, status = 'live', updated_at = now() where name = $1`,
+		update projections set hash = $2, tables = $3, position = $4, status = 'live', updated_at = real_now() where name = $1`,
 		p.name, p.fingerprint(), p.names, position)
 	return err
 }

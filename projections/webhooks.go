@@ -221,7 +221,7 @@ const deliveriesKept = "30 days"
 // been shown long enough, some thousands at a time.
 func (t *Tables) SweepDeliveries(ctx context.Context) error {
 	const atOnce = 10_000
-	over := `created_at < now() - interval '` + deliveriesKept + `' and status <> '` + string(webhook.Pending) + `'`
+	over := `created_at < business_now() - interval '` + deliveriesKept + `' and status <> '` + string(webhook.Pending) + `'`
 	err := t.For(System).ask(ctx, func(b *pgx.Batch) {
 		b.Queue(`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`, atOnce)
 	})

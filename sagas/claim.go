@@ -58,7 +58,7 @@ func (s *Runner) contend(ctx context.Context, c claimed, step step, call Call) e
 	contest := Contest{Claim: call.Claim, Quarantine: step.policy.Quarantine}
 	var idle float64
 	err := s.pool.QueryRow(ctx, `
-		select owner, taken_at, extract(epoch from clock_timestamp() - taken_at)::float8 from external_claim where server = $1 and kind = $2 and name = $3`,
+		select owner, taken_at, extract(epoch from real_clock() - taken_at)::float8 from external_claim where server = $1 and kind = $2 and name = $3`,
 		call.Claim.Server, call.Claim.Kind, call.Claim.Name).Scan(&contest.Holder, &contest.taken, &idle)
 	contest.Idle = Seconds(idle)
 	switch {

@@ -80,7 +80,7 @@ func (s *Runner) markUndoing(ctx context.Context, c claimed, key string) error {
 			with fence as (
 				select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3 for no key update
 			), effect as (
-				update effect set state = 'undoing', token = $2, updated_at = now()
+				update effect set state = 'undoing', token = $2, updated_at = real_now()
 				where key = $4 and token <= $2 and exists (select from fence) returning 1
 			), attempt as (
 				insert into saga_attempt (saga_id, token, step) select id, $2, $3 from fence on conflict do nothing

@@ -27,11 +27,11 @@ func (s *Runner) RunGauges(ctx context.Context) (g RunGauges, err error) {
 	var ready float64
 	err = s.pool.QueryRow(ctx, `
 		select
-			coalesce(extract(epoch from now() - min(run_at) filter (where status in ('ready', 'waiting') and run_at <= now())), 0)::float8,
-			count(*) filter (where status in ('ready', 'waiting') and run_at <= now()),
-			count(*) filter (where status = 'running'), count(*) filter (where status = 'waiting' and run_at > now()),
-			count(*) filter (where status = 'parked'), count(*) filter (where status = 'running' and lease_until < now()),
-			(select count(*) from effect where state in ('intended', 'unknown') and sent_at < now() - interval '1 minute'),
+			coalesce(extract(epoch from business_now() - min(run_at) filter (where status in ('ready', 'waiting') and run_at <= business_now())), 0)::float8,
+			count(*) filter (where status in ('ready', 'waiting') and run_at <= business_now()),
+			count(*) filter (where status = 'running'), count(*) filter (where status = 'waiting' and run_at > business_now()),
+			count(*) filter (where status = 'parked'), count(*) filter (where status = 'running' and lease_until < real_now()),
+			(select count(*) from effect where state in ('intended', 'unknown') and sent_at < real_now() - interval '1 minute'),
 			(select count(*) from poisoned)
 		from saga_run where status not in ('done', 'undone')`).
 		Scan(&ready, &g.Ready, &g.Running, &g.Waiting, &g.Parked, &g.LeasesExpired, &g.UnknownEffects, &g.Poisoned)

@@ -52,7 +52,7 @@ func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	var age float64
 	var external *string
 	err := s.pool.QueryRow(ctx, `
-		select state, coalesce(extract(epoch from now() - sent_at), 1e9)::float8, sends, external_id, result
+		select state, coalesce(extract(epoch from real_now() - sent_at), 1e9)::float8, sends, external_id, result
 		from effect where key = $1`, key).Scan(&e.State, &age, &e.Sends, &external, &e.Result.Data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, nil
@@ -70,23 +70,23 @@ func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 const intendEffect = `
 with fence as (
 	select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3
-		and lease_until >= now() + $4::interval for no key update
+		and lease_until >= real_now() + $4::interval for no key update
 ), claim as (
 	insert into external_claim (server, kind, name, owner) select $5, $6, $7, $11 from fence where $5 <> ''
-	on conflict (server, kind, name) do update set taken_at = clock_timestamp() where external_claim.owner = excluded.owner
+	on conflict (server, kind, name) do update set taken_at = real_clock() where external_claim.owner = excluded.owner
 	returning 1
 ), intent as (
 	insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token)
-	select $8, id, $9, 'intended', ($10::bytea[])[1], now(), 1, $2 from fence where $5 = '' or exists (select from claim)
+	select $8, id, $9, 'intended', ($10::bytea[])[1], real_now(), 1, $2 from fence where $5 = '' or exists (select from claim)
 	on conflict (key) do update set state = case when effect.state = 'deferred' then effect.state else excluded.state end,
-		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = now(), sends = effect.sends + 1,
-		token = excluded.token, updated_at = now()
+		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = real_now(), sends = effect.sends + 1,
+		token = excluded.token, updated_at = real_now()
 	where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
 		and effect.request_mac = any($10 || ''::bytea) and effect.state in ('intended', 'unknown', 'absent', 'deferred')
 	returning 1
 ), attempt as (
 	insert into saga_attempt (saga_id, token, step) select id, $2, $3 from fence where exists (select from intent)
-	on conflict (saga_id, token, step) do update set started_at = now(), finished_at = null, outcome = null
+	on conflict (saga_id, token, step) do update set started_at = business_now(), finished_at = null, outcome = null
 )
 select (select count(*) from fence), (select count(*) from claim), (select count(*) from intent)`
 
@@ -120,7 +120,7 @@ func (s *Runner) noteFailure(ctx context.Context, c claimed, key string, class d
 		state, back = EffectAbsent, 1
 	}
 	_, err := s.Exec(ctx, "note the end of a call", `
-		update effect set state = case when state = 'deferred' then state else $3 end, sends = sends - $4::int, updated_at = now()
+		update effect set state = case when state = 'deferred' then state else $3 end, sends = sends - $4::int, updated_at = real_now()
 		where key = $1 and token = $2 and state in ('intended', 'unknown', 'deferred')`, key, c.token, string(state), back)
 	return err
 }
@@ -130,7 +130,7 @@ func confirmedRow(key string, c claimed, r Result) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `update effect set state = 'confirmed', external_id = nullif($3, ''), result = $4::jsonb, token = $2, saga_id = $5,
-				updated_at = now()
+				updated_at = real_now()
 			where key = $1 and (saga_id <> $5 or token <= $2) and state in ('intended', 'unknown', 'absent', 'deferred')`,
 		Args:     []any{key, c.token, r.External, text(r.Data), c.id},
 		WantRows: 1, ErrIfNot: ErrFenced,
@@ -143,7 +143,7 @@ func deferredRow(key string, c claimed) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `insert into effect (key, saga_id, step, state, request_mac, token) values ($1, $3, $4, 'deferred', ''::bytea, $2)
-			on conflict (key) do update set state = 'deferred', token = excluded.token, saga_id = excluded.saga_id, updated_at = now()
+			on conflict (key) do update set state = 'deferred', token = excluded.token, saga_id = excluded.saga_id, updated_at = real_now()
 			where effect.state in ('intended', 'unknown', 'absent', 'deferred')`,
 		Args:     []any{key, c.token, c.id, c.At().Name},
 		WantRows: 1, ErrIfNot: ErrFenced,
@@ -153,7 +153,7 @@ func deferredRow(key string, c claimed) eventstore.TxStatement {
 // undoneRow records that an effect has been taken back.
 func undoneRow(key string, c claimed) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "effect/" + key, SQL: `update effect set state = 'undone', token = $2, updated_at = now() where key = $1 and token <= $2`,
+		Key: "effect/" + key, SQL: `update effect set state = 'undone', token = $2, updated_at = real_now() where key = $1 and token <= $2`,
 		Args: []any{key, c.token}, WantRows: 1, ErrIfNot: ErrFenced,
 	}
 }
@@ -162,7 +162,7 @@ func undoneRow(key string, c claimed) eventstore.TxStatement {
 // its own run's doing.
 func UndoneOutside(key string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "effect/" + key, SQL: `update effect set state = 'undone', updated_at = now() where key = $1`, Args: []any{key}, WantRows: 1,
+		Key: "effect/" + key, SQL: `update effect set state = 'undone', updated_at = real_now() where key = $1`, Args: []any{key}, WantRows: 1,
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *Runner) correct(ctx context.Context, run Run, corrections map[string]st
 	case EffectAbsent:
 		return Encode(c.in), []eventstore.TxStatement{
 			{
-				Key: "effect/" + key, SQL: `update effect set request_mac = ''::bytea, updated_at = now() where key = $1 and state = 'absent'`,
+				Key: "effect/" + key, SQL: `update effect set request_mac = ''::bytea, updated_at = real_now() where key = $1 and state = 'absent'`,
 				Args: []any{key}, WantRows: 1,
 			},
 			FreeClaims(call.Claim.Owner, Claim{}),
@@ -113,7 +113,7 @@ func (s *Runner) SkipStep(ctx context.Context, cause domain.Metadata, run Run, n
 	rows := append(e.work.Rows, eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, $3, 'skipped', ''::bytea, nullif($4, ''), 0)
-			on conflict (key) do update set state = 'skipped', external_id = excluded.external_id, updated_at = now()`,
+			on conflict (key) do update set state = 'skipped', external_id = excluded.external_id, updated_at = real_now()`,
 		Args: []any{key, run.ID(), step.name, external}, WantRows: 1,
 	})
 	skip := Skip{Key: run.Key, Step: run.Step, External: external, Reason: reason, Input: c.learnt()}
@@ -185,7 +185,7 @@ func (s *Runner) Release(ctx context.Context, cause domain.Metadata, id uuid.UUI
 	}
 	row := eventstore.TxStatement{
 		Key: "saga_run/" + id.String(),
-		SQL: `update saga_run set status = 'ready', run_at = now(), lease_until = null, worker = null, awaits = '',
+		SQL: `update saga_run set status = 'ready', run_at = business_now(), lease_until = null, worker = null, awaits = '',
 				lease_token = lease_token + 1, stream_version = $2
 			where id = $1 and stream_version = $2 - 1 and status in ('running', 'waiting')`,
 		Args: []any{id, run.Version + 1}, WantRows: 1, ErrIfNot: errNotWorkedOn,

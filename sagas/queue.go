@@ -37,30 +37,30 @@ type claimed struct {
 
 // lockQueue makes the limit of a queue strict: claims of one queue take turns.
 const lockQueue = `
-select 1 from saga_queue where queue = $1 and not paused and coalesce(open_until, now()) <= now() for no key update`
+select 1 from saga_queue where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() for no key update`
 
 // An open breaker lets one probe through. Keep every coalesce: LIMIT NULL
 // means no limit.
 const claimRuns = `
 with room as (
 	select greatest(0, least($2::int, case when fails >= $6::int then 1 else max_in_flight end - (
-		select count(*) from saga_run r where r.queue = q.queue and r.status = 'running' and r.lease_until >= now())))::int n
-	from saga_queue q where queue = $1 and not paused and coalesce(open_until, now()) <= now()
+		select count(*) from saga_run r where r.queue = q.queue and r.status = 'running' and r.lease_until >= real_now())))::int n
+	from saga_queue q where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now()
 ), lost as (
-	select id from saga_run where queue = $1 and status = 'running' and lease_until < now() and definition = any($5::text[])
+	select id from saga_run where queue = $1 and status = 'running' and lease_until < real_now() and definition = any($5::text[])
 	order by lease_until limit coalesce((select n from room), 0) for update skip locked
 ), due as (
-	select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= now() and definition = any($5::text[])
+	select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= business_now() and definition = any($5::text[])
 	order by run_at limit coalesce((select n from room), 0) for update skip locked
 ), pick as (
 	select id from (select id, 0 o from lost union all select id, 1 from due) x order by o limit coalesce((select n from room), 0)
 )
 update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, lease_token = lease_token + 1,
-	lease_until = now() + $4::interval
+	lease_until = real_now() + $4::interval
 from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token,
-	coalesce(extract(epoch from s.step_deadline - now()), 0)::float8, s.step_deadline is not null`
+	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null`
 
 // breaks is how many failures in a row open a queue's breaker.
 const breaks = 5
@@ -98,7 +98,7 @@ func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 // are being written to are left out, so that this cannot deadlock.
 func renew(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID, tokens []int64, lease time.Duration) ([]uuid.UUID, error) {
 	rows, _ := pool.Query(ctx, `
-		update saga_run set lease_until = now() + $3::interval where id in (
+		update saga_run set lease_until = real_now() + $3::interval where id in (
 			select r.id from saga_run r join unnest($1::uuid[], $2::bigint[]) h(id, token) on r.id = h.id and r.lease_token = h.token
 			where r.status = 'running' for update of r skip locked)
 		returning id`, ids, tokens, lease)
@@ -123,11 +123,11 @@ func (s *Runner) putBack(ctx context.Context, c claimed, v attemptOutcome) error
 	}
 	tag, err := s.pool.Exec(ctx, `
 		with back as (
-			update saga_run set status = 'waiting', run_at = now() + $4::interval, attempt = greatest(0, attempt - $5::int), awaits = $9,
+			update saga_run set status = 'waiting', run_at = business_now() + $4::interval, attempt = greatest(0, attempt - $5::int), awaits = $9,
 				lease_until = null, worker = null
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3 returning id, run_at)
 		insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error, next_run_at)
-		select id, $2, $3, now(), $6, nullif($7, ''), nullif($8, ''), run_at from back
+		select id, $2, $3, business_now(), $6, nullif($7, ''), nullif($8, ''), run_at from back
 		on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
 			error_class = excluded.error_class, error = excluded.error, next_run_at = excluded.next_run_at`,
 		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text, v.awaits)
@@ -145,7 +145,7 @@ func (s *Runner) putBack(ctx context.Context, c claimed, v attemptOutcome) error
 func (s *Runner) failed(ctx context.Context, queue string) error {
 	_, err := s.pool.Exec(ctx, `
 		update saga_queue set fails = fails + 1, open_until = case when fails + 1 >= $2 then
-			now() + least($4::interval, $3::interval * power(2, least(fails + 1 - $2, 20))) end
+			real_now() + least($4::interval, $3::interval * power(2, least(fails + 1 - $2, 20))) end
 		where queue = $1`, queue, breaks, s.times.Break, s.times.BreakMax)
 	if err != nil {
 		return fmt.Errorf("count a failure of %s: %w", queue, err)

@@ -47,7 +47,7 @@ func (s *Runner) waitOf(c claimed, step step, class domain.Class, after time.Dur
 func WakeWaiting(about domain.Stream) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "saga_run/awaits/" + about.String(),
-		SQL: `update saga_run set run_at = now() where id in (
+		SQL: `update saga_run set run_at = business_now() where id in (
 				select id from saga_run where awaits = $1 and status = 'waiting' for update skip locked)`,
 		Args: []any{about.String()}, WantRows: eventstore.AnyRows,
 	}
@@ -100,8 +100,8 @@ func (s *Runner) overtake(ctx context.Context, id uuid.UUID) error {
 // attempt.
 func (s *Runner) hasten(ctx context.Context, r earlierRun) error {
 	n, err := s.Exec(ctx, "hasten an earlier run", `
-		update saga_run set run_at = now() where id in (
-			select id from saga_run where id = $1 and status = 'waiting' and run_at > now() for update skip locked)`, r.ID)
+		update saga_run set run_at = business_now() where id in (
+			select id from saga_run where id = $1 and status = 'waiting' and run_at > business_now() for update skip locked)`, r.ID)
 	if n > 0 {
 		s.Wake(r.Queue)
 	}

@@ -303,7 +303,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: fmt.Sprintf("saga_attempt/%s/%d/%d", c.id, c.token, c.Step),
 		SQL: `insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error)
-			values ($1, $2, $3, now(), $4, nullif($5, ''), nullif($6, ''))
+			values ($1, $2, $3, business_now(), $4, nullif($5, ''), nullif($6, ''))
 			on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
 				error_class = excluded.error_class, error = excluded.error`,
 		Args: []any{c.id, c.token, c.Step, outcome, string(e.class), e.text}, WantRows: eventstore.AnyRows,

@@ -66,7 +66,7 @@ func (s *Runner) startRows(r Run) []eventstore.TxStatement {
 	}, {
 		Key: "saga_run/" + w.id.String(),
 		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, now() + $8::interval, $9, $10, $11)
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, business_now() + $8::interval, $9, $10, $11)
 			on conflict do nothing`,
 		Args:     []any{w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about, w.number},
 		WantRows: 1,
@@ -85,8 +85,8 @@ func (s *Runner) advanceRow(c claimed, next Run, keep bool) eventstore.TxStateme
 	return eventstore.TxStatement{
 		Key: "saga_run/" + w.id.String(),
 		SQL: `update saga_run set step = $4, status = $5, queue = $6, direction = $7, cancel_requested = $8, input = $9::jsonb,
-				stream_version = $10, attempt = $11, step_deadline = now() + $12::interval, lease_until = now() + $13::interval,
-				run_at = case when $13::interval is null then now() else run_at end, -- indexed: a run that goes on leaves it alone
+				stream_version = $10, attempt = $11, step_deadline = business_now() + $12::interval, lease_until = real_now() + $13::interval,
+				run_at = case when $13::interval is null then business_now() else run_at end, -- indexed: a run that goes on leaves it alone
 				worker = case when $13::interval is null then null else worker end
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3`,
 		Args: []any{
@@ -112,7 +112,7 @@ func (s *Runner) overruleRow(next Run) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "saga_run/" + w.id.String(),
 		SQL: `update saga_run set step = $3, status = $4, queue = $5, direction = $6, cancel_requested = $7, input = $8::jsonb,
-				stream_version = $2, attempt = 0, run_at = now(), step_deadline = now() + $9::interval,
+				stream_version = $2, attempt = 0, run_at = business_now(), step_deadline = business_now() + $9::interval,
 				lease_until = null, worker = null, lease_token = lease_token + 1
 			where id = $1 and stream_version = $2 - 1`,
 		Args: []any{
@@ -171,7 +171,7 @@ func (s *Runner) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid
 		_, err := tx.Exec(ctx, `
 			insert into saga_run (id, key, definition, steps, input, order_id, direction, status, step, queue, cancel_requested,
 				step_deadline, stream_version, about, number, lease_token)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, now() + $12::interval, $13, $14, $15,
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, business_now() + $12::interval, $13, $14, $15,
 				coalesce((select max(token) from saga_attempt where saga_id = $1), 0) + 1000)`,
 			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue,
 			w.cancel, s.budget(runs[id]), w.version, w.about, w.number)

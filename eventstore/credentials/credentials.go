@@ -40,12 +40,12 @@ func SignOutRows(user int64) []eventstore.TxStatement {
 // expired are the conditions under which rows are deleted. A token that was
 // used or revoked is kept until its expiry, so that a second use is recognised.
 var expired = []struct{ table, condition string }{
-	{"secret_handoff", `expires_at < now()`},
-	{"one_time_tokens", `expires_at < now() - interval '30 days'`},
-	{"refresh_tokens", `expires_at < now()`},
-	{"refresh_families", `expires_at < now()`},
+	{"secret_handoff", `expires_at < real_now()`},
+	{"one_time_tokens", `expires_at < real_now() - interval '30 days'`},
+	{"refresh_tokens", `expires_at < real_now()`},
+	{"refresh_families", `expires_at < real_now()`},
 	{"browser_sessions", `not (` + sessionLives + `)`},
-	{"endpoint_secrets", `expires_at < now()`},
+	{"endpoint_secrets", `expires_at < real_now()`},
 }
 
 // Sweep deletes expired rows. After a rotation of the secret key it seals the

@@ -28,7 +28,7 @@ func (v *Vault) EndpointSecretRows(endpoint int64, secret []byte) []eventstore.T
 	box := v.keys.Seal(endpointPurpose, strconv.FormatInt(endpoint, 10), secret)
 	return []eventstore.TxStatement{{
 		Key:  fmt.Sprintf("endpoint_secrets/%d/0", endpoint),
-		SQL:  `update endpoint_secrets set expires_at = now() + interval '24 hours' where endpoint = $1 and expires_at is null`,
+		SQL:  `update endpoint_secrets set expires_at = real_now() + interval '24 hours' where endpoint = $1 and expires_at is null`,
 		Args: []any{endpoint}, WantRows: eventstore.AnyRows,
 	}, {
 		Key:  fmt.Sprintf("endpoint_secrets/%d/1", endpoint),
@@ -54,7 +54,7 @@ const mostSecrets = 5
 // the present one first. Without any it answers [ErrShredded].
 func (v *Vault) EndpointSecrets(ctx context.Context, endpoint int64) ([][]byte, error) {
 	rows, _ := v.pool.Query(ctx, `
-		select key_id, nonce, sealed from endpoint_secrets where endpoint = $1 and (expires_at is null or expires_at > now())
+		select key_id, nonce, sealed from endpoint_secrets where endpoint = $1 and (expires_at is null or expires_at > real_now())
 		order by expires_at desc nulls first, created_at desc limit $2`, endpoint, mostSecrets)
 	boxes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[sealing.Sealed])
 	if err != nil {

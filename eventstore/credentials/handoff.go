@@ -25,7 +25,7 @@ func (v *Vault) HandOff(purpose, effectKey string, secret []byte, keep time.Dura
 		Key: "secret_handoff/" + effectKey,
 		SQL: `
 			insert into secret_handoff (id, purpose, effect_key, key_id, nonce, sealed, expires_at)
-			values ($1, $2, $3, $4, $5, $6, now() + $7::interval) on conflict (effect_key) do nothing`,
+			values ($1, $2, $3, $4, $5, $6, real_now() + $7::interval) on conflict (effect_key) do nothing`,
 		Args:     []any{uuid.New(), purpose, effectKey, box.KeyID, box.Nonce, box.Box, keep},
 		WantRows: eventstore.AnyRows,
 	}
@@ -34,7 +34,7 @@ func (v *Vault) HandOff(purpose, effectKey string, secret []byte, keep time.Dura
 // OpenHandOff returns the secret of an effect, or [ErrShredded].
 func (v *Vault) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]byte, error) {
 	var box sealing.Sealed
-	err := v.pool.QueryRow(ctx, `select key_id, nonce, sealed from secret_handoff where effect_key = $1 and purpose = $2 and expires_at > now()`,
+	err := v.pool.QueryRow(ctx, `select key_id, nonce, sealed from secret_handoff where effect_key = $1 and purpose = $2 and expires_at > real_now()`,
 		effectKey, purpose).Scan(&box.KeyID, &box.Nonce, &box.Box)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("%s for %s: %w", purpose, effectKey, ErrShredded)

@@ -23,12 +23,12 @@ func TokenRows(token, purpose string, user int64, keep time.Duration) []eventsto
 	return []eventstore.TxStatement{
 		{
 			Key:  fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
-			SQL:  `update one_time_tokens set expires_at = least(expires_at, now()) where user_id = $1 and purpose = $2 and used_at is null and hash <> $3`,
+			SQL:  `update one_time_tokens set expires_at = least(expires_at, real_now()) where user_id = $1 and purpose = $2 and used_at is null and hash <> $3`,
 			Args: []any{user, purpose, hash}, WantRows: eventstore.AnyRows,
 		},
 		{
 			Key:  fmt.Sprintf("one_time_tokens/%d/%s/2", user, purpose),
-			SQL:  `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3, now() + $4::interval) on conflict do nothing`,
+			SQL:  `insert into one_time_tokens (hash, purpose, user_id, expires_at) values ($1, $2, $3, real_now() + $4::interval) on conflict do nothing`,
 			Args: []any{hash, purpose, user, keep}, WantRows: eventstore.AnyRows,
 		},
 	}
@@ -38,7 +38,7 @@ func TokenRows(token, purpose string, user int64, keep time.Duration) []eventsto
 func EndTokens(user int64, purpose string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key:  fmt.Sprintf("one_time_tokens/%d/%s/1", user, purpose),
-		SQL:  `update one_time_tokens set expires_at = least(expires_at, now()) where user_id = $1 and purpose = $2 and used_at is null`,
+		SQL:  `update one_time_tokens set expires_at = least(expires_at, real_now()) where user_id = $1 and purpose = $2 and used_at is null`,
 		Args: []any{user, purpose}, WantRows: eventstore.AnyRows,
 	}
 }
@@ -48,7 +48,7 @@ func EndTokens(user int64, purpose string) eventstore.TxStatement {
 func ExtendToken(token string, keep time.Duration) eventstore.TxStatement {
 	hash := hashOf(token)
 	return eventstore.TxStatement{
-		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens set expires_at = now() + $2::interval where hash = $1 and used_at is null and expires_at > now()`,
+		Key: fmt.Sprintf("one_time_tokens/%x", hash[:8]), SQL: `update one_time_tokens set expires_at = real_now() + $2::interval where hash = $1 and used_at is null and expires_at > real_now()`,
 		Args: []any{hash, keep}, WantRows: eventstore.AnyRows,
 	}
 }
@@ -60,7 +60,7 @@ var ErrLink = errors.New("this link is no longer valid")
 func (v *Vault) TokenUser(ctx context.Context, token, purpose string) (int64, error) {
 	hash := hashOf(token)
 	var user int64
-	err := v.pool.QueryRow(ctx, `select user_id from one_time_tokens where hash = $1 and purpose = $2 and used_at is null and expires_at > now()`,
+	err := v.pool.QueryRow(ctx, `select user_id from one_time_tokens where hash = $1 and purpose = $2 and used_at is null and expires_at > real_now()`,
 		hash, purpose).Scan(&user)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrLink
@@ -76,7 +76,7 @@ func UseToken(token, purpose string) eventstore.TxStatement {
 	hash := hashOf(token)
 	return eventstore.TxStatement{
 		Key:  fmt.Sprintf("one_time_tokens/%x", hash[:8]),
-		SQL:  `update one_time_tokens set used_at = now() where hash = $1 and purpose = $2 and used_at is null and expires_at > now()`,
+		SQL:  `update one_time_tokens set used_at = real_now() where hash = $1 and purpose = $2 and used_at is null and expires_at > real_now()`,
 		Args: []any{hash, purpose}, WantRows: 1, ErrIfNot: ErrLink,
 	}
 }

@@ -133,7 +133,7 @@ func (v *Vault) rehash(ctx context.Context, user int64, old, password string) er
 func PasswordRow(user int64, phc string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key:  fmt.Sprintf("credentials/%d", user),
-		SQL:  `insert into credentials (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc, changed_at = now()`,
+		SQL:  `insert into credentials (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc, changed_at = real_now()`,
 		Args: []any{user, phc}, WantRows: 1,
 	}
 }

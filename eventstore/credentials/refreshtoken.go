@@ -33,20 +33,20 @@ const showToken = `
 	select t.hash, f.family, f.user_id, case
 		when f.revoked_at is not null then 'used'
 		when t.used_at is null then 'fresh'
-		when t.used_at > now() - interval '10 seconds' then 'used'
+		when t.used_at > real_now() - interval '10 seconds' then 'used'
 		else 'reused' end state
 	from refresh_tokens t join refresh_families f using (family)
-	where t.hash = $1 and t.expires_at > now()`
+	where t.hash = $1 and t.expires_at > real_now()`
 
 // revokeReused ends the family of a token that somebody has copied.
-const revokeReused = `update refresh_families f set revoked_at = now() from shown where f.family = shown.family and shown.state = 'reused'`
+const revokeReused = `update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family and shown.state = 'reused'`
 
 // RotateRefresh replaces a refresh token by a new one of its family. Unless
 // the old one is [domain.TokenFresh] the new one has not been issued.
 func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time.Time) (domain.Rotation, error) {
 	return v.showRefresh(ctx, "rotate", `
 		with shown as (`+showToken+` for update), revoked as (`+revokeReused+`), used as (
-			update refresh_tokens t set used_at = now() from shown where t.hash = shown.hash and shown.state = 'fresh'
+			update refresh_tokens t set used_at = real_now() from shown where t.hash = shown.hash and shown.state = 'fresh'
 		), kept as (
 			update refresh_families f set expires_at = greatest(f.expires_at, $3) from shown where f.family = shown.family and shown.state = 'fresh'
 		), issued as (
@@ -60,7 +60,7 @@ func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time
 func (v *Vault) RevokeRefresh(ctx context.Context, jti string) (domain.Rotation, error) {
 	return v.showRefresh(ctx, "revoke", `
 		with shown as (`+showToken+` for update), revoked as (
-			update refresh_families f set revoked_at = now() from shown where f.family = shown.family and shown.state in ('fresh', 'reused')
+			update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family and shown.state in ('fresh', 'reused')
 		)
 		select family, user_id, state from shown`, hashOf(jti))
 }

@@ -17,7 +17,7 @@ var ErrSession = domain.Refuse(domain.NotFound, "The session has ended.")
 
 // sessionLives holds while somebody is signed in in a browser: half a day at
 // most, and half an hour without a visit (docs/security.md, "Browser sessions").
-const sessionLives = `started_at > now() - interval '12 hours' and seen_at > now() - interval '30 minutes'`
+const sessionLives = `started_at > real_now() - interval '12 hours' and seen_at > real_now() - interval '30 minutes'`
 
 // OpenSession begins a user's session in a browser. Its id, 256 random bits in
 // URL form, is known to the browser alone: its hash is kept.
@@ -37,7 +37,7 @@ func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, e
 	var confirmed *time.Time
 	err := v.pool.QueryRow(ctx, `
 		with visited as (
-			update browser_sessions set seen_at = now() where hash = $1 and seen_at < now() - interval '1 minute' and `+sessionLives+`
+			update browser_sessions set seen_at = real_now() where hash = $1 and seen_at < real_now() - interval '1 minute' and `+sessionLives+`
 		)
 		select user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and `+sessionLives, hashOf(id)).
 		Scan(&found.User, &found.Version, &found.StartedAt, &confirmed)
@@ -56,7 +56,7 @@ func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, e
 // is [ErrSession].
 func (v *Vault) RenewSession(ctx context.Context, id string) (newID string, err error) {
 	newID = NewToken()
-	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = now(), seen_at = now() where hash = $1 and `+sessionLives,
+	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = real_now(), seen_at = real_now() where hash = $1 and `+sessionLives,
 		hashOf(id), hashOf(newID))
 	switch {
 	case err != nil:

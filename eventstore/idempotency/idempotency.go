@@ -43,10 +43,10 @@ func Statement(k domain.IdempotencyKey) eventstore.TxStatement {
 		Key: fmt.Sprintf("once_keys/%x", scope(k)),
 		SQL: `
 			insert into once_keys as o (scope, fingerprint, status, location, running_until, expires_at)
-			values ($1, $2, $3, $4, now() + interval '30 seconds', now() + $5::interval)
+			values ($1, $2, $3, $4, real_now() + interval '30 seconds', real_now() + $5::interval)
 			on conflict (scope) do update set fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location,
 				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at
-			where o.expires_at <= now()`,
+			where o.expires_at <= real_now()`,
 		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep)}, WantRows: 1, ErrIfNot: ErrInProgress,
 	}
 }
@@ -61,8 +61,8 @@ func (o *Keys) Look(ctx context.Context, k domain.IdempotencyKey) (domain.Replay
 	var r domain.Replay
 	var same, running bool
 	err := o.pool.QueryRow(ctx, `
-		select fingerprint = any($2), status, location, coalesce(etag, ''), body, coalesce(running_until > now(), false)
-		from once_keys where scope = $1 and expires_at > now()`, scope(k), k.Fingerprints).
+		select fingerprint = any($2), status, location, coalesce(etag, ''), body, coalesce(running_until > real_now(), false)
+		from once_keys where scope = $1 and expires_at > real_now()`, scope(k), k.Fingerprints).
 		Scan(&same, &r.Status, &r.Location, &r.ETag, &r.Body, &running)
 	r.Body = o.openAnswer(k, r.Body)
 	switch {
@@ -140,5 +140,5 @@ func (o *Keys) Fingerprints(parts ...[]byte) [][]byte {
 
 // Sweep deletes expired keys.
 func (o *Keys) Sweep(ctx context.Context) error {
-	return eventstore.DeleteExpired(ctx, o.pool, "once_keys", `expires_at < now()`)
+	return eventstore.DeleteExpired(ctx, o.pool, "once_keys", `expires_at < real_now()`)
 }

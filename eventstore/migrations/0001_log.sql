@@ -75,7 +75,7 @@ create table poisoned (
 	reader    text   not null,
 	position  bigint not null,
 	reason    text   not null,
-	moved_at  timestamptz not null default now(),
+	moved_at  timestamptz not null default real_now(),
 	primary key (reader, position)
 );
 grant select, insert, update, delete on readers, poisoned to hostpanel_app;

@@ -7,7 +7,7 @@ create table subject_keys (
 	purpose    text  not null,
 	key_id     text  not null, -- which secret key wraps it
 	wrapped    bytea not null,
-	created_at timestamptz not null default now(),
+	created_at timestamptz not null default real_now(),
 	primary key (subject, purpose)
 );
 -- Which subject an address belongs to; the address itself does not stand here.
@@ -45,7 +45,7 @@ create table secret_handoff (
 	key_id     text  not null,
 	nonce      bytea not null,
 	sealed     bytea not null,
-	created_at timestamptz not null default now(),
+	created_at timestamptz not null default real_now(),
 	expires_at timestamptz not null
 );
 create index on secret_handoff (expires_at);
@@ -64,6 +64,6 @@ create index on one_time_tokens (user_id);
 create table credentials (
 	user_id    bigint primary key,
 	phc        text not null,
-	changed_at timestamptz not null default now()
+	changed_at timestamptz not null default real_now()
 );
 grant select, insert, update, delete on once_keys, rate_windows, secret_handoff, one_time_tokens, credentials to hostpanel_app;

@@ -24,8 +24,8 @@ create table browser_sessions (
 	hash         bytea  primary key, -- SHA-256 of the id in the cookie
 	user_id      bigint not null,
 	version      int    not null,    -- session version of the user when it began
-	started_at   timestamptz not null default now(),
-	seen_at      timestamptz not null default now(),
+	started_at   timestamptz not null default real_now(),
+	seen_at      timestamptz not null default real_now(),
 	confirmed_at timestamptz         -- the password was asked for again
 );
 create index on browser_sessions (user_id);

@@ -7,7 +7,7 @@ create table log_verification (
 	is_over     boolean not null default false, -- the log was checked to its end
 	broken      bigint  not null default 0,     -- events in this round that are not as they were written
 	verified_at timestamptz,                    -- when the end was reached lastly
-	next_at     timestamptz not null default now() + interval '1 hour'
+	next_at     timestamptz not null default real_now() + interval '1 hour'
 );
 insert into log_verification default values;
 grant select, update on log_verification to hostpanel_app;

@@ -6,7 +6,7 @@ create table endpoint_secrets (
 	key_id     text   not null,
 	nonce      bytea  not null,
 	sealed     bytea  not null,
-	created_at timestamptz not null default now(),
+	created_at timestamptz not null default real_now(),
 	expires_at timestamptz -- null: it is the present one
 );
 create index on endpoint_secrets (endpoint);

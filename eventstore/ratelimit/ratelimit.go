@@ -25,11 +25,11 @@ func Open(pool *pgxpool.Pool) *Windows { return &Windows{pool} }
 // meanwhile, so no two calls take the same place. Calls stand in the order of
 // their times, so those that have left the window are found by halving.
 const takeIf = `
-insert into rate_windows as r (key, calls, granted) select $1, array[statement_timestamp()], true{condition}
+insert into rate_windows as r (key, calls, granted) select $1, array[real_statement()], true{condition}
 on conflict (key) do update set (calls, granted) = (
-	select case when cardinality(c) < $2 then c || greatest(statement_timestamp(), c[cardinality(c)]) else c end, cardinality(c) < $2
-	from (select r.calls[1 + width_bucket(statement_timestamp() - $3::interval, r.calls):]) still (c))
-returning granted, cardinality(calls), extract(epoch from calls[1] + $3::interval - statement_timestamp())::float8`
+	select case when cardinality(c) < $2 then c || greatest(real_statement(), c[cardinality(c)]) else c end, cardinality(c) < $2
+	from (select r.calls[1 + width_bucket(real_statement() - $3::interval, r.calls):]) still (c))
+returning granted, cardinality(calls), extract(epoch from calls[1] + $3::interval - real_statement())::float8`
 
 var takeOne = TakeIf("")
 
@@ -87,5 +87,5 @@ func (w *Windows) Forget(ctx context.Context, key string) error {
 
 // Sweep deletes windows in which nothing was counted for a day.
 func (w *Windows) Sweep(ctx context.Context) error {
-	return eventstore.DeleteExpired(ctx, w.pool, "rate_windows", `coalesce(calls[cardinality(calls)] < now() - interval '1 day', true)`)
+	return eventstore.DeleteExpired(ctx, w.pool, "rate_windows", `coalesce(calls[cardinality(calls)] < real_now() - interval '1 day', true)`)
 }

@@ -94,7 +94,7 @@ func (s *Panel) lookAgain(id uuid.UUID, reason string) sagas.Work {
 	return sagas.Work{
 		Rows: []eventstore.TxStatement{{
 			Key:  "payment_watch/" + id.String(),
-			SQL:  `update payment_watch set next_at = least(next_at, now()), wakes = wakes + 1, reason = $2 where order_id = $1`,
+			SQL:  `update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`,
 			Args: []any{id, reason}, WantRows: eventstore.AnyRows,
 		}},
 		Wakes: watchQueue,

@@ -97,10 +97,10 @@ func (s *Panel) checkoutOf(o projections.Order, generation int) order.Checkout {
 func (s *Panel) intendSession(ctx context.Context, o projections.Order) (generation int, err error) {
 	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
 	err = s.pool.QueryRow(ctx, `
-		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], now(), 1, 0)
-		on conflict (key) do update set sent_at = now(), sends = effect.sends + 1, updated_at = now(), state = 'intended',
-			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < now() - $4::interval then 1 else 0 end,
-			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < now() - $4::interval then now() else effect.keyed_at end
+		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
+		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
+			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
+			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
 		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
 		sagas.EffectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", sagas.Encode(request)), s.times.KeyLife).Scan(&generation)
 	switch {
@@ -137,7 +137,7 @@ func (s *Panel) sessionFailed(ctx context.Context, o projections.Order, failure 
 	defer cancel()
 	s.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
 	row := eventstore.TxStatement{
-		Key: "effect/" + sagas.EffectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = now() where key = $1 and state = 'intended'`,
+		Key: "effect/" + sagas.EffectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = real_now() where key = $1 and state = 'intended'`,
 		Args: []any{sagas.EffectKey(o.ID, "session"), string(endOf(failure))}, WantRows: eventstore.AnyRows,
 	}
 	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.Now()}
@@ -162,18 +162,18 @@ func (s *Panel) keepSession(ctx context.Context, o projections.Order, p Payments
 	rows := []eventstore.TxStatement{
 		{
 			Key:  "effect/" + key,
-			SQL:  `update effect set state = 'confirmed', external_id = $2, updated_at = now() where key = $1`,
+			SQL:  `update effect set state = 'confirmed', external_id = $2, updated_at = real_now() where key = $1`,
 			Args: []any{key, session.ID}, WantRows: 1,
 		},
 		{
 			Key: "payment_watch/" + o.ID.String(),
-			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = now() + $3::interval, wakes = wakes + 1
+			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = business_now() + $3::interval, wakes = wakes + 1
 				where order_id = $1`,
 			Args: []any{o.ID, session.ID, s.times.SessionChecks[0]}, WantRows: 1,
 		},
 		{
 			Key: "webhook_inbox/" + o.ID.String(),
-			SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now()
+			SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now()
 				where state = 'unmatched' and provider = $1 and (object_ref = $2 or order_id = $3)`,
 			Args: []any{p.Name(), session.ID, o.ID}, WantRows: eventstore.AnyRows,
 		},

@@ -28,7 +28,7 @@ func (s *Panel) disputeNews(ctx context.Context, c check) ([]domain.Command, []e
 	}
 	s.Alarm(ctx, "a provider tells of a dispute: confirm it there, then say how it stands", "order", c.order, "provider", c.provider, "webhooks", ids)
 	seen := eventstore.TxStatement{
-		Key: "webhook_inbox/" + c.order.String(), SQL: `update webhook_inbox set seen_at = now() where id = any($1)`,
+		Key: "webhook_inbox/" + c.order.String(), SQL: `update webhook_inbox set seen_at = business_now() where id = any($1)`,
 		Args: []any{ids}, WantRows: eventstore.AnyRows,
 	}
 	return []domain.Command{order.ReportDispute{ID: c.order, At: s.Now()}}, []eventstore.TxStatement{seen}, nil

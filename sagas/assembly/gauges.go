@@ -41,9 +41,9 @@ func (s *Panel) PaymentGauges(ctx context.Context) (g PaymentGauges, err error) 
 	err = s.pool.QueryRow(ctx, `
 		select
 			(select count(*) from webhook_inbox where state = 'stored'),
-			(select coalesce(extract(epoch from now() - min(received_at)), 0)::float8 from webhook_inbox where state = 'stored'),
+			(select coalesce(extract(epoch from business_now() - min(received_at)), 0)::float8 from webhook_inbox where state = 'stored'),
 			(select count(*) from webhook_inbox where state = 'unmatched'), (select count(*) from webhook_inbox where state = 'parked'),
-			(select coalesce(extract(epoch from now() - min(next_at)), 0)::float8 from payment_watch where next_at <= now()),
+			(select coalesce(extract(epoch from business_now() - min(next_at)), 0)::float8 from payment_watch where next_at <= business_now()),
 			(select count(*) from orders where holds <> '{}')`).
 		Scan(&g.InboxStored, &inbox, &g.Unmatched, &g.InboxParked, &lag, &g.Held)
 	g.InboxAge, g.WatchLag = sagas.Seconds(inbox), sagas.Seconds(lag)
@@ -55,5 +55,5 @@ func (s *Panel) PaymentGauges(ctx context.Context) (g PaymentGauges, err error) 
 func (s *Panel) sweepBodies(ctx context.Context) error {
 	return s.Sweep(ctx, "webhooks", `
 		update webhook_inbox set body = null where id in (select id from webhook_inbox
-			where body is not null and state in ('done', 'ignored') and received_at < now() - $1::interval limit 1000)`, s.times.KeepBodies)
+			where body is not null and state in ('done', 'ignored') and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
 }

@@ -150,8 +150,8 @@ func (s *Panel) readOne(ctx context.Context) (more bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var age float64
 		err := tx.QueryRow(ctx, `
-			select id, provider, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from now() - received_at)::float8
-			from webhook_inbox where state = 'stored' and next_at <= now() order by next_at, id limit 1 for update skip locked`).
+			select id, provider, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from business_now() - received_at)::float8
+			from webhook_inbox where state = 'stored' and next_at <= business_now() order by next_at, id limit 1 for update skip locked`).
 			Scan(&m.id, &m.provider, &m.ref, &m.payment, &m.order, &m.attempts, &age)
 		if err != nil {
 			return err
@@ -184,12 +184,12 @@ with found as (
 	union select order_id from payment_object where provider = $2 and object_id = $5 and $5 <> ''
 	limit 1
 ), hint as (
-	update payment_watch w set next_at = least(w.next_at, now()), wakes = w.wakes + 1, reason = 'webhook'
+	update payment_watch w set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = 'webhook'
 	from found where w.order_id = found.order_id
 )
 update webhook_inbox i set
 	state = case when exists (select from found) then 'done' else 'stored' end,
-	order_id = coalesce((select order_id from found), i.order_id), next_at = now() + $6::interval,
+	order_id = coalesce((select order_id from found), i.order_id), next_at = business_now() + $6::interval,
 	attempts = i.attempts + case when exists (select from found) then 1 else 0 end
 where i.id = $1 returning state`
 
@@ -237,7 +237,7 @@ func (s *Panel) postpone(ctx context.Context, m stored, cause error) error {
 	}
 	again := sagas.BackOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	_, err := s.Exec(ctx, "postpone a webhook", `
-		update webhook_inbox set attempts = attempts + 1, next_at = now() + $2::interval, error = $3
+		update webhook_inbox set attempts = attempts + 1, next_at = business_now() + $2::interval, error = $3
 		where id = $1 and state = 'stored' and attempts = $4`,
 		m.id, again, sagas.Scrub(cause), m.attempts)
 	s.WakeLater(inboxQueue, again)

@@ -28,7 +28,7 @@ func (s *Panel) unanswered(ctx context.Context, c check, failure error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()
 	_, err := s.Exec(ctx, "put off a check", `
-		update payment_watch set lease_until = null, fails = fails + 1, failing_since = coalesce(failing_since, now()), next_at = now() + $3::interval
+		update payment_watch set lease_until = null, fails = fails + 1, failing_since = coalesce(failing_since, real_now()), next_at = business_now() + $3::interval
 		where order_id = $1 and lease_token = $2`, c.order, c.token, pause)
 	s.WakeLater(watchQueue, pause)
 	return errors.Join(failure, err)
@@ -69,7 +69,7 @@ func (p *providerBackoff) resting(provider string) time.Duration {
 // neither as an answer nor as a failure.
 func (s *Panel) putOff(ctx context.Context, c check, d time.Duration) error {
 	_, err := s.Exec(ctx, "put off a check", `
-		update payment_watch set lease_until = null, next_at = now() + $3::interval where order_id = $1 and lease_token = $2`, c.order, c.token, d)
+		update payment_watch set lease_until = null, next_at = business_now() + $3::interval where order_id = $1 and lease_token = $2`, c.order, c.token, d)
 	s.WakeLater(watchQueue, d)
 	return err
 }

@@ -79,8 +79,8 @@ func (s *Panel) Reconcile(ctx context.Context) (found operations.Reconciliation,
 // reportDaily compares money and service once a day, in one process of all.
 func (s *Panel) reportDaily(ctx context.Context) error {
 	due, err := s.Exec(ctx, "look when money and service were compared", `
-		insert into saga_daily as d (name, at) values ('reconciliation', now())
-		on conflict (name) do update set at = excluded.at where d.at < now() - interval '1 day'`)
+		insert into saga_daily as d (name, at) values ('reconciliation', business_now())
+		on conflict (name) do update set at = excluded.at where d.at < business_now() - interval '1 day'`)
 	if err != nil || due == 0 {
 		return err
 	}

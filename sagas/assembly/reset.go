@@ -108,9 +108,9 @@ func (s *Panel) answerReset(ctx context.Context) (more bool, err error) {
 func (s *Panel) nextReset(ctx context.Context) (r resetRequest, err error) {
 	var age float64
 	err = s.pool.QueryRow(ctx, `
-		update reset_request set attempts = attempts + 1, next_at = now() + least($2::interval, $1::interval * power(2, least(attempts, 20)))
-		where id = (select id from reset_request where next_at <= now() order by next_at limit 1 for update skip locked)
-		returning id, key_id, nonce, sealed, extract(epoch from now() - asked_at)::float8`, s.times.Lease, s.times.LateCap+s.times.Lease).
+		update reset_request set attempts = attempts + 1, next_at = real_now() + least($2::interval, $1::interval * power(2, least(attempts, 20)))
+		where id = (select id from reset_request where next_at <= real_now() order by next_at limit 1 for update skip locked)
+		returning id, key_id, nonce, sealed, extract(epoch from real_now() - asked_at)::float8`, s.times.Lease, s.times.LateCap+s.times.Lease).
 		Scan(&r.id, &r.box.KeyID, &r.box.Nonce, &r.box.Box, &age)
 	r.age = time.Duration(age * float64(time.Second))
 	return r, err

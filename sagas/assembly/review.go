@@ -18,8 +18,8 @@ func (s *Panel) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UUID
 	}
 	due := eventstore.TxStatement{
 		Key: "payment_watch/" + id.String(),
-		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at) select id, payment_method, 'operator', now() from orders where id = $1
-			on conflict (order_id) do update set next_at = least(w.next_at, now()), wakes = w.wakes + 1, reason = excluded.reason`,
+		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at) select id, payment_method, 'operator', business_now() from orders where id = $1
+			on conflict (order_id) do update set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = excluded.reason`,
 		Args: []any{id}, WantRows: 1,
 	}
 	_, err := s.store.ExecuteWith(ctx, sagas.ByOperator(cause, id), []eventstore.TxStatement{due}, operations.NoteReview{Order: id, Event: operations.RecheckRequested{Reason: reason, At: s.Now()}})
@@ -45,7 +45,7 @@ func (s *Panel) ReplayWebhooks(ctx context.Context, cause domain.Metadata, f ope
 		return 0, err
 	}
 	back := eventstore.TxStatement{
-		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null` + inboxWhere,
+		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now(), error = null` + inboxWhere,
 		Args: inboxArgs(f), WantRows: eventstore.AnyRows,
 	}
 	_, err = s.store.ExecuteWith(ctx, sagas.ByOperator(cause, f.Order), []eventstore.TxStatement{back},
@@ -67,7 +67,7 @@ func (s *Panel) ReplayWebhook(ctx context.Context, cause domain.Metadata, id int
 		about = *w.Order
 	}
 	back := eventstore.TxStatement{
-		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = now(), error = null where id = $1`,
+		Key: "webhook_inbox", SQL: `update webhook_inbox set state = 'stored', attempts = 0, next_at = business_now(), error = null where id = $1`,
 		Args: []any{id}, WantRows: 1,
 	}
 	commands := []domain.Command{operations.NoteReview{Order: about, Event: operations.WebhookReplayed{

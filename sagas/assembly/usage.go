@@ -64,8 +64,8 @@ func (s *Panel) measureNext(ctx context.Context) (more bool, err error) {
 // nextMeasuring leases a tenant, for longer each time that it fails.
 func (s *Panel) nextMeasuring(ctx context.Context) (m measuring, err error) {
 	err = s.pool.QueryRow(ctx, `
-		update tenant_usage u set fails = fails + 1, next_at = now() + least($1::interval, $2::interval * power(2, least(fails, 20)))
-		where tenant = (select tenant from tenant_usage where next_at <= now() order by next_at limit 1 for update skip locked)
+		update tenant_usage u set fails = fails + 1, next_at = business_now() + least($1::interval, $2::interval * power(2, least(fails, 20)))
+		where tenant = (select tenant from tenant_usage where next_at <= business_now() order by next_at limit 1 for update skip locked)
 		returning tenant, figures, next_at,
 			(select engine_id from resources r where r.kind = 'tenant' and r.id = u.tenant and r.status not in ('leaving', 'gone'))`,
 		s.times.Measure, s.times.Lease).Scan(&m.tenant, &m.figures, &m.lease, &m.client)
@@ -90,7 +90,7 @@ func (s *Panel) keepFigures(ctx context.Context, m measuring, usage hosting.Usag
 	figures, err := json.Marshal(last.Then(usage))
 	if err == nil {
 		_, err = s.Exec(ctx, "keep the usage of a tenant", `
-			update tenant_usage set figures = $3, fails = 0, next_at = now() + $4::interval where tenant = $1 and next_at = $2`,
+			update tenant_usage set figures = $3, fails = 0, next_at = business_now() + $4::interval where tenant = $1 and next_at = $2`,
 			m.tenant, m.lease, figures, sagas.Jittered(s.times.Measure))
 	}
 	return err

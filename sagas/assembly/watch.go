@@ -38,13 +38,13 @@ type check struct {
 // webhook had news. Anybody may send any number of hints.
 func (s *Panel) Hint(ctx context.Context, id uuid.UUID, reason string) error {
 	n, err := s.Exec(ctx, "hint at an order", `
-		update payment_watch set next_at = least(next_at, now()), wakes = wakes + 1, reason = $2 where order_id = $1`, id, reason)
+		update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`, id, reason)
 	if err == nil && n == 0 {
 		var o projections.Order
 		if o, err = s.order(ctx, id); err == nil {
 			_, err = s.Exec(ctx, "hint at an order", `
-				insert into payment_watch as w (order_id, provider, reason, next_at) values ($1, $2, $3, now())
-				on conflict (order_id) do update set next_at = least(w.next_at, now()), wakes = w.wakes + 1, reason = excluded.reason`,
+				insert into payment_watch as w (order_id, provider, reason, next_at) values ($1, $2, $3, business_now())
+				on conflict (order_id) do update set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = excluded.reason`,
 				id, o.PaymentMethod, reason)
 		}
 	}
@@ -83,10 +83,10 @@ func (s *Panel) watch(ctx, work context.Context) {
 func (s *Panel) nextCheck(ctx context.Context) (c check, due bool, err error) {
 	var failing float64
 	err = s.pool.QueryRow(ctx, `
-		update payment_watch set lease_token = lease_token + 1, lease_until = now() + $1::interval, checks = checks + 1
-		where order_id = (select order_id from payment_watch where next_at <= now() and (lease_until is null or lease_until < now())
+		update payment_watch set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, checks = checks + 1
+		where order_id = (select order_id from payment_watch where next_at <= business_now() and (lease_until is null or lease_until < real_now())
 			order by next_at limit 1 for update skip locked)
-		returning order_id, provider, reason, wakes, fails, coalesce(extract(epoch from now() - failing_since), 0)::float8, lease_token`,
+		returning order_id, provider, reason, wakes, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
 		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.fails, &failing, &c.token)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
@@ -226,7 +226,7 @@ func (s *Panel) closeCheck(ctx context.Context, c check, g paymentTimeline, rows
 	rows = append(rows, eventstore.TxStatement{
 		Key: "payment_watch/" + c.order.String(),
 		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null,
-				next_at = case when wakes = $3 then coalesce(now() + $4::interval, 'infinity') else now() end
+				next_at = case when wakes = $3 then coalesce(business_now() + $4::interval, 'infinity') else business_now() end
 			where order_id = $1 and lease_token = $2`,
 		Args: []any{c.order, c.token, c.wakes, next}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
 	})

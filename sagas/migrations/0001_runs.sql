@@ -25,7 +25,7 @@ create table saga_run (
 	queue            text    not null references saga_queue,
 	attempt          int     not null default 0,
 	cancel_requested boolean not null default false,
-	run_at           timestamptz not null default now(),
+	run_at           timestamptz not null default business_now(),
 	step_deadline    timestamptz,
 	lease_until      timestamptz,
 	lease_token      bigint  not null default 0,
@@ -34,7 +34,7 @@ create table saga_run (
 	about            text    not null default '', -- 'site-42': runs of one stream take their first step one at a time
 	number           int     not null default 0,  -- in this order
 	awaits           text    not null default '', -- 'tenant-17', as long as status is 'waiting'
-	created_at       timestamptz not null default now()
+	created_at       timestamptz not null default business_now()
 ) with (fillfactor = 70);
 create index saga_run_due on saga_run (queue, run_at) where status in ('ready', 'waiting');
 -- Not by lease_until: a lease that is prolonged would write every index anew.
@@ -50,7 +50,7 @@ create table saga_attempt (
 	saga_id     uuid   not null,
 	token       bigint not null,
 	step        int    not null,
-	started_at  timestamptz not null default now(),
+	started_at  timestamptz not null default business_now(),
 	finished_at timestamptz,
 	outcome     text,
 	error_class text,
@@ -73,11 +73,11 @@ create table effect (
 	external_id text,
 	result      jsonb,
 	token       bigint  not null,
-	updated_at  timestamptz not null default now(),
+	updated_at  timestamptz not null default real_now(),
 	-- Keys that the other side knows wear out (rule S-6): a later generation of
 	-- one is another key for the same effect.
 	generation  int         not null default 1,
-	keyed_at    timestamptz not null default now(), -- when the generation began
+	keyed_at    timestamptz not null default real_now(), -- when the generation began
 	keyed_from  int         not null default 0      -- sends before it
 );
 create index effect_run on effect (saga_id);
@@ -87,7 +87,7 @@ create index effect_unknown on effect (updated_at) where state in ('intended', '
 create table external_claim (
 	server text, kind text, name text,
 	owner    text not null, -- stream of the resource: 'site-42'
-	taken_at timestamptz not null default now(), -- the last time that a call was prepared
+	taken_at timestamptz not null default real_now(), -- the last time that a call was prepared
 	primary key (server, kind, name)
 );
 create index external_claim_owner on external_claim (owner);

@@ -14,10 +14,10 @@ create table webhook_inbox (
 	body_hash       bytea not null,
 	headers         jsonb not null,
 	verified_by     text  not null,
-	received_at     timestamptz not null default now(),
+	received_at     timestamptz not null default business_now(),
 	state           text  not null default 'stored' check (state in ('stored', 'done', 'ignored', 'unmatched', 'parked')),
 	attempts        int   not null default 0,
-	next_at         timestamptz not null default now(),
+	next_at         timestamptz not null default business_now(),
 	error           text,
 	seen_at         timestamptz, -- by the check that has taken it up (rule P-9)
 	primary key (provider, event_id)

@@ -6,9 +6,9 @@ create table reset_request (
 	key_id   text  not null,
 	nonce    bytea not null,
 	sealed   bytea not null, -- the address
-	asked_at timestamptz not null default now(),
+	asked_at timestamptz not null default real_now(),
 	attempts int   not null default 0,
-	next_at  timestamptz not null default now() -- also the end of the lease of whoever works on it
+	next_at  timestamptz not null default real_now() -- also the end of the lease of whoever works on it
 );
 create index reset_request_due on reset_request (next_at);
 

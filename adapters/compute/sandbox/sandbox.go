@@ -70,7 +70,7 @@ func (c *Cluster) FindVM(ctx context.Context, tag, name string) (found hosting.V
 
 func (c *Cluster) find(ctx context.Context, tag, name string) (hosting.VM, bool, error) {
 	all, err := c.query(ctx, `
-		where (tag = $1 and $1 <> '' or name = $2 and $2 <> '') and visible_at <= now() and gone_at > now()
+		where (tag = $1 and $1 <> '' or name = $2 and $2 <> '') and visible_at <= real_now() and gone_at > real_now()
 		order by tag = $1 and $1 <> '' desc, id limit 2`, tag, name)
 	switch {
 	case err != nil || len(all) == 0:
@@ -86,8 +86,8 @@ func (c *Cluster) find(ctx context.Context, tag, name string) (hosting.VM, bool,
 func (c *Cluster) query(ctx context.Context, where string, args ...any) ([]hosting.VM, error) {
 	rows, err := c.pool.Query(ctx, `
 		select id::text, name, tag, cores, memory_mb, disk_gb, traffic_tb, os,
-		       case when stops_at <= now() then 'stopped' when boots_at <= now() then 'running' else 'booting' end,
-		       case when boots_at <= now() and stops_at > now() then address else '' end
+		       case when stops_at <= real_now() then 'stopped' when boots_at <= real_now() then 'running' else 'booting' end,
+		       case when boots_at <= real_now() and stops_at > real_now() then address else '' end
 		from sandbox_compute.machines `+where, args...)
 	if err != nil {
 		return nil, unanswered("read", err)
@@ -136,7 +136,7 @@ func admit(ctx context.Context, tx pgx.Tx, name string) (id int64, err error) {
 	var taken bool
 	questions := &pgx.Batch{}
 	questions.Queue(`select pg_advisory_xact_lock(hashtextextended('sandbox_compute/' || $1, 0))`, name)
-	questions.Queue(`select exists (select from sandbox_compute.machines where name = $1 and gone_at > now()), `+nextID, name).
+	questions.Queue(`select exists (select from sandbox_compute.machines where name = $1 and gone_at > real_now()), `+nextID, name).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&taken, &id) })
 	if err := tx.SendBatch(ctx, questions).Close(); err != nil {
 		return 0, err
@@ -152,7 +152,7 @@ func (c *Cluster) insert(ctx context.Context, tx pgx.Tx, id int64, vm hosting.VM
 	_, err := tx.Exec(ctx, `
 		with made as (
 			insert into sandbox_compute.machines (id, name, tag, cores, memory_mb, disk_gb, traffic_tb, os, address, boots_at, visible_at, gone_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10::interval, now() + coalesce($11::interval, '0'), coalesce(now() + $12::interval, 'infinity')))
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, real_now() + $10::interval, real_now() + coalesce($11::interval, '0'), coalesce(real_now() + $12::interval, 'infinity')))
 		insert into sandbox_compute.creations (name, tag, id) values ($2, $3, $1)`,
 		id, vm.Name, vm.Tag, vm.Cores, vm.MemoryMB, vm.DiskGB, vm.TrafficTB, vm.OS, address(id), c.boot, seen, gone)
 	return err
@@ -172,9 +172,9 @@ func (c *Cluster) SwitchVM(ctx context.Context, external string, on bool) error 
 		late, _ := f.Fate()
 		tag, err := c.pool.Exec(ctx, `
 			update sandbox_compute.machines set
-				boots_at = case when $2 and stops_at < 'infinity' then now() + coalesce($3::interval, '0') + $4::interval else boots_at end,
-				stops_at = case when $2 then 'infinity' else least(stops_at, now() + coalesce($3::interval, '0')) end
-			where id::text = $1 and gone_at > now()`, external, on, late, c.boot)
+				boots_at = case when $2 and stops_at < 'infinity' then real_now() + coalesce($3::interval, '0') + $4::interval else boots_at end,
+				stops_at = case when $2 then 'infinity' else least(stops_at, real_now() + coalesce($3::interval, '0')) end
+			where id::text = $1 and gone_at > real_now()`, external, on, late, c.boot)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = domain.Fail(domain.Permanent, "absent", errors.New("there is no such machine"))
 		}
@@ -203,7 +203,7 @@ func (c *Cluster) Created(ctx context.Context, tag string) (times int, err error
 // Machines lists what the hypervisor really has, by number, seen by look-ups
 // or not.
 func (c *Cluster) Machines(ctx context.Context) ([]hosting.VM, error) {
-	return c.query(ctx, `where gone_at > now() order by id`)
+	return c.query(ctx, `where gone_at > real_now() order by id`)
 }
 
 // unanswered makes an error of the database what it would be with a real

@@ -88,7 +88,7 @@ func (r rule) known(ctx context.Context, tx pgx.Tx, before, o hosting.EngineObje
 		return drifted(o.Kind, o.ID)
 	}
 	var taken bool
-	err := tx.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > now())`, o.Kind, o.Name).Scan(&taken)
+	err := tx.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > real_now())`, o.Kind, o.Name).Scan(&taken)
 	if err == nil && taken {
 		err = r.occupied(o.Kind)
 	}
@@ -130,7 +130,7 @@ func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after
 	if _, err := tx.Exec(ctx, `
 		update sandbox_engine.objects set
 			id = case when $3 then `+nextID+` else id end, name = $4, parents = $5, sent = $6, observed = $7,
-			secrets = (secrets::jsonb || $8::jsonb)::json, applied_at = now() + $9::interval
+			secrets = (secrets::jsonb || $8::jsonb)::json, applied_at = real_now() + $9::interval
 		where kind = $1 and id = $2`,
 		after.Kind, after.ID, replaced, after.Name, parentsOf(after), after.Values, after.Observed, hashes, applied+f.Lateness()); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (r rule) left(ctx context.Context, tx pgx.Tx, have hosting.EngineObject) (k
 	}
 	err = tx.QueryRow(ctx, `
 		select coalesce(min(kind), '') from sandbox_engine.objects
-		where kind = any($1) and gone_at > now() and case $2 when '`+tenant+`' then owner = $3 else parents @> jsonb_build_object($4::text, $3) end`,
+		where kind = any($1) and gone_at > real_now() and case $2 when '`+tenant+`' then owner = $3 else parents @> jsonb_build_object($4::text, $3) end`,
 		kinds, have.Kind, have.ID, fieldOf(have.Kind)).Scan(&kind)
 	return kind, err
 }

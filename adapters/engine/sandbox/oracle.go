@@ -29,14 +29,14 @@ func (e *Engine) CreatedFor(ctx context.Context, kind, ref string) (times int, e
 // Objects lists what the engine really has of a kind, by number, seen by
 // look-ups or not.
 func (e *Engine) Objects(ctx context.Context, kind string) ([]hosting.EngineObject, error) {
-	return e.query(ctx, `where kind = $1 and gone_at > now() order by id`, kind)
+	return e.query(ctx, `where kind = $1 and gone_at > real_now() order by id`, kind)
 }
 
 // Accepts tells whether a secret is the one that was handed over with an
 // object, by what is kept of it.
 func (e *Engine) Accepts(ctx context.Context, kind, name, secret, value string) (bool, error) {
 	var kept string
-	err := e.pool.QueryRow(ctx, `select coalesce(secrets ->> $3, '') from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > now()`, kind, name, secret).Scan(&kept)
+	err := e.pool.QueryRow(ctx, `select coalesce(secrets ->> $3, '') from sandbox_engine.objects where kind = $1 and name = $2 and gone_at > real_now()`, kind, name, secret).Scan(&kept)
 	if err != nil {
 		return false, fmt.Errorf("try the %s of a %s: %w", secret, kind, err)
 	}

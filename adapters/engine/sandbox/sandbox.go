@@ -80,7 +80,7 @@ func (e *Engine) find(ctx context.Context, kind, name, ref string) (hosting.Engi
 		return hosting.EngineObject{}, false, err
 	}
 	all, err := e.query(ctx, `where kind = $1 and (name = $2 and $2 <> '' or ref = $3 and $3 <> '')
-		and visible_at <= now() and gone_at > now() order by id limit 2`, kind, name, ref)
+		and visible_at <= real_now() and gone_at > real_now() order by id limit 2`, kind, name, ref)
 	switch {
 	case err != nil:
 		return hosting.EngineObject{}, false, err
@@ -114,12 +114,12 @@ func (e *Engine) list(ctx context.Context, kind string, owner int64) ([]hosting.
 		return nil, err
 	}
 	return e.query(ctx, `where kind = $1 and case kind when '`+tenant+`' then id else owner end = $2
-		and visible_at <= now() and gone_at > now() order by id`, kind, owner)
+		and visible_at <= real_now() and gone_at > real_now() order by id`, kind, owner)
 }
 
 func (e *Engine) knows(ctx context.Context, client int64) error {
 	var known bool
-	err := e.pool.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $1 and gone_at > now())`, client).Scan(&known)
+	err := e.pool.QueryRow(ctx, `select exists (select from sandbox_engine.objects where kind = '`+tenant+`' and id = $1 and gone_at > real_now())`, client).Scan(&known)
 	if err == nil && !known {
 		err = errNoOwner
 	}
@@ -138,7 +138,7 @@ func (e *Engine) query(ctx context.Context, where string, args ...any) ([]hostin
 	return all, unanswered("read", err)
 }
 
-const columns = `kind, id, owner, name, ref, parents, sent, observed, applied_at <= now()`
+const columns = `kind, id, owner, name, ref, parents, sent, observed, applied_at <= real_now()`
 
 // object is what look-ups see: the end of a certificate is unknown before it is
 // issued.

@@ -12,7 +12,7 @@ create table sandbox_faults.ordered (
   chance int not null default 1000 check (chance between 1 and 1000), -- of 1000 matching calls
   seed bigint not null default 0,       -- decides which
   met bigint not null default 0,        -- matching calls so far
-  ordered_at timestamptz not null default now());
+  ordered_at timestamptz not null default real_now());
 create index on sandbox_faults.ordered (target, id) where times_left > 0;
 grant usage on schema sandbox_faults to hostpanel_app;
 grant select, insert, update, delete on sandbox_faults.ordered to hostpanel_app;

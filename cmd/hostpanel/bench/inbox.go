@@ -77,7 +77,7 @@ func (p *panel) growInbox(ctx context.Context, rows int) error {
 	_, err := p.owner.Exec(ctx, `
 		insert into webhook_inbox (provider, event_id, type, object_ref, payment_ref, order_id, body_hash, headers, verified_by, state, received_at)
 		select 'stripe', 'evt_old_' || n, 'checkout.session.completed', 'cs_old_' || n, 'pi_old_' || n, gen_random_uuid(), sha256(n::text::bytea),
-			'{}', '1', 'done', now() - n * interval '1 minute'
+			'{}', '1', 'done', business_now() - n * interval '1 minute'
 		from generate_series(1, $1::int) n`, rows)
 	if err != nil {
 		return fmt.Errorf("grow the inbox: %w", err)

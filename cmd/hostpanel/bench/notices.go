@@ -86,7 +86,7 @@ func (d *desk) read(ctx context.Context, user int64, b mailbag, held pair) error
 func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
 	rows, err := d.median(func() (float64, error) {
 		return d.timed(ctx, user, lot, func(*caller) error {
-			_, err := d.owner.Exec(ctx, `update notifications set read_at = now() where user_id = $1 and read_at is null`, user)
+			_, err := d.owner.Exec(ctx, `update notifications set read_at = business_now() where user_id = $1 and read_at is null`, user)
 			return err
 		})
 	})

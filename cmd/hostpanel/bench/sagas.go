@@ -118,7 +118,7 @@ func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
 	}
 	const lease = 5 * time.Second
 	_, err := p.owner.Exec(ctx, `
-		update saga_run set status = 'running', worker = 'killed', lease_token = lease_token + 1, lease_until = now() + $1::interval
+		update saga_run set status = 'running', worker = 'killed', lease_token = lease_token + 1, lease_until = real_now() + $1::interval
 		where key like 'drill:dead %'`, lease)
 	if err != nil {
 		return err

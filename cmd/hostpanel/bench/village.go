@@ -40,7 +40,7 @@ func (p *panel) build(ctx context.Context, sites int64) (village, error) {
 			from resources, generate_series(1, $1::bigint) n where kind = 'tenant' and id = 1 on conflict (kind, id) do nothing`, []any{v.tenants}},
 		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
 			select 'site', $1::bigint + n, 1 + (n - 1) % $2::bigint, 'running', $3::jsonb || jsonb_build_object('domain', 'site' || n || '.bench.example'),
-				n, 1, 'synced', '', now() - n * interval '1 second', now(), 3
+				n, 1, 'synced', '', business_now() - n * interval '1 second', business_now(), 3
 			from generate_series(1, $2::bigint * $4::bigint) n`, []any{firstSite, v.tenants, spec, sitesEach}},
 		{`vacuum analyze resources`, nil},
 	} {

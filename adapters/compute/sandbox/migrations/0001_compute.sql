@@ -7,7 +7,7 @@ create table sandbox_compute.machines (
   cores bigint not null, memory_mb bigint not null, disk_gb bigint not null, traffic_tb bigint not null,
   os text not null,
   address text not null default '',     -- known once it has booted
-  made_at timestamptz not null default now(),
+  made_at timestamptz not null default real_now(),
   boots_at timestamptz not null,
   visible_at timestamptz not null,      -- fault "late"
   gone_at timestamptz not null default 'infinity'); -- fault "forget"
@@ -15,7 +15,7 @@ create index on sandbox_compute.machines (name);
 create index on sandbox_compute.machines (tag);
 -- Every creation that was really carried out, for ever: the oracle of the fault tests.
 create table sandbox_compute.creations (
-  name text not null, tag text not null, id bigint not null, made_at timestamptz not null default now());
+  name text not null, tag text not null, id bigint not null, made_at timestamptz not null default real_now());
 create index on sandbox_compute.creations (tag);
 create index on sandbox_compute.creations (name);
 grant usage on schema sandbox_compute to hostpanel_app;

@@ -9,7 +9,7 @@ create table sandbox_engine.objects (
   sent json not null,                  -- as the panel sent it, byte for byte
   observed json not null,              -- what the engine adds: document root …
   secrets json not null default '{}',  -- hashes of passwords
-  made_at timestamptz not null default now(),
+  made_at timestamptz not null default real_now(),
   applied_at timestamptz not null,
   visible_at timestamptz not null,      -- fault "late"
   gone_at timestamptz not null default 'infinity', -- fault "forget"
@@ -19,7 +19,7 @@ create index on sandbox_engine.objects (kind, ref) where ref <> '';
 create index on sandbox_engine.objects (owner) where owner > 0;
 -- Every creation that was really carried out, for ever: the oracle of the fault tests.
 create table sandbox_engine.creations (
-  kind text not null, name text not null, ref text not null, id bigint not null, made_at timestamptz not null default now());
+  kind text not null, name text not null, ref text not null, id bigint not null, made_at timestamptz not null default real_now());
 create index on sandbox_engine.creations (kind, name);
 grant usage on schema sandbox_engine to hostpanel_app;
 grant select, insert, update, delete on all tables in schema sandbox_engine to hostpanel_app;
