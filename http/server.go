@@ -39,7 +39,7 @@ type Server struct {
 	Limits           caller.Limits
 	Tables           *projections.Tables
 	Storefront       storefront.Orders
-	Payments         storefront.Payments
+	Payments         Payments
 	HostedCheckout   storefront.HostedCheckout // nil: no such provider is in use
 	Runs             storefront.Runs
 	Accounts         Accounts
@@ -48,8 +48,6 @@ type Server struct {
 	WebhookEndpoints hosting.WebhookEndpoints
 	Orders           operations.Orders
 	RunAdmin         operations.RunAdmin
-	Inbox            operations.Inbox
-	Reconciliation   operations.Reconciliation
 	Credentials      caller.Credentials
 	Tokens           auth.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all open them
@@ -83,6 +81,13 @@ type Settings struct {
 
 	// Unavailable tells that an error means: the database is away.
 	Unavailable func(error) bool
+}
+
+// Payments receives what payment providers tell, and carries out what operators
+// decide about money.
+type Payments interface {
+	storefront.Payments
+	operations.Payments
 }
 
 // Accounts carries out what changes accounts.

@@ -8,6 +8,8 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
+
+	"github.com/google/uuid"
 )
 
 // Trouble that no other history tells is reported as an incident
@@ -23,6 +25,17 @@ func (s *Runner) ReportIncident(ctx context.Context, t operations.Trouble, rows 
 	defer cancel()
 	_, err := s.store.ExecuteWith(ctx, domain.Metadata{Actor: IncidentReporter}, rows, t.Report(s.now()))
 	return err
+}
+
+// SettleIncidents ends incidents.
+func (s *Runner) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
+	for _, id := range ids {
+		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions = uuid.New(), nil, nil // those of the request belong to what it asked for
+		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.now()}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SetAside writes the row that puts something where a person has to look at

@@ -165,7 +165,7 @@ func (s *shop) givesBack(ours, theirs string) {
 	s.there.Lose(false)
 	s.there.Break(paypaltest.Fault{Call: "refund", What: paypaltest.FailAfter})
 	cause := domain.Metadata{ID: uuid.New(), Actor: "operator:1", Correlation: uuid.MustParse(ours)}
-	if err := s.Sagas.Refund(s.Context(), cause, uuid.MustParse(ours), nil, "for the test"); err != nil {
+	if err := s.Sagas.Payments.Refund(s.Context(), cause, uuid.MustParse(ours), nil, "for the test"); err != nil {
 		s.Fatal(err)
 	}
 	o, found := s.there.OrderOf(theirs)

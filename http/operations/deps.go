@@ -25,8 +25,7 @@ type Deps struct {
 	Accounts       Accounts
 	Orders         Orders
 	RunAdmin       RunAdmin
-	Inbox          Inbox
-	Reconciliation Reconciliation
+	Payments       Payments
 	MailPreviews   MailPreviews
 	TestPayments   bool     // whether the test provider is on
 	PaymentMethods []string // names of all of them

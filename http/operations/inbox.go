@@ -63,7 +63,7 @@ func (s *inbox) inboxRoutes() []route.Route {
 			}),
 		route.Get(webhookPath, "A webhook as it came", record.Found[webhookDetail]).As("stored_webhook_read").Of("Webhook").Finding(s.findWebhook),
 		route.Post(webhookPath+"replay/", "Act on a webhook again", func(ctx context.Context, c route.Call, w *asking) (*webhookDetail, error) {
-			if err := s.Inbox.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
+			if err := s.Payments.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
 				return nil, err
 			}
 			return show(ctx, c)
@@ -80,12 +80,12 @@ func (s *inbox) inboxRoutes() []route.Route {
 }
 
 func (s *inbox) listWebhooks(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[webhookEntry], error) {
-	webhooks, err := s.Inbox.WebhooksListed(ctx, l)
+	webhooks, err := s.Payments.WebhooksListed(ctx, l)
 	return record.Map(webhooks, err, func(w operations.Webhook) webhookEntry { return webhookEntry{w} })
 }
 
 func (s *inbox) webhook(ctx context.Context, id int64) (*webhookDetail, error) {
-	w, err := s.Inbox.WebhookNumbered(ctx, id)
+	w, err := s.Payments.WebhookNumbered(ctx, id)
 	return &webhookDetail{webhookEntry{w}}, err
 }
 
@@ -214,9 +214,9 @@ func (s *inbox) replayWebhooks(ctx context.Context, c route.Call, r *replay) (_ 
 	a := &replayAnswer{DryRun: r.DryRun}
 	if r.DryRun {
 		c.Status(http.StatusOK)
-		a.Count, err = s.Inbox.CountWebhooks(ctx, which)
+		a.Count, err = s.Payments.CountWebhooks(ctx, which)
 		return a, err
 	}
-	a.Count, err = s.Inbox.ReplayWebhooks(ctx, c.Cause(), which, r.Reason)
+	a.Count, err = s.Payments.ReplayWebhooks(ctx, c.Cause(), which, r.Reason)
 	return a, err
 }

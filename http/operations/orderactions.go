@@ -157,11 +157,11 @@ func (s *orders) endGrace(ctx context.Context, c route.Call, o *orderDetail, v *
 }
 
 func (s *orders) acceptPayment(ctx context.Context, c route.Call, o *orderDetail, v *verdict) error {
-	return s.Orders.Accept(ctx, causeOf(c, o), o.ID, v.Reason)
+	return s.Payments.Accept(ctx, causeOf(c, o), o.ID, v.Reason)
 }
 
 func (s *orders) recheckOrder(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
-	return s.Orders.Recheck(ctx, c.Cause(), o.ID, w.Reason)
+	return s.Payments.Recheck(ctx, c.Cause(), o.ID, w.Reason)
 }
 
 func (s *orders) resendMail(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
@@ -183,7 +183,7 @@ func (m *moneyBack) Fields() field.Set {
 }
 
 func (s *orders) refundOrder(ctx context.Context, c route.Call, o *orderDetail, m *moneyBack) error {
-	return s.Orders.Refund(ctx, causeOf(c, o), o.ID, m.Amount, m.Reason)
+	return s.Payments.Refund(ctx, causeOf(c, o), o.ID, m.Amount, m.Reason)
 }
 
 // A disputeWord is an operator's word on a dispute.
@@ -198,5 +198,5 @@ func (d *disputeWord) Fields() field.Set {
 }
 
 func (s *orders) decideDispute(ctx context.Context, c route.Call, o *orderDetail, d *disputeWord) error {
-	return s.Orders.Dispute(ctx, causeOf(c, o), o.ID, order.DisputeState(d.Outcome), d.Reason)
+	return s.Payments.Dispute(ctx, causeOf(c, o), o.ID, order.DisputeState(d.Outcome), d.Reason)
 }

@@ -31,12 +31,19 @@ type Orders interface {
 	Cancel(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
 	// EndGrace lets the removal of a service that has ended begin now.
 	EndGrace(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// ResendMail mails a new link; the old one is void.
+	ResendMail(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+}
+
+// Payments carries out what operators decide about the money of orders, and
+// shows what payment providers have sent.
+type Payments interface {
+	Inbox
+	Reconciliation
 	// Accept takes a payment that differs from what was ordered.
 	Accept(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
 	// Recheck asks the provider once more.
 	Recheck(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
-	// ResendMail mails a new link; the old one is void.
-	ResendMail(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
 	// Refund gives money back; nil: all that is left.
 	Refund(ctx context.Context, cause domain.Metadata, order uuid.UUID, amount *decimal.Decimal, reason string) error
 	// Dispute records an operator's word on a dispute that only they can see.

@@ -6,15 +6,16 @@ package assembly
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/payments"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -27,7 +28,7 @@ type Options struct {
 	Log       *slog.Logger     // nil: slog.Default
 	Fault     func(sagas.Point, sagas.Run) error
 	Tables    *projections.Tables
-	Payments  map[string]Payments // by name
+	Payments  map[string]order.Provider // by name
 	Engine    Engine
 	Compute   Compute
 	Mail      Mail
@@ -43,13 +44,13 @@ type Options struct {
 // A Panel is the runner with all sagas of the panel.
 type Panel struct {
 	*sagas.Runner
+	Payments *payments.Service
 
 	store           *eventstore.Store
 	pool            *pgxpool.Pool
 	vault           *credentials.Vault
 	limits          *ratelimit.Windows
 	tables          *projections.Tables
-	payments        map[string]Payments
 	engine          Engine
 	compute         Compute
 	mail            Mail
@@ -66,8 +67,6 @@ type Panel struct {
 	linkMails    sagas.Definition[LinkMail]
 	approvalLost sagas.Definition[OrderMail]
 	newsMails    sagas.Definition[NewsMail]
-	captures     sagas.Definition[CaptureInput]
-	refunds      sagas.Definition[RefundInput]
 	engineRuns   sagas.Definition[ResourceVersion]
 	machineRuns  sagas.Definition[ResourceVersion]
 	graces       sagas.Definition[ResourceVersion]
@@ -76,9 +75,6 @@ type Panel struct {
 	syncs        sagas.Definition[SyncInput]
 	deliveries   sagas.Definition[DeliveryInput]
 	endpoints    endpointLimiter
-	backoff      providerBackoff
-	checked      atomic.Int64
-	rejected     atomic.Int64
 }
 
 // New prepares the runner with all sagas of the panel.
@@ -88,58 +84,39 @@ func New(o Options) *Panel {
 	}
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
-		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), limits: ratelimit.Open(o.Store.Pool()), pool: o.Store.Pool(), tables: o.Tables, payments: o.Payments, engine: o.Engine, compute: o.Compute,
+		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), limits: ratelimit.Open(o.Store.Pool()), pool: o.Store.Pool(), tables: o.Tables, engine: o.Engine, compute: o.Compute,
 		mail: o.Mail, webhooks: o.Webhooks, mailFrom: o.MailFrom, publicURL: o.PublicURL, unsubscribeKeys: o.UnsubscribeKeys,
 		times: o.Times, policies: policiesOf(o.Times),
-		endpoints: newEndpointLimiter(), backoff: newProviderBackoff(),
+		endpoints: newEndpointLimiter(),
 	}
+	s.Payments = payments.New(payments.Deps{
+		Runner: runner, Store: o.Store, Tables: o.Tables, Providers: o.Payments, PublicURL: o.PublicURL, Times: o.Times.PaymentTimes,
+	})
 	s.AddQueue(webhookQueue, deliveriesAtOnce)
-	for provider := range s.payments {
-		s.AddQueue(paymentQueue(provider), 4)
-	}
 	s.registerProvisioning()
 	s.registerMails()
-	s.registerMoney()
 	s.registerHosting()
 	s.registerOperations()
 	s.registerDeliveries()
-	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.orderStarts, s.mailStarts, s.moneyStarts, s.operationStarts, s.engineStarts, s.deliveryStarts} {
+	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.orderStarts, s.mailStarts, s.operationStarts, s.engineStarts, s.deliveryStarts} {
 		s.OnAppend(begin)
 	}
-	for _, react := range []func(context.Context, eventstore.RecordedEvent) error{s.reactToHosting, s.notify, s.reactToMoney, s.reactToOrder} {
+	for _, react := range []func(context.Context, eventstore.RecordedEvent) error{s.reactToHosting, s.notify, s.reactToOrder} {
 		s.OnEvent(react)
 	}
-	for range readers {
-		s.Background(func(ctx, _ context.Context) { s.readInbox(ctx) })
-	}
-	s.Background(s.watch)
 	for _, loop := range []func(context.Context){s.answerResets, s.measure, s.verify} {
 		s.Background(func(ctx, _ context.Context) { loop(ctx) })
 	}
-	s.EachRound("bodies of webhooks were not swept", s.sweepBodies)
 	s.EachRound("deliveries were not swept", s.tables.SweepDeliveries)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, s.limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}
-	s.EachRound("money and service were not compared", s.reportDaily)
 	s.EachRound("incidents were not reviewed", s.reviewIncidents)
 	return s
 }
 
-// watchers and readers are how many checks and webhooks one process works on
-// at once.
-const (
-	watchers = 8
-	readers  = 4
-)
-
-// The queues besides [LocalQueue] that do not depend on a server. The last two
-// are of no step.
-const (
-	mailQueue  = "mail"
-	inboxQueue = "inbox"
-	watchQueue = "watch"
-)
+// mailQueue is where mails wait.
+const mailQueue = "mail"
 
 func engineQueue(e Engine) string   { return "engine:" + e.Server() }
 func computeQueue(c Compute) string { return "compute:" + c.Server() }

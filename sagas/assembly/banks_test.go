@@ -24,7 +24,7 @@ import (
 // A bank is a payment provider as everybody but the panel knows it. What comes
 // too late, or asks for more than there is, panics, as the banks' own doubles do.
 type bank interface {
-	Payments
+	order.Provider
 	pay(session string)
 	payOther(session string, minor int64)
 	payLater(session string)            // the customer is done, the bank is not

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
@@ -160,7 +161,7 @@ func (m *market) isCredited(l *life, o order.Order) {
 // nothingIsLeftLying: V10, and what operators are shown every night.
 func (m *market) nothingIsLeftLying() {
 	m.t.Helper()
-	unheard, err := m.InboxRows(m.t.Context(), InboxFilter{})
+	unheard, err := m.Payments.LatestWebhooks(m.t.Context(), operations.WebhookPick{})
 	m.must(err)
 	for _, r := range unheard {
 		if r.State != "done" && r.State != "ignored" {
@@ -183,7 +184,7 @@ func (m *market) nothingIsLeftLying() {
 		select count(*) from (select max((data ->> 'sequence')::int) - count(*) as gap from events
 			where name in ('billing.invoice_issued', 'billing.credit_note_issued') group by data ->> 'series') l where gap <> 0`), 0)
 	m.equal("captures", m.banks[1].(*atPayPal).there.Done("capture", "") <= len(m.lives), true)
-	found, err := m.Reconcile(m.t.Context())
+	found, err := m.Payments.Reconcile(m.t.Context())
 	m.must(err)
 	for _, sort := range found.Categories() {
 		for _, f := range sort.Findings {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -48,15 +47,14 @@ func (s *Panel) Cancel(ctx context.Context, cause domain.Metadata, id uuid.UUID,
 // cancelNow cancels an order as it stands at this moment. It has to be asked
 // again if the order moved meanwhile, or turns out to be paid.
 func (s *Panel) cancelNow(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) (again bool, err error) {
-	history, err := s.store.Read(ctx, order.Stream(id))
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
 	if err != nil {
 		return false, err
 	}
-	g := timelineOf(history, s.Now())
 	cancel := order.Cancel{ID: id, By: order.ByAdmin, Reason: reason, At: s.Now()}
-	switch g.order.Status {
+	switch o.Status {
 	case order.StatusPaymentProcessing:
-		err = s.cancelUnpaid(ctx, cause, g, cancel)
+		err = s.Payments.CancelUnpaid(ctx, cause, cancel)
 		again = err == nil
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed:
 		err = s.cancelPaid(ctx, cause, cancel)
@@ -70,35 +68,6 @@ func (s *Panel) cancelNow(ctx context.Context, cause domain.Metadata, id uuid.UU
 	}
 	return again || errors.Is(err, eventstore.ErrConflict), err
 }
-
-// cancelUnpaid makes sure that nobody can pay any more, and then takes the
-// provider's word for whether somebody has (rule T10).
-func (s *Panel) cancelUnpaid(ctx context.Context, cause domain.Metadata, g paymentTimeline, cancel order.Cancel) error {
-	c := check{order: g.order.ID, provider: g.order.Provider}
-	g.late = true
-	truths, err := s.fetch(ctx, c, g)
-	if err != nil {
-		s.Log().WarnContext(ctx, "an order was not cancelled", "order", g.order.ID, "provider", g.order.Provider, "error", sagas.Scrub(err))
-		return errors.Join(errProviderAway, err)
-	}
-	g.late = false
-	commands, rows, err := s.observe(ctx, c, g, truths)
-	if err != nil {
-		return err
-	}
-	cancel.Observe = commands[0].(order.Observe) //nolint:forcetypeassert // of the order's own session
-	commands[0] = cancel
-	if facts, err := order.Decider.Decide(g.order, cancel); err == nil && !slices.ContainsFunc(facts, isCancelled) {
-		cause.IdempotencyKey = nil // somebody has paid: that is put on record first, and the caller's promise is kept with what follows from it
-	}
-	if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
-		return err
-	}
-	s.Wake(sagas.LocalQueue)
-	return s.Hint(ctx, g.order.ID, "cancelled")
-}
-
-func isCancelled(fact order.Event) bool { _, is := fact.(order.Cancelled); return is }
 
 // cancelPaid turns the order's run, in the append that asks for it (rule T16).
 func (s *Panel) cancelPaid(ctx context.Context, cause domain.Metadata, cancel order.Cancel) error {

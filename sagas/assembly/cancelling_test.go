@@ -119,7 +119,7 @@ func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
 	w.must(w.webhook("evt_1", id))
 	w.standsAt(id, "vm")
 	w.pay.giveAll(id)
-	w.must(w.Hint(t.Context(), id, "refund"))
+	w.must(w.Payments.Hint(t.Context(), id, "refund"))
 	w.becomes(id, order.StatusRefunded)
 	w.goesOn()
 	w.eventually("it is taken back", func() bool { return w.order(id).Compensated })

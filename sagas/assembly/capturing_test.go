@@ -38,7 +38,7 @@ func TestAnApprovalIsCapturedOnceHoweverOftenItIsTold(t *testing.T) { // F-3, T5
 	id := w.approved()
 	w.atOnce(100, func(i int) error {
 		if i%5 == 0 {
-			if err := w.Hint(t.Context(), id, "return"); err != nil {
+			if err := w.Payments.Hint(t.Context(), id, "return"); err != nil {
 				return err
 			}
 		}
@@ -123,12 +123,12 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	w.must(w.webhook("evt_1", id))
 	w.eventually("it has been tried", func() bool { return w.attemptsAt("capture") > 1 })
 	c.move(164 * time.Minute)
-	w.must(w.Hint(t.Context(), id, "operator"))
+	w.must(w.Payments.Hint(t.Context(), id, "operator"))
 	w.still(id, order.StatusPaymentProcessing)
 	c.move(2 * time.Minute)
 	down.Store(false)
 	w.eventually("the capture is given up", func() bool { return w.runOf("capture:" + id.String()).Over() })
-	w.must(w.Hint(t.Context(), id, "clock"))
+	w.must(w.Payments.Hint(t.Context(), id, "clock"))
 	w.becomes(id, order.StatusCancelled)
 	w.equal("reason", w.order(id).Cause, order.CaptureDeadline)
 	w.equal("captures", w.pay.captures(id), 0)
@@ -160,7 +160,7 @@ func TestACaptureThatGotThroughIsHonouredAfterTheDeadline(t *testing.T) { // F-2
 	w.must(w.webhook("evt_1", id))
 	w.eventually("it got through", func() bool { return w.pay.captures(id) == 1 })
 	c.move(3 * time.Hour)
-	w.must(w.Hint(t.Context(), id, "clock"))
+	w.must(w.Payments.Hint(t.Context(), id, "clock"))
 	w.eventually("somebody is told", func() bool { return w.warned("a payment provider does not answer") })
 	w.equal("status while nobody answers", w.order(id).Status, order.StatusPaymentProcessing)
 	down.Store(false)
@@ -174,12 +174,20 @@ func (w *world) attemptsAt(step string) int {
 	return w.count(`select count(*) from saga_attempt a join saga_run r on r.id = a.saga_id where r.steps -> a.step ->> 'name' = $1`, step)
 }
 
+// checked counts the checks of orders by this process.
+func (w *world) checked() int64 {
+	w.t.Helper()
+	g, err := w.Payments.Gauges(w.t.Context())
+	w.must(err)
+	return g.Checked
+}
+
 // still checks that a look at the order has not changed its status.
 func (w *world) still(id uuid.UUID, status order.Status) {
 	w.t.Helper()
-	before := w.checked.Load()
-	w.must(w.Hint(w.t.Context(), id, "test"))
-	w.eventually("it has been looked at", func() bool { return w.checked.Load() > before })
+	before := w.checked()
+	w.must(w.Payments.Hint(w.t.Context(), id, "test"))
+	w.eventually("it has been looked at", func() bool { return w.checked() > before })
 	w.equal("status", w.order(id).Status, status)
 }
 
@@ -187,9 +195,9 @@ func TestAStoredFailureDoesNotKeepAnOrderFromItsSession(t *testing.T) { // F-21,
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.pay.stores(fmt.Sprintf("order/%s/session/1", id))
-	_, err := w.OpenSession(t.Context(), id)
+	_, err := w.Payments.OpenSession(t.Context(), id)
 	w.equal("the first request", domain.CodeOf(err), domain.Unavailable)
-	session, err := w.OpenSession(t.Context(), id)
+	session, err := w.Payments.OpenSession(t.Context(), id)
 	w.must(err)
 	w.equal("session", session.ID, sessionOf(id))
 	w.equal("the next key came", w.pay.came(fmt.Sprintf("order/%s/session/2", id)), true)

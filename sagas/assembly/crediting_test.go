@@ -45,7 +45,7 @@ func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
 	} {
 		w.pay.give(id, "re_"+string(rune('a'+i)), part.minor)
 		for range 2 { // once, however often it is told
-			w.must(w.Hint(t.Context(), id, "refund"))
+			w.must(w.Payments.Hint(t.Context(), id, "refund"))
 		}
 		w.eventually("the credit note is written", func() bool { return strings.Join(w.notes(id), "; ") == part.notes })
 	}
@@ -62,7 +62,7 @@ func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
 	id := w.buy(ordering{kind: "vps"})
 	w.standsAt(id, "vm")
 	w.pay.give(id, "re_early", 210)
-	w.must(w.Hint(t.Context(), id, "refund"))
+	w.must(w.Payments.Hint(t.Context(), id, "refund"))
 	w.eventually("it is known", func() bool { return len(w.order(id).Refunds) == 1 })
 	w.equal("credit notes without an invoice", len(w.notes(id)), 0)
 	w.goesOn()
@@ -75,7 +75,7 @@ func TestALostDisputeIsCredited(t *testing.T) { // T23
 	id := w.buy(ordering{kind: "saas"})
 	w.becomes(id, order.StatusActive)
 	w.pay.dispute(id, order.DisputeLost)
-	w.must(w.Hint(t.Context(), id, "dispute"))
+	w.must(w.Payments.Hint(t.Context(), id, "dispute"))
 	w.becomes(id, order.StatusRefunded)
 	w.eventually("the credit note is written", func() bool { return strings.Join(w.notes(id), "; ") == "12.10 = 10.00 + 2.10" })
 }

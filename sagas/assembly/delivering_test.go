@@ -375,7 +375,7 @@ func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
 	w.becomes(id, order.StatusActive)
 	tenant := w.provision(id).Job.Tenant
 	w.listens(1, tenant, "order.*", "credit_note.*", "tenant.*")
-	w.must(w.Refund(t.Context(), operator, id, nil, "withdrawn"))
+	w.must(w.Payments.Refund(t.Context(), operator, id, nil, "withdrawn"))
 	w.becomes(id, order.StatusRefunded)
 	said := func() map[string]string {
 		all := map[string]string{}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 )
 
@@ -14,7 +15,7 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 	id := w.bought()
 	tell := func(event string) {
 		body := bytes.ReplaceAll(newsBody(event, id), []byte(`"Type":"paid"`), []byte(`"Type":"CUSTOMER.DISPUTE.CREATED"`))
-		w.must(w.Receive(t.Context(), "test", body, signed))
+		w.must(w.Payments.Receive(t.Context(), "test", body, signed))
 	}
 	tell("WH-1")
 	w.eventually("it is held", func() bool { return w.order(id).OnHold() })
@@ -26,7 +27,7 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 	_, err := w.store.Execute(t.Context(), operator, order.DecideDispute{ID: id, Outcome: order.DisputeWon, Reason: "read in the account", At: w.Now()})
 	w.must(err)
 	w.equal("holds", len(w.order(id).Holds), 0)
-	_, err = w.ReplayWebhooks(t.Context(), operator, InboxFilter{Order: id}, "") // old news
+	_, err = w.Payments.ReplayWebhooks(t.Context(), operator, operations.WebhookPick{Order: id}, "") // old news
 	w.must(err)
 	w.eventually("it is done", func() bool { return w.inboxState("WH-1") == "done" })
 	w.still(id, order.StatusActive)
@@ -53,8 +54,8 @@ func TestADisputeStandsInTheTruthWhereTheProviderCanBeAsked(t *testing.T) { // T
 	w.equal("booked", w.count(`select count(*) from payment_object where kind = 'dispute'`), 2)
 	w.pay.change(won, dispute(order.DisputeWon))
 	w.pay.change(lost, dispute(order.DisputeLost))
-	w.must(w.Hint(t.Context(), won, "clock"))
-	w.must(w.Hint(t.Context(), lost, "clock"))
+	w.must(w.Payments.Hint(t.Context(), won, "clock"))
+	w.must(w.Payments.Hint(t.Context(), lost, "clock"))
 	w.becomes(lost, order.StatusRefunded)
 	w.eventually("the other goes on", func() bool { return !w.order(won).OnHold() })
 	w.equal("status", w.order(won).Status, order.StatusActive)

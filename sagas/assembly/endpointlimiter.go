@@ -88,6 +88,9 @@ func (c *endpointLimiter) enter(gates []concurrencyLimit) (leave func(rest time.
 	return func(rest time.Duration) { c.leave(gates, rest) }, 0
 }
 
+// longestRest bounds how long an endpoint is left alone at its own request.
+const longestRest = time.Hour
+
 func (c *endpointLimiter) leave(gates []concurrencyLimit, rest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -134,7 +134,7 @@ func TestALateAnswerLeavesTheLaterWishOpen(t *testing.T) {
 func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 	h := &household{newWorld(t), 0}
 	id := h.placed(ordering{domain: "ordered.example.com"})
-	_, err := h.OpenSession(t.Context(), id)
+	_, err := h.Payments.OpenSession(t.Context(), id)
 	h.must(err)
 	h.engine.tell(func(call, name string) error {
 		if call == "create" && name == "site/ordered.example.com" {

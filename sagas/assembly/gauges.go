@@ -2,58 +2,21 @@ package assembly
 
 import (
 	"context"
-	"time"
 
 	"hostpanel/sagas"
+	"hostpanel/sagas/payments"
 )
 
 // Gauges are figures for metrics and alarms (docs/sagas.md, "Figures").
 type Gauges struct {
 	sagas.RunGauges
-	PaymentGauges
+	payments.Gauges
 }
 
 // Gauges reads the figures of the moment.
 func (s *Panel) Gauges(ctx context.Context) (g Gauges, err error) {
 	if g.RunGauges, err = s.RunGauges(ctx); err == nil {
-		g.PaymentGauges, err = s.PaymentGauges(ctx)
+		g.Gauges, err = s.Payments.Gauges(ctx)
 	}
 	return g, err
-}
-
-// PaymentGauges are figures of payments and webhooks.
-type PaymentGauges struct {
-	InboxStored int64
-	InboxAge    time.Duration // of the oldest webhook that has not been handled
-	Unmatched   int64
-	InboxParked int64
-	WatchLag    time.Duration // of the check that is most overdue
-	Held        int64         // orders that an operator has to look at
-
-	// Since this process started.
-	Checked  int64 // orders looked at
-	Rejected int64 // webhooks that were not authentic
-}
-
-// PaymentGauges reads the figures of the moment.
-func (s *Panel) PaymentGauges(ctx context.Context) (g PaymentGauges, err error) {
-	var inbox, lag float64
-	err = s.pool.QueryRow(ctx, `
-		select
-			(select count(*) from webhook_inbox where state = 'stored'),
-			(select coalesce(extract(epoch from business_now() - min(received_at)), 0)::float8 from webhook_inbox where state = 'stored'),
-			(select count(*) from webhook_inbox where state = 'unmatched'), (select count(*) from webhook_inbox where state = 'parked'),
-			(select coalesce(extract(epoch from business_now() - min(next_at)), 0)::float8 from payment_watch where next_at <= business_now()),
-			(select count(*) from orders where holds <> '{}')`).
-		Scan(&g.InboxStored, &inbox, &g.Unmatched, &g.InboxParked, &lag, &g.Held)
-	g.InboxAge, g.WatchLag = sagas.Seconds(inbox), sagas.Seconds(lag)
-	g.Checked, g.Rejected = s.checked.Load(), s.rejected.Load()
-	return g, sagas.SQLError(err, "read the gauges of payments")
-}
-
-// sweepBodies deletes the bodies of webhooks that were handled long ago.
-func (s *Panel) sweepBodies(ctx context.Context) error {
-	return s.Sweep(ctx, "webhooks", `
-		update webhook_inbox set body = null where id in (select id from webhook_inbox
-			where body is not null and state in ('done', 'ignored') and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
 }

@@ -2,9 +2,13 @@ package assembly
 
 import (
 	"bytes"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
+	"hostpanel/sagas"
 
 	"github.com/google/uuid"
 )
@@ -14,7 +18,7 @@ func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
 	body := bytes.ReplaceAll(newsBody("evt_live", id), []byte(`"Live":false`), []byte(`"Live":true`))
-	w.must(w.Receive(t.Context(), "test", body, signed))
+	w.must(w.Payments.Receive(t.Context(), "test", body, signed))
 	w.equal("state", w.inboxState("evt_live"), "ignored")
 	if !w.warned("a webhook of the other mode") {
 		t.Error("nobody was told")
@@ -32,11 +36,11 @@ func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
 		from generate_series(1, 1000) n`, id, sessionOf(id))
 	w.must(err)
 	before := len(w.happened(order.Stream(id)))
-	old := InboxFilter{To: w.Now().Add(-day)}
-	n, err := w.CountWebhooks(t.Context(), old)
+	old := operations.WebhookPick{To: w.Now().Add(-day)}
+	n, err := w.Payments.CountWebhooks(t.Context(), old)
 	w.must(err)
 	w.equal("would be replayed", n, 1000)
-	n, err = w.ReplayWebhooks(t.Context(), operator, old, "")
+	n, err = w.Payments.ReplayWebhooks(t.Context(), operator, old, "")
 	w.must(err)
 	w.equal("replayed", n, 1000)
 	w.eventually("all are done again", func() bool { return w.count(`select count(*) from webhook_inbox where state = 'done'`) == 1001 })
@@ -55,7 +59,7 @@ func TestRowsAreKeptForEverAndBodiesForNinetyDays(t *testing.T) { // I-19
 	w.must(w.webhook("evt_young", uuid.New()))
 	_, err := w.pool.Exec(t.Context(), `update webhook_inbox set state = 'done' where event_id = 'evt_young'`)
 	w.must(err)
-	w.must(w.sweepBodies(t.Context()))
+	w.must(w.Payments.SweepBodies(t.Context()))
 	for event, kept := range map[string]bool{
 		"evt_done": false, "evt_ignored": false, "evt_stored": true, "evt_unmatched": true, "evt_parked": true, "evt_young": true,
 	} {
@@ -75,30 +79,35 @@ func TestOneSignatureThatFitsIsRemembered(t *testing.T) { // I-4
 }
 
 func TestAPaymentIsClosedTogetherWithWhatItStarts(t *testing.T) { // I-16, F-10
-	w := newWorld(t)
+	w := newWorld(t, func(o *Options) { o.Times.CheckCall, o.Times.CheckLease = 40*time.Second, time.Minute })
+	w.pauses(sagas.LocalQueue)
 	id := w.place(ordering{kind: "saas"})
 	w.pay.pay(id, nil)
+	var fetches atomic.Int64
+	late, second := make(chan struct{}), make(chan struct{})
+	w.pay.tell(func(call, _ string) error {
+		if call == "fetch" {
+			switch fetches.Add(1) {
+			case 1:
+				<-late
+			case 2:
+				<-second
+			}
+		}
+		return nil
+	}, nil)
 	w.must(w.webhook("evt_1", id))
-	more, err := w.readOne(t.Context())
+	w.goes()
+	w.eventually("the provider is asked", func() bool { return fetches.Load() == 1 })
+	_, err := w.pool.Exec(t.Context(), `update payment_watch set lease_until = now() - interval '1 second'`)
 	w.must(err)
-	w.equal("the webhook was due", more, true)
-	_, due, err := w.nextCheck(t.Context()) // whoever took it dies before it looks
-	w.must(err)
-	w.equal("the check was due", due, true)
-	_, err = w.pool.Exec(t.Context(), `update payment_watch set lease_until = now() - interval '1 second'`)
-	w.must(err)
-	first, due, err := w.nextCheck(t.Context())
-	w.must(err)
-	w.equal("it is due again", due, true)
-	_, err = w.pool.Exec(t.Context(), `update payment_watch set lease_until = now() - interval '1 second'`)
-	w.must(err)
-	second, _, err := w.nextCheck(t.Context())
-	w.must(err)
-	w.must(w.check(t.Context(), first)) // it wakes up too late: nothing of it counts
+	w.eventually("it is due again", func() bool { return fetches.Load() == 2 })
+	close(late) // the first check goes on without its lease: nothing of it counts
+	w.eventually("the late check is dropped", func() bool { return w.Fenced() == 1 })
 	w.equal("status", w.order(id).Status, order.StatusPaymentProcessing)
 	w.equal("booked", w.count(`select count(*) from payment_object`), 0)
-	w.must(w.check(t.Context(), second))
-	w.equal("status", w.order(id).Status, order.StatusPaid)
+	close(second)
+	w.becomes(id, order.StatusPaid)
 	w.equal("booked", w.count(`select count(*) from payment_object`), 1)
 	w.equal("runs", w.count(`select count(*) from saga_run where key like 'provision:%'`), 1)
 	w.equal("the check is closed", w.count(`select count(*) from payment_watch where lease_until is null and next_at > now() + interval '1 hour'`), 1)

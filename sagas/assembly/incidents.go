@@ -20,15 +20,6 @@ import (
 // it shows, every superuser is told, and it is settled when the trouble is over
 // (docs/operations.md, "Incidents").
 
-func webhookTrouble(kind string, id int64, provider string) operations.Trouble {
-	webhook := strconv.FormatInt(id, 10)
-	return operations.Trouble{Kind: kind, Subject: webhook, About: map[string]string{"webhook": webhook, "provider": provider}}
-}
-
-func providerTrouble(name string) operations.Trouble {
-	return operations.Trouble{Kind: operations.ProviderDown, Subject: name, About: map[string]string{"provider": name}}
-}
-
 // TableTrouble is a read table that could not be built.
 func TableTrouble(name string) operations.Trouble {
 	return operations.Trouble{Kind: operations.ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}
@@ -79,25 +70,7 @@ func (s *Panel) reviewIncidents(ctx context.Context) error {
 	if err != nil {
 		return sagas.SQLError(err, "look for incidents that are over")
 	}
-	return s.settleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, ended, "it is over")
-}
-
-func (s *Panel) settleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
-	for _, id := range ids {
-		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions = uuid.New(), nil, nil // those of the request belong to what it asked for
-		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.Now()}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// webhookIncidents are the open ones about webhooks that a filter leaves.
-func (s *Panel) webhookIncidents(ctx context.Context, f operations.WebhookPick) ([]uuid.UUID, error) {
-	rows, _ := s.pool.Query(ctx, `select i.id from incidents i join (select id from webhook_inbox`+inboxWhere+`) w on w.id = (i.about ->> 'webhook')::bigint
-		where not i.is_settled and i.kind in ('webhook_unmatched', 'webhook_parked')`, inboxArgs(f)...)
-	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return found, sagas.SQLError(err, "look for incidents about webhooks")
+	return s.SettleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, ended, "it is over")
 }
 
 // Of one kind of trouble operators are told so often within this time; the

@@ -14,6 +14,7 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/payments"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -89,12 +90,12 @@ func TestAWebhookThatFitsNoOrderIsToldOnceAndAgainWhenItsReplayWasInVain(t *test
 	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	w.must(w.webhook("evt_lonely", w.placedLater()))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
-	trouble := webhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test")
+	trouble := payments.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test")
 	w.hears(1, lonelyES, lonelyEN)
 	w.must(w.reviewIncidents(t.Context())) // it is not over
-	w.must(w.ReplayWebhook(t.Context(), operator, w.inboxID("evt_lonely"), "once more"))
+	w.must(w.Payments.ReplayWebhook(t.Context(), operator, w.inboxID("evt_lonely"), "once more"))
 	w.hears(2, lonelyES, lonelyEN)
-	_, err := w.ReplayWebhooks(t.Context(), operator, InboxFilter{State: "unmatched"}, "all of them")
+	_, err := w.Payments.ReplayWebhooks(t.Context(), operator, operations.WebhookPick{State: "unmatched"}, "all of them")
 	w.must(err)
 	w.hears(3, lonelyES, lonelyEN)
 	reported, settled := w.reports(trouble)
@@ -108,7 +109,7 @@ func TestAWebhookWhoseOrderCameAfterAllIsNoTroubleAnyMore(t *testing.T) {
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
 	w.placeAs(id)
 	w.eventually("it found its order", func() bool { return w.inboxState("evt_lonely") == "done" })
-	w.ends(webhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test"), 1)
+	w.ends(payments.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test"), 1)
 }
 
 func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
@@ -126,12 +127,12 @@ func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 	event := "evt_" + id.String()
 	w.eventually("it is parked", func() bool { return w.inboxState(event) == "parked" })
 	w.hears(1, parkedES, parkedEN)
-	w.must(w.ReplayWebhook(t.Context(), operator, w.inboxID(event), ""))
+	w.must(w.Payments.ReplayWebhook(t.Context(), operator, w.inboxID(event), ""))
 	w.hears(2, parkedES, parkedEN)
 	broken.Store(false)
-	w.must(w.ReplayWebhook(t.Context(), operator, w.inboxID(event), "mended"))
+	w.must(w.Payments.ReplayWebhook(t.Context(), operator, w.inboxID(event), "mended"))
 	w.becomes(id, order.StatusActive)
-	reported, settled := w.reports(webhookTrouble(operations.WebhookParked, w.inboxID(event), "test"))
+	reported, settled := w.reports(payments.WebhookTrouble(operations.WebhookParked, w.inboxID(event), "test"))
 	w.equal("reported, settled", []int{reported, settled}, []int{2, 2})
 }
 
@@ -229,7 +230,7 @@ func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
 			return nil
 		}, nil)
 	}
-	trouble := providerTrouble("test")
+	trouble := payments.ProviderTrouble("test")
 	for times := 1; times <= 2; times++ {
 		first, second := w.place(ordering{}), w.place(ordering{})
 		down()
@@ -307,7 +308,7 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
 	w := watched(t).goes()
 	for i := range mostTold + 5 {
-		w.must(w.ReportIncident(t.Context(), webhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
+		w.must(w.ReportIncident(t.Context(), payments.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
 	}
 	w.must(w.ReportIncident(t.Context(), TableTrouble("orders")))
 	w.hears(1, tableES, tableEN) // which comes behind all of them

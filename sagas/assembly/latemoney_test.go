@@ -46,7 +46,7 @@ func (w *world) cancels(id uuid.UUID, by order.CancelReason) error {
 
 func (w *world) hint(id uuid.UUID) {
 	w.t.Helper()
-	w.must(w.Hint(w.t.Context(), id, "test"))
+	w.must(w.Payments.Hint(w.t.Context(), id, "test"))
 }
 
 // comesTo makes an order come to nothing for a reason.
@@ -143,7 +143,7 @@ func TestMoneyInAnotherSessionIsForAPerson(t *testing.T) { // F-11, I-10, T11
 		Provider: "test", Session: "cs_second", Order: id, State: order.SessionComplete,
 		Payments: []order.Payment{{ID: "pay_second", State: order.StatePaid, Minor: 1210, Currency: "EUR", At: time.Now()}},
 	})
-	w.must(w.Receive(t.Context(), "test", fmt.Appendf(nil,
+	w.must(w.Payments.Receive(t.Context(), "test", fmt.Appendf(nil,
 		`{"EventID":"evt_second","Type":"paid","ObjectRef":"cs_second","Order":%q,"Handled":true}`, id), signed))
 	w.eventually("it is held", func() bool { return w.order(id).OnHold() })
 	w.must(w.back(id, "12.10")) // what the order does not run on goes first

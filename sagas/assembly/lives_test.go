@@ -80,7 +80,7 @@ func (l *life) live() {
 // opens comes to the bank's page, however often it takes.
 func (l *life) opens() bool {
 	for range 20 {
-		if s, err := l.OpenSession(l.t.Context(), l.id); err == nil {
+		if s, err := l.Payments.OpenSession(l.t.Context(), l.id); err == nil {
 			l.session = s.ID
 			return true
 		}
@@ -189,7 +189,7 @@ func (l *life) refund(amount string) {
 		d := decimal.RequireFromString(amount)
 		exact = &d
 	}
-	l.isARefusal(l.Refund(l.t.Context(), operator, l.id, exact, "goodwill"))
+	l.isARefusal(l.Payments.Refund(l.t.Context(), operator, l.id, exact, "goodwill"))
 }
 
 // decides what to do about money that is held.
@@ -198,7 +198,7 @@ func (l *life) decides() {
 		return
 	}
 	if l.chance.IntN(2) == 0 {
-		l.isARefusal(l.Accept(l.t.Context(), operator, l.id, "good enough"))
+		l.isARefusal(l.Payments.Accept(l.t.Context(), operator, l.id, "good enough"))
 		return
 	}
 	l.refund("")

@@ -7,7 +7,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-	"hostpanel/eventstore"
 	"hostpanel/sagas"
 
 	"github.com/google/uuid"
@@ -44,22 +43,4 @@ func (s *Panel) lostCall(ctx context.Context, job *OrderMail) (sagas.Call, error
 		return sagas.Call{}, err
 	}
 	return s.mailCall(envelope{key: job.Key, letter: l, to: to, request: map[string]any{"subject": o.Subject}})
-}
-
-// moneyStarts are the runs that begin with decisions about money: to fetch
-// it, to give it back, or to tell that it was never fetched.
-func (s *Panel) moneyStarts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
-	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
-		switch e := r.Event.(type) {
-		case order.Approved:
-			run, err = s.capture(ctx, uuid.MustParse(r.Stream.ID))
-			begins = true
-		case order.RefundRequested:
-			run, err = s.refund(ctx, uuid.MustParse(r.Stream.ID), e.Refund)
-			begins = true
-		case order.Cancelled:
-			run, begins = s.lostMail(uuid.MustParse(r.Stream.ID), e)
-		}
-		return run, begins, err
-	})
 }

@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
@@ -95,6 +96,8 @@ func (s *Panel) mailStarts(_ context.Context, events []eventstore.RecordedEvent)
 			run, begins = s.linkMail(r, e)
 		case notice.MailRequested:
 			run, begins = s.noticeMail(r)
+		case order.Cancelled:
+			run, begins = s.lostMail(uuid.MustParse(r.Stream.ID), e)
 		}
 		return run, begins, nil
 	})

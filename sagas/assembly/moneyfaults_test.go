@@ -75,7 +75,7 @@ func newMarket(t *testing.T, seed int64) *market {
 	})}
 	m.banks = []bank{newAtStripe(t, m.post), newAtPayPal(t, m.post), nobody}
 	m.instance = m.process()
-	m.post.receive = m.Receive
+	m.post.receive = m.Payments.Receive
 	m.offersItsPlan()
 	m.runs(nobody.Run)
 	return m
@@ -98,7 +98,7 @@ func (m *market) runs(what func(context.Context) error) {
 // two of a hundred moments that are worse than others.
 func (m *market) process() *instance {
 	s := m.node(m.url, func(o *Options) {
-		o.Payments = map[string]Payments{}
+		o.Payments = map[string]order.Provider{}
 		for _, b := range m.banks {
 			o.Payments[b.Name()] = b
 		}
@@ -189,7 +189,7 @@ func (m *market) calmDown() {
 // lookAtAll is the clock's look at every order.
 func (m *market) lookAtAll() {
 	for _, l := range m.lives {
-		m.must(m.Hint(m.t.Context(), l.id, "clock"))
+		m.must(m.Payments.Hint(m.t.Context(), l.id, "clock"))
 	}
 	m.eventually("everything was looked at", func() bool {
 		return m.count(`select count(*) from payment_watch where next_at <= now() or lease_until is not null`) == 0

@@ -12,7 +12,6 @@ import (
 	"hostpanel/sagas"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // detailMost bounds how much of an order's history is told at once.
@@ -27,10 +26,10 @@ func (s *Panel) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.Ord
 	slices.SortFunc(d.Runs, func(a, b sagas.RunView) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Key, b.Key))
 	})
-	rows, _ := s.pool.Query(ctx, `select `+webhookTable.Columns+` from webhook_inbox i where i.order_id = $1 order by i.id limit $2`, id, detailMost)
-	if d.Webhooks, err = pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook]); err != nil {
-		return d, sagas.SQLError(err, "read the webhooks of order %s", id)
+	if d.Webhooks, err = s.Payments.LatestWebhooks(ctx, operations.WebhookPick{Order: id, Limit: detailMost}); err != nil {
+		return d, err
 	}
+	slices.Reverse(d.Webhooks)
 	err = s.pool.QueryRow(ctx, `select coalesce(max((input ->> 'user')::bigint), 0) from saga_run where key = 'provision:' || $1 and step > 0`, id.String()).
 		Scan(&d.User)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 
 	"github.com/google/uuid"
@@ -33,7 +34,7 @@ func TestAHundredEventsAboutOnePaymentBookItOnce(t *testing.T) { // F-4, I-14
 	w.pay.pay(id, nil)
 	w.atOnce(100, func(i int) error {
 		if i%5 == 0 {
-			if err := w.Hint(t.Context(), id, "return"); err != nil {
+			if err := w.Payments.Hint(t.Context(), id, "return"); err != nil {
 				return err
 			}
 		}
@@ -83,7 +84,7 @@ func TestAForeignSessionWithOurOrderIsNoPayment(t *testing.T) { // I-10
 		Payments: []order.Payment{{ID: "pay_foreign", State: order.StatePaid, Minor: 1210, Currency: "EUR", At: time.Now()}},
 	})
 	body := bytes.ReplaceAll(newsBody("evt_foreign", id), []byte(sessionOf(id)), []byte("cs_foreign"))
-	w.must(w.Receive(t.Context(), "test", body, signed))
+	w.must(w.Payments.Receive(t.Context(), "test", body, signed))
 	w.eventually("it is held", func() bool { return w.order(id).OnHold() })
 	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
 }
@@ -91,9 +92,9 @@ func TestAForeignSessionWithOurOrderIsNoPayment(t *testing.T) { // I-10
 func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
 	w := newWorld(t).goes()
 	id := w.place(ordering{})
-	before := w.checked.Load()
+	before := w.checked()
 	w.must(w.webhook("evt_lie", id)) // it says paid; the provider says open
-	w.eventually("the order was looked at", func() bool { return w.checked.Load() > before })
+	w.eventually("the order was looked at", func() bool { return w.checked() > before })
 	w.equal("status", w.order(id).Status, order.StatusPaymentProcessing)
 	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
 }
@@ -108,7 +109,7 @@ func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
 	w.pay.put(order.Fetched{Provider: "test", Session: sessionOf(id), Order: id, State: order.SessionOpen})
 	w.placeAs(id)
 	w.pay.pay(id, nil)
-	w.must(w.Hint(t.Context(), id, "return"))
+	w.must(w.Payments.Hint(t.Context(), id, "return"))
 	w.becomes(id, order.StatusActive)
 	w.eventually("the webhook found its order", func() bool { return w.inboxState("evt_early") == "done" })
 }
@@ -150,10 +151,10 @@ func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
 
 func TestABadSignatureLeavesNothingBehind(t *testing.T) { // I-5
 	w := newWorld(t)
-	err := w.Receive(t.Context(), "test", []byte(`{}`), map[string][]string{"X-Test-Signature": {"bad"}})
+	err := w.Payments.Receive(t.Context(), "test", []byte(`{}`), map[string][]string{"X-Test-Signature": {"bad"}})
 	w.equal("refusal", domain.CodeOf(err), domain.Invalid)
 	w.equal("rows", w.count(`select count(*) from webhook_inbox`), 0)
-	w.equal("an unknown provider", domain.CodeOf(w.Receive(t.Context(), "barter", nil, nil)), domain.NotFound)
+	w.equal("an unknown provider", domain.CodeOf(w.Payments.Receive(t.Context(), "barter", nil, nil)), domain.NotFound)
 }
 
 func TestASecondBodyUnderOneIDIsFlagged(t *testing.T) { // I-6
@@ -171,7 +172,7 @@ func TestASecondBodyUnderOneIDIsFlagged(t *testing.T) { // I-6
 func TestATypeThatWeDoNotActOnIsKeptAndIgnored(t *testing.T) { // I-8
 	w := newWorld(t)
 	body := bytes.ReplaceAll(newsBody("evt_other", uuid.New()), []byte(`"Handled":true`), []byte(`"Handled":false`))
-	w.must(w.Receive(t.Context(), "test", body, signed))
+	w.must(w.Payments.Receive(t.Context(), "test", body, signed))
 	w.equal("state", w.inboxState("evt_other"), "ignored")
 }
 
@@ -210,20 +211,20 @@ func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17
 	w.eventually("it is parked", func() bool { return w.inboxState(event) == "parked" })
 	w.equal("attempts", w.count(`select attempts from webhook_inbox`), 10)
 	broken.Store(false)
-	n, err := w.CountWebhooks(t.Context(), InboxFilter{State: "parked"})
+	n, err := w.Payments.CountWebhooks(t.Context(), operations.WebhookPick{State: "parked"})
 	w.must(err)
 	w.equal("would be replayed", n, 1)
 	w.equal("state after a dry run", w.inboxState(event), "parked")
-	_, err = w.ReplayWebhooks(t.Context(), operator, InboxFilter{State: "parked"}, "")
+	_, err = w.Payments.ReplayWebhooks(t.Context(), operator, operations.WebhookPick{State: "parked"}, "")
 	w.must(err)
 	w.becomes(id, order.StatusActive)
 	for range 3 { // replaying what is done changes nothing
-		_, err = w.ReplayWebhooks(t.Context(), operator, InboxFilter{Provider: "test"}, "")
+		_, err = w.Payments.ReplayWebhooks(t.Context(), operator, operations.WebhookPick{Provider: "test"}, "")
 		w.must(err)
 		w.eventually("it is done again", func() bool { return w.inboxState(event) == "done" })
 	}
 	w.settled(id)
-	rows, err := w.InboxRows(t.Context(), InboxFilter{Order: id})
+	rows, err := w.Payments.LatestWebhooks(t.Context(), operations.WebhookPick{Order: id})
 	w.must(err)
 	if len(rows) != 1 || !strings.Contains(string(rows[0].Headers), "***") {
 		t.Errorf("the signature should be masked: %s", rows[0].Headers)
@@ -262,8 +263,8 @@ func TestAProviderThatIsDownIsAskedAgainForEver(t *testing.T) { // J-2
 func TestASessionIsOpenedOnce(t *testing.T) { // T2
 	w := newWorld(t)
 	id := w.placed(ordering{})
-	w.atOnce(8, func(int) error { _, err := w.OpenSession(t.Context(), id); return err })
-	again, err := w.OpenSession(t.Context(), id)
+	w.atOnce(8, func(int) error { _, err := w.Payments.OpenSession(t.Context(), id); return err })
+	again, err := w.Payments.OpenSession(t.Context(), id)
 	w.must(err)
 	w.equal("session", again.ID, sessionOf(id))
 	w.equal("opened", w.pay.opened[sessionOf(id)], 1)
@@ -274,7 +275,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.pay.tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", errLie) }, nil)
-	_, err := w.OpenSession(t.Context(), id)
+	_, err := w.Payments.OpenSession(t.Context(), id)
 	var refusal *domain.Error
 	if !errors.As(err, &refusal) || refusal.Reason != "payment_provider_unavailable" {
 		t.Fatalf("got %v", err)
@@ -282,7 +283,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 	w.equal("status", w.order(id).Status, order.StatusPending)
 	w.equal("failures on record", w.often(order.Stream(id), "order.session_failed"), 1)
 	w.pay.reset()
-	_, err = w.OpenSession(t.Context(), id)
+	_, err = w.Payments.OpenSession(t.Context(), id)
 	w.must(err)
 	w.equal("status", w.order(id).Status, order.StatusPaymentProcessing)
 }
@@ -291,7 +292,7 @@ func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.pay.setHost("evil.example.com")
-	_, err := w.OpenSession(t.Context(), id)
+	_, err := w.Payments.OpenSession(t.Context(), id)
 	w.equal("refusal", domain.CodeOf(err), domain.Unavailable)
 	w.equal("status", w.order(id).Status, order.StatusPending)
 }

@@ -4,16 +4,12 @@ import "hostpanel/sagas"
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ capture, refund, local, compare, engine, push, ready, vm, bin, left, welcome, late, due, deliver sagas.Policy }
+type policies struct{ local, compare, engine, push, ready, vm, bin, left, welcome, late, due, deliver sagas.Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
-		capture: sagas.Policy{
-			Timeout: t.PaymentCall, Budget: t.CaptureDeadline, Base: t.PaymentBase, Cap: t.CaptureCap, Quarantine: t.Quarantine, Defer: true,
-		},
-		refund: sagas.Policy{Timeout: t.PaymentCall, Budget: t.RefundBudget, Base: t.PaymentBase, Cap: t.RefundCap, Quarantine: t.Quarantine},
-		due:    sagas.Policy{Timeout: t.Write, First: t.CertificateLook, Last: t.CertificateLook, Base: t.LocalBase, Cap: t.LocalCap},
-		local:  t.LocalPolicy(),
+		due:   sagas.Policy{Timeout: t.Write, First: t.CertificateLook, Last: t.CertificateLook, Base: t.LocalBase, Cap: t.LocalCap},
+		local: t.LocalPolicy(),
 		engine: sagas.Policy{
 			Timeout: t.Call, Budget: t.EngineBudget, Base: t.EngineBase, Cap: t.EngineCap, Quarantine: t.Quarantine,
 			First: t.Poll, Last: t.ReadyLast,

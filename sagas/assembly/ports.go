@@ -5,16 +5,12 @@ import (
 
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
-	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 )
 
 // The outside, as this package needs it. What does not work is answered with
 // a *domain.Failure, whose class decides about the next attempt
 // (docs/sagas.md, "Errors"); an error without a class counts as unknown.
-
-// Payments is one payment provider.
-type Payments = order.Provider
 
 // Engine is one server of a hosting engine, which knows no idempotency keys. A
 // kind that it does not have is a permanent failure, "not_supported"; an object

@@ -12,7 +12,7 @@ import (
 // them.
 func (b bought) stillLive() (actions []string) {
 	b.t.Helper()
-	found, err := b.Reconcile(b.t.Context())
+	found, err := b.Payments.Reconcile(b.t.Context())
 	b.must(err)
 	for _, f := range found.RefundedStillLive {
 		b.equal("whose service is live", f.Order, b.id)
@@ -57,12 +57,12 @@ func TestWhatDoesNotFitIsReportedOnceADay(t *testing.T) { // J-4
 	w.pay.pay(id, nil)
 	w.must(w.Cancel(t.Context(), operator, id, "asked for by mail")) // and its money is on its way back
 	reported := func() int { return strings.Count(w.logged.String(), "money and service do not fit together") }
-	w.must(w.reportDaily(t.Context()))
+	w.must(w.Payments.ReconcileDaily(t.Context()))
 	w.equal("told", reported(), 1)
-	w.must(w.reportDaily(t.Context()))
+	w.must(w.Payments.ReconcileDaily(t.Context()))
 	w.equal("told twice a day", reported(), 1)
 	_, err := w.pool.Exec(t.Context(), `update saga_daily set at = at - interval '25 hours'`)
 	w.must(err)
-	w.must(w.reportDaily(t.Context()))
+	w.must(w.Payments.ReconcileDaily(t.Context()))
 	w.equal("told on the next day", reported(), 2)
 }

@@ -27,10 +27,10 @@ func (w *world) refundRun(id uuid.UUID, n int) sagas.Run {
 func (w *world) back(id uuid.UUID, amount string) error {
 	w.t.Helper()
 	if amount == "" {
-		return w.Refund(w.t.Context(), operator, id, nil, "goodwill")
+		return w.Payments.Refund(w.t.Context(), operator, id, nil, "goodwill")
 	}
 	exact := decimal.RequireFromString(amount)
-	return w.Refund(w.t.Context(), operator, id, &exact, "goodwill")
+	return w.Payments.Refund(w.t.Context(), operator, id, &exact, "goodwill")
 }
 
 // balance checks how much of an order's money we still have.
@@ -56,7 +56,7 @@ func TestAPartGoesBackAndThenTheRest(t *testing.T) { // T19, T22, I-14
 	w.balance(id, 1000)
 	w.equal("the run", w.refundRun(id, 1).Status, sagas.StatusDone)
 	w.equal("too much", domain.CodeOf(w.back(id, "10.01")), domain.Invalid)
-	w.equal("without a reason", domain.CodeOf(w.Refund(t.Context(), operator, id, nil, "")), domain.Invalid)
+	w.equal("without a reason", domain.CodeOf(w.Payments.Refund(t.Context(), operator, id, nil, "")), domain.Invalid)
 	w.must(w.back(id, ""))
 	w.becomes(id, order.StatusRefunded)
 	w.balance(id, 0)
@@ -74,7 +74,7 @@ func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, 
 	})
 	w.atOnce(60, func(i int) error {
 		if i%5 == 0 {
-			if err := w.Hint(t.Context(), id, "return"); err != nil {
+			if err := w.Payments.Hint(t.Context(), id, "return"); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, 
 	w.pay.change(id, func(p *order.Payment) {
 		p.Refunds = append(p.Refunds, order.Refund{ID: "re_rest", State: order.RefundSucceeded, Minor: 1000, Currency: "EUR", At: time.Now()})
 	})
-	w.must(w.Hint(t.Context(), id, "clock"))
+	w.must(w.Payments.Hint(t.Context(), id, "clock"))
 	w.becomes(id, order.StatusRefunded)
 }
 
@@ -97,10 +97,10 @@ func TestARefundOfAnotherOrderIsNotOurs(t *testing.T) { // I-14
 	first, second := w.bought(), w.bought()
 	r := order.Refund{ID: "re_one", State: order.RefundSucceeded, Minor: 100, Currency: "EUR", At: time.Now()}
 	w.pay.change(first, func(p *order.Payment) { p.Refunds = append(p.Refunds, r) })
-	w.must(w.Hint(t.Context(), first, "clock"))
+	w.must(w.Payments.Hint(t.Context(), first, "clock"))
 	w.eventually("it is booked", func() bool { return w.order(first).Net()["EUR"] == 1110 })
 	w.pay.change(second, func(p *order.Payment) { p.Refunds = append(p.Refunds, r) })
-	w.must(w.Hint(t.Context(), second, "clock"))
+	w.must(w.Payments.Hint(t.Context(), second, "clock"))
 	w.eventually("somebody is told", func() bool { return w.warned("belongs to another order") })
 	w.balance(second, 1210)
 }
@@ -111,7 +111,7 @@ func TestASurplusGoesBackByItself(t *testing.T) { // T21, F-11
 	w.pay.pay(id, func(p *order.Payment) { p.ID, p.At = "pay_again", time.Now().Add(time.Second) })
 	w.must(w.webhook("evt_again", id))
 	w.becomes(id, order.StatusActive)
-	w.must(w.Hint(t.Context(), id, "clock"))
+	w.must(w.Payments.Hint(t.Context(), id, "clock"))
 	w.eventually("it is back", func() bool { return w.order(id).Net()["EUR"] == 1210 && !w.order(id).OnHold() })
 	w.equal("duplicates found", w.often(order.Stream(id), "order.duplicate_payment_found"), 1)
 	w.equal("refunds", w.pay.refunds(reference(id, 1)), 1)
@@ -169,7 +169,7 @@ func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
 	w.pay.change(id, func(p *order.Payment) {
 		p.Refunds = append(p.Refunds, order.Refund{ID: "re_slow", State: order.RefundPending, Minor: 1210, Currency: "EUR", At: time.Now()})
 	})
-	w.must(w.Hint(t.Context(), id, "clock"))
+	w.must(w.Payments.Hint(t.Context(), id, "clock"))
 	w.eventually("it is on its way", func() bool { return w.often(order.Stream(id), "order.refund_started") == 1 })
 	w.balance(id, 1210)
 	w.pay.change(id, func(p *order.Payment) { p.Refunds[0].State = order.RefundSucceeded })
@@ -273,11 +273,11 @@ func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11
 	w.pay.pay(id, func(p *order.Payment) { p.Minor-- })
 	w.must(w.webhook("evt_1", id))
 	w.eventually("it is held", func() bool { return w.order(id).OnHold() })
-	w.equal("without a reason", domain.CodeOf(w.Accept(t.Context(), operator, id, "")), domain.Invalid)
-	w.must(w.Accept(t.Context(), operator, id, "one cent is not worth a letter"))
+	w.equal("without a reason", domain.CodeOf(w.Payments.Accept(t.Context(), operator, id, "")), domain.Invalid)
+	w.must(w.Payments.Accept(t.Context(), operator, id, "one cent is not worth a letter"))
 	w.becomes(id, order.StatusActive)
 	w.settled(id)
-	w.equal("again", domain.CodeOf(w.Accept(t.Context(), operator, id, "again")), domain.Conflict)
+	w.equal("again", domain.CodeOf(w.Payments.Accept(t.Context(), operator, id, "again")), domain.Conflict)
 }
 
 func TestWhatIsNotAcceptedGoesBack(t *testing.T) { // T11, T24
@@ -304,10 +304,10 @@ func TestAProviderThatAsksForPeaceIsLeftAlone(t *testing.T) { // J-2
 	}, nil)
 	first, second := w.place(ordering{}), w.place(ordering{})
 	w.goes()
-	w.must(w.Hint(t.Context(), first, "return"))
+	w.must(w.Payments.Hint(t.Context(), first, "return"))
 	later := `select count(*) from payment_watch where order_id = $1 and next_at > now() + interval '30 minutes'`
 	w.eventually("it is put off", func() bool { return w.count(later, first) == 1 })
-	w.must(w.Hint(t.Context(), second, "return"))
+	w.must(w.Payments.Hint(t.Context(), second, "return"))
 	w.eventually("the other is put off too", func() bool { return w.count(later, second) == 1 })
 	w.equal("questions", asked.Load(), 1)
 	w.equal("failures of the other", w.count(`select fails from payment_watch where order_id = $1`, second), 0)

@@ -18,7 +18,7 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	w.instance = w.node(url)
 	w.pay.tell(away, nil)
 	waiting := w.placed(ordering{})
-	if _, err := w.OpenSession(t.Context(), waiting); domain.CodeOf(err) != domain.Unavailable {
+	if _, err := w.Payments.OpenSession(t.Context(), waiting); domain.CodeOf(err) != domain.Unavailable {
 		t.Fatalf("got %v", err)
 	}
 	w.pay.reset()
@@ -36,7 +36,7 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	w.goes()
 	w.becomes(id, order.StatusActive)
 	w.onlyOnce(id)
-	_, err := w.OpenSession(t.Context(), waiting)
+	_, err := w.Payments.OpenSession(t.Context(), waiting)
 	w.must(err)
 	w.equal("status", w.order(waiting).Status, order.StatusPaymentProcessing)
 }

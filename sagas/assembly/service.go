@@ -10,7 +10,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"hostpanel/sagas"
 
 	"github.com/google/uuid"
 )
@@ -19,17 +18,6 @@ import (
 // tenant with all that is in it, machines included. It rests for a reason of
 // its own, so what was off before stays off when the dispute is won
 // (docs/sagas.md, "Disputes").
-
-// Dispute is an operator's word on a dispute that only they can confirm, where
-// the provider cannot be asked: it was opened, won or lost (rule P-9).
-func (s *Panel) Dispute(ctx context.Context, cause domain.Metadata, id uuid.UUID, outcome order.DisputeState, reason string) error {
-	decide := order.DecideDispute{ID: id, Outcome: outcome, Reason: reason, At: s.Now()}
-	if _, err := s.store.Execute(ctx, sagas.ByOperator(cause, id), decide); err != nil {
-		return err
-	}
-	s.Wake(sagas.LocalQueue)
-	return nil
-}
 
 // reactToOrder is the reaction of provisioning to an event of the log.
 func (s *Panel) reactToOrder(ctx context.Context, r eventstore.RecordedEvent) error {

@@ -38,7 +38,7 @@ func (w *world) givesBack(id uuid.UUID) {
 		})
 		w.must(err)
 	}
-	w.must(w.Hint(w.t.Context(), id, "refund"))
+	w.must(w.Payments.Hint(w.t.Context(), id, "refund"))
 }
 
 // goesOn ends what [world.pauses] has begun.
@@ -115,7 +115,7 @@ func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { /
 	for _, kind := range []string{"hosting", "vps"} {
 		b := newBought(t, kind)
 		b.pay.giveAll(b.id)
-		b.must(b.Hint(t.Context(), b.id, "refund"))
+		b.must(b.Payments.Hint(t.Context(), b.id, "refund"))
 		b.becomes(b.id, order.StatusRefunded)
 		b.off()
 		b.equal("subscription", b.count(`select count(*) from events where name = 'billing.subscription_ended' and data ->> 'reason' = 'refunded'`), 1)
@@ -150,11 +150,11 @@ func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
 	b.carry(set(before.Ref, `{"is_active":false}`))
 	b.stands(before.Ref, hosting.Running)
 	b.pay.dispute(b.id, order.DisputeOpen)
-	b.must(b.Hint(t.Context(), b.id, "dispute"))
+	b.must(b.Payments.Hint(t.Context(), b.id, "dispute"))
 	b.off()
 	b.equal("holds", b.order(b.id).Holds, []order.Hold{order.DisputeHold})
 	b.pay.dispute(b.id, order.DisputeWon)
-	b.must(b.Hint(t.Context(), b.id, "dispute"))
+	b.must(b.Payments.Hint(t.Context(), b.id, "dispute"))
 	b.on()
 	b.equal("what was off before", value(b.has("site", "off.example.com"), "is_active"), "false")
 	b.equal("status", b.order(b.id).Status, order.StatusActive)
@@ -166,7 +166,7 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 	b.carry(set(tenant, `{"status":"suspended"}`))
 	b.off()
 	for _, outcome := range []order.DisputeState{order.DisputeOpen, order.DisputeWon} {
-		b.must(b.Dispute(t.Context(), operator, b.id, outcome, "by letter")) // P-9
+		b.must(b.Payments.Dispute(t.Context(), operator, b.id, outcome, "by letter")) // P-9
 		b.eventually("the tenant follows", func() bool { return (len(b.resource(tenant).Halts) == 1) == (outcome == order.DisputeOpen) })
 		b.quiet()
 		b.off()
@@ -178,10 +178,10 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23
 	b := newBought(t, "vps")
 	b.pay.dispute(b.id, order.DisputeOpen)
-	b.must(b.Hint(t.Context(), b.id, "dispute"))
+	b.must(b.Payments.Hint(t.Context(), b.id, "dispute"))
 	b.off()
 	b.pay.dispute(b.id, order.DisputeLost)
-	b.must(b.Hint(t.Context(), b.id, "dispute"))
+	b.must(b.Payments.Hint(t.Context(), b.id, "dispute"))
 	b.becomes(b.id, order.StatusRefunded)
 	b.equal("money asked for", len(b.order(b.id).Asked), 0)
 	b.eventually("its subscription ends", func() bool {
@@ -199,7 +199,7 @@ func TestAServiceThatStartsInADisputeRestsAtOnce(t *testing.T) { // T23
 	id := w.buy(ordering{kind: "vps"})
 	w.standsAt(id, "welcome")
 	w.pay.dispute(id, order.DisputeOpen)
-	w.must(w.Hint(t.Context(), id, "dispute"))
+	w.must(w.Payments.Hint(t.Context(), id, "dispute"))
 	w.eventually("the dispute is known", func() bool { return w.order(id).OnHold() })
 	w.goesOn()
 	w.becomes(id, order.StatusActive)

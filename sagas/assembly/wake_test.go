@@ -54,12 +54,12 @@ func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
 	slow := hesitant{asked: make(chan struct{}), answer: make(chan struct{})}
 	w := newWorld(t, func(o *Options) {
 		slow.fakePayments = o.Payments["test"].(*fakePayments)
-		o.Times, o.Payments = patient, map[string]Payments{"test": slow}
+		o.Times, o.Payments = patient, map[string]order.Provider{"test": slow}
 	})
 	w.silent = true // no echo of a NOTIFY helps
 	w.goes()
 	id := w.place(ordering{})
-	w.must(w.Hint(t.Context(), id, "return"))
+	w.must(w.Payments.Hint(t.Context(), id, "return"))
 	<-slow.asked // not paid, it will say
 	w.paid(id)
 	w.eventually("the webhook has been matched", func() bool { return w.inboxState("evt_"+id.String()) == "done" })

@@ -24,6 +24,7 @@ import (
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/payments"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -79,7 +80,7 @@ func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
 		return failing(i.frozen)
 	case sagas.Notifying:
 		return failing(i.silent)
-	case HandlingWebhook:
+	case payments.HandlingWebhook:
 		if i.inboxFault != nil {
 			return i.inboxFault()
 		}
@@ -162,7 +163,7 @@ func (w *world) node(url string, change ...func(*Options)) *instance {
 	Serve(store)
 	o := Options{
 		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
-		Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]Payments{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
+		Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]order.Provider{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: "Panel <panel@example.com>", PublicURL: func() string { return "http://127.0.0.1:8080" }, Times: quick, UnsubscribeKeys: [][]byte{unsubscribeKey},
 	}
 	for _, c := range change {
@@ -223,7 +224,7 @@ type ordering struct {
 func (w *world) place(o ordering) uuid.UUID {
 	w.t.Helper()
 	id := w.placed(o)
-	if _, err := w.OpenSession(w.t.Context(), id); err != nil {
+	if _, err := w.Payments.OpenSession(w.t.Context(), id); err != nil {
 		w.t.Fatal(err)
 	}
 	return id
@@ -242,7 +243,7 @@ func (w *world) placedLater() uuid.UUID { return uuid.New() }
 func (w *world) placeAs(id uuid.UUID) {
 	w.t.Helper()
 	w.put(id, ordering{})
-	_, err := w.OpenSession(w.t.Context(), id)
+	_, err := w.Payments.OpenSession(w.t.Context(), id)
 	w.must(err)
 }
 
@@ -287,7 +288,7 @@ func (w *world) buy(o ordering) uuid.UUID {
 }
 
 func (w *world) webhook(event string, id uuid.UUID) error {
-	return w.Receive(w.t.Context(), "test", newsBody(event, id), signed)
+	return w.Payments.Receive(w.t.Context(), "test", newsBody(event, id), signed)
 }
 
 func (w *world) must(err error) {

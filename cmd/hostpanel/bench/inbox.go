@@ -42,7 +42,7 @@ func (r *run) genuine(ctx context.Context, p *panel) error {
 	id := uuid.New()
 	receive := func(ctx context.Context, _, _ int) error {
 		body, header := stripeNews(id)
-		return p.sagas.Receive(ctx, "stripe", body, header)
+		return p.sagas.Payments.Receive(ctx, "stripe", body, header)
 	}
 	var speeds []float64
 	for _, rows := range []int{0, grown} {

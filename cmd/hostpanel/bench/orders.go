@@ -70,7 +70,7 @@ func (p *panel) sell(ctx context.Context) (uuid.UUID, error) {
 	if err != nil {
 		return id, err
 	}
-	if err := p.sagas.Receive(ctx, "test", body, newsOf(id)); err != nil {
+	if err := p.sagas.Payments.Receive(ctx, "test", body, newsOf(id)); err != nil {
 		return id, err
 	}
 	return id, p.await(ctx, []uuid.UUID{id})

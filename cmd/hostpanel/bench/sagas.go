@@ -47,7 +47,7 @@ func (r *run) sagas(ctx context.Context) error {
 			return err
 		}
 		ids = append(ids, id)
-		if err := p.sagas.Receive(ctx, "test", body, newsOf(id)); err != nil {
+		if err := p.sagas.Payments.Receive(ctx, "test", body, newsOf(id)); err != nil {
 			return err
 		}
 		answered[id] = time.Now()
@@ -215,7 +215,7 @@ func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
 	}
 	start := time.Now()
 	for _, id := range ids {
-		if err := p.sagas.Hint(ctx, id, "bench"); err != nil {
+		if err := p.sagas.Payments.Hint(ctx, id, "bench"); err != nil {
 			return err
 		}
 	}

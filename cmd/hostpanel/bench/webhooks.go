@@ -49,7 +49,7 @@ func (r *run) webhooks(ctx context.Context) error {
 		return err
 	}
 	receive := func(ctx context.Context, _, _ int) error {
-		return p.sagas.Receive(ctx, "test", body, newsOf(id))
+		return p.sagas.Payments.Receive(ctx, "test", body, newsOf(id))
 	}
 	var many load
 	stored, err := r.median(func() (float64, error) {

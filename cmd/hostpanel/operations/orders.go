@@ -267,7 +267,7 @@ func (r ordersRefund) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.Refund(ctx, program.AtConsole, o.ID, amount, r.Reason); err != nil {
+		if err := p.Sagas.Payments.Refund(ctx, program.AtConsole, o.ID, amount, r.Reason); err != nil {
 			return fmt.Errorf("refund %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.Out, "%s is to be refunded\n", o.OrderNumber)
@@ -287,7 +287,7 @@ func (a ordersAccept) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.Accept(ctx, program.AtConsole, o.ID, a.Reason); err != nil {
+		if err := p.Sagas.Payments.Accept(ctx, program.AtConsole, o.ID, a.Reason); err != nil {
 			return fmt.Errorf("accept the payment of %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.Out, "the payment of %s is accepted\n", o.OrderNumber)

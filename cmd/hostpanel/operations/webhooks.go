@@ -10,8 +10,8 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/wording"
-	"hostpanel/sagas/assembly"
 )
 
 // Webhooks is `hostpanel webhooks`: what payment providers have sent.
@@ -30,8 +30,8 @@ type picking struct {
 	Until    string `placeholder:"TIME" help:"Only received before this time (UTC)."`
 }
 
-func (k picking) filter(ctx context.Context, p *program.Program) (f assembly.InboxFilter, err error) {
-	f = assembly.InboxFilter{Provider: k.Provider, State: k.State, Type: k.Type}
+func (k picking) filter(ctx context.Context, p *program.Program) (f operations.WebhookPick, err error) {
+	f = operations.WebhookPick{Provider: k.Provider, State: k.State, Type: k.Type}
 	if f.From, err = console.ParseTime(k.Since); err != nil {
 		return f, err
 	}
@@ -59,7 +59,7 @@ func (l webhooksList) Run(ctx context.Context, s config.Settings, c console.Cons
 			return err
 		}
 		f.Limit = l.Limit
-		rows, err := p.Sagas.InboxRows(ctx, f)
+		rows, err := p.Sagas.Payments.LatestWebhooks(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ type webhookLine struct {
 	ReceivedAt time.Time  `json:"received_at"`
 }
 
-func asWebhook(r assembly.InboxRow) webhookLine {
+func asWebhook(r operations.Webhook) webhookLine {
 	return webhookLine{r.ID, r.Provider, r.EventID, r.Type, r.State, r.Order, r.Attempts, r.Error, r.ReceivedAt}
 }
 
@@ -120,14 +120,14 @@ func (r webhooksReplay) Run(ctx context.Context, s config.Settings, c console.Co
 		}
 		f.IDs = r.IDs
 		if r.DryRun {
-			n, err := p.Sagas.CountWebhooks(ctx, f)
+			n, err := p.Sagas.Payments.CountWebhooks(ctx, f)
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(c.Out, "%s would be replayed\n", wording.Count(n, "webhook"))
 			return nil
 		}
-		n, err := p.Sagas.ReplayWebhooks(ctx, program.AtConsole, f, "")
+		n, err := p.Sagas.Payments.ReplayWebhooks(ctx, program.AtConsole, f, "")
 		if err != nil {
 			return err
 		}

@@ -27,8 +27,8 @@ func (p *Program) Server() *panel.Server {
 			Abuse: p.Config.AbuseLimits, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Unavailable: isAway,
 		},
 		Commands: p.Store, Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.Pool, p.Keys), Limits: ratelimit.Open(p.Pool), Tables: p.Tables,
-		Storefront: p.storefront(), Payments: p.Sagas, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts(), Hosting: p.hosting(), Jobs: p.Sagas.Jobs(), WebhookEndpoints: p.Sagas.Hooks(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
-		Orders: p.Sagas, RunAdmin: p.Sagas, Inbox: p.Sagas, Reconciliation: p.Sagas,
+		Storefront: p.storefront(), Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts(), Hosting: p.hosting(), Jobs: p.Sagas.Jobs(), WebhookEndpoints: p.Sagas.Hooks(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
+		Orders: p.Sagas, RunAdmin: p.Sagas,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), MailPreviews: p.Sagas,
 	}
@@ -52,7 +52,7 @@ func (p *Program) hosting() *hosting.Service {
 // storefront places orders.
 func (p *Program) storefront() *provisioning.Service {
 	return provisioning.New(provisioning.Options{
-		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas, Offers: p.offers(), TaxRate: p.Config.TaxRate,
+		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas.Payments, Offers: p.offers(), TaxRate: p.Config.TaxRate,
 	})
 }
 

@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"context"
@@ -6,35 +6,44 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-	"hostpanel/eventstore"
 	"hostpanel/sagas"
 
 	"github.com/google/uuid"
 )
 
-// Where the customer's word and the money are two things, a run fetches the
-// money (rules T5, P-8; docs/sagas.md, "Capture"). What it sends is not yet a
-// fact: it makes the order be looked at, and the order takes the provider's
-// books for what has happened.
+// At providers where approval and payment are two steps, a run captures the
+// money (rules T5, P-8; docs/sagas.md, "Capture"). Its success is no event yet:
+// it makes a check due, and the check records what the provider's books show.
 
-// A CaptureInput says whose money is fetched, and where.
+// A CaptureInput says which order is captured, and at which provider.
 type CaptureInput struct {
 	Order    uuid.UUID `json:"order"`
 	Provider string    `json:"provider"`
 }
 
-// capture is the run that an approval starts.
-func (s *Panel) capture(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+// registerCaptures registers the saga that collects money.
+func (s *Service) registerCaptures() {
+	s.captures = sagas.Register(s.runner, sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
+		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.capturePolicy(),
+		QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
+		Effect: &sagas.Effect[CaptureInput]{
+			Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.captureCall, Deferred: s.captureMissed,
+		},
+	}}})
+}
+
+// startCapture is the run that an approval starts.
+func (s *Service) startCapture(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
 	o, err := s.order(ctx, id)
 	return s.captures.Start(id.String(), CaptureInput{Order: id, Provider: o.PaymentMethod}, id), err
 }
 
-func (s *Panel) captureCall(ctx context.Context, job *CaptureInput) (sagas.Call, error) {
+func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Call, error) {
 	history, err := s.store.Read(ctx, order.Stream(job.Order))
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	g := timelineOf(history, s.Now())
+	g := timelineOf(history, s.runner.Now())
 	p, err := s.provider(g.order.Provider)
 	if err != nil {
 		return sagas.Call{}, err
@@ -53,24 +62,24 @@ func (s *Panel) captureCall(ctx context.Context, job *CaptureInput) (sagas.Call,
 			key := sagas.KeyOfGeneration("order/"+job.Order.String()+"/capture", generation)
 			return sagas.Result{External: g.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: g.order.Session, Key: key})
 		},
-		Confirmed: func(sagas.Result) sagas.Work { return s.lookAgain(job.Order, "captured") },
+		Confirmed: func(sagas.Result) sagas.Work { return s.checkSoon(job.Order, "captured") },
 	}, nil
 }
 
-// capturable refuses to fetch money that nobody owes, or so late that the
-// provider may have told the customer that nothing will be taken.
-func (s *Panel) capturable(g paymentTimeline) error {
+// capturable refuses a capture that is not due, or so late that the provider
+// may have told the customer that nothing will be charged.
+func (s *Service) capturable(g paymentTimeline) error {
 	switch {
 	case g.order.Status != order.StatusPaymentProcessing:
 		return domain.Fail(domain.Permanent, "not_due", errors.New("the order is not waiting for its payment"))
-	case !s.Now().Before(s.times.lastCapture(g)):
+	case !s.runner.Now().Before(s.times.lastCapture(g)):
 		return domain.Fail(domain.Permanent, string(order.CaptureDeadline), errors.New("the approval is too old"))
 	}
 	return nil
 }
 
-// captured looks whether the money has been fetched, or is on its way.
-func captured(ctx context.Context, p Payments, session string) (sagas.Result, sagas.Found, error) {
+// captured looks up whether the money was captured, or is on its way.
+func captured(ctx context.Context, p order.Provider, session string) (sagas.Result, sagas.Found, error) {
 	truth, err := p.Fetch(ctx, session)
 	if err != nil {
 		return sagas.Result{}, sagas.No, err
@@ -83,20 +92,8 @@ func captured(ctx context.Context, p Payments, session string) (sagas.Result, sa
 	return sagas.Result{}, sagas.No, nil
 }
 
-// captureMissed leaves the order to its watch, which asks once more what the
-// provider holds for true before it gives the order up (rule T9).
-func (s *Panel) captureMissed(job CaptureInput, _ sagas.FailedAttempt) sagas.Work {
-	return s.lookAgain(job.Order, "not captured")
-}
-
-// lookAgain makes an order be looked at as soon as this has happened.
-func (s *Panel) lookAgain(id uuid.UUID, reason string) sagas.Work {
-	return sagas.Work{
-		Rows: []eventstore.TxStatement{{
-			Key:  "payment_watch/" + id.String(),
-			SQL:  `update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`,
-			Args: []any{id, reason}, WantRows: eventstore.AnyRows,
-		}},
-		Wakes: watchQueue,
-	}
+// captureMissed makes a check due, which asks the provider once more before the
+// order is given up (rule T9).
+func (s *Service) captureMissed(job CaptureInput, _ sagas.FailedAttempt) sagas.Work {
+	return s.checkSoon(job.Order, "not captured")
 }

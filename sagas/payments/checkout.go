@@ -1,10 +1,9 @@
-package assembly
+package payments
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -16,25 +15,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errProviderAway is what a customer is told when no session could be opened.
+// errProviderAway refuses what cannot be done while a provider does not answer.
 var errProviderAway = &domain.Error{
 	Code: domain.Unavailable, Reason: "payment_provider_unavailable", Message: "The payment provider is temporarily unavailable.",
 }
 
-// OpenSession sends the customer of a pending order to the provider: the call
-// is made with nothing open, under a key that never changes, and its answer is
-// one append with the row that watches over the payment (rules T2, T3). Asked
-// again it answers with the same session. If the provider does not answer in
-// time, the order stays pending and the answer has reason
-// "payment_provider_unavailable".
-func (s *Panel) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget+s.times.Write)
+// OpenSession opens the provider's payment page for a pending order. No
+// transaction is open during the call. The session and the row that watches
+// over the payment are one append (rules T2, T3). A second call answers with
+// the same session. If the provider does not answer in time, the order stays
+// pending and the refusal has reason "payment_provider_unavailable".
+func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget+s.runner.Times().Write)
 	defer cancel()
 	o, err := s.order(ctx, id)
 	if err != nil {
 		return order.Session{}, err
 	}
-	p, ok := s.payments[o.PaymentMethod]
+	p, ok := s.providers[o.PaymentMethod]
 	switch {
 	case o.SessionID != "":
 		return sessionOfOrder(o), nil
@@ -63,7 +61,7 @@ func (s *Panel) OpenSession(ctx context.Context, id uuid.UUID) (order.Session, e
 }
 
 // keptSession is that of another request for the same order, which was faster.
-func (s *Panel) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
+func (s *Service) keptSession(ctx context.Context, id uuid.UUID) (order.Session, error) {
 	o, err := s.order(ctx, id)
 	if err == nil && o.SessionID == "" {
 		err = errProviderAway
@@ -79,7 +77,7 @@ func sessionOfOrder(o projections.Order) order.Session {
 	return session
 }
 
-func (s *Panel) checkoutOf(o projections.Order, generation int) order.Checkout {
+func (s *Service) checkoutOf(o projections.Order, generation int) order.Checkout {
 	back := s.publicURL() + "/storefront/return/" + o.ID.String() + "/?outcome="
 	return order.Checkout{
 		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
@@ -88,13 +86,13 @@ func (s *Panel) checkoutOf(o projections.Order, generation int) order.Checkout {
 	}
 }
 
-// intendSession writes down, before the call, that a session may be opened,
-// and makes sure that somebody watches over the order. The answer is the
-// generation of the key to open it under: a key that brought no answer, which
-// the provider may repeat for a day, is not used again. A session that was
-// opened under it all the same cannot be paid, because nobody got its page
-// (rules T4, S-6). The answer is 0 if one has been opened meanwhile.
-func (s *Panel) intendSession(ctx context.Context, o projections.Order) (generation int, err error) {
+// intendSession records in the ledger, before the call, that a session may be
+// opened, and that the order is watched. It returns the generation of the
+// idempotency key. A key without an answer is not used again: the provider may
+// repeat its failure for a day. A session that was opened under it all the same
+// cannot be paid, because no customer got its page (rules T4, S-6). The
+// generation is 0 if a session has been opened meanwhile.
+func (s *Service) intendSession(ctx context.Context, o projections.Order) (generation int, err error) {
 	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
 	err = s.pool.QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
@@ -102,7 +100,7 @@ func (s *Panel) intendSession(ctx context.Context, o projections.Order) (generat
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
 		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
-		sagas.EffectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", sagas.Encode(request)), s.times.KeyLife).Scan(&generation)
+		sagas.EffectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", sagas.Encode(request)), s.runner.Times().KeyLife).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil
@@ -115,7 +113,7 @@ func (s *Panel) intendSession(ctx context.Context, o projections.Order) (generat
 // sessionTries is how often a session is asked for in one request.
 const sessionTries = 2
 
-func (s *Panel) askForSession(ctx context.Context, p Payments, c order.Checkout) (session order.Session, err error) {
+func (s *Service) askForSession(ctx context.Context, p order.Provider, c order.Checkout) (session order.Session, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.SessionBudget)
 	defer cancel()
 	for try := range sessionTries {
@@ -132,32 +130,32 @@ func (s *Panel) askForSession(ctx context.Context, p Payments, c order.Checkout)
 	return session, err
 }
 
-func (s *Panel) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
+func (s *Service) sessionFailed(ctx context.Context, o projections.Order, failure error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)
 	defer cancel()
-	s.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
+	s.runner.Log().WarnContext(ctx, "no session was opened", "order", o.ID, "provider", o.PaymentMethod, "error", sagas.Scrub(failure))
 	row := eventstore.TxStatement{
 		Key: "effect/" + sagas.EffectKey(o.ID, "session"), SQL: `update effect set state = $2, updated_at = real_now() where key = $1 and state = 'intended'`,
-		Args: []any{sagas.EffectKey(o.ID, "session"), string(endOf(failure))}, WantRows: eventstore.AnyRows,
+		Args: []any{sagas.EffectKey(o.ID, "session"), string(ledgerState(failure))}, WantRows: eventstore.AnyRows,
 	}
-	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.Now()}
-	if _, err := s.store.ExecuteWith(ctx, s.system("checkout", o.ID), []eventstore.TxStatement{row}, fail); err != nil {
+	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.runner.Now()}
+	if _, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{row}, fail); err != nil {
 		return errors.Join(errProviderAway, err)
 	}
 	return errProviderAway
 }
 
-// endOf is what the ledger knows after a call that failed.
-func endOf(failure error) sagas.EffectState {
+// ledgerState is the state of an effect after a call that failed.
+func ledgerState(failure error) sagas.EffectState {
 	if class := domain.ClassOf(failure); class == domain.Transient || class == domain.Permanent {
 		return sagas.EffectAbsent
 	}
 	return sagas.EffectUnknown
 }
 
-// keepSession makes the session the order's own and has its payment watched.
-// News of it that came earlier find their order now (rule I-11).
-func (s *Panel) keepSession(ctx context.Context, o projections.Order, p Payments, session order.Session) error {
+// keepSession records the session in the order and makes its first check due
+// later. Webhooks about it that came earlier are matched again (rule I-11).
+func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.Provider, session order.Session) error {
 	key := sagas.EffectKey(o.ID, "session")
 	rows := []eventstore.TxStatement{
 		{
@@ -178,26 +176,12 @@ func (s *Panel) keepSession(ctx context.Context, o projections.Order, p Payments
 			Args: []any{p.Name(), session.ID, o.ID}, WantRows: eventstore.AnyRows,
 		},
 	}
-	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.Now()}
-	_, err := s.store.ExecuteWith(ctx, s.system("checkout", o.ID), rows, open)
+	open := order.OpenSession{ID: o.ID, Session: session, Host: p.Host(), At: s.runner.Now()}
+	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), rows, open)
 	if err != nil {
-		s.Alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", sagas.Scrub(err))
+		s.runner.Alarm(ctx, "a session that was opened cannot be used", "order", o.ID, "provider", p.Name(), "error", sagas.Scrub(err))
 		return fmt.Errorf("keep session of order %s: %w", o.ID, err)
 	}
-	s.Wake(inboxQueue)
+	s.runner.Wake(inboxQueue)
 	return nil
-}
-
-// watchPending makes the watch row of an order that has been placed: without
-// a session it is given up after a while (rule T4).
-func (s *Panel) watchPending(ctx context.Context, id uuid.UUID, provider string, placed time.Time) error {
-	_, err := s.Exec(ctx, "watch an order", `
-		insert into payment_watch (order_id, provider, reason, next_at) values ($1, $2, 'placed', $3) on conflict do nothing`,
-		id, provider, placed.Add(s.times.PendingTTL))
-	return err
-}
-
-// system is the cause of what the program does of its own accord.
-func (s *Panel) system(what string, order uuid.UUID) domain.Metadata {
-	return domain.Metadata{ID: uuid.New(), Actor: "system:" + what, Correlation: order}
 }

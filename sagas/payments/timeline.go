@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 
 // A paymentTimeline is an order with the moments that its schedule depends on.
 type paymentTimeline struct {
-	at     time.Time // when it was looked at
+	at     time.Time // of the check
 	order  order.Order
 	placed order.Placed
 	opened time.Time
@@ -62,15 +62,14 @@ func (g paymentTimeline) moneyOnItsWay() bool {
 	return len(g.order.Open()) > 0
 }
 
-// timeUp tells whether the order's own time to be paid had passed when it was
-// looked at.
-func (t PaymentTimes) timeUp(g paymentTimeline) bool {
+// timeUp tells whether the order's time to be paid had passed at the check.
+func (t Times) timeUp(g paymentTimeline) bool {
 	return g.order.Status == order.StatusPaymentProcessing && !g.at.Before(t.payableUntil(g))
 }
 
-// payableUntil is when an order is given up if nobody has paid. One that the
-// customer has agreed to pay gets all the time there is for fetching the money.
-func (t PaymentTimes) payableUntil(g paymentTimeline) time.Time {
+// payableUntil is when an order without a payment is given up. An order that the
+// customer has approved gets all the time that a capture may take.
+func (t Times) payableUntil(g paymentTimeline) time.Time {
 	switch {
 	case g.order.Settling:
 		return g.placed.At.Add(t.SettlementTTL)
@@ -80,7 +79,7 @@ func (t PaymentTimes) payableUntil(g paymentTimeline) time.Time {
 	return g.placed.At.Add(t.OrderTTL)
 }
 
-// lastCapture is when the money is not fetched any more (rule P-8).
-func (t PaymentTimes) lastCapture(g paymentTimeline) time.Time {
+// lastCapture is when no capture is tried any more (rule P-8).
+func (t Times) lastCapture(g paymentTimeline) time.Time {
 	return g.approved.Add(t.CaptureDeadline)
 }

@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"time"
@@ -6,11 +6,10 @@ import (
 	"hostpanel/domain/order"
 )
 
-// nextLook is how long to wait until an order is looked at again if nobody
-// gives a hint; nil: for ever. With every webhook lost, this alone brings an
-// order to its end (rule J-1). What fell due while the order was looked at is
-// due at once: the look came too early for it.
-func (t PaymentTimes) nextLook(g paymentTimeline, now time.Time) *time.Duration {
+// nextCheck is the pause until an order is checked again without a hint; nil: it
+// is not checked any more. With every webhook lost, this alone brings an order
+// to its end (rule J-1). A moment that passed during the check is due at once.
+func (t Times) nextCheck(g paymentTimeline, now time.Time) *time.Duration {
 	var moments []time.Time
 	switch g.order.Status {
 	case order.StatusPending:
@@ -31,7 +30,7 @@ func (t PaymentTimes) nextLook(g paymentTimeline, now time.Time) *time.Duration 
 	return until(soonest(moments, g.at), now)
 }
 
-func (t PaymentTimes) whileUnpaid(g paymentTimeline) []time.Time {
+func (t Times) whileUnpaid(g paymentTimeline) []time.Time {
 	switch {
 	case g.order.Settling:
 		return []time.Time{g.at.Add(t.SettlementCheck), t.payableUntil(g)}
@@ -52,7 +51,7 @@ func after(from time.Time, delays [3]time.Duration) (moments []time.Time) {
 	return moments
 }
 
-// soonest is the first moment after the last look; zero: there is none.
+// soonest is the first moment after the last check; zero: there is none.
 func soonest(moments []time.Time, looked time.Time) (first time.Time) {
 	for _, m := range moments {
 		if m.After(looked) && (first.IsZero() || m.Before(first)) {

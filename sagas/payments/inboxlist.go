@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"context"
@@ -12,14 +12,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-)
-
-// What operators see of the inbox (docs/operations.md, "Webhooks").
-type (
-	// An InboxRow is a webhook as operators see it.
-	InboxRow = operations.Webhook
-	// An InboxFilter picks webhooks.
-	InboxFilter = operations.WebhookPick
 )
 
 // webhookTable says how webhooks are listed, without their bodies.
@@ -51,8 +43,8 @@ func orNull(t time.Time) *time.Time {
 	return &t
 }
 
-// described is a filter as the log keeps it: only what it asks for.
-func described(f operations.WebhookPick) map[string]string {
+// filterText is a filter as the log keeps it, without what it leaves open.
+func filterText(f operations.WebhookPick) map[string]string {
 	all := map[string]string{"provider": f.Provider, "state": f.State, "type": f.Type, "event_id": f.EventID}
 	if f.Order != uuid.Nil {
 		all["order"] = f.Order.String()
@@ -75,12 +67,12 @@ func described(f operations.WebhookPick) map[string]string {
 
 // WebhooksListed are the webhooks that operators ask for, without their
 // bodies: by provider, state, type, event_id, order and received_at.
-func (s *Panel) WebhooksListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Webhook], error) {
+func (s *Inbox) WebhooksListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Webhook], error) {
 	return projections.ListTable[operations.Webhook](ctx, s.pool, webhookTable, l)
 }
 
 // WebhookNumbered is one webhook with its body.
-func (s *Panel) WebhookNumbered(ctx context.Context, id int64) (operations.Webhook, error) {
+func (s *Inbox) WebhookNumbered(ctx context.Context, id int64) (operations.Webhook, error) {
 	rows, _ := s.pool.Query(ctx, `select `+webhookColumns+`, i.body from webhook_inbox i where i.id = $1`, id)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook])
 	if err == nil && len(found) == 0 {
@@ -92,19 +84,28 @@ func (s *Panel) WebhookNumbered(ctx context.Context, id int64) (operations.Webho
 	return found[0], nil
 }
 
-// InboxRows lists webhooks, newest first, without their bodies.
-func (s *Panel) InboxRows(ctx context.Context, f InboxFilter) ([]InboxRow, error) {
+// LatestWebhooks lists webhooks, newest first, without their bodies: 100 unless
+// the filter has a limit.
+func (s *Inbox) LatestWebhooks(ctx context.Context, f operations.WebhookPick) ([]operations.Webhook, error) {
 	if f.Limit == 0 {
 		f.Limit = 100
 	}
 	rows, _ := s.pool.Query(ctx, `select `+webhookTable.Columns+` from webhook_inbox i`+inboxWhere+` order by id desc limit $9`,
 		append(inboxArgs(f), f.Limit)...)
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[InboxRow])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook])
 	return list, sagas.SQLError(err, "list webhooks")
 }
 
-// CountWebhooks tells how many webhooks a filter leaves.
-func (s *Panel) CountWebhooks(ctx context.Context, f operations.WebhookPick) (n int64, err error) {
+// CountWebhooks counts the webhooks that a filter selects.
+func (s *Inbox) CountWebhooks(ctx context.Context, f operations.WebhookPick) (n int64, err error) {
 	err = s.pool.QueryRow(ctx, `select count(*) from webhook_inbox`+inboxWhere, inboxArgs(f)...).Scan(&n)
 	return n, sagas.SQLError(err, "count webhooks")
+}
+
+// SweepBodies deletes the bodies of webhooks that were handled long ago. The
+// rows stay, so that a webhook that comes again is recognised.
+func (s *Inbox) SweepBodies(ctx context.Context) error {
+	return s.runner.Sweep(ctx, "webhooks", `
+		update webhook_inbox set body = null where id in (select id from webhook_inbox
+			where body is not null and state in ('done', 'ignored') and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
 }

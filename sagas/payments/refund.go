@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"context"
@@ -14,35 +14,27 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// That money shall go back is decided once, in the order; a run brings it about
-// (rules T19, T21, T22, T25; docs/sagas.md, "Refunds"). That it has gone only
-// the provider's books tell, so a refund that was sent makes the order be
-// looked at, and one that is pending waits for its watch.
+// A refund is decided once, by the order. A run carries it out at the provider
+// (rules T19, T21, T22, T25; docs/sagas.md, "Refunds"). Only the provider's
+// books prove it: a refund that was sent makes a check due, and a pending one
+// is polled.
 
-// A RefundInput says which decision to give money back is carried out, and where.
+// A RefundInput says which refund is carried out, and at which provider.
 type RefundInput struct {
 	Order    uuid.UUID `json:"order"`
 	Refund   int       `json:"refund"` // the number of the decision
 	Provider string    `json:"provider"`
 }
 
-// registerMoney registers the sagas that move money. Their runs wait in the
-// queue of a provider.
-func (s *Panel) registerMoney() {
-	s.captures = sagas.Register(s.Runner, sagas.Saga[CaptureInput]{Name: "capture", Definition: "capture/1", Steps: []sagas.Step[CaptureInput]{{
-		Name: "capture", Says: "collect the money that the customer has agreed to pay", Policy: s.policies.capture,
-		QueueOf: func(in CaptureInput) string { return paymentQueue(in.Provider) },
-		Effect: &sagas.Effect[CaptureInput]{
-			Key: func(in CaptureInput) string { return sagas.EffectKey(in.Order, "capture") }, Prepare: s.captureCall, Deferred: s.captureMissed,
-		},
-	}}})
-	s.refunds = sagas.Register(s.Runner, sagas.Saga[RefundInput]{
+// registerRefunds registers the saga that gives money back.
+func (s *Service) registerRefunds() {
+	s.refunds = sagas.Register(s.runner, sagas.Saga[RefundInput]{
 		Name: "refund", Definition: "refund/1",
 		Parked: func(in RefundInput, _, code string) []domain.Command {
-			return []domain.Command{order.FailRefund{ID: in.Order, N: in.Refund, Code: code, At: s.Now()}}
+			return []domain.Command{order.FailRefund{ID: in.Order, N: in.Refund, Code: code, At: s.runner.Now()}}
 		},
 		Steps: []sagas.Step[RefundInput]{{
-			Name: "refund", Says: "give the money back", Policy: s.policies.refund,
+			Name: "refund", Says: "give the money back", Policy: s.refundPolicy(),
 			QueueOf: func(in RefundInput) string { return paymentQueue(in.Provider) },
 			Effect:  &sagas.Effect[RefundInput]{Key: refundKey, Prepare: s.refundCall},
 		}},
@@ -53,13 +45,13 @@ func refundKey(in RefundInput) string {
 	return sagas.EffectKey(in.Order, fmt.Sprintf("refund/%d", in.Refund))
 }
 
-// refund is the run that brings one decision to give money back about.
-func (s *Panel) refund(ctx context.Context, id uuid.UUID, ask order.Ask) (sagas.Start, error) {
+// startRefund is the run that carries out one refund.
+func (s *Service) startRefund(ctx context.Context, id uuid.UUID, ask order.Ask) (sagas.Start, error) {
 	o, err := s.order(ctx, id)
 	return s.refunds.Start(fmt.Sprintf("%s/%d", id, ask.N), RefundInput{Order: id, Refund: ask.N, Provider: o.PaymentMethod}, id), err
 }
 
-func (s *Panel) refundCall(ctx context.Context, job *RefundInput) (sagas.Call, error) {
+func (s *Service) refundCall(ctx context.Context, job *RefundInput) (sagas.Call, error) {
 	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(job.Order))
 	if err != nil {
 		return sagas.Call{}, err
@@ -88,25 +80,25 @@ func (s *Panel) refundCall(ctx context.Context, job *RefundInput) (sagas.Call, e
 			r, err := p.Refund(ctx, call)
 			return sagas.Result{External: r.ID}, err
 		},
-		Confirmed: func(sagas.Result) sagas.Work { return s.lookAgain(job.Order, "refunded") },
+		Confirmed: func(sagas.Result) sagas.Work { return s.checkSoon(job.Order, "refunded") },
 	}, nil
 }
 
-// stillDue tells whether a refund is still to be sent. It is not if it has been
-// given up, or if nothing is left of its payment, unless it may have been sent:
-// then that has to be found out.
-func (s *Panel) stillDue(ctx context.Context, o order.Order, job *RefundInput) (bool, error) {
+// stillDue tells whether a refund is still to be sent. It is not if it was given
+// up, or if nothing is left of its payment. If it may have been sent already,
+// the run has to look it up.
+func (s *Service) stillDue(ctx context.Context, o order.Order, job *RefundInput) (bool, error) {
 	for _, open := range o.Open() {
 		if open.N == job.Refund {
 			return true, nil
 		}
 	}
-	e, err := s.Effect(ctx, refundKey(*job))
+	e, err := s.runner.Effect(ctx, refundKey(*job))
 	return e.State != "" && e.State != sagas.EffectAbsent, err
 }
 
-// refunded looks for our reference in the provider's books.
-func refunded(ctx context.Context, p Payments, c order.RefundCall) (sagas.Result, sagas.Found, error) {
+// refunded looks up our reference in the provider's books.
+func refunded(ctx context.Context, p order.Provider, c order.RefundCall) (sagas.Result, sagas.Found, error) {
 	truth, err := p.Fetch(ctx, c.Session)
 	if err != nil {
 		return sagas.Result{}, sagas.No, err
@@ -122,51 +114,51 @@ func refunded(ctx context.Context, p Payments, c order.RefundCall) (sagas.Result
 }
 
 // Refund gives money of an order back: an amount in its currency, or, with nil,
-// all that is left. The provider is asked first, so that nothing goes back that
-// has gone back already; if it does not answer, nothing is decided.
-func (s *Panel) Refund(ctx context.Context, cause domain.Metadata, id uuid.UUID, amount *decimal.Decimal, reason string) error {
-	return s.decideInTruth(ctx, sagas.ByOperator(cause, id), id, order.RequestRefund{ID: id, Amount: amount, Reason: reason, At: s.Now()})
+// all that is left. The provider's books are fetched first, so that nothing is
+// refunded twice. If the provider does not answer, nothing is decided.
+func (s *Service) Refund(ctx context.Context, cause domain.Metadata, id uuid.UUID, amount *decimal.Decimal, reason string) error {
+	return s.decideAfterFetch(ctx, sagas.ByOperator(cause, id), id, order.RequestRefund{ID: id, Amount: amount, Reason: reason, At: s.runner.Now()})
 }
 
-// Accept takes money that came otherwise than ordered for the order's own (rule
-// T11), unless it has gone back meanwhile.
-func (s *Panel) Accept(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	return s.decideInTruth(ctx, sagas.ByOperator(cause, id), id, order.Accept{ID: id, Reason: reason, At: s.Now()})
+// Accept accepts a payment that differs from the order (rule T11), unless it was
+// refunded meanwhile.
+func (s *Service) Accept(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	return s.decideAfterFetch(ctx, sagas.ByOperator(cause, id), id, order.Accept{ID: id, Reason: reason, At: s.runner.Now()})
 }
 
-// decideInTruth carries out an operator's command on an order as its provider
-// shows it now. What is new about it is put on record first, whatever becomes
-// of the command.
-func (s *Panel) decideInTruth(ctx context.Context, cause domain.Metadata, id uuid.UUID, decide order.Command) error {
+// decideAfterFetch carries out an operator's command on an order after it has
+// fetched the provider's books. What is new in them is recorded first, whatever
+// becomes of the command.
+func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, id uuid.UUID, decide order.Command) error {
 	history, err := s.store.Read(ctx, order.Stream(id))
 	if err != nil {
 		return err
 	}
-	look := timelineOf(history, s.Now())
+	look := timelineOf(history, s.runner.Now())
 	if _, err := order.Decider.Decide(look.order, decide); domain.CodeOf(err) == domain.Invalid || domain.CodeOf(err) == domain.NotFound {
 		return err // the provider need not be asked
 	}
 	if look.order.Session != "" {
-		if err := s.bringUpToDate(ctx, look); err != nil {
+		if err := s.observeNow(ctx, look); err != nil {
 			return err
 		}
 	}
-	again := s.lookAgain(id, "operator")
+	again := s.checkSoon(id, "operator")
 	if _, err := s.store.ExecuteWith(ctx, cause, again.Rows, decide); err != nil {
 		return err
 	}
 	for _, queue := range []string{again.Wakes, sagas.LocalQueue, paymentQueue(look.order.Provider)} {
-		s.Wake(queue)
+		s.runner.Wake(queue)
 	}
 	return nil
 }
 
-// bringUpToDate asks the provider about an order outside its watch.
-func (s *Panel) bringUpToDate(ctx context.Context, look paymentTimeline) error {
+// observeNow fetches and records the state of an order outside its schedule.
+func (s *Service) observeNow(ctx context.Context, look paymentTimeline) error {
 	c := check{order: look.order.ID, provider: look.order.Provider}
 	truths, err := s.fetch(ctx, c, look)
 	if err != nil {
-		s.Log().WarnContext(ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error", sagas.Scrub(err))
+		s.runner.Log().WarnContext(ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error", sagas.Scrub(err))
 		return errProviderAway
 	}
 	commands, booked, err := s.observe(ctx, c, look, truths)

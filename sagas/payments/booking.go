@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"errors"
@@ -9,29 +9,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// errBooked means that a payment, a refund or a dispute has been booked for
-// another order.
+// errBooked means that a payment, a refund or a dispute is booked for another
+// order.
 var errBooked = errors.New("it belongs to another order")
 
-// bookRows book all that a provider shows of money that has moved under its
-// id, for one order, for ever (rule I-14).
-func bookRows(truth order.Fetched, id uuid.UUID) (rows []eventstore.TxStatement) {
+// bookings tie each payment, refund and dispute, by the provider's id, to one
+// order for ever (rule I-14).
+func bookings(truth order.Fetched, id uuid.UUID) (rows []eventstore.TxStatement) {
 	for _, p := range truth.Payments {
 		if p.State != order.StatePaid {
 			continue
 		}
-		rows = append(rows, bookRow(truth.Provider, p.ID, "payment", id))
+		rows = append(rows, booking(truth.Provider, p.ID, "payment", id))
 		for _, r := range p.Refunds {
-			rows = append(rows, bookRow(truth.Provider, r.ID, "refund", id))
+			rows = append(rows, booking(truth.Provider, r.ID, "refund", id))
 		}
 		for _, d := range p.Disputes {
-			rows = append(rows, bookRow(truth.Provider, d.ID, "dispute", id))
+			rows = append(rows, booking(truth.Provider, d.ID, "dispute", id))
 		}
 	}
 	return rows
 }
 
-func bookRow(provider, object, kind string, id uuid.UUID) eventstore.TxStatement {
+func booking(provider, object, kind string, id uuid.UUID) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "payment_object/" + provider + "/" + object,
 		SQL: `insert into payment_object (provider, object_id, kind, order_id) values ($1, $2, $3, $4)

@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Every order whose money and service do not fit together (rule J-4). What is
-// still on its way gets time to arrive before it counts
+// Reconciliation lists the orders whose money and service do not fit together
+// (rule J-4). What is still in progress counts only after a while
 // (docs/operations.md, "Reconciliation").
 
 const (
@@ -22,12 +22,12 @@ const (
 // setup is the provisioning of an order, where it has one.
 const setup = ` left join saga_run p on p.key = 'provision:' || o.id`
 
-// live tells that something of the order may still be there outside.
+// live tells that something made for the order may still exist outside.
 const live = `exists (select from effect e join saga_run r on r.id = e.saga_id where r.order_id = o.id
 	and e.step in ('tenant.engine', 'site', 'vm') and e.state in ('confirmed', 'intended', 'unknown', 'undoing', 'skipped'))`
 
-// unfit finds the orders of each sort, with what repairs them. A service that
-// is kept for the grace after its end rests, and nobody has to do anything.
+// unfit finds the orders of each sort, with what repairs them. A service in its
+// grace is suspended and does not count.
 var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 	paid: `select o.id, o.order_number, o.status, o.updated_at as since,
 			case when o.status = 'failed' then 'retry' when p.id is null then 'recheck' when p.status = 'paused' then 'resume'
@@ -56,9 +56,10 @@ var unfit = struct{ paid, unpaid, captured, live, refunds string }{
 		group by o.id`,
 }
 
-// Reconcile finds them. It only reads, in one snapshot.
-func (s *Panel) Reconcile(ctx context.Context) (found operations.Reconciliation, err error) {
-	found.At = s.Now().UTC()
+// Reconcile finds the orders whose money and service do not fit together. It
+// only reads, in one snapshot.
+func (s *Service) Reconcile(ctx context.Context) (found operations.Reconciliation, err error) {
+	found.At = s.runner.Now().UTC()
 	b := &pgx.Batch{}
 	for _, q := range []struct {
 		sql  string
@@ -76,23 +77,25 @@ func (s *Panel) Reconcile(ctx context.Context) (found operations.Reconciliation,
 	return found, sagas.SQLError(s.pool.SendBatch(ctx, b).Close(), "reconcile")
 }
 
-// reportDaily compares money and service once a day, in one process of all.
-func (s *Panel) reportDaily(ctx context.Context) error {
-	due, err := s.Exec(ctx, "look when money and service were compared", `
+// ReconcileDaily reports the orders whose money and service do not fit, once a
+// day, in one process of all.
+func (s *Service) ReconcileDaily(ctx context.Context) error {
+	due, err := s.runner.Exec(ctx, "look when money and service were compared", `
 		insert into saga_daily as d (name, at) values ('reconciliation', business_now())
 		on conflict (name) do update set at = excluded.at where d.at < business_now() - interval '1 day'`)
 	if err != nil || due == 0 {
 		return err
 	}
-	return s.report(ctx)
+	return s.reportMismatches(ctx)
 }
 
-// report tells of what does not fit, once a night, by numbers and ids alone.
-func (s *Panel) report(ctx context.Context) error {
+// reportMismatches raises an alarm for each sort of mismatch, with its number
+// and the oldest order.
+func (s *Service) reportMismatches(ctx context.Context) error {
 	found, err := s.Reconcile(ctx)
 	for _, sort := range found.Categories() {
 		if len(sort.Findings) > 0 {
-			s.Alarm(ctx, "money and service do not fit together", "sort", sort.Name, "orders", len(sort.Findings), "oldest", sort.Findings[0].Order)
+			s.runner.Alarm(ctx, "money and service do not fit together", "sort", sort.Name, "orders", len(sort.Findings), "oldest", sort.Findings[0].Order)
 		}
 	}
 	return err

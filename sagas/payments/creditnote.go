@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"cmp"
@@ -16,24 +16,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// reactToMoney is the reaction of payments to an event of the log.
-func (s *Panel) reactToMoney(ctx context.Context, r eventstore.RecordedEvent) error {
-	switch e := r.Event.(type) {
-	case order.Placed:
-		return s.watchPending(ctx, e.Order, e.Provider, e.At)
-	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed, billing.InvoiceIssued:
-		return s.credit(ctx, r)
-	}
-	return nil
-}
-
-// credit writes a credit note for every refund and every lost dispute of the
-// payment that an order runs on, as soon as there is an invoice. It goes by how
-// things are, so it may be asked any number of times (rule M-9).
-func (s *Panel) credit(ctx context.Context, r eventstore.RecordedEvent) error {
+// writeCreditNotes writes a credit note for each refund and each lost dispute of
+// the payment that an order runs on, as soon as there is an invoice. It is
+// idempotent: it depends on the order's state alone (rule M-9).
+func (s *Service) writeCreditNotes(ctx context.Context, r eventstore.RecordedEvent) error {
 	id := uuid.MustParse(r.Stream.ID)
 	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
-	commands := s.credits(o)
+	commands := s.creditNotes(o)
 	if err != nil || len(commands) == 0 {
 		return err
 	}
@@ -42,30 +31,31 @@ func (s *Panel) credit(ctx context.Context, r eventstore.RecordedEvent) error {
 	return err
 }
 
-// A loss is money that has left us: a refund, or a dispute that was lost.
+// A loss is money that has gone back: by a refund, or by a lost dispute.
 type loss struct {
 	id    string
 	minor int64
 	at    time.Time
 }
 
-// credits are the credit notes that an order is to have. With the last one all
-// of the invoice is credited; of money in another currency, which an operator
-// has accepted, only all of it can be.
-func (s *Panel) credits(o order.Order) (commands []domain.Command) {
+// creditNotes are the credit notes that an order is to have. The last one
+// credits the rest of the invoice. A payment in another currency, which an
+// operator has accepted, can only be credited as a whole.
+func (s *Service) creditNotes(o order.Order) (commands []domain.Command) {
 	paid := o.Payments[o.Confirmed]
 	all := o.Returned(paid.ID) >= paid.Minor
 	list := losses(o)
 	for i, g := range list {
 		last := all && i == len(list)-1
 		if last || strings.EqualFold(paid.Currency, o.Currency) {
-			commands = append(commands, billing.Credit{Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.Now()})
+			commands = append(commands, billing.Credit{Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.runner.Now()})
 		}
 	}
 	return commands
 }
 
-// losses is what has gone of the payment that an order runs on, in turn.
+// losses is what has gone back of the payment that an order runs on, oldest
+// first.
 func losses(o order.Order) (list []loss) {
 	for _, r := range o.Refunds {
 		if r.Payment == o.Confirmed && r.State == order.RefundSucceeded {

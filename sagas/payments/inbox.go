@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hostpanel/domain"
@@ -18,87 +19,107 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Webhooks are stored first, answered second and acted on third. They are
-// hints: all that follows from one is that its order is looked at
-// (docs/sagas.md, "Webhooks").
+// A webhook is stored first, answered second and handled third. It is a hint:
+// all that follows from it is a check of its order (docs/sagas.md, "Webhooks").
 
-// Receive takes a webhook: the signature is checked over the raw body, and the
-// row is committed before the answer. One that came before is taken again and
-// changes nothing. A bad signature is refused with code Invalid; without a
-// secret, or while it cannot be checked or stored, with Unavailable.
-func (s *Panel) Receive(ctx context.Context, provider string, raw []byte, header map[string][]string) error {
-	p, ok := s.payments[provider]
+// An Inbox stores the webhooks of payment providers and handles them.
+type Inbox struct {
+	runner    *sagas.Runner
+	store     *eventstore.Store
+	pool      *pgxpool.Pool
+	providers map[string]order.Provider
+	times     Times
+
+	rejected atomic.Int64 // since this process started
+}
+
+func newInbox(d Deps) *Inbox {
+	s := &Inbox{runner: d.Runner, store: d.Store, pool: d.Store.Pool(), providers: d.Providers, times: d.Times}
+	for range readers {
+		s.runner.Background(func(ctx, _ context.Context) { s.process(ctx) })
+	}
+	s.runner.EachRound("bodies of webhooks were not swept", s.SweepBodies)
+	return s
+}
+
+// Receive stores a webhook. It checks the signature over the raw body, and
+// commits the row before it answers. A repeated webhook is accepted and changes
+// nothing. A bad signature is refused with code Invalid. Without a secret, or
+// while it cannot be checked or stored, the code is Unavailable.
+func (s *Inbox) Receive(ctx context.Context, provider string, raw []byte, header map[string][]string) error {
+	p, ok := s.providers[provider]
 	if !ok {
 		return domain.Refuse(domain.NotFound, "Not found.")
 	}
-	news, err := p.Verify(raw, header, s.Now())
+	news, err := p.Verify(raw, header, s.runner.Now())
 	if err != nil {
 		s.rejected.Add(1)
 		return err
 	}
 	if news.Live != p.Live() {
-		s.Alarm(ctx, "a webhook of the other mode is ignored: is a test account's address that of a live one?", "provider", provider, "event", news.EventID)
+		s.runner.Alarm(ctx, "a webhook of the other mode is ignored: is a test account's address that of a live one?", "provider", provider, "event", news.EventID)
 		news.Handled = false
 	} else if simulated, ok := p.(simulator); ok { // it has no truth but what it is told
 		if err := simulated.Apply(ctx, raw); err != nil {
 			return fmt.Errorf("apply a webhook of %s: %w", provider, err)
 		}
 	}
-	if err := s.keep(ctx, provider, news, raw, header); err != nil {
+	if err := s.keepWebhook(ctx, provider, news, raw, header); err != nil {
 		return err
 	}
-	s.Wake(inboxQueue)
+	s.runner.Wake(inboxQueue)
 	return nil
 }
 
-// A simulator is a provider without anything behind it: a webhook that is
-// correctly signed is also what happened (rule X-1).
+// A simulator is a provider without a bank behind it: a webhook with a correct
+// signature is also what happened (rule X-1).
 type simulator interface {
 	Apply(ctx context.Context, raw []byte) error
 }
 
-// keep puts one webhook into the inbox, once for ever.
-func (s *Panel) keep(ctx context.Context, provider string, n order.News, raw []byte, header map[string][]string) error {
+// keepWebhook inserts a webhook into the inbox, once for ever.
+func (s *Inbox) keepWebhook(ctx context.Context, provider string, n order.News, raw []byte, header map[string][]string) error {
 	hash := sha256.Sum256(raw)
 	state := "stored"
 	if !n.Handled {
 		state = "ignored"
 	}
-	stored, err := s.Exec(ctx, "store a webhook", `
+	stored, err := s.runner.Exec(ctx, "store a webhook", `
 		insert into webhook_inbox (provider, event_id, transmission_id, type, object_ref, payment_ref, order_id, body, body_hash, headers, verified_by, state)
 		values ($1, $2, nullif($3, ''), $4, nullif($5, ''), nullif($6, ''), nullif($7, '00000000-0000-0000-0000-000000000000'::uuid), $8, $9, $10::jsonb, $11, $12)
 		on conflict do nothing`,
-		provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.Order, raw, hash[:], string(sagas.Encode(masked(provider, header))), n.VerifiedBy, state)
+		provider, n.EventID, n.TransmissionID, n.Type, n.ObjectRef, n.Payment, n.Order, raw, hash[:], string(sagas.Encode(maskedHeaders(provider, header))), n.VerifiedBy, state)
 	if err != nil || stored == 1 {
 		return err
 	}
-	return s.compare(ctx, provider, n, hash[:])
+	return s.compareRepeated(ctx, provider, n, hash[:])
 }
 
-// compare looks at what came under the same id before.
-func (s *Panel) compare(ctx context.Context, provider string, n order.News, hash []byte) error {
+// compareRepeated compares a repeated webhook with the one that is stored.
+func (s *Inbox) compareRepeated(ctx context.Context, provider string, n order.News, hash []byte) error {
 	var before []byte
 	err := s.pool.QueryRow(ctx, `select body_hash from webhook_inbox where provider = $1 and event_id = $2`, provider, n.EventID).Scan(&before)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows): // so it was the transmission that came before
-		s.Alarm(ctx, "a transmission came with another event", "provider", provider, "event", n.EventID)
+		s.runner.Alarm(ctx, "a transmission came with another event", "provider", provider, "event", n.EventID)
 		return domain.Refuse(domain.Invalid, "Invalid signature.")
 	case err != nil:
 		return sagas.SQLError(err, "compare a webhook")
 	case bytes.Equal(before, hash):
 		return nil
 	}
-	s.Alarm(ctx, "a webhook came again with another body; the first is kept", "provider", provider, "event", n.EventID)
-	_, err = s.Exec(ctx, "flag a webhook", `
+	s.runner.Alarm(ctx, "a webhook came again with another body; the first is kept", "provider", provider, "event", n.EventID)
+	_, err = s.runner.Exec(ctx, "flag a webhook", `
 		update webhook_inbox set error = 'came again with another body' where provider = $1 and event_id = $2`, provider, n.EventID)
 	return err
 }
 
-// masked keeps the headers of a webhook that the provider has named after itself,
-// without the values of signatures.
-func masked(provider string, header map[string][]string) map[string][]string {
+// maskedHeaders are the headers of a webhook that are stored: the provider's
+// own, without the values of signatures.
+func maskedHeaders(provider string, header map[string][]string) map[string][]string {
 	kept := map[string][]string{}
 	for name, values := range header {
 		lower := strings.ToLower(name)
@@ -112,11 +133,11 @@ func masked(provider string, header map[string][]string) map[string][]string {
 	return kept
 }
 
-// HandlingWebhook is where tests let the handling of a webhook fail.
+// HandlingWebhook is the point where tests make the handling of a webhook fail.
 const HandlingWebhook sagas.Point = "handling_webhook"
 
-// stored is a webhook that is being worked on.
-type stored struct {
+// A queuedWebhook is a webhook that is being handled.
+type queuedWebhook struct {
 	id       int64
 	provider string
 	ref      string
@@ -126,26 +147,26 @@ type stored struct {
 	age      time.Duration
 }
 
-// readInbox works on stored webhooks, one transaction each, until ctx ends.
-func (s *Panel) readInbox(ctx context.Context) {
-	woken := s.Woken(inboxQueue)
+// process handles stored webhooks, one transaction each, until ctx ends.
+func (s *Inbox) process(ctx context.Context) {
+	woken := s.runner.Woken(inboxQueue)
 	for ctx.Err() == nil {
 		var more bool
-		err := sagas.Guarded(func() (err error) { more, err = s.readOne(ctx); return err })
+		err := sagas.Guarded(func() (err error) { more, err = s.processNext(ctx); return err })
 		if err != nil && ctx.Err() == nil {
-			s.Log().WarnContext(ctx, "the inbox was not read", "error", err)
+			s.runner.Log().WarnContext(ctx, "the inbox was not read", "error", err)
 		}
 		if !more || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(s.times.Poll), woken)
+			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
 		} else {
-			s.WakeHere(inboxQueue) // there may be more, for another reader too
+			s.runner.WakeHere(inboxQueue) // there may be more, for another reader too
 		}
 	}
 }
 
-// readOne matches the webhook that is due first.
-func (s *Panel) readOne(ctx context.Context) (more bool, err error) {
-	var m stored
+// processNext matches the webhook that is due first with its order.
+func (s *Inbox) processNext(ctx context.Context) (more bool, err error) {
+	var m queuedWebhook
 	var then func() error // once others can see what was done
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var age float64
@@ -157,7 +178,7 @@ func (s *Panel) readOne(ctx context.Context) (more bool, err error) {
 			return err
 		}
 		m.age = time.Duration(age * float64(time.Second))
-		if err := s.FaultAt(HandlingWebhook, sagas.Run{}); err != nil {
+		if err := s.runner.FaultAt(HandlingWebhook, sagas.Run{}); err != nil {
 			return err
 		}
 		then, err = s.match(ctx, tx, m)
@@ -193,11 +214,10 @@ update webhook_inbox i set
 	attempts = i.attempts + case when exists (select from found) then 1 else 0 end
 where i.id = $1 returning state`
 
-// match answers with what is to be done after the commit: who is woken
-// before it finds nothing. To wait for an order is no failure, and no attempt:
-// the next look comes when as much time has passed again. One that has waited
-// too long is set aside.
-func (s *Panel) match(ctx context.Context, tx pgx.Tx, m stored) (then func() error, err error) {
+// match returns what is to be done after the commit: a reader that is woken
+// earlier finds nothing. Waiting for an order is no failure and no attempt. The
+// pause doubles each time. A webhook that has waited too long is set aside.
+func (s *Inbox) match(ctx context.Context, tx pgx.Tx, m queuedWebhook) (then func() error, err error) {
 	var state string
 	again := min(max(m.age, s.times.InboxBase), s.times.InboxCap)
 	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, again).Scan(&state)
@@ -205,18 +225,18 @@ func (s *Panel) match(ctx context.Context, tx pgx.Tx, m stored) (then func() err
 	case err != nil:
 		return nil, fmt.Errorf("match webhook %d: %w", m.id, err)
 	case state == "done":
-		return func() error { s.Wake(watchQueue); return nil }, nil
+		return func() error { s.runner.Wake(watchQueue); return nil }, nil
 	case m.age > s.times.InboxMatch:
 		return func() error {
-			s.Alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
-			return s.SetAside(ctx, webhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.as("unmatched", ""))
+			s.runner.Alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
+			return s.runner.SetAside(ctx, WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.inState("unmatched", ""))
 		}, nil
 	}
-	return func() error { s.WakeLater(inboxQueue, again); return nil }, nil
+	return func() error { s.runner.WakeLater(inboxQueue, again); return nil }, nil
 }
 
-// as is the row in another state, with one more attempt.
-func (m stored) as(state, problem string) eventstore.TxStatement {
+// inState puts the row into another state, with one more attempt.
+func (m queuedWebhook) inState(state, problem string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "webhook_inbox/" + strconv.FormatInt(m.id, 10),
 		SQL: `update webhook_inbox set state = $2, attempts = attempts + 1, error = coalesce(nullif($3, ''), error)
@@ -225,21 +245,21 @@ func (m stored) as(state, problem string) eventstore.TxStatement {
 	}
 }
 
-// inboxTries is how often a webhook may fail before a person has to look.
+// inboxTries is how often a webhook may fail before it needs an operator.
 const inboxTries = 10
 
-// postpone leaves a webhook for later, or to a person. Between a failure and
-// this another reader may have taken the row too: both count as one attempt.
-func (s *Panel) postpone(ctx context.Context, m stored, cause error) error {
+// postpone schedules another attempt, or parks the webhook for an operator. If
+// another reader takes the row in between, both count as one attempt.
+func (s *Inbox) postpone(ctx context.Context, m queuedWebhook, cause error) error {
 	if m.attempts+1 >= inboxTries {
-		s.Alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
-		return s.SetAside(ctx, webhookTrouble(operations.WebhookParked, m.id, m.provider), m.as("parked", sagas.Scrub(cause)))
+		s.runner.Alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
+		return s.runner.SetAside(ctx, WebhookTrouble(operations.WebhookParked, m.id, m.provider), m.inState("parked", sagas.Scrub(cause)))
 	}
-	again := sagas.BackOff(s.times.Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
-	_, err := s.Exec(ctx, "postpone a webhook", `
+	again := sagas.BackOff(s.runner.Times().Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
+	_, err := s.runner.Exec(ctx, "postpone a webhook", `
 		update webhook_inbox set attempts = attempts + 1, next_at = business_now() + $2::interval, error = $3
 		where id = $1 and state = 'stored' and attempts = $4`,
 		m.id, again, sagas.Scrub(cause), m.attempts)
-	s.WakeLater(inboxQueue, again)
+	s.runner.WakeLater(inboxQueue, again)
 	return err
 }

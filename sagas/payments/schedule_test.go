@@ -1,4 +1,4 @@
-package assembly
+package payments
 
 import (
 	"testing"
@@ -68,7 +68,7 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 			g = g.after(e)
 		}
 		got := never
-		if next := Defaults.nextLook(g, g.at); next != nil {
+		if next := Defaults.nextCheck(g, g.at); next != nil {
 			got = *next
 		}
 		if got != c.want {

@@ -1,0 +1,76 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// A hint makes a check of an order due at once (docs/sagas.md, "Watch").
+
+// Hint makes a check of an order due at once: the return page, an operator or
+// a webhook had news. Any caller may send any number of hints.
+func (s *Service) Hint(ctx context.Context, id uuid.UUID, reason string) error {
+	n, err := s.runner.Exec(ctx, "hint at an order", `
+		update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`, id, reason)
+	if err == nil && n == 0 {
+		var o projections.Order
+		if o, err = s.order(ctx, id); err == nil {
+			_, err = s.runner.Exec(ctx, "hint at an order", `
+				insert into payment_watch as w (order_id, provider, reason, next_at) values ($1, $2, $3, business_now())
+				on conflict (order_id) do update set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = excluded.reason`,
+				id, o.PaymentMethod, reason)
+		}
+	}
+	if err == nil {
+		s.runner.Wake(watchQueue)
+	}
+	return err
+}
+
+// Recheck makes a check of an order due at once, on an operator's request.
+func (s *Service) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	if _, err := s.order(ctx, id); err != nil {
+		return err
+	}
+	due := eventstore.TxStatement{
+		Key: "payment_watch/" + id.String(),
+		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at) select id, payment_method, 'operator', business_now() from orders where id = $1
+			on conflict (order_id) do update set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = excluded.reason`,
+		Args: []any{id}, WantRows: 1,
+	}
+	_, err := s.store.ExecuteWith(ctx, sagas.ByOperator(cause, id), []eventstore.TxStatement{due}, operations.NoteReview{Order: id, Event: operations.RecheckRequested{Reason: reason, At: s.runner.Now()}})
+	if err == nil {
+		s.runner.Wake(watchQueue)
+	}
+	return err
+}
+
+// watchPending makes the watch row of an order that was placed. Without a
+// session the order expires after a while (rule T4).
+func (s *Service) watchPending(ctx context.Context, id uuid.UUID, provider string, placed time.Time) error {
+	_, err := s.runner.Exec(ctx, "watch an order", `
+		insert into payment_watch (order_id, provider, reason, next_at) values ($1, $2, 'placed', $3) on conflict do nothing`,
+		id, provider, placed.Add(s.times.PendingTTL))
+	return err
+}
+
+// checkSoon makes a check of an order due at once, in the transaction that
+// completes a step.
+func (s *Service) checkSoon(id uuid.UUID, reason string) sagas.Work {
+	return sagas.Work{
+		Rows: []eventstore.TxStatement{{
+			Key:  "payment_watch/" + id.String(),
+			SQL:  `update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`,
+			Args: []any{id, reason}, WantRows: eventstore.AnyRows,
+		}},
+		Wakes: watchQueue,
+	}
+}

@@ -1,0 +1,127 @@
+// Package payments handles everything about money and payment providers:
+// checkout, webhooks, polling, capture, refunds, disputes, credit notes, and the
+// comparison of money with service. docs/sagas.md describes how it works,
+// docs/orders.md what it means for an order.
+package payments
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Deps are what payments need of the rest of the program.
+type Deps struct {
+	Runner    *sagas.Runner
+	Store     *eventstore.Store
+	Tables    *projections.Tables
+	Providers map[string]order.Provider // by name
+	PublicURL func() string             // where customers reach the panel, without a slash at the end
+	Times     Times
+}
+
+// A Service carries out payments with all providers.
+type Service struct {
+	*Inbox
+
+	runner    *sagas.Runner
+	store     *eventstore.Store
+	pool      *pgxpool.Pool
+	tables    *projections.Tables
+	providers map[string]order.Provider
+	publicURL func() string
+	times     Times
+
+	captures sagas.Definition[CaptureInput]
+	refunds  sagas.Definition[RefundInput]
+	backoff  providerBackoff
+
+	checked atomic.Int64 // since this process started
+}
+
+// pollers and readers are how many checks and webhooks one process works on at
+// once; callsAtOnce is how many calls all processes make to one provider.
+const (
+	pollers     = 8
+	readers     = 4
+	callsAtOnce = 4
+)
+
+// The queues whose wake-ups announce webhooks and due checks. No step waits in
+// them.
+const (
+	inboxQueue = "inbox"
+	watchQueue = "watch"
+)
+
+// New registers all that payments do with the runner.
+func New(d Deps) *Service {
+	s := &Service{
+		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
+		backoff: newProviderBackoff(),
+	}
+	for provider := range s.providers {
+		s.runner.AddQueue(paymentQueue(provider), callsAtOnce)
+	}
+	s.registerCaptures()
+	s.registerRefunds()
+	s.runner.OnAppend(s.starts)
+	s.runner.OnEvent(s.react)
+	s.runner.Background(s.poll)
+	s.runner.EachRound("money and service were not compared", s.ReconcileDaily)
+	return s
+}
+
+// starts are the runs that begin with decisions about money: to collect it, or
+// to give it back.
+func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(s.runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
+		switch e := r.Event.(type) {
+		case order.Approved:
+			run, err = s.startCapture(ctx, uuid.MustParse(r.Stream.ID))
+			return run, true, err
+		case order.RefundRequested:
+			run, err = s.startRefund(ctx, uuid.MustParse(r.Stream.ID), e.Refund)
+			return run, true, err
+		}
+		return run, false, nil
+	})
+}
+
+// react is the reaction of payments to an event of the log.
+func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
+	switch e := r.Event.(type) {
+	case order.Placed:
+		return s.watchPending(ctx, e.Order, e.Provider, e.At)
+	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed, billing.InvoiceIssued:
+		return s.writeCreditNotes(ctx, r)
+	}
+	return nil
+}
+
+// paymentQueue is where calls to one payment provider wait for their turn.
+func paymentQueue(provider string) string { return "payments:" + provider }
+
+// provider is the one with this name.
+func (s *Service) provider(name string) (order.Provider, error) {
+	p, ok := s.providers[name]
+	if !ok {
+		return nil, domain.Fail(domain.Transient, "provider_not_configured", fmt.Errorf("no provider %s", name))
+	}
+	return p, nil
+}
+
+// order is all that is known of an order, personal data included.
+func (s *Service) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
+	return s.tables.For(projections.System).OrderForRun(ctx, id)
+}

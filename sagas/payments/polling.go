@@ -1,0 +1,166 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Polling is the one way from "something happened" to events. An order's watch
+// row comes due, the provider's books are fetched, and the order decides what
+// they mean. A webhook, the return page, an operator and the clock only decide
+// when a check is due (docs/sagas.md, "Watch").
+
+// A check fetches the state of one order from its provider, under a lease.
+type check struct {
+	order    uuid.UUID
+	provider string
+	reason   string
+	wakes    int64
+	fails    int
+	failing  time.Duration
+	token    int64
+}
+
+// poll carries out the checks that are due, a bounded number at once, until ctx
+// ends. With every webhook lost it still brings each order to its end. A check
+// that has begun goes on in the context work.
+func (s *Service) poll(ctx, work context.Context) {
+	woken, slots := s.runner.Woken(watchQueue), make(chan struct{}, pollers)
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	for ctx.Err() == nil {
+		slots <- struct{}{}
+		c, due, err := s.leaseCheck(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.runner.Log().WarnContext(ctx, "no orders were checked", "error", err)
+		}
+		if err != nil || !due {
+			<-slots
+			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
+			continue
+		}
+		checks.Go(func() {
+			defer func() { <-slots }()
+			if err := sagas.Guarded(func() error { return s.checkOrder(work, c) }); err != nil && work.Err() == nil {
+				s.runner.Log().WarnContext(ctx, "an order was not checked", "order", c.order, "error", sagas.Scrub(err))
+			}
+		})
+	}
+}
+
+func (s *Service) leaseCheck(ctx context.Context) (c check, due bool, err error) {
+	var failing float64
+	err = s.pool.QueryRow(ctx, `
+		update payment_watch set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, checks = checks + 1
+		where order_id = (select order_id from payment_watch where next_at <= business_now() and (lease_until is null or lease_until < real_now())
+			order by next_at limit 1 for update skip locked)
+		returning order_id, provider, reason, wakes, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
+		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.fails, &failing, &c.token)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, false, nil
+	}
+	c.failing = time.Duration(failing * float64(time.Second))
+	return c, err == nil, sagas.SQLError(err, "lease a check")
+}
+
+// checkOrder fetches what the provider knows of one order and lets the order
+// decide. No transaction is open during the call.
+func (s *Service) checkOrder(ctx context.Context, c check) error {
+	history, err := s.store.Read(ctx, order.Stream(c.order))
+	if err != nil {
+		return err
+	}
+	look := timelineOf(history, s.runner.Now())
+	look.late = s.times.timeUp(look)
+	var commands []domain.Command
+	var rows []eventstore.TxStatement
+	switch {
+	case look.order.Status == "":
+	case look.order.Session == "":
+		if due := look.order.PlacedAt.Add(s.times.PendingTTL); !look.at.Before(due) {
+			commands = append(commands, order.Expire{ID: c.order, At: s.runner.Now()})
+		}
+	default:
+		if d := s.backoff.remaining(c.provider); d > 0 {
+			return s.deferCheck(ctx, c, d)
+		}
+		truths, err := s.fetch(ctx, c, look)
+		if err != nil {
+			return s.checkFailed(ctx, c, err)
+		}
+		if commands, rows, err = s.observe(ctx, c, look, truths); err != nil {
+			return err
+		}
+		news, seen, err := s.reportedDisputes(ctx, c)
+		if err != nil {
+			return err
+		}
+		commands, rows = append(commands, news...), append(rows, seen...)
+		s.alarmOverdueRefund(ctx, look)
+	}
+	return s.closeCheck(ctx, c, look, rows, commands)
+}
+
+// closeCheck ends a check. Events, bookings, the start of a run and the time of
+// the next check are one fenced append. A hint that came meanwhile causes
+// another check.
+func (s *Service) closeCheck(ctx context.Context, c check, g paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command) error {
+	foreseen := s.afterCommands(g, commands)
+	next := s.times.nextCheck(foreseen, s.runner.Now())
+	rows = append(rows, eventstore.TxStatement{
+		Key: "payment_watch/" + c.order.String(),
+		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null,
+				next_at = case when wakes = $3 then coalesce(business_now() + $4::interval, 'infinity') else business_now() end
+			where order_id = $1 and lease_token = $2`,
+		Args: []any{c.order, c.token, c.wakes, next}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
+	})
+	cause := domain.Metadata{
+		ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider, Correlation: c.order,
+	}
+	_, err := s.store.ExecuteWith(ctx, cause, rows, commands...)
+	switch {
+	case errors.Is(err, sagas.ErrFenced):
+		s.runner.CountFenced()
+		return nil
+	case errors.Is(err, errBooked):
+		s.runner.Alarm(ctx, "a payment that belongs to another order was shown for this one", "order", c.order, "provider", c.provider)
+		return s.checkFailed(ctx, c, domain.Fail(domain.Permanent, "payment_booked", err))
+	case err != nil:
+		return fmt.Errorf("close the check of order %s: %w", c.order, err)
+	}
+	s.checked.Add(1)
+	s.runner.WakeHere(watchQueue) // a hint that came meanwhile found the row leased
+	if foreseen.order.Status == order.StatusPaid && g.order.Status != order.StatusPaid {
+		s.runner.Wake(sagas.LocalQueue) // its run has started
+	}
+	if next != nil {
+		s.runner.WakeLater(watchQueue, *next)
+	}
+	return nil
+}
+
+// afterCommands is the order as the commands will leave it, for its schedule.
+// What changes the order in between sends a hint.
+func (s *Service) afterCommands(g paymentTimeline, commands []domain.Command) paymentTimeline {
+	for _, c := range commands {
+		facts, err := order.Decider.Decide(g.order, c.(order.Command))
+		if err != nil {
+			return g // the append will be refused for the same reason
+		}
+		for _, e := range facts {
+			g = g.after(e)
+		}
+	}
+	return g
+}
