@@ -53,7 +53,7 @@ func BenchmarkAppendPlain(b *testing.B) {
 	s := orders(b)
 	processorTime(b, func() {
 		for b.Loop() {
-			if _, err := s.Append(b.Context(), domain.Metadata{}, domain.Stream{Category: "order", ID: uuid.NewString()}, 0, nil, order.SessionFailed{}); err != nil {
+			if _, err := s.Append(b.Context(), domain.Metadata{}, domain.Stream{Category: "order", ID: uuid.NewString()}, 0, nil, order.PaymentSessionFailed{}); err != nil {
 				b.Fatal(err)
 			}
 		}

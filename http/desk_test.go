@@ -52,10 +52,10 @@ func TestWhatIsAskedForWithReasonIsAFactOfTheOperator(t *testing.T) {
 	s := desk(t)
 	before := s.count(t, `select max(position) from events`)
 	for _, call := range [][3]string{
-		{"orders/" + s.known["unpaid"] + "/recheck/", `{"reason":"the customer called"}`, "review.recheck_requested"},
+		{"orders/" + s.known["unpaid"] + "/recheck/", `{"reason":"the customer called"}`, "operations.recheck_requested"},
 		{"orders/" + s.known["failed"] + "/retry/", `{"input":{"domain":"else.example"}}`, "order.provisioning_resumed"},
-		{"webhook-inbox/1/replay/", ``, "review.webhook_replayed"},
-		{"webhook-inbox/replay/", `{"provider":"test","dry_run":false,"reason":"once more"}`, "review.webhooks_replayed"},
+		{"webhook-inbox/1/replay/", ``, "operations.webhook_replayed"},
+		{"webhook-inbox/replay/", `{"provider":"test","dry_run":false,"reason":"once more"}`, "operations.webhooks_replayed"},
 	} {
 		if w := s.operate("POST", call[0], call[1]); w.Code != http.StatusAccepted {
 			t.Fatal(call, w.Code, w.Body)

@@ -158,7 +158,7 @@ func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
 	if again.Body.String() != first.Body.String() || again.Header().Get("Location") != first.Header().Get("Location") {
 		t.Fatalf("first %s, then %s", first.Body, again.Body)
 	}
-	if n := s.events(t, "order.placed") + s.events(t, "order.session_opened"); n != 2 {
+	if n := s.events(t, "order.placed") + s.events(t, "order.payment_session_opened"); n != 2 {
 		t.Fatalf("%d facts", n)
 	}
 }

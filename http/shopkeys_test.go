@@ -71,7 +71,7 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 	if b.sessionID() == before || sent.isIn() {
 		t.Error("the id of before the password was asked for is still good")
 	}
-	if n := s.count(t, `select count(*) from events where name = 'storefront.key_issued' and actor = 'operator:5'`); n != 1 {
+	if n := s.count(t, `select count(*) from events where name = 'storefront.api_key_issued' and actor = 'operator:5'`); n != 1 {
 		t.Errorf("%d facts", n)
 	}
 }
@@ -127,7 +127,7 @@ func TestAFormThatIsSentTwiceMakesOneKey(t *testing.T) {
 			has(t, w.Body.String(), "This key was created already")
 		}
 	}
-	if n := s.events(t, "storefront.key_issued"); len(keys) != 1 || told != 9 || n != 2 {
+	if n := s.events(t, "storefront.api_key_issued"); len(keys) != 1 || told != 9 || n != 2 {
 		t.Errorf("%d shown, %d told, %d facts", len(keys), told, n)
 	}
 }

@@ -40,8 +40,8 @@ func (s *shop) standing(t *testing.T, refs []hosting.Ref) map[string]string {
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
-		slices.Sort(found[0].Halts)
-		all[ref.Stream().String()] = fmt.Sprintf("%v %v %v %s", found[0].Active, found[0].Halts, found[0].TrashedAt != nil, found[0].Spec["is_active"])
+		slices.Sort(found[0].DisabledBy)
+		all[ref.Stream().String()] = fmt.Sprintf("%v %v %v %s", found[0].Active, found[0].DisabledBy, found[0].TrashedAt != nil, found[0].Spec["is_active"])
 	}
 	return all
 }
@@ -63,12 +63,12 @@ func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
 			t.Errorf("in a suspended tenant %s is %s", stream, is)
 		}
 	}
-	facts := s.count(t, `select count(*) from events where name = 'hosting.halted'`)
+	facts := s.count(t, `select count(*) from events where name = 'hosting.disabled'`)
 	s.patched(t, tenantOne, `{"status":"suspended","suspended_reason":"Still unpaid"}`)
-	if n := s.count(t, `select count(*) from events where name = 'hosting.halted'`); n != facts {
+	if n := s.count(t, `select count(*) from events where name = 'hosting.disabled'`); n != facts {
 		t.Errorf("who is suspended already is halted again %d times", n-facts)
 	}
-	if appends := s.count(t, `select count(distinct correlation) from events where name = 'hosting.halted' and actor like 'operator:%'`); appends != 1 {
+	if appends := s.count(t, `select count(distinct correlation) from events where name = 'hosting.disabled' and actor like 'operator:%'`); appends != 1 {
 		t.Errorf("all was halted in %d appends", appends)
 	}
 
@@ -110,7 +110,7 @@ func TestATenantIsSuspendedHoweverBusyItIs(t *testing.T) {
 		t.Fatal("the tenant is not suspended")
 	}
 	s.open(t)
-	resting := `select count(*) from resources where kind = 'site' and 'tenant' = any(halts)`
+	resting := `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`
 	waitFor(t, func() bool { return s.count(t, resting) == sites })
 	whileAllAreWritten(func() { s.patched(t, tenantOne, `{"status":"active"}`) })
 	waitFor(t, func() bool { return s.count(t, resting) == 0 })
@@ -137,7 +137,7 @@ func (s *shop) keepWriting(ctx context.Context, site hosting.Ref, halt <-chan st
 func (s *shop) someOfEverything(t *testing.T, tenant int64, chance func() bool) (refs []hosting.Ref) {
 	t.Helper()
 	for _, kind := range hosting.Kinds {
-		if !kind.Halts && kind.Name != "dns_zone" {
+		if !kind.CanBeDisabled && kind.Name != "dns_zone" {
 			continue
 		}
 		for i := range int64(4) {
@@ -156,7 +156,7 @@ func (s *shop) someOfEverything(t *testing.T, tenant int64, chance func() bool) 
 		}
 	}
 	if chance() {
-		s.do(t, hosting.Trash{Ref: refs[0]}, hosting.Halt{Ref: hosting.Ref{Kind: "ftp_account", ID: refs[0].ID}, By: hosting.BySite})
+		s.do(t, hosting.MoveToBin{Ref: refs[0]}, hosting.Disable{Ref: hosting.Ref{Kind: "ftp_account", ID: refs[0].ID}, By: hosting.BySite})
 	}
 	return refs
 }

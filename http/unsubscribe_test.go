@@ -55,7 +55,7 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 			}
 		}
 	}
-	if n := s.events(t, "notice.preferences_set"); n != 0 || !s.mails(t, 1).OnInvoice {
+	if n := s.events(t, "notification.preferences_set"); n != 0 || !s.mails(t, 1).OnInvoice {
 		t.Fatalf("a look has unsubscribed: %d facts", n)
 	}
 	for range 2 {
@@ -73,9 +73,9 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 	if got := s.mails(t, 2); got != notice.DefaultPreferences() {
 		t.Errorf("somebody else: %+v", got)
 	}
-	n := s.count(t, `select count(*) from events where name = 'notice.preferences_set' and actor = 'user:1' and stream = 'preferences-1'
+	n := s.count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1' and stream = 'preferences-1'
 		and data::jsonb = '{"values":{"email_on_invoice":false},"through":"link in a mail"}'`)
-	if n != 1 || s.events(t, "notice.preferences_set") != 1 {
+	if n != 1 || s.events(t, "notification.preferences_set") != 1 {
 		t.Errorf("%d facts", n)
 	}
 	if strings.Contains(s.logged.String(), s.unsubscribe(1)) {
@@ -122,7 +122,7 @@ func TestAHundredClicksAtOnceAreOneFact(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	if n := s.events(t, "notice.preferences_set"); n != 1 {
+	if n := s.events(t, "notification.preferences_set"); n != 1 {
 		t.Errorf("%d facts", n)
 	}
 }

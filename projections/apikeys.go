@@ -35,15 +35,15 @@ var apiKeys = New("api_keys", `
 
 	On(`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
 		values ($1, $3, $4, $5, $6, $7, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e storefront.KeyIssued) []any {
+		func(at eventstore.RecordedEvent, e storefront.APIKeyIssued) []any {
 			return []any{at.Stream.ID, at.Version, e.Mode, e.Hash, e.Spec, e.CreatedBy, e.Owner}
 		}),
 	On(`update api_keys set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e storefront.KeyChanged) []any {
+		func(at eventstore.RecordedEvent, e storefront.APIKeyChanged) []any {
 			return []any{at.Stream.ID, at.Version, e.Spec}
 		}),
 	On(`update api_keys set revoked_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ storefront.KeyRevoked) []any {
+		func(at eventstore.RecordedEvent, _ storefront.APIKeyRevoked) []any {
 			return []any{at.Stream.ID, at.Version}
 		}),
 	On(`update api_keys set origins = array_append(origins, $2) where id = $1 and $2 <> all(origins)`,

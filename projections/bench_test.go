@@ -48,7 +48,7 @@ func (p *panel) sold(b *testing.B, orders int) int {
 				Order: c.ID, Number: c.ID.String(), SubjectID: c.ID, Plan: c.Plan, BillingPeriod: c.Period, Price: c.Price, PeriodPrice: c.Price,
 				TaxRate: c.TaxRate, Total: c.Price, Subtotal: c.Price, Currency: "EUR", Provider: "test", Language: "es", Owner: 7, At: noon,
 			},
-			order.SessionOpened{Session: session(c.ID), URL: "https://example.com/pay", ExpiresAt: noon.Add(time.Hour), At: noon},
+			order.PaymentSessionOpened{Session: session(c.ID), URL: "https://example.com/pay", ExpiresAt: noon.Add(time.Hour), At: noon},
 			order.PaymentConfirmed{Payment: paid, At: noon},
 			order.ProvisioningStarted{At: noon},
 			order.Activated{At: noon},

@@ -62,7 +62,7 @@ func (s ResourceReader) LeavingOf(ctx context.Context, tenant int64) ([]Resource
 }
 
 // Asleep are the resources of a tenant that the engine has and that are off:
-// wanted to be, halted, or in the bin.
+// wanted to be, disabled, or in the bin.
 func (s ResourceReader) Asleep(ctx context.Context, tenant int64) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)

@@ -30,10 +30,10 @@ func TestWhatIsHaltedIsNotActiveAndComesBackAsItWas(t *testing.T) {
 		active   [2]bool
 	}{
 		{nil, [2]bool{true, false}},
-		{[]domain.Command{hosting.Halt{Ref: on, By: hosting.ByTenant}, hosting.Halt{Ref: off, By: hosting.ByTenant}}, [2]bool{false, false}},
-		{[]domain.Command{hosting.Halt{Ref: on, By: hosting.BySite}}, [2]bool{false, false}},
-		{[]domain.Command{hosting.Release{Ref: on, By: hosting.ByTenant}, hosting.Release{Ref: off, By: hosting.ByTenant}}, [2]bool{false, false}},
-		{[]domain.Command{hosting.Release{Ref: on, By: hosting.BySite}}, [2]bool{true, false}},
+		{[]domain.Command{hosting.Disable{Ref: on, By: hosting.ByTenant}, hosting.Disable{Ref: off, By: hosting.ByTenant}}, [2]bool{false, false}},
+		{[]domain.Command{hosting.Disable{Ref: on, By: hosting.BySite}}, [2]bool{false, false}},
+		{[]domain.Command{hosting.Enable{Ref: on, By: hosting.ByTenant}, hosting.Enable{Ref: off, By: hosting.ByTenant}}, [2]bool{false, false}},
+		{[]domain.Command{hosting.Enable{Ref: on, By: hosting.BySite}}, [2]bool{true, false}},
 	} {
 		p.do(t, step.commands...)
 		for i, ref := range []hosting.Ref{on, off} {
@@ -51,7 +51,7 @@ func TestWhatIsInTheBinIsGoneForEverybodyButRestorable(t *testing.T) {
 	old, fresh := hosting.Ref{Kind: "site", ID: 1}, hosting.Ref{Kind: "site", ID: 2}
 	p.do(t, tenant(5, "Ana SL", "ana"), site(1, 5, "example.com", ""))
 	p.do(t, hosting.Confirm{Ref: old, EngineID: 9})
-	p.do(t, hosting.Trash{Ref: old})
+	p.do(t, hosting.MoveToBin{Ref: old})
 	p.agrees(t, old)
 	scope := p.For(Caller{Tenant: 5})
 	if _, err := scope.Resource(t.Context(), old); domain.CodeOf(err) != domain.NotFound {
@@ -88,7 +88,7 @@ func TestAWishIsAcknowledgedByTheEngineAlone(t *testing.T) {
 		{hosting.Change{Ref: ref, Spec: field.Values{"ssl_enabled": json.RawMessage("true")}}, 3, false},
 		{hosting.Confirm{Ref: ref, EngineID: 9, Version: 1}, 3, false},
 		{hosting.Decline{Ref: ref, Code: "invalid"}, 3, true},
-		{hosting.Trash{Ref: ref}, 5, false},
+		{hosting.MoveToBin{Ref: ref}, 5, false},
 		{hosting.Confirm{Ref: ref, EngineID: 9}, 5, true},
 		{hosting.Remove{Ref: ref}, 7, false},
 		{hosting.Confirm{Ref: ref}, 7, true},

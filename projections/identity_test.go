@@ -77,9 +77,9 @@ func TestATenantThatIsNoMoreGrantsNothing(t *testing.T) {
 		grants bool
 	}{
 		{hosting.Change{Ref: ref, Spec: field.Values{"status": []byte(`"suspended"`)}}, true},
-		{hosting.Trash{Ref: ref}, false},
+		{hosting.MoveToBin{Ref: ref}, false},
 		{hosting.Restore{Ref: ref}, true},
-		{hosting.Trash{Ref: ref}, false},
+		{hosting.MoveToBin{Ref: ref}, false},
 		{hosting.Remove{Ref: ref}, false},
 		{hosting.Confirm{Ref: ref}, false},
 	} {

@@ -92,7 +92,7 @@ func ofKind(kind hosting.Kind) listedBy {
 	for _, f := range kind.New().Fields() {
 		fields[f.Name] = specColumn(kind, f)
 	}
-	if kind.Halts {
+	if kind.CanBeDisabled {
 		fields["is_active"] = "r.active"
 	}
 	return listedBy{

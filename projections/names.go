@@ -45,7 +45,7 @@ var names = New("names", namesSQL(),
 	On(claim, func(at eventstore.RecordedEvent, e hosting.Changed) []any {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.RecordedEvent, _ hosting.Trashed) []any { return freed(at) }),
+	On(letGo, func(at eventstore.RecordedEvent, _ hosting.MovedToBin) []any { return freed(at) }),
 	On(`update names set held = true where holder = $1`,
 		func(at eventstore.RecordedEvent, _ hosting.Restored) []any { return freed(at) }).refusing(takenNames()),
 	On(claim, func(at eventstore.RecordedEvent, e hosting.Adopted) []any {

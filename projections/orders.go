@@ -73,8 +73,8 @@ var orders = New("orders", `
 			$20, $21, $22, $23, $24, $25, $26, $27, $28, $29, recorded_at(), recorded_at(), $30)`, placed).
 		Unique("orders_number", errNumberTaken),
 	orderChange(`status = 'payment_processing', session_id = $3, payment_url = $4, session_expires_at = $5`,
-		func(e order.SessionOpened) []any { return []any{e.Session, e.URL, e.ExpiresAt} }),
-	orderChange(seen, func(e order.Approved) []any { return of(e.Payment) }),
+		func(e order.PaymentSessionOpened) []any { return []any{e.Session, e.URL, e.ExpiresAt} }),
+	orderChange(seen, func(e order.PaymentApproved) []any { return of(e.Payment) }),
 	orderChange(seen+`, settling = true`, func(e order.AwaitingSettlement) []any { return of(e.Payment) }),
 	orderChange(seen, func(e order.PaymentDeclined) []any { return of(e.Payment) }),
 	orderChange(seen+`, settling = false, status = 'paid'`, func(e order.PaymentConfirmed) []any { return of(e.Payment) }),

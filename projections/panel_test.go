@@ -47,7 +47,7 @@ func openPanel(t testing.TB) *panel {
 func openPanelAt(t testing.TB, url string) *panel {
 	t.Helper()
 	pool := eventstoretest.Pool(t, url)
-	facts := domain.NewCatalogue(order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes, webhook.EventTypes, storefront.EventTypes, desk.IncidentFacts)
+	facts := domain.NewCatalogue(order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes, webhook.EventTypes, storefront.EventTypes, desk.IncidentEventTypes)
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
 		facts:  facts,

@@ -35,11 +35,11 @@ var resources = New("resources", resourcesSQL(`
 		created_at  timestamptz not null,
 		updated_at  timestamptz not null,
 		version     int    not null, -- of the resource's stream
-		halts       text[]  not null default '{}', -- why it is off, whatever is wanted
+		disabled_by       text[]  not null default '{}', -- why it is off, whatever is wanted
 		trashed_at  timestamptz,                   -- null: not in the bin
 		synced_at   timestamptz,                   -- of a tenant: when its records were last compared with the engine's
 		present     boolean not null generated always as (status not in ('leaving', 'gone') and trashed_at is null) stored,
-		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and halts = '{}' and trashed_at is null) stored,
+		active      boolean not null generated always as (coalesce(spec ->> 'is_active', 'true') = 'true' and disabled_by = '{}' and trashed_at is null) stored,
 		{looked}
 		search      text   not null generated always as ({searched}) stored,
 		primary key (kind, id),
@@ -61,11 +61,11 @@ var resources = New("resources", resourcesSQL(`
 		}).refusingBy(takenSets),
 	On(wished(`spec = spec || $4`),
 		func(at eventstore.RecordedEvent, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
-	On(wished(`halts = halts || $4::text`), func(at eventstore.RecordedEvent, e hosting.Halted) []any { return resource(at, e.By) }),
-	On(wished(`halts = array_remove(halts, $4)`), func(at eventstore.RecordedEvent, e hosting.Released) []any { return resource(at, e.By) }),
-	On(rests(`halts || $4::text`), func(at eventstore.RecordedEvent, e hosting.Rested) []any { return resource(at, e.By) }),
-	On(rests(`array_remove(halts, $4)`), func(at eventstore.RecordedEvent, e hosting.Roused) []any { return resource(at, e.By) }),
-	On(wished(`trashed_at = recorded_at()`), func(at eventstore.RecordedEvent, _ hosting.Trashed) []any { return resource(at) }),
+	On(wished(`disabled_by = disabled_by || $4::text`), func(at eventstore.RecordedEvent, e hosting.Disabled) []any { return resource(at, e.By) }),
+	On(wished(`disabled_by = array_remove(disabled_by, $4)`), func(at eventstore.RecordedEvent, e hosting.Enabled) []any { return resource(at, e.By) }),
+	On(withReasons(`disabled_by || $4::text`), func(at eventstore.RecordedEvent, e hosting.ServiceSuspended) []any { return resource(at, e.By) }),
+	On(withReasons(`array_remove(disabled_by, $4)`), func(at eventstore.RecordedEvent, e hosting.ServiceResumed) []any { return resource(at, e.By) }),
+	On(wished(`trashed_at = recorded_at()`), func(at eventstore.RecordedEvent, _ hosting.MovedToBin) []any { return resource(at) }),
 	On(wished(`trashed_at = null`), func(at eventstore.RecordedEvent, _ hosting.Restored) []any { return resource(at) }).refusingBy(takenSets),
 	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
 			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
@@ -73,7 +73,7 @@ var resources = New("resources", resourcesSQL(`
 			sync_error = case when status = 'leaving' or $7 and $8 < wish then sync_error else '' end,
 			updated_at = recorded_at(), version = $3
 		where kind = $1 and id = $2`,
-		func(at eventstore.RecordedEvent, e hosting.Confirmed) []any {
+		func(at eventstore.RecordedEvent, e hosting.EngineConfirmed) []any {
 			return resource(at, observed(e), orNull(e.EngineID), orNull(e.External), e.Version != 0, e.Version)
 		}),
 	On(`update resources set status = 'leaving', wish = $3, sync_status = 'pending', sync_error = '', updated_at = recorded_at(), version = $3
@@ -101,9 +101,9 @@ func wished(what string) string {
 		where kind = $1 and id = $2`
 }
 
-// rests is what happens to a tenant of which the engine is told nothing.
-func rests(halts string) string {
-	return `update resources set halts = ` + halts + `, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`
+// withReasons changes why a tenant is out of service. The engine is told nothing.
+func withReasons(reasons string) string {
+	return `update resources set disabled_by = ` + reasons + `, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`
 }
 
 // ownTenants are the tenants that a user is a member of, active or not.
@@ -132,7 +132,7 @@ func resource(at eventstore.RecordedEvent, more ...any) []any {
 	return append([]any{at.Stream.Category, at.Stream.ID, at.Version}, more...)
 }
 
-func observed(e hosting.Confirmed) field.Values {
+func observed(e hosting.EngineConfirmed) field.Values {
 	if e.Observed == nil {
 		return field.Values{}
 	}
@@ -148,8 +148,8 @@ type Resource struct {
 	TenantAt     int // version of the tenant's stream
 	Status       hosting.Status
 	Spec         field.Values // as wanted; what runs is Active
-	Active       bool         // wanted to be, and neither halted nor in the bin
-	Halts        []string     // why it is off, whatever is wanted
+	Active       bool         // wanted to be, and neither disabled nor in the bin
+	DisabledBy   []string     // why it is off, whatever is wanted
 	TrashedAt    *time.Time   // nil: not in the bin
 	SyncedAt     *time.Time   // of a tenant: when its records were last compared with the engine's; nil: never
 	Wish         int          // version of the last thing that was asked for
@@ -164,7 +164,7 @@ type Resource struct {
 	Version      int // of the resource's stream
 }
 
-const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.halts, r.trashed_at, r.synced_at, r.wish, r.subject, r.engine_id, r.external,
+const resourceColumns = `r.kind, r.id, r.tenant, coalesce(t.spec ->> 'name', '') as tenant_name, coalesce(t.version, 0) as tenant_at, r.status, r.spec, r.active, r.disabled_by, r.trashed_at, r.synced_at, r.wish, r.subject, r.engine_id, r.external,
 	r.sync_status, r.sync_error, r.requested_for, r.created_at, r.updated_at, r.version`
 
 const (
@@ -195,7 +195,7 @@ func (r *Resource) values() field.Values {
 func (r *Resource) Draft() (*hosting.Draft, error) {
 	kind, _ := hosting.KindNamed(r.Kind)
 	d := hosting.NewDraft(kind)
-	d.ID, d.Tenant, d.Version, d.Halts, d.Found = r.ID, r.Tenant, r.Version, r.Halts, r.values()
+	d.ID, d.Tenant, d.Version, d.DisabledBy, d.Found = r.ID, r.Tenant, r.Version, r.DisabledBy, r.values()
 	return d, r.Load(d.Spec)
 }
 

@@ -47,21 +47,21 @@ func (s ResourceReader) Tenant(ctx context.Context, id int64) (Resource, error) 
 
 // OutOfStep are the records of a tenant that do not rest though it rests, or
 // still rest with it though it does not: those in the bin too, but none that
-// cannot be halted or is leaving. Limit 0 is any number.
+// cannot be disabled or is leaving. Limit 0 is any number.
 func (s ResourceReader) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.and("r.kind = any(?)", halting)
-	w.and("('"+hosting.ByTenant+"' = any(r.halts)) <> ?", rests)
+	w.and("r.kind = any(?)", disableable)
+	w.and("('"+hosting.ByTenant+"' = any(r.disabled_by)) <> ?", rests)
 	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
 	w.args = append(w.args, orNull(limit))
 	return list[hosting.Ref](ctx, s, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 
-// halting are the kinds that can be halted.
-var halting = func() (names []string) {
+// disableable are the kinds that can be disabled.
+var disableable = func() (names []string) {
 	for _, kind := range hosting.Kinds {
-		if kind.Halts {
+		if kind.CanBeDisabled {
 			names = append(names, kind.Name)
 		}
 	}

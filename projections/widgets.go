@@ -27,7 +27,7 @@ var widgets = New("widgets", `
 
 	On(`insert into widgets (id, widget_id, spec, created_at, updated_at, version)
 		values ($1, $3, $4, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e storefront.WidgetMade) []any {
+		func(at eventstore.RecordedEvent, e storefront.WidgetCreated) []any {
 			return []any{at.Stream.ID, at.Version, e.WidgetID, e.Spec}
 		}),
 	On(`update widgets set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,

@@ -21,9 +21,9 @@ import (
 //	saga.step_deferred         the run goes on without the step, which another run
 //	                           takes over
 //	saga.parked                an operator is needed, and why
-//	saga.resumed               with the operator's reason and corrections
+//	saga.retried               with the operator's reason and corrections
 //	saga.paused, .continued    by an operator
-//	saga.released              taken away from its worker by an operator
+//	saga.lease_released              taken away from its worker by an operator
 //	saga.compensation_started  with the first step to undo
 //	saga.step_undone
 //
@@ -31,8 +31,8 @@ import (
 // Inputs are stored as JSON of the input type of the definition.
 var EventTypes = []domain.EventType{
 	domain.Register[Started](), domain.Register[StepCompleted](), domain.Register[StepUndone](), domain.Register[StepSkipped](),
-	domain.Register[Deferred](), domain.Register[Parked](), domain.Register[Resumed](), domain.Register[Paused](),
-	domain.Register[Continued](), domain.Register[CompensationStarted](), domain.Register[Released](),
+	domain.Register[Deferred](), domain.Register[Parked](), domain.Register[Retried](), domain.Register[Paused](),
+	domain.Register[Resumed](), domain.Register[CompensationStarted](), domain.Register[LeaseReleased](),
 }
 
 type (
@@ -71,7 +71,7 @@ type (
 		Name string `json:"name"`
 		Code string `json:"code"`
 	}
-	Resumed struct {
+	Retried struct {
 		Step        int               `json:"step"`
 		Name        string            `json:"name"`
 		Reason      string            `json:"reason"`
@@ -81,10 +81,10 @@ type (
 	Paused struct {
 		Reason string `json:"reason"`
 	}
-	Continued struct {
+	Resumed struct {
 		Reason string `json:"reason"`
 	}
-	Released struct {
+	LeaseReleased struct {
 		Reason string `json:"reason"`
 	}
 	CompensationStarted struct {
@@ -100,10 +100,10 @@ func (StepUndone) EventName() string          { return "saga.step_undone" }
 func (StepSkipped) EventName() string         { return "saga.step_skipped" }
 func (Deferred) EventName() string            { return "saga.step_deferred" }
 func (Parked) EventName() string              { return "saga.parked" }
-func (Resumed) EventName() string             { return "saga.resumed" }
+func (Retried) EventName() string             { return "saga.retried" }
 func (Paused) EventName() string              { return "saga.paused" }
-func (Continued) EventName() string           { return "saga.continued" }
-func (Released) EventName() string            { return "saga.released" }
+func (Resumed) EventName() string             { return "saga.resumed" }
+func (LeaseReleased) EventName() string       { return "saga.lease_released" }
 func (CompensationStarted) EventName() string { return "saga.compensation_started" }
 
 func (e Started) Says() string {
@@ -120,12 +120,12 @@ func (e StepSkipped) Says() string {
 	return "skipped: " + e.Name + wording.Around(", proof ", e.External, "") + wording.Around(" (", e.Reason, ")")
 }
 
-func (e Deferred) Says() string  { return "put off: " + e.Name + ", " + wording.Spaced(e.Code) }
-func (e Parked) Says() string    { return "stopped at " + e.Name + ": " + wording.Spaced(e.Code) }
-func (e Resumed) Says() string   { return "goes on at " + e.Name + wording.Around(" (", e.Reason, ")") }
-func (e Paused) Says() string    { return "paused" + wording.Around(" (", e.Reason, ")") }
-func (e Continued) Says() string { return "goes on" + wording.Around(" (", e.Reason, ")") }
-func (e Released) Says() string {
+func (e Deferred) Says() string { return "put off: " + e.Name + ", " + wording.Spaced(e.Code) }
+func (e Parked) Says() string   { return "stopped at " + e.Name + ": " + wording.Spaced(e.Code) }
+func (e Retried) Says() string  { return "goes on at " + e.Name + wording.Around(" (", e.Reason, ")") }
+func (e Paused) Says() string   { return "paused" + wording.Around(" (", e.Reason, ")") }
+func (e Resumed) Says() string  { return "goes on" + wording.Around(" (", e.Reason, ")") }
+func (e LeaseReleased) Says() string {
 	return "taken from the worker that held it" + wording.Around(" (", e.Reason, ")")
 }
 
@@ -148,13 +148,13 @@ func (Deferred) evolve(r Run) Run { return r.forward() }
 
 func (StepUndone) evolve(r Run) Run { return r.backTo(r.Step - 1) }
 
-func (Parked) evolve(r Run) Run    { r.Status = StatusParked; return r }
-func (Paused) evolve(r Run) Run    { r.Status = StatusPaused; return r }
-func (Continued) evolve(r Run) Run { r.Status = StatusReady; return r }
+func (Parked) evolve(r Run) Run  { r.Status = StatusParked; return r }
+func (Paused) evolve(r Run) Run  { r.Status = StatusPaused; return r }
+func (Resumed) evolve(r Run) Run { r.Status = StatusReady; return r }
 
-func (Released) evolve(r Run) Run { return r }
+func (LeaseReleased) evolve(r Run) Run { return r }
 
-func (e Resumed) evolve(r Run) Run {
+func (e Retried) evolve(r Run) Run {
 	r.Status = StatusReady
 	return r.learn(e.Input)
 }

@@ -18,7 +18,7 @@ import (
 // effect keys (rule T15). Corrections change what the step works with; nil: they
 // change nothing. More is what follows for what the run is about.
 func (s *Runner) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, corrections map[string]string, reason string, more ...domain.Command) error {
-	resume := Resume{Key: run.Key, Reason: reason, Corrections: corrections}
+	resume := Retry{Key: run.Key, Reason: reason, Corrections: corrections}
 	var rows []eventstore.TxStatement
 	if len(corrections) > 0 {
 		var err error
@@ -140,7 +140,7 @@ func (s *Runner) proof(ctx context.Context, c claimed, step step, external strin
 
 // RetryRun lets any parked run go on at the step where it stopped.
 func (s *Runner) RetryRun(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	return s.direct(ctx, cause, id, func(r Run) Command { return Resume{Key: r.Key, Reason: reason} })
+	return s.direct(ctx, cause, id, func(r Run) Command { return Retry{Key: r.Key, Reason: reason} })
 }
 
 // Pause keeps a run from going on.
@@ -150,7 +150,7 @@ func (s *Runner) Pause(ctx context.Context, cause domain.Metadata, id uuid.UUID,
 
 // Continue ends a pause.
 func (s *Runner) Continue(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	return s.direct(ctx, cause, id, func(r Run) Command { return Continue{Key: r.Key, Reason: reason} })
+	return s.direct(ctx, cause, id, func(r Run) Command { return Resume{Key: r.Key, Reason: reason} })
 }
 
 // TakeBack lets a run undo what it has done, last step first. A saga may say
@@ -192,7 +192,7 @@ func (s *Runner) Release(ctx context.Context, cause domain.Metadata, id uuid.UUI
 	}
 	cause = ByOperator(cause, run.Order)
 	cause.Saga = run.Key
-	if _, err = s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{row}, Release{Key: run.Key, Reason: reason}); err == nil {
+	if _, err = s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{row}, ReleaseLease{Key: run.Key, Reason: reason}); err == nil {
 		s.Wake(run.At().Queue)
 	}
 	return err

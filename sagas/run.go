@@ -130,7 +130,7 @@ type (
 		Code string
 	}
 	// Resume lets a parked run go on at the step where it stopped.
-	Resume struct {
+	Retry struct {
 		Key         string
 		Reason      string
 		Corrections map[string]string // by the operator; nil: none
@@ -148,11 +148,11 @@ type (
 	// Pass puts a wait behind the run that a person does not want to last.
 	Pass struct{ Key, Name, Reason string }
 	// Pause keeps a run from going on; Continue ends that.
-	Pause    struct{ Key, Reason string }
-	Continue struct{ Key, Reason string }
+	Pause  struct{ Key, Reason string }
+	Resume struct{ Key, Reason string }
 	// Release takes a run away from whoever works on it, or lets one that
 	// waits for its time go on now.
-	Release struct{ Key, Reason string }
+	ReleaseLease struct{ Key, Reason string }
 	// Compensate makes a run take back what it has done, last step first. Whoever
 	// works on it loses the lease; what came of that is looked up.
 	// From is the first step to be taken back; -1: there is none.
@@ -163,17 +163,17 @@ type (
 	}
 )
 
-func (c Start) Stream() domain.Stream      { return StreamOf(c.Key) }
-func (c Complete) Stream() domain.Stream   { return StreamOf(c.Key) }
-func (c Defer) Stream() domain.Stream      { return StreamOf(c.Key) }
-func (c Park) Stream() domain.Stream       { return StreamOf(c.Key) }
-func (c Resume) Stream() domain.Stream     { return StreamOf(c.Key) }
-func (c Skip) Stream() domain.Stream       { return StreamOf(c.Key) }
-func (c Pass) Stream() domain.Stream       { return StreamOf(c.Key) }
-func (c Pause) Stream() domain.Stream      { return StreamOf(c.Key) }
-func (c Continue) Stream() domain.Stream   { return StreamOf(c.Key) }
-func (c Release) Stream() domain.Stream    { return StreamOf(c.Key) }
-func (c Compensate) Stream() domain.Stream { return StreamOf(c.Key) }
+func (c Start) Stream() domain.Stream        { return StreamOf(c.Key) }
+func (c Complete) Stream() domain.Stream     { return StreamOf(c.Key) }
+func (c Defer) Stream() domain.Stream        { return StreamOf(c.Key) }
+func (c Park) Stream() domain.Stream         { return StreamOf(c.Key) }
+func (c Retry) Stream() domain.Stream        { return StreamOf(c.Key) }
+func (c Skip) Stream() domain.Stream         { return StreamOf(c.Key) }
+func (c Pass) Stream() domain.Stream         { return StreamOf(c.Key) }
+func (c Pause) Stream() domain.Stream        { return StreamOf(c.Key) }
+func (c Resume) Stream() domain.Stream       { return StreamOf(c.Key) }
+func (c ReleaseLease) Stream() domain.Stream { return StreamOf(c.Key) }
+func (c Compensate) Stream() domain.Stream   { return StreamOf(c.Key) }
 
 func (c Start) decide(r Run) ([]event, error) {
 	if r.Key != "" {
@@ -206,11 +206,11 @@ func (c Park) decide(r Run) ([]event, error) {
 	return []event{Parked{c.Step, r.At().Name, c.Code}}, nil
 }
 
-func (c Resume) decide(r Run) ([]event, error) {
+func (c Retry) decide(r Run) ([]event, error) {
 	if r.Status != StatusParked {
 		return nil, NotNow("The run is not parked.")
 	}
-	return []event{Resumed{r.Step, r.At().Name, c.Reason, c.Corrections, c.Input}}, nil
+	return []event{Retried{r.Step, r.At().Name, c.Reason, c.Corrections, c.Input}}, nil
 }
 
 func (c Skip) decide(r Run) ([]event, error) {
@@ -238,22 +238,22 @@ func (c Pause) decide(r Run) ([]event, error) {
 	}
 }
 
-func (c Continue) decide(r Run) ([]event, error) {
+func (c Resume) decide(r Run) ([]event, error) {
 	switch r.Status {
 	case StatusReady:
 		return nil, nil
 	case StatusPaused:
-		return []event{Continued{c.Reason}}, nil
+		return []event{Resumed{c.Reason}}, nil
 	default:
 		return nil, NotNow("The run is not paused.")
 	}
 }
 
-func (c Release) decide(r Run) ([]event, error) {
+func (c ReleaseLease) decide(r Run) ([]event, error) {
 	if r.Status != StatusReady {
 		return nil, errNotWorkedOn
 	}
-	return []event{Released{c.Reason}}, nil
+	return []event{LeaseReleased{c.Reason}}, nil
 }
 
 // errNotWorkedOn refuses to take a run from nobody.

@@ -43,8 +43,8 @@ func TestARunGoesStepByStep(t *testing.T) {
 func TestAParkedRunWaitsForAPerson(t *testing.T) {
 	given(t, started, packed).When(Park{Key: "send:1", Step: 1, Code: "no_van"}).Then(stuck)
 	given(t, started, packed, stuck).When(Complete{Key: "send:1", Step: 1}).ThenRefused(domain.Conflict, "The run has moved on.")
-	given(t, started, packed, stuck).When(Resume{Key: "send:1", Reason: "a van came"}).Then(Resumed{Step: 1, Name: "ship", Reason: "a van came"})
-	given(t, started, packed).When(Resume{Key: "send:1"}).ThenRefused(domain.Conflict, "The run is not parked.")
+	given(t, started, packed, stuck).When(Retry{Key: "send:1", Reason: "a van came"}).Then(Retried{Step: 1, Name: "ship", Reason: "a van came"})
+	given(t, started, packed).When(Retry{Key: "send:1"}).ThenRefused(domain.Conflict, "The run is not parked.")
 	given(t, started, packed, stuck).When(Skip{Key: "send:1", Step: 1, External: "parcel 8", Reason: "by hand"}).
 		Then(StepSkipped{Step: 1, Name: "ship", External: "parcel 8", Reason: "by hand"})
 	given(t, started, packed, stuck).When(Skip{Key: "send:1", Step: 0}).ThenRefused(domain.Conflict, "The run is not parked at this step.")
@@ -53,8 +53,8 @@ func TestAParkedRunWaitsForAPerson(t *testing.T) {
 func TestARunCanBePausedBetweenItsSteps(t *testing.T) {
 	given(t, started).When(Pause{"send:1", "holiday"}).Then(Paused{"holiday"})
 	given(t, started, Paused{"holiday"}).When(Pause{"send:1", "again"}).Then()
-	given(t, started, Paused{"holiday"}).When(Continue{"send:1", "back"}).Then(Continued{"back"})
-	given(t, started).When(Continue{"send:1", "back"}).Then()
+	given(t, started, Paused{"holiday"}).When(Resume{"send:1", "back"}).Then(Resumed{"back"})
+	given(t, started).When(Resume{"send:1", "back"}).Then()
 	given(t, started, packed, stuck).When(Pause{"send:1", "holiday"}).ThenRefused(domain.Conflict, "The run cannot be paused.")
 }
 
@@ -76,7 +76,7 @@ func TestARunThatCompensatesGoesBackwards(t *testing.T) {
 }
 
 func TestAnOperatorsCorrectionsArePartOfTheInput(t *testing.T) {
-	r := Decider.Replay(started, packed, stuck, Resumed{
+	r := Decider.Replay(started, packed, stuck, Retried{
 		Step: 1, Name: "ship", Corrections: map[string]string{"parcel": "9"}, Input: json.RawMessage(`{"parcel":9}`),
 	})
 	if string(r.Input) != `{"parcel":9}` || r.Status != StatusReady {
@@ -112,10 +112,10 @@ func TestWhatWasOnceWrittenReadsForEver(t *testing.T) {
 		StepSkipped{Step: 4, Name: "site", External: "12", Reason: "made by hand", Input: input},
 		Deferred{Step: 5, Name: "welcome", Code: "unanswered"},
 		Parked{Step: 4, Name: "site", Code: "name_taken"},
-		Resumed{Step: 4, Name: "site", Reason: "another name", Corrections: map[string]string{"domain": "b.example.com"}, Input: input},
+		Retried{Step: 4, Name: "site", Reason: "another name", Corrections: map[string]string{"domain": "b.example.com"}, Input: input},
 		Paused{Reason: "maintenance"},
-		Continued{Reason: "maintenance is over"},
+		Resumed{Reason: "maintenance is over"},
 		CompensationStarted{Step: 4, Name: "site", Reason: "refund"},
-		Released{Reason: "the worker hangs"},
+		LeaseReleased{Reason: "the worker hangs"},
 	)
 }

@@ -89,7 +89,7 @@ func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number 
 // overtake resumes a parked run, now that a later one takes its place.
 func (s *Runner) overtake(ctx context.Context, id uuid.UUID) error {
 	cause := domain.Metadata{ID: uuid.NewSHA1(id, []byte("overtaken")), Actor: "system:engine"}
-	err := s.direct(ctx, cause, id, func(r Run) Command { return Resume{Key: r.Key, Reason: "overtaken by a later wish"} })
+	err := s.direct(ctx, cause, id, func(r Run) Command { return Retry{Key: r.Key, Reason: "overtaken by a later wish"} })
 	if domain.CodeOf(err) == domain.Conflict {
 		return nil // it has been resumed in the meantime
 	}

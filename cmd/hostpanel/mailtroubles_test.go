@@ -92,7 +92,7 @@ func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
 		return n
 	}
 	eventually(t, "all three mails are given up", patience, func() bool {
-		return count(`select count(*) from events where name in ('notice.mail_given_up', 'order.welcome_mail_given_up')`) == 3
+		return count(`select count(*) from events where name in ('notification.mail_given_up', 'order.welcome_mail_given_up')`) == 3
 	})
 	times := map[string]int{}
 	for _, m := range post.to(reader) {
@@ -161,6 +161,6 @@ func (h home) givesUp(notification, code string) {
 	var out string
 	eventually(h.t, "the mail is given up: "+code, patience, func() bool {
 		out = h.must("history", "notification-"+notification, "--json")
-		return strings.Contains(out, "notice.mail_given_up") && strings.Contains(out, `"`+code+`"`)
+		return strings.Contains(out, "notification.mail_given_up") && strings.Contains(out, `"`+code+`"`)
 	})
 }

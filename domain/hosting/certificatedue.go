@@ -78,7 +78,7 @@ func (r Resource) renews() (none time.Time) {
 	i := r.Certificate
 	retry := i.FailedAt.Add(backOff(i.Failures))
 	switch {
-	case i.Custom, !i.AutoRenew, i.awaited(), len(r.Halts) > 0:
+	case i.Custom, !i.AutoRenew, i.awaited(), len(r.DisabledBy) > 0:
 		return none
 	case i.Stage == Failed && i.Ends.IsZero() && i.Failures <= firstTries:
 		return retry

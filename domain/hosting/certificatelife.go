@@ -34,7 +34,7 @@ type Issuance struct {
 // than was before it (see [Resource.Due]).
 func Turns(e domain.Event) bool {
 	switch e.(type) {
-	case CertificateOrdered, CertificateIssued, CertificateFailed, CertificateExpiring, CertificateExpired, Changed, Halted, Released:
+	case CertificateOrdered, CertificateIssued, CertificateFailed, CertificateExpiring, CertificateExpired, Changed, Disabled, Enabled:
 		return true
 	}
 	return false
@@ -145,7 +145,7 @@ func (c Order) decide(r Resource) ([]Event, error) {
 		return nil, ErrNotAcme
 	case i.awaited():
 		return nil, nil
-	case len(r.Halts) > 0:
+	case len(r.DisabledBy) > 0:
 		return nil, ErrSiteInactive
 	case wait > 0:
 		return nil, domain.Refuse(domain.Throttled, "The certificate authority is asked again in %s.", wait.Round(time.Second))
@@ -171,7 +171,7 @@ func (r Resource) certified(c Command, facts []Event) []Event {
 	}
 	for _, fact := range slices.Clone(facts) {
 		switch e := fact.(type) {
-		case Confirmed:
+		case EngineConfirmed:
 			if ends, is := r.Certificate.issued(e.Observed); is {
 				facts = append(facts, CertificateIssued{ends})
 			}

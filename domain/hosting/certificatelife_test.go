@@ -36,8 +36,8 @@ var (
 	customAsked = asks(func(c *hosting.Certificate) { c.Type = "custom" })
 
 	ninety    = noon.Add(90 * days)
-	accepted  = hosting.Confirmed{EngineID: 9, Version: 1}
-	seen      = hosting.Confirmed{EngineID: 9, Observed: until(ninety), Version: 1}
+	accepted  = hosting.EngineConfirmed{EngineID: 9, Version: 1}
+	seen      = hosting.EngineConfirmed{EngineID: 9, Observed: until(ninety), Version: 1}
 	issued    = hosting.CertificateIssued{Ends: ninety}
 	expiring  = hosting.CertificateExpiring{Ends: ninety}
 	expired   = hosting.CertificateExpired{Ends: ninety}
@@ -74,7 +74,7 @@ func TestACertificateIsIssuedOnceTheEngineTellsUntilWhenItIsValid(t *testing.T) 
 
 func TestASiteIsNotIssued(t *testing.T) {
 	given(t, requested).When(hosting.Confirm{Ref: site, EngineID: 9, Observed: until(ninety)}).
-		Then(hosting.Confirmed{EngineID: 9, Observed: until(ninety)})
+		Then(hosting.EngineConfirmed{EngineID: 9, Observed: until(ninety)})
 	given(t, requested, made).When(hosting.Tend{Ref: site, At: ninety}).Then()
 }
 
@@ -115,7 +115,7 @@ func TestOnlyWhatAnAuthorityIssuesCanBeOrdered(t *testing.T) {
 	given(t, customAsked, accepted).When(order(noon)).ThenRefused(domain.Conflict, "Only acme certificates can be requested.")
 	given(t).When(order(noon)).ThenRefused(domain.NotFound, "No SSLCertificate matches the given query.")
 	given(t, acmeAsked, leaving).When(order(noon)).ThenRefused(domain.NotFound, "No SSLCertificate matches the given query.")
-	halted := after(allIssued, hosting.Halted{By: hosting.BySite})
+	halted := after(allIssued, hosting.Disabled{By: hosting.BySite})
 	given(t, halted...).When(order(noon.Add(70*days))).ThenRefused(domain.Conflict, "Site is not active.")
 }
 
@@ -148,9 +148,9 @@ func TestACertificateIsRenewedThirtyDaysBeforeItsEnd(t *testing.T) {
 	next := due.Add(90 * days)
 	renewed := after(allIssued, ordered(due))
 	given(t, renewed...).When(hosting.Confirm{Ref: certificate, EngineID: 9, Observed: until(ninety), Version: 5}).
-		Then(hosting.Confirmed{EngineID: 9, Observed: until(ninety), Version: 5}) // the old one still
+		Then(hosting.EngineConfirmed{EngineID: 9, Observed: until(ninety), Version: 5}) // the old one still
 	given(t, renewed...).When(hosting.Confirm{Ref: certificate, EngineID: 9, Observed: until(next), Version: 5}).
-		Then(hosting.Confirmed{EngineID: 9, Observed: until(next), Version: 5}, hosting.CertificateIssued{Ends: next})
+		Then(hosting.EngineConfirmed{EngineID: 9, Observed: until(next), Version: 5}, hosting.CertificateIssued{Ends: next})
 }
 
 func TestAShortLifeIsRenewedAtTwoThirds(t *testing.T) {
@@ -223,10 +223,10 @@ func TestRenewalGoesOnUntilLongAfterTheEnd(t *testing.T) {
 }
 
 func TestWhatIsSwitchedOffIsNotRenewed(t *testing.T) {
-	off := after(allIssued, hosting.Halted{By: hosting.ByTenant})
+	off := after(allIssued, hosting.Disabled{By: hosting.ByTenant})
 	given(t, off...).When(tend(ninety.Add(-30 * days))).Then()
 	given(t, off...).When(tend(ninety)).Then(expired)
-	on := after(off, hosting.Released{By: hosting.ByTenant})
+	on := after(off, hosting.Enabled{By: hosting.ByTenant})
 	given(t, on...).When(tend(ninety.Add(-29 * days))).Then(ordered(ninety.Add(-29 * days)))
 }
 
@@ -313,8 +313,8 @@ func anything(t *rapid.T, now time.Time) hosting.Command {
 		order(now), tend(now),
 		hosting.Order{Ref: certificate, At: now, Anew: true},
 		hosting.Change{Ref: certificate, Spec: values(fmt.Sprintf(`{"auto_renew":%t}`, rapid.Bool().Draw(t, "renew")))},
-		hosting.Halt{Ref: certificate, By: hosting.BySite},
-		hosting.Release{Ref: certificate, By: hosting.BySite},
+		hosting.Disable{Ref: certificate, By: hosting.BySite},
+		hosting.Enable{Ref: certificate, By: hosting.BySite},
 	}).Draw(t, "command")
 }
 

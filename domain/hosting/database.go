@@ -9,7 +9,7 @@ import (
 )
 
 var databases = Kind{
-	Name: "database", Class: "Database", Label: "database", Collection: "databases", EngineID: "hosting_database_id", Halts: true,
+	Name: "database", Class: "Database", Label: "database", Collection: "databases", EngineID: "hosting_database_id", CanBeDisabled: true,
 	Nouns: map[string]string{"en": "database", "es": "base de datos"},
 	Shown: words("id tenant tenant_name name hosting_database_id db_user db_password is_active site engine_name engine_user " +
 		"sync_status sync_error created_at updated_at"),

@@ -8,14 +8,14 @@ import (
 // A Draft is a record as a caller asks for it: a new one, or one that was
 // found and is to be changed.
 type Draft struct {
-	Kind    Kind
-	ID      int64 // 0: a new record whose number is not drawn yet
-	Tenant  int64
-	Spec    Spec         // with the fields that the caller wants
-	Sent    field.Set    // the fields that the request brought
-	Found   field.Values // the spec as it was found; nil: the record is new
-	Version int          // of the record as it was found
-	Halts   []string     // why the record is off as it was found
+	Kind       Kind
+	ID         int64 // 0: a new record whose number is not drawn yet
+	Tenant     int64
+	Spec       Spec         // with the fields that the caller wants
+	Sent       field.Set    // the fields that the request brought
+	Found      field.Values // the spec as it was found; nil: the record is new
+	Version    int          // of the record as it was found
+	DisabledBy []string     // why the record is off as it was found
 
 	HasDerivedSlug bool // the slug was made from the name
 }

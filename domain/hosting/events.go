@@ -26,22 +26,22 @@ type Event interface {
 var EventTypes = slices.Concat([]domain.EventType{
 	domain.Register[Requested]().Sealing(domain.Contact, "personal"),
 	domain.Register[Changed]().Sealing(domain.Contact, "personal"),
-	domain.Register[Confirmed](),
+	domain.Register[EngineConfirmed](),
 	domain.Register[RemovalRequested](),
 	domain.Register[Removed](),
 	domain.Register[EngineRefused](),
-	domain.Register[Halted](),
-	domain.Register[Released](),
-	domain.Register[Rested](),
-	domain.Register[Roused](),
-	domain.Register[Trashed](),
+	domain.Register[Disabled](),
+	domain.Register[Enabled](),
+	domain.Register[ServiceSuspended](),
+	domain.Register[ServiceResumed](),
+	domain.Register[MovedToBin](),
 	domain.Register[Restored](),
 	domain.Register[CertificateOrdered](),
 	domain.Register[CertificateIssued](),
 	domain.Register[CertificateFailed](),
 	domain.Register[CertificateExpiring](),
 	domain.Register[CertificateExpired](),
-}, syncFacts, OperationFacts)
+}, syncEventTypes, OperationFacts)
 
 // What was asked for. Personal holds the personal fields of the spec as JSON
 // in one text, which the log seals; once it is erased they are blank.
@@ -64,7 +64,7 @@ type (
 
 // What the engine answered.
 type (
-	Confirmed struct {
+	EngineConfirmed struct {
 		EngineID int64        `json:"engine_id,omitempty"`
 		External string       `json:"external,omitempty"`
 		Observed field.Values `json:"observed,omitempty"`
@@ -78,7 +78,7 @@ type (
 
 func (Requested) EventName() string        { return "hosting.requested" }
 func (Changed) EventName() string          { return "hosting.changed" }
-func (Confirmed) EventName() string        { return "hosting.confirmed" }
+func (EngineConfirmed) EventName() string  { return "hosting.engine_confirmed" }
 func (RemovalRequested) EventName() string { return "hosting.removal_requested" }
 func (Removed) EventName() string          { return "hosting.removed" }
 func (EngineRefused) EventName() string    { return "hosting.engine_refused" }
@@ -89,7 +89,7 @@ func (e Requested) Says() string {
 
 func (e Changed) Says() string { return "to be changed: " + wording.Keys(e.Values()) }
 
-func (e Confirmed) Says() string {
+func (e EngineConfirmed) Says() string {
 	return "the engine has it" + wording.Around(" as ", cmp.Or(e.External, wording.Number(e.EngineID)), "")
 }
 
@@ -115,7 +115,7 @@ func (e Changed) evolve(r Resource) Resource {
 	return r.wished()
 }
 
-func (e Confirmed) evolve(r Resource) Resource {
+func (e EngineConfirmed) evolve(r Resource) Resource {
 	if e.EngineID != 0 {
 		r.EngineID = e.EngineID
 	}

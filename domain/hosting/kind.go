@@ -16,19 +16,19 @@ import (
 // to know of the kind, and no other package compares its name. The life cycle
 // that all kinds share is in resource.go.
 type Kind struct {
-	Name       string            // category of its streams: "site-42"
-	Class      string            // in "No Site matches the given query."
-	Label      string            // in "site with this domain already exists."
-	Nouns      map[string]string // what messages call it, by language; nil: a record
-	Collection string            // in the API: /hosting/api/rest/sites/; empty: not in the API
-	EngineID   string            // the field that shows the engine's own number; empty: it shows none
-	Backend    Backend           // what works behind it
-	Owner      bool              // it is a tenant, to which the others belong: a client of the engine
-	Halts      bool              // can be switched off beside what is wanted of it
-	Soft       bool              // goes into a bin first, for 30 days
-	Shared     bool              // belongs to the installation and not to a tenant
-	Issued     bool              // a certificate: part of its parent's object at the engine, and it expires (certificatelife.go)
-	Serial     bool              // a zone: a change of it, or of its parts, gives it a new serial
+	Name          string            // category of its streams: "site-42"
+	Class         string            // in "No Site matches the given query."
+	Label         string            // in "site with this domain already exists."
+	Nouns         map[string]string // what messages call it, by language; nil: a record
+	Collection    string            // in the API: /hosting/api/rest/sites/; empty: not in the API
+	EngineID      string            // the field that shows the engine's own number; empty: it shows none
+	Backend       Backend           // what works behind it
+	Owner         bool              // it is a tenant, to which the others belong: a client of the engine
+	CanBeDisabled bool              // can be switched off beside what is wanted of it
+	Soft          bool              // goes into a bin first, for 30 days
+	Shared        bool              // belongs to the installation and not to a tenant
+	Issued        bool              // a certificate: part of its parent's object at the engine, and it expires (certificatelife.go)
+	Serial        bool              // a zone: a change of it, or of its parts, gives it a new serial
 
 	Shown  []string // the fields of an answer, in order; empty: it has an answer of its own
 	Names  []Name   // fields of an answer that other records name
@@ -270,7 +270,7 @@ func (k Kind) settled(wish Event) []Event {
 	case leaving:
 		return []Event{wish, Removed{}}
 	}
-	return []Event{wish, Confirmed{}}
+	return []Event{wish, EngineConfirmed{}}
 }
 
 // absent is the answer about a resource that is not there.

@@ -7,7 +7,7 @@ import (
 )
 
 var machines = Kind{
-	Name: "vm", Class: "VM", Label: "vm", Backend: Compute, Halts: true,
+	Name: "vm", Class: "VM", Label: "vm", Backend: Compute, CanBeDisabled: true,
 	Unique: []string{"name"}, Writers: Superuser, New: spec[Machine],
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 var mailAliases = Kind{
-	Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id", Halts: true,
+	Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id", CanBeDisabled: true,
 	Nouns: map[string]string{"en": "mail alias", "es": "alias de correo"},
 	Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations alias_type hosting_alias_id is_active " +
 		"sync_status sync_error created_at updated_at"),

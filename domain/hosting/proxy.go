@@ -7,7 +7,7 @@ import (
 )
 
 var proxies = Kind{
-	Name: "proxy", Class: "Proxy", Label: "proxy", Halts: true,
+	Name: "proxy", Class: "Proxy", Label: "proxy", CanBeDisabled: true,
 	Unique:  []string{"domain"},
 	Refs:    []Reference{{Field: "site", Kind: "site", Parent: true}},
 	NamedBy: []string{"domain"}, Called: "domain", Writers: Member, New: spec[Proxy],

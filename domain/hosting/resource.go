@@ -27,10 +27,10 @@ type Resource struct {
 	Subject  uuid.UUID `json:"subject,omitzero"`   // of the person whose data it holds
 	Code     string    `json:"code,omitempty"`     // of the engine's last refusal
 
-	Observed field.Values `json:"observed,omitempty"` // what only the engine knows
-	Halts    []string     `json:"halts,omitempty"`    // why it is off, whatever is wanted
-	Trashed  bool         `json:"trashed,omitempty"`  // it is in the bin
-	Binned   int          `json:"binned,omitempty"`   // the version with which it last went there
+	Observed   field.Values `json:"observed,omitempty"`    // what only the engine knows
+	DisabledBy []string     `json:"disabled_by,omitempty"` // why it is off, whatever is wanted
+	Trashed    bool         `json:"trashed,omitempty"`     // it is in the bin
+	Binned     int          `json:"binned,omitempty"`      // the version with which it last went there
 
 	Certificate Issuance `json:"certificate,omitzero"` // of certificates
 
@@ -182,7 +182,7 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 	if !news {
 		return nil, nil // the engine repeats itself, or answers what nobody waits for any more
 	}
-	return []Event{Confirmed{EngineID: c.EngineID, External: c.External, Observed: c.Observed, Version: c.Version}}, nil
+	return []Event{EngineConfirmed{EngineID: c.EngineID, External: c.External, Observed: c.Observed, Version: c.Version}}, nil
 }
 
 func (c Decline) decide(r Resource) ([]Event, error) {

@@ -18,7 +18,7 @@ var (
 
 	spec      = (&hosting.Site{Domain: "example.com", IPAddress: "*", IsActive: true}).Fields().Values()
 	requested = hosting.Requested{Kind: "site", Tenant: 17, Spec: spec, For: "order:6f1c"}
-	made      = hosting.Confirmed{EngineID: 9, Observed: values(`{"document_root":"/var/www/c9"}`)}
+	made      = hosting.EngineConfirmed{EngineID: 9, Observed: values(`{"document_root":"/var/www/c9"}`)}
 	off       = values(`{"is_active":false}`)
 	changed   = hosting.Changed{Spec: off}
 	leaving   = hosting.RemovalRequested{}
@@ -41,7 +41,7 @@ func confirm(version int) hosting.Confirm {
 	return hosting.Confirm{Ref: site, EngineID: 9, Observed: made.Observed, Version: version}
 }
 
-func confirmed(version int) hosting.Confirmed {
+func confirmed(version int) hosting.EngineConfirmed {
 	c := made
 	c.Version = version
 	return c
@@ -68,7 +68,7 @@ func TestTheEngineMakesWhatWasWanted(t *testing.T) {
 // A machine has its address only some time after it was made.
 func TestWhatTheEngineObservesLaterIsKept(t *testing.T) {
 	address := hosting.Confirm{Ref: site, Observed: values(`{"address":"192.0.2.7"}`)}
-	seen := hosting.Confirmed{Observed: address.Observed}
+	seen := hosting.EngineConfirmed{Observed: address.Observed}
 	given(t, requested, made).When(address).Then(seen)
 	given(t, requested, made, seen).When(address).Then()
 	stands(t, hosting.Running, requested, made, seen)
@@ -195,9 +195,9 @@ func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, hosting.EventTypes,
 		hosting.Requested{Kind: "tenant", Tenant: 17, Spec: values(`{"language":"es","username":"t17"}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`, For: "order:6f1c"},
 		hosting.Changed{Spec: values(`{"language":"en"}`), SubjectID: ana, Personal: `{"phone":"601"}`},
-		hosting.Confirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
+		hosting.EngineConfirmed{EngineID: 9, External: "qemu/100", Observed: values(`{"document_root":"/var/www/c9"}`), Version: 1},
 		leaving, hosting.Removed{}, refused,
-		hosting.Halted{By: hosting.ByTenant}, hosting.Released{By: hosting.BySite}, hosting.Rested{By: hosting.ByOrder}, hosting.Roused{By: hosting.ByOrder}, hosting.Trashed{}, hosting.Restored{},
+		hosting.Disabled{By: hosting.ByTenant}, hosting.Enabled{By: hosting.BySite}, hosting.ServiceSuspended{By: hosting.ByOrder}, hosting.ServiceResumed{By: hosting.ByOrder}, hosting.MovedToBin{}, hosting.Restored{},
 		hosting.CertificateOrdered{At: noon, Names: []string{"shop.example.com"}}, issued, failed(noon), expiring, expired,
 		hosting.PushRequested{}, hosting.Synced{},
 		hosting.Adopted{Spec: values(`{"quota_mb":512}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`},
@@ -218,8 +218,8 @@ func TestEventsAreReadForever(t *testing.T) {
 // Only what has been in the bin all the time is purged.
 func TestWhatWasBroughtBackIsNotPurged(t *testing.T) {
 	purge := hosting.Purge{Ref: site, Since: 3}
-	given(t, requested, made, hosting.Trashed{}).When(purge).Then(leaving)
-	given(t, requested, made, hosting.Trashed{}, leaving).When(purge).Then()
-	given(t, requested, made, hosting.Trashed{}, hosting.Restored{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
-	given(t, requested, made, hosting.Trashed{}, hosting.Restored{}, hosting.Trashed{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
+	given(t, requested, made, hosting.MovedToBin{}).When(purge).Then(leaving)
+	given(t, requested, made, hosting.MovedToBin{}, leaving).When(purge).Then()
+	given(t, requested, made, hosting.MovedToBin{}, hosting.Restored{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
+	given(t, requested, made, hosting.MovedToBin{}, hosting.Restored{}, hosting.MovedToBin{}).When(purge).ThenRefused(domain.Conflict, "It has left the bin.")
 }

@@ -3,7 +3,7 @@ package hosting
 import "hostpanel/domain/field"
 
 var sites = Kind{
-	Name: "site", Class: "Site", Label: "site", Collection: "sites", EngineID: "hosting_site_id", Halts: true, Soft: true,
+	Name: "site", Class: "Site", Label: "site", Collection: "sites", EngineID: "hosting_site_id", CanBeDisabled: true, Soft: true,
 	Nouns: map[string]string{"en": "site", "es": "sitio"},
 	Shown: words("id tenant tenant_name domain hosting_site_id ip_address document_root is_active ssl_enabled " +
 		"sync_status sync_error created_at updated_at"),

@@ -148,10 +148,10 @@ func TestWhatNoEngineMakesRunsAtOnce(t *testing.T) {
 	ref := hosting.Ref{Kind: "package", ID: 3}
 	asked := hosting.Requested{Kind: "package", Spec: values(`{"name":"A"}`)}
 	changed := hosting.Changed{Spec: values(`{"name":"B"}`)}
-	given(t).When(hosting.Request{Ref: ref, Spec: asked.Spec}).Then(asked, hosting.Confirmed{})
-	given(t, asked, hosting.Confirmed{}).When(hosting.Change{Ref: ref, Spec: changed.Spec}).Then(changed, hosting.Confirmed{})
-	given(t, asked, hosting.Confirmed{}).When(hosting.Remove{Ref: ref}).Then(hosting.RemovalRequested{}, hosting.Removed{})
-	r := hosting.Decider.Replay(asked, hosting.Confirmed{}, changed, hosting.Confirmed{})
+	given(t).When(hosting.Request{Ref: ref, Spec: asked.Spec}).Then(asked, hosting.EngineConfirmed{})
+	given(t, asked, hosting.EngineConfirmed{}).When(hosting.Change{Ref: ref, Spec: changed.Spec}).Then(changed, hosting.EngineConfirmed{})
+	given(t, asked, hosting.EngineConfirmed{}).When(hosting.Remove{Ref: ref}).Then(hosting.RemovalRequested{}, hosting.Removed{})
+	r := hosting.Decider.Replay(asked, hosting.EngineConfirmed{}, changed, hosting.EngineConfirmed{})
 	if r.Status != hosting.Running {
 		t.Error(r.Status)
 	}

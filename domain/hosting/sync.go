@@ -72,7 +72,7 @@ func (e Adopted) Says() string     { return "taken over from the engine: " + wor
 func (Synced) Says() string        { return "compared with the engine" }
 
 // syncFacts are those of them that a resource's stream may hold.
-var syncFacts = []domain.EventType{
+var syncEventTypes = []domain.EventType{
 	domain.Register[PushRequested](),
 	domain.Register[Adopted]().Sealing(domain.Contact, "personal"),
 	domain.Register[Synced](),

@@ -48,14 +48,14 @@ func (h *home) do(c hosting.Command) {
 	h.records[ref] = r
 }
 
-func (h *home) rests() bool { return (&hosting.Tenant{Status: h.status}).Rests() }
+func (h *home) rests() bool { return (&hosting.Tenant{Status: h.status}).OutOfService() }
 
 // becomes changes the tenant's state and lets its records follow.
 func (h *home) becomes(status string) {
 	h.status = status
 	var outOfStep []hosting.Ref
 	for ref, r := range h.records {
-		if kind, _ := hosting.KindNamed(ref.Kind); kind.Halts && slices.Contains(r.Halts, hosting.ByTenant) != h.rests() {
+		if kind, _ := hosting.KindNamed(ref.Kind); kind.CanBeDisabled && slices.Contains(r.DisabledBy, hosting.ByTenant) != h.rests() {
 			outOfStep = append(outOfStep, ref)
 		}
 	}
@@ -73,8 +73,8 @@ func (h *home) make(ref hosting.Ref, active bool) {
 	r := h.records[ref]
 	r.wanted = active
 	h.records[ref] = r
-	if kind, _ := hosting.KindNamed(ref.Kind); h.rests() && kind.Halts {
-		h.do(hosting.Halt{Ref: ref, By: hosting.ByTenant})
+	if kind, _ := hosting.KindNamed(ref.Kind); h.rests() && kind.CanBeDisabled {
+		h.do(hosting.Disable{Ref: ref, By: hosting.ByTenant})
 	}
 }
 
@@ -89,19 +89,19 @@ func (h *home) bin(in bool) {
 		switch {
 		case h.records[part].Status == "":
 		case in:
-			h.do(hosting.Halt{Ref: part, By: hosting.BySite})
+			h.do(hosting.Disable{Ref: part, By: hosting.BySite})
 		default:
-			h.do(hosting.Release{Ref: part, By: hosting.BySite})
+			h.do(hosting.Enable{Ref: part, By: hosting.BySite})
 		}
 	}
 	if in {
-		h.do(hosting.Trash{Ref: site})
+		h.do(hosting.MoveToBin{Ref: site})
 	} else {
 		h.do(hosting.Restore{Ref: site})
 	}
 }
 
-func (r record) runs() bool { return r.wanted && len(r.Halts) == 0 && !r.Trashed }
+func (r record) runs() bool { return r.wanted && len(r.DisabledBy) == 0 && !r.Trashed }
 
 // running is what runs, by name.
 func (h *home) running() map[hosting.Ref]bool {
@@ -118,7 +118,7 @@ func (h *home) running() map[hosting.Ref]bool {
 func TestASuspensionTakesBackExactlyWhatItDid(t *testing.T) {
 	var refs []hosting.Ref
 	for _, kind := range hosting.Kinds {
-		if kind.Collection != "" && kind.Own() || kind.Halts {
+		if kind.Collection != "" && kind.Own() || kind.CanBeDisabled {
 			refs = append(refs, hosting.Ref{Kind: kind.Name, ID: 1}, hosting.Ref{Kind: kind.Name, ID: 2})
 		}
 	}
@@ -145,7 +145,7 @@ func TestASuspensionTakesBackExactlyWhatItDid(t *testing.T) {
 			"": func(t *rapid.T) {
 				for ref, runs := range with.running() {
 					kind, _ := hosting.KindNamed(ref.Kind)
-					rests := with.rests() && kind.Halts
+					rests := with.rests() && kind.CanBeDisabled
 					if want := without.running()[ref] && !rests; runs != want {
 						t.Fatalf("%s runs: %v; the tenant is %s", ref.Stream(), runs, with.status)
 					}
@@ -154,7 +154,7 @@ func TestASuspensionTakesBackExactlyWhatItDid(t *testing.T) {
 		})
 		with.becomes(hosting.InService)
 		for ref, r := range with.records {
-			if other := without.records[ref]; !slices.Equal(r.Halts, other.Halts) || r.Trashed != other.Trashed || r.wanted != other.wanted {
+			if other := without.records[ref]; !slices.Equal(r.DisabledBy, other.DisabledBy) || r.Trashed != other.Trashed || r.wanted != other.wanted {
 				t.Fatalf("%s is %+v, not %+v", ref.Stream(), r, other)
 			}
 		}

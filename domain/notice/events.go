@@ -55,12 +55,12 @@ type (
 	}
 )
 
-func (Raised) EventName() string         { return "notice.raised" }
-func (Read) EventName() string           { return "notice.read" }
-func (MarkedUnread) EventName() string   { return "notice.marked_unread" }
-func (Deleted) EventName() string        { return "notice.deleted" }
-func (AllRead) EventName() string        { return "notice.all_read" }
-func (PreferencesSet) EventName() string { return "notice.preferences_set" }
+func (Raised) EventName() string         { return "notification.raised" }
+func (Read) EventName() string           { return "notification.read" }
+func (MarkedUnread) EventName() string   { return "notification.marked_unread" }
+func (Deleted) EventName() string        { return "notification.deleted" }
+func (AllRead) EventName() string        { return "notification.all_read" }
+func (PreferencesSet) EventName() string { return "notification.preferences_set" }
 
 func (e Raised) Says() string     { return fmt.Sprintf("user %d is told: %s", e.User, e.Title) }
 func (Read) Says() string         { return "read" }

@@ -78,9 +78,9 @@ func (n Notification) unlessMailed(e NotificationEvent) ([]NotificationEvent, er
 	return []NotificationEvent{e}, nil
 }
 
-func (MailRequested) EventName() string { return "notice.mail_requested" }
-func (Mailed) EventName() string        { return "notice.mailed" }
-func (MailGivenUp) EventName() string   { return "notice.mail_given_up" }
+func (MailRequested) EventName() string { return "notification.mail_requested" }
+func (Mailed) EventName() string        { return "notification.mailed" }
+func (MailGivenUp) EventName() string   { return "notification.mail_given_up" }
 
 func (e MailRequested) Says() string {
 	return fmt.Sprintf("user %d is to get a mail: %s", e.User, e.Title)

@@ -119,7 +119,7 @@ func (c Settle) decide(i Incident) ([]IncidentEvent, error) {
 }
 
 // IncidentFacts lists every event that the streams of incidents may hold.
-var IncidentFacts = []domain.EventType{domain.Register[IncidentReported](), domain.Register[IncidentSettled]()}
+var IncidentEventTypes = []domain.EventType{domain.Register[IncidentReported](), domain.Register[IncidentSettled]()}
 
 type (
 	// IncidentReported: something happened that operators have to see to.

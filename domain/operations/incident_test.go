@@ -51,7 +51,7 @@ func TestEveryTroubleHasAnIncidentOfItsOwn(t *testing.T) {
 }
 
 func TestEveryEventThatWasEverWrittenCanBeRead(t *testing.T) {
-	domaintest.Golden(t, slices.Concat(operations.IncidentFacts, operations.ReviewEventTypes),
+	domaintest.Golden(t, slices.Concat(operations.IncidentEventTypes, operations.ReviewEventTypes),
 		reported, settled,
 		operations.RecheckRequested{Reason: "the customer says that they paid", At: noon},
 		operations.WebhookReplayed{

@@ -55,9 +55,9 @@ type (
 	}
 )
 
-func (RecheckRequested) EventName() string { return "review.recheck_requested" }
-func (WebhookReplayed) EventName() string  { return "review.webhook_replayed" }
-func (WebhooksReplayed) EventName() string { return "review.webhooks_replayed" }
+func (RecheckRequested) EventName() string { return "operations.recheck_requested" }
+func (WebhookReplayed) EventName() string  { return "operations.webhook_replayed" }
+func (WebhooksReplayed) EventName() string { return "operations.webhooks_replayed" }
 
 func (e RecheckRequested) Says() string {
 	return "the payment provider is to be asked again" + wording.Around(" (", e.Reason, ")")

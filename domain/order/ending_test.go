@@ -154,7 +154,7 @@ func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) {
 
 // T10: where money moves only when we fetch it, it is enough not to.
 func TestWhatIsNeverCapturedIsCancelled(t *testing.T) {
-	approved := order.Approved{Payment: of(payment("o_1", order.StateCreated)), At: later}
+	approved := order.PaymentApproved{Payment: of(payment("o_1", order.StateCreated)), At: later}
 	c := cancel(truth(order.SessionApproved, payment("o_1", order.StateCreated)))
 	c.Observe.Fetched.ByCapture = true
 	given(t, placed, opened, approved).When(c).Then(order.Cancelled{Reason: order.ByAdmin, Note: "asked for by mail", At: later})

@@ -25,9 +25,9 @@ type Event interface {
 var EventTypes = []domain.EventType{
 	domain.Register[Placed]().Sealing(domain.Contact,
 		"customer_name", "customer_email", "customer_phone", "customer_company"),
-	domain.Register[SessionOpened](),
-	domain.Register[SessionFailed](),
-	domain.Register[Approved](),
+	domain.Register[PaymentSessionOpened](),
+	domain.Register[PaymentSessionFailed](),
+	domain.Register[PaymentApproved](),
 	domain.Register[AwaitingSettlement](),
 	domain.Register[PaymentConfirmed](),
 	domain.Register[PaymentDeclined](),
@@ -57,7 +57,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[WelcomeMailSent](),
 	domain.Register[WelcomeMailGivenUp](),
 	domain.Register[WelcomeMailRequested](),
-	domain.Register[NewsIgnored](),
+	domain.Register[ProviderEventIgnored](),
 }
 
 // Placed is the order as it was agreed. Nothing in it is ever computed again.
@@ -98,14 +98,14 @@ type Placed struct {
 
 // The way to the provider.
 type (
-	SessionOpened struct {
+	PaymentSessionOpened struct {
 		Session   string    `json:"session"`
 		URL       string    `json:"url"`
 		ExpiresAt time.Time `json:"expires_at"`
 		Payee     string    `json:"payee,omitempty"` // our account, as the provider has put it into the session
 		At        time.Time `json:"at"`
 	}
-	SessionFailed struct {
+	PaymentSessionFailed struct {
 		Code string    `json:"code"`
 		At   time.Time `json:"at"`
 	}
@@ -114,7 +114,7 @@ type (
 // What the provider holds for true. A payment is in one of these events at
 // most once per rank, and in PaymentConfirmed at most once at all.
 type (
-	Approved struct {
+	PaymentApproved struct {
 		Payment Seen      `json:"payment"`
 		At      time.Time `json:"at"`
 	}
@@ -153,7 +153,7 @@ type (
 		At      time.Time `json:"at"`
 	}
 	// NewsIgnored is news that asked for a move which the order cannot make.
-	NewsIgnored struct {
+	ProviderEventIgnored struct {
 		News    string    `json:"news"` // session_expired, payment_pending, payment_declined, payment_failed
 		Session string    `json:"session"`
 		Payment string    `json:"payment,omitempty"`
@@ -226,9 +226,9 @@ type (
 )
 
 func (Placed) EventName() string                { return "order.placed" }
-func (SessionOpened) EventName() string         { return "order.session_opened" }
-func (SessionFailed) EventName() string         { return "order.session_failed" }
-func (Approved) EventName() string              { return "order.approved" }
+func (PaymentSessionOpened) EventName() string  { return "order.payment_session_opened" }
+func (PaymentSessionFailed) EventName() string  { return "order.payment_session_failed" }
+func (PaymentApproved) EventName() string       { return "order.payment_approved" }
 func (AwaitingSettlement) EventName() string    { return "order.awaiting_settlement" }
 func (PaymentConfirmed) EventName() string      { return "order.payment_confirmed" }
 func (PaymentDeclined) EventName() string       { return "order.payment_declined" }
@@ -244,15 +244,21 @@ func (Activated) EventName() string             { return "order.activated" }
 func (WelcomeMailDelayed) EventName() string    { return "order.welcome_mail_delayed" }
 func (WelcomeMailSent) EventName() string       { return "order.welcome_mail_sent" }
 func (WelcomeMailGivenUp) EventName() string    { return "order.welcome_mail_given_up" }
-func (NewsIgnored) EventName() string           { return "order.news_ignored" }
+func (ProviderEventIgnored) EventName() string  { return "order.provider_event_ignored" }
 
 func (e Placed) Says() string {
 	return fmt.Sprintf("%s orders %s, %s, for %s %s: %s%s", cmp.Or(e.Name, "a customer"), e.Plan.Name, e.BillingPeriod, e.Total.StringFixed(2), e.Currency, e.Number, wording.Around(" (", e.Domain, ")"))
 }
 
-func (e SessionOpened) Says() string { return "can be paid until " + wording.Minute(e.ExpiresAt) }
-func (e SessionFailed) Says() string { return "the payment provider could not be reached: " + e.Code }
-func (e Approved) Says() string      { return "the customer agreed to pay " + paid(e.Payment) }
+func (e PaymentSessionOpened) Says() string {
+	return "can be paid until " + wording.Minute(e.ExpiresAt)
+}
+
+func (e PaymentSessionFailed) Says() string {
+	return "the payment provider could not be reached: " + e.Code
+}
+
+func (e PaymentApproved) Says() string { return "the customer agreed to pay " + paid(e.Payment) }
 
 func (e AwaitingSettlement) Says() string {
 	return "paid; the customer's bank has yet to settle " + paid(e.Payment)
@@ -293,7 +299,7 @@ func (WelcomeMailDelayed) Says() string { return "the welcome mail is late" }
 func (WelcomeMailSent) Says() string    { return "the welcome mail has been sent" }
 func (WelcomeMailGivenUp) Says() string { return "the welcome mail could not be sent" }
 
-func (e NewsIgnored) Says() string {
+func (e ProviderEventIgnored) Says() string {
 	return "news ignored: " + wording.Spaced(e.News) + ", for an order that is " + wording.Spaced(string(e.Status))
 }
 

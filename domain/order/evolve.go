@@ -12,14 +12,14 @@ func (e Placed) evolve(Order) Order {
 	}
 }
 
-func (e SessionOpened) evolve(o Order) Order {
+func (e PaymentSessionOpened) evolve(o Order) Order {
 	o.Status, o.Session, o.ExpiresAt, o.Payee = StatusPaymentProcessing, e.Session, e.ExpiresAt, e.Payee
 	return o
 }
 
-func (SessionFailed) evolve(o Order) Order { return o }
+func (PaymentSessionFailed) evolve(o Order) Order { return o }
 
-func (e Approved) evolve(o Order) Order {
+func (e PaymentApproved) evolve(o Order) Order {
 	o.Approved = true
 	return o.know(e.Payment)
 }
@@ -67,7 +67,7 @@ func (e Cancelled) evolve(o Order) Order {
 	return o
 }
 
-func (e NewsIgnored) evolve(o Order) Order {
+func (e ProviderEventIgnored) evolve(o Order) Order {
 	o.Ignored = maps.Clone(o.Ignored)
 	if o.Ignored == nil {
 		o.Ignored = map[string]bool{}

@@ -150,7 +150,7 @@ func (c Observe) approved(o Order, p Seen) []Event {
 	if differs := c.differs(o, p); len(differs) > 0 {
 		return []Event{PaymentMismatchFound{Payment: p, Differs: differs, At: c.At}}
 	}
-	return []Event{Approved{Payment: p, At: c.At}}
+	return []Event{PaymentApproved{Payment: p, At: c.At}}
 }
 
 // session decides what the session itself means once its payments are known.
@@ -218,14 +218,14 @@ func (o Order) any(state PaymentState) bool {
 // ignore puts news on record that asks for a move which the order cannot
 // make; once, however often it is told.
 func (c Observe) ignore(o Order, news, payment string) []Event {
-	e := NewsIgnored{News: news, Session: c.Fetched.Session, Payment: payment, Status: o.Status, At: c.At}
+	e := ProviderEventIgnored{News: news, Session: c.Fetched.Session, Payment: payment, Status: o.Status, At: c.At}
 	if o.Ignored[e.key()] {
 		return nil
 	}
 	return []Event{e}
 }
 
-func (e NewsIgnored) key() string { return e.News + " " + e.Session + " " + e.Payment }
+func (e ProviderEventIgnored) key() string { return e.News + " " + e.Session + " " + e.Payment }
 
 // Stream is the history of the order.
 func (c Observe) Stream() domain.Stream { return Stream(c.ID) }

@@ -127,7 +127,7 @@ func TestADeclinedCardMayBeTriedAgain(t *testing.T) {
 // T5: approval is not money; only what was approved as ordered is captured.
 func TestAnApprovalIsNotMoney(t *testing.T) {
 	p := payment("cap_1", order.StateCreated)
-	approved := order.Approved{Payment: of(p), At: later}
+	approved := order.PaymentApproved{Payment: of(p), At: later}
 	given(t, placed, opened).When(truth(order.SessionApproved, p)).Then(approved)
 	given(t, placed, opened, approved).When(truth(order.SessionApproved, p)).Then()
 	given(t, placed, opened).When(truth(order.SessionOpen, p)).Then()
@@ -199,17 +199,17 @@ func TestASecondPaymentGoesBackByItself(t *testing.T) {
 
 // 1.1: news that asks for an impossible move is on record, once.
 func TestOldNewsIsIgnoredOnce(t *testing.T) {
-	ignored := order.NewsIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later}
+	ignored := order.ProviderEventIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later}
 	given(t, placed, opened, confirmed).When(truth(order.SessionExpired)).Then(ignored)
 	given(t, placed, opened, confirmed, ignored).When(truth(order.SessionExpired)).Then()
 	given(t, placed, opened, confirmed, ignored, started).When(truth(order.SessionExpired)).Then()
 
 	p := payment("pay_2", order.StatePending)
 	given(t, placed, opened, expired).When(truth(order.SessionExpired, p)).
-		Then(order.NewsIgnored{News: "payment_pending", Session: "cs_1", Payment: "pay_2", Status: order.StatusCancelled, At: later})
+		Then(order.ProviderEventIgnored{News: "payment_pending", Session: "cs_1", Payment: "pay_2", Status: order.StatusCancelled, At: later})
 	p.State = order.StateFailed
 	given(t, placed, opened, confirmed, started).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), p)).
-		Then(order.NewsIgnored{News: "payment_failed", Session: "cs_1", Payment: "pay_2", Status: order.StatusProvisioning, At: later})
+		Then(order.ProviderEventIgnored{News: "payment_failed", Session: "cs_1", Payment: "pay_2", Status: order.StatusProvisioning, At: later})
 }
 
 // I-10: a foreign session says nothing of this order.

@@ -132,7 +132,7 @@ func TestAPageOnThisMachineMayBePlain(t *testing.T) {
 			Session: order.Session{ID: "cs_1", URL: "http://" + host + "/cs_1", ExpiresAt: opened.ExpiresAt},
 		}
 		facts, err := order.Decider.Decide(order.Decider.Replay(placed), c)
-		if err != nil || len(facts) != 1 || !strings.Contains(facts[0].(order.SessionOpened).URL, host) {
+		if err != nil || len(facts) != 1 || !strings.Contains(facts[0].(order.PaymentSessionOpened).URL, host) {
 			t.Errorf("%s: %v (%v)", host, facts, err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestASessionIsOpenedOnce(t *testing.T) {
 
 // T3.
 func TestAProviderThatIsAwayLeavesTheOrderPending(t *testing.T) {
-	failed := order.SessionFailed{Code: "timeout", At: later}
+	failed := order.PaymentSessionFailed{Code: "timeout", At: later}
 	given(t, placed).When(order.FailSession{ID: id, Code: "timeout", At: later}).Then(failed)
 	given(t, placed, opened).When(order.FailSession{ID: id, Code: "timeout", At: later}).Then()
 	if o := order.Decider.Replay(placed, failed); o.Status != order.StatusPending {

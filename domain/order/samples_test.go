@@ -42,7 +42,7 @@ var (
 		Currency: "EUR", Provider: "test", Minor: 2870, Decimals: 2, Test: true,
 		Domain: "example.com", Language: "es", Widget: "abcdefghij012345", APIKey: "ab12CD34", Owner: 1, At: noon,
 	}
-	opened = order.SessionOpened{
+	opened = order.PaymentSessionOpened{
 		Session: "cs_1", URL: "https://pay.example/cs_1", ExpiresAt: noon.Add(24 * time.Hour), At: noon,
 	}
 	seen      = order.Seen{Session: "cs_1", ID: "pay_1", State: order.StatePaid, Minor: 2870, Currency: "eur", At: noon.Add(time.Minute)}
@@ -84,8 +84,8 @@ func TestEventsAreReadForever(t *testing.T) {
 	saas.Plan = order.Plan{ID: 9, Name: "SaaS", Slug: "saas", ResourceType: "saas", Package: &packageID, SaaS: &order.SaaS{MaxVMs: 1, MaxHostingAccounts: 2, MaxAgents: 3, WhiteLabel: true}}
 
 	domaintest.Golden(t, order.EventTypes,
-		placed, opened, order.SessionFailed{Code: "timeout", At: noon},
-		order.Approved{Payment: order.Seen{Session: "cs_1", ID: "o_1", State: order.StateCreated, Minor: 2870, Currency: "EUR", Payee: "M1"}, At: later},
+		placed, opened, order.PaymentSessionFailed{Code: "timeout", At: noon},
+		order.PaymentApproved{Payment: order.Seen{Session: "cs_1", ID: "o_1", State: order.StateCreated, Minor: 2870, Currency: "EUR", Payee: "M1"}, At: later},
 		order.AwaitingSettlement{Payment: of(payment("pay_1", order.StatePending)), At: later},
 		confirmed, order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later},
 		order.PaymentMismatchFound{Payment: seen, Differs: []string{"amount"}, At: later},
@@ -110,7 +110,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.CancelRequested{By: order.ByAdmin, Reason: "asked for by mail", At: later}, order.CompensationStarted{At: later},
 		order.CompensationParked{Step: "tenant.engine", Code: "not_empty", Holds: []order.Hold{order.OperatorHold}, At: later},
 		order.CompensationCompleted{Holds: []order.Hold{}, At: later},
-		order.NewsIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
+		order.ProviderEventIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
 	)
 	for _, e := range events(vps, saas) {
 		if got := reread(t, e); !equal(got, e) {

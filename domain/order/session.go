@@ -39,7 +39,7 @@ func (c OpenSession) decide(o Order) ([]Event, error) {
 			Message: "The payment provider is temporarily unavailable.",
 		}
 	}
-	return o.move(StatusPaymentProcessing, SessionOpened{
+	return o.move(StatusPaymentProcessing, PaymentSessionOpened{
 		Session: c.Session.ID, URL: c.Session.URL, ExpiresAt: c.Session.ExpiresAt, Payee: c.Session.Payee, At: c.At,
 	})
 }
@@ -62,7 +62,7 @@ func (c FailSession) decide(o Order) ([]Event, error) {
 	if o.Status != StatusPending {
 		return nil, nil // it was opened, or given up, meanwhile
 	}
-	return []Event{SessionFailed{Code: c.Code, At: c.At}}, nil
+	return []Event{PaymentSessionFailed{Code: c.Code, At: c.At}}, nil
 }
 
 func (c Place) Stream() domain.Stream       { return Stream(c.ID) }

@@ -155,7 +155,7 @@ func step(t *rapid.T, o Order, c Command) Order {
 func TestStatesDoNotShareTheirSets(t *testing.T) {
 	before := Order{Holds: []Hold{OperatorHold}, Payments: map[string]Seen{"a": {}}, Ignored: map[string]bool{"x": true}, Warnings: []Warning{MailWarning}}
 	PaymentMismatchFound{Payment: Seen{ID: "b", State: StatePaid}}.evolve(before)
-	NewsIgnored{News: "y"}.evolve(before)
+	ProviderEventIgnored{News: "y"}.evolve(before)
 	WelcomeMailSent{}.evolve(before)
 	if len(before.Holds) != 1 || len(before.Payments) != 1 || len(before.Ignored) != 1 || len(before.Warnings) != 1 {
 		t.Errorf("%+v", before)

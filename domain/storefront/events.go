@@ -14,12 +14,12 @@ var EventTypes = []domain.EventType{
 	domain.Register[PlanOffered](),
 	domain.Register[PlanChanged](),
 	domain.Register[PlanWithdrawn](),
-	domain.Register[WidgetMade](),
+	domain.Register[WidgetCreated](),
 	domain.Register[WidgetChanged](),
 	domain.Register[WidgetRemoved](),
-	domain.Register[KeyIssued](),
-	domain.Register[KeyChanged](),
-	domain.Register[KeyRevoked](),
+	domain.Register[APIKeyIssued](),
+	domain.Register[APIKeyChanged](),
+	domain.Register[APIKeyRevoked](),
 }
 
 type (
@@ -34,7 +34,7 @@ type (
 	PlanWithdrawn struct {
 		At time.Time `json:"at"`
 	}
-	WidgetMade struct {
+	WidgetCreated struct {
 		WidgetID string       `json:"widget_id"` // the public name
 		Spec     field.Values `json:"spec"`      // of [Widget]
 		At       time.Time    `json:"at"`
@@ -48,7 +48,7 @@ type (
 	}
 	// KeyIssued never holds the key, only the SHA-256 of it. The key is 190
 	// random bits, so the sum cannot be searched for.
-	KeyIssued struct {
+	APIKeyIssued struct {
 		ID        string       `json:"id"` // public
 		Mode      Mode         `json:"mode"`
 		Hash      []byte       `json:"hash"`
@@ -57,11 +57,11 @@ type (
 		Owner     int64        `json:"owner"`      // user
 		At        time.Time    `json:"at"`
 	}
-	KeyChanged struct {
+	APIKeyChanged struct {
 		Spec field.Values `json:"spec"` // only what changed
 		At   time.Time    `json:"at"`
 	}
-	KeyRevoked struct {
+	APIKeyRevoked struct {
 		At time.Time `json:"at"`
 	}
 )
@@ -69,43 +69,43 @@ type (
 func (PlanOffered) EventName() string   { return "storefront.plan_offered" }
 func (PlanChanged) EventName() string   { return "storefront.plan_changed" }
 func (PlanWithdrawn) EventName() string { return "storefront.plan_withdrawn" }
-func (WidgetMade) EventName() string    { return "storefront.widget_made" }
+func (WidgetCreated) EventName() string { return "storefront.widget_created" }
 func (WidgetChanged) EventName() string { return "storefront.widget_changed" }
 func (WidgetRemoved) EventName() string { return "storefront.widget_removed" }
-func (KeyIssued) EventName() string     { return "storefront.key_issued" }
-func (KeyChanged) EventName() string    { return "storefront.key_changed" }
-func (KeyRevoked) EventName() string    { return "storefront.key_revoked" }
+func (APIKeyIssued) EventName() string  { return "storefront.api_key_issued" }
+func (APIKeyChanged) EventName() string { return "storefront.api_key_changed" }
+func (APIKeyRevoked) EventName() string { return "storefront.api_key_revoked" }
 
 func (e PlanOffered) Says() string { return "plan offered" + wording.Around(": ", e.Spec.Label(), "") }
 func (e PlanChanged) Says() string { return "plan changed: " + wording.Keys(e.Spec) }
 func (PlanWithdrawn) Says() string { return "plan withdrawn" }
 
-func (e WidgetMade) Says() string {
+func (e WidgetCreated) Says() string {
 	return "widget " + e.WidgetID + " made" + wording.Around(": ", e.Spec.Label(), "")
 }
 
 func (e WidgetChanged) Says() string { return "widget changed: " + wording.Keys(e.Spec) }
 func (WidgetRemoved) Says() string   { return "widget removed" }
 
-func (e KeyIssued) Says() string {
+func (e APIKeyIssued) Says() string {
 	return fmt.Sprintf("%s key %s issued for user %d", e.Mode, e.ID, e.Owner)
 }
 
-func (e KeyChanged) Says() string { return "key changed: " + wording.Keys(e.Spec) }
-func (KeyRevoked) Says() string   { return "key revoked" }
+func (e APIKeyChanged) Says() string { return "key changed: " + wording.Keys(e.Spec) }
+func (APIKeyRevoked) Says() string   { return "key revoked" }
 
 func (e PlanOffered) evolve(Offer) Offer   { return Offer{Status: OnOffer, Spec: e.Spec} }
 func (e PlanChanged) evolve(o Offer) Offer { o.Spec = merged(o.Spec, e.Spec); return o }
 func (PlanWithdrawn) evolve(o Offer) Offer { o.Status = Withdrawn; return o }
 
-func (e WidgetMade) evolve(Form) Form {
+func (e WidgetCreated) evolve(Form) Form {
 	return Form{Status: OnOffer, WidgetID: e.WidgetID, Spec: e.Spec}
 }
 func (e WidgetChanged) evolve(f Form) Form { f.Spec = merged(f.Spec, e.Spec); return f }
 func (WidgetRemoved) evolve(f Form) Form   { f.Status = Withdrawn; return f }
 
-func (e KeyIssued) evolve(Key) Key {
+func (e APIKeyIssued) evolve(Key) Key {
 	return Key{Issued: true, Mode: e.Mode, Spec: e.Spec, Owner: e.Owner}
 }
-func (e KeyChanged) evolve(k Key) Key { k.Spec = merged(k.Spec, e.Spec); return k }
-func (e KeyRevoked) evolve(k Key) Key { k.RevokedAt = e.At; return k }
+func (e APIKeyChanged) evolve(k Key) Key { k.Spec = merged(k.Spec, e.Spec); return k }
+func (e APIKeyRevoked) evolve(k Key) Key { k.RevokedAt = e.At; return k }

@@ -89,7 +89,7 @@ func (c IssueKey) decide(k Key) ([]KeyEvent, error) {
 	case !publicID.MatchString(c.ID) || c.Mode != Live && c.Mode != Test:
 		return nil, fmt.Errorf("storefront: %q in mode %q is no API key", c.ID, c.Mode)
 	}
-	return []KeyEvent{KeyIssued{
+	return []KeyEvent{APIKeyIssued{
 		ID: c.ID, Mode: c.Mode, Hash: c.Hash[:], Spec: c.Spec, CreatedBy: c.CreatedBy, Owner: c.Owner, At: c.At,
 	}}, nil
 }
@@ -102,7 +102,7 @@ func (c ChangeKey) decide(k Key) ([]KeyEvent, error) {
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	return []KeyEvent{KeyChanged{Spec: changed, At: c.At}}, nil
+	return []KeyEvent{APIKeyChanged{Spec: changed, At: c.At}}, nil
 }
 
 func (c RevokeKey) decide(k Key) ([]KeyEvent, error) {
@@ -112,7 +112,7 @@ func (c RevokeKey) decide(k Key) ([]KeyEvent, error) {
 	case !k.RevokedAt.IsZero():
 		return nil, nil
 	}
-	return []KeyEvent{KeyRevoked{At: c.At}}, nil
+	return []KeyEvent{APIKeyRevoked{At: c.At}}, nil
 }
 
 func keyStream(id string) domain.Stream { return domain.Stream{Category: KeyCategory, ID: id} }

@@ -72,10 +72,10 @@ var (
 		ID: "ab12CD34", Mode: storefront.Test, Hash: hash,
 		Spec: values(`{"name":"Tienda","allowed_domains":[],"rate_limit_per_minute":60,"expires_at":null}`), CreatedBy: 1, Owner: 2, At: noon,
 	}
-	keyIssued = storefront.KeyIssued{
+	keyIssued = storefront.APIKeyIssued{
 		ID: "ab12CD34", Mode: storefront.Test, Hash: hash[:], Spec: issueKey.Spec, CreatedBy: 1, Owner: 2, At: noon,
 	}
-	keyRevoked = storefront.KeyRevoked{At: noon}
+	keyRevoked = storefront.APIKeyRevoked{At: noon}
 )
 
 func givenKey(t *testing.T, history ...storefront.KeyEvent) *domaintest.Story[storefront.Key, storefront.KeyCommand, storefront.KeyEvent] {
@@ -86,7 +86,7 @@ func TestAKeyIsIssuedChangedAndRevoked(t *testing.T) {
 	givenKey(t).When(issueKey).Then(keyIssued)
 	givenKey(t, keyIssued).When(issueKey).ThenRefused(domain.Conflict, "The key exists.")
 	givenKey(t, keyIssued).When(storefront.ChangeKey{ID: "ab12CD34", Spec: values(`{"rate_limit_per_minute":6000,"name":"Tienda"}`), At: noon}).
-		Then(storefront.KeyChanged{Spec: values(`{"rate_limit_per_minute":6000}`), At: noon})
+		Then(storefront.APIKeyChanged{Spec: values(`{"rate_limit_per_minute":6000}`), At: noon})
 	givenKey(t, keyIssued).When(storefront.ChangeKey{ID: "ab12CD34"}).Then()
 	givenKey(t, keyIssued).When(storefront.RevokeKey{ID: "ab12CD34", At: noon}).Then(keyRevoked)
 	givenKey(t, keyIssued, keyRevoked).When(storefront.RevokeKey{ID: "ab12CD34", At: noon.Add(time.Hour)}).Then()
@@ -136,7 +136,7 @@ func TestEventsAreReadForever(t *testing.T) {
 	domaintest.Golden(t, storefront.EventTypes,
 		plan[0], storefront.PlanChanged{Spec: values(`{"price":"3.49"}`), At: noon}, storefront.PlanWithdrawn{At: noon},
 		widgetMade, storefront.WidgetChanged{Spec: values(`{"theme":"dark"}`), At: noon}, widgetGone,
-		keyIssued, storefront.KeyChanged{Spec: values(`{"rate_limit_per_minute":6000}`), At: noon}, keyRevoked,
+		keyIssued, storefront.APIKeyChanged{Spec: values(`{"rate_limit_per_minute":6000}`), At: noon}, keyRevoked,
 	)
 }
 

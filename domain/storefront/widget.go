@@ -123,7 +123,7 @@ func (c MakeWidget) decide(f Form) ([]WidgetEvent, error) {
 	case !widgetID.MatchString(c.WidgetID):
 		return nil, fmt.Errorf("storefront: %q is no public name of a widget", c.WidgetID)
 	}
-	return []WidgetEvent{WidgetMade{WidgetID: c.WidgetID, Spec: c.Spec, At: c.At}}, nil
+	return []WidgetEvent{WidgetCreated{WidgetID: c.WidgetID, Spec: c.Spec, At: c.At}}, nil
 }
 
 func (c ChangeWidget) decide(f Form) ([]WidgetEvent, error) {

@@ -22,7 +22,7 @@ func ExampleWidget() {
 
 var (
 	makeWidget = storefront.MakeWidget{Widget: 3, WidgetID: "abcdefghij012345", Spec: values(`{"name":"Tienda","theme":"auto"}`), At: noon}
-	widgetMade = storefront.WidgetMade{WidgetID: "abcdefghij012345", Spec: makeWidget.Spec, At: noon}
+	widgetMade = storefront.WidgetCreated{WidgetID: "abcdefghij012345", Spec: makeWidget.Spec, At: noon}
 	widgetGone = storefront.WidgetRemoved{At: noon}
 )
 
@@ -45,7 +45,7 @@ func TestAWidgetIsMadeChangedAndRemoved(t *testing.T) {
 }
 
 func TestAWidgetForgetsAPlanThatIsNoMore(t *testing.T) {
-	made := storefront.WidgetMade{WidgetID: "abcdefghij012345", Spec: values(`{"name":"Tienda","plans":[3,1,2]}`), At: noon}
+	made := storefront.WidgetCreated{WidgetID: "abcdefghij012345", Spec: values(`{"name":"Tienda","plans":[3,1,2]}`), At: noon}
 	forget := storefront.ForgetPlan{Widget: 3, Plan: 1, At: noon}
 	givenWidget(t, made).When(forget).Then(storefront.WidgetChanged{Spec: values(`{"plans":[3,2]}`), At: noon})
 	givenWidget(t, made, storefront.WidgetChanged{Spec: values(`{"plans":[3,2]}`)}).When(forget).Then()

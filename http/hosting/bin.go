@@ -10,7 +10,7 @@ import (
 )
 
 // What is deleted of a kind with a bin is gone for everybody but operators,
-// who may bring it back exactly as it was (docs/hosting.md, "Halted and in the
+// who may bring it back exactly as it was (docs/hosting.md, "Disabled and in the
 // bin").
 
 // restoring is the route that brings something back.

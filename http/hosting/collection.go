@@ -296,7 +296,7 @@ func (k *collection) open(ctx context.Context, who caller.Identity) error {
 		return nil
 	}
 	t, err := k.tenantOf(ctx, who.Tenant())
-	if err == nil && t.spec.Closed(t.row.Halts...) {
+	if err == nil && t.spec.Closed(t.row.DisabledBy...) {
 		return suspended
 	}
 	return err

@@ -27,9 +27,9 @@ import (
 var announcements = map[string]announcement{
 	hosting.Requested{}.EventName():           {"*.created", (*Panel).aboutRecord, nil},
 	hosting.Changed{}.EventName():             {"*.updated", (*Panel).aboutRecord, nil},
-	hosting.Trashed{}.EventName():             {"*.updated", (*Panel).aboutRecord, nil},
+	hosting.MovedToBin{}.EventName():          {"*.updated", (*Panel).aboutRecord, nil},
 	hosting.Restored{}.EventName():            {"*.updated", (*Panel).aboutRecord, nil},
-	hosting.Confirmed{}.EventName():           {"*.active", (*Panel).aboutRecord, (*Panel).hasBecomeActive},
+	hosting.EngineConfirmed{}.EventName():     {"*.active", (*Panel).aboutRecord, (*Panel).hasBecomeActive},
 	hosting.EngineRefused{}.EventName():       {"*.failed", (*Panel).aboutRecord, nil},
 	hosting.Removed{}.EventName():             {"*.deleted", (*Panel).aboutRecord, nil},
 	hosting.CertificateIssued{}.EventName():   {"certificate.issued", (*Panel).aboutRecord, nil},

@@ -101,7 +101,7 @@ func (m *market) nothingTwice(l *life, o order.Order) {
 		m.t.Errorf("order %s was started %d times", l.id, started)
 	}
 	m.same(l, "runs", m.count(`select count(*) from saga_run where key = 'provision:' || $1::text`, l.id.String()), started)
-	m.same(l, "sessions opened", m.often(stream, "order.session_opened") <= 1, true)
+	m.same(l, "sessions opened", m.often(stream, "order.payment_session_opened") <= 1, true)
 	seen := map[string]int{}
 	for _, p := range o.Payments {
 		seen[p.ID]++

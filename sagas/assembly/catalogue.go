@@ -17,7 +17,7 @@ import (
 // Catalogue is every event that the log may hold.
 func Catalogue() domain.Catalogue {
 	return domain.NewCatalogue(order.EventTypes, storefront.EventTypes, account.EventTypes, billing.EventTypes, hosting.EventTypes, notice.EventTypes,
-		webhook.EventTypes, operations.IncidentFacts, sagas.EventTypes, operations.ReviewEventTypes)
+		webhook.EventTypes, operations.IncidentEventTypes, sagas.EventTypes, operations.ReviewEventTypes)
 }
 
 // Serve lets the store carry out every command that there is.

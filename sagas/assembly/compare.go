@@ -149,7 +149,7 @@ func (c *compared) adoptable(at time.Time) field.Values {
 		ID: c.row.ID, Tenant: c.row.Tenant, At: at, Operator: true, Before: c.values, Parent: c.parent, Limits: hosting.NoLimits(),
 	}
 	for _, d := range c.drift {
-		if halted := d.Field == "is_active" && len(c.row.Halts) > 0; halted || !c.takes(d) {
+		if halted := d.Field == "is_active" && len(c.row.DisabledBy) > 0; halted || !c.takes(d) {
 			continue
 		}
 		sent, err := spec.Fields().DecodeJSON(d.asRequest(), field.Patch)

@@ -121,7 +121,7 @@ func (s *Panel) engineStarts(_ context.Context, facts []eventstore.RecordedEvent
 		}
 	}
 	for i, fact := range facts {
-		if _, trashed := fact.Event.(hosting.Trashed); trashed {
+		if _, trashed := fact.Event.(hosting.MovedToBin); trashed {
 			starts = append(starts, s.Starting(i, s.grace(jobOf(fact))))
 		}
 		if at, wished := last[fact.Stream]; wished && at == i {
@@ -141,7 +141,7 @@ func raisesGeneration(fact eventstore.RecordedEvent) bool {
 	switch e := fact.Event.(type) {
 	case hosting.Requested:
 		return e.For == ""
-	case hosting.Changed, hosting.Halted, hosting.Released, hosting.Trashed, hosting.Restored, hosting.RemovalRequested,
+	case hosting.Changed, hosting.Disabled, hosting.Enabled, hosting.MovedToBin, hosting.Restored, hosting.RemovalRequested,
 		hosting.PushRequested, hosting.CertificateOrdered:
 		return true
 	}
@@ -153,7 +153,7 @@ func confirmsGeneration(fact eventstore.RecordedEvent) bool {
 	switch e := fact.Event.(type) {
 	case hosting.Removed:
 		return true
-	case hosting.Confirmed:
+	case hosting.EngineConfirmed:
 		return e.Version == 0 || e.Version == fact.Version-1
 	}
 	return false

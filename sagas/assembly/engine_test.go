@@ -221,13 +221,13 @@ func TestHaltedResourcesAreOffAndComeBackAsTheyWere(t *testing.T) {
 	h.goes()
 	h.stands(on.Ref, hosting.Running)
 	h.stands(off.Ref, hosting.Running)
-	h.carry(hosting.Halt{Ref: on.Ref, By: hosting.BySite}, hosting.Halt{Ref: off.Ref, By: hosting.ByTenant})
+	h.carry(hosting.Disable{Ref: on.Ref, By: hosting.BySite}, hosting.Disable{Ref: off.Ref, By: hosting.ByTenant})
 	h.eventually("both are off", func() bool {
 		return h.resource(on.Ref).SyncStatus == "synced" && h.resource(off.Ref).SyncStatus == "synced"
 	})
 	h.equal("on", value(h.has("site", "on.example.com"), "is_active"), "false")
 	h.equal("active", h.resource(on.Ref).Active, false)
-	h.carry(hosting.Release{Ref: on.Ref, By: hosting.BySite}, hosting.Release{Ref: off.Ref, By: hosting.ByTenant})
+	h.carry(hosting.Enable{Ref: on.Ref, By: hosting.BySite}, hosting.Enable{Ref: off.Ref, By: hosting.ByTenant})
 	h.eventually("both are as they were", func() bool {
 		return h.resource(on.Ref).SyncStatus == "synced" && h.resource(off.Ref).SyncStatus == "synced"
 	})
@@ -255,12 +255,12 @@ func TestWhatIsThrownAwayAgainHasThirtyDaysAnew(t *testing.T) {
 	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
-	h.carry(hosting.Trash{Ref: s.Ref})
+	h.carry(hosting.MoveToBin{Ref: s.Ref})
 	h.carry(hosting.Restore{Ref: s.Ref})
 	ended := fmt.Sprintf("grace:site-%d/2", s.ID)
 	h.fault = func(p sagas.Point, c sagas.Run) error { // between the end of the wait and the removal
 		if p == sagas.BeforeComplete && c.Key == ended && c.Step == 0 {
-			h.carry(hosting.Trash{Ref: s.Ref})
+			h.carry(hosting.MoveToBin{Ref: s.Ref})
 		}
 		return nil
 	}

@@ -194,7 +194,7 @@ func (w *desired) named(spec field.Values) string {
 // fulfilled is the version of the last wish that the engine has confirmed.
 func fulfilled(history []eventstore.RecordedEvent) (version int) {
 	for _, fact := range history {
-		if e, is := fact.Event.(hosting.Confirmed); is {
+		if e, is := fact.Event.(hosting.EngineConfirmed); is {
 			version = cmp.Or(e.Version, fact.Version)
 		}
 	}

@@ -126,7 +126,7 @@ func TestALateAnswerLeavesTheLaterWishOpen(t *testing.T) {
 	h.eventually("the later wish is fulfilled", func() bool { r := h.resource(s.Ref); return r.SyncStatus == "synced" && r.Wish == 2 })
 	h.quiet()
 	h.equal("address", value(h.has("site", "example.com"), "ip_address"), `"192.0.2.7"`)
-	h.equal("facts", h.happened(s.Stream()), []string{"hosting.requested", "hosting.changed", "hosting.confirmed", "hosting.confirmed"})
+	h.equal("facts", h.happened(s.Stream()), []string{"hosting.requested", "hosting.changed", "hosting.engine_confirmed", "hosting.engine_confirmed"})
 }
 
 // What an order has asked for its own run brings to the engine; what is asked
@@ -184,7 +184,7 @@ func TestManyRunsStartInOneAppend(t *testing.T) {
 	var ask, halt []domain.Command
 	for i := range many {
 		s := h.ask(int64(1000+i), site(fmt.Sprintf("s%d.example.com", i)))
-		ask, halt = append(ask, s), append(halt, hosting.Halt{Ref: s.Ref, By: hosting.BySite})
+		ask, halt = append(ask, s), append(halt, hosting.Disable{Ref: s.Ref, By: hosting.BySite})
 	}
 	h.carry(ask...)
 	begun := time.Now()
@@ -194,7 +194,7 @@ func TestManyRunsStartInOneAppend(t *testing.T) {
 	begun = time.Now()
 	h.goes()
 	h.eventually("all are off", func() bool {
-		return h.count(`select count(*) from resources where kind = 'site' and sync_status = 'synced' and halts <> '{}'`) == many
+		return h.count(`select count(*) from resources where kind = 'site' and sync_status = 'synced' and disabled_by <> '{}'`) == many
 	})
 	t.Logf("and were done in %s", time.Since(begun))
 	h.equal("made active", cmp.Or(value(h.has("site", "s7.example.com"), "is_active"), "?"), "false")

@@ -21,7 +21,7 @@ func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 	h.stands(f.Ref, hosting.Running)
 	h.stands(d.Ref, hosting.Running)
 	h.stands(kept.Ref, hosting.Running)
-	h.carry(hosting.Trash{Ref: s.Ref}, hosting.Halt{Ref: f.Ref, By: hosting.BySite}, hosting.Trash{Ref: kept.Ref})
+	h.carry(hosting.MoveToBin{Ref: s.Ref}, hosting.Disable{Ref: f.Ref, By: hosting.BySite}, hosting.MoveToBin{Ref: kept.Ref})
 	h.stands(s.Ref, hosting.Running)
 	h.eventually("it is off", func() bool { return value(h.has("site", "example.com"), "is_active") == "false" })
 	h.carry(hosting.Restore{Ref: kept.Ref})
@@ -51,7 +51,7 @@ func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
 	h.goes()
 	h.eventually("all is there", func() bool { return len(h.engine.all()) == purged+4 })
 	tenant := hosting.Ref{Kind: "tenant", ID: h.tenant}
-	h.carry(hosting.Halt{Ref: s.Ref, By: hosting.BySite}, hosting.Trash{Ref: tenant})
+	h.carry(hosting.Disable{Ref: s.Ref, By: hosting.BySite}, hosting.MoveToBin{Ref: tenant})
 	h.quiet()
 	clock.pass(31 * day)
 	h.stands(tenant, hosting.Gone)

@@ -190,10 +190,10 @@ func (c *customers) throwsASiteAway() bool {
 		return false
 	}
 	one := pick(c, all)
-	commands := []domain.Command{hosting.Trash{Ref: one.ref}}
+	commands := []domain.Command{hosting.MoveToBin{Ref: one.ref}}
 	for _, part := range c.parts(one) {
 		if part.ref.Kind != "database" {
-			commands = append(commands, hosting.Halt{Ref: part.ref, By: hosting.BySite})
+			commands = append(commands, hosting.Disable{Ref: part.ref, By: hosting.BySite})
 		}
 	}
 	one.trashed = true
@@ -212,7 +212,7 @@ func (c *customers) bringsASiteBack() bool {
 	one := pick(c, all)
 	commands := []domain.Command{hosting.Restore{Ref: one.ref}}
 	for _, part := range c.parts(one) {
-		commands = append(commands, hosting.Release{Ref: part.ref, By: hosting.BySite})
+		commands = append(commands, hosting.Enable{Ref: part.ref, By: hosting.BySite})
 	}
 	one.trashed = false
 	c.ask(nil, commands...)
@@ -234,11 +234,11 @@ func (c *customers) renamesASite() bool {
 }
 
 func (c *customers) isSuspended() bool {
-	return c.all(false, func(one *thing) domain.Command { return hosting.Halt{Ref: one.ref, By: hosting.ByTenant} })
+	return c.all(false, func(one *thing) domain.Command { return hosting.Disable{Ref: one.ref, By: hosting.ByTenant} })
 }
 
 func (c *customers) isReinstated() bool {
-	return c.all(true, func(one *thing) domain.Command { return hosting.Release{Ref: one.ref, By: hosting.ByTenant} })
+	return c.all(true, func(one *thing) domain.Command { return hosting.Enable{Ref: one.ref, By: hosting.ByTenant} })
 }
 
 // all does the same to everything that a tenant has.

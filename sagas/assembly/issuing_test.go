@@ -98,8 +98,8 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 	h.becomesCertificate(ref, "issued")
 	h.quiet()
 	h.equal("facts", h.happened(ref.Stream()), []string{
-		"hosting.requested", "hosting.confirmed", "hosting.confirmed", "certificate.issued",
-		"hosting.changed", "hosting.confirmed", "certificate.ordered", "hosting.confirmed", "hosting.confirmed", "certificate.issued",
+		"hosting.requested", "hosting.engine_confirmed", "hosting.engine_confirmed", "certificate.issued",
+		"hosting.changed", "hosting.engine_confirmed", "certificate.ordered", "hosting.engine_confirmed", "hosting.engine_confirmed", "certificate.issued",
 	})
 	h.equal("orders", h.engine.creations(theOrder)+h.engine.changes(theOrder), 2)
 }
@@ -108,10 +108,10 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
 	h, a, ref := orders(t, nil)
 	h.eventually("the run waits", func() bool { return h.runOf("engine:"+ref.Stream().String()+"/1").Step == 1 })
-	h.carry(hosting.Halt{Ref: ref, By: hosting.BySite}) // an engine is told nothing of that
+	h.carry(hosting.Disable{Ref: ref, By: hosting.BySite}) // an engine is told nothing of that
 	h.quiet()
 	h.equal("changed", h.engine.changes(theOrder), 0)
-	h.carry(hosting.Release{Ref: ref, By: hosting.BySite})
+	h.carry(hosting.Enable{Ref: ref, By: hosting.BySite})
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")
 	h.quiet()
@@ -209,10 +209,10 @@ func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
 	h.becomesCertificate(ref, "issued")
 	h.quiet()
 	h.must(a.Remove(t.Context(), h.has("ssl_certificate", "example.com")))
-	h.carry(hosting.Halt{Ref: ref, By: hosting.BySite})
+	h.carry(hosting.Disable{Ref: ref, By: hosting.BySite})
 	h.quiet()
 	h.equal("ordered while its site is off", h.engine.creations(theOrder), 1)
-	h.carry(hosting.Release{Ref: ref, By: hosting.BySite})
+	h.carry(hosting.Enable{Ref: ref, By: hosting.BySite})
 	h.eventually("it is ordered anew", func() bool { return h.engine.creations(theOrder) == 2 })
 	h.quiet()
 	h.equal("status", h.certificate(ref).Status, "issued")

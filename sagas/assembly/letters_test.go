@@ -50,7 +50,7 @@ func (w *world) allTold() {
 func (w *world) becameOf(user int64) []string {
 	w.t.Helper()
 	rows, err := w.pool.Query(w.t.Context(), `select coalesce(data ->> 'code', 'mailed') from events
-		where name in ('notice.mailed', 'notice.mail_given_up') and (data ->> 'user')::bigint = $1 order by position`, user)
+		where name in ('notification.mailed', 'notification.mail_given_up') and (data ->> 'user')::bigint = $1 order by position`, user)
 	w.must(err)
 	defer rows.Close()
 	var all []string
@@ -221,5 +221,5 @@ func TestOldNewsIsNotMailed(t *testing.T) {
 	w.goes()
 	w.allTold()
 	w.equal("in the panel", len(w.told(1)), 1)
-	w.equal("mails asked for", w.count(`select count(*) from events where name = 'notice.mail_requested'`), 0)
+	w.equal("mails asked for", w.count(`select count(*) from events where name = 'notification.mail_requested'`), 0)
 }

@@ -35,14 +35,14 @@ func (w *world) powered(vm hosting.Ref, state string) {
 func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6
 	w := newWorld(t).goes()
 	_, vm, tenant := w.machine()
-	w.carry(hosting.Rest{Ref: tenant, By: hosting.ByOrder})
+	w.carry(hosting.SuspendService{Ref: tenant, By: hosting.ByOrder})
 	w.powered(vm, "stopped")
 	w.equal("clients made for the tenant of a machine", len(w.engine.all()), 0)
-	w.carry(hosting.Rouse{Ref: tenant, By: hosting.ByOrder})
+	w.carry(hosting.ResumeService{Ref: tenant, By: hosting.ByOrder})
 	w.powered(vm, "running")
-	w.carry(set(tenant, `{"status":"suspended"}`), hosting.Rest{Ref: tenant, By: hosting.ByOrder})
+	w.carry(set(tenant, `{"status":"suspended"}`), hosting.SuspendService{Ref: tenant, By: hosting.ByOrder})
 	w.powered(vm, "stopped")
-	w.carry(hosting.Rouse{Ref: tenant, By: hosting.ByOrder}) // it is still suspended
+	w.carry(hosting.ResumeService{Ref: tenant, By: hosting.ByOrder}) // it is still suspended
 	w.carry(hosting.Remove{Ref: vm})
 	w.stands(vm, hosting.Gone)
 	w.equal("machines", len(w.compute.all()), 0)
@@ -63,10 +63,10 @@ func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
 	for i, p := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {
 		at.Store(p)
 		if i%2 == 0 {
-			w.carry(hosting.Halt{Ref: vm, By: hosting.ByTenant})
+			w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
 			w.powered(vm, "stopped")
 		} else {
-			w.carry(hosting.Release{Ref: vm, By: hosting.ByTenant})
+			w.carry(hosting.Enable{Ref: vm, By: hosting.ByTenant})
 			w.powered(vm, "running")
 		}
 		w.equal("died at "+string(p), at.Load(), sagas.Point(""))
@@ -77,7 +77,7 @@ func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 	w := newWorld(t).goes()
 	id, vm, _ := w.machine()
 	w.must(w.compute.RemoveVM(t.Context(), "ext-"+hosting.MachineName(vm.ID)))
-	w.carry(hosting.Halt{Ref: vm, By: hosting.ByTenant})
+	w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
 	w.eventually("it is refused", func() bool { return w.resource(vm).SyncError == "absent" })
 	w.must(func() error {
 		_, err := w.compute.CreateVM(t.Context(), hosting.VM{Name: hosting.MachineName(vm.ID), Tag: uuid.NewString()})
@@ -95,12 +95,12 @@ func TestALaterWishForAMachineWins(t *testing.T) {
 	var asked atomic.Int32
 	w.compute.tell(nil, func(call, _ string) error {
 		if call == "switch" && asked.Add(1) == 1 {
-			w.carry(hosting.Release{Ref: vm, By: hosting.ByTenant}) // while the answer gets lost
+			w.carry(hosting.Enable{Ref: vm, By: hosting.ByTenant}) // while the answer gets lost
 			return domain.Fail(domain.Unknown, "timeout", errLie)
 		}
 		return nil
 	})
-	w.carry(hosting.Halt{Ref: vm, By: hosting.ByTenant})
+	w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
 	w.powered(vm, "running")
-	w.equal("facts", strings.Join(w.happened(vm.Stream())[2:], " "), "hosting.halted hosting.released hosting.confirmed")
+	w.equal("facts", strings.Join(w.happened(vm.Stream())[2:], " "), "hosting.disabled hosting.enabled hosting.engine_confirmed")
 }

@@ -41,7 +41,7 @@ func (s *Panel) tellNews(ctx context.Context, r eventstore.RecordedEvent) error 
 		return s.tellOfResource(ctx, r, func(_, domain, language string) notice.Text {
 			return notice.CertificateExpiring(domain, daysUntil(r.RecordedAt, e.Ends), language)
 		})
-	case hosting.Confirmed:
+	case hosting.EngineConfirmed:
 		return s.tellOfMachine(ctx, r, notice.MachineReady)
 	case hosting.EngineRefused:
 		if isMachine(r) {

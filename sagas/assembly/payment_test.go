@@ -268,7 +268,7 @@ func TestASessionIsOpenedOnce(t *testing.T) { // T2
 	w.must(err)
 	w.equal("session", again.ID, sessionOf(id))
 	w.equal("opened", w.pay.opened[sessionOf(id)], 1)
-	w.equal("opened, in the log", w.often(order.Stream(id), "order.session_opened"), 1)
+	w.equal("opened, in the log", w.often(order.Stream(id), "order.payment_session_opened"), 1)
 }
 
 func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
@@ -281,7 +281,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 		t.Fatalf("got %v", err)
 	}
 	w.equal("status", w.order(id).Status, order.StatusPending)
-	w.equal("failures on record", w.often(order.Stream(id), "order.session_failed"), 1)
+	w.equal("failures on record", w.often(order.Stream(id), "order.payment_session_failed"), 1)
 	w.pay.reset()
 	_, err = w.Payments.OpenSession(t.Context(), id)
 	w.must(err)

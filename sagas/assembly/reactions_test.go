@@ -19,7 +19,7 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 		w.must(err)
 	}
 	told := func(user int64, title string) int {
-		return w.count(`select count(*) from events where name = 'notice.raised' and data ->> 'type' = 'warning'
+		return w.count(`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning'
 			and data ->> 'user' = $1 and data ->> 'title' = $2`, fmt.Sprint(user), title)
 	}
 	w.eventually("both are warned", func() bool {
@@ -30,5 +30,5 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	for _, r := range all {
 		w.must(w.React(t.Context(), r))
 	}
-	w.equal("warnings", w.count(`select count(*) from events where name = 'notice.raised'`), 2)
+	w.equal("warnings", w.count(`select count(*) from events where name = 'notification.raised'`), 2)
 }

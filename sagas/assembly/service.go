@@ -66,19 +66,19 @@ func (s *Panel) resting(ctx context.Context, id int64, rests bool) ([]domain.Com
 	scope, ref := s.tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
 	found, err := scope.Recorded(ctx, ref)
 	row, known := found[ref]
-	if err != nil || !known || slices.Contains(row.Halts, hosting.ByOrder) == rests {
+	if err != nil || !known || slices.Contains(row.DisabledBy, hosting.ByOrder) == rests {
 		return nil, err
 	}
 	var tenant hosting.Tenant
 	if err := row.Load(&tenant); err != nil {
 		return nil, err
 	}
-	halts := slices.DeleteFunc(slices.Clone(row.Halts), func(by string) bool { return by == hosting.ByOrder })
-	var command domain.Command = hosting.Rouse{Ref: ref, By: hosting.ByOrder}
+	reasons := slices.DeleteFunc(slices.Clone(row.DisabledBy), func(by string) bool { return by == hosting.ByOrder })
+	var command domain.Command = hosting.ResumeService{Ref: ref, By: hosting.ByOrder}
 	if rests {
-		halts, command = append(halts, hosting.ByOrder), hosting.Rest{Ref: ref, By: hosting.ByOrder}
+		reasons, command = append(reasons, hosting.ByOrder), hosting.SuspendService{Ref: ref, By: hosting.ByOrder}
 	}
-	rests = tenant.Rests(halts...)
+	rests = tenant.OutOfService(reasons...)
 	records, err := scope.OutOfStep(ctx, id, rests, hosting.MostFollowing)
 	return append([]domain.Command{command}, hosting.Following(rests, records)...), err
 }

@@ -167,7 +167,7 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 	b.off()
 	for _, outcome := range []order.DisputeState{order.DisputeOpen, order.DisputeWon} {
 		b.must(b.Payments.Dispute(t.Context(), operator, b.id, outcome, "by letter")) // P-9
-		b.eventually("the tenant follows", func() bool { return (len(b.resource(tenant).Halts) == 1) == (outcome == order.DisputeOpen) })
+		b.eventually("the tenant follows", func() bool { return (len(b.resource(tenant).DisabledBy) == 1) == (outcome == order.DisputeOpen) })
 		b.quiet()
 		b.off()
 	}

@@ -18,7 +18,7 @@ import (
 
 // What runs for a tenant rests with it (docs/tenants.md, "Suspension"), and what
 // is part of a site goes into the bin with it. Whoever changes a tenant's state,
-// or throws a site away, halts or releases the records in the same append. What
+// or throws a site away, disables or enables the records in the same append. What
 // came meanwhile, or is more than an append may hold, is seen to here.
 
 // reactToHosting is the reaction of hosting to an event of the log.
@@ -33,7 +33,7 @@ func (s *Panel) reactToHosting(ctx context.Context, r eventstore.RecordedEvent) 
 		return s.disableWithSite(ctx, r, e)
 	case hosting.Changed:
 		return s.tellEngineOfPackage(ctx, r, e)
-	case hosting.Confirmed:
+	case hosting.EngineConfirmed:
 		return s.certifyNewName(ctx, r)
 	}
 	return nil
@@ -43,10 +43,10 @@ func (s *Panel) reactToHosting(ctx context.Context, r eventstore.RecordedEvent) 
 func suspensionOf(r eventstore.RecordedEvent) int64 {
 	switch e := r.Event.(type) {
 	case hosting.Requested:
-		if kind, _ := hosting.KindNamed(e.Kind); kind.Halts {
+		if kind, _ := hosting.KindNamed(e.Kind); kind.CanBeDisabled {
 			return e.Tenant
 		}
-	case hosting.Rested, hosting.Roused:
+	case hosting.ServiceSuspended, hosting.ServiceResumed:
 		return r.Tenant
 	case hosting.Changed:
 		if _, state := hosting.NewStatus(r.Stream, e); state {
@@ -68,7 +68,7 @@ func (s *Panel) suspendWithTenant(ctx context.Context, r eventstore.RecordedEven
 	if err := found[0].Load(&tenant); err != nil {
 		return err
 	}
-	return s.suspendRecords(ctx, r, id, tenant.Rests(found[0].Halts...))
+	return s.suspendRecords(ctx, r, id, tenant.OutOfService(found[0].DisabledBy...))
 }
 
 // suspendRecords lets the records that are out of step rest, or run again, many
@@ -117,12 +117,12 @@ func (s *Panel) executeEachFor(ctx context.Context, r eventstore.RecordedEvent, 
 	return some.Load(), err
 }
 
-// disableWithSite halts a part that came to a site while somebody threw the site
+// disableWithSite disables a part that came to a site while somebody threw the site
 // away.
 func (s *Panel) disableWithSite(ctx context.Context, r eventstore.RecordedEvent, e hosting.Requested) error {
 	kind, _ := hosting.KindNamed(e.Kind)
 	parent, isPart := kind.Parent()
-	if whole, _ := hosting.KindNamed(parent.Kind); !isPart || !whole.Soft || !kind.Halts {
+	if whole, _ := hosting.KindNamed(parent.Kind); !isPart || !whole.Soft || !kind.CanBeDisabled {
 		return nil
 	}
 	var site int64
@@ -141,6 +141,6 @@ func (s *Panel) disableWithSite(ctx context.Context, r eventstore.RecordedEvent,
 		return err
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("with its site")), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID}
-	_, err = s.store.Execute(ctx, cause, hosting.Halt{Ref: hosting.Ref{Kind: e.Kind, ID: id}, By: hosting.BySite})
+	_, err = s.store.Execute(ctx, cause, hosting.Disable{Ref: hosting.Ref{Kind: e.Kind, ID: id}, By: hosting.BySite})
 	return err
 }

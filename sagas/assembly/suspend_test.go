@@ -14,14 +14,14 @@ import (
 	"hostpanel/sagas"
 )
 
-func (w *world) halts(ref hosting.Ref) []string {
+func (w *world) reasons(ref hosting.Ref) []string {
 	w.t.Helper()
 	r, _, err := eventstore.Fold(w.t.Context(), w.store, hosting.Decider, ref.Stream())
 	w.must(err)
-	return r.Halts
+	return r.DisabledBy
 }
 
-// Whoever suspends a tenant halts what it has. What came to it at the same
+// Whoever suspends a tenant disables what it has. What came to it at the same
 // moment, and did not see that, rests all the same.
 func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	w := newWorld(t)
@@ -36,22 +36,22 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	}
 	first, zone := add("site", 1), add("dns_zone", 1)
 	binned := add("site", 3)
-	w.does(hosting.Trash{Ref: binned})
+	w.does(hosting.MoveToBin{Ref: binned})
 	w.does(status(hosting.Suspended))
 	after := add("mail_domain", 1)
 	w.goes()
-	w.eventually("everything rests", func() bool { return len(w.halts(first))+len(w.halts(after))+len(w.halts(binned)) == 3 })
-	w.equal("halts of the zone", w.halts(zone), []string(nil))
+	w.eventually("everything rests", func() bool { return len(w.reasons(first))+len(w.reasons(after))+len(w.reasons(binned)) == 3 })
+	w.equal("reasons of the zone", w.reasons(zone), []string(nil))
 
 	late := add("database", 2)
-	w.eventually("what comes later rests too", func() bool { return len(w.halts(late)) == 1 })
+	w.eventually("what comes later rests too", func() bool { return len(w.reasons(late)) == 1 })
 	w.does(status(hosting.InService))
 	w.eventually("nothing rests any more", func() bool {
-		return len(w.halts(first))+len(w.halts(after))+len(w.halts(late))+len(w.halts(binned)) == 0
+		return len(w.reasons(first))+len(w.reasons(after))+len(w.reasons(late))+len(w.reasons(binned)) == 0
 	})
 
 	// It goes by how things are, however often it is asked.
-	const followed = `select count(*) from events where name in ('hosting.halted', 'hosting.released')`
+	const followed = `select count(*) from events where name in ('hosting.disabled', 'hosting.enabled')`
 	before := w.count(followed)
 	history, err := w.store.Read(t.Context(), after.Stream())
 	w.must(err)
@@ -75,7 +75,7 @@ func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
 	for n := range int64(sites) {
 		writers.Go(func() { w.keepsWriting(ctx, hosting.Ref{Kind: "site", ID: n}) })
 	}
-	const resting = `select count(*) from resources where kind = 'site' and 'tenant' = any(halts)`
+	const resting = `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`
 	for _, state := range []struct {
 		status string
 		rest   int
@@ -100,7 +100,7 @@ func (w *world) keepsWriting(ctx context.Context, site hosting.Ref) {
 	}
 }
 
-// Whoever throws a site away halts its parts. One that came at the same moment,
+// Whoever throws a site away disables its parts. One that came at the same moment,
 // and saw the site, is halted all the same.
 func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
 	w := newWorld(t)
@@ -113,9 +113,9 @@ func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
 		return ref
 	}
 	early := account(1)
-	w.does(hosting.Trash{Ref: site})
+	w.does(hosting.MoveToBin{Ref: site})
 	late := account(2)
 	w.goes()
-	w.eventually("both rest", func() bool { return len(w.halts(early))+len(w.halts(late)) == 2 })
-	w.equal("reason", w.halts(late), []string{hosting.BySite})
+	w.eventually("both rest", func() bool { return len(w.reasons(early))+len(w.reasons(late)) == 2 })
+	w.equal("reason", w.reasons(late), []string{hosting.BySite})
 }

@@ -120,7 +120,7 @@ func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
 // What the panel may not say, it does not take over: it goes on reporting it.
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	w := newHouse(t)
-	w.do(hosting.Halt{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
+	w.do(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
 	w.have(hosting.Ref{Kind: "site", ID: 7})
 	w.meddle("site/bread.example", func(o *hosting.EngineObject) {
 		o.Values["is_active"] = json.RawMessage(`true`)

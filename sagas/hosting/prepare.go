@@ -61,7 +61,7 @@ func (s *Service) prepareIn(ctx context.Context, d *hosting.Draft, place hosting
 // isStillHalted reports whether a record is to be switched on whose site is in
 // the bin.
 func isStillHalted(d *hosting.Draft) bool {
-	return string(d.Changes()["is_active"]) == "true" && slices.Contains(d.Halts, hosting.BySite)
+	return string(d.Changes()["is_active"]) == "true" && slices.Contains(d.DisabledBy, hosting.BySite)
 }
 
 // checkLimit refuses a new record that is one too many, in numbers. The

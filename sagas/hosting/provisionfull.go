@@ -110,7 +110,7 @@ func (s *Service) askFor(ctx context.Context, cause hosting.Cause, by projection
 		}
 		commands = append(commands, asking...)
 	}
-	commands, err := s.halting(ctx, by, site.Tenant, commands)
+	commands, err := s.disableInSuspended(ctx, by, site.Tenant, commands)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ func (s *Service) Remove(ctx context.Context, cause hosting.Cause, by projection
 // removal removes a record: into the bin, where its kind has one.
 func (s *Service) removal(ctx context.Context, d *hosting.Draft) ([]domain.Command, error) {
 	if d.Kind.Soft {
-		halts, err := s.eachPart(ctx, d, func(part hosting.Ref) domain.Command { return hosting.Halt{Ref: part, By: hosting.BySite} })
-		return append([]domain.Command{hosting.Trash{Ref: d.Ref()}}, halts...), err
+		disables, err := s.eachPart(ctx, d, func(part hosting.Ref) domain.Command { return hosting.Disable{Ref: part, By: hosting.BySite} })
+		return append([]domain.Command{hosting.MoveToBin{Ref: d.Ref()}}, disables...), err
 	}
 	parts, err := s.eachPart(ctx, d, func(part hosting.Ref) domain.Command { return hosting.Remove{Ref: part} })
 	return append([]domain.Command{hosting.Remove{Ref: d.Ref()}}, parts...), err

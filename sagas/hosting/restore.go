@@ -9,7 +9,7 @@ import (
 )
 
 // What is deleted of a kind with a bin is gone for all but operators, who may
-// bring it back exactly as it was (docs/hosting.md, "Halted and in the bin").
+// bring it back exactly as it was (docs/hosting.md, "Disabled and in the bin").
 
 // Restore brings a record in the bin back, with all of its parts.
 func (s *Service) Restore(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error) {
@@ -17,7 +17,7 @@ func (s *Service) Restore(ctx context.Context, cause hosting.Cause, by projectio
 	if err != nil {
 		return domain.Receipt{}, err
 	}
-	parts, err := s.eachPart(ctx, d, func(part hosting.Ref) domain.Command { return hosting.Release{Ref: part, By: hosting.BySite} })
+	parts, err := s.eachPart(ctx, d, func(part hosting.Ref) domain.Command { return hosting.Enable{Ref: part, By: hosting.BySite} })
 	if err != nil {
 		return domain.Receipt{}, err
 	}

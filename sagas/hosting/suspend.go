@@ -30,7 +30,7 @@ func (s *Service) ChangeTenant(ctx context.Context, cause hosting.Cause, by proj
 func changesOf(d *hosting.Draft) []domain.Command {
 	commands := []domain.Command{hosting.Change{Ref: d.Ref(), Spec: d.Changes()}}
 	if d.IsTurned() && hosting.TextIn(d.Spec, "status") == hosting.Terminated {
-		commands = append(commands, hosting.Trash{Ref: d.Ref()})
+		commands = append(commands, hosting.MoveToBin{Ref: d.Ref()})
 	}
 	return commands
 }
@@ -41,18 +41,18 @@ func (s *Service) following(ctx context.Context, d *hosting.Draft) ([]domain.Com
 	if !d.IsTurned() {
 		return nil, nil
 	}
-	rests := d.Spec.(*hosting.Tenant).Rests(d.Halts...) //nolint:forcetypeassert // of the kind
+	rests := d.Spec.(*hosting.Tenant).OutOfService(d.DisabledBy...) //nolint:forcetypeassert // of the kind
 	records, err := s.system().OutOfStep(ctx, d.ID, rests, hosting.MostFollowing)
 	return hosting.Following(rests, records), err
 }
 
-// halting switches off what is made in a tenant that is off. Only superusers
+// disableInSuspended switches off what is made in a tenant that is off. Only superusers
 // make anything there.
-func (s *Service) halting(ctx context.Context, by projections.Caller, tenant int64, commands []domain.Command) ([]domain.Command, error) {
+func (s *Service) disableInSuspended(ctx context.Context, by projections.Caller, tenant int64, commands []domain.Command) ([]domain.Command, error) {
 	var made []hosting.Ref
 	for _, command := range commands {
 		request, is := command.(hosting.Request)
-		if kind, _ := hosting.KindNamed(request.Kind); is && kind.Halts {
+		if kind, _ := hosting.KindNamed(request.Kind); is && kind.CanBeDisabled {
 			made = append(made, request.Ref)
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Service) halting(ctx context.Context, by projections.Caller, tenant int
 		return commands, nil
 	}
 	t, err := s.tenantOf(ctx, tenant)
-	if err != nil || !t.spec.Rests(t.row.Halts...) {
+	if err != nil || !t.spec.OutOfService(t.row.DisabledBy...) {
 		return commands, err
 	}
 	return append(commands, hosting.Following(true, made)...), nil

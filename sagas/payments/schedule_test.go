@@ -14,10 +14,10 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 	after := func(d time.Duration) time.Time { return at.Add(d) }
 	payment := order.Seen{Session: "cs_1", ID: "pay_1", State: order.StatePaid, Minor: 1210, Currency: "EUR", At: at}
 	placed := []order.Event{order.Placed{Minor: 1210, Currency: "EUR", At: at}}
-	opened := append(placed[:1:1], order.SessionOpened{Session: "cs_1", ExpiresAt: after(Defaults.SessionLife), At: at})
+	opened := append(placed[:1:1], order.PaymentSessionOpened{Session: "cs_1", ExpiresAt: after(Defaults.SessionLife), At: at})
 	agreed := payment
 	agreed.State, agreed.At = order.StateCreated, after(time.Hour)
-	approved := append(opened[:2:2], order.Approved{Payment: agreed, At: after(time.Hour)})
+	approved := append(opened[:2:2], order.PaymentApproved{Payment: agreed, At: after(time.Hour)})
 	settling := append(opened[:2:2], order.AwaitingSettlement{At: after(time.Minute)})
 	paid := append(opened[:2:2], order.PaymentConfirmed{Payment: payment, At: after(time.Hour)})
 	cancelled := append(opened[:2:2], order.Cancelled{Reason: order.Expired, At: after(2 * time.Hour)})

@@ -33,9 +33,9 @@ func (g paymentTimeline) after(e order.Event) paymentTimeline {
 	switch e := e.(type) {
 	case order.Placed:
 		g.placed = e
-	case order.SessionOpened:
+	case order.PaymentSessionOpened:
 		g.opened = e.At
-	case order.Approved:
+	case order.PaymentApproved:
 		g.approved = e.At
 		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) {
 			g.approved = at

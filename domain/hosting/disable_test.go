@@ -9,29 +9,29 @@ import (
 )
 
 var (
-	halt     = hosting.Halt{Ref: site, By: hosting.ByTenant}
-	release  = hosting.Release{Ref: site, By: hosting.ByTenant}
-	halted   = hosting.Halted{By: hosting.ByTenant}
-	released = hosting.Released{By: hosting.ByTenant}
-	trashed  = hosting.Trashed{}
+	halt     = hosting.Disable{Ref: site, By: hosting.ByTenant}
+	release  = hosting.Enable{Ref: site, By: hosting.ByTenant}
+	halted   = hosting.Disabled{By: hosting.ByTenant}
+	released = hosting.Enabled{By: hosting.ByTenant}
+	trashed  = hosting.MovedToBin{}
 )
 
 func TestAResourceIsHaltedOnceForEachReason(t *testing.T) {
 	given(t, requested, made).When(halt).Then(halted)
 	given(t, requested, made, halted).When(halt).Then()
-	given(t, requested, made, halted).When(hosting.Halt{Ref: site, By: hosting.BySite}).Then(hosting.Halted{By: hosting.BySite})
+	given(t, requested, made, halted).When(hosting.Disable{Ref: site, By: hosting.BySite}).Then(hosting.Disabled{By: hosting.BySite})
 	given(t, requested, made, halted).When(release).Then(released)
 	given(t, requested, made, halted, released).When(release).Then()
 	given(t, requested, made).When(release).Then()
 	given(t).When(halt).ThenRefused(domain.NotFound, "No Site matches the given query.")
-	r := hosting.Decider.Replay(requested, made, halted, hosting.Halted{By: hosting.BySite}, released)
-	if !slices.Equal(r.Halts, []string{hosting.BySite}) || r.Status != hosting.Changing || r.Wish != 5 {
+	r := hosting.Decider.Replay(requested, made, halted, hosting.Disabled{By: hosting.BySite}, released)
+	if !slices.Equal(r.DisabledBy, []string{hosting.BySite}) || r.Status != hosting.Changing || r.Wish != 5 {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestWhatLeavesIsNotHaltedAnyMore(t *testing.T) {
-	for _, c := range []hosting.Command{halt, release, hosting.Trash{Ref: site}} {
+	for _, c := range []hosting.Command{halt, release, hosting.MoveToBin{Ref: site}} {
 		given(t, requested, made, halted, leaving).When(c).Then()
 		given(t, requested, made, halted, leaving, hosting.Removed{}).When(c).Then()
 	}
@@ -46,18 +46,18 @@ func TestAHaltIsAWishForTheEngine(t *testing.T) {
 
 func TestDNSGoesOnWhateverHappensToItsTenant(t *testing.T) {
 	zone := hosting.Requested{Kind: "dns_zone", Tenant: 17}
-	given(t, zone).When(hosting.Halt{Ref: hosting.Ref{Kind: "dns_zone", ID: 3}, By: hosting.ByTenant}).Then()
+	given(t, zone).When(hosting.Disable{Ref: hosting.Ref{Kind: "dns_zone", ID: 3}, By: hosting.ByTenant}).Then()
 }
 
 func TestNothingIsHaltedForNoReason(t *testing.T) {
-	if _, err := hosting.Decider.Decide(hosting.Decider.Replay(requested), hosting.Halt{Ref: site, By: "mood"}); err == nil || domain.CodeOf(err) != "" {
+	if _, err := hosting.Decider.Decide(hosting.Decider.Replay(requested), hosting.Disable{Ref: site, By: "mood"}); err == nil || domain.CodeOf(err) != "" {
 		t.Error(err)
 	}
 }
 
 func TestWhatIsInTheBinComesBackAsItWas(t *testing.T) {
-	given(t, requested, made).When(hosting.Trash{Ref: site}).Then(trashed)
-	given(t, requested, made, trashed).When(hosting.Trash{Ref: site}).Then()
+	given(t, requested, made).When(hosting.MoveToBin{Ref: site}).Then(trashed)
+	given(t, requested, made, trashed).When(hosting.MoveToBin{Ref: site}).Then()
 	given(t, requested, made, trashed).When(hosting.Restore{Ref: site}).Then(hosting.Restored{})
 	given(t, requested, made).When(hosting.Restore{Ref: site}).Then()
 	given(t, requested, made, trashed).When(hosting.Change{Ref: site, Spec: off}).ThenRefused(domain.NotFound, "No Site matches the given query.")
@@ -71,7 +71,7 @@ func TestWhatIsInTheBinComesBackAsItWas(t *testing.T) {
 
 func TestOnlySomeKindsHaveABin(t *testing.T) {
 	ftp := hosting.Ref{Kind: "ftp_account", ID: 3}
-	_, err := hosting.Decider.Decide(hosting.Decider.Replay(hosting.Requested{Kind: "ftp_account", Tenant: 17}), hosting.Trash{Ref: ftp})
+	_, err := hosting.Decider.Decide(hosting.Decider.Replay(hosting.Requested{Kind: "ftp_account", Tenant: 17}), hosting.MoveToBin{Ref: ftp})
 	if err == nil || domain.CodeOf(err) != "" {
 		t.Error(err)
 	}
