@@ -87,7 +87,7 @@ func New(d Deps) *Service {
 func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 	return sagas.StartEach(s.runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
 		switch e := r.Event.(type) {
-		case order.Approved:
+		case order.PaymentApproved:
 			run, err = s.startCapture(ctx, uuid.MustParse(r.Stream.ID))
 			return run, true, err
 		case order.RefundRequested:
