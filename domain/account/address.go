@@ -1,6 +1,7 @@
 package account
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -8,6 +9,10 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/wording"
 )
+
+// PlainAddress is an email address as accounts keep it: in lower case, without
+// spaces around it.
+func PlainAddress(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // A mail server that refuses an address for good refuses it the next time,
 // too. So what users did not ask for is not sent there, until the address is

@@ -26,6 +26,11 @@ const (
 // IncidentKinds are all that there are.
 var IncidentKinds = []string{WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown}
 
+// MostIncidentsTold bounds how often operators are told of one kind of incident
+// within an hour. The others stand in the list of incidents alone, so that a
+// flood of one kind does not hide the rest.
+const MostIncidentsTold = 10
+
 // A Trouble is what an incident is about. The subject tells it from others of
 // its kind; About names what it concerns, by ids alone.
 type Trouble struct {

@@ -13,6 +13,10 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
+// SetPassword is the purpose of the one-time links by which a user sets a
+// password, and of their secrets on the way into a mail.
+const SetPassword = "set_password"
+
 // NewToken makes the secret of a one-time link: 256 random bits in URL form.
 func NewToken() string { return base64.RawURLEncoding.EncodeToString(sealing.Random(32)) }
 

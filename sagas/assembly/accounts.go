@@ -22,14 +22,10 @@ type Accounts struct{ s *Panel }
 // Accounts are the accounts of everybody who may sign in.
 func (s *Panel) Accounts() Accounts { return Accounts{s} }
 
-// SetPassword is the purpose of all one-time links, and of their secrets on
-// the way into a mail.
-const SetPassword = "set_password"
-
 // TokenUser tells whose link it is, without using it up. A link that is used,
 // expired or unknown is refused with domain.NotFound.
 func (a Accounts) TokenUser(ctx context.Context, token string) (int64, error) {
-	user, err := a.s.vault.TokenUser(ctx, token, SetPassword)
+	user, err := a.s.vault.TokenUser(ctx, token, credentials.SetPassword)
 	return user, orDeadLink(err)
 }
 
@@ -44,7 +40,7 @@ func (a Accounts) Set(ctx context.Context, cause domain.Metadata, token, passwor
 	if err != nil {
 		return err
 	}
-	_, err = a.s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{credentials.UseToken(token, SetPassword), row}, change)
+	_, err = a.s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{credentials.UseToken(token, credentials.SetPassword), row}, change)
 	return orDeadLink(err)
 }
 
@@ -54,7 +50,7 @@ func (a Accounts) Change(ctx context.Context, cause domain.Metadata, user int64,
 	if err != nil {
 		return err
 	}
-	rows := []eventstore.TxStatement{credentials.EndTokens(user, SetPassword), row}
+	rows := []eventstore.TxStatement{credentials.EndTokens(user, credentials.SetPassword), row}
 	_, err = a.s.store.ExecuteWith(ctx, cause, rows, append(more, change)...)
 	return err
 }
@@ -111,15 +107,8 @@ func (a Accounts) request(ctx context.Context, cause domain.Metadata, rows []eve
 		cause.ID = uuid.New()
 	}
 	token := credentials.NewToken()
-	if _, mailed := occasions[link.Link]; mailed {
-		rows = append(rows, a.s.tokenRows(token, link.User, linkKey(link.User, cause.ID))...)
-	} else {
-		rows = append(rows, credentials.TokenRows(token, SetPassword, link.User, a.s.times.LinkLife)...)
-	}
+	rows = append(rows, a.s.Notify.LinkRows(link, token, cause.ID)...)
 	_, err := a.s.store.ExecuteWith(ctx, cause, rows, append(before, link)...)
-	if err == nil {
-		a.s.Wake(mailQueue)
-	}
 	return token, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 	"hostpanel/sagas/payments"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -31,8 +32,8 @@ type Options struct {
 	Payments  map[string]order.Provider // by name
 	Engine    Engine
 	Compute   Compute
-	Mail      Mail
-	Webhooks  Webhooks
+	Mail      notify.Mail
+	Webhooks  notify.Webhooks
 	MailFrom  string        // sender of mails
 	PublicURL func() string // where customers reach us, without a slash at the end
 	Times     Times         // zero: [Defaults]
@@ -45,36 +46,26 @@ type Options struct {
 type Panel struct {
 	*sagas.Runner
 	Payments *payments.Service
+	Notify   *notify.Notifier
 
-	store           *eventstore.Store
-	pool            *pgxpool.Pool
-	vault           *credentials.Vault
-	limits          *ratelimit.Windows
-	tables          *projections.Tables
-	engine          Engine
-	compute         Compute
-	mail            Mail
-	webhooks        Webhooks
-	mailFrom        string
-	publicURL       func() string
-	unsubscribeKeys [][]byte
-	times           Times
-	policies        policies
+	store    *eventstore.Store
+	pool     *pgxpool.Pool
+	vault    *credentials.Vault
+	limits   *ratelimit.Windows
+	tables   *projections.Tables
+	engine   Engine
+	compute  Compute
+	times    Times
+	policies policies
 
-	provision    sagas.Definition[ProvisionInput]
-	deprovision  sagas.Definition[DeprovisionInput]
-	lateWelcome  sagas.Definition[WelcomeMail]
-	linkMails    sagas.Definition[LinkMail]
-	approvalLost sagas.Definition[OrderMail]
-	newsMails    sagas.Definition[NewsMail]
-	engineRuns   sagas.Definition[ResourceVersion]
-	machineRuns  sagas.Definition[ResourceVersion]
-	graces       sagas.Definition[ResourceVersion]
-	renewals     sagas.Definition[ResourceVersion]
-	installs     sagas.Definition[InstallInput]
-	syncs        sagas.Definition[SyncInput]
-	deliveries   sagas.Definition[DeliveryInput]
-	endpoints    endpointLimiter
+	provision   sagas.Definition[ProvisionInput]
+	deprovision sagas.Definition[DeprovisionInput]
+	engineRuns  sagas.Definition[ResourceVersion]
+	machineRuns sagas.Definition[ResourceVersion]
+	graces      sagas.Definition[ResourceVersion]
+	renewals    sagas.Definition[ResourceVersion]
+	installs    sagas.Definition[InstallInput]
+	syncs       sagas.Definition[SyncInput]
 }
 
 // New prepares the runner with all sagas of the panel.
@@ -85,38 +76,33 @@ func New(o Options) *Panel {
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
 		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), limits: ratelimit.Open(o.Store.Pool()), pool: o.Store.Pool(), tables: o.Tables, engine: o.Engine, compute: o.Compute,
-		mail: o.Mail, webhooks: o.Webhooks, mailFrom: o.MailFrom, publicURL: o.PublicURL, unsubscribeKeys: o.UnsubscribeKeys,
 		times: o.Times, policies: policiesOf(o.Times),
-		endpoints: newEndpointLimiter(),
 	}
 	s.Payments = payments.New(payments.Deps{
 		Runner: runner, Store: o.Store, Tables: o.Tables, Providers: o.Payments, PublicURL: o.PublicURL, Times: o.Times.PaymentTimes,
 	})
-	s.AddQueue(webhookQueue, deliveriesAtOnce)
+	s.Notify = notify.New(notify.Deps{
+		Runner: runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks, MailFrom: o.MailFrom, PublicURL: o.PublicURL,
+		UnsubscribeKeys: o.UnsubscribeKeys, Times: o.Times.NotifyTimes, Customer: s.customerOf,
+	})
 	s.registerProvisioning()
-	s.registerMails()
 	s.registerHosting()
 	s.registerOperations()
-	s.registerDeliveries()
-	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.orderStarts, s.mailStarts, s.operationStarts, s.engineStarts, s.deliveryStarts} {
+	for _, begin := range []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error){s.orderStarts, s.operationStarts, s.engineStarts} {
 		s.OnAppend(begin)
 	}
-	for _, react := range []func(context.Context, eventstore.RecordedEvent) error{s.reactToHosting, s.notify, s.reactToOrder} {
+	for _, react := range []func(context.Context, eventstore.RecordedEvent) error{s.reactToHosting, s.reactToOrder} {
 		s.OnEvent(react)
 	}
 	for _, loop := range []func(context.Context){s.answerResets, s.measure, s.verify} {
 		s.Background(func(ctx, _ context.Context) { loop(ctx) })
 	}
-	s.EachRound("deliveries were not swept", s.tables.SweepDeliveries)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, s.limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}
 	s.EachRound("incidents were not reviewed", s.reviewIncidents)
 	return s
 }
-
-// mailQueue is where mails wait.
-const mailQueue = "mail"
 
 func engineQueue(e Engine) string   { return "engine:" + e.Server() }
 func computeQueue(c Compute) string { return "compute:" + c.Server() }

@@ -30,7 +30,7 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 		happens        func()
 		from, answerTo string
 	}{
-		{"without a look", func() {}, w.mailFrom, ""},
+		{"without a look", func() {}, panelAddress, ""},
 		{"with a brand", func() {
 			does(hosting.Request{Ref: ref, Tenant: 7, Spec: look.Fields().Values(), Subject: uuid.New()})
 		}, `"Bread" <panel@example.com>`, ""},
@@ -44,7 +44,7 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 		{"with its look switched off", func() {
 			look.IsActive = false
 			changes()
-		}, w.mailFrom, ""},
+		}, panelAddress, ""},
 	} {
 		c.happens()
 		_, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)

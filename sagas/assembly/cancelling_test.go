@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 )
 
 // untouched checks that nothing of an order is left anywhere (V3).
@@ -97,7 +98,7 @@ func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
 
 func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 	w := newWorld(t)
-	w.pauses(mailQueue) // the welcome mail holds it up
+	w.pauses(notify.MailQueue) // the welcome mail holds it up
 	w.goes()
 	id := w.buy(ordering{domain: "turns.example.com", email: "turns@example.com"})
 	w.standsAt(id, "welcome")
@@ -174,7 +175,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 		}
 		return nil
 	}
-	w.pauses(mailQueue)
+	w.pauses(notify.MailQueue)
 	w.goes()
 	var hosted, machines []fmt.Stringer
 	planned := 0

@@ -105,7 +105,7 @@ func (w *world) listens(id, tenant int64, events ...string) []byte {
 	if events == nil {
 		events = []string{"*"}
 	}
-	text, err := w.Hooks().Open(w.t.Context(), domain.Metadata{Actor: "user:1"}, webhook.Create{ID: id, Tenant: tenant, URL: urlOf(id), Events: events, IsActive: true})
+	text, err := w.Notify.Endpoints().Open(w.t.Context(), domain.Metadata{Actor: "user:1"}, webhook.Create{ID: id, Tenant: tenant, URL: urlOf(id), Events: events, IsActive: true})
 	w.must(err)
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	w.must(err)
@@ -146,7 +146,7 @@ func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	_, err := w.Hooks().Rotate(t.Context(), domain.Metadata{Actor: "user:1"}, 1)
+	_, err := w.Notify.Endpoints().Rotate(t.Context(), domain.Metadata{Actor: "user:1"}, 1)
 	w.must(err)
 	w.asks(webhook.Redeliver{ID: id, By: 1})
 	w.eventually("it is delivered again", func() bool { return len(r.heard(urlOf(1))) == 2 })
@@ -196,8 +196,8 @@ func TestADeliveryEndsWhereNothingCanComeOfIt(t *testing.T) {
 	})
 	off := false
 	w.asks(webhook.Change{ID: 2, IsActive: &off})
-	w.must(w.Hooks().Remove(t.Context(), domain.Metadata{Actor: "user:1"}, 3))
-	w.must(w.Hooks().Remove(t.Context(), domain.Metadata{Actor: "user:1"}, 3))
+	w.must(w.Notify.Endpoints().Remove(t.Context(), domain.Metadata{Actor: "user:1"}, 3))
+	w.must(w.Notify.Endpoints().Remove(t.Context(), domain.Metadata{Actor: "user:1"}, 3))
 	w.goes()
 	for endpoint, code := range map[int64]string{1: "address_refused", 2: "endpoint_inactive", 3: "endpoint_inactive"} {
 		id := w.sends(endpoint, 17)
@@ -359,7 +359,7 @@ func TestAnEndpointThatIsRemovedTakesItsSecretsAlong(t *testing.T) {
 	id := w.sends(1, 17)
 	w.goes()
 	w.delivered(id, webhook.Succeeded)
-	w.must(w.Hooks().Remove(t.Context(), domain.Metadata{Actor: "user:1"}, 1))
+	w.must(w.Notify.Endpoints().Remove(t.Context(), domain.Metadata{Actor: "user:1"}, 1))
 	if got := r.heard(urlOf(1)); len(got) != 1 || string(got[0].secrets[0]) != string(secret) {
 		t.Errorf("%+v", got)
 	}

@@ -3,10 +3,8 @@ package assembly
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"hostpanel/domain"
-	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -71,30 +69,4 @@ func (s *Panel) reviewIncidents(ctx context.Context) error {
 		return sagas.SQLError(err, "look for incidents that are over")
 	}
 	return s.SettleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, ended, "it is over")
-}
-
-// Of one kind of trouble operators are told so often within this time; the
-// rest stands in the list alone, so that a flood does not bury everything else.
-const (
-	mostTold  = 10
-	toldWhile = time.Hour
-)
-
-// tellIncident notifies every superuser, each in their own language.
-func (s *Panel) tellIncident(ctx context.Context, r eventstore.RecordedEvent, e operations.IncidentReported) error {
-	scope := s.tables.For(projections.System)
-	lately, err := scope.IncidentsReported(ctx, e.Kind, r.RecordedAt.Add(-toldWhile), r.RecordedAt)
-	if err != nil || lately > mostTold {
-		return err
-	}
-	users, err := scope.Superusers(ctx)
-	if err != nil {
-		return err
-	}
-	for _, u := range users {
-		if err := s.tell(ctx, r, u.ID, notice.Incident(e.Kind, e.About, u.Language), map[string]string{"incident_id": r.Stream.ID}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

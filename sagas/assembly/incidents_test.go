@@ -307,13 +307,13 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 
 func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
 	w := watched(t).goes()
-	for i := range mostTold + 5 {
+	for i := range operations.MostIncidentsTold + 5 {
 		w.must(w.ReportIncident(t.Context(), payments.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
 	}
 	w.must(w.ReportIncident(t.Context(), TableTrouble("orders")))
 	w.hears(1, tableES, tableEN) // which comes behind all of them
-	w.hears(mostTold, lonelyES, lonelyEN)
+	w.hears(operations.MostIncidentsTold, lonelyES, lonelyEN)
 	open, err := w.tables.For(projections.System).OpenIncidents(t.Context())
 	w.must(err)
-	w.equal("open", open[operations.WebhookUnmatched], strconv.Itoa(mostTold+5))
+	w.equal("open", open[operations.WebhookUnmatched], strconv.Itoa(operations.MostIncidentsTold+5))
 }

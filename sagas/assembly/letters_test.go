@@ -113,7 +113,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 // What changes between the wish for a mail and its sending counts.
 func TestAMailThatNobodyWantsAnyMoreIsNotSent(t *testing.T) {
 	w := newWorld(t)
-	w.pauses(newsQueue)
+	w.pauses("news")
 	w.goes()
 	for user, email := range map[int64]string{1: "ana@example.com", 2: "bob@example.com", 3: "eva@example.com"} {
 		w.opens(user, email, "en")
@@ -217,7 +217,7 @@ func TestOldNewsIsNotMailed(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Now = func() time.Time { return at } })
 	w.opens(1, "ana@example.com", "en")
 	w.warns(1)
-	at = at.Add(freshness + day)
+	at = at.Add(4 * day) // older than what is mailed
 	w.goes()
 	w.allTold()
 	w.equal("in the panel", len(w.told(1)), 1)

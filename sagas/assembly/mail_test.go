@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 
 	"github.com/google/uuid"
 )
@@ -136,6 +137,6 @@ func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
 
 // mailedUser is the user whom a run sends a link.
 func mailedUser(r sagas.Run) int64 {
-	in, _ := sagas.InputOf[LinkMail](r) // of other runs it is none
+	in, _ := sagas.InputOf[notify.LinkMail](r) // of other runs it is none
 	return in.User
 }

@@ -39,6 +39,11 @@ func (s *Panel) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.Ord
 	return d, err
 }
 
+// ResendMail sends the welcome mail of an order once more.
+func (s *Panel) ResendMail(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+	return s.Notify.ResendMail(ctx, cause, id, reason)
+}
+
 // told are the events about an order, its runs, and what it was billed.
 func (s *Panel) told(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
 	streams := []domain.Stream{

@@ -4,7 +4,7 @@ import "hostpanel/sagas"
 
 // policies are how long and how often each sort of step is tried
 // (docs/sagas.md, "Policies").
-type policies struct{ local, compare, engine, push, ready, vm, bin, left, welcome, late, due, deliver sagas.Policy }
+type policies struct{ local, compare, engine, push, ready, vm, bin, left, due sagas.Policy }
 
 func policiesOf(t Times) policies {
 	return policies{
@@ -23,11 +23,5 @@ func policiesOf(t Times) policies {
 		ready:   sagas.Policy{Timeout: t.Call / 2, Budget: t.ReadyBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
 		compare: sagas.Policy{Timeout: t.Call, Budget: t.ReadyBudget, First: t.EngineBase, Last: 5 * t.EngineBase, Base: t.EngineBase, Cap: t.EngineCap},
 		vm:      sagas.Policy{Timeout: t.Call / 2, Budget: t.VMBudget, First: t.ReadyFirst, Last: t.ReadyLast, Base: t.EngineBase, Cap: t.EngineCap},
-		welcome: sagas.Policy{Timeout: t.Call, Attempts: 5, Budget: t.MailBudget, Base: t.MailBase, Cap: t.MailCap, Sends: 1, Defer: true},
-		deliver: sagas.Policy{Timeout: t.Call, Budget: t.WebhookBudget, Base: t.WebhookBase, Cap: t.WebhookCap, Defer: true},
-		late: sagas.Policy{
-			Timeout: t.Call, Budget: t.LateBudget - t.MailBudget, Least: t.LateBase, Base: t.LateBase, Cap: t.LateCap,
-			Quarantine: t.MailUnanswered, Sends: 2, Defer: true,
-		},
 	}
 }

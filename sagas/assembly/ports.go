@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"hostpanel/domain/hosting"
-	"hostpanel/domain/notice"
-	"hostpanel/domain/webhook"
 )
 
 // The outside, as this package needs it. What does not work is answered with
@@ -51,18 +49,4 @@ type Compute interface {
 	SwitchVM(ctx context.Context, external string, on bool) error
 	// RemoveVM stops and deletes a machine. One that is gone is a success.
 	RemoveVM(ctx context.Context, external string) error
-}
-
-// Webhooks posts a message to an endpoint of a tenant, signed with each of the
-// secrets, and answers with the status of the reply, 0 for none. Anything but
-// a 2xx is a failure; none names the endpoint (docs/webhooks.md, "Delivery").
-type Webhooks interface {
-	Deliver(ctx context.Context, url string, secrets [][]byte, m webhook.Message) (status int, err error)
-}
-
-// Mail hands a message to a mail server. A failure is transient while the
-// server refused before its final answer, permanent when it refused for good,
-// and unknown when the connection was lost after the data.
-type Mail interface {
-	Send(context.Context, notice.Mail) error
 }

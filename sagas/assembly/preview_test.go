@@ -62,11 +62,11 @@ func TestEveryLetterCanBeLookedAt(t *testing.T) {
 	w := newWorld(t)
 	w.looks(7)
 	for _, template := range notice.Templates() {
-		m, err := w.Preview(t.Context(), template, "es", 7)
+		m, err := w.Notify.Preview(t.Context(), template, "es", 7)
 		if err != nil || !isOfBread(m) || m.To != `"Ana Ruiz" <ana@example.com>` {
 			t.Errorf("%s: %v %+v", template, err, m)
 		}
-		if plain, err := w.Preview(t.Context(), template, "", 0); err != nil || plain.From != w.mailFrom || plain.Headers["Content-Language"] != "en" ||
+		if plain, err := w.Notify.Preview(t.Context(), template, "", 0); err != nil || plain.From != panelAddress || plain.Headers["Content-Language"] != "en" ||
 			strings.Contains(plain.Text+plain.HTML, "panel.example/") && !strings.Contains(plain.Text, "http://127.0.0.1:8080/") {
 			t.Errorf("%s: %v %+v", template, err, plain)
 		}
@@ -80,9 +80,9 @@ func TestEveryLetterCanBeLookedAt(t *testing.T) {
 		{"reset", "fr", 0, `language: "fr" is not a valid choice.`},
 		{"reset", "en", 9, `tenant: Invalid pk "9" - object does not exist.`},
 	} {
-		_, err := w.Preview(t.Context(), c.template, c.language, c.tenant)
+		_, err := w.Notify.Preview(t.Context(), c.template, c.language, c.tenant)
 		w.equal(c.template, err, c.says)
 	}
-	_, err := w.Preview(t.Context(), "love", "en", 0)
+	_, err := w.Notify.Preview(t.Context(), "love", "en", 0)
 	w.equal("no such template", domain.CodeOf(err), domain.NotFound)
 }

@@ -11,9 +11,9 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 
 	"github.com/google/uuid"
 )
@@ -99,14 +99,14 @@ func (s *Panel) registerProvisioning() {
 				Local: &sagas.Local[ProvisionInput]{Do: s.bill, Undo: s.endBilling},
 			},
 			{
-				Name: "welcome", Says: "send a welcome email with credentials", Queue: mailQueue, Policy: s.policies.welcome,
+				Name: "welcome", Says: "send a welcome email with credentials", Queue: notify.MailQueue, Policy: s.Notify.WelcomePolicy(),
 				Effect: &sagas.Effect[ProvisionInput]{
 					Key: keyed("welcome"), Lasting: true,
 					Prepare: func(ctx context.Context, in *ProvisionInput) (sagas.Call, error) {
-						return s.welcomeCall(ctx, in.welcome())
+						return s.Notify.WelcomeCall(ctx, notify.WelcomeOf(in.Order, in.customer()))
 					},
 					Deferred: func(in ProvisionInput, failed sagas.FailedAttempt) sagas.Work {
-						return s.delayMail(in.welcome(), failed)
+						return s.Notify.DelayWelcome(notify.WelcomeOf(in.Order, in.customer()), failed)
 					},
 				},
 			},
@@ -170,7 +170,7 @@ func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Wor
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	email := plainAddress(o.CustomerEmail)
+	email := account.PlainAddress(o.CustomerEmail)
 	if email == "" {
 		return sagas.Work{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
 	}
@@ -187,7 +187,7 @@ func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Wor
 	}
 	job.Opened = true
 	return sagas.Work{
-		Commands: []domain.Command{open}, Rows: s.tokenRows(credentials.NewToken(), job.User, sagas.EffectKey(job.Order, "welcome")),
+		Commands: []domain.Command{open}, Rows: s.Notify.WelcomeLinkRows(job.Order, job.User),
 	}, nil
 }
 
@@ -200,7 +200,7 @@ func (s *Panel) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Wo
 	}
 	return sagas.Work{
 		Commands: []domain.Command{account.Deactivate{User: job.User, At: s.Now()}},
-		Rows:     []eventstore.TxStatement{credentials.Shred(sagas.EffectKey(job.Order, "welcome"))},
+		Rows:     []eventstore.TxStatement{notify.ShredWelcomeLink(job.Order)},
 	}, nil
 }
 
@@ -280,7 +280,7 @@ func (s *Panel) activate(_ context.Context, job *ProvisionInput) (sagas.Work, er
 }
 
 // orderStarts are the runs that begin with events of orders: provisioning with
-// the money, the end of a service, and welcome mails.
+// the money, and the end of a service.
 func (s *Panel) orderStarts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 		switch r.Event.(type) {
@@ -293,11 +293,6 @@ func (s *Panel) orderStarts(ctx context.Context, events []eventstore.RecordedEve
 			}
 			run, err := s.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
 			return run, true, err
-		case order.WelcomeMailRequested:
-			run, err := s.resent(ctx, r)
-			return run, true, err
-		case order.WelcomeMailDelayed:
-			return s.lateMail(ctx, uuid.MustParse(r.Stream.ID), events)
 		}
 		return sagas.Start{}, false, nil
 	})

@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
 
 	"github.com/google/uuid"
@@ -70,7 +71,7 @@ func TestANewAccountGetsALinkThatWorksOnce(t *testing.T) { // C-1, C-2
 	if !found || len(token) < 43 {
 		t.Fatalf("the mail has no link: %s", mails[0].Text)
 	}
-	user, err := w.vault().TokenUser(t.Context(), token, SetPassword)
+	user, err := w.vault().TokenUser(t.Context(), token, credentials.SetPassword)
 	w.must(err)
 	w.equal("whose link it is", user, w.provision(id).Job.User)
 	w.equal("the token in the log", w.count(`select count(*) from events where data::text like '%' || $1 || '%'`, token), 0)

@@ -6,6 +6,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/credentials"
 
 	"github.com/google/uuid"
 )
@@ -29,9 +30,9 @@ func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
 	w.must(w.ResendMail(t.Context(), operator, id, "it was lost"))
 	w.eventually("it is sent", func() bool { return len(w.mail.to(ana)) == 2 && w.order(id).Mail == order.MailSent })
 	links := w.links(ana)
-	_, err := w.vault().TokenUser(t.Context(), links[0], SetPassword)
+	_, err := w.vault().TokenUser(t.Context(), links[0], credentials.SetPassword)
 	w.equal("the old link works", err == nil, false)
-	user, err := w.vault().TokenUser(t.Context(), links[1], SetPassword)
+	user, err := w.vault().TokenUser(t.Context(), links[1], credentials.SetPassword)
 	w.must(err)
 	w.equal("whose link it is", user, w.provision(id).Job.User)
 	w.equal("secrets on their way", w.count(`select count(*) from secret_handoff`), 0)

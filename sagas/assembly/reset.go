@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"strings"
 	"time"
 
 	"hostpanel/domain"
@@ -34,7 +33,7 @@ const resetQueue = "resets"
 // AskReset lets a mail follow with a link to choose a new password, if the
 // address has an active account. Nothing tells whether it does.
 func (a Accounts) AskReset(ctx context.Context, email string) error {
-	s, address := a.s, []byte(plainAddress(email))
+	s, address := a.s, []byte(account.PlainAddress(email))
 	key := "reset/" + hex.EncodeToString(s.store.Keys().MACs("reset limit", address)[0])
 	quota, err := s.limits.Take(ctx, key, resetMails, resetWindow)
 	if err != nil || !quota.Allowed {
@@ -49,9 +48,6 @@ func (a Accounts) AskReset(ctx context.Context, email string) error {
 	}
 	return err
 }
-
-// plainAddress is an address as accounts have it.
-func plainAddress(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // A resetRequest is a row that somebody works on.
 type resetRequest struct {

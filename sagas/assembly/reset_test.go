@@ -54,7 +54,7 @@ func (w *world) watched() (*Panel, *witness) {
 	Serve(store)
 	return New(Options{
 		Store: store, Log: w.Log(), Tables: projections.Open(pool), Engine: w.engine, Compute: w.compute, Mail: w.mail,
-		MailFrom: w.mailFrom, PublicURL: w.publicURL, Times: quick,
+		MailFrom: panelAddress, PublicURL: panelURL, Times: quick,
 	}), seen
 }
 

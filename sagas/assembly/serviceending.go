@@ -12,6 +12,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 
 	"github.com/google/uuid"
 )
@@ -65,6 +66,16 @@ func (s *Panel) provisioned(ctx context.Context, id uuid.UUID) (ProvisionInput, 
 		return ProvisionInput{}, err
 	}
 	return sagas.InputOf[ProvisionInput](run)
+}
+
+// customerOf is the account that an order was set up for.
+func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notify.Customer, error) {
+	in, err := s.provisioned(ctx, id)
+	return in.customer(), err
+}
+
+func (in ProvisionInput) customer() notify.Customer {
+	return notify.Customer{User: in.User, Opened: in.Opened, Tenant: in.Tenant}
 }
 
 // ends tells whether a fact is the end of a service that ran.

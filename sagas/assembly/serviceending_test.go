@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 
 	"github.com/google/uuid"
 )
@@ -194,7 +195,7 @@ func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23
 
 func TestAServiceThatStartsInADisputeRestsAtOnce(t *testing.T) { // T23
 	w := newWorld(t)
-	w.pauses(mailQueue)
+	w.pauses(notify.MailQueue)
 	w.goes()
 	id := w.buy(ordering{kind: "vps"})
 	w.standsAt(id, "welcome")

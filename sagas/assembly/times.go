@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hostpanel/sagas"
+	"hostpanel/sagas/notify"
 	"hostpanel/sagas/payments"
 )
 
@@ -44,17 +45,7 @@ type HostingTimes struct {
 }
 
 // NotifyTimes are those of mails, and of messages to endpoints of tenants.
-type NotifyTimes struct {
-	MailBase, MailCap time.Duration
-	MailBudget        time.Duration // before the order goes on without
-	LateBase, LateCap time.Duration // between later tries
-	LateBudget        time.Duration // until the mail is given up
-	MailUnanswered    time.Duration // before a mail that may have gone out is sent again
-	LinkLife          time.Duration // of a one-time link, after its mail was accepted
-	WebhookBase       time.Duration
-	WebhookCap        time.Duration
-	WebhookBudget     time.Duration // until a message to an endpoint is given up
-}
+type NotifyTimes = notify.Times
 
 // OperationsTimes are those of checks that nobody asks for.
 type OperationsTimes struct {
@@ -71,11 +62,7 @@ var Defaults = Times{
 		BinLife: 30 * day, BinLook: 6 * time.Hour, ReadyBudget: 2 * time.Hour, VMBudget: 30 * time.Minute, ReadyFirst: 5 * time.Second, ReadyLast: 20 * time.Second,
 		Measure: day, MeasurePoll: time.Minute,
 	},
-	NotifyTimes: NotifyTimes{
-		MailBase: 2 * time.Second, MailCap: 30 * time.Second, MailBudget: 5 * time.Minute,
-		LateBase: time.Minute, LateCap: time.Hour, LateBudget: 72 * time.Hour, MailUnanswered: 15 * time.Minute, LinkLife: 72 * time.Hour,
-		WebhookBase: 5 * time.Second, WebhookCap: 10 * time.Hour, WebhookBudget: 72 * time.Hour,
-	},
+	NotifyTimes:     notify.Defaults,
 	PaymentTimes:    payments.Defaults,
 	OperationsTimes: OperationsTimes{VerifyRest: day, VerifyPause: 250 * time.Millisecond},
 }

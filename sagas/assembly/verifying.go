@@ -38,11 +38,11 @@ func (s *Panel) verifyPart(ctx context.Context) (worked bool, err error) {
 	return s.store.VerifyNext(ctx, pace, func(b eventstore.Broken) error { return s.reportBroken(ctx, b) })
 }
 
-// reportBroken tells of an event that is not as it was written. Where somebody
-// has broken a great many, some of them are enough to look at.
+// reportBroken reports an event that is not as it was written. Of many such
+// events only the first are reported.
 func (s *Panel) reportBroken(ctx context.Context, b eventstore.Broken) error {
 	open, err := s.tables.For(projections.System).OpenIncidents(ctx)
-	if err != nil || open[operations.LogBroken] >= mostTold {
+	if err != nil || open[operations.LogBroken] >= operations.MostIncidentsTold {
 		return err
 	}
 	s.Alarm(ctx, "the log is not as it was written", "position", b.Position, "stream", b.Stream, "reason", b.Reason)

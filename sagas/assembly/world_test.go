@@ -164,7 +164,7 @@ func (w *world) node(url string, change ...func(*Options)) *instance {
 	o := Options{
 		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 		Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]order.Provider{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
-		MailFrom: "Panel <panel@example.com>", PublicURL: func() string { return "http://127.0.0.1:8080" }, Times: quick, UnsubscribeKeys: [][]byte{unsubscribeKey},
+		MailFrom: panelAddress, PublicURL: panelURL, Times: quick, UnsubscribeKeys: [][]byte{unsubscribeKey},
 	}
 	for _, c := range change {
 		c(&o)
@@ -211,6 +211,11 @@ func (w *world) start(s *instance) (stop func()) {
 
 // unsubscribeKey signs the links in mails of notifications.
 var unsubscribeKey = []byte("a key of thirty-two bytes, no less")
+
+// panelAddress is the sender of mails.
+const panelAddress = "Panel <panel@example.com>"
+
+func panelURL() string { return "http://127.0.0.1:8080" }
 
 var drawn atomic.Int64
 

@@ -28,6 +28,7 @@ import (
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/notify"
 )
 
 // A Program is the panel, put together: the log, the read tables, the sagas,
@@ -227,7 +228,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	return nil
 }
 
-func (p *Program) mail() (assembly.Mail, error) {
+func (p *Program) mail() (notify.Mail, error) {
 	if p.Config.SMTPURL == "" {
 		return folder.New(filepath.Join(p.Config.DataDir, "outbox")), nil
 	}

@@ -1,4 +1,4 @@
-package assembly
+package notify
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"hostpanel/projections"
 )
 
-// Preview is a letter as it would be written to somebody whose language it is
-// ("es", "en"; "" is English), in the name of a tenant (0: the panel's own).
-// Nothing in it is real. It answers with domain.NotFound if there is no such
-// template, and refuses languages and tenants that are not there.
-func (s *Panel) Preview(ctx context.Context, template, language string, tenant int64) (notice.Mail, error) {
+// Preview is a mail with sample data in a language ("es", "en"; "" is English),
+// in the name of a tenant (0: the panel). A template that does not exist is
+// refused with domain.NotFound; a language or a tenant that does not exist is
+// refused with domain.Invalid and the field.
+func (n *Notifier) Preview(ctx context.Context, template, language string, tenant int64) (notice.Mail, error) {
 	l, known := notice.Sample(template, language)
 	switch {
 	case !known:
@@ -22,18 +22,18 @@ func (s *Panel) Preview(ctx context.Context, template, language string, tenant i
 	case language != "" && language != "es" && language != "en":
 		return notice.Mail{}, domain.RefuseField("language", field.NotAChoice(language))
 	}
-	l.From = s.mailFrom
+	l.From = n.mailFrom
 	if tenant != 0 {
-		if _, err := s.tables.For(projections.System).Tenant(ctx, tenant); err != nil {
+		if _, err := n.tables.For(projections.System).Tenant(ctx, tenant); err != nil {
 			return notice.Mail{}, unlessUnknown(err, tenant)
 		}
 		var err error
-		if l, err = s.branded(ctx, tenant, l); err != nil {
+		if l, err = n.branded(ctx, tenant, l); err != nil {
 			return notice.Mail{}, err
 		}
 	}
 	for _, link := range []*string{&l.PanelURL, &l.Link, &l.Unsubscribe} {
-		*link = strings.Replace(*link, notice.SamplePanel, s.publicURL(), 1)
+		*link = strings.Replace(*link, notice.SamplePanel, n.publicURL(), 1)
 	}
 	return l.Write()
 }

@@ -1,4 +1,4 @@
-package assembly
+package notify
 
 import (
 	"cmp"
@@ -10,13 +10,12 @@ import (
 	"hostpanel/projections"
 )
 
-// branded lets a letter come from a tenant that has a look of its own, and look
-// like it; from tenant 0, or one without a look, it comes from the panel. Its own
-// address stands as the sender only where the panel receives the domain's mail;
-// for all others, which anybody could claim, answers go there
-// (docs/white-label.md, "Mails").
-func (s *Panel) branded(ctx context.Context, tenant int64, l notice.Letter) (notice.Letter, error) {
-	scope := s.tables.For(projections.System)
+// branded gives a letter the brand of a tenant. The letter of tenant 0, or of a
+// tenant without a brand, comes from the panel. The tenant's own address is the
+// sender only where the panel receives the domain's mail; otherwise it stands in
+// Reply-To, because its owner is not proven (docs/white-label.md, "Mails").
+func (n *Notifier) branded(ctx context.Context, tenant int64, l notice.Letter) (notice.Letter, error) {
+	scope := n.tables.For(projections.System)
 	look, has, err := scope.Branding(ctx, tenant)
 	if err != nil || !has {
 		return l, err
@@ -24,8 +23,8 @@ func (s *Panel) branded(ctx context.Context, tenant int64, l notice.Letter) (not
 	l.Brand = notice.Brand{
 		Name: look.BrandName, LogoURL: look.LogoURL, Color: look.PrimaryColor, FooterText: look.FooterText, FooterURL: look.FooterURL,
 	}
-	sender := mail.Address{Address: s.mailFrom}
-	if panel, err := mail.ParseAddress(s.mailFrom); err == nil {
+	sender := mail.Address{Address: n.mailFrom}
+	if panel, err := mail.ParseAddress(n.mailFrom); err == nil {
 		sender = *panel
 	}
 	sender.Name = cmp.Or(look.EmailFromName, look.BrandName)
@@ -45,9 +44,9 @@ func (s *Panel) branded(ctx context.Context, tenant int64, l notice.Letter) (not
 	return l, nil
 }
 
-// home is the tenant in whose name a user is written to when nothing else
-// tells; 0: none. Superusers act for tenants that are not theirs.
-func home(u projections.User) int64 {
+// homeTenant is the tenant in whose name a user is written to unless the event
+// names another; 0: none. Superusers act for tenants that are not theirs.
+func homeTenant(u projections.User) int64 {
 	if u.ActiveTenant == nil || u.IsSuperuser {
 		return 0
 	}
