@@ -20,8 +20,8 @@ var certificates = Kind{
 	Verbs: Create | Patch | Delete, Writers: Member, New: spec[Certificate],
 }
 
-// A Certificate lets a site serve HTTPS: issued by an authority that speaks
-// ACME, or brought along.
+// A Certificate lets a site serve HTTPS. An ACME authority issues it, or the
+// tenant uploads it (a custom certificate).
 type Certificate struct {
 	Site      int64
 	Type      string // acme, custom
@@ -35,12 +35,12 @@ type Certificate struct {
 	ExpiresAt *time.Time // nil: not issued yet
 	IsActive  bool
 
-	Names     []string   // that it is to cover besides its domain
-	OrderedAt *time.Time // the last time
-	Replaces  *time.Time // when the one expires in whose place it was ordered; nil: in nobody's
-	BroughtTo *time.Time // until when one's own is valid; nil: it is not one's own
-	Failures  int64      // in a row
-	FailedAt  *time.Time // the last time
+	Names     []string   // further names to cover besides the domain
+	OrderedAt *time.Time // time of the last order
+	Replaces  *time.Time // expiry of the certificate that the order replaces; nil: it replaces none
+	BroughtTo *time.Time // expiry of a custom certificate; nil: an authority issues it
+	Failures  int64      // consecutive
+	FailedAt  *time.Time // time of the last failure
 }
 
 // domainOf is a certificate's key at the engine: the domain of its site.
@@ -48,7 +48,7 @@ func domainOf(_, site field.Values) string { return text(site, "domain") }
 
 const custom = "custom"
 
-// Acme is the sort of certificate that is ordered from an authority.
+// Acme is the type of certificates that an authority issues.
 const Acme = "acme"
 
 // NotOfSite refuses a domain that is neither the site's nor below it.
@@ -126,8 +126,8 @@ func (c *Certificate) check(p Place, wrong *field.Errors) {
 	}
 }
 
-// NamesUnder are the further names of the certificate as they are once its own
-// one is another.
+// NamesUnder returns the further names of the certificate, moved from its
+// present domain to another one.
 func (c *Certificate) NamesUnder(other string) (names []string) {
 	for _, name := range c.Names {
 		if Below(name, c.Domain) {

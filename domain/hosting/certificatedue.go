@@ -2,19 +2,19 @@ package hosting
 
 import "time"
 
-// When something has to be done about a certificate (docs/certificates.md,
-// "Renewal").
+// Due dates of certificates: renewal, warning and expiry
+// (docs/certificates.md, "Renewal").
 
 const (
 	day = 24 * time.Hour
 
-	renewBefore = 30 * day // or a third of its life, if that is less
-	warnBefore  = 14 * day // or half of what is left for renewals
-	keepTrying  = 30 * day // with one that has expired
-	firstTries  = 3        // with one that never was issued
+	renewBefore = 30 * day // or a third of the lifetime, if that is less
+	warnBefore  = 14 * day // or half of the renewal period, if that is later
+	keepTrying  = 30 * day // after expiry
+	firstTries  = 3        // retries before the first issue
 )
 
-// backOff is how long an authority is left alone after failures in a row.
+// backOff is the delay before the next order after consecutive failures.
 func backOff(failures int) time.Duration {
 	switch failures {
 	case 0:
@@ -27,8 +27,8 @@ func backOff(failures int) time.Duration {
 	return day
 }
 
-// Wait is how long the authority is to be left alone after failures; 0: it may
-// be asked.
+// Wait is the remaining delay before the next order after a failure; 0: an
+// order is allowed now.
 func (i Issuance) Wait(now time.Time) time.Duration {
 	if i.Stage != Failed {
 		return 0
@@ -36,7 +36,7 @@ func (i Issuance) Wait(now time.Time) time.Duration {
 	return max(i.FailedAt.Add(backOff(i.Failures)).Sub(now), 0)
 }
 
-// Wait is [Issuance.Wait] of a certificate as the read tables have it.
+// Wait is [Issuance.Wait] for a certificate read from the read tables.
 func (c *Certificate) Wait(now time.Time) time.Duration {
 	i := Issuance{Stage: Stage(c.Status), Failures: int(c.Failures)}
 	if c.FailedAt != nil {
@@ -45,8 +45,8 @@ func (c *Certificate) Wait(now time.Time) time.Duration {
 	return i.Wait(now)
 }
 
-// renewal is when a certificate should be replaced: 30 days before its end,
-// and not before two thirds of its life are over.
+// renewal is the time when a certificate becomes due for replacement: 30 days
+// before its end, but after at least two thirds of its lifetime.
 func (i Issuance) renewal() time.Time {
 	due := i.Ends.Add(-renewBefore)
 	if life := i.Ends.Sub(i.Since); !i.Since.IsZero() && life > 0 {
@@ -55,8 +55,8 @@ func (i Issuance) renewal() time.Time {
 	return due
 }
 
-// warning is when somebody should know that a certificate is about to expire:
-// 14 days before, and not while the first half of the time for renewals runs.
+// warning is the time when the tenant is warned of the expiry: 14 days before.
+// With automatic renewal it is at the earliest halfway from renewal to expiry.
 func (i Issuance) warning() time.Time {
 	due := i.Ends.Add(-warnBefore)
 	if i.AutoRenew && !i.Custom {
@@ -72,8 +72,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// renews is when the panel orders a certificate again by itself; zero: never,
-// as things are.
+// renews is the time when the panel orders a certificate again by itself; zero:
+// the present state allows no automatic order.
 func (r Resource) renews() (none time.Time) {
 	i := r.Certificate
 	retry := i.FailedAt.Add(backOff(i.Failures))
@@ -90,9 +90,9 @@ func (r Resource) renews() (none time.Time) {
 	return none
 }
 
-// Due is when the next thing has to be done about a certificate; false: nothing,
-// as things are. For a site that is not served nothing is ordered: no authority
-// would find it.
+// Due is the time of the next action on a certificate: order, warning or expiry;
+// false: none is due. A certificate is ordered only while its site is served,
+// because the authority validates over HTTP.
 func (r Resource) Due(served bool) (next time.Time, is bool) {
 	i := r.Certificate
 	if i.Stage == "" || r.ended() {
@@ -116,7 +116,7 @@ func (r Resource) Due(served bool) (next time.Time, is bool) {
 	return next, is
 }
 
-func (c Tend) decide(r Resource) (facts []Event, err error) {
+func (c Tend) decide(r Resource) (events []Event, err error) {
 	i := r.Certificate
 	if _, is := r.Due(c.Served); !is {
 		return nil, nil
@@ -124,12 +124,12 @@ func (c Tend) decide(r Resource) (facts []Event, err error) {
 	due := func(at time.Time) bool { return !at.IsZero() && !c.At.Before(at) }
 	switch issued := !i.Ends.IsZero(); {
 	case issued && !i.Over && due(i.Ends):
-		facts = append(facts, CertificateExpired{i.Ends})
+		events = append(events, CertificateExpired{i.Ends})
 	case issued && !i.Warned && due(i.warning()):
-		facts = append(facts, CertificateExpiring{i.Ends})
+		events = append(events, CertificateExpiring{i.Ends})
 	}
 	if c.Served && due(r.renews()) {
-		facts = append(facts, i.order(c.At, nil))
+		events = append(events, i.order(c.At, nil))
 	}
-	return facts, nil
+	return events, nil
 }

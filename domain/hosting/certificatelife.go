@@ -10,28 +10,28 @@ import (
 	"hostpanel/domain/wording"
 )
 
-// What certificates go through beside the life of all kinds: they are ordered,
-// issued or not, renewed, and they expire (docs/certificates.md).
+// The life cycle of certificates, in addition to that of all kinds: order,
+// issue or failure, renewal and expiry (docs/certificates.md).
 
-// An Issuance is how far a certificate is.
+// An Issuance is the state of a certificate's orders.
 type Issuance struct {
 	Stage     Stage     `json:"stage"`
-	Custom    bool      `json:"custom,omitempty"` // brought along, not ordered
+	Custom    bool      `json:"custom,omitempty"` // uploaded by the tenant
 	AutoRenew bool      `json:"auto_renew,omitempty"`
-	Names     []string  `json:"names,omitempty"`    // that it is to cover besides its domain
-	Ordered   time.Time `json:"ordered,omitzero"`   // when it was asked for last
-	Since     time.Time `json:"since,omitzero"`     // when the last issued one was asked for
-	Ends      time.Time `json:"ends,omitzero"`      // when the last issued one expires; zero: there was none
+	Names     []string  `json:"names,omitempty"`    // further names to cover besides the domain
+	Ordered   time.Time `json:"ordered,omitzero"`   // time of the last order
+	Since     time.Time `json:"since,omitzero"`     // time at which the last issued one was ordered
+	Ends      time.Time `json:"ends,omitzero"`      // expiry of the last issued one; zero: none was issued
 	Failures  int       `json:"failures,omitempty"` // since the last issued one
-	FailedAt  time.Time `json:"failed_at,omitzero"` // the last time
-	Warned    bool      `json:"warned,omitempty"`   // that the last issued one is about to expire
+	FailedAt  time.Time `json:"failed_at,omitzero"` // time of the last failure
+	Warned    bool      `json:"warned,omitempty"`   // the warning for the last issued one was sent
 	Over      bool      `json:"over,omitempty"`     // the last issued one has expired
-	Issues    int       `json:"issues,omitempty"`   // how often one was issued
-	Turned    int       `json:"turned,omitempty"`   // version of the last fact that [Turns]
+	Issues    int       `json:"issues,omitempty"`   // number of certificates issued
+	Turned    int       `json:"turned,omitempty"`   // version of the last event that [Turns]
 }
 
-// Turns tells whether another thing may be due of a certificate after the fact
-// than was before it (see [Resource.Due]).
+// Turns tells whether an event may change what is due for a certificate (see
+// [Resource.Due]).
 func Turns(e domain.Event) bool {
 	switch e.(type) {
 	case CertificateOrdered, CertificateIssued, CertificateFailed, CertificateExpiring, CertificateExpired, Changed, Disabled, Enabled:
@@ -40,21 +40,21 @@ func Turns(e domain.Event) bool {
 	return false
 }
 
-// A Stage is where a certificate stands.
+// A Stage is the state of a certificate.
 type Stage string
 
 const (
-	Ordering  Stage = "requested" // asked for; the engine has yet to take the order
-	Awaited   Stage = "pending"   // the engine works on it
+	Ordering  Stage = "requested" // ordered; the engine has not accepted the order yet
+	Awaited   Stage = "pending"   // the engine has accepted the order
 	Issued    Stage = "issued"
-	Failed    Stage = "failed"   // the last order came to nothing; an earlier certificate may still serve
-	Renewing  Stage = "renewing" // ordered again while an earlier one serves
+	Failed    Stage = "failed"   // the last order failed; an earlier certificate may still be valid
+	Renewing  Stage = "renewing" // ordered again while an earlier one is valid
 	Expired   Stage = "expired"
 	Withdrawn Stage = "revoked"
 )
 
-// Status is what the API calls the stage: pending, issued, failed, revoked. A
-// certificate that has expired was issued all the same; is_expired tells.
+// Status is the stage in terms of the API: pending, issued, failed, revoked. An
+// expired certificate has the status issued, and is_expired is true.
 func (s Stage) Status() string {
 	switch s {
 	case Ordering, Awaited, Renewing:
@@ -66,27 +66,27 @@ func (s Stage) Status() string {
 	return string(s)
 }
 
-// awaited tells whether an order stands. There is never more than one.
+// awaited tells whether an order is open. At most one order is open at a time.
 func (i Issuance) awaited() bool { return i.Stage.Status() == "pending" }
 
-// Order asks for a certificate, or for a new one in the place of an old one.
-// While an order stands there is no second one.
+// Order orders a certificate, or a replacement of the present one. It has no
+// effect while another order is open.
 type Order struct {
 	Ref
 	At    time.Time
-	Anew  bool     // also if the present one is good for long
-	Names []string // that it is to cover besides its domain; nil: those so far
+	Anew  bool     // even if the present one is not due for renewal
+	Names []string // further names to cover besides the domain; nil: the present ones
 }
 
-// Tend does to a certificate what is due at a time (see [Resource.Due]): it is
-// ordered again, or is about to expire, or has expired.
+// Tend records what is due for a certificate at a time (see [Resource.Due]): a
+// new order, the warning before expiry, or the expiry.
 type Tend struct {
 	Ref
 	At     time.Time
-	Served bool // its site is
+	Served bool // the site is served
 }
 
-// What a certificate goes through.
+// The events of a certificate.
 type (
 	CertificateOrdered struct {
 		At    time.Time `json:"at"`
@@ -128,10 +128,10 @@ func (e CertificateExpiring) Says() string {
 
 func (e CertificateExpired) Says() string { return "the certificate expired on " + wording.Day(e.Ends) }
 
-// ErrNotAcme refuses to order what was brought along.
+// ErrNotAcme refuses to order a custom certificate.
 var ErrNotAcme = &domain.Error{Code: domain.Conflict, Reason: "wrong_cert_type", Message: "Only acme certificates can be requested."}
 
-// ErrSiteInactive refuses what only a site that is served can have.
+// ErrSiteInactive refuses to order a certificate for a disabled site.
 var ErrSiteInactive = &domain.Error{Code: domain.Conflict, Reason: "site_inactive", Message: "Site is not active."}
 
 func (c Order) decide(r Resource) ([]Event, error) {
@@ -162,30 +162,29 @@ func (i Issuance) order(at time.Time, names []string) CertificateOrdered {
 	return CertificateOrdered{At: at, Names: names}
 }
 
-// certified adds to the facts that every kind has what they mean for a
-// certificate: the engine tells until when one is valid, so it is issued; the
-// engine refuses what was ordered, so it has failed.
-func (r Resource) certified(c Command, facts []Event) []Event {
+// certified adds a certificate's own events to those of all kinds. A new expiry
+// date from the engine means issued. A refusal of an open order means failed.
+func (r Resource) certified(c Command, events []Event) []Event {
 	if r.Certificate.Stage == "" || r.ended() {
-		return facts
+		return events
 	}
-	for _, fact := range slices.Clone(facts) {
-		switch e := fact.(type) {
+	for _, added := range slices.Clone(events) {
+		switch e := added.(type) {
 		case EngineConfirmed:
 			if ends, is := r.Certificate.issued(e.Observed); is {
-				facts = append(facts, CertificateIssued{ends})
+				events = append(events, CertificateIssued{ends})
 			}
 		case EngineRefused:
 			if decline, is := c.(Decline); is && r.Certificate.awaited() {
-				facts = append(facts, CertificateFailed{e.Code, decline.At})
+				events = append(events, CertificateFailed{e.Code, decline.At})
 			}
 		}
 	}
-	return facts
+	return events
 }
 
-// issued tells whether what the engine has observed is a certificate that was
-// not known yet. Of several, one that was not waited for is newer than ours.
+// issued tells whether the engine has observed a new certificate, and when it
+// ends. Without an open order, a new certificate is one that ends later.
 func (i Issuance) issued(observed field.Values) (ends time.Time, is bool) {
 	raw, told := observed["expires_at"]
 	if !told || json.Unmarshal(raw, &ends) != nil || ends.IsZero() {
@@ -195,14 +194,14 @@ func (i Issuance) issued(observed field.Values) (ends time.Time, is bool) {
 	return ends, ends.After(i.Ends) || i.awaited() && !ends.Equal(i.Ends)
 }
 
-// begun is what a request means for a certificate; for other kinds nothing.
+// begun is the first state of a certificate; of other kinds the zero state.
 func begun(e Requested) (i Issuance) {
 	if kind, _ := KindNamed(e.Kind); !kind.Issued {
 		return i
 	}
 	var c Certificate
 	if c.Fields().Load(e.Spec) != nil {
-		return i // it was never written like this
+		return i // unreachable: the fields were checked before they were stored
 	}
 	i = Issuance{Stage: Ordering, Custom: c.Type == custom, AutoRenew: c.AutoRenew, Names: c.Names}
 	if c.OrderedAt != nil {
@@ -211,15 +210,15 @@ func begun(e Requested) (i Issuance) {
 	return i
 }
 
-// revised is what a change means for a certificate.
+// revised is the state after a change of the spec.
 func (i Issuance) revised(spec field.Values) Issuance {
 	if raw, changed := spec["auto_renew"]; changed && i.Stage != "" {
-		_ = json.Unmarshal(raw, &i.AutoRenew) // what is no flag changes nothing
+		_ = json.Unmarshal(raw, &i.AutoRenew) // an invalid flag changes nothing
 	}
 	return i
 }
 
-// withdrawn is what the removal means: the engine has given it back.
+// withdrawn is the state after the removal from the engine.
 func (i Issuance) withdrawn() Issuance {
 	if i.Stage != "" {
 		i.Stage = Withdrawn
@@ -227,7 +226,7 @@ func (i Issuance) withdrawn() Issuance {
 	return i
 }
 
-// taken is what the engine's acceptance means: the order is under way.
+// taken is the state after the engine has accepted the order.
 func (i Issuance) taken() Issuance {
 	if i.Stage == Ordering {
 		i.Stage = Awaited

@@ -20,7 +20,7 @@ var (
 
 const days = 24 * time.Hour
 
-// asks is the request for a certificate, at noon.
+// asks requests a certificate at noon.
 func asks(change func(*hosting.Certificate)) hosting.Requested {
 	at := noon
 	c := hosting.Certificate{Site: 3, Type: "acme", Domain: "example.com", AutoRenew: true, Status: "pending", IsActive: true, OrderedAt: &at}
@@ -59,7 +59,7 @@ func ordered(at time.Time) hosting.CertificateOrdered { return hosting.Certifica
 
 func tend(at time.Time) hosting.Tend { return hosting.Tend{Ref: certificate, At: at, Served: true} }
 
-// after is a history with more at its end.
+// after appends events to a history.
 func after(history []hosting.Event, more ...hosting.Event) []hosting.Event {
 	return append(history[:len(history):len(history)], more...)
 }
@@ -119,7 +119,7 @@ func TestOnlyWhatAnAuthorityIssuesCanBeOrdered(t *testing.T) {
 	given(t, halted...).When(order(noon.Add(70*days))).ThenRefused(domain.Conflict, "Site is not active.")
 }
 
-// After a failure the authority is left alone for one hour, then six, then days.
+// Orders wait one hour after the first failure, then six hours, then a day.
 func TestAnAuthorityIsLeftAloneAfterFailures(t *testing.T) {
 	history := []hosting.Event{acmeAsked}
 	at := noon
@@ -131,7 +131,7 @@ func TestAnAuthorityIsLeftAloneAfterFailures(t *testing.T) {
 		if n < 3 {
 			given(t, history...).When(tend(at)).Then(ordered(at))
 		} else {
-			given(t, history...).When(tend(at)).Then() // nobody has ever got one: somebody has to ask
+			given(t, history...).When(tend(at)).Then() // never issued: after three retries an order has to be requested
 		}
 		history = append(history, ordered(at))
 	}
@@ -160,7 +160,7 @@ func TestAShortLifeIsRenewedAtTwoThirds(t *testing.T) {
 	given(t, short...).When(tend(noon.Add(4 * days))).Then(ordered(noon.Add(4 * days)))
 }
 
-func TestWithoutRenewalSomebodyIsWarnedFourteenDaysBefore(t *testing.T) {
+func TestWithoutRenewalTheWarningComesFourteenDaysBefore(t *testing.T) {
 	for _, asked := range []hosting.Requested{manualAsked, customAsked} {
 		history := []hosting.Event{asked, accepted, issued}
 		warn := ninety.Add(-14 * days)
@@ -169,12 +169,12 @@ func TestWithoutRenewalSomebodyIsWarnedFourteenDaysBefore(t *testing.T) {
 		given(t, after(history, expiring)...).When(tend(warn.Add(days))).Then()
 		given(t, after(history, expiring)...).When(tend(ninety)).Then(expired)
 		given(t, after(history, expiring, expired)...).When(tend(ninety.Add(days))).Then()
-		given(t, history...).When(tend(ninety)).Then(expired) // nobody was there to warn in time
+		given(t, history...).When(tend(ninety)).Then(expired) // expired before the warning was sent
 		given(t, after(history, expired)...).When(tend(ninety)).Then()
 	}
 }
 
-func TestWhoeverTurnsRenewalOffIsWarned(t *testing.T) {
+func TestACertificateWithoutRenewalIsWarnedOf(t *testing.T) {
 	off := after(allIssued, hosting.Changed{Spec: values(`{"auto_renew":false}`)})
 	given(t, off...).When(tend(ninety.Add(-30 * days))).Then()
 	given(t, off...).When(tend(ninety.Add(-14 * days))).Then(expiring)
@@ -187,11 +187,11 @@ func TestRenewalGoesOnUntilLongAfterTheEnd(t *testing.T) {
 	history, tries := after(allIssued), 0
 	for at.Before(ninety.Add(60 * days)) {
 		r := hosting.Decider.Replay(history...)
-		facts, err := hosting.Decider.Decide(r, tend(at))
+		events, err := hosting.Decider.Decide(r, tend(at))
 		if err != nil {
 			t.Fatal(err)
 		}
-		history = append(history, facts...)
+		history = append(history, events...)
 		if r = hosting.Decider.Replay(history...); r.Certificate.Stage.Status() == "pending" {
 			history = append(history, noAnswer, failed(at))
 			tries++
@@ -209,8 +209,8 @@ func TestRenewalGoesOnUntilLongAfterTheEnd(t *testing.T) {
 		t.Errorf("%d tries until %s", tries, at)
 	}
 	var warned, over int
-	for _, fact := range history {
-		switch fact.(type) {
+	for _, e := range history {
+		switch e.(type) {
 		case hosting.CertificateExpiring:
 			warned++
 		case hosting.CertificateExpired:
@@ -274,8 +274,8 @@ func TestTheStagesHaveFourNames(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order: there is one order at a time, the
-// authority gets its rest, and what is due is done by tending to it.
+// In any sequence of commands at most one order is open, no order follows a
+// failure within an hour, and Tend does everything that is due.
 func TestRandomLivesOfCertificates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := hosting.Decider.Replay(acmeAsked)
@@ -283,18 +283,18 @@ func TestRandomLivesOfCertificates(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 20*24*60).Draw(t, "minutes")) * time.Minute)
 			pending := r.Certificate.Stage.Status() == "pending"
-			facts, err := hosting.Decider.Decide(r, anything(t, now))
-			for _, fact := range facts {
-				if _, is := fact.(hosting.CertificateOrdered); is && (pending || now.Before(lastFailed.Add(time.Hour))) {
+			events, err := hosting.Decider.Decide(r, anything(t, now))
+			for _, e := range events {
+				if _, is := e.(hosting.CertificateOrdered); is && (pending || now.Before(lastFailed.Add(time.Hour))) {
 					t.Fatalf("ordered at %s although %v, %s", now, pending, lastFailed)
 				}
-				if f, is := fact.(hosting.CertificateFailed); is {
+				if f, is := e.(hosting.CertificateFailed); is {
 					lastFailed = f.At
 				}
-				if _, is := fact.(hosting.CertificateIssued); is {
+				if _, is := e.(hosting.CertificateIssued); is {
 					lastFailed = time.Time{}
 				}
-				r = hosting.Decider.Evolve(r, fact)
+				r = hosting.Decider.Evolve(r, e)
 			}
 			if err != nil && domain.CodeOf(err) == "" {
 				t.Fatal(err)
@@ -318,19 +318,19 @@ func anything(t *rapid.T, now time.Time) hosting.Command {
 	}).Draw(t, "command")
 }
 
-// settled holds that tending to a certificate leaves nothing that is due.
+// settled checks that Tend leaves nothing due.
 func settled(t *rapid.T, r hosting.Resource, now time.Time) {
 	for range 3 {
 		at, is := r.Due(true)
 		if !is || at.After(now) {
 			return
 		}
-		facts, err := hosting.Decider.Decide(r, tend(now))
-		if err != nil || len(facts) == 0 {
+		events, err := hosting.Decider.Decide(r, tend(now))
+		if err != nil || len(events) == 0 {
 			t.Fatalf("due since %s, and nothing to do (%v) at %s: %+v", at, err, now, r.Certificate)
 		}
-		for _, fact := range facts {
-			r = hosting.Decider.Evolve(r, fact)
+		for _, e := range events {
+			r = hosting.Decider.Evolve(r, e)
 		}
 	}
 	t.Fatalf("due again and again: %+v", r.Certificate)

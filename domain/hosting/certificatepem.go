@@ -10,7 +10,7 @@ import (
 	"hostpanel/domain/field"
 )
 
-// What a certificate that somebody brings along has to be.
+// The checks of a custom certificate, its private key and its chain.
 
 const (
 	noKeyOfIt   = "The private key does not match the certificate."
@@ -20,7 +20,8 @@ const (
 	otherNames  = "The certificate does not cover the domain."
 )
 
-// checkPEM looks at certificate, key and chain, at a time and for a domain.
+// checkPEM checks that certificate, key and chain belong together, and that the
+// certificate is valid at the time of the request and for its domain.
 func (c *Certificate) checkPEM(p Place, wrong *field.Errors) {
 	for _, name := range []string{"certificate", "private_key"} {
 		if !p.Sent.Has(name) {

@@ -34,7 +34,7 @@ func ExampleRecordName() {
 	// false
 }
 
-// What nobody has measured adds nothing.
+// A missing measurement adds nothing to the total.
 func TestStorageAddsWhatIsKnown(t *testing.T) {
 	three, four := int64(3), int64(4)
 	u := hosting.Usage{Storage: []hosting.Measure{{Bytes: &three}, {}, {Bytes: &four}}}

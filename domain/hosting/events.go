@@ -14,8 +14,8 @@ import (
 	"hostpanel/domain/wording"
 )
 
-// An Event is a fact in the life of a resource; its evolve method is what the
-// fact means for the next decision.
+// An Event is a change of a resource. Its evolve method returns the resource's
+// state after the change.
 type Event interface {
 	domain.Event
 	evolve(Resource) Resource
@@ -43,8 +43,8 @@ var EventTypes = slices.Concat([]domain.EventType{
 	domain.Register[CertificateExpired](),
 }, syncEventTypes, OperationFacts)
 
-// What was asked for. Personal holds the personal fields of the spec as JSON
-// in one text, which the log seals; once it is erased they are blank.
+// The events of a tenant's requests. Personal holds the personal fields of the
+// spec as one JSON text, which the log seals. It is empty after erasure.
 type (
 	Requested struct {
 		Kind      string       `json:"kind"`
@@ -62,13 +62,13 @@ type (
 	RemovalRequested struct{}
 )
 
-// What the engine answered.
+// The events of the engine's answers.
 type (
 	EngineConfirmed struct {
 		EngineID int64        `json:"engine_id,omitempty"`
 		External string       `json:"external,omitempty"`
 		Observed field.Values `json:"observed,omitempty"`
-		Version  int          `json:"version,omitempty"` // of the wish that was answered; 0: the last one
+		Version  int          `json:"version,omitempty"` // of the request that was answered; 0: the last one
 	}
 	Removed       struct{}
 	EngineRefused struct {
@@ -130,7 +130,7 @@ func (e EngineConfirmed) evolve(r Resource) Resource {
 	r.Certificate = r.Certificate.taken()
 	switch {
 	case r.Status == Wanted && r.late(e.Version):
-		r.Status = Changing // it is there, but not yet as wanted
+		r.Status = Changing // created, but for an earlier request
 	case r.Status != Leaving && !r.late(e.Version):
 		r.Status, r.Code = Running, ""
 	}
@@ -144,8 +144,8 @@ func (Removed) evolve(r Resource) Resource {
 	return r
 }
 
-// evolve of a refusal: what could not be made or changed is refused; what
-// could not be removed is still to be.
+// evolve marks a refused creation or change as refused. A refused removal keeps
+// its status, because the removal is still wanted.
 func (e EngineRefused) evolve(r Resource) Resource {
 	r.Code = e.Code
 	if r.Status != Leaving {
@@ -154,7 +154,8 @@ func (e EngineRefused) evolve(r Resource) Resource {
 	return r
 }
 
-// wished is what there is when the engine is to change it, or still to make it.
+// wished returns the resource with a new desired state: to be changed, or to be
+// created if the engine does not have it yet.
 func (r Resource) wished() Resource {
 	if r.Status == Wanted || r.Status == Refused && !r.made() {
 		return r.wish(Wanted)
@@ -195,7 +196,7 @@ func join(spec field.Values, personal string) field.Values {
 	}
 	own := field.Values{}
 	if err := json.Unmarshal([]byte(personal), &own); err != nil {
-		return all // not ours to repair: what is unreadable is as good as erased
+		return all // unreadable data counts as erased
 	}
 	maps.Copy(all, own)
 	return all

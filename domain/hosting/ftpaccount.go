@@ -14,7 +14,7 @@ var ftpAccounts = Kind{
 	NamedBy: []string{"username"}, Quota: "ftp_accounts", Plan: "quota_ftp_users", Verbs: All, Writers: Member, New: spec[FTPAccount],
 }
 
-// An FTPAccount lets somebody copy files to and from a site.
+// An FTPAccount is a login for copying files to and from a site.
 type FTPAccount struct {
 	Site      int64
 	Username  string

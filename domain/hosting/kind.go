@@ -68,13 +68,13 @@ type Kind struct {
 	New     func() Spec
 }
 
-// A Backend is the system that carries out what is wanted of a resource.
+// A Backend is the system that brings a resource to its desired state.
 type Backend int
 
 const (
 	Engine  Backend = iota // the hosting engine
 	Compute                // a hypervisor
-	Local                  // none: it is as wanted as soon as it is asked for
+	Local                  // none: a request takes effect at once
 )
 
 // A Reference is a field that holds the number of another resource of the same
@@ -110,7 +110,7 @@ const (
 	All = Create | Replace | Patch | Delete
 )
 
-// A Role is what a caller has to be.
+// A Role is the permission that a caller needs.
 type Role int
 
 const (
@@ -119,8 +119,8 @@ const (
 	Superuser
 )
 
-// KindOf is the kind of the resource with this stream; false: it is the stream
-// of something else.
+// KindOf is the kind of the resource with this stream; false: the stream belongs
+// to no hosting resource.
 func KindOf(stream domain.Stream) (Kind, bool) { return KindNamed(stream.Category) }
 
 // KindNamed finds a kind by its name.
@@ -251,8 +251,8 @@ func (k Kind) Secrets() (names []string) {
 	return names
 }
 
-// checkSealed refuses a secret in the clear. It is a fault of ours: where
-// secrets come in, they are put aside and have a number in their place.
+// checkSealed returns an error for a plaintext secret. The caller has to store
+// secrets elsewhere first, and pass their ids in the spec.
 func (k Kind) checkSealed(spec field.Values) error {
 	for _, name := range k.Secrets() {
 		if value := text(spec, name); value != "" && uuid.Validate(value) != nil {
@@ -262,18 +262,19 @@ func (k Kind) checkSealed(spec field.Values) error {
 	return nil
 }
 
-// settled is a wish, and its fulfilment where nobody else has to work for it.
-func (k Kind) settled(wish Event) []Event {
-	switch _, leaving := wish.(RemovalRequested); {
+// settled returns the event of a request. Kinds without a backend are also
+// confirmed at once, because no other system has to act.
+func (k Kind) settled(requested Event) []Event {
+	switch _, leaving := requested.(RemovalRequested); {
 	case k.Backend != Local:
-		return []Event{wish}
+		return []Event{requested}
 	case leaving:
-		return []Event{wish, Removed{}}
+		return []Event{requested, Removed{}}
 	}
-	return []Event{wish, EngineConfirmed{}}
+	return []Event{requested, EngineConfirmed{}}
 }
 
-// absent is the answer about a resource that is not there.
+// absent is the error for a resource that does not exist.
 func (k Kind) absent() error {
 	return domain.Refuse(domain.NotFound, "No %s matches the given query.", k.Class)
 }

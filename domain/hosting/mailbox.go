@@ -19,7 +19,7 @@ var mailboxes = Kind{
 	NamedBy: []string{"email"}, Quota: "mailboxes", Plan: "quota_mailboxes", Verbs: All, Writers: Member, New: spec[Mailbox],
 }
 
-// A Mailbox is where somebody's mail arrives.
+// A Mailbox receives the mail of one address.
 type Mailbox struct {
 	MailDomain       int64
 	MailDomainName   string
@@ -49,8 +49,8 @@ func (m *Mailbox) Fields() field.Set {
 	}
 }
 
-// localPart is what stands before the @ of an address of ours. It has no "+",
-// which parts sub-addresses from it.
+// localPart is the part of a mailbox address before the @. It has no "+", which
+// separates sub-addresses.
 var localPart = field.Rule{
 	Message: field.Username.Message, Tidy: strings.ToLower, Holds: isLocalPart,
 }

@@ -11,8 +11,8 @@ import (
 	"hostpanel/domain/wording"
 )
 
-// An Operation is work that outlasts the request that asked for it, such as an
-// installation. Whoever asked looks here how far it is (docs/sync.md).
+// An Operation is work that continues after the HTTP request has ended, such as
+// an installation. The caller polls it for its status (docs/sync.md).
 type Operation struct {
 	Status OperationStatus
 	Kind   string // one of [OperationKinds]
@@ -67,7 +67,7 @@ type Wish struct {
 	New  bool   `json:"new,omitempty"` // the engine did not have it
 }
 
-// Over tells whether nothing more will come of the operation.
+// Over tells whether the operation has ended.
 func (o Operation) Over() bool { return o.Status == OperationDone || o.Status == OperationBroken }
 
 // TenantID is the tenant that the operation is for.
@@ -90,15 +90,15 @@ type (
 		domain.Command
 		decide(Operation) ([]OperationEvent, error)
 	}
-	// An OperationEvent is a fact in the life of one.
+	// An OperationEvent is a change of an operation.
 	OperationEvent interface {
 		domain.Event
 		evolve(Operation) Operation
 	}
 )
 
-// What may be asked of an operation. What comes late, comes to nothing: an
-// operation ends once.
+// The commands of an operation. An operation ends once; commands after its end
+// have no effect.
 type (
 	QueueOperation struct {
 		ID      uuid.UUID
@@ -114,7 +114,7 @@ type (
 		ID       uuid.UUID
 		Result   field.Values
 		Subject  uuid.UUID
-		Personal field.Values // what of the result may tell of a person
+		Personal field.Values // the personal data of the result
 		Pushed   []Wish
 	}
 	SucceedOperation struct {
@@ -178,8 +178,8 @@ func (c FailOperation) decide(o Operation) ([]OperationEvent, error) {
 	return []OperationEvent{OperationFailed{Code: c.Code}}, nil
 }
 
-// What has become of an operation. Personal holds the part of the result that
-// may tell of a person, as JSON in one text, which the log seals.
+// The events of an operation. Personal holds the personal data of the result as
+// one JSON text, which the log seals.
 type (
 	OperationQueued struct {
 		Kind         string        `json:"kind"`
@@ -233,7 +233,7 @@ var OperationFacts = []domain.EventType{
 	domain.Register[OperationFailed](),
 }
 
-// Values are all of the result so far. What was erased is missing.
+// Values are the whole result so far. Erased fields are missing.
 func (e OperationProgressed) Values() field.Values { return join(e.Result, e.Personal) }
 
 func (e OperationQueued) evolve(Operation) Operation {

@@ -16,7 +16,7 @@ import (
 	"hostpanel/domain/field"
 )
 
-// A Resource is what the history of one hosting resource amounts to.
+// A Resource is the state of one hosting resource, folded from its events.
 type Resource struct {
 	Status   Status    `json:"status"`
 	Kind     string    `json:"kind"`
@@ -24,42 +24,40 @@ type Resource struct {
 	EngineID int64     `json:"engine_id,omitempty"`
 	External string    `json:"external,omitempty"` // the hypervisor's id
 	For      string    `json:"for,omitempty"`      // "order:<uuid>"
-	Subject  uuid.UUID `json:"subject,omitzero"`   // of the person whose data it holds
+	Subject  uuid.UUID `json:"subject,omitzero"`   // the person whose data it holds
 	Code     string    `json:"code,omitempty"`     // of the engine's last refusal
 
 	Observed   field.Values `json:"observed,omitempty"`    // what only the engine knows
-	DisabledBy []string     `json:"disabled_by,omitempty"` // why it is off, whatever is wanted
+	DisabledBy []string     `json:"disabled_by,omitempty"` // the reasons why it is switched off
 	Trashed    bool         `json:"trashed,omitempty"`     // it is in the bin
-	Binned     int          `json:"binned,omitempty"`      // the version with which it last went there
+	Binned     int          `json:"binned,omitempty"`      // version of the last move to the bin
 
 	Certificate Issuance `json:"certificate,omitzero"` // of certificates
 
-	// Version counts the facts of the stream; Wish is the version of the last
-	// thing that was asked for. An answer to an earlier one is late.
-	Version int `json:"version"`
-	Wish    int `json:"wish"`
+	Version int `json:"version"` // number of events in the stream
+	Wish    int `json:"wish"`    // version of the last request; an answer to an earlier one is late
 }
 
 // TenantID is the tenant that the resource belongs to.
 func (r Resource) TenantID() int64 { return r.Tenant }
 
-// A Status is where a resource stands between the tenant's wish and the engine.
+// A Status compares a resource's desired state with its state at the engine.
 type Status string
 
 const (
-	Wanted   Status = "wanted"   // asked for; the engine has yet to make it
-	Running  Status = "running"  // as it was asked for
-	Changing Status = "changing" // runs; the engine has yet to change it
-	Leaving  Status = "leaving"  // the engine has yet to remove it
+	Wanted   Status = "wanted"   // requested; not created at the engine yet
+	Running  Status = "running"  // as requested
+	Changing Status = "changing" // runs; a change is pending at the engine
+	Leaving  Status = "leaving"  // the removal is pending at the engine
 	Gone     Status = "gone"
-	Refused  Status = "refused" // the engine would not; the next change tries again
+	Refused  Status = "refused" // refused by the engine; the next change tries again
 )
 
 // Decider is the behaviour of the streams of every [Kind].
 var Decider = domain.Decider[Resource, Command, Event]{
 	Decide: func(r Resource, c Command) ([]Event, error) {
-		facts, err := c.decide(r)
-		return r.certified(c, facts), err
+		events, err := c.decide(r)
+		return r.certified(c, events), err
 	},
 	Evolve: func(r Resource, e Event) Resource {
 		r.Version++
@@ -104,8 +102,8 @@ type (
 	Remove struct{ Ref }
 )
 
-// Confirm and Decline are the answers of the engine. Version is that of the
-// wish they answer (the stream's version after it); zero is the last one.
+// Confirm and Decline are the answers of the engine. Version is the stream's
+// version after the request that they answer; zero is the last request.
 type (
 	Confirm struct {
 		Ref
@@ -134,7 +132,7 @@ func (c Request) decide(r Resource) ([]Event, error) {
 		spec, personal := kind.divide(c.Spec)
 		return kind.settled(Requested{Kind: c.Kind, Tenant: c.Tenant, Spec: spec, SubjectID: c.Subject, Personal: personal, For: c.For}), nil
 	case c.For != "" && c.For == r.For:
-		return nil, nil // a saga may repeat itself
+		return nil, nil // a repeated step of the same order
 	}
 	return nil, domain.Refuse(domain.Conflict, "%s %d exists.", kind.Class, c.ID)
 }
@@ -180,7 +178,7 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 	case Running:
 	}
 	if !news {
-		return nil, nil // the engine repeats itself, or answers what nobody waits for any more
+		return nil, nil // a repeated answer, or one to an old request
 	}
 	return []Event{EngineConfirmed{EngineID: c.EngineID, External: c.External, Observed: c.Observed, Version: c.Version}}, nil
 }
@@ -188,16 +186,16 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 func (c Decline) decide(r Resource) ([]Event, error) {
 	open := r.Status == Wanted || r.Status == Changing || r.Status == Leaving || r.Certificate.awaited()
 	if !open || r.late(c.Version) || r.Code == c.Code {
-		return nil, nil // nobody waits for this answer, or it is a repeat
+		return nil, nil // no request is open, or the answer is a repeat
 	}
 	return []Event{EngineRefused{Code: c.Code}}, nil
 }
 
-// late tells whether an answer is to an earlier wish than the last one.
+// late tells whether an answer belongs to an earlier request than the last one.
 func (r Resource) late(version int) bool { return version != 0 && version < r.Wish }
 
-// news tells whether an answer holds anything that was not known yet: the
-// engine's id, even where the answer is late, or what the engine observed.
+// news tells whether an answer holds new data: the engine's id, even in a late
+// answer, or a new observed value.
 func (r Resource) news(c Confirm) bool {
 	for name, value := range c.Observed {
 		if !bytes.Equal(r.Observed[name], value) {

@@ -65,7 +65,7 @@ func TestTheEngineMakesWhatWasWanted(t *testing.T) {
 	given(t, requested, made).When(confirm(1)).Then()
 }
 
-// A machine has its address only some time after it was made.
+// A machine gets its address some time after its creation.
 func TestWhatTheEngineObservesLaterIsKept(t *testing.T) {
 	address := hosting.Confirm{Ref: site, Observed: values(`{"address":"192.0.2.7"}`)}
 	seen := hosting.EngineConfirmed{Observed: address.Observed}
@@ -82,16 +82,16 @@ func TestAChangeWaitsForTheEngine(t *testing.T) {
 	given(t, requested, made).When(hosting.Change{Ref: site}).Then()
 	stands(t, hosting.Changing, requested, made, changed)
 	stands(t, hosting.Running, requested, made, changed, confirmed(3))
-	stands(t, hosting.Wanted, requested, changed) // it has yet to be made at all
+	stands(t, hosting.Wanted, requested, changed) // not created yet
 }
 
-// An answer to an earlier wish never passes for one to the last.
-func TestAnAnswerToAnEarlierWishIsLate(t *testing.T) {
+// An answer to an earlier request does not confirm the last one.
+func TestAnAnswerToAnEarlierRequestIsLate(t *testing.T) {
 	given(t, requested, made, changed, changed).When(confirm(3)).Then()
 	stands(t, hosting.Changing, requested, made, changed, changed)
 	given(t, requested, made, changed, changed).When(confirm(4)).Then(confirmed(4))
 
-	// the engine's id is worth knowing, even so
+	// a late answer still records the engine's id
 	given(t, requested, changed).When(confirm(1)).Then(confirmed(1))
 	stands(t, hosting.Changing, requested, changed, confirmed(1))
 	stands(t, hosting.Running, requested, made, changed, confirmed(3), confirmed(1))
@@ -109,11 +109,11 @@ func TestARemovedResourceIsGoneWhenTheEngineSaysSo(t *testing.T) {
 	given(t, requested, made, leaving, hosting.Removed{}).When(gone).Then()
 	given(t, requested, made, leaving, hosting.Removed{}).When(hosting.Remove{Ref: site}).Then()
 	given(t, requested, made, leaving, hosting.Removed{}).When(confirm(1)).Then()
-	given(t, requested, made, leaving).When(hosting.Confirm{Ref: site, Version: 1}).Then() // answers the first wish, not this one
+	given(t, requested, made, leaving).When(hosting.Confirm{Ref: site, Version: 1}).Then() // answers the first request
 }
 
-// A creation that was under way when the resource was to go: what has to be
-// removed is known from then on, but it is not gone.
+// A creation confirmed after the removal request records the engine's id. The
+// resource still has to be removed.
 func TestALateCreationIsKnownButNotBack(t *testing.T) {
 	given(t, requested, leaving).When(confirm(1)).Then(confirmed(1))
 	stands(t, hosting.Leaving, requested, leaving, confirmed(1))
@@ -135,7 +135,7 @@ func TestTheEngineMayRefuse(t *testing.T) {
 	given(t, requested, refused).When(confirm(0)).Then(made) // it was made after all
 	stands(t, hosting.Running, requested, refused, made)
 
-	given(t, requested, made, leaving).When(decline).Then(refused) // it is still to go
+	given(t, requested, made, leaving).When(decline).Then(refused) // the removal is still wanted
 	stands(t, hosting.Leaving, requested, made, leaving, refused)
 	given(t, requested, made, leaving, refused).When(decline).Then()
 }
@@ -158,16 +158,16 @@ func stands(t *testing.T, want hosting.Status, history ...hosting.Event) {
 	}
 }
 
-// C-6: what tells of a person is in one text, apart, which the log seals.
+// C-6: the personal fields are in one separate text, which the log seals.
 func TestATenantsPersonalFieldsAreApart(t *testing.T) {
 	want := (&hosting.Tenant{Name: "Ana Ruiz", Email: "ana@example.com", Phone: "600", Language: "es", Username: "t17"}).Fields().Values()
-	facts, err := hosting.Decider.Decide(hosting.Resource{}, hosting.Request{
+	events, err := hosting.Decider.Decide(hosting.Resource{}, hosting.Request{
 		Ref: hosting.Ref{Kind: "tenant", ID: 17}, Tenant: 17, Spec: want, Subject: ana,
 	})
-	if err != nil || len(facts) != 1 {
-		t.Fatal(facts, err)
+	if err != nil || len(events) != 1 {
+		t.Fatal(events, err)
 	}
-	e := facts[0].(hosting.Requested)
+	e := events[0].(hosting.Requested)
 	for _, name := range []string{"name", "email", "slug", "phone", "contact_name", "company_name", "tax_id", "address", "city", "postal_code"} {
 		if _, open := e.Spec[name]; open {
 			t.Errorf("%s stands in the open", name)
@@ -215,7 +215,7 @@ func TestEventsAreReadForever(t *testing.T) {
 	}
 }
 
-// Only what has been in the bin all the time is purged.
+// A purge removes only resources that have stayed in the bin.
 func TestWhatWasBroughtBackIsNotPurged(t *testing.T) {
 	purge := hosting.Purge{Ref: site, Since: 3}
 	given(t, requested, made, hosting.MovedToBin{}).When(purge).Then(leaving)

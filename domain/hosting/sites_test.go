@@ -143,7 +143,7 @@ func TestWhatMustBeUniqueIsToldInWords(t *testing.T) {
 	}
 }
 
-// Nobody else works on a package: it runs at once, and is gone at once.
+// A package has no backend: it runs at once, and is removed at once.
 func TestWhatNoEngineMakesRunsAtOnce(t *testing.T) {
 	ref := hosting.Ref{Kind: "package", ID: 3}
 	asked := hosting.Requested{Kind: "package", Spec: values(`{"name":"A"}`)}
@@ -157,7 +157,7 @@ func TestWhatNoEngineMakesRunsAtOnce(t *testing.T) {
 	}
 }
 
-// What secrets are handed over in is another matter; the log takes no clear ones.
+// The log refuses a plaintext secret.
 func TestASecretNeverReachesTheLog(t *testing.T) {
 	box := hosting.Ref{Kind: "mailbox", ID: 3}
 	clear, sealed := values(`{"password":"correct horse"}`), values(`{"password":"0a7a0d6e-0000-4000-8000-00000000000b"}`)

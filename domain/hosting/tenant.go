@@ -106,8 +106,8 @@ func (t *Tenant) complete(p Place) {
 	t.suspend(p)
 }
 
-// suspend keeps when and why the tenant was suspended, as long as it is. One
-// that is terminated keeps why.
+// suspend keeps the time and reason while the tenant is suspended. A terminated
+// tenant keeps the reason.
 func (t *Tenant) suspend(p Place) {
 	switch {
 	case t.Status != Suspended:
@@ -121,8 +121,8 @@ func (t *Tenant) suspend(p Place) {
 	}
 }
 
-// check refuses the logins that the numbers of other tenants give them, and a
-// tenant that is over before it begins.
+// check refuses the default logins of other tenants, and a new tenant that is
+// already terminated.
 func (t *Tenant) check(p Place, wrong *field.Errors) {
 	if p.New() && t.Status == Terminated && !wrong.Has("status") {
 		wrong.Add("status", field.NotAChoice(Terminated))
@@ -134,8 +134,8 @@ func (t *Tenant) check(p Place, wrong *field.Errors) {
 
 var customerNumber = regexp.MustCompile("^t[0-9]+$")
 
-// NewStatus is the state that a change gives a tenant; false: the change is of
-// something else.
+// NewStatus is the state that a change gives a tenant; false: the change leaves
+// the state alone.
 func NewStatus(stream domain.Stream, e Changed) (status string, is bool) {
 	kind, _ := KindOf(stream)
 	is = kind.Owner && json.Unmarshal(e.Spec["status"], &status) == nil
@@ -145,6 +145,6 @@ func NewStatus(stream domain.Stream, e Changed) (status string, is bool) {
 // The states of a tenant (docs/tenants.md).
 const (
 	InService  = "active"
-	Suspended  = "suspended"  // nothing of it runs but its zones, and nobody writes in it but superusers
-	Terminated = "terminated" // it is in the bin, until it is removed
+	Suspended  = "suspended"  // only its DNS zones run, and only superusers may change it
+	Terminated = "terminated" // in the bin until it is removed
 )

@@ -159,7 +159,7 @@ func TestPreferencesKeepWhatChanged(t *testing.T) {
 	domaintest.Given(t, notice.Preferring, nil).When(whole).Then(off)
 	domaintest.Given(t, notice.Preferring, []notice.PreferencesSet{off}).When(whole).Then()
 	domaintest.Given(t, notice.Preferring, nil).When(notice.SetPreferences{User: 12}).Then()
-	if _, err := notice.Preferring.Decide(notice.Wishes{}, notice.SetPreferences{User: 12, Values: values(`{"horn":true}`)}); err == nil {
+	if _, err := notice.Preferring.Decide(notice.PreferencesState{}, notice.SetPreferences{User: 12, Values: values(`{"horn":true}`)}); err == nil {
 		t.Error("there is no such preference")
 	}
 	p := notice.Preferring.Replay(off).Preferences()

@@ -9,17 +9,17 @@ import (
 	"hostpanel/domain/field"
 )
 
-// PreferencesCategory is that of the streams "preferences-<user>".
+// PreferencesCategory is the category of the streams "preferences-<user>".
 const PreferencesCategory = "preferences"
 
-// Preferences are what a user wants to hear of. A user without preferences gets
-// everything.
+// Preferences select the notifications that a user gets. A user without
+// preferences gets everything.
 type Preferences struct {
 	OnTicketReply, OnInvoice, OnHostingAlert, OnVPSAlert, OnSystem bool // by mail
 	InApp                                                          bool
 }
 
-// DefaultPreferences are those of a user who never set any.
+// DefaultPreferences are the preferences of a user who has set none.
 func DefaultPreferences() Preferences {
 	return Preferences{true, true, true, true, true, true}
 }
@@ -57,37 +57,37 @@ func (p Preferences) Mails(t Type) bool {
 	return string(p.Fields().Values()[t.Preference()]) == "true"
 }
 
-// Wishes are a user's preferences, folded from their history.
-type Wishes struct {
+// PreferencesState is a user's preferences, folded from their history.
+type PreferencesState struct {
 	Set Preferences `json:"set"`
 	own bool
 }
 
-// Preferences are those that hold, set or not.
-func (w Wishes) Preferences() Preferences {
-	if !w.own {
+// Preferences are the user's own, or the default ones.
+func (s PreferencesState) Preferences() Preferences {
+	if !s.own {
 		return DefaultPreferences()
 	}
-	return w.Set
+	return s.Set
 }
 
 // Preferring is the behaviour of the streams "preferences-<user>".
-var Preferring = domain.Decider[Wishes, SetPreferences, PreferencesSet]{
-	Decide: func(w Wishes, c SetPreferences) ([]PreferencesSet, error) { return c.decide(w) },
-	Evolve: func(w Wishes, e PreferencesSet) Wishes { return e.evolve(w) },
+var Preferring = domain.Decider[PreferencesState, SetPreferences, PreferencesSet]{
+	Decide: func(s PreferencesState, c SetPreferences) ([]PreferencesSet, error) { return c.decide(s) },
+	Evolve: func(s PreferencesState, e PreferencesSet) PreferencesState { return e.evolve(s) },
 }
 
-// SetPreferences changes what a user wants to hear of. Values holds the fields
-// that were sent.
+// SetPreferences changes a user's preferences. Values holds the fields of the
+// request.
 type SetPreferences struct {
 	User    int64
 	Values  field.Values
 	Through string // how, if not by the preferences themselves: "link in a mail"
 }
 
-// decide keeps only what differs from what holds.
-func (c SetPreferences) decide(w Wishes) ([]PreferencesSet, error) {
-	now := w.Preferences()
+// decide keeps only the values that differ from the present ones.
+func (c SetPreferences) decide(s PreferencesState) ([]PreferencesSet, error) {
+	now := s.Preferences()
 	holds, changed := now.Fields().Values(), field.Values{}
 	for name, value := range c.Values {
 		switch old, known := holds[name]; {
@@ -103,12 +103,12 @@ func (c SetPreferences) decide(w Wishes) ([]PreferencesSet, error) {
 	return []PreferencesSet{{Values: changed, Through: c.Through}}, nil
 }
 
-func (e PreferencesSet) evolve(w Wishes) Wishes {
-	p := w.Preferences()
+func (e PreferencesSet) evolve(s PreferencesState) PreferencesState {
+	p := s.Preferences()
 	if err := p.Fields().Load(e.Values); err != nil {
-		return w // checked when it was set; what cannot be read changes nothing
+		return s // unreadable values change nothing
 	}
-	return Wishes{Set: p, own: true}
+	return PreferencesState{Set: p, own: true}
 }
 
 // Stream is the history of the user's preferences.
