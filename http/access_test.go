@@ -13,12 +13,12 @@ import (
 	"hostpanel/http/route"
 )
 
-// An entry is what the routes of these tests show.
+// An entry is the record that the routes of these tests show.
 type entry struct{ Text string }
 
 func (e *entry) Fields() field.Set { return field.Set{field.Text("text", &e.Text).Required()} }
 
-// probes are routes of every rule, over the shop's people.
+// probes has one route for each access rule.
 func (s *shop) probes() http.Handler {
 	find := func(_ context.Context, c route.Call) (any, string, error) {
 		if c.ID("id") != 1 {
@@ -54,7 +54,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		probes.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
 	}
-	who := []string{"", "eve", "ben", "ana", "root"} // nobody, no tenant, member, administrator, superuser
+	who := []string{"", "eve", "ben", "ana", "root"} // anonymous, without tenant, member, administrator, superuser
 	for rule, may := range map[string][]int{
 		"user":                         {401, 200, 200, 200, 200},
 		"user-with-an-active-tenant":   {401, 403, 200, 200, 200},
@@ -70,7 +70,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			if may[i] == 200 {
 				continue
 			}
-			// Whoever may not, learns nothing further: not of the method, the object, its version or the body.
+			// A refusal reveals nothing about the method, the object, its version or the body.
 			for _, at := range []string{"/1/", "/99/"} {
 				for _, method := range []string{"PUT", "DELETE", "OPTIONS", "HEAD"} {
 					if status, body := call(method, "/"+rule+at, token, `{"broken`, "If-Match", `"entry-1-1"`); status != may[i] {

@@ -16,7 +16,7 @@ import (
 	"hostpanel/http/route"
 )
 
-// writes are all routes that take a record, on an object that is there.
+// writes returns all routes that accept a record, for existing objects.
 func (c *census) writes(t *testing.T) map[string]route.Route {
 	found := map[string]route.Route{}
 	for _, r := range c.routes() {
@@ -35,7 +35,7 @@ func (c *census) writes(t *testing.T) map[string]route.Route {
 	return found
 }
 
-// permitted are the headers of somebody who may make the call.
+// permitted returns the headers of a caller who may make the call.
 func (c *census) permitted(path string) []string {
 	if strings.HasPrefix(path, "/storefront/api/") {
 		return c.credentials["storefront key"]
@@ -73,11 +73,11 @@ func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
 		}
 	}
 	if after := c.count(t, `select count(*) from events`); after != before {
-		t.Errorf("%d facts were left behind", after-before)
+		t.Errorf("%d events were added", after-before)
 	}
 }
 
-// A record's own spelling of a field is the only one.
+// Field names match exactly. Fields in another case, or with invisible characters, are ignored.
 func TestOtherSpellingsOfAFieldAreOtherFields(t *testing.T) {
 	c := takeCensus(t)
 	for call, r := range c.writes(t) {
@@ -101,8 +101,8 @@ func TestOtherSpellingsOfAFieldAreOtherFields(t *testing.T) {
 	}
 }
 
-// Whoever sends what only the panel may set has sent nothing.
-func TestNobodyAssignsWhatIsReadOnly(t *testing.T) {
+// Read-only fields in a request are ignored.
+func TestReadOnlyFieldsAreIgnored(t *testing.T) {
 	c := takeCensus(t)
 	changed := 0
 	for call, r := range c.writes(t) {
@@ -121,13 +121,13 @@ func TestNobodyAssignsWhatIsReadOnly(t *testing.T) {
 				changed++
 			}
 		}
-		facts := c.count(t, `select count(*) from events where name not like 'security.%'`)
+		recorded := c.count(t, `select count(*) from events where name not like 'security.%'`)
 		body, _ := json.Marshal(sent)
 		if w := c.call(method, path, string(body), who...); w.Code != http.StatusOK {
 			t.Errorf("%s %s: %d %s", call, body, w.Code, w.Body)
 		}
 		after := answered[map[string]json.RawMessage](t, c.call("GET", path, "", who...))
-		if fmt.Sprint(after) != fmt.Sprint(before) || c.count(t, `select count(*) from events where name not like 'security.%'`) != facts {
+		if fmt.Sprint(after) != fmt.Sprint(before) || c.count(t, `select count(*) from events where name not like 'security.%'`) != recorded {
 			t.Errorf("%s %s: %s became %s", call, body, before, after)
 		}
 	}
@@ -136,8 +136,8 @@ func TestNobodyAssignsWhatIsReadOnly(t *testing.T) {
 	}
 }
 
-// A member is not made a superuser, nor let into a tenant, by saying so.
-func TestNobodyPromotesThemselves(t *testing.T) {
+// A member cannot become a superuser or join a tenant through the request body.
+func TestMembersCannotRaiseTheirOwnRights(t *testing.T) {
 	c := takeCensus(t)
 	me := c.credentials["member of A"]
 	before := c.call("GET", "/api/me/", "", me...).Body.String()
@@ -159,7 +159,7 @@ func TestNobodyPromotesThemselves(t *testing.T) {
 	c.handTo(t, "tenant", me)
 }
 
-// handTo looks whether filters lead to what belongs to others.
+// handTo checks that filters never show records of other tenants.
 func (c *census) handTo(t *testing.T, of string, who []string) {
 	t.Helper()
 	for _, query := range []string{"?tenant=22", "?id__in=22", "?id__in=21,22", "?search=B", "?slug=t22", "?ordering=tenant", "?id=22", "?id__in=22&page_size=100"} {
@@ -170,7 +170,7 @@ func (c *census) handTo(t *testing.T, of string, who []string) {
 	}
 }
 
-// isShown tells whether a path can be read.
+// isShown tells whether a GET of the path is allowed.
 func (c *census) isShown(path string) bool {
 	return c.call("GET", path, "", c.permitted(path)...).Code == http.StatusOK
 }
@@ -184,7 +184,7 @@ func writable(fields field.Set, name string) bool {
 	return false
 }
 
-// another is a value of the same sort that the field does not have.
+// another returns a different value of the same type.
 func another(value json.RawMessage) any {
 	var v any
 	_ = json.Unmarshal(value, &v)
@@ -202,7 +202,7 @@ func another(value json.RawMessage) any {
 	}
 }
 
-// Who sends a byte now and then keeps nobody else waiting, and is cut off.
+// A slow client is disconnected, and does not delay other clients.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	s := openShop(t).people(t)
 	s.server.Hurry(300 * time.Millisecond)
@@ -224,7 +224,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 	answer, err := http.Get("http://" + listener.Addr().String() + "/healthz")
 	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("somebody else was kept waiting: %v", err)
+		t.Fatalf("another client had to wait: %v", err)
 	}
 	_ = answer.Body.Close()
 	for range clients {
@@ -238,8 +238,8 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 }
 
-// drip begins a request and goes on with a byte every now and then, until the
-// server has had enough.
+// drip begins a request and then sends single bytes until the server closes the
+// connection.
 func drip(address, begin string) error {
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 const password = "Tr0ub4dor & 3 caballos"
 
-// resident opens an account with a password.
+// resident creates an account with a password.
 func (s *shop) resident(t testing.TB, user int64, email, language string, superuser bool) {
 	t.Helper()
 	hash, err := credentials.HashPassword(t.Context(), password)
@@ -36,13 +36,13 @@ func (s *shop) resident(t testing.TB, user int64, email, language string, superu
 	}
 }
 
-// A browser keeps cookies, and sends forms with all that stands in them. It
-// follows no redirects.
+// A browser keeps cookies and sends forms with all their fields. It does not
+// follow redirects.
 type browser struct {
 	*shop
 	t       testing.TB
 	cookies map[string]string
-	page    *html.Node // looked at last
+	page    *html.Node // the last page
 	at      string
 }
 
@@ -50,7 +50,7 @@ func (s *shop) browser(t testing.TB) *browser {
 	return &browser{shop: s, t: t, cookies: map[string]string{}}
 }
 
-// twin is a browser with the same cookies and the same page.
+// twin returns a browser with the same cookies and the same page.
 func (b *browser) twin() *browser {
 	return &browser{shop: b.shop, t: b.t, cookies: maps.Clone(b.cookies), page: b.page, at: b.at}
 }
@@ -90,7 +90,7 @@ func (b *browser) get(path string, headers ...string) *httptest.ResponseRecorder
 	return b.do("GET", path, "", headers...)
 }
 
-// fill is a form of the page as it would be sent, with some fields changed.
+// fill returns a form of the page as a browser sends it, with some fields changed.
 func (b *browser) fill(name string, fields ...string) (path string, sent url.Values) {
 	b.t.Helper()
 	for _, f := range elements(b.page, "form") {
@@ -113,7 +113,7 @@ func (b *browser) fill(name string, fields ...string) (path string, sent url.Val
 	return "", nil
 }
 
-// send fills a form of the page in and sends it.
+// send fills in a form of the page and sends it.
 func (b *browser) send(name string, fields ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	path, sent := b.fill(name, fields...)
@@ -130,12 +130,12 @@ func (b *browser) enter(email string) *browser {
 	return b
 }
 
-// isIn tells whether somebody has signed in here.
+// isIn tells whether the browser has a signed-in session.
 func (b *browser) isIn() bool { return b.twin().get("/account/").Code == http.StatusOK }
 
 func (b *browser) sessionID() string { return b.cookies["__Host-session"] }
 
-// goes checks that an answer sends the browser on.
+// goes checks that an answer redirects to a path.
 func goes(t testing.TB, w *httptest.ResponseRecorder, path string) {
 	t.Helper()
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != path {
@@ -143,7 +143,7 @@ func goes(t testing.TB, w *httptest.ResponseRecorder, path string) {
 	}
 }
 
-// refused checks that an answer is a page that says what is wrong.
+// refused checks that an answer is an error page with these texts.
 func refused(t testing.TB, w *httptest.ResponseRecorder, status int, parts ...string) {
 	t.Helper()
 	if w.Code != status {

@@ -19,9 +19,9 @@ import (
 	"hostpanel/domain/notice"
 )
 
-// An object is what a call may name, by what its variables are filled with.
+// An object is a target of calls: the values for the variables of a path.
 type object struct {
-	path   string // beginning of the paths that name it; the longest counts
+	path   string // prefix of the paths that name it; the longest prefix counts
 	values map[string]string
 }
 
@@ -65,20 +65,20 @@ func (s *shop) objects(t *testing.T) []object {
 	}
 }
 
-// jobOf are operations that the tenants have asked for.
+// jobOf holds an operation of each tenant.
 var jobOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000001"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000001")}
 
-// deliveryOf are messages to the tenants' endpoints.
+// deliveryOf holds a webhook delivery of each tenant.
 var deliveryOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000002"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000002")}
 
-// noticeOfB is what the administrator of B was told.
+// noticeOfB is a notification of the administrator of B.
 var noticeOfB = uuid.MustParse("c0000000-0000-4000-8000-000000000001")
 
-// A census makes every call that there is, in every role, on every object.
+// A census makes every call of the API, in every role, on every object.
 type census struct {
 	*shop
-	credentials map[string][]string // headers of a role
-	users       map[string]int64    // who has the role; 0: nobody
+	credentials map[string][]string // headers by role
+	users       map[string]int64    // the user with the role; 0: none
 	all         []object
 }
 
@@ -114,8 +114,7 @@ func takeCensus(t *testing.T) *census {
 	return c
 }
 
-// oneOfEach gives a tenant one of everything that runs for tenants, all of this
-// number.
+// oneOfEach gives a tenant one resource of each kind, all with this id.
 func (s *shop) oneOfEach(t *testing.T, id, tenant int64) {
 	t.Helper()
 	domain := fmt.Sprintf("n%d.example", id)
@@ -144,9 +143,9 @@ func (s *shop) oneOfEach(t *testing.T, id, tenant int64) {
 	}
 }
 
-// ask makes a call that changes nothing even where it is let in: whoever names
-// a version that never was is refused only after everything that counts here,
-// and so is a form in which nothing was filled in.
+// ask makes a call that changes nothing even where it is allowed. It names a
+// version that does not exist, or sends an empty form: both are refused after
+// the check of rights.
 func (c *census) ask(t *testing.T, role, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	if isPage(path) {
@@ -159,12 +158,12 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 	return c.call(method, path, body, headers...)
 }
 
-// emptyForms are forms that change nothing when they are sent as they are.
+// emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/": "create",
 }
 
-// visit makes a call with a browser, in a session of its own.
+// visit makes a call with a browser, in a new session.
 func (c *census) visit(t *testing.T, role, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	b := c.browser(t)
@@ -190,7 +189,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 	return b.do(method, path, sent.Encode(), c.credentials[role]...)
 }
 
-// isPage tells pages for people from the rest.
+// isPage tells whether a path is an HTML page.
 func isPage(path string) bool {
 	if path == "/" || path == "/storefront/" {
 		return true
@@ -199,7 +198,7 @@ func isPage(path string) bool {
 		func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 
-// outcome is what the answer says about rights.
+// outcome classifies an answer: allowed, or how it was refused.
 func outcome(w *httptest.ResponseRecorder) string {
 	switch {
 	case w.Code == http.StatusUnauthorized && strings.Contains(w.Header().Get("WWW-Authenticate"), "realm="):
@@ -216,7 +215,7 @@ func outcome(w *httptest.ResponseRecorder) string {
 	return in
 }
 
-// of finds what belongs to the beginning of a path.
+// of finds the entry with the longest prefix of a path.
 func of[T any](path string, all []T, begin func(T) string) (T, bool) {
 	var found T
 	for _, one := range all {
@@ -230,7 +229,7 @@ func of[T any](path string, all []T, begin func(T) string) (T, bool) {
 
 var variable = regexp.MustCompile(`\{[^{}]*(\{[^{}]*\}[^{}]*)*\}`)
 
-// paths are those that a route stands for, by the object that they name.
+// paths returns the concrete paths of a route, by the object that they name.
 func (c *census) paths(t *testing.T, path string) map[string]string {
 	if !variable.MatchString(path) {
 		return map[string]string{ofNobody: path}

@@ -22,9 +22,9 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// secured is a shop with sites and certificates of two tenants: of "bread"
-// (site 1) one that is good for 90 days and a half, one that has failed, and
-// one that was brought along; site 2 is off; site 3 is another tenant's.
+// secured is a shop with sites and certificates of two tenants. Site 1 has three
+// certificates: one valid for 90.5 days, a failed one and a custom one. Site 2 is
+// disabled; site 3 belongs to another tenant.
 func secured(t testing.TB, options ...func(*shop)) *shop {
 	t.Helper()
 	s := openShop(t, options...).people(t)
@@ -66,7 +66,7 @@ func (s *shop) certificate(t testing.TB, id, tenant int64, c hosting.Certificate
 	s.do(t, hosting.Request{Ref: ssl(id), Tenant: tenant, Spec: c.Fields().Values()})
 }
 
-// brought is a certificate that somebody brings along, with its key.
+// brought creates a custom certificate with its private key.
 func brought(t testing.TB, now time.Time, name string) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -97,7 +97,7 @@ func TestConversationsAboutCertificates(t *testing.T) {
 	})
 }
 
-// Whoever asks for the certificate of a site at the same time gets the same one.
+// Simultaneous requests for a site's certificate get the same certificate.
 func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
 	s := secured(t)
 	var all sync.WaitGroup
@@ -118,7 +118,7 @@ func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
 	}
 }
 
-// What a private key is reaches neither the log nor a table in the clear.
+// Neither the log nor a table holds a private key in plaintext.
 func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 	s := secured(t)
 	body := fmt.Sprintf(`{"site":1,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`, s.known["certificate"], s.known["key"])
@@ -136,7 +136,7 @@ func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 	}
 }
 
-// A tenant makes the engine order ten times a minute at most, whoever asks.
+// All users of a tenant together may order ten certificates a minute.
 func TestOrdersOfATenantAreCounted(t *testing.T) {
 	s := secured(t, func(s *shop) { s.server.Settings.Abuse = true })
 	for i := range 11 {
@@ -156,8 +156,8 @@ func TestOrdersOfATenantAreCounted(t *testing.T) {
 	}
 }
 
-// A site with all that belongs to a certificate's life, from the first request
-// to a second certificate, with the sandbox's engine at work.
+// The life cycle of a certificate at the sandbox engine, from the first request
+// to the second certificate.
 func TestASiteGetsItsCertificate(t *testing.T) {
 	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 5 * time.Second }).people(t)
 	s.open(t)
@@ -188,7 +188,7 @@ func TestASiteGetsItsCertificate(t *testing.T) {
 	})
 }
 
-// served is what a test reads of sites and certificates.
+// served has the fields of sites and certificates that the tests read.
 type served struct {
 	ID         int64     `json:"id"`
 	Status     string    `json:"status"`
@@ -210,7 +210,7 @@ func (s *shop) say(t testing.TB, method, path, body string, status int) (got ser
 	return got
 }
 
-// until waits until so answers true.
+// until waits until so returns true.
 func (s *shop) until(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {

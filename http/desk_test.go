@@ -13,8 +13,8 @@ import (
 	"hostpanel/sagas"
 )
 
-// desk is an office at work, with an order that runs, one whose setup has
-// failed at the engine, and one that nobody has paid.
+// desk is an office with running workers and three orders: an active one, one
+// whose setup failed at the engine, and an unpaid one.
 func desk(t *testing.T) *shop {
 	t.Helper()
 	s := office(t).open(t)
@@ -38,7 +38,7 @@ func desk(t *testing.T) *shop {
 	return s
 }
 
-// lonely is a webhook that was set aside.
+// lonely is the incident of a parked webhook.
 var lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7", About: map[string]string{"webhook": "7", "provider": "test"}}
 
 func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
@@ -61,12 +61,12 @@ func TestWhatIsAskedForWithReasonIsAFactOfTheOperator(t *testing.T) {
 			t.Fatal(call, w.Code, w.Body)
 		}
 		if n := s.count(t, `select count(*) from events where position > $1 and name = $2 and actor = 'operator:1'`, before, call[2]); n != 1 {
-			t.Errorf("%d facts %s by the operator", n, call[2])
+			t.Errorf("%d events %s by the operator", n, call[2])
 		}
 	}
 }
 
-// A repeat under the same key changes nothing more.
+// A repeated action with the same idempotency key has no further effect.
 func TestARepeatedActionActsOnce(t *testing.T) {
 	s := desk(t)
 	path, body := "orders/"+s.known["failed"]+"/retry/", `{"input":{"domain":"else.example"}}`
@@ -83,7 +83,7 @@ func TestARepeatedActionActsOnce(t *testing.T) {
 	}
 }
 
-// Who has seen another version of the order does nothing to it.
+// An action with another version of the order in If-Match is refused.
 func TestAnActionOnAnotherVersionIsRefused(t *testing.T) {
 	s := desk(t)
 	path := "orders/" + s.known["failed"] + "/"

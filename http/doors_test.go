@@ -26,7 +26,7 @@ import (
 
 func guarded(s *shop) { s.server.Settings.Abuse = true }
 
-// try signs in from an address.
+// try signs in from an IP address.
 func (s *shop) try(from, email, password string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("POST", "/api/token/", strings.NewReader(fmt.Sprintf(`{"username":%q,"password":%q}`, email, password)))
 	r.Header.Set("Content-Type", "application/json")
@@ -136,7 +136,7 @@ func TestTheCurrentPasswordCannotBeGuessedEither(t *testing.T) {
 	}
 }
 
-// A witness notes every statement that its pools send.
+// A witness records every statement that its pools send.
 type witness struct {
 	mu   sync.Mutex
 	seen []string
@@ -169,7 +169,7 @@ func (w *witness) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBat
 }
 func (*witness) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// watched has everything that the server asks of the database noted.
+// watched records every statement that the server sends to the database.
 func (s *shop) watched(t *testing.T) *witness {
 	t.Helper()
 	seen := &witness{}
@@ -208,8 +208,8 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 	var before []string
 	for i, try := range tries {
 		var work []string
-		for n := range 3 { // the key of whoever it is, is remembered for a moment: the least work is that with keys at hand
-			hashes, facts := credentials.PasswordHashes(), s.count(t, `select count(*) from events`)
+		for n := range 3 { // keys are cached for a moment: the fewest statements are those with a cached key
+			hashes, events := credentials.PasswordHashes(), s.count(t, `select count(*) from events`)
 			seen.taken()
 			if w := s.try(fmt.Sprintf("198.18.%d.1:1", 3*i+n), try.email, try.password); w.Code != http.StatusUnauthorized {
 				t.Fatalf("%s: %d %s", try.email, w.Code, w.Body)
@@ -217,8 +217,8 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 			if done := seen.taken(); work == nil || len(done) < len(work) {
 				work = done
 			}
-			if hashed, added := credentials.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-facts; hashed != 1 || added != 1 {
-				t.Errorf("%s: %d hashes, %d facts", try.email, hashed, added)
+			if hashed, added := credentials.PasswordHashes()-hashes, s.count(t, `select count(*) from events`)-events; hashed != 1 || added != 1 {
+				t.Errorf("%s: %d hashes, %d events", try.email, hashed, added)
 			}
 		}
 		if before != nil && !slices.Equal(work, before) || len(work) == 0 {
@@ -250,10 +250,10 @@ func TestWhatHappensAtTheDoorsIsWrittenDown(t *testing.T) {
 		}
 	}
 	if n := s.count(t, `select count(*) from events where data::text like '%192.0.2.1%'`); n != 0 {
-		t.Errorf("%d facts with an address in clear text", n)
+		t.Errorf("%d events with an address in clear text", n)
 	}
 	if n := s.count(t, `select count(*) from events where name = 'security.access_denied' and data ->> 'route' = '/metrics' and data ->> 'method' = 'GET' and actor = 'user:3'`); n != 10 {
-		t.Errorf("%d facts name the route", n)
+		t.Errorf("%d events name the route", n)
 	}
 	if n := s.count(t, `select count(*) from users where last_login_at is not null`); n != 1 {
 		t.Errorf("%d users have signed in", n)

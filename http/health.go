@@ -11,7 +11,7 @@ import (
 	"hostpanel/http/route"
 )
 
-// watch is for what watches over the panel.
+// watch is the area for monitoring: health checks and metrics.
 func (s *Server) watch() route.Area {
 	area := route.Area{
 		Name: "Health", Access: route.Open,
@@ -29,7 +29,7 @@ func (s *Server) watch() route.Area {
 	return area
 }
 
-// watcher admits whoever is on this machine, and superusers.
+// watcher admits callers on this machine, and superusers.
 func (s *Server) watcher() route.Access {
 	access := s.callers().Superuser().As("this machine, or superuser")
 	identify, admit := access.Identify, access.Admit
@@ -48,9 +48,8 @@ func (s *Server) watcher() route.Access {
 	return access
 }
 
-// isLocal tells whether the caller is on this machine. Behind a proxy that is
-// on this machine too everybody would look like that, so whoever was forwarded
-// is not.
+// isLocal tells whether the caller is on this machine. A request that a proxy
+// forwarded is not local, even if the proxy is on this machine.
 func isLocal(r route.Request) bool {
 	return r.IP.IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
 }
@@ -81,7 +80,7 @@ func (s *Server) ready(ctx context.Context, c route.Call) (*route.Document, erro
 	}, nil
 }
 
-// figures asks the handler that collects them.
+// figures returns the document of the metrics handler.
 func (s *Server) figures(ctx context.Context, c route.Call) (*route.Document, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Path, nil)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Server) figures(ctx context.Context, c route.Call) (*route.Document, er
 	return &route.Document{Status: page.status, Type: page.header.Get("Content-Type"), Body: page.body.Bytes()}, nil
 }
 
-// caught is an answer that is looked at before it is sent.
+// caught buffers the answer of another handler.
 type caught struct {
 	header http.Header
 	status int

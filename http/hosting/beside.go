@@ -26,7 +26,7 @@ type beside struct {
 // only grow, and so does their sum. What may be less the next time, such as a
 // count or the name of another package, has a place of its own
 // (docs/hosting.md, "Versions").
-func (w *wish) Tag() string {
+func (w *resource) Tag() string {
 	version := w.row.Version + w.seen.at
 	if slices.Contains(w.Kind.Shown, "tenant_name") {
 		version += w.row.TenantAt
@@ -53,7 +53,7 @@ func hashed(name string) string {
 }
 
 // beside reads what the records show of others.
-func (k *collection) beside(ctx context.Context, scope projections.Scope, all ...*wish) error {
+func (k *collection) beside(ctx context.Context, scope projections.Scope, all ...*resource) error {
 	for _, w := range all {
 		w.seen = beside{names: map[string]string{}, counts: map[string]int64{}}
 	}
@@ -71,8 +71,8 @@ func (k *collection) beside(ctx context.Context, scope projections.Scope, all ..
 }
 
 // name reads what the records are called to which the others refer.
-func (k *collection) name(ctx context.Context, scope projections.Scope, n hosting.Name, all []*wish) error {
-	ids := idsOf(all, func(w *wish) int64 { return hosting.NumberIn(w.Spec, n.Of) })
+func (k *collection) name(ctx context.Context, scope projections.Scope, n hosting.Name, all []*resource) error {
+	ids := idsOf(all, func(w *resource) int64 { return hosting.NumberIn(w.Spec, n.Of) })
 	if ids == nil {
 		return nil
 	}
@@ -103,8 +103,8 @@ func (k *collection) name(ctx context.Context, scope projections.Scope, n hostin
 }
 
 // count counts what refers to the records.
-func (k *collection) count(ctx context.Context, scope projections.Scope, n hosting.Count, all []*wish) error {
-	counts, err := scope.ReferringEach(ctx, n.Kind, n.By, idsOf(all, func(w *wish) int64 { return w.row.ID }))
+func (k *collection) count(ctx context.Context, scope projections.Scope, n hosting.Count, all []*resource) error {
+	counts, err := scope.ReferringEach(ctx, n.Kind, n.By, idsOf(all, func(w *resource) int64 { return w.row.ID }))
 	for _, w := range all {
 		w.seen.counts[n.Field] = counts[w.row.ID]
 	}
@@ -112,7 +112,7 @@ func (k *collection) count(ctx context.Context, scope projections.Scope, n hosti
 }
 
 // idsOf are numbers of records, without those that are none.
-func idsOf(all []*wish, id func(*wish) int64) (ids []int64) {
+func idsOf(all []*resource, id func(*resource) int64) (ids []int64) {
 	for _, w := range all {
 		if n := id(w); n != 0 {
 			ids = append(ids, n)
@@ -122,8 +122,8 @@ func idsOf(all []*wish, id func(*wish) int64) (ids []int64) {
 }
 
 // link tells which records lead to another one ([hosting.LinkOf]).
-func (k *collection) link(ctx context.Context, all []*wish) error {
-	leading := map[string][]*wish{}
+func (k *collection) link(ctx context.Context, all []*resource) error {
+	leading := map[string][]*resource{}
 	var link hosting.Link
 	for _, w := range all {
 		if to, leads := hosting.LinkOf(w.Spec); leads {

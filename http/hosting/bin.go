@@ -34,7 +34,7 @@ func (k *collection) findInBin(ctx context.Context, c route.Call) (any, string, 
 }
 
 func (k *collection) restore(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by findInBin
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by findInBin
 	receipt, err := k.Service.Restore(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	return k.changed(ctx, c, w, receipt, err)
 }

@@ -70,7 +70,7 @@ func (s *handlers) certificateRoutes() []route.Route {
 	action := func(r route.Route, k *collection, name string) route.Route {
 		r = r.As(name).With(http.StatusAccepted).Of(k.kind.Class).For(k.writers()).Finding(k.findOpen).
 			Failing(http.StatusConflict, notAcme).Failing(http.StatusTooManyRequests, restsNow).Saying(orderedOnce)
-		return r.Answering(func() field.Set { return (&hosted{wish: certificates.empty()}).Fields() })
+		return r.Answering(func() field.Set { return (&hosted{resource: certificates.empty()}).Fields() })
 	}
 	return []route.Route{
 		action(route.Post(sites.path()+"{id:int}/request_ssl/", "Request a certificate for a site", s.requestSSL), sites, "site_request_ssl").
@@ -99,12 +99,12 @@ func (s *handlers) checkDomains(_ context.Context, c route.Call, r *sslRequest, 
 
 // siteOf is the site that a call names.
 func siteOf(c route.Call) *hosting.Site {
-	return c.Subject.(*wish).Spec.(*hosting.Site) //nolint:forcetypeassert // found by find, among sites
+	return c.Subject.(*resource).Spec.(*hosting.Site) //nolint:forcetypeassert // found by find, among sites
 }
 
 // requestSSL orders the site's certificate: the one that there is, or a new one.
 func (s *handlers) requestSSL(ctx context.Context, c route.Call, r *sslRequest) (*hosted, error) {
-	site, k := c.Subject.(*wish), s.certificates() //nolint:forcetypeassert // found by find
+	site, k := c.Subject.(*resource), s.certificates() //nolint:forcetypeassert // found by find
 	if err := s.sparing(ctx, site.Tenant); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *handlers) renewCertificate(ctx context.Context, c route.Call, _ *acmeRe
 }
 
 func (k *collection) orderAgain(ctx context.Context, c route.Call, anew bool) (*hosted, error) {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	if err := k.sparing(ctx, w.Tenant); err != nil {
 		return nil, err
 	}
@@ -154,5 +154,5 @@ func (k *collection) accepted(ctx context.Context, c route.Call, row projections
 		return nil, err
 	}
 	w, err := k.whole(ctx, k.scopeOf(c), row)
-	return &hosted{wish: w, now: k.Now()}, err
+	return &hosted{resource: w, now: k.Now()}, err
 }

@@ -75,7 +75,7 @@ func (a *installAnswer) Fields() field.Set {
 }
 
 func (s *handlers) installCMS(ctx context.Context, c route.Call, f *installForm) (*installAnswer, error) {
-	site := c.Subject.(*wish) //nolint:forcetypeassert // found by findOpen
+	site := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
 	order := s.installation(c, site, f)
 	c.Location(jobPath(order.Operation))
 	err := s.Jobs.Install(ctx, c.CauseOf(domain.Versions{site.Ref().Stream(): site.Version}), order)
@@ -87,7 +87,7 @@ func (s *handlers) installCMS(ctx context.Context, c route.Call, f *installForm)
 
 // installation is what the form asks for in a site. What it leaves open
 // follows from the site and the caller.
-func (s *handlers) installation(c route.Call, site *wish, f *installForm) hosting.InstallationOrder {
+func (s *handlers) installation(c route.Call, site *resource, f *installForm) hosting.InstallationOrder {
 	system, _ := hosting.CMSNamed(f.CMS) // one of those, says the form
 	domain, directory := hosting.TextIn(site.Spec, "domain"), "/"+strings.Trim(f.Directory, "/")
 	order := hosting.InstallationOrder{

@@ -28,7 +28,7 @@ func (s *handlers) kindRoutes() (all []route.Route) {
 	return all
 }
 
-// A collection is the resources of one kind as the API has them.
+// A collection serves the resources of one kind in the API.
 type collection struct {
 	*handlers
 	kind hosting.Kind
@@ -36,7 +36,7 @@ type collection struct {
 
 func (k *collection) path() string { return hostingPrefix + k.kind.Collection + "/" }
 
-// routes are the list and the detail, and the writes that the kind has.
+// routes are the list, the detail, and the writes that the kind allows.
 func (k *collection) routes() []route.Route {
 	one := k.path() + "{id:int}/"
 	routes := []route.Route{
@@ -75,7 +75,7 @@ func (k *collection) routes() []route.Route {
 
 func (k *collection) has(v hosting.Verbs) bool { return k.kind.Verbs&v != 0 }
 
-// writing declares a route that takes a wish.
+// writing declares a route that creates or changes a resource.
 func (k *collection) writing(r route.Route, what string) route.Route {
 	if parent, is := k.kind.Parent(); is {
 		if whole, _ := hosting.KindNamed(parent.Kind); whole.Soft {
@@ -85,7 +85,7 @@ func (k *collection) writing(r route.Route, what string) route.Route {
 	return r.As(k.kind.Name + "_" + what).For(k.writers()).Checking(route.Check(k.check)).Asking(k.blank)
 }
 
-// refusing documents that what others refer to stays.
+// refusing documents that a resource with references to it is not removed.
 func (k *collection) refusing(r route.Route) route.Route {
 	if k.kind.InUse == "" {
 		return r
@@ -96,7 +96,7 @@ func (k *collection) refusing(r route.Route) route.Route {
 	return r.Failing(http.StatusConflict, k.kind.InUse+" (in_use)")
 }
 
-// shaped tells the route what the kind looks like, and who may read it.
+// shaped adds the kind's fields and the access rule for readers to a route.
 func (k *collection) shaped(r route.Route) route.Route {
 	if strings.Contains(r.Path, "{") {
 		r = r.Of(k.kind.Class)
@@ -110,7 +110,7 @@ func (k *collection) shaped(r route.Route) route.Route {
 	if r.Answer.Fields == nil {
 		return r
 	}
-	return r.Answering(func() field.Set { return (&hosted{wish: k.empty()}).Fields() })
+	return r.Answering(func() field.Set { return (&hosted{resource: k.empty()}).Fields() })
 }
 
 // readers are all users of a tenant, unless only its administrators write.
@@ -132,8 +132,8 @@ func (k *collection) writers() route.Access {
 	return k.Writing()
 }
 
-// empty is a record before anything is known of it.
-func (k *collection) empty() *wish { return &wish{Draft: hosting.NewDraft(k.kind)} }
+// empty returns a new resource of the kind without values.
+func (k *collection) empty() *resource { return &resource{Draft: hosting.NewDraft(k.kind)} }
 
 func (k *collection) blank() field.Record { return k.empty() }
 
@@ -151,7 +151,7 @@ func (k *collection) filters() (set field.Set) {
 		f, has := fields.Named(base)
 		switch {
 		case name == "tenant":
-			continue // which every list has, for superusers
+			continue // a common filter of all lists, for superusers
 		case !has:
 			continue
 		}
@@ -160,7 +160,7 @@ func (k *collection) filters() (set field.Set) {
 	return append(set, field.Ref("tenant", new(int64)).Doc("Only those of this tenant; for superusers."))
 }
 
-// filterOf is a parameter that is compared with the field.
+// filterOf returns the query parameter that filters by a field.
 func filterOf(f field.Field, name string) field.Field {
 	switch f.Value().(type) {
 	case bool:
@@ -173,8 +173,8 @@ func filterOf(f field.Field, name string) field.Field {
 	return field.Text(name, new(string)).Among(f.OneOf...)
 }
 
-// scope is what the caller sees of the kind. What belongs to the installation,
-// everybody sees.
+// scopeOf returns the caller's scope for reading the kind. Resources of the
+// installation are visible to all users.
 func (k *collection) scopeOf(c route.Call) projections.Scope {
 	if k.kind.Shared {
 		return k.System()
@@ -182,7 +182,7 @@ func (k *collection) scopeOf(c route.Call) projections.Scope {
 	return k.Scope(c)
 }
 
-// listScope is that of lists, where superusers may say whose.
+// listScope is the scope of lists, which superusers may filter by tenant.
 func (k *collection) listScope(c route.Call, l projections.Listing) (projections.Scope, projections.Listing) {
 	who, scope := caller.Of(c), k.Scope(c)
 	named, kept := false, l
@@ -197,7 +197,7 @@ func (k *collection) listScope(c route.Call, l projections.Listing) (projections
 		}
 	}
 	if k.kind.Writers == hosting.Admin && who.IsSuperuser && !named {
-		scope = scope.ActingFor(0) // superusers see all of these, whatever tenant they act for
+		scope = scope.ActingFor(0) // superusers see the records of all tenants
 	}
 	if k.kind.Shared {
 		return k.System(), kept
@@ -222,20 +222,20 @@ func (k *collection) list(ctx context.Context, c route.Call, l projections.Listi
 	return listed, err
 }
 
-// shown are the records as answers show them.
+// shown loads the records for an answer.
 func (k *collection) shown(ctx context.Context, scope projections.Scope, rows []projections.Resource) ([]hosted, error) {
-	wishes, shown := make([]*wish, len(rows)), make([]hosted, len(rows))
+	resources, shown := make([]*resource, len(rows)), make([]hosted, len(rows))
 	for i, row := range rows {
 		w, err := k.load(row)
 		if err != nil {
 			return nil, err
 		}
-		wishes[i], shown[i] = w, hosted{wish: w, now: k.Now()}
+		resources[i], shown[i] = w, hosted{resource: w, now: k.Now()}
 	}
-	return shown, k.beside(ctx, scope, wishes...)
+	return shown, k.beside(ctx, scope, resources...)
 }
 
-// knownFilters refuses filters by records that the caller does not see.
+// knownFilters refuses filters by records outside the caller's scope.
 func (k *collection) knownFilters(ctx context.Context, c route.Call, l projections.Listing) error {
 	refs := append(slices.Clone(k.kind.Refs), hosting.Reference{Field: "tenant", Kind: "tenant"})
 	for _, f := range l.Filters {
@@ -255,7 +255,7 @@ func (k *collection) knownFilters(ctx context.Context, c route.Call, l projectio
 	return nil
 }
 
-// find finds what the path names, for reading.
+// find loads the resource that the path names, for reading.
 func (k *collection) find(ctx context.Context, c route.Call) (any, string, error) {
 	row, err := k.scopeOf(c).Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: c.ID("id")})
 	if err != nil {
@@ -268,8 +268,8 @@ func (k *collection) find(ctx context.Context, c route.Call) (any, string, error
 	return w, w.Tag(), nil
 }
 
-// whole is a record with what it shows of others.
-func (k *collection) whole(ctx context.Context, scope projections.Scope, row projections.Resource) (*wish, error) {
+// whole loads a record with the fields that it shows of other records.
+func (k *collection) whole(ctx context.Context, scope projections.Scope, row projections.Resource) (*resource, error) {
 	w, err := k.load(row)
 	if err != nil {
 		return nil, err
@@ -277,8 +277,8 @@ func (k *collection) whole(ctx context.Context, scope projections.Scope, row pro
 	return w, k.beside(ctx, scope, w)
 }
 
-// findOpen finds what the path names, for a change. Nothing changes in a
-// tenant that is suspended, but by superusers.
+// findOpen loads the resource that the path names, for a change. Only superusers
+// may change resources of a suspended tenant.
 func (k *collection) findOpen(ctx context.Context, c route.Call) (any, string, error) {
 	found, tag, err := k.find(ctx, c)
 	if err == nil {
@@ -289,8 +289,7 @@ func (k *collection) findOpen(ctx context.Context, c route.Call) (any, string, e
 
 var suspended = &route.Refusal{Status: http.StatusForbidden, Detail: "The tenant is suspended.", Code: "tenant_suspended"}
 
-// open refuses to write in a tenant that is suspended, or rests because of its
-// order.
+// open refuses writes in a suspended tenant, and in one whose order is suspended.
 func (k *collection) open(ctx context.Context, who caller.Identity) error {
 	if who.IsSuperuser || k.kind.Shared || who.Tenant() == 0 {
 		return nil
@@ -311,7 +310,7 @@ func (k *collection) tenantOf(ctx context.Context, id int64) (*tenant, error) {
 }
 
 func (k *collection) show(_ context.Context, c route.Call) (*hosted, error) {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	c.ETag(w.Tag())
-	return &hosted{wish: w, now: k.Now()}, nil
+	return &hosted{resource: w, now: k.Now()}, nil
 }

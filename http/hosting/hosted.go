@@ -8,31 +8,31 @@ import (
 	"hostpanel/projections"
 )
 
-// A wish is a hosting resource as a request asks for it: its kind's own fields,
-// and the tenant where a caller may name one.
-type wish struct {
+// A resource is a hosting resource as a request describes it: its kind's own
+// fields, and the tenant where a caller may name one.
+type resource struct {
 	*hosting.Draft
-	row  projections.Resource // as found; zero: it is new
-	only []string             // the fields that the caller may change; none: all of them
-	day  string               // on which it is looked at, where what is shown of it changes by the day
+	row  projections.Resource // as read; zero: a new resource
+	only []string             // the fields that the caller may change; nil: all
+	day  string               // present day, part of the ETag of kinds whose answer changes daily
 	seen beside
 }
 
-// load makes a wish of what is there.
-func (k *collection) load(row projections.Resource) (*wish, error) {
+// load returns the resource of a row.
+func (k *collection) load(row projections.Resource) (*resource, error) {
 	d, err := row.Draft()
 	if err != nil {
 		return nil, err
 	}
-	w := &wish{Draft: d, row: row}
+	w := &resource{Draft: d, row: row}
 	if w.Kind.Issued {
 		w.day = "-" + k.Now().UTC().Format(time.DateOnly)
 	}
 	return w, nil
 }
 
-// Fields are what may be asked for.
-func (w *wish) Fields() field.Set {
+// Fields are the fields that a request may contain.
+func (w *resource) Fields() field.Set {
 	switch {
 	case w.only != nil:
 		return w.Spec.Fields().Only(w.only...)
@@ -44,9 +44,9 @@ func (w *wish) Fields() field.Set {
 
 // A hosted record is a hosting resource as an answer shows it.
 type hosted struct {
-	*wish
+	*resource
 	now   time.Time
-	given *credentials // generated up for it; nil: none, or shown before
+	given *credentials // generated for it; nil: none, or shown before
 }
 
 // Fields are those of the kind's answer, in its order.
@@ -64,10 +64,10 @@ func (h *hosted) Fields() field.Set {
 	return set
 }
 
-// extraFields is more than a kind has fields that its answers do not show.
+// extraFields is the spare capacity for fields that answers do not show.
 const extraFields = 8
 
-// common are the fields that answers have besides those of the spec.
+// common are the fields of answers that are not in the spec.
 func (h *hosted) common() field.Set {
 	problem := syncError(h.row.SyncError)
 	set := append(make(field.Set, 0, len(h.Kind.Shown)+extraFields),
@@ -99,8 +99,7 @@ func (h *hosted) common() field.Set {
 	return append(set, hosting.Derived(h.Spec, h.now, h.seen.linked)...)
 }
 
-// name is what another record is called. That there may be none to which the
-// record refers, null says.
+// name shows the name of another record; null: the record refers to none.
 func (h *hosted) name(n hosting.Name) field.Field {
 	name, named := h.seen.names[n.Field]
 	if of, _ := h.Spec.Fields().Named(n.Of); !mayBeNone(of) {

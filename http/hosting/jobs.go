@@ -18,15 +18,15 @@ import (
 	"hostpanel/projections"
 )
 
-// Jobs begins work that outlasts its request (docs/sync.md). What is running
-// already is refused with the reason "in_progress".
+// Jobs starts operations, which continue after their request (docs/sync.md). A
+// second operation of the same kind is refused with the reason "in_progress".
 type Jobs interface {
 	// Install begins an installation in a site.
 	Install(context.Context, domain.Metadata, hosting.InstallationOrder) error
 	// Sync begins a comparison of a tenant's records with the engine's.
 	Sync(context.Context, domain.Metadata, hosting.QueueOperation) error
-	// TakePassword answers once with the password that an installation has
-	// made up; empty: there is none, or no more.
+	// TakePassword returns the generated password of an installation, once;
+	// empty: there is none, or it was taken before.
 	TakePassword(ctx context.Context, operation uuid.UUID) (string, error)
 }
 
@@ -34,7 +34,7 @@ const jobsPath = hostingPrefix + "operations/"
 
 func jobPath(id uuid.UUID) string { return jobsPath + id.String() + "/" }
 
-// jobRoutes are the work that outlasts its request, and how far it is.
+// jobRoutes start operations and show their status.
 func (s *handlers) jobRoutes() []route.Route {
 	return append([]route.Route{
 		route.Get(jobsPath+"{uuid:uuid}/", "How far an operation is", s.showJob).As("operation_read").Of("Operation").Finding(s.findJob).
@@ -51,16 +51,16 @@ type job struct {
 
 // Fields are the operation.
 func (j *job) Fields() field.Set {
-	resource, result := &j.ResourceID, j.result()
+	about, result := &j.ResourceID, j.result()
 	if j.ResourceID == 0 {
-		resource = nil
+		about = nil
 	}
 	return field.Set{
 		field.UUID("id", &j.ID).ReadOnly(),
 		field.Text("kind", &j.Kind).Among(hosting.OperationKinds...).ReadOnly(),
 		field.Text("status", &j.Status).Among(statusesOf(hosting.OperationStatuses)...).ReadOnly(),
 		field.Text("resource_type", &j.ResourceType).ReadOnly(),
-		field.NullInt("resource_id", &resource).ReadOnly(),
+		field.NullInt("resource_id", &about).ReadOnly(),
 		field.Text("error", &j.Error).ReadOnly().Doc("Why it failed, as a code: docroot_not_empty, not_supported, engine_unavailable and others."),
 		field.Any("result", &result).ReadOnly().Doc("What came of it; null until it has succeeded."),
 		field.Time("created_at", &j.CreatedAt).ReadOnly(),
@@ -75,12 +75,12 @@ func statusesOf(all []hosting.OperationStatus) (names []string) {
 	return names
 }
 
-// resultNames are what the results of operations have, in this order.
+// resultNames are the fields of the results of operations, in this order.
 var resultNames = []string{
 	"cms", "version", "url", "admin_user", "admin_password", "database", "tenant", "synced_at", "created", "updated", "missing", "drift",
 }
 
-// result is what came of the operation; nothing yet: null.
+// result is the result of the operation; null: none yet.
 func (j *job) result() json.RawMessage {
 	if j.Status != string(hosting.OperationDone) {
 		return json.RawMessage("null")
@@ -112,8 +112,8 @@ func (s *handlers) findJob(ctx context.Context, c route.Call) (any, string, erro
 	return record.Subject(&job{Operation: o}, err)
 }
 
-// showJob shows who asked for it a password that was made up, once, and so
-// without a version that anybody could come back to.
+// showJob shows the user who started the operation a generated password, once.
+// That answer has no ETag, because it cannot be repeated.
 func (s *handlers) showJob(ctx context.Context, c route.Call) (*job, error) {
 	j := c.Subject.(*job) //nolint:forcetypeassert // found by findJob
 	mine := j.UserID == caller.Of(c).ID && j.Status == string(hosting.OperationDone)
@@ -145,8 +145,7 @@ const (
 	jobLook = 100 * time.Millisecond // between two looks
 )
 
-// awaitJob waits until an operation is over, or the caller has waited long
-// enough.
+// awaitJob waits until an operation has ended, or jobWait has passed.
 func (s *handlers) awaitJob(ctx context.Context, id uuid.UUID) (projections.Operation, error) {
 	enough := time.NewTimer(jobWait)
 	defer enough.Stop()

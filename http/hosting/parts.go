@@ -15,7 +15,7 @@ import (
 func (k *collection) within(part hosting.Child) route.Route {
 	parts := &collection{k.handlers, part.Kind}
 	list := func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[hosted], error) {
-		l.Filters = append(l.Filters, projections.Filter{Field: part.By, Op: "=", Value: c.Subject.(*wish).row.ID}) //nolint:forcetypeassert // found by find
+		l.Filters = append(l.Filters, projections.Filter{Field: part.By, Op: "=", Value: c.Subject.(*resource).row.ID}) //nolint:forcetypeassert // found by find
 		return parts.list(ctx, c, l)
 	}
 	r := parts.listSpec().Document(route.ListOrPages[hosted](k.path()+"{id:int}/"+part.Kind.Within+"/", "All "+strings.ReplaceAll(part.Kind.Collection, "-", " ")+" of one "+k.kind.Label,

@@ -79,7 +79,7 @@ func (s *handlers) provisioned(ctx context.Context, c route.Call, p *provision) 
 		c.Set("Cache-Control", "no-store")
 	}
 	if proxy := p.first("proxy"); proxy != nil {
-		a.proxy = &proxyShown{wish: proxy.wish}
+		a.proxy = &proxyShown{resource: proxy.resource}
 	}
 	a.steps, a.status = p.outcome()
 	return a, nil

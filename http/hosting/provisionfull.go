@@ -11,21 +11,21 @@ import (
 // with everything").
 type provision struct {
 	hosting.SiteOrder
-	owner  *wish            // of no kind's fields but the tenant: whose all of it is
+	owner  *resource        // of no kind's fields but the tenant: whose all of it is
 	asked  map[string]*bool // by step
 	pieces []*piece         // as they are shown
 }
 
 // A piece is one of the records.
 type piece struct {
-	*wish
+	*resource
 	step     string
 	password string // that was generated; "": none
 }
 
 func newProvision() field.Record {
 	kind, _ := hosting.KindNamed("site")
-	p := &provision{owner: &wish{Draft: hosting.NewDraft(kind)}, asked: map[string]*bool{}}
+	p := &provision{owner: &resource{Draft: hosting.NewDraft(kind)}, asked: map[string]*bool{}}
 	p.Owner = p.owner.Draft
 	for _, step := range hosting.SiteSteps {
 		p.asked[step] = new(bool)

@@ -5,8 +5,8 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// A provisioned answer shows all records of a provision, and how far each of
-// its steps is.
+// A provisioned answer shows all records of a provision and the status of each
+// step.
 type provisioned struct {
 	*handlers
 	*provision
@@ -30,29 +30,29 @@ func (a *provisioned) Fields() field.Set {
 	)
 }
 
-// record is one of the records; null: it was not asked for.
+// record shows one of the records; null: it was not requested.
 func (a *provisioned) record(kind string) field.Field {
 	k := a.kindOf(kind)
-	h := &hosted{wish: k.empty(), now: k.Now()}
+	h := &hosted{resource: k.empty(), now: k.Now()}
 	var one *piece
 	if a.provision != nil {
 		one = a.first(kind)
 	}
 	if one != nil {
-		h.wish = one.wish
+		h.resource = one.resource
 	}
 	return field.Within(kind, one != nil, h.Fields)
 }
 
-// A proxy is shown by where it leads.
-type proxyShown struct{ wish *wish }
+// A proxy is shown by its domain and its target.
+type proxyShown struct{ resource *resource }
 
 // Fields are the proxy.
 func (s *proxyShown) Fields() field.Set {
 	var proxy hosting.Proxy
 	var status string
-	if s.wish != nil {
-		proxy, status = *s.wish.Spec.(*hosting.Proxy), s.wish.row.SyncStatus //nolint:forcetypeassert // of this kind
+	if s.resource != nil {
+		proxy, status = *s.resource.Spec.(*hosting.Proxy), s.resource.row.SyncStatus //nolint:forcetypeassert // of this kind
 	}
 	return field.Set{
 		field.Text("domain", &proxy.Domain).ReadOnly(),
@@ -61,7 +61,7 @@ func (s *proxyShown) Fields() field.Set {
 	}
 }
 
-// What was made up, for whoever is to use it.
+// The generated credentials of a provision.
 type (
 	madeUp struct {
 		ftp      *ftpLogin
@@ -88,7 +88,7 @@ func (l *databaseLogin) Fields() field.Set {
 	}
 }
 
-// credentials are those that this call has made up; nil: none.
+// credentials are the credentials that this call has generated; nil: none.
 func (p *provision) credentials() *madeUp {
 	var m madeUp
 	if one := p.first("ftp_account"); one != nil && one.password != "" {
@@ -103,7 +103,7 @@ func (p *provision) credentials() *madeUp {
 	return &m
 }
 
-// A step is shown by how far it is, and by the first of its records.
+// A step is shown with its status and the first of its records.
 type stepShown struct {
 	name, status, code string
 	id                 *int64
@@ -119,7 +119,7 @@ func (s *stepShown) Fields() field.Set {
 	}
 }
 
-// outcome is how far each step is, and all of it.
+// outcome is the status of each step, and of the whole provision.
 func (p *provision) outcome() (all []stepShown, whole string) {
 	whole = "complete"
 	for _, step := range hosting.SiteSteps {
@@ -140,8 +140,8 @@ func (p *provision) outcome() (all []stepShown, whole string) {
 	return all, whole
 }
 
-// take counts one of the step's records in: a failure weighs most, then what is
-// still to be done.
+// take adds one of the step's records to its status: failed wins over pending,
+// and pending over done.
 func (s *stepShown) take(one *piece) {
 	if s.id == nil {
 		s.id, s.status = &one.row.ID, "done"

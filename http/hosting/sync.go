@@ -29,7 +29,7 @@ func (s *handlers) syncRoute() route.Route {
 		Failing(http.StatusServiceUnavailable, "The hosting engine does not answer (engine_unavailable).")
 }
 
-// A syncForm says what a comparison may change.
+// A syncForm is the body of a request for a comparison.
 type syncForm struct{ hosting.Sync }
 
 // Fields are the form.
@@ -48,8 +48,7 @@ func checkSync(_ context.Context, _ route.Call, f *syncForm, wrong *field.Errors
 	return nil
 }
 
-// A syncAnswer is a comparison that has been asked for or, with wait, its
-// result.
+// A syncAnswer is a queued comparison or, with wait, its result.
 type syncAnswer struct {
 	Job    uuid.UUID
 	Status string
@@ -61,7 +60,7 @@ type syncAnswer struct {
 	Drift                     json.RawMessage
 }
 
-// Fields are the answer: of one that is not over, where to look for it.
+// Fields are the answer. A comparison that has not ended shows the URL to poll.
 func (a *syncAnswer) Fields() field.Set {
 	open, over := a.Job != uuid.Nil && !a.over, a.over
 	return field.Set{
@@ -76,7 +75,7 @@ func (a *syncAnswer) Fields() field.Set {
 	}
 }
 
-// answerOf is what is told of a comparison.
+// answerOf is the answer for a comparison.
 func answerOf(o projections.Operation) (*syncAnswer, error) {
 	a := &syncAnswer{Job: o.ID, Status: o.Status, Tenant: o.ResourceID}
 	if o.Status != string(hosting.OperationDone) {
@@ -84,7 +83,7 @@ func answerOf(o projections.Operation) (*syncAnswer, error) {
 	}
 	a.over = true
 	drift, told := o.Result["drift"]
-	if a.Drift = drift; !told { // the person that it was about has been erased
+	if a.Drift = drift; !told { // the person whose data it held has been erased
 		a.Drift = json.RawMessage("[]")
 	}
 	return a, field.Set{
@@ -115,7 +114,7 @@ var engineAway = &route.Refusal{
 	Status: http.StatusServiceUnavailable, Detail: "The hosting engine is temporarily unavailable.", Code: "engine_unavailable", After: 30 * time.Second,
 }
 
-// beginSync begins a comparison, unless one is running: that is the one then.
+// beginSync starts a comparison. A running comparison is returned instead.
 func (s *handlers) beginSync(ctx context.Context, c route.Call, f *syncForm) (projections.Operation, error) {
 	about := hosting.Ref{Kind: "tenant", ID: c.ID("id")}
 	for range record.Tries {
@@ -131,14 +130,14 @@ func (s *handlers) beginSync(ctx context.Context, c route.Call, f *syncForm) (pr
 		})
 		var refusal *domain.Error
 		if errors.As(err, &refusal) && refusal.Reason == "in_progress" {
-			continue // somebody was faster
+			continue // another request has started one
 		}
 		return projections.Operation{ID: id, Kind: hosting.TenantSync, Status: string(hosting.OperationQueuedStatus), ResourceID: about.ID}, err
 	}
 	return projections.Operation{}, domain.Refuse(domain.Conflict, "Conflict, please retry.")
 }
 
-// showSync answers a repeat whose first answer was never given.
+// showSync answers a repeated request whose first answer was lost.
 func (s *handlers) showSync(ctx context.Context, c route.Call, location string) (route.Answer, error) {
 	o, err := s.jobOf(ctx, c, location)
 	if err != nil {

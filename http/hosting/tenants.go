@@ -129,7 +129,7 @@ func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error)
 	if err != nil || who.IsSuperuser {
 		return found, tag, err
 	}
-	w := found.(*wish) //nolint:forcetypeassert // found by find
+	w := found.(*resource) //nolint:forcetypeassert // found by find
 	if w.row.ID != who.Tenant() {
 		return nil, "", route.NoPermission
 	}
@@ -139,7 +139,7 @@ func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error)
 
 // activate makes the tenant the one in whose name the caller acts.
 func (t tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: w.row.ID, At: t.Now()})
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func (t tenants) statsRoute() route.Route {
 }
 
 func (t tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	used, err := t.used(ctx, w.row.ID)
 	if err != nil {
 		return nil, err

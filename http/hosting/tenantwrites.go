@@ -10,20 +10,20 @@ import (
 )
 
 // create makes a tenant. It has no members yet.
-func (t tenants) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+func (t tenants) create(ctx context.Context, c route.Call, w *resource) (*hosted, error) {
 	c.Location(t.pathOf(w.ID))
 	receipt, err := t.Service.CreateTenant(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	return t.afterwards(ctx, c, w, receipt, err)
 }
 
-func (t tenants) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+func (t tenants) change(ctx context.Context, c route.Call, w *resource) (*hosted, error) {
 	receipt, err := t.Service.ChangeTenant(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	return t.afterwards(ctx, c, w, receipt, err)
 }
 
-// terminate puts the tenant into the bin with all that is its.
+// terminate moves the tenant to the bin with all its resources.
 func (t tenants) terminate(ctx context.Context, c route.Call) error {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	receipt, err := t.Service.TerminateTenant(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	if err != nil {
 		return err
@@ -31,8 +31,8 @@ func (t tenants) terminate(ctx context.Context, c route.Call) error {
 	return t.awaitDraft(ctx, c, w, receipt)
 }
 
-// afterwards is the tenant as it is then, even in the bin.
-func (t tenants) afterwards(ctx context.Context, c route.Call, w *wish, receipt domain.Receipt, err error) (*hosted, error) {
+// afterwards reads the tenant after the change, even in the bin.
+func (t tenants) afterwards(ctx context.Context, c route.Call, w *resource, receipt domain.Receipt, err error) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (t tenants) afterwards(ctx context.Context, c route.Call, w *wish, receipt 
 	return t.show(ctx, c)
 }
 
-// specOf is the wish for a tenant.
-func specOf(w *wish) *hosting.Tenant {
+// specOf is the desired state of a tenant.
+func specOf(w *resource) *hosting.Tenant {
 	return w.Spec.(*hosting.Tenant) //nolint:forcetypeassert // of the kind
 }

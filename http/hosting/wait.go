@@ -10,10 +10,10 @@ import (
 	"hostpanel/http/route"
 )
 
-// awaitEngine gives the engine a moment to answer a wish, so that most answers
-// show what it has made of it. Whoever prefers not to wait says so with
-// "Prefer: respond-async" (docs/hosting.md, "The engine").
-func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.Ref, wish int) error {
+// awaitEngine waits for the engine to acknowledge a request, so that most answers
+// show its result. Callers decline the wait with "Prefer: respond-async"
+// (docs/hosting.md, "The engine").
+func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.Ref, version int) error {
 	if !k.kind.Works() {
 		return nil
 	}
@@ -33,13 +33,13 @@ func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.
 			return ctx.Err()
 		case <-time.After(min(pause, left)):
 		}
-		if answered, err := k.System().Acknowledged(ctx, ref, wish); answered || err != nil {
+		if answered, err := k.System().Acknowledged(ctx, ref, version); answered || err != nil {
 			return err
 		}
 	}
 }
 
-// prefersAsync tells whether a caller wants an answer before the work is done.
+// prefersAsync tells whether the caller wants an answer at once.
 func prefersAsync(preferences []string) bool {
 	for _, header := range preferences {
 		for one := range strings.SplitSeq(header, ",") {
@@ -52,8 +52,8 @@ func prefersAsync(preferences []string) bool {
 	return false
 }
 
-// sparing spends one of the calls by which a tenant makes the engine work hard,
-// of whatever sort.
+// sparing counts a call against the tenant's rate limit for expensive engine
+// work. All such calls share the limit.
 func (s *handlers) sparing(ctx context.Context, tenant int64) error {
 	const perMinute = 10
 	if !s.Abuse {

@@ -8,7 +8,7 @@ import (
 	"hostpanel/http/route"
 )
 
-func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+func (k *collection) create(ctx context.Context, c route.Call, w *resource) (*hosted, error) {
 	c.Location(k.pathOf(w.ID))
 	receipt, given, err := k.Service.Create(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	made, err := k.changed(ctx, c, w, receipt, err)
@@ -19,14 +19,14 @@ func (k *collection) create(ctx context.Context, c route.Call, w *wish) (*hosted
 	return made, err
 }
 
-func (k *collection) change(ctx context.Context, c route.Call, w *wish) (*hosted, error) {
+func (k *collection) change(ctx context.Context, c route.Call, w *resource) (*hosted, error) {
 	receipt, err := k.Service.Change(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft)
 	return k.changed(ctx, c, w, receipt, err)
 }
 
 // remove removes a record; with ?force=true also what is part of it.
 func (k *collection) remove(ctx context.Context, c route.Call) error {
-	w := c.Subject.(*wish) //nolint:forcetypeassert // found by find
+	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
 	receipt, err := k.Service.Remove(ctx, c.CauseOf, caller.Of(c).Reader(), w.Draft, c.Param("force") == "true")
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (k *collection) remove(ctx context.Context, c route.Call) error {
 }
 
 // changed shows a record as it is after a change.
-func (k *collection) changed(ctx context.Context, c route.Call, w *wish, receipt domain.Receipt, err error) (*hosted, error) {
+func (k *collection) changed(ctx context.Context, c route.Call, w *resource, receipt domain.Receipt, err error) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (k *collection) changed(ctx context.Context, c route.Call, w *wish, receipt
 
 // awaitDraft gives the engine a moment to do what was asked of it, if anything
 // was.
-func (k *collection) awaitDraft(ctx context.Context, c route.Call, w *wish, receipt domain.Receipt) error {
+func (k *collection) awaitDraft(ctx context.Context, c route.Call, w *resource, receipt domain.Receipt) error {
 	of := w.Ref().Stream()
 	if receipt.Versions[of] == w.Version {
 		return nil
