@@ -14,19 +14,18 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// running is a shop whose workers bring everything to the engine, and whose
-// answers wait for that.
+// running is a shop with running workers, whose answers wait for the engine.
 func running(t *testing.T) *shop {
 	t.Helper()
 	return openShop(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).people(t).open(t)
 }
 
-// as makes a call as somebody.
+// as makes a call with the token of a user.
 func (s *shop) as(who, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	return s.call(method, "/hosting/api/rest/"+path, body, append(append(bearer(s.known[who]), "Content-Type", "application/json"), headers...)...)
 }
 
-// bodyOf is an answer with a status.
+// bodyOf checks the status of an answer and returns its body.
 func bodyOf(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]any {
 	t.Helper()
 	var body map[string]any
@@ -36,8 +35,8 @@ func bodyOf(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]a
 	return body
 }
 
-// Whoever makes something gets an answer that has the engine's number, unless
-// they would not wait for it. A removal is done when it is answered.
+// The answer to a creation has the engine's id, unless the caller asked for an
+// asynchronous answer. A removal has completed when it is answered.
 func TestAnAnswerWaitsForTheEngine(t *testing.T) {
 	s := running(t)
 	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
@@ -59,16 +58,16 @@ func TestAnAnswerWaitsForTheEngine(t *testing.T) {
 	}
 }
 
-// A wait that ends too early shows the record as it is by then.
+// An answer after the longest wait shows the record as pending.
 func TestAnAnswerWaitsNoLongerThanItMay(t *testing.T) {
-	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 30 * time.Millisecond }).people(t) // and nobody works
+	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 30 * time.Millisecond }).people(t) // no worker runs
 	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
 	if made["sync_status"] != "pending" || made["hosting_site_id"] != nil {
 		t.Errorf("%v", made)
 	}
 }
 
-// A final refusal of the engine is told in a sentence of ours.
+// A final refusal of the engine is shown as a sentence of the panel.
 func TestARefusalOfTheEngineIsASentence(t *testing.T) {
 	s := openShop(t).people(t)
 	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
@@ -86,7 +85,7 @@ func TestARefusalOfTheEngineIsASentence(t *testing.T) {
 	}
 }
 
-// A password goes to the engine and nowhere else.
+// A password is sent to the engine and stored nowhere.
 func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
 	s := running(t)
 	const secret = "unmistakable-9c1f-secret"
@@ -121,7 +120,7 @@ func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
 	}
 }
 
-// tables are all that the database has.
+// tables returns the names of all tables.
 func (s *shop) tables(t *testing.T) (names []string) {
 	t.Helper()
 	err := s.owner.QueryRow(t.Context(), `select array_agg(table_name::text) from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`).Scan(&names)
@@ -131,8 +130,8 @@ func (s *shop) tables(t *testing.T) (names []string) {
 	return names
 }
 
-// However many come at the same time, there are never more than the package
-// allows, and the others are told so in numbers.
+// Simultaneous requests never exceed the package's limit. The refused ones are
+// told the limit.
 func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 	s := openShop(t).people(t)
 	pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits()}
@@ -159,8 +158,8 @@ func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 	}
 }
 
-// A site comes out of the bin as it went in, parts that were off stay off; and
-// not at all if somebody has its domain by then.
+// A restored site has the state that it had before: disabled parts stay
+// disabled. The restore is refused if another site has its domain by then.
 func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
 	s := running(t)
 	number := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"]
@@ -198,7 +197,7 @@ func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
 	}
 }
 
-// settled waits until the engine has done all that was asked of it.
+// settled waits until the engine has confirmed every request.
 func settled(t *testing.T, s *shop) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {

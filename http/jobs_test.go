@@ -16,8 +16,8 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// withSites is a house in which tenants 1 and 2 have a site of their number;
-// tenant 2 may have no database.
+// withSites is a house in which tenants 1 and 2 each have a site with their own
+// id. Tenant 2 may have no database.
 func withSites(t testing.TB) *shop {
 	t.Helper()
 	s := house(t)
@@ -45,8 +45,8 @@ type shownJob struct {
 	Result map[string]any
 }
 
-// done asks for an operation until it is over. Who waits does not wait for the
-// password: HEAD shows none, and so do others.
+// done polls an operation until it has ended. It polls with HEAD, which does not
+// take the password.
 func (s *shop) done(t *testing.T, id, who string) shownJob {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -60,7 +60,7 @@ func (s *shop) done(t *testing.T, id, who string) shownJob {
 	}
 }
 
-// A password that was made up is shown once, to who asked.
+// A generated password is shown once, to the user who started the operation.
 func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 	s := withSites(t).open(t)
 	w := s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"wordpress","admin_user":"ben"}`, bearer(s.known["ben"])...)
@@ -101,7 +101,7 @@ func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 	}
 }
 
-// Whoever waits gets the result at once, and the tenant knows when it was.
+// A request with wait gets the result, and the tenant shows the time of it.
 func TestAComparisonCanBeWaitedFor(t *testing.T) {
 	s := withSites(t).open(t)
 	settled := func(query string) map[string]any {
@@ -109,7 +109,7 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 		return answered[map[string]any](t, s.call("POST", "/hosting/api/rest/tenants/1/sync/?wait=true", query, bearer(s.known["ana"])...))
 	}
 	var found map[string]any
-	for range 2 { // the first may find what is still on its way
+	for range 2 { // the first comparison may still find pending changes
 		found = settled(`{}`)
 	}
 	if fmt.Sprint(found["tenant"], found["created"], found["missing"], found["drift"]) != "1 0 0 []" || found["job_id"] != nil || found["synced_at"] == nil {

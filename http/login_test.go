@@ -70,7 +70,7 @@ func TestEverySignInGivesABrowserANewID(t *testing.T) {
 	s.resident(t, 1, anaMail, "en", false)
 	planted := strings.Repeat("a", 43)
 	b := s.browser(t)
-	b.cookies["__Host-session"] = planted // somebody else knows this one
+	b.cookies["__Host-session"] = planted // an attacker knows this id
 	b.enter(anaMail)
 	first := b.sessionID()
 	if first == planted || len(first) < 43 {
@@ -79,16 +79,16 @@ func TestEverySignInGivesABrowserANewID(t *testing.T) {
 	thief := s.browser(t)
 	thief.cookies["__Host-session"] = planted
 	if thief.isIn() {
-		t.Error("whoever planted an id came in along with its user")
+		t.Error("a planted session id became a signed-in session")
 	}
 	before := s.browser(t)
 	before.get("/login/")
 	anonymous := before.sessionID()
 	before.enter(anaMail)
 	if before.sessionID() == anonymous {
-		t.Error("the id of before became one of a session")
+		t.Error("the id of an anonymous session became that of a signed-in one")
 	}
-	// Somebody signs in again in a browser whose session has not ended.
+	// The user signs in again in a browser whose session has not ended.
 	again := b.twin()
 	again.page = nil
 	s.do(t, account.Deactivate{User: 1, At: time.Now()}, account.Reactivate{User: 1, At: time.Now()})
@@ -168,7 +168,7 @@ func TestAFormIsGoodInTheBrowserThatWasShownItAndForItsSessionOnly(t *testing.T)
 		}
 	}
 	w := s.browser(t).do("POST", "/login/", url.Values{"form": {"sign_in"}, "username": {anaMail}, "password": {password}}.Encode())
-	refused(t, w, http.StatusForbidden, stale) // login CSRF: a browser that was never here
+	refused(t, w, http.StatusForbidden, stale) // login CSRF: a browser without a session
 	before := b.twin()
 	b.enter(anaMail).get("/account/")
 	_, old := before.fill("sign_in")
@@ -187,7 +187,7 @@ func TestAFormIsGoodInTheBrowserThatWasShownItAndForItsSessionOnly(t *testing.T)
 		t.Errorf("%d: signed out by a form that was not shown", w.Code)
 	}
 	has(t, w.Body.String(), "Do you want to sign out?")
-	// What a form with an old token is answered with may be sent.
+	// The form in the answer to a stale token has a valid token.
 	b.send("profile", "form_token", "", "name", "Ana Ruiz")
 	goes(t, b.send("profile"), "/account/")
 	if n := s.count(t, `select count(*) from users where name = 'Ana Ruiz'`); n != 1 {
@@ -205,14 +205,14 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 	for _, try := range [][2]string{{anaMail, "wrong"}, {"nobody@example.com", password}, {"new@example.com", password}, {"gone@example.com", password}, {"x", "y"}} {
 		b := s.browser(t)
 		b.get("/login/")
-		hashes, facts := credentials.PasswordHashes(), s.events(t, "security.sign_in_refused")
+		hashes, refusals := credentials.PasswordHashes(), s.events(t, "security.sign_in_refused")
 		w := b.send("sign_in", "username", try[0], "password", try[1])
 		refused(t, w, http.StatusUnauthorized, "No active account found with the given credentials")
 		if n := credentials.PasswordHashes() - hashes; n != 1 {
 			t.Errorf("%v: %d hashes", try, n)
 		}
-		if n := s.events(t, "security.sign_in_refused") - facts; n != 1 {
-			t.Errorf("%v: %d facts", try, n)
+		if n := s.events(t, "security.sign_in_refused") - refusals; n != 1 {
+			t.Errorf("%v: %d events", try, n)
 		}
 		text := strings.Replace(w.Body.String(), `value="`+try[0]+`"`, "", 1)
 		_, sent := b.fill("sign_in")
@@ -245,11 +245,11 @@ func TestAHundredGuessesAtOnceAreFive(t *testing.T) {
 	w := b.send("sign_in", "username", anaMail, "password", password) // the right one has to wait too
 	refused(t, w, http.StatusTooManyRequests, "Request was throttled. Expected available in", `value="ana@example.com"`)
 	if w.Header().Get("Retry-After") == "" {
-		t.Error("nobody says how long")
+		t.Error("Retry-After is missing")
 	}
 }
 
-// More than five at once would be taken for guessing.
+// The limit of sign-ins allows five at once.
 func TestLoginsAtOnceAreAsManySessions(t *testing.T) {
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
@@ -272,7 +272,7 @@ func TestLoginsAtOnceAreAsManySessions(t *testing.T) {
 		}
 	}
 	if n := s.events(t, "security.signed_in"); len(ids) != 5 || n != 5 {
-		t.Errorf("%d ids, %d facts", len(ids), n)
+		t.Errorf("%d ids, %d events", len(ids), n)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestSigningOutEndsTheSessionForGood(t *testing.T) {
 	if strings.Contains(b.get("/login/").Body.String(), "You have signed out.") {
 		t.Error("it is said twice")
 	}
-	goes(t, copied.send("sign_out"), "/login/") // the tab beside
+	goes(t, copied.send("sign_out"), "/login/") // a second tab of the same session
 	if w := b.get("/logout/"); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", w.Code)
 	}

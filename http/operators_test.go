@@ -14,8 +14,7 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// office is a stocked shop with people, in which numbers of new records begin
-// at 101.
+// office is a stocked shop with people. The ids of new records begin at 101.
 func office(t testing.TB, options ...func(*shop)) *shop {
 	t.Helper()
 	s := openShop(t, options...).stock(t).people(t)
@@ -25,7 +24,7 @@ func office(t testing.TB, options ...func(*shop)) *shop {
 	return s
 }
 
-// What operators do, as one would with curl.
+// Conversations of operators with the API.
 func TestOperatorsConversations(t *testing.T) {
 	routetest.Run(t, "testdata/operations/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := office(t)
@@ -41,7 +40,7 @@ func (s *shop) operate(method, path, body string, headers ...string) *httptest.R
 	return s.call(method, operations+path, body, append(bearer(s.known["root"]), headers...)...)
 }
 
-// outcomes counts answers by status and body.
+// outcomes counts the answers by status and body.
 func outcomes(answers []*httptest.ResponseRecorder) map[string]int {
 	count := map[string]int{}
 	for _, w := range answers {
@@ -54,8 +53,7 @@ func outcomes(answers []*httptest.ResponseRecorder) map[string]int {
 	return count
 }
 
-// wins fails the test unless one call was carried out and all others were
-// refused with this.
+// wins checks that one call succeeded, and all others got this refusal.
 func wins(t *testing.T, answers []*httptest.ResponseRecorder, success int, refusal string) {
 	t.Helper()
 	got := outcomes(answers)
@@ -109,7 +107,7 @@ func TestAMembershipIsGrantedOnce(t *testing.T) {
 	wins(t, answers, http.StatusCreated, `400 {"non_field_errors":["The fields user, tenant must make a unique set."]}`)
 }
 
-// Who names a version changes that one or none.
+// A change with If-Match applies to that version only.
 func TestOneOfManyWhoHaveSeenAPlanChangesIt(t *testing.T) {
 	s := office(t)
 	answers := s.atOnce(20, func(i int) *httptest.ResponseRecorder {
@@ -123,7 +121,7 @@ func TestOneOfManyWhoHaveSeenAPlanChangesIt(t *testing.T) {
 	}
 }
 
-// Without If-Match nobody undoes what others have changed at the same time.
+// Simultaneous changes of different fields without If-Match all take effect.
 func TestChangesOfDifferentFieldsAllStay(t *testing.T) {
 	s := office(t)
 	bodies := []string{`{"name":"Ben"}`, `{"language":"de"}`, `{"email":"ben@example.org"}`, `{"is_superuser":true}`}
@@ -175,7 +173,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// Another process, which has just looked the key up, takes five seconds at most.
+// Another process, which has cached the key, refuses it within five seconds.
 func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
 	s := office(t)
 	elsewhere := &panel.Server{
@@ -200,8 +198,8 @@ func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
 	}
 }
 
-// The key itself stands nowhere but in the answer that made it.
-func TestNobodyKeepsAKey(t *testing.T) {
+// A key is stored nowhere; only the answer that created it holds it.
+func TestAKeyIsStoredNowhere(t *testing.T) {
 	s := office(t)
 	created := struct{ ID, Key string }{}
 	decode(t, s.operate("POST", "api-keys/", `{"name":"Shop"}`, "Idempotency-Key", "once"), http.StatusCreated, &created)
@@ -220,7 +218,7 @@ func TestNobodyKeepsAKey(t *testing.T) {
 	}
 }
 
-// An answer that a crash has swallowed is made anew, but for what was secret.
+// A repeat after a crash rebuilds the lost answer, without its secrets.
 func TestTheAnswerOfALostRequestIsMadeAnew(t *testing.T) {
 	s := office(t)
 	for _, call := range []struct{ method, path, body, blanked string }{
@@ -239,7 +237,7 @@ func TestTheAnswerOfALostRequestIsMadeAnew(t *testing.T) {
 		if _, err := s.owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() - interval '1 second'`); err != nil {
 			t.Fatal(err)
 		}
-		facts := s.count(t, `select count(*) from events`)
+		before := s.count(t, `select count(*) from events`)
 		again := s.operate(call.method, call.path, call.body, "Idempotency-Key", "lost")
 		want := blanked(first.Body.String(), call.blanked)
 		if first.Code >= 400 || again.Code != first.Code || again.Body.String() != want || again.Header().Get("Idempotent-Replayed") != "true" {
@@ -248,8 +246,8 @@ func TestTheAnswerOfALostRequestIsMadeAnew(t *testing.T) {
 		if first.Header().Get("Location") != again.Header().Get("Location") || first.Header().Get("ETag") != again.Header().Get("ETag") {
 			t.Errorf("%s %s: first %v, then %v", call.method, call.path, first.Header(), again.Header())
 		}
-		if n := s.count(t, `select count(*) from events`); n != facts {
-			t.Errorf("%s %s has added %d facts", call.method, call.path, n-facts)
+		if n := s.count(t, `select count(*) from events`); n != before {
+			t.Errorf("%s %s has added %d events", call.method, call.path, n-before)
 		}
 		third := s.operate(call.method, call.path, call.body, "Idempotency-Key", "lost")
 		if third.Body.String() != want {
@@ -258,7 +256,7 @@ func TestTheAnswerOfALostRequestIsMadeAnew(t *testing.T) {
 	}
 }
 
-// blanked is a body with null for its last member.
+// blanked is a body whose last member is null.
 func blanked(body, name string) string {
 	if name == "" {
 		return body
@@ -283,16 +281,16 @@ func TestEveryChangeNamesTheOperator(t *testing.T) {
 		}
 	}
 	if n := s.count(t, `select count(*) from events where position > $1 and actor <> 'operator:1'`, before); n != 0 {
-		t.Errorf("%d facts by somebody else", n)
+		t.Errorf("%d events by another actor", n)
 	}
 	if n := s.count(t, `select count(*) from events where position > $1`, before); n < 7 {
-		t.Errorf("%d facts", n)
+		t.Errorf("%d events", n)
 	}
 }
 
-func TestWhatChangesNothingIsNoFact(t *testing.T) {
+func TestARequestWithoutAChangeAddsNoEvent(t *testing.T) {
 	s := office(t)
-	facts := s.count(t, `select count(*) from events`)
+	before := s.count(t, `select count(*) from events`)
 	for _, path := range []string{"plans/1/", "widgets/1/", "api-keys/Sister01/", "users/3/", "users/2/memberships/1/"} {
 		for _, body := range []string{"", "{}", `{"id":77,"unknown":[1],"created_at":null}`} {
 			if w := s.operate("PATCH", path, body); w.Code != http.StatusOK {
@@ -300,15 +298,15 @@ func TestWhatChangesNothingIsNoFact(t *testing.T) {
 			}
 		}
 	}
-	if n := s.count(t, `select count(*) from events`); n != facts {
-		t.Errorf("%d facts", n-facts)
+	if n := s.count(t, `select count(*) from events`); n != before {
+		t.Errorf("%d events", n-before)
 	}
 }
 
-// A record may be sent back as it was shown.
+// A PUT of a record as it was shown is accepted.
 func TestWhatIsShownMayBeSentBack(t *testing.T) {
 	s := office(t)
-	facts := s.count(t, `select count(*) from events`)
+	before := s.count(t, `select count(*) from events`)
 	for _, path := range []string{"plans/1/", "plans/2/", "plans/3/", "widgets/1/", "users/1/", "users/2/", "users/5/"} {
 		shown := s.operate("GET", path, "")
 		w := s.operate("PUT", path, shown.Body.String(), "If-Match", shown.Header().Get("ETag"))
@@ -316,8 +314,8 @@ func TestWhatIsShownMayBeSentBack(t *testing.T) {
 			t.Errorf("%s: %s\nis sent back: %d %s", path, shown.Body, w.Code, w.Body)
 		}
 	}
-	if n := s.count(t, `select count(*) from events`); n != facts {
-		t.Errorf("%d facts", n-facts)
+	if n := s.count(t, `select count(*) from events`); n != before {
+		t.Errorf("%d events", n-before)
 	}
 }
 

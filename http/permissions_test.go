@@ -12,8 +12,8 @@ import (
 	"hostpanel/http/route"
 )
 
-// Two tenants and everybody who could want something of them. None of the
-// people has anything to do with the other tenant.
+// Two tenants, and users in every role. Each member belongs to one of the
+// tenants only.
 const (
 	tenantA, tenantB    = 21, 22
 	memberOfA, adminOfA = 31, 32
@@ -23,17 +23,17 @@ const (
 // The roles, in the order of the columns of docs/generated/permissions.md.
 var roles = []string{"not signed in", "no tenant", "member of A", "administrator of A", "administrator of B", "superuser", "storefront key"}
 
-// Whose object a call names.
+// The owner of the object that a call names.
 const (
 	ofNobody = "" // the call names none
 	ofA      = "of A"
 	ofB      = "of B"
-	existing = "existing" // and nobody's in particular
+	existing = "existing" // an object that belongs to no tenant
 	missing  = "missing"
 	deformed = "malformed"
 )
 
-// What becomes of a call: it is let in, whatever comes of it then, or refused.
+// The outcome of a call: allowed, or the way it was refused.
 const (
 	in        = "yes"
 	unknown   = "401"
@@ -42,17 +42,17 @@ const (
 	toLogin   = "login"
 )
 
-// A right says what becomes of calls to paths that begin so.
+// A right gives the outcome of calls to paths with a prefix.
 type right struct {
 	path  string
 	may   func(role, object string) string
-	write func(role, object string) string // nil: writers are those who may read
+	write func(role, object string) string // nil: as read
 	patch func(role, object string) string // nil: as write
 }
 
-// rights are what docs/security.md, "Who may do what", says, by the beginning
-// of the path: the longest one counts. They are written down here a second
-// time on purpose: no declaration of a route is asked.
+// rights repeats docs/security.md, "Who may do what", by prefix of the path; the
+// longest prefix counts. The routes' own declarations are not used, so that the
+// test is independent of them.
 var rights = []right{
 	{path: "/", may: everybody},
 	{path: "/login/", may: everybody},
@@ -103,7 +103,7 @@ func signedIn(role, object string) string {
 	return everybody(role, object)
 }
 
-// recipients see what they were told, and superusers nothing more than that.
+// recipients see their own notifications. Superusers have no further rights.
 func recipients(role, object string) string {
 	if signedIn(role, object) == in && object == ofB && role != "administrator of B" {
 		return absent
@@ -121,7 +121,7 @@ func superusers(role, object string) string {
 	return forbidden
 }
 
-// visitors have signed in with a browser.
+// visitors are users with a browser session.
 func visitors(role, object string) string {
 	if signedIn(role, object) == unknown {
 		return toLogin
@@ -136,10 +136,10 @@ func operatorsInABrowser(role, object string) string {
 	return forbidden
 }
 
-// operatorsOnly is a superuser from elsewhere; this machine needs no token.
+// operatorsOnly admits superusers from another machine. Local calls need no token.
 func operatorsOnly(role, object string) string { return superusers(role, object) }
 
-// ownTenants are those that somebody belongs to; to the others they do not exist.
+// ownTenants shows users the tenants that they belong to; others do not exist.
 func ownTenants(role, object string) string {
 	own := map[string]string{"member of A": ofA, "administrator of A": ofA, "administrator of B": ofB}
 	switch {
@@ -151,7 +151,7 @@ func ownTenants(role, object string) string {
 	return absent
 }
 
-// members see what belongs to the tenant for which they act.
+// members see the records of the tenant for which they act.
 func members(role, object string) string {
 	own := map[string]string{"member of A": ofA, "administrator of A": ofA, "administrator of B": ofB}[role]
 	switch {
@@ -163,7 +163,7 @@ func members(role, object string) string {
 	return absent
 }
 
-// membersWriting act for a tenant, or are superusers.
+// membersWriting admits users who act for a tenant, and superusers.
 func membersWriting(role, object string) string {
 	if role == "no tenant" {
 		return forbidden
@@ -171,7 +171,7 @@ func membersWriting(role, object string) string {
 	return members(role, object)
 }
 
-// administrators see what belongs to the tenant for which they act.
+// administrators see the records of the tenant for which they act.
 func administrators(role, object string) string {
 	own := map[string]string{"administrator of A": ofA, "administrator of B": ofB}[role]
 	switch {
@@ -185,7 +185,7 @@ func administrators(role, object string) string {
 	return absent
 }
 
-// holdersOfKeys see orders that were placed with a key of the same owner.
+// holdersOfKeys see orders that were placed with the same owner's keys.
 func holdersOfKeys(role, object string) string {
 	switch {
 	case role != "storefront key":
@@ -202,7 +202,7 @@ func may(t *testing.T, method, path, role, what string) string {
 	case !known:
 		t.Fatalf("say who may call %s", path)
 	case what == deformed:
-		return absent // such a path is none, whoever asks
+		return absent // a malformed path matches no route in any role
 	case rule.patch != nil && method == http.MethodPatch:
 		return rule.patch(role, what)
 	case rule.write != nil && method != http.MethodGet:
@@ -235,7 +235,7 @@ func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
 	current(t, "../docs/generated/permissions.md", permissionsHead+"| call | path | object | "+strings.Join(roles, " | ")+" |\n|---|---|---|"+strings.Repeat("---|", len(roles))+"\n"+table.String())
 }
 
-// routes are all of them, in the order of their paths.
+// routes returns all routes in the order of their paths.
 func (c *census) routes() []route.Route {
 	all := c.server.Routes()
 	slices.SortStableFunc(all, func(a, b route.Route) int { return cmp.Compare(a.Path, b.Path) })
@@ -254,7 +254,7 @@ roles, the objects and the answers.
 
 `
 
-// Whoever asks for what belongs to others learns nothing, not even that it exists.
+// A call for another tenant's object is answered like one for a missing object.
 func TestWhatIsForeignIsAnsweredLikeWhatIsMissing(t *testing.T) {
 	c := takeCensus(t)
 	compared := 0
@@ -286,10 +286,10 @@ func TestWhatIsForeignIsAnsweredLikeWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Methods that a path does not have tell nothing to those who may not call it.
+// A method that the path lacks gets 405 only if the caller may call the path.
 func TestAWrongMethodIsRefusedAfterTheCaller(t *testing.T) {
 	c := takeCensus(t)
-	first := map[string]string{} // method of each path, whose rule holds for those that there are not
+	first := map[string]string{} // one method of each path; its rule also covers the methods that the path lacks
 	for _, r := range c.routes() {
 		if first[r.Path] == "" {
 			first[r.Path] = r.Method

@@ -16,8 +16,8 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// everything is a shop in which sites come with all that goes with them.
-// Tenant 2 may have one site, and no zone.
+// everything is a shop that provisions sites with all their parts. Tenant 2 may
+// have one site, and no zone.
 func everything(t testing.TB, options ...func(*shop)) *shop {
 	t.Helper()
 	s := openShop(t, append(options, func(s *shop) { s.hosting.NameServers = []string{"ns1.panel.example.", "ns2.panel.example."} })...).people(t)
@@ -44,7 +44,7 @@ const (
 	allOfIt       = `{"domain":"acme.example","create_dns":true,"create_mail":true,"create_ftp":true,"create_db":true,"create_proxy":true,"ip_address":"192.0.2.7"}`
 )
 
-// A madeSite is what tests look at of an answer.
+// A madeSite has the fields of an answer that the tests read.
 type madeSite struct {
 	Status string
 	Steps  []struct{ Step, Status, Error string }
@@ -113,8 +113,8 @@ func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
 	}
 }
 
-// An answer that was never given, because the process ended, is given from what
-// there is, without what was made up.
+// A repeat after a crash builds the lost answer from the stored records, without
+// the generated credentials.
 func TestAnAnswerThatWasLostTellsOfWhatWasMade(t *testing.T) {
 	s := everything(t)
 	first := madeOf(t, s.provision("ben", allOfIt, "Idempotency-Key", "lost"))
@@ -130,7 +130,7 @@ func TestAnAnswerThatWasLostTellsOfWhatWasMade(t *testing.T) {
 	}
 }
 
-// Of many at once one makes the site, and the others find it.
+// Of many equal requests at once, one creates the site and the others find it.
 func TestOfManyEqualProvisionsOneIsMade(t *testing.T) {
 	s := everything(t)
 	shown := 0
@@ -160,7 +160,7 @@ func TestNoLimitIsPassedByManyAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever renames a site, or gives it another address, has its proxy go with it.
+// A change of a site's name or address also changes its proxy.
 func TestAProxyFollowsItsSite(t *testing.T) {
 	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
 	m := madeOf(t, s.provision("ben", allOfIt))

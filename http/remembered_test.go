@@ -20,7 +20,7 @@ import (
 	"hostpanel/projections"
 )
 
-// process is another process on the same database, which remembers by itself.
+// process is another process on the same database, with its own cache.
 func (s *shop) process() http.Handler {
 	one := &panel.Server{
 		Settings: s.server.Settings, Once: s.server.Once, Limits: s.server.Limits, Commands: s.Store, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
@@ -28,7 +28,7 @@ func (s *shop) process() http.Handler {
 	return one.Handler()
 }
 
-// reads gets a path from a process.
+// reads sends a GET to a process.
 func reads(process http.Handler, path, token string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("GET", path, nil)
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -80,7 +80,7 @@ func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testi
 		s.known["eve again"] = s.token(t, eve, with{"sv": 2})
 		s.known["ana again"], s.known["ana at last"] = s.token(t, ana, with{"sv": 2}), s.token(t, ana, with{"sv": 3})
 		here, elsewhere := s.process(), s.process()
-		for range 2 { // looked up, and remembered
+		for range 2 { // the second call is answered from the cache
 			for _, process := range []http.Handler{here, elsewhere} {
 				if w := reads(process, story.path, s.known[story.token]); w.Code != story.before {
 					t.Errorf("%s: %d before: %s", story.what, w.Code, w.Body)
@@ -90,7 +90,7 @@ func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testi
 		if err := story.change(); err != nil {
 			t.Fatal(story.what, err)
 		}
-		want := reads(s.process(), story.path, s.known[story.token]) // which remembers nobody
+		want := reads(s.process(), story.path, s.known[story.token]) // its cache is empty
 		for _, process := range []http.Handler{here, elsewhere, here} {
 			w := reads(process, story.path, s.known[story.token])
 			if w.Code != story.then || w.Header().Get("X-Error-Code") != story.code || w.Body.String() != want.Body.String() {
@@ -103,7 +103,7 @@ func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testi
 	}
 }
 
-// Two processes are asked by many at once while the role is taken away.
+// Many simultaneous calls to two processes while a role is revoked.
 func TestNoCallThatBeginsAfterARevocationSeesAnything(t *testing.T) {
 	s := openShop(t).people(t)
 	processes := []http.Handler{s.process(), s.process()}
@@ -147,8 +147,8 @@ func waitFor(t *testing.T, done func() bool) {
 	}
 }
 
-// Each of the six hundred counts once, also those that start again because
-// something has become of the caller.
+// Each of the six hundred calls counts once, also those that start again because
+// the caller's rights have changed.
 func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
 	s := openShop(t, guarded).people(t)
 	processes := []http.Handler{s.process(), s.process()}
@@ -159,7 +159,7 @@ func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
 		if i%70 == 0 {
 			s.do(t, account.GrantMembership{User: ana, Tenant: int64(100 + i), Role: account.Member, At: time.Now()})
 		}
-		if i%7 == 0 { // who does not only read is looked up beforehand
+		if i%7 == 0 { // writing calls read the caller from the database first
 			return s.call("TRACE", paths[i%4], "", bearer(s.known["ana"])...)
 		}
 		return reads(processes[i%2], paths[i%4], s.known["ana"])
@@ -185,7 +185,7 @@ func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
 	}
 }
 
-// A ledger counts how often the database is asked.
+// A ledger counts the statements sent to the database.
 type ledger struct {
 	witness
 	trips atomic.Int64
@@ -218,11 +218,11 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 		first, second int64
 	}{
 		{itsTenant, 2, 1},
-		{"/hosting/api/rest/tenants/", 1, 1}, // remembered from the first
+		{"/hosting/api/rest/tenants/", 1, 1}, // answered from the cache
 		{"/hosting/api/rest/sites/", 1, 1},
 		{"/api/me/", 2, 2},
 		{"/hosting/api/rest/tenants/99/", 1, 1},
-		{"/hosting/api/rest/tenants/?page=nonsense", 1, 1}, // asks for nothing else
+		{"/hosting/api/rest/tenants/?page=nonsense", 1, 1}, // sends no further statement
 	} {
 		for _, want := range []int64{c.first, c.second} {
 			asked.trips.Store(0)
@@ -236,7 +236,7 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	if w := reads(process, itsTenant, s.known["ana"]); w.Code != http.StatusOK || asked.trips.Load() != 3 {
 		t.Errorf("%d after %d round trips", w.Code, asked.trips.Load())
 	}
-	// A change needs no second trip to be counted.
+	// Counting a change needs no second round trip.
 	r := httptest.NewRequest("POST", itsTenant, nil)
 	r.Header.Set("Authorization", "Bearer "+s.known["ana"])
 	w := httptest.NewRecorder()
@@ -246,9 +246,8 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 	}
 }
 
-// Whoever found a token that opens nothing any more cannot use up the calls of
-// its user.
-func TestADeadTokenCountsAsNobodysCall(t *testing.T) {
+// A call with a revoked token does not count against its user's rate limit.
+func TestACallWithARevokedTokenIsNotCounted(t *testing.T) {
 	s := openShop(t, guarded).people(t)
 	reads(s.handler, itsTenant, s.known["ana"])
 	s.do(t, account.EndSessions{User: ana, At: time.Now()})

@@ -1,11 +1,9 @@
-// Package http is how people and programs outside talk to the panel: the
-// storefront that other sites embed, the webhooks of payment providers, the
-// pages on which a customer pays and sets a password, and what operators look
-// at to see whether the panel is well.
+// Package http serves the panel to people and programs. It wires the areas: the
+// storefront, accounts, hosting, operations and notifications. It also serves
+// the webhooks of payment providers, health checks and metrics (docs/api.md).
 //
-// The package is named like the one in the standard library, on purpose: this
-// is the only part of the program that speaks HTTP, and whoever imports it
-// (only cmd does) has no need of net/http. It imports as panel.
+// The package has the name of the standard library's net/http. Only cmd imports
+// it, under the name panel.
 package http
 
 import (
@@ -27,8 +25,8 @@ import (
 	"hostpanel/projections"
 )
 
-// A Server answers for all areas. Everything it needs of the rest of the
-// program is one of these interfaces.
+// A Server serves all areas. Its fields are the settings and the interfaces to
+// the rest of the program.
 type Server struct {
 	Settings Settings
 
@@ -40,7 +38,7 @@ type Server struct {
 	Tables           *projections.Tables
 	Storefront       storefront.Orders
 	Payments         Payments
-	HostedCheckout   storefront.HostedCheckout // nil: no such provider is in use
+	HostedCheckout   storefront.HostedCheckout // nil: no configured provider has one
 	Runs             storefront.Runs
 	Accounts         Accounts
 	Hosting          hosting.Service
@@ -50,59 +48,59 @@ type Server struct {
 	RunAdmin         operations.RunAdmin
 	Credentials      caller.Credentials
 	Tokens           auth.Tokens
-	TokenKeys        []caller.TokenKey // the first signs tokens, all open them
+	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them
 	Sessions         caller.Sessions
 	Changes          storefront.Changes
 	Feed             route.LiveFeed
 	Health           Health
-	Metrics          http.Handler // nil: there is no /metrics
+	Metrics          http.Handler // nil: /metrics does not exist
 	Log              *slog.Logger
 
-	// UnsubscribeKeys may have signed the links in mails.
+	// UnsubscribeKeys verify the links in mails.
 	UnsubscribeKeys [][]byte
 	MailPreviews    operations.MailPreviews
 
 	caches   caller.Caches
-	patience patience      // zero: the usual one
-	beat     time.Duration // between the heartbeats of streams; zero: the usual one
+	patience patience      // zero: the default
+	beat     time.Duration // interval between the heartbeats of streams; zero: the default
 	serving  atomic.Pointer[route.Table]
 }
 
-// Settings are what an operator has decided (docs/configuration.md).
+// Settings are an operator's settings (docs/configuration.md).
 type Settings struct {
 	Version    string
 	PublicURL  func() string  // of the panel, without a slash at the end
-	Currency   string         // of plans that name none
-	EngineWait time.Duration  // that an answer waits for the hosting engine; 0: not at all
+	Currency   string         // of plans without a currency
+	EngineWait time.Duration  // longest wait of an answer for the hosting engine; 0: none
 	Offers     order.Offers   // payment methods, in the order in which the API names them
-	Abuse      bool           // whether the limits against abuse hold
+	Abuse      bool           // whether the rate limits apply
 	Webhooks   []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
 	Trusted    []netip.Prefix
 
-	// Unavailable tells that an error means: the database is away.
+	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool
 }
 
-// Payments receives what payment providers tell, and carries out what operators
-// decide about money.
+// Payments receives the webhooks of payment providers, and carries out refunds
+// and other payment decisions of operators.
 type Payments interface {
 	storefront.Payments
 	operations.Payments
 }
 
-// Accounts carries out what changes accounts.
+// Accounts carries out changes of accounts.
 type Accounts interface {
 	auth.Accounts
 	operations.Accounts
 }
 
-// Health tells what keeps the panel from serving, by the name of the check:
-// "database", "migrations", "projections". Empty: nothing does.
+// Health names the failed checks: "database", "migrations", "projections".
+// Empty: the panel is ready.
 type Health interface {
 	Ready(context.Context) map[string]string
 }
 
-// Routes are all endpoints of the panel.
+// Routes returns all endpoints of the panel.
 func (s *Server) Routes() []route.Route {
 	var all []route.Route
 	for _, area := range s.Areas() {
@@ -116,11 +114,11 @@ func (s *Server) Routes() []route.Route {
 	return all
 }
 
-// Handler is the panel, ready to be served. It panics if a route is declared
+// Handler returns the panel's HTTP handler. It panics if a route is declared
 // wrongly.
 func (s *Server) Handler() http.Handler { return s.table() }
 
-// Streams is how many answers are open that do not end by themselves.
+// Streams is the number of open event streams.
 func (s *Server) Streams() int {
 	if t := s.serving.Load(); t != nil {
 		return t.Streams()

@@ -76,7 +76,7 @@ const (
 	secret = "the secret of the test provider"
 )
 
-// logBook keeps what is logged.
+// logBook records the log lines.
 type logBook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -94,9 +94,9 @@ func (l *logBook) String() string {
 	return l.text.String()
 }
 
-var facts = assembly.Catalogue()
+var catalogue = assembly.Catalogue()
 
-// database is a private one with all tables in place.
+// database creates a private database with all tables.
 func database(t testing.TB) string {
 	t.Helper()
 	return eventstoretest.Database(t, "panel", func(ctx context.Context, url string) error {
@@ -114,7 +114,7 @@ func database(t testing.TB) string {
 		if err != nil {
 			return err
 		}
-		return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
+		return projections.Prepare(ctx, owner, eventstore.Open(owner, catalogue, eventstoretest.Keys(t)))
 	})
 }
 
@@ -123,7 +123,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	url := database(t)
 	pool, readers := eventstoretest.Pool(t, url), eventstoretest.Readers(t, url)
 	s := &shop{
-		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement)),
+		Store:  eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement)),
 		Tables: projections.Open(readers), readers: readers, owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),
 		public: public, known: routetest.Known{},
 	}
@@ -170,7 +170,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 
 func (s *shop) vault() *credentials.Vault { return credentials.Open(s.Pool(), s.Keys()) }
 
-// rewire lets the handler know of what has changed in the server's settings.
+// rewire rebuilds the handler after a change of the server's settings.
 func (s *shop) rewire(t testing.TB) *shop {
 	t.Helper()
 	s.handler = described.Watch(t, s.server.Handler())
@@ -182,14 +182,14 @@ var (
 	described   *routetest.Description
 )
 
-// loseDatabase takes the database away for good.
+// loseDatabase makes the database unavailable for the rest of the test.
 func (s *shop) loseDatabase() {
 	s.Pool().Close()
 	s.readers.Close()
 }
 
-// open sets everything going: the server on a real port, the workers, and the
-// provider's deliveries. It all ends with the test.
+// open starts the server on a real port, the workers, and the provider's
+// deliveries. All of them stop with the test.
 func (s *shop) open(t testing.TB) *shop {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -211,7 +211,7 @@ func (s *shop) open(t testing.TB) *shop {
 	return s
 }
 
-// What the program wires between its parts.
+// The wiring between the parts, as the program does it.
 type (
 	health struct{ *eventstore.Store }
 
@@ -255,7 +255,7 @@ func (s *shop) count(t testing.TB, sql string, args ...any) (n int) {
 	return n
 }
 
-// events is how many facts of a name stand in the log.
+// events counts the events with a name in the log.
 func (s *shop) events(t testing.TB, name string) int {
 	t.Helper()
 	return s.count(t, `select count(*) from events where name = $1`, name)

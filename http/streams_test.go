@@ -55,7 +55,7 @@ func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
 	mailed := notice.Raise{ID: uuid.New(), InApp: true, Mail: true, User: ben, Text: notice.Text{Type: notice.Info, Title: "By mail too", URL: "/"}, At: time.Now()}
 	s.do(t, mailed)
 	e := h.is("notification", "By mail too")
-	s.do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent already
+	s.do(t, notice.ConfirmMail{ID: mailed.ID, At: time.Now()}) // if it was not sent yet
 	for !strings.Contains(e.data, `"is_email_sent":true`) {
 		e = h.is("notification", "By mail too")
 	}
@@ -80,7 +80,7 @@ func TestWhoComesBackToAStreamIsToldWhatWasMissed(t *testing.T) {
 	}
 }
 
-// Heartbeats tell where the client is, though nothing has happened to it.
+// Heartbeats carry the present position even without new events.
 func TestAHeartbeatCarriesThePosition(t *testing.T) {
 	s := openShop(t).people(t)
 	s.server.Beat(20 * time.Millisecond)
@@ -99,7 +99,7 @@ func TestAHeartbeatCarriesThePosition(t *testing.T) {
 	}
 }
 
-// How long a request and an answer may take does not hold for what never ends.
+// The time limits for requests and answers do not apply to streams.
 func TestAStreamOutlivesThePatienceForAnswers(t *testing.T) {
 	s := openShop(t).people(t)
 	s.server.Beat(20 * time.Millisecond)
@@ -141,7 +141,7 @@ func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
 	of["eve"].is("notification", "still")
 }
 
-// Whoever stops the program does not wait for those who listen.
+// A shutdown of the program does not wait for open streams.
 func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
 	s := openShop(t).people(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -190,7 +190,7 @@ func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
 			return h.answer.StatusCode == http.StatusOK
 		})
 	}
-	s.hear(t, noticeStream, bearer(s.known["eve"])...) // has room of her own
+	s.hear(t, noticeStream, bearer(s.known["eve"])...) // has a limit of her own
 }
 
 func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
@@ -217,7 +217,7 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	if len(seen) < 2 {
 		t.Errorf("heard only %v", seen)
 	}
-	// Whoever has seen the end has seen all; who has not is told it.
+	// A client at the last position gets 204; an earlier one is sent the last event.
 	again := s.dial(t, path, append(key, "Last-Event-ID", strconv.FormatInt(last.id, 10))...)
 	if again.answer.StatusCode != http.StatusNoContent {
 		t.Errorf("came back to %s", again.answer.Status)
@@ -230,8 +230,8 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 	s.await(t, placed, order.StatusActive)
 }
 
-// A hundred people come and go while all sorts of things happen, and nothing
-// of them stays.
+// A hundred clients connect and disconnect while events arrive, and leave no
+// goroutine or subscription behind.
 func TestAHundredListenersComeAndGo(t *testing.T) {
 	s := openShop(t).people(t).open(t)
 	people := []string{"ana", "ben", "eve"}

@@ -20,7 +20,7 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// Each file is a conversation of somebody who signs in, or tries to.
+// Each file is a conversation of a user who signs in, or fails to.
 func TestConversationsOfPeople(t *testing.T) {
 	routetest.Run(t, "testdata/people/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := openShop(t, figures).people(t)
@@ -45,7 +45,7 @@ func invalidToken(message string) string {
 		message + `"}]}`
 }
 
-// part is one of the first two parts of a token.
+// part encodes one of the first two parts of a token.
 func part(json string) string { return base64.RawURLEncoding.EncodeToString([]byte(json)) }
 
 func signed(t *testing.T, method jwt.SigningMethod, header map[string]any, key any, claims jwt.MapClaims) string {
@@ -109,7 +109,7 @@ func TestForgedTokensOpenNothing(t *testing.T) {
 	}
 }
 
-// forgeRaw signs whatever is in place of the claims.
+// forgeRaw signs any text in place of the claims.
 func forgeRaw(t *testing.T, key caller.TokenKey, claims string) string {
 	t.Helper()
 	text := part(`{"alg":"HS256","typ":"JWT","kid":"`+key.ID+`"}`) + "." + part(claims)
@@ -120,8 +120,8 @@ func forgeRaw(t *testing.T, key caller.TokenKey, claims string) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// sameBits writes a signature of 32 bytes with other letters: four bits of the
-// last one mean nothing.
+// sameBits encodes the same signature differently: base64 ignores some bits of
+// the last letter.
 func sameBits(signature string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, signature[len(signature)-1])
@@ -249,7 +249,7 @@ func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
 	}
 }
 
-// What is done to an account ends its tokens, and says why.
+// Changes of an account end its tokens, and the refusals give the reason.
 func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
 	s := openShop(t).people(t)
 	const none = `{"detail":"No active account found for the given token."}`
@@ -296,7 +296,8 @@ func TestAnErasedUserIsGone(t *testing.T) {
 	}
 }
 
-// A client may refresh twice at once; somebody who comes later has a copy.
+// A client may use a refresh token twice at once. A later reuse means a stolen
+// copy.
 func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 	s := openShop(t).people(t)
 	first := s.signIn(t, "ana@example.com", goodPassword)
@@ -311,7 +312,7 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 	}
 	third := answered[tokens](t, refresh(second.Refresh)) // forgiven: the family lives
 	if n := s.events(t, "security.token_reused"); n != 0 {
-		t.Fatalf("%d facts about what was forgiven", n)
+		t.Fatalf("%d events about a permitted reuse", n)
 	}
 	if _, err := s.owner.Exec(t.Context(), `update refresh_tokens set used_at = used_at - interval '11 seconds' where used_at is not null`); err != nil {
 		t.Fatal(err)
@@ -325,7 +326,7 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 		t.Fatalf("the newest of the family: %d %s", w.Code, w.Body)
 	}
 	if n := s.count(t, `select count(*) from events where name = 'security.token_reused' and stream = 'security-2'`); n != 1 {
-		t.Fatalf("%d facts", n)
+		t.Fatalf("%d events", n)
 	}
 	if w := refresh(other.Refresh); w.Code != http.StatusOK {
 		t.Fatalf("another family: %d %s", w.Code, w.Body)

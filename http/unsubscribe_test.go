@@ -16,12 +16,12 @@ import (
 	"hostpanel/projections"
 )
 
-// unsubscribe is the token in mails to this user about invoices.
+// unsubscribe returns the token in mails about invoices to a user.
 func (s *shop) unsubscribe(user int64) string {
 	return notice.Unsubscription{User: user, Preference: notice.Billing.Preference()}.Token(s.server.UnsubscribeKeys[0])
 }
 
-// reader opens an account that gets mails.
+// reader creates an account that gets mails, and returns its unsubscribe link.
 func (s *shop) reader(t *testing.T, user int64) (path string) {
 	t.Helper()
 	s.do(t, account.Open{User: user, SubjectID: uuid.New(), Email: fmt.Sprintf("reader%d@example.com", user), Name: "Ana", Language: "es", At: time.Now()})
@@ -30,18 +30,18 @@ func (s *shop) reader(t *testing.T, user int64) (path string) {
 
 func (s *shop) mails(t *testing.T, user int64) notice.Preferences {
 	t.Helper()
-	wishes, _, err := s.For(projections.System).Preferences(t.Context(), user)
+	preferences, _, err := s.For(projections.System).Preferences(t.Context(), user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wishes
+	return preferences
 }
 
 func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 	s := openShop(t)
 	path := s.reader(t, 1)
 	s.reader(t, 2)
-	for range 3 { // looking at the page changes nothing, and so do programs that follow links
+	for range 3 { // a GET changes nothing, so programs may follow the link
 		w := s.call("GET", path, "", "Accept-Language", "es")
 		if w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
@@ -56,7 +56,7 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 		}
 	}
 	if n := s.events(t, "notification.preferences_set"); n != 0 || !s.mails(t, 1).OnInvoice {
-		t.Fatalf("a look has unsubscribed: %d facts", n)
+		t.Fatalf("a GET has unsubscribed: %d events", n)
 	}
 	for range 2 {
 		w := s.call("POST", path, "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded")
@@ -71,20 +71,20 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := s.mails(t, 2); got != notice.DefaultPreferences() {
-		t.Errorf("somebody else: %+v", got)
+		t.Errorf("another user: %+v", got)
 	}
 	n := s.count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1' and stream = 'preferences-1'
 		and data::jsonb = '{"values":{"email_on_invoice":false},"through":"link in a mail"}'`)
 	if n != 1 || s.events(t, "notification.preferences_set") != 1 {
-		t.Errorf("%d facts", n)
+		t.Errorf("%d events", n)
 	}
 	if strings.Contains(s.logged.String(), s.unsubscribe(1)) {
 		t.Error("a link that works is in the log")
 	}
 }
 
-// The servers of a mail provider are no browsers of ours: they send what they
-// like, from wherever they are.
+// Servers of mail providers unsubscribe without cookies and form tokens, with
+// any headers.
 func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 	s := openShop(t, guarded)
 	for i, headers := range [][]string{
@@ -123,11 +123,11 @@ func TestAHundredClicksAtOnceAreOneFact(t *testing.T) {
 		}
 	}
 	if n := s.events(t, "notification.preferences_set"); n != 1 {
-		t.Errorf("%d facts", n)
+		t.Errorf("%d events", n)
 	}
 }
 
-func TestAWrongLinkUnsubscribesNobody(t *testing.T) {
+func TestAWrongLinkChangesNoPreferences(t *testing.T) {
 	s := openShop(t)
 	path := s.reader(t, 1)
 	ended := s.reader(t, 2)
@@ -138,7 +138,7 @@ func TestAWrongLinkUnsubscribesNobody(t *testing.T) {
 	forged := notice.Unsubscription{User: 1, Preference: notice.Billing.Preference()}.Token([]byte("not our key"))
 	for what, path := range map[string]string{
 		"forged": "/notifications/unsubscribe/" + forged + "/", "cut off": path[:len(path)-9] + "/", "guessed": "/notifications/unsubscribe/1/",
-		"of nobody": "/notifications/unsubscribe/" + s.unsubscribe(999) + "/", "of somebody who was erased": ended,
+		"of an unknown user": "/notifications/unsubscribe/" + s.unsubscribe(999) + "/", "of an erased user": ended,
 		"not mails": "/notifications/unsubscribe/" + notice.Unsubscription{User: 1, Preference: "in_app_enabled"}.Token(s.server.UnsubscribeKeys[0]) + "/",
 	} {
 		for _, method := range []string{"GET", "POST"} {
@@ -150,12 +150,11 @@ func TestAWrongLinkUnsubscribesNobody(t *testing.T) {
 		}
 	}
 	if after := s.count(t, `select count(*) from events`); after != before {
-		t.Errorf("%d facts came of wrong links", after-before)
+		t.Errorf("wrong links added %d events", after-before)
 	}
 }
 
-// Guessing is hopeless, and it is stopped all the same; whoever has a right
-// link is not kept from using it.
+// Repeated guesses of links are throttled. A valid link still works then.
 func TestWhoTriesManyLinksIsStopped(t *testing.T) {
 	s := openShop(t, guarded)
 	path := s.reader(t, 1)

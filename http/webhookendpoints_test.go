@@ -31,8 +31,8 @@ func aDelivery(id uuid.UUID, endpoint, tenant int64, event string) webhook.Reque
 	}}
 }
 
-// hooked gives tenants 1 and 3 an endpoint each, with deliveries that are
-// known by how far they are; "foreign" is that of tenant 3.
+// hooked gives tenants 1 and 3 an endpoint each. Deliveries are named by their
+// status; "foreign" belongs to tenant 3.
 func (s *shop) hooked(t testing.TB) *shop {
 	t.Helper()
 	s.do(t, anEndpoint(1, 1), anEndpoint(3, 3))
@@ -57,7 +57,7 @@ func (s *shop) hooked(t testing.TB) *shop {
 	return s
 }
 
-// What administrators do with their endpoints, as one would with curl.
+// Conversations of administrators about their endpoints.
 func TestConversationsAboutWebhookEndpoints(t *testing.T) {
 	routetest.Run(t, "testdata/hooks/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := house(t).hooked(t)
@@ -94,7 +94,7 @@ func TestATenantHasTenEndpointsHoweverManyAreAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// A secret is in one answer, and in nothing that is kept of it.
+// A secret is shown in one answer, and is not stored with it.
 func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
 	s := house(t)
 	secretIn := func(w *httptest.ResponseRecorder, status int) string {
@@ -149,7 +149,7 @@ func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
 	}
 }
 
-// Whoever was faster has changed only what they said.
+// Simultaneous changes of an endpoint change only the fields that they name.
 func TestTwoChangesOfAnEndpointDoNotUndoEachOther(t *testing.T) {
 	s := house(t)
 	s.do(t, anEndpoint(1, 1))
@@ -184,7 +184,7 @@ func TestInASuspendedTenantEndpointsAreOnlyRead(t *testing.T) {
 	}
 }
 
-// The types of events speak of the kinds that the API has.
+// Every kind of the API has its types of events.
 func TestEveryKindThatTenantsManageMakesEvents(t *testing.T) {
 	for _, kind := range hosting.Kinds {
 		managed := kind.Writers != hosting.Superuser && kind.Collection != ""

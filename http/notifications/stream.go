@@ -14,7 +14,7 @@ import (
 	"hostpanel/projections"
 )
 
-// notificationStreams is how many of these a user may have open.
+// notificationStreams is the number of streams that a user may have open.
 const notificationStreams = 10
 
 func (s *handlers) notificationStream() []route.Route {
@@ -26,7 +26,7 @@ func (s *handlers) notificationStream() []route.Route {
 	}
 }
 
-// What the events of the stream say besides notifications.
+// The bodies of the stream's events that hold no notification.
 type (
 	goneNotification struct{ ID uuid.UUID }
 	readThrough      struct{ Through time.Time }
@@ -35,14 +35,14 @@ type (
 // Fields name the notification.
 func (g *goneNotification) Fields() field.Set { return field.Set{field.UUID("id", &g.ID)} }
 
-// Fields tell until when everything is read.
+// Fields hold the time up to which all notifications are read.
 func (r *readThrough) Fields() field.Set { return field.Set{field.Time("through", &r.Through)} }
 
-// An inboxFollowing tells a user what happens to their notifications.
+// An inboxFollowing streams the changes of a user's notifications.
 type inboxFollowing struct {
 	route.LiveEvents
 	server *handlers
-	isLost bool // which is still to be said
+	isLost bool // the client still has to be sent a reset event
 }
 
 func (s *handlers) followNotifications(ctx context.Context, c route.Call, after int64) (route.Following, error) {
@@ -53,21 +53,21 @@ func (s *handlers) followNotifications(ctx context.Context, c route.Call, after 
 	return &inboxFollowing{l, s, l.Lost()}, nil
 }
 
-// Next shows notifications as they are by now: of one that was changed twice,
-// both events show the second change, and one that is gone is not shown.
+// Next shows notifications in their present state. Two changes of one
+// notification both show the second state; a deleted one is not shown.
 func (f *inboxFollowing) Next(ctx context.Context, c route.Call) (told []route.Told, at int64, err error) {
-	facts, at, err := f.Take(ctx)
+	events, at, err := f.Take(ctx)
 	if err != nil {
 		return nil, at, err
 	}
 	if f.isLost {
 		told, f.isLost = append(told, route.Told{Name: "reset", Position: at, Body: field.Set{}}), false
 	}
-	shown, err := f.shown(ctx, c, facts)
+	shown, err := f.shown(ctx, c, events)
 	if err != nil {
 		return nil, at, err
 	}
-	for _, h := range facts {
+	for _, h := range events {
 		if name, body := eventOf(h, shown); body != nil {
 			told = append(told, route.Told{Name: name, Position: h.Position, Body: body})
 		}
@@ -75,10 +75,10 @@ func (f *inboxFollowing) Next(ctx context.Context, c route.Call) (told []route.T
 	return told, at, nil
 }
 
-// shown are the notifications that the events are about.
-func (f *inboxFollowing) shown(ctx context.Context, c route.Call, facts []domain.LiveEvent) (map[uuid.UUID]projections.Notification, error) {
+// shown loads the notifications of the events.
+func (f *inboxFollowing) shown(ctx context.Context, c route.Call, events []domain.LiveEvent) (map[uuid.UUID]projections.Notification, error) {
 	var ids []uuid.UUID
-	for _, h := range facts {
+	for _, h := range events {
 		if id, err := uuid.Parse(h.Stream.ID); err == nil {
 			ids = append(ids, id)
 		}
@@ -90,7 +90,7 @@ func (f *inboxFollowing) shown(ctx context.Context, c route.Call, facts []domain
 }
 
 func eventOf(h domain.LiveEvent, shown map[uuid.UUID]projections.Notification) (string, route.Answer) {
-	id, _ := uuid.Parse(h.Stream.ID) // of an inbox: nobody's
+	id, _ := uuid.Parse(h.Stream.ID) // the streams of inboxes have no UUID and give the zero one
 	switch e := h.Event.(type) {
 	case notice.AllRead:
 		return "all_read", (&readThrough{e.Through}).Fields()
