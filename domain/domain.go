@@ -6,11 +6,19 @@
 // new identifiers and prices arrive inside commands.
 package domain
 
+import "strings"
+
 // A Stream names the history of one thing: "order-6f1c…", "site-42". Names of
 // streams never hold personal data.
 type Stream struct{ Category, ID string }
 
 func (s Stream) String() string { return s.Category + "-" + s.ID }
+
+// StreamNamed is the stream with a name.
+func StreamNamed(name string) Stream {
+	category, id, _ := strings.Cut(name, "-")
+	return Stream{Category: category, ID: id}
+}
 
 // A Command asks one stream for a change. It may be refused.
 type Command interface{ Stream() Stream }

@@ -2,15 +2,17 @@ package domain
 
 import "github.com/google/uuid"
 
-// A Metadata says who asked for a change, and what it belongs to. It stands with
-// every event that came of it.
+// A Metadata says who asked for a change, what led to it and what it belongs
+// to. It stands with every event that came of it. The ID is never derived from
+// the cause: what two causes ask for is one command.
 type Metadata struct {
-	ID               uuid.UUID       // of the request; a repeat carries the same one and answers as the first did
+	ID               uuid.UUID       // of the command; a repeat carries the same one and answers as the first did
 	Actor            string          // "user:12", "api_key:ab12CD34", "system:provision", "provider:<name>", "operator:1"
-	Correlation      uuid.UUID       // what belongs together; zero: ID begins something new
-	Causation        uuid.UUID       // the event that led to the request; zero: a request from outside
+	Cause            Cause           // what led to the command; zero: the context's [Origin] tells
+	Correlation      uuid.UUID       // what belongs together; zero: as the context's [Origin] tells, or else the ID
 	Saga             string          // key of the run on whose behalf, such as "provision:6f1c…"
 	Request          string          // X-Request-ID
+	Traceparent      string          // of the request, as W3C Trace Context has it; kept with the first event
 	ExpectedVersions Versions        // what the caller has looked at before; nil: nothing that matters
 	IdempotencyKey   *IdempotencyKey // stands or falls with the events; nil: the request has none
 }

@@ -5,9 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"hostpanel/domain"
+)
+
+// An Arg is an argument of a [TxStatement] that the store fills in.
+type Arg int
+
+// The arguments of a row that keeps what it was written for.
+const (
+	TheCause       Arg = iota // text; null: the request has none
+	TheCorrelation            // uuid
 )
 
 // AnyRows lets the statement of a [TxStatement] touch as many rows as it likes.
@@ -117,13 +124,16 @@ func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 	if _, known := s.catalogue[r.Name]; !known {
 		return row{}, fmt.Errorf("the event %s is not in the catalogue", r.Name)
 	}
-	m, err := json.Marshal(meta{Request: r.Metadata.Request})
+	if r.Metadata.Cause.IsZero() {
+		return row{}, fmt.Errorf("the event %s of %s has no cause", r.Name, r.Stream)
+	}
+	m, err := json.Marshal(metaOf(r.Metadata))
 	if err != nil {
 		return row{}, fmt.Errorf("encode meta of %s: %w", r.Name, err)
 	}
 	return row{
 		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(s.catalogue.Schema(r.Name)),
-		tenant: pointer(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: formatCause(r.Metadata.Causation),
+		tenant: pointer(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: pointer(r.Metadata.Cause.String()),
 		saga: r.Metadata.Saga, data: data, meta: m,
 	}, nil
 }
@@ -132,13 +142,12 @@ func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 // asking its decider: for imports and measurements. It answers [ErrConflict]
 // if the stream stands elsewhere.
 func (s *Store) Append(ctx context.Context, cause domain.Metadata, stream domain.Stream, version int, before []byte, events ...domain.Event) (int64, error) {
-	if cause.ID == uuid.Nil {
-		cause.ID = uuid.New()
-	}
+	cause = s.complete(ctx, cause)
 	b := streamState{stream: stream, version: version, category: category{evolve: func(state any, _ domain.Event) any { return state }}}
 	a := appendRequest{before: map[domain.Stream][]byte{stream: before}}
 	for _, e := range events {
 		a.facts = append(a.facts, b.add(cause, e))
+		cause.Traceparent = ""
 	}
 	position, err := s.committer.add(ctx, a)
 	if err == errLost { //nolint:errorlint // the committer answers with the error itself

@@ -72,7 +72,7 @@ func TestAReaderThatIsStoppedSaysNothing(t *testing.T) {
 func TestAReaderThatLosesItsConnectionSaysSoOnce(t *testing.T) {
 	var log heard
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstore.WithLog(slog.New(&log)))
+	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstore.WithLog(slog.New(&log)), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	do(t, s, putIn{"a", 1})
 	messages := follow(t, s, "unlucky")

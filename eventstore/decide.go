@@ -60,6 +60,7 @@ func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []do
 		}
 		for _, e := range facts {
 			d.facts = append(d.facts, b.add(cause, e))
+			cause.Traceparent = "" // it stands with the first one
 		}
 	}
 	return d, nil
@@ -209,11 +210,11 @@ func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) e
 			return err
 		}
 		cause := cause
-		cause.Causation, cause.IdempotencyKey = d.facts[start.Fact].ID, nil
+		cause.Cause, cause.IdempotencyKey, cause.Traceparent = d.facts[start.Fact].Cause(), nil, ""
 		for _, e := range first {
 			d.facts = append(d.facts, b.add(cause, e))
 		}
-		d.rows, d.starts = append(d.rows, start.mayLose()...), append(d.starts, start)
+		d.rows, d.starts = append(d.rows, filled(start.mayLose(), cause)...), append(d.starts, start)
 	}
 	return nil
 }
@@ -228,6 +229,21 @@ func (s Start) mayLose() []TxStatement {
 		}
 	}
 	return rows
+}
+
+// filled are rows with the arguments that the store knows.
+func filled(rows []TxStatement, m domain.Metadata) []TxStatement {
+	known := [...]any{TheCause: pointer(m.Cause.String()), TheCorrelation: m.Correlation}
+	all := slices.Clone(rows)
+	for i, row := range rows {
+		all[i].Args = slices.Clone(row.Args)
+		for n, arg := range row.Args {
+			if which, is := arg.(Arg); is {
+				all[i].Args[n] = known[which]
+			}
+		}
+	}
+	return all
 }
 
 func commandsOf(starts []Start) []domain.Command {

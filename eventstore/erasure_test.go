@@ -44,7 +44,7 @@ func registered(t *testing.T) string {
 // clerk is a process of its own, which remembers nothing.
 func clerk(t *testing.T, url string) *eventstore.Store {
 	t.Helper()
-	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}))
+	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	return s
 }

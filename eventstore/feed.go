@@ -213,7 +213,7 @@ func (t *Feed) happened(r pgx.CollectableRow) (h domain.LiveEvent, err error) {
 	if err := r.Scan(&h.Position, &stream, &h.Version, &name, &schema, &data); err != nil {
 		return h, err
 	}
-	h.Stream = parseStream(stream)
+	h.Stream = domain.StreamNamed(stream)
 	if h.Event, err = t.store.catalogue.Decode(name, int(schema), data); err != nil {
 		return h, fmt.Errorf("event %d: %w", h.Position, err)
 	}

@@ -121,8 +121,8 @@ func TestWhatIsFarBackIsNotToldAgain(t *testing.T) {
 	s := newStore(t)
 	do(t, s, putIn{"a", 1})
 	_, err := s.Pool().Exec(t.Context(), `
-		insert into events (position, stream, version, id, name, schema, actor, correlation, saga, data, meta, recorded_at, hash)
-		select n, 'till-far' || n, 1, gen_random_uuid(), 'till.bill_written', 1, 'test', gen_random_uuid(), '', '{}', '{}', now(), '' from generate_series(2, $1::int) n`, eventstore.FarBack+1)
+		insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data, meta, recorded_at, hash)
+		select n, 'till-far' || n, 1, gen_random_uuid(), 'till.bill_written', 1, 'test', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '' from generate_series(2, $1::int) n`, eventstore.FarBack+1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestNothingIsMissedOrHeardTwice(t *testing.T) {
 	var stores []*eventstore.Store
 	var tails []*eventstore.Feed
 	for range 2 {
-		s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t))
+		s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 		eventstore.Serve(s, "till", tills)
 		stores, tails = append(stores, s), append(tails, tailOf(s))
 	}
@@ -274,7 +274,7 @@ func TestListenersOutliveTheDatabase(t *testing.T) {
 	if err := eventstore.Migrate(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	s := eventstore.Open(eventstoretest.Pool(t, cluster.URL()), facts, eventstoretest.Keys(t))
+	s := eventstore.Open(eventstoretest.Pool(t, cluster.URL()), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	l := listen(t, tailOf(s), eventstore.Now, "a")
 	do(t, s, putIn{"a", 1})

@@ -50,7 +50,7 @@ var doorFacts = domain.NewCatalogue([]domain.EventType{domain.Register[knocked](
 
 // doorkeeper is a process of its own on the log behind the URL.
 func doorkeeper(t *testing.T, url string) *eventstore.Store {
-	s := eventstore.Open(eventstoretest.Pool(t, url), doorFacts, eventstoretest.Keys(t))
+	s := eventstore.Open(eventstoretest.Pool(t, url), doorFacts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Journal(s, "door", knocks)
 	eventstore.Serve(s, "till", tills)
 	return s

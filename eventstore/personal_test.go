@@ -42,7 +42,7 @@ func TestPersonalDataIsSealedInTheLogAndClearToReaders(t *testing.T) {
 // Three answers are told apart: erased, key not at hand, and broken.
 func TestATextThatDoesNotOpenSaysWhy(t *testing.T) {
 	url, subject := eventstoretest.URL(t), uuid.New()
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t))
+	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	do(t, s, open{"a", "Ana", subject}, open{"b", "Ana Ruiz", subject})
 	owner := eventstoretest.Owner(t, url)
@@ -54,7 +54,7 @@ func TestATextThatDoesNotOpenSaysWhy(t *testing.T) {
 	}
 	sql(`alter table events disable trigger user`)
 	read := func() (string, error) {
-		fresh := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t))
+		fresh := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 		history, err := fresh.Read(t.Context(), tillStream("b"))
 		if err != nil {
 			return "", err
@@ -105,7 +105,7 @@ func TestTwoFactsAboutANewPersonShareTheirKey(t *testing.T) {
 	s := newStore(t)
 	subject := uuid.New()
 	do(t, s, open{"a", "Ana", subject}, open{"b", "Ana Ruiz", subject})
-	fresh := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t))
+	fresh := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	for till, want := range map[string]string{"a": "Ana", "b": "Ana Ruiz"} {
 		history, err := fresh.Read(t.Context(), tillStream(till))
 		if err != nil || history[0].Event.(tillOpened).Owner != want {

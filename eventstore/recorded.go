@@ -1,9 +1,9 @@
 package eventstore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,9 +56,28 @@ func scanRow(r pgx.CollectableRow) (e row, err error) {
 	return e, err
 }
 
-// meta is what is kept beside the columns of their own.
+// Cause is the event as the cause of what follows from it.
+func (r RecordedEvent) Cause() domain.Cause { return domain.EventCause(r.Stream, r.Version) }
+
+// Follow returns a context of work that follows from the event.
+func (r RecordedEvent) Follow(ctx context.Context) context.Context {
+	return domain.Origin{Cause: r.Cause(), Correlation: r.Metadata.Correlation}.With(ctx)
+}
+
+// meta is what is kept beside the columns of their own: what the client says
+// of its request.
 type meta struct {
-	Request string `json:"request,omitempty"`
+	Request     string `json:"request,omitempty"`
+	Traceparent string `json:"traceparent,omitempty"`
+}
+
+// metaOf is the meta of an event. An id of a request that the panel has given
+// itself stands in the cause already.
+func metaOf(m domain.Metadata) meta {
+	if m.Cause.Kind() == domain.CausedByRequest && m.Cause.Of() == m.Request {
+		m.Request = ""
+	}
+	return meta{m.Request, m.Traceparent}
 }
 
 // recorded decodes a row of the log in today's shape.
@@ -73,18 +92,20 @@ func (r *Reader) recorded(e row) (RecordedEvent, error) {
 			return RecordedEvent{}, fmt.Errorf("meta of event %d: %w", e.position, err)
 		}
 	}
+	cause, err := parseCause(e.causation)
+	if err != nil {
+		return RecordedEvent{}, fmt.Errorf("event %d: %w", e.position, err)
+	}
+	if m.Request == "" && cause.Kind() == domain.CausedByRequest {
+		m.Request = cause.Of()
+	}
 	return RecordedEvent{
-		Position: e.position, Stream: parseStream(e.stream), Version: int(e.version), ID: e.id, Tenant: value(e.tenant),
+		Position: e.position, Stream: domain.StreamNamed(e.stream), Version: int(e.version), ID: e.id, Tenant: value(e.tenant),
 		Metadata: domain.Metadata{
-			Actor: e.actor, Correlation: e.correlation, Causation: parseCause(e.causation), Saga: e.saga, Request: m.Request,
+			Actor: e.actor, Correlation: e.correlation, Cause: cause, Saga: e.saga, Request: m.Request, Traceparent: m.Traceparent,
 		},
 		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Event: event, Subjects: e.subjects,
 	}, nil
-}
-
-func parseStream(name string) domain.Stream {
-	category, id, _ := strings.Cut(name, "-")
-	return domain.Stream{Category: category, ID: id}
 }
 
 func value[T any](p *T) (v T) {
@@ -103,14 +124,9 @@ func pointer[T comparable](v T) *T {
 	return &v
 }
 
-func formatCause(id uuid.UUID) *string {
-	if id == uuid.Nil {
-		return nil
+func parseCause(text *string) (domain.Cause, error) {
+	if text == nil {
+		return domain.Cause{}, nil
 	}
-	return pointer(id.String())
-}
-
-func parseCause(text *string) uuid.UUID {
-	id, _ := uuid.Parse(value(text))
-	return id
+	return domain.ParseCause(*text)
 }

@@ -25,7 +25,7 @@ func keyring(t *testing.T, list string) *sealing.Keyring {
 func TestWhatWasMadeWithTheOldKeyOutlivesItsRotation(t *testing.T) {
 	url := eventstoretest.URL(t)
 	process := func(keys string) *eventstore.Store {
-		s := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, keys))
+		s := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, keys), eventstoretest.Caused())
 		eventstore.Serve(s, "till", tills)
 		return s
 	}
@@ -53,7 +53,7 @@ func TestWhatWasMadeWithTheOldKeyOutlivesItsRotation(t *testing.T) {
 func TestTheOldKeyIsNotNeededForEver(t *testing.T) {
 	url := eventstoretest.URL(t)
 	process := func(keys string) *eventstore.Store {
-		s := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, keys))
+		s := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, keys), eventstoretest.Caused())
 		eventstore.Serve(s, "till", tills)
 		return s
 	}
@@ -98,10 +98,10 @@ func TestTheOldKeyIsNotNeededForEver(t *testing.T) {
 // Whoever removes the old key too early is told so, and not shown blanks.
 func TestAMissingKeyIsNoErasure(t *testing.T) {
 	url := eventstoretest.URL(t)
-	before := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, sealing.NewSecretKey()))
+	before := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, sealing.NewSecretKey()), eventstoretest.Caused())
 	eventstore.Serve(before, "till", tills)
 	do(t, before, open{"a", "Ana", uuid.New()})
-	after := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, sealing.NewSecretKey()))
+	after := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, sealing.NewSecretKey()), eventstoretest.Caused())
 	if history, err := after.Read(t.Context(), tillStream("a")); err == nil {
 		t.Errorf("read as %+v", history)
 	}

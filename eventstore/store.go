@@ -4,6 +4,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Store struct {
 	projector      Projector
 	starter        Starter
 	idempotencyKey func(domain.IdempotencyKey) TxStatement
+	origin         domain.Cause // of commands without one; zero: they are refused
 	categories     map[string]category
 	committer      *committer
 	recent         streamCache
@@ -81,6 +83,10 @@ func WithStarter(st Starter) Option { return func(s *Store) { s.starter = st } }
 func WithIdempotencyKeys(statement func(domain.IdempotencyKey) TxStatement) Option {
 	return func(s *Store) { s.idempotencyKey = statement }
 }
+
+// WithCause is the cause of commands that have none, in tests and measurements.
+// Without it they are refused.
+func WithCause(c domain.Cause) Option { return func(s *Store) { s.origin = c } }
 
 // WithLog sends what the store has to say to log; the default is slog.Default.
 func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
@@ -209,12 +215,7 @@ func (s *Store) Execute(ctx context.Context, cause domain.Metadata, commands ...
 // ExecuteWith is Execute with rows that stand or fall with the facts. Without
 // commands the rows are carried out alone.
 func (s *Store) ExecuteWith(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command) (domain.Receipt, error) {
-	if cause.ID == uuid.Nil {
-		cause.ID = uuid.New()
-	}
-	if cause.Correlation == uuid.Nil {
-		cause.Correlation = cause.ID
-	}
+	cause = s.complete(ctx, cause)
 	for try := range s.tries(commands) {
 		receipt, err := s.try(ctx, cause, rows, commands, try)
 		if !errors.Is(err, errLost) {
@@ -222,6 +223,30 @@ func (s *Store) ExecuteWith(ctx context.Context, cause domain.Metadata, rows []T
 		}
 	}
 	return domain.Receipt{}, ErrConflict
+}
+
+// Origin is what the work of a context is done for.
+func (s *Store) Origin(ctx context.Context) domain.Origin {
+	origin := domain.OriginOf(ctx)
+	origin.Cause = cmp.Or(origin.Cause, s.origin)
+	return origin
+}
+
+// StoredCause is the text of the cause of what a context stands for; nil: it is
+// not known.
+func (s *Store) StoredCause(ctx context.Context) *string {
+	return pointer(s.Origin(ctx).Cause.String())
+}
+
+// complete adds what the metadata of a command leaves to its context.
+func (s *Store) complete(ctx context.Context, m domain.Metadata) domain.Metadata {
+	origin := s.Origin(ctx)
+	if m.ID == uuid.Nil {
+		m.ID = uuid.New()
+	}
+	m.Cause = cmp.Or(m.Cause, origin.Cause)
+	m.Correlation = cmp.Or(m.Correlation, origin.Correlation, m.ID)
+	return m
 }
 
 func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands []domain.Command, try int) (domain.Receipt, error) {
@@ -240,7 +265,7 @@ func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStateme
 	if err := s.start(ctx, cause, d); err != nil {
 		return domain.Receipt{}, err
 	}
-	a := d.addition(cause, rows)
+	a := d.addition(cause, filled(rows, cause))
 	if cause.IdempotencyKey != nil {
 		a.rows = append(a.rows, s.idempotencyKey(*cause.IdempotencyKey))
 	}

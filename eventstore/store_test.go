@@ -217,7 +217,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 // decision may rest on that.
 func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 	here := newStore(t)
-	there := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t))
+	there := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Serve(there, "till", tills)
 	do(t, here, putIn{"a", 1}, putIn{"a", 1})
 	do(t, there, putIn{"a", 3})                                              // now there are five
@@ -284,7 +284,7 @@ func TestNumbersHaveNoGapsWhateverFails(t *testing.T) {
 
 func TestTheLogCannotBeChanged(t *testing.T) {
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t))
+	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	do(t, s, putIn{"a", 5})
 	owner := eventstoretest.Owner(t, url)
@@ -300,7 +300,7 @@ func TestTheLogCannotBeChanged(t *testing.T) {
 
 func TestVerifyNamesTheFirstBrokenEvent(t *testing.T) {
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t))
+	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	for i := range 10 {
 		do(t, s, putIn{fmt.Sprint(i % 2), 1})

@@ -72,7 +72,7 @@ func held(host, ana, ben uuid.UUID) meetingHeld {
 func meet(t *testing.T, m meetingHeld) (url string, writer *eventstore.Store) {
 	t.Helper()
 	url = eventstoretest.URL(t)
-	writer = eventstore.Open(eventstoretest.Pool(t, url), meetings, eventstoretest.Keys(t))
+	writer = eventstore.Open(eventstoretest.Pool(t, url), meetings, eventstoretest.Keys(t), eventstoretest.Caused())
 	if _, err := writer.Append(t.Context(), domain.Metadata{}, meetingStream, 0, nil, m); err != nil {
 		t.Fatal(err)
 	}

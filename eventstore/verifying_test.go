@@ -35,7 +35,7 @@ func newWatched(t *testing.T) watched {
 
 // process is one more that works on the log.
 func (w watched) process() *eventstore.Store {
-	s := eventstore.Open(eventstoretest.Pool(w.t, w.url), facts, eventstoretest.Keys(w.t))
+	s := eventstore.Open(eventstoretest.Pool(w.t, w.url), facts, eventstoretest.Keys(w.t), eventstoretest.Caused())
 	eventstore.Serve(s, "till", tills)
 	return s
 }

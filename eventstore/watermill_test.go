@@ -81,7 +81,7 @@ func TestASlowReaderHoldsNobodyUp(t *testing.T) {
 // and when the first is gone the other takes over.
 func TestProcessesShareAReader(t *testing.T) {
 	s := newStore(t)
-	other := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t))
+	other := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	ctx, leave := context.WithCancel(t.Context())
 	sub, err := s.Subscriber("shared", eventstore.Reading{Poll: 50 * time.Millisecond})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestProcessesShareAReader(t *testing.T) {
 // An append in another process wakes those who wait, by NOTIFY.
 func TestAppendsElsewhereWakeReaders(t *testing.T) {
 	here := newStore(t)
-	elsewhere := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t))
+	elsewhere := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	eventstore.Serve(elsewhere, "till", tills)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

@@ -185,7 +185,7 @@ func (s *shop) watched(t *testing.T) *witness {
 		return traced
 	}
 	pool := again(s.Pool())
-	other := &shop{Store: eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement))}
+	other := &shop{Store: eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused())}
 	assembly.Serve(other.Store)
 	s.server.Commands, s.server.Limits, s.server.Credentials, s.server.Tokens = other.Store, ratelimit.Open(pool), other.vault(), other.vault()
 	s.server.Once = idempotency.Open(pool, other.Keys())

@@ -123,7 +123,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	url := database(t)
 	pool, readers := eventstoretest.Pool(t, url), eventstoretest.Readers(t, url)
 	s := &shop{
-		Store:  eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement)),
+		Store:  eventstore.Open(pool, catalogue, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused()),
 		Tables: projections.Open(readers), readers: readers, owner: eventstoretest.Owner(t, url), logged: &logBook{}, letters: t.TempDir(),
 		public: public, known: routetest.Known{},
 	}

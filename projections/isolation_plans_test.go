@@ -46,8 +46,8 @@ const aLot = `
 	insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, created_at, version)
 		select md5('p' || n)::uuid, 'tenant_sync', n, n, 'tenant', n, 'queued', now(), 1 from generate_series(1, 4000) n;
 	insert into names (holder, kind, field, name) select 'site-' || n, 'site', 'domain', n || '.example.com' from generate_series(1, 4000) n;
-	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, saga, data, meta, recorded_at, hash)
-		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), '', '{}', '{}', now(), '' from generate_series(1, 4000) n;
+	insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash)
+		select n, 'site-' || n, 1, gen_random_uuid(), 'x', 1, n, 'x', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '' from generate_series(1, 4000) n;
 	analyze`
 
 // md5 makes the ids of aLot.

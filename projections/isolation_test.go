@@ -156,8 +156,8 @@ func TestNobodyButTheProgramWritesWhateverTheRowSays(t *testing.T) {
 			`insert into memberships (user_id, tenant, role, granted_at) values (1, 9, 'admin', now())`,
 			`insert into resources (kind, id, tenant, status, spec, wish, sync_status, requested_for, created_at, updated_at, version)
 				values ('site', 99, 6, 'running', '{}', 1, 'synced', '', now(), now(), 1)`,
-			`insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, saga, data, meta, recorded_at, hash)
-				values (99, 'site-99', 1, gen_random_uuid(), 'x', 1, 5, 'x', gen_random_uuid(), '', '{}', '{}', now(), '')`,
+			`insert into events (position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash)
+				values (99, 'site-99', 1, gen_random_uuid(), 'x', 1, 5, 'x', gen_random_uuid(), 'event:site-1/1', '', '{}', '{}', now(), '')`,
 			`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version) values ('x', 'live', '', '{}', 1, 1, now(), now(), 1)`,
 			`insert into credentials (user_id, phc) values (1, 'x')`,
 		} {
@@ -375,7 +375,7 @@ func TestAnOwnerWhoIsNoSuperuserRebuildsBehindTheWall(t *testing.T) {
 	defer owner.Close()
 	live := map[string]string{}
 	p.eachTable(func(table string) { live[table] = contents(t, p.owner, table) })
-	log := eventstore.Open(owner, p.facts, eventstoretest.Keys(t))
+	log := eventstore.Open(owner, p.facts, eventstoretest.Keys(t), eventstoretest.Caused())
 	if err := All.rebuild(t.Context(), owner, log, nil); err != nil {
 		t.Fatal(err)
 	}

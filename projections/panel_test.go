@@ -51,7 +51,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
 		facts:  facts,
-		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(Projector())),
+		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(Projector()), eventstoretest.Caused()),
 		Tables: Open(readers), readers: readers, owner: eventstoretest.Owner(t, url),
 	}
 	eventstore.Serve(p.Store, order.Category, order.Decider)

@@ -30,7 +30,7 @@ func (s *Runner) ReportIncident(ctx context.Context, t operations.Trouble, rows 
 // SettleIncidents ends incidents.
 func (s *Runner) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
 	for _, id := range ids {
-		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions = uuid.New(), nil, nil // those of the request belong to what it asked for
+		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, "" // those of the request belong to what it asked for
 		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.now()}); err != nil {
 			return err
 		}

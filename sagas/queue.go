@@ -30,6 +30,8 @@ type claimed struct {
 	until    time.Time     // end of the lease, by our clock, counted from before the claim
 	hold     *hold
 
+	correlation uuid.UUID
+
 	definition *definition
 	in         any    // the input, decoded for this attempt
 	before     []byte // the input as it was written before
@@ -59,7 +61,7 @@ update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, le
 	lease_until = real_now() + $4::interval
 from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
-	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token,
+	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
 	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null`
 
 // breaks is how many failures in a row open a queue's breaker.
@@ -89,7 +91,7 @@ func (s *Runner) claim(ctx context.Context, queue string, limit int) (runs []cla
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
 	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
-		&c.queue, &c.attempt, &c.token, &left, &c.deadline)
+		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline)
 	c.Status, c.left = StatusReady, time.Duration(left*float64(time.Second))
 	return c, err
 }

@@ -66,7 +66,9 @@ func (s *Runner) react(m *message.Message) error {
 }
 
 // React lets every reaction have the event, whatever becomes of the others.
+// What they do follows from the event.
 func (s *Runner) React(ctx context.Context, r eventstore.RecordedEvent) (err error) {
+	ctx = r.Follow(ctx)
 	for _, react := range s.reactions {
 		err = errors.Join(err, react(ctx, r))
 	}
@@ -83,11 +85,11 @@ func (p poisoned) Publish(_ string, messages ...*message.Message) error {
 		if err != nil {
 			return err // the reader waits: an event that cannot be read is nobody's to skip
 		}
-		reason := m.Metadata.Get(middleware.ReasonForPoisonedKey)
-		if err := p.s.Poison(m.Context(), r, reason); err != nil {
+		reason, ctx := m.Metadata.Get(middleware.ReasonForPoisonedKey), r.Follow(m.Context())
+		if err := p.s.Poison(ctx, r, reason); err != nil {
 			return err
 		}
-		p.s.Alarm(m.Context(), "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(errors.New(reason)))
+		p.s.Alarm(ctx, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(errors.New(reason)))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *Runner) workOn(ctx context.Context, c claimed) {
 	for on := true; on && ctx.Err() == nil; {
 		stepCtx, h := s.leases.take(ctx, c)
 		c.hold = h
-		c, on = s.attemptStep(stepCtx, c)
+		c, on = s.attemptStep(c.origin().With(stepCtx), c)
 		s.leases.drop(id, h)
 	}
 }
@@ -312,7 +312,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 
 // advanced tells what the worker holds once a step is behind the run.
 func (s *Runner) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
-	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, attempt: 1, until: until}
+	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until}
 	if budget := s.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
 	}
@@ -329,9 +329,11 @@ func (s *Runner) advanced(c claimed, next Run, keep bool, until time.Time) claim
 // the same id, so it adds nothing.
 func (s *Runner) causeOf(c claimed, what string) domain.Metadata {
 	id := uuid.NewSHA1(c.id, fmt.Appendf(nil, "%d/%d/%s", c.token, c.Step, what))
-	cause := domain.Metadata{ID: id, Actor: "system:" + c.definition.name, Correlation: c.Order, Saga: c.Key}
-	if cause.Correlation == uuid.Nil {
-		cause.Correlation = c.id
-	}
-	return cause
+	return domain.Metadata{ID: id, Actor: "system:" + c.definition.name, Saga: c.Key}
+}
+
+// origin is what a worker's attempt follows from: what has become of the run
+// until then.
+func (c claimed) origin() domain.Origin {
+	return domain.Origin{Cause: domain.EventCause(StreamOf(c.Key), int(c.Version)), Correlation: c.correlation}
 }

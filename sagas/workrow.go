@@ -65,10 +65,13 @@ func (s *Runner) startRows(r Run) []eventstore.TxStatement {
 		Args: []any{w.queue, s.queues[w.queue]}, WantRows: eventstore.AnyRows,
 	}, {
 		Key: "saga_run/" + w.id.String(),
-		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, business_now() + $8::interval, $9, $10, $11)
+		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number, cause, correlation)
+			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, business_now() + $8::interval, $9, $10, $11, $12, $13)
 			on conflict do nothing`,
-		Args:     []any{w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about, w.number},
+		Args: []any{
+			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about, w.number,
+			eventstore.TheCause, eventstore.TheCorrelation,
+		},
 		WantRows: 1,
 	}}
 }
@@ -170,20 +173,17 @@ func (s *Runner) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid
 		w := s.row(runs[id])
 		_, err := tx.Exec(ctx, `
 			insert into saga_run (id, key, definition, steps, input, order_id, direction, status, step, queue, cancel_requested,
-				step_deadline, stream_version, about, number, lease_token)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, business_now() + $12::interval, $13, $14, $15,
-				coalesce((select max(token) from saga_attempt where saga_id = $1), 0) + 1000)`,
+				step_deadline, stream_version, about, number, lease_token, created_at, cause, correlation)
+			select $1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, business_now() + $12::interval, $13, $14, $15,
+				coalesce((select max(token) from saga_attempt where saga_id = $1), 0) + 1000, recorded_at, causation, correlation
+			from events where stream = $16 and version = 1`,
 			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue,
-			w.cancel, s.budget(runs[id]), w.version, w.about, w.number)
+			w.cancel, s.budget(runs[id]), w.version, w.about, w.number, StreamOf(w.key).String())
 		if err != nil {
 			return fmt.Errorf("rebuild the work row of %s: %w", w.key, err)
 		}
 	}
-	_, err = tx.Exec(ctx, `update saga_run r set created_at = e.recorded_at from events e where e.stream = 'saga-' || r.id and e.version = 1`)
-	if err == nil {
-		err = tx.Commit(ctx)
-	}
-	if err != nil {
+	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("rebuild the work rows: %w", err)
 	}
 	return nil

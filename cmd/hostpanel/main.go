@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -21,6 +22,7 @@ import (
 	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/cmd/hostpanel/users"
 	"hostpanel/cmd/hostpanel/zone"
+	"hostpanel/domain"
 )
 
 // commands are what the program can do; each has its package below this one.
@@ -62,7 +64,7 @@ func run(ctx context.Context, args []string, c console.Console) int {
 		return console.Done
 	}
 	if err == nil {
-		chosen.BindTo(ctx, (*context.Context)(nil))
+		chosen.BindTo(domain.Origin{Cause: domain.OperatorCause(uuid.New())}.With(ctx), (*context.Context)(nil))
 		err = chosen.Run(all.Settings, c)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
@@ -14,6 +15,12 @@ import (
 )
 
 const key = "dGVzdC1rZXktdGVzdC1rZXktdGVzdC1rZXktMDEyMzQ="
+
+// Cause is the cause of what a test does by itself.
+var Cause = domain.OperatorCause(uuid.MustParse("7e577e57-7e57-4e57-8e57-7e577e577e57"))
+
+// Caused gives it to all commands that have no other cause.
+func Caused() eventstore.Option { return eventstore.WithCause(Cause) }
 
 // Keys is a keyring for tests.
 func Keys(t testing.TB) *sealing.Keyring { return keyring(t, key) }
@@ -87,5 +94,5 @@ func Owner(t testing.TB, url string) *pgxpool.Pool {
 // with [eventstore.Serve].
 func Store(t testing.TB, c domain.Catalogue, options ...eventstore.Option) *eventstore.Store {
 	t.Helper()
-	return eventstore.Open(Pool(t, URL(t)), c, Keys(t), options...)
+	return eventstore.Open(Pool(t, URL(t)), c, Keys(t), append(options, Caused())...)
 }

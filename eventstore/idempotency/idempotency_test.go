@@ -98,7 +98,7 @@ func TestAKeyIsRecognisedAfterARotation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := eventstore.Open(eventstoretest.Pool(t, url), eventTypes, ring, eventstore.WithIdempotencyKeys(idempotency.Statement))
+		s := eventstore.Open(eventstoretest.Pool(t, url), eventTypes, ring, eventstore.WithIdempotencyKeys(idempotency.Statement), eventstoretest.Caused())
 		eventstore.Serve(s, "box", boxes)
 		return s, idempotency.Open(s.Pool(), ring)
 	}

@@ -45,6 +45,8 @@ type reply struct {
 	status   int
 	etag     string
 	location string
+
+	correlation uuid.UUID
 }
 
 // Var is a variable of the path.
@@ -92,7 +94,11 @@ func (c Call) Form() (url.Values, error) {
 // Cause is who asked for the change that the call makes, with the key under
 // which the answer is kept. Set Location first: the key is stored with it.
 func (c Call) Cause() domain.Metadata {
-	return domain.Metadata{ID: c.id, Actor: cmp.Or(c.Caller.Actor, c.Caller.Principal), Request: c.RequestID, IdempotencyKey: c.key}
+	m := domain.Metadata{ID: c.id, Actor: cmp.Or(c.Caller.Actor, c.Caller.Principal), Request: c.RequestID, IdempotencyKey: c.key}
+	if header := c.Header.Get("Traceparent"); traceOf(header) != "" {
+		m.Traceparent = header
+	}
+	return m
 }
 
 // CauseOf is the [Call.Cause] of a change of the subject, whose streams were
@@ -105,6 +111,9 @@ func (c Call) CauseOf(found domain.Versions) domain.Metadata {
 	}
 	return cause
 }
+
+// Correlate names what the log files what comes of the call under.
+func (c Call) Correlate(id uuid.UUID) { c.reply.correlation = id }
 
 // IsExact tells whether the caller wants this version of the subject to be
 // changed or none.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+
+	"github.com/google/uuid"
 )
 
 // refuse answers with what err says to callers.
@@ -95,6 +97,9 @@ func (x *exchange) log() {
 	attributes := []any{
 		"method", x.r.Method, "route", x.template(), "status", x.status,
 		"ms", float64(took.Microseconds()) / 1000, "request_id", x.call.RequestID,
+	}
+	if x.call.reply.correlation != uuid.Nil {
+		attributes = append(attributes, "correlation", x.call.reply.correlation)
 	}
 	if trace := traceOf(x.r.Header.Get("Traceparent")); trace != "" {
 		attributes = append(attributes, "trace", trace)

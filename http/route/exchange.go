@@ -94,6 +94,8 @@ func (x *exchange) begin() {
 		RequestID: id, Method: x.r.Method, Path: x.r.URL.Path, Query: x.r.URL.Query(), Header: x.r.Header,
 		IP: x.t.clientIP(x.r), id: unique, reply: &reply{header: http.Header{}}, table: x.t,
 	}
+	origin := domain.Origin{Cause: domain.RequestCause(unique)}
+	x.r, x.whole = x.r.WithContext(origin.With(x.r.Context())), origin.With(x.whole)
 }
 
 func isRequestID(s string) bool {

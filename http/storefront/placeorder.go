@@ -55,7 +55,10 @@ func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (
 	if err := s.limitOrders(ctx, c, f); err != nil {
 		return nil, err
 	}
-	located := func(id uuid.UUID) { c.Location(ordersPath + id.String() + "/") }
+	located := func(id uuid.UUID) {
+		c.Location(ordersPath + id.String() + "/")
+		c.Correlate(id)
+	}
 	id, err := s.Orders.Place(ctx, c.Cause, &f.Draft, located)
 	if err != nil {
 		return nil, err

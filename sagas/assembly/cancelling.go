@@ -109,9 +109,7 @@ func (s *Panel) compensateOrder(ctx context.Context, r eventstore.RecordedEvent,
 	if err != nil || run.Over() || run.Direction == sagas.DirectionUndo {
 		return err
 	}
-	cause := domain.Metadata{
-		ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "turn back/%d", run.Version)), Actor: "system:reactions", Correlation: id, Causation: r.ID,
-	}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "turn back/%d", run.Version)), Actor: "system:reactions"}
 	return s.compensate(ctx, cause, run, why)
 }
 

@@ -81,7 +81,7 @@ func (s *Panel) empty(ctx context.Context, tenant int64, run string) error {
 		for i, r := range left {
 			commands[i] = hosting.Remove{Ref: refTo(r)}
 		}
-		cause := domain.Metadata{Actor: "system:grace", Correlation: sagas.RunID(run), Saga: run}
+		cause := domain.Metadata{Actor: "system:grace", Saga: run}
 		if _, err := s.store.Execute(ctx, cause, commands...); err != nil {
 			return err
 		}

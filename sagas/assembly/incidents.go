@@ -36,7 +36,7 @@ func LogTrouble(b eventstore.Broken) operations.Trouble {
 // over are the incidents whose trouble is gone. A broken log is not among
 // them: that takes a person.
 const over = `
-	select i.id from incidents i where not i.is_settled and case i.kind
+	select i.id, i.version from incidents i where not i.is_settled and case i.kind
 		when 'webhook_unmatched' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched')
 		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'parked')
 		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader' and p.position = (i.about ->> 'position')::bigint)
@@ -64,9 +64,21 @@ func (s *Panel) reviewIncidents(ctx context.Context) error {
 		}
 	}
 	rows, _ := s.pool.Query(ctx, over, s.times.DownAlarm, settledAtOnce)
-	ended, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[endedIncident])
 	if err != nil {
 		return sagas.SQLError(err, "look for incidents that are over")
 	}
-	return s.SettleIncidents(ctx, domain.Metadata{Actor: sagas.IncidentReporter}, ended, "it is over")
+	for _, i := range ended {
+		m := domain.Metadata{Actor: sagas.IncidentReporter, Cause: domain.DeadlineCause(operations.Settle{ID: i.ID}.Stream(), i.Version)}
+		if err := s.SettleIncidents(ctx, m, []uuid.UUID{i.ID}, "it is over"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An endedIncident is one whose trouble is over, at the version that reported it.
+type endedIncident struct {
+	ID      uuid.UUID
+	Version int
 }

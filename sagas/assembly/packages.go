@@ -51,7 +51,5 @@ func (s *Panel) tellEngineOfPackage(ctx context.Context, r eventstore.RecordedEv
 // they are asked for once, however often it comes. Who gets the package
 // meanwhile is pushed for that.
 func shelfCause(r eventstore.RecordedEvent, n int64) domain.Metadata {
-	return domain.Metadata{
-		ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "tenants/%d", n)), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID,
-	}
+	return domain.Metadata{ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "tenants/%d", n)), Actor: "system:reactions"}
 }

@@ -44,7 +44,7 @@ func (s *Panel) certifyNewName(ctx context.Context, r eventstore.RecordedEvent) 
 	for _, ref := range site.outgrown {
 		commands = append(commands, hosting.Change{Ref: ref, Spec: renewing("false")})
 	}
-	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("new name")), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("new name")), Actor: "system:reactions"}
 	_, err = s.store.Execute(ctx, cause, commands...)
 	if code := domain.CodeOf(err); code == domain.Invalid || code == domain.Throttled { // the package has none, or somebody else has just asked
 		return nil

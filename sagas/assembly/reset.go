@@ -42,7 +42,7 @@ func (a Accounts) AskReset(ctx context.Context, email string) error {
 	id := uuid.New()
 	box := s.store.Keys().Seal("reset", id.String(), address)
 	_, err = s.Exec(ctx, "keep a request for a new password",
-		`insert into reset_request (id, key_id, nonce, sealed) values ($1, $2, $3, $4)`, id, box.KeyID, box.Nonce, box.Box)
+		`insert into reset_request (id, key_id, nonce, sealed, cause) values ($1, $2, $3, $4, $5)`, id, box.KeyID, box.Nonce, box.Box, s.store.StoredCause(ctx))
 	if err == nil {
 		s.Wake(resetQueue)
 	}
@@ -51,9 +51,10 @@ func (a Accounts) AskReset(ctx context.Context, email string) error {
 
 // A resetRequest is a row that somebody works on.
 type resetRequest struct {
-	id  uuid.UUID
-	box sealing.Sealed
-	age time.Duration
+	id    uuid.UUID
+	box   sealing.Sealed
+	cause string
+	age   time.Duration
 }
 
 // answerResets works on requests, one after the other, until ctx ends.
@@ -106,8 +107,8 @@ func (s *Panel) nextReset(ctx context.Context) (r resetRequest, err error) {
 	err = s.pool.QueryRow(ctx, `
 		update reset_request set attempts = attempts + 1, next_at = real_now() + least($2::interval, $1::interval * power(2, least(attempts, 20)))
 		where id = (select id from reset_request where next_at <= real_now() order by next_at limit 1 for update skip locked)
-		returning id, key_id, nonce, sealed, extract(epoch from real_now() - asked_at)::float8`, s.times.Lease, s.times.LateCap+s.times.Lease).
-		Scan(&r.id, &r.box.KeyID, &r.box.Nonce, &r.box.Box, &age)
+		returning id, key_id, nonce, sealed, cause, extract(epoch from real_now() - asked_at)::float8`, s.times.Lease, s.times.LateCap+s.times.Lease).
+		Scan(&r.id, &r.box.KeyID, &r.box.Nonce, &r.box.Box, &r.cause, &age)
 	r.age = time.Duration(age * float64(time.Second))
 	return r, err
 }
@@ -122,7 +123,11 @@ func (s *Panel) sendReset(ctx context.Context, r resetRequest, address string) e
 	if !known {
 		return s.forgetReset(ctx, r)
 	}
-	cause := domain.Metadata{ID: r.id, Actor: "system:reset"}
+	asked, err := domain.ParseCause(r.cause)
+	if err != nil {
+		return err
+	}
+	cause := domain.Metadata{ID: r.id, Actor: "system:reset", Cause: asked}
 	link := account.RequestLink{User: user, Link: account.Reset, At: s.Now()}
 	_, err = s.Accounts().request(ctx, cause, []eventstore.TxStatement{r.answered()}, link)
 	if domain.CodeOf(err) == domain.NotFound { // the account has ended

@@ -50,7 +50,7 @@ func (w *world) watched() (*Panel, *witness) {
 	pool, err := pgxpool.NewWithConfig(w.t.Context(), config)
 	w.must(err)
 	w.t.Cleanup(pool.Close)
-	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()))
+	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
 	Serve(store)
 	return New(Options{
 		Store: store, Log: w.Log(), Tables: projections.Open(pool), Engine: w.engine, Compute: w.compute, Mail: w.mail,

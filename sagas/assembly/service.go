@@ -54,7 +54,7 @@ func (s *Panel) keepService(ctx context.Context, r eventstore.RecordedEvent) err
 	if err != nil {
 		return err
 	}
-	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("service")), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("service")), Actor: "system:reactions"}
 	_, err = s.store.Execute(ctx, cause, commands...)
 	return err
 }

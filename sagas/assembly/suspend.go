@@ -92,7 +92,7 @@ func (s *Panel) suspendRecords(ctx context.Context, r eventstore.RecordedEvent, 
 }
 
 func (s *Panel) executeFor(ctx context.Context, r eventstore.RecordedEvent, commands ...domain.Command) (added bool, err error) {
-	cause := domain.Metadata{ID: uuid.New(), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID}
+	cause := domain.Metadata{ID: uuid.New(), Actor: "system:reactions"}
 	receipt, err := s.store.Execute(ctx, cause, commands...)
 	return receipt.Position != 0, err
 }
@@ -140,7 +140,7 @@ func (s *Panel) disableWithSite(ctx context.Context, r eventstore.RecordedEvent,
 	if err != nil {
 		return err
 	}
-	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("with its site")), Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("with its site")), Actor: "system:reactions"}
 	_, err = s.store.Execute(ctx, cause, hosting.Disable{Ref: hosting.Ref{Kind: e.Kind, ID: id}, By: hosting.BySite})
 	return err
 }

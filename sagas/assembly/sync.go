@@ -155,9 +155,7 @@ func onBehalf(job *SyncInput, what string, records ...*compared) domain.Metadata
 	for _, r := range records {
 		what += fmt.Sprintf("/%s/%d", r.ref().Stream(), r.row.Version)
 	}
-	return domain.Metadata{
-		ID: uuid.NewSHA1(job.Operation, []byte(what)), Actor: "system:sync", Correlation: job.Operation, Saga: "sync:" + job.Operation.String(),
-	}
+	return domain.Metadata{ID: uuid.NewSHA1(job.Operation, []byte(what)), Actor: "system:sync", Saga: "sync:" + job.Operation.String()}
 }
 
 func (s *Panel) pushAgain(ctx context.Context, job *SyncInput, records []*compared) error {

@@ -159,7 +159,7 @@ func (w *world) node(url string, change ...func(*Options)) *instance {
 	w.t.Helper()
 	i := &instance{}
 	pool := eventstoretest.Pool(w.t, url)
-	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()))
+	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
 	Serve(store)
 	o := Options{
 		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},

@@ -62,7 +62,7 @@ func (n *Notifier) tell(ctx context.Context, r eventstore.RecordedEvent, user in
 // reactionTo is the metadata of the command with an id that follows from an
 // event.
 func reactionTo(r eventstore.RecordedEvent, id uuid.UUID) domain.Metadata {
-	return domain.Metadata{ID: id, Actor: "system:reactions", Correlation: r.Metadata.Correlation, Causation: r.ID, Saga: r.Metadata.Saga}
+	return domain.Metadata{ID: id, Actor: "system:reactions", Saga: r.Metadata.Saga}
 }
 
 // freshness is the age up to which an event is mailed. A log that is read

@@ -26,7 +26,7 @@ func (s *Service) writeCreditNotes(ctx context.Context, r eventstore.RecordedEve
 	if err != nil || len(commands) == 0 {
 		return err
 	}
-	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("credit")), Actor: "system:reactions", Correlation: id, Causation: r.ID}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("credit")), Actor: "system:reactions"}
 	_, err = s.store.Execute(ctx, cause, commands...)
 	return err
 }

@@ -19,20 +19,26 @@ import (
 // a webhook had news. Any caller may send any number of hints.
 func (s *Service) Hint(ctx context.Context, id uuid.UUID, reason string) error {
 	n, err := s.runner.Exec(ctx, "hint at an order", `
-		update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`, id, reason)
+		update payment_watch w set `+hinted("$2", "$3")+` where order_id = $1`, id, reason, s.store.StoredCause(ctx))
 	if err == nil && n == 0 {
 		var o projections.Order
 		if o, err = s.order(ctx, id); err == nil {
 			_, err = s.runner.Exec(ctx, "hint at an order", `
-				insert into payment_watch as w (order_id, provider, reason, next_at) values ($1, $2, $3, business_now())
-				on conflict (order_id) do update set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = excluded.reason`,
-				id, o.PaymentMethod, reason)
+				insert into payment_watch as w (order_id, provider, reason, next_at, cause) values ($1, $2, $3, business_now(), $4)
+				on conflict (order_id) do update set `+hinted("excluded.reason", "excluded.cause"), id, o.PaymentMethod, reason, s.store.StoredCause(ctx))
 		}
 	}
 	if err == nil {
 		s.runner.Wake(watchQueue)
 	}
 	return err
+}
+
+// hinted is how a hint makes the row w of an order due. The check has the cause
+// of the hint that came first, unless that one is being checked already.
+func hinted(reason, cause string) string {
+	return `next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = ` + reason + `,
+		cause = case when w.lease_until >= real_now() then ` + cause + ` else coalesce(w.cause, ` + cause + `) end`
 }
 
 // Recheck makes a check of an order due at once, on an operator's request.
@@ -42,9 +48,9 @@ func (s *Service) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UU
 	}
 	due := eventstore.TxStatement{
 		Key: "payment_watch/" + id.String(),
-		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at) select id, payment_method, 'operator', business_now() from orders where id = $1
-			on conflict (order_id) do update set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = excluded.reason`,
-		Args: []any{id}, WantRows: 1,
+		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at, cause) select id, payment_method, 'operator', business_now(), $2 from orders where id = $1
+			on conflict (order_id) do update set ` + hinted("excluded.reason", "excluded.cause"),
+		Args: []any{id, eventstore.TheCause}, WantRows: 1,
 	}
 	_, err := s.store.ExecuteWith(ctx, sagas.ByOperator(cause, id), []eventstore.TxStatement{due}, operations.NoteReview{Order: id, Event: operations.RecheckRequested{Reason: reason, At: s.runner.Now()}})
 	if err == nil {
@@ -68,8 +74,8 @@ func (s *Service) checkSoon(id uuid.UUID, reason string) sagas.Work {
 	return sagas.Work{
 		Rows: []eventstore.TxStatement{{
 			Key:  "payment_watch/" + id.String(),
-			SQL:  `update payment_watch set next_at = least(next_at, business_now()), wakes = wakes + 1, reason = $2 where order_id = $1`,
-			Args: []any{id, reason}, WantRows: eventstore.AnyRows,
+			SQL:  `update payment_watch w set ` + hinted("$2", "$3") + ` where order_id = $1`,
+			Args: []any{id, reason, eventstore.TheCause}, WantRows: eventstore.AnyRows,
 		}},
 		Wakes: watchQueue,
 	}

@@ -140,11 +140,20 @@ const HandlingWebhook sagas.Point = "handling_webhook"
 type queuedWebhook struct {
 	id       int64
 	provider string
+	event    string // the provider's id of it
 	ref      string
 	payment  string
 	order    *uuid.UUID
 	attempts int
 	age      time.Duration
+}
+
+func (m queuedWebhook) origin() domain.Origin {
+	o := domain.Origin{Cause: domain.WebhookCause(m.provider, m.event)}
+	if m.order != nil {
+		o.Correlation = *m.order
+	}
+	return o
 }
 
 // process handles stored webhooks, one transaction each, until ctx ends.
@@ -171,13 +180,14 @@ func (s *Inbox) processNext(ctx context.Context) (more bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var age float64
 		err := tx.QueryRow(ctx, `
-			select id, provider, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from business_now() - received_at)::float8
+			select id, provider, event_id, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from business_now() - received_at)::float8
 			from webhook_inbox where state = 'stored' and next_at <= business_now() order by next_at, id limit 1 for update skip locked`).
-			Scan(&m.id, &m.provider, &m.ref, &m.payment, &m.order, &m.attempts, &age)
+			Scan(&m.id, &m.provider, &m.event, &m.ref, &m.payment, &m.order, &m.attempts, &age)
 		if err != nil {
 			return err
 		}
 		m.age = time.Duration(age * float64(time.Second))
+		ctx = m.origin().With(ctx)
 		if err := s.runner.FaultAt(HandlingWebhook, sagas.Run{}); err != nil {
 			return err
 		}
@@ -198,14 +208,14 @@ func (s *Inbox) processNext(ctx context.Context) (more bool, err error) {
 
 // matchNews finds the order of a webhook by our own reference, by the session
 // or by the payment, makes its check due, and marks the row done.
-const matchNews = `
+var matchNews = `
 with found as (
 	select order_id from payment_watch where provider = $2 and order_id = $3
 	union select order_id from payment_watch where provider = $2 and provider_ref = $4 and $4 <> ''
 	union select order_id from payment_object where provider = $2 and object_id = $5 and $5 <> ''
 	limit 1
 ), hint as (
-	update payment_watch w set next_at = least(w.next_at, business_now()), wakes = w.wakes + 1, reason = 'webhook'
+	update payment_watch w set ` + hinted("'webhook'", "$7") + `
 	from found where w.order_id = found.order_id
 )
 update webhook_inbox i set
@@ -220,7 +230,7 @@ where i.id = $1 returning state`
 func (s *Inbox) match(ctx context.Context, tx pgx.Tx, m queuedWebhook) (then func() error, err error) {
 	var state string
 	again := min(max(m.age, s.times.InboxBase), s.times.InboxCap)
-	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, again).Scan(&state)
+	err = tx.QueryRow(ctx, matchNews, m.id, m.provider, m.order, m.ref, m.payment, again, s.store.StoredCause(ctx)).Scan(&state)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("match webhook %d: %w", m.id, err)

@@ -27,6 +27,7 @@ type check struct {
 	provider string
 	reason   string
 	wakes    int64
+	cause    *string // of the hint that came first; nil: its time has come
 	fails    int
 	failing  time.Duration
 	token    int64
@@ -65,8 +66,8 @@ func (s *Service) leaseCheck(ctx context.Context) (c check, due bool, err error)
 		update payment_watch set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, checks = checks + 1
 		where order_id = (select order_id from payment_watch where next_at <= business_now() and (lease_until is null or lease_until < real_now())
 			order by next_at limit 1 for update skip locked)
-		returning order_id, provider, reason, wakes, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
-		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.fails, &failing, &c.token)
+		returning order_id, provider, reason, wakes, cause, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
+		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.cause, &c.fails, &failing, &c.token)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
@@ -83,6 +84,9 @@ func (s *Service) checkOrder(ctx context.Context, c check) error {
 	}
 	look := timelineOf(history, s.runner.Now())
 	look.late = s.times.timeUp(look)
+	if ctx, err = c.follow(ctx, look); err != nil {
+		return err
+	}
 	var commands []domain.Command
 	var rows []eventstore.TxStatement
 	switch {
@@ -112,6 +116,19 @@ func (s *Service) checkOrder(ctx context.Context, c check) error {
 	return s.closeCheck(ctx, c, look, rows, commands)
 }
 
+// follow returns the context of a check. It follows from the first hint, or
+// from the time that an event of the order has set.
+func (c check) follow(ctx context.Context, g paymentTimeline) (context.Context, error) {
+	o := domain.Origin{Cause: domain.DeadlineCause(order.Stream(c.order), g.setBy), Correlation: c.order}
+	if c.cause != nil {
+		var err error
+		if o.Cause, err = domain.ParseCause(*c.cause); err != nil {
+			return ctx, err
+		}
+	}
+	return o.With(ctx), nil
+}
+
 // closeCheck ends a check. Events, bookings, the start of a run and the time of
 // the next check are one fenced append. A hint that came meanwhile causes
 // another check.
@@ -120,14 +137,12 @@ func (s *Service) closeCheck(ctx context.Context, c check, g paymentTimeline, ro
 	next := s.times.nextCheck(foreseen, s.runner.Now())
 	rows = append(rows, eventstore.TxStatement{
 		Key: "payment_watch/" + c.order.String(),
-		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null,
+		SQL: `update payment_watch set lease_until = null, fails = 0, failing_since = null, cause = case when wakes <> $3 then cause end,
 				next_at = case when wakes = $3 then coalesce(business_now() + $4::interval, 'infinity') else business_now() end
 			where order_id = $1 and lease_token = $2`,
 		Args: []any{c.order, c.token, c.wakes, next}, WantRows: 1, ErrIfNot: sagas.ErrFenced,
 	})
-	cause := domain.Metadata{
-		ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider, Correlation: c.order,
-	}
+	cause := domain.Metadata{ID: uuid.NewSHA1(c.order, fmt.Appendf(nil, "check/%d", c.token)), Actor: "provider:" + c.provider}
 	_, err := s.store.ExecuteWith(ctx, cause, rows, commands...)
 	switch {
 	case errors.Is(err, sagas.ErrFenced):

@@ -18,6 +18,8 @@ type paymentTimeline struct {
 	approved time.Time // when the customer agreed to pay, where that is not yet the payment
 	refunded time.Time // when money was last sent on its way back
 	late     bool      // its own time to be paid has passed
+
+	version, setBy int // of the order, and of the event that has set the time of its next check
 }
 
 func timelineOf(history []eventstore.RecordedEvent, at time.Time) paymentTimeline {
@@ -30,6 +32,7 @@ func timelineOf(history []eventstore.RecordedEvent, at time.Time) paymentTimelin
 
 func (g paymentTimeline) after(e order.Event) paymentTimeline {
 	g.order = order.Decider.Evolve(g.order, e)
+	g.version++
 	switch e := e.(type) {
 	case order.Placed:
 		g.placed = e
@@ -48,7 +51,11 @@ func (g paymentTimeline) after(e order.Event) paymentTimeline {
 		g.paid = e.At
 	case order.Reopened:
 		g.paid = e.At
+	case order.Cancelled: // its checks count from here
+	default:
+		return g
 	}
+	g.setBy = g.version
 	return g
 }
 

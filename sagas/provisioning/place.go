@@ -60,7 +60,9 @@ func (s *Service) Place(ctx context.Context, cause func() domain.Metadata, d *or
 	command := d.Agreed
 	command.ID, command.Subject, command.At = uuid.New(), subject, time.Now().UTC()
 	located(command.ID)
-	return command.ID, s.place(ctx, cause(), command)
+	m := cause()
+	m.Correlation = command.ID // of all that will come of the order
+	return command.ID, s.place(ctx, m, command)
 }
 
 const numberTries = 5 // of 32^6 numbers a day

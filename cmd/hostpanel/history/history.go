@@ -91,7 +91,7 @@ type line struct {
 	Actor       string          `json:"actor"`
 	Tenant      int64           `json:"tenant,omitempty"`
 	Correlation uuid.UUID       `json:"correlation_id"`
-	Causation   uuid.UUID       `json:"causation_id,omitzero"`
+	Cause       string          `json:"cause"`
 	Saga        string          `json:"saga,omitempty"`
 	Request     string          `json:"request_id,omitempty"`
 	Text        string          `json:"text"`
@@ -103,7 +103,7 @@ func asLines(events []eventstore.RecordedEvent) []line {
 	for i, e := range events {
 		lines[i] = line{
 			e.Position, e.Stream.String(), e.Version, e.Name, e.RecordedAt, e.Metadata.Actor, e.Tenant,
-			e.Metadata.Correlation, e.Metadata.Causation, e.Metadata.Saga, e.Metadata.Request, e.Event.Says(), dataOf(e.Event),
+			e.Metadata.Correlation, e.Metadata.Cause.String(), e.Metadata.Saga, e.Metadata.Request, e.Event.Says(), dataOf(e.Event),
 		}
 	}
 	return lines

@@ -8,6 +8,10 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+
+	"hostpanel/domain"
+
+	"github.com/google/uuid"
 )
 
 // NewLog writes structured lines to w, without secrets (docs/operations.md,
@@ -33,7 +37,19 @@ func (r redacted) Handle(ctx context.Context, record slog.Record) error {
 		clean.AddAttrs(redact(a))
 		return true
 	})
+	clean.AddAttrs(originAttrs(domain.OriginOf(ctx))...)
 	return r.next.Handle(ctx, clean)
+}
+
+// originAttrs say what the work was done for that has written a line.
+func originAttrs(o domain.Origin) (attrs []slog.Attr) {
+	if !o.Cause.IsZero() {
+		attrs = append(attrs, slog.String("cause", o.Cause.String()))
+	}
+	if o.Correlation != uuid.Nil {
+		attrs = append(attrs, slog.String("correlation", o.Correlation.String()))
+	}
+	return attrs
 }
 
 func (r redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
