@@ -38,8 +38,8 @@ type IdempotencyKey struct {
 type Keep string
 
 const (
-	KeepDay  Keep = "24 hours"
-	KeepWeek Keep = "7 days" // creation of orders
+	KeepDay  Keep = "24 hours" // everything else
+	KeepWeek Keep = "7 days"   // creation of orders
 )
 
 // A Receipt tells where in the log the events of a request stand.

@@ -36,6 +36,7 @@ var EventTypes = []domain.EventType{
 }
 
 type (
+	// Started: a run begins, with its list of steps.
 	Started struct {
 		Key        string          `json:"key"`
 		Definition string          `json:"definition"`
@@ -43,6 +44,8 @@ type (
 		Input      json.RawMessage `json:"input"`
 		Order      uuid.UUID       `json:"order,omitzero"`
 	}
+	// StepCompleted: a step is done. External is the outside id; Found: a look-up found
+	// what the step would have made. Input is that of the later steps; nil: as before.
 	StepCompleted struct {
 		Step     int             `json:"step"`
 		Name     string          `json:"name"`
@@ -50,10 +53,12 @@ type (
 		Found    bool            `json:"found,omitempty"`
 		Input    json.RawMessage `json:"input,omitempty"`
 	}
+	// StepUndone: compensation has taken back a step.
 	StepUndone struct {
 		Step int    `json:"step"`
 		Name string `json:"name"`
 	}
+	// StepSkipped: an operator has done the step by hand.
 	StepSkipped struct {
 		Step     int             `json:"step"`
 		Name     string          `json:"name"`
@@ -61,16 +66,19 @@ type (
 		Reason   string          `json:"reason"`
 		Input    json.RawMessage `json:"input,omitempty"`
 	}
+	// Deferred: the run goes on without the effect of a step; Code says why.
 	Deferred struct {
 		Step int    `json:"step"`
 		Name string `json:"name"`
 		Code string `json:"code"`
 	}
+	// Parked: the run waits for an operator at a step; Code says why.
 	Parked struct {
 		Step int    `json:"step"`
 		Name string `json:"name"`
 		Code string `json:"code"`
 	}
+	// Retried: an operator lets a parked run try its step again.
 	Retried struct {
 		Step        int               `json:"step"`
 		Name        string            `json:"name"`
@@ -78,15 +86,19 @@ type (
 		Corrections map[string]string `json:"corrections,omitempty"`
 		Input       json.RawMessage   `json:"input,omitempty"` // as corrected
 	}
+	// Paused: an operator keeps the run from going on.
 	Paused struct {
 		Reason string `json:"reason"`
 	}
+	// Resumed: a paused run may go on.
 	Resumed struct {
 		Reason string `json:"reason"`
 	}
+	// LeaseReleased: an operator has taken the run from its worker.
 	LeaseReleased struct {
 		Reason string `json:"reason"`
 	}
+	// CompensationStarted: the run takes back what it has done, last step first.
 	CompensationStarted struct {
 		Step   int    `json:"step"` // the first one to be taken back; -1: there is none
 		Name   string `json:"name"` // at which it stood

@@ -176,6 +176,8 @@ var (
 // scrubbed is how much of an error is kept.
 const scrubbed = 1024
 
+// Scrub is the text of an error without addresses and long tokens, at most 1024
+// bytes of it.
 func Scrub(err error) string {
 	text := tokens.ReplaceAllString(addresses.ReplaceAllString(fmt.Sprint(err), "<address>"), "<token>")
 	return text[:min(len(text), scrubbed)]

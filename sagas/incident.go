@@ -57,6 +57,7 @@ func (s *Runner) SetAside(ctx context.Context, t operations.Trouble, aside event
 // ErrSetAside: somebody else was there before.
 var ErrSetAside = errors.New("it is not there any more")
 
+// ReactionTrouble is the incident of an event that a reaction cannot handle.
 func ReactionTrouble(r eventstore.RecordedEvent) operations.Trouble {
 	position := strconv.FormatInt(r.Position, 10)
 	return operations.Trouble{

@@ -26,8 +26,8 @@ const (
 	EffectConfirmed EffectState = "confirmed" // it has been done
 	EffectDeferred  EffectState = "deferred"  // another run goes on with it
 	EffectSkipped   EffectState = "skipped"   // a person has done it
-	EffectUndoing   EffectState = "undoing"
-	EffectUndone    EffectState = "undone"
+	EffectUndoing   EffectState = "undoing"   // it may have been undone
+	EffectUndone    EffectState = "undone"    // it has been undone
 )
 
 // EffectKey is the key of an order's effect: "o/<order>/site".
@@ -47,6 +47,7 @@ func (e LedgerEntry) MayHaveHappened() bool {
 	return e.State == EffectIntended || e.State == EffectUnknown || e.State == EffectUndoing
 }
 
+// Effect reads one row of the ledger. An effect without a row has the state "".
 func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	e := LedgerEntry{key: key}
 	var age float64

@@ -32,8 +32,8 @@ type StepRef = operations.StepRef
 type Direction string
 
 const (
-	DirectionDo   Direction = "do"
-	DirectionUndo Direction = "undo"
+	DirectionDo   Direction = "do"   // first step first
+	DirectionUndo Direction = "undo" // last step first
 )
 
 // Status is how a run stands, as far as the log knows. Whether somebody works
@@ -82,6 +82,7 @@ var Decider = domain.Decider[Run, Command, event]{
 }
 
 type (
+	// A Command changes one run.
 	Command interface {
 		domain.Command
 		decide(Run) ([]event, error)
@@ -148,7 +149,8 @@ type (
 	// Pass puts a wait behind the run that a person does not want to last.
 	Pass struct{ Key, Name, Reason string }
 	// Pause keeps a run from going on; Continue ends that.
-	Pause  struct{ Key, Reason string }
+	Pause struct{ Key, Reason string }
+	// Resume lets a paused run go on.
 	Resume struct{ Key, Reason string }
 	// Release takes a run away from whoever works on it, or lets one that
 	// waits for its time go on now.

@@ -127,9 +127,9 @@ type Result struct {
 type Found int
 
 const (
-	No    Found = iota
-	Yes         // the object exists
-	Maybe       // it cannot be told yet
+	No    Found = iota // the object does not exist
+	Yes                // the object exists
+	Maybe              // it cannot be told yet
 )
 
 // A Policy says how long and how often a step is tried, and what happens then.

@@ -23,12 +23,12 @@ var ErrKilled = errors.New("killed")
 type Point string
 
 const (
-	BeforeIntent   Point = "before_intent"
-	AfterIntent    Point = "after_intent"
-	Sent           Point = "sent"
-	Answered       Point = "answered"
-	BeforeComplete Point = "before_complete"
-	AfterComplete  Point = "after_complete"
+	BeforeIntent   Point = "before_intent"   // before the effect stands in the ledger
+	AfterIntent    Point = "after_intent"    // after that, before the call
+	Sent           Point = "sent"            // the call may have been made
+	Answered       Point = "answered"        // the call was answered
+	BeforeComplete Point = "before_complete" // before the step is recorded as done
+	AfterComplete  Point = "after_complete"  // after that
 	RenewingLeases Point = "renewing_leases" // an error keeps the process from it
 	Notifying      Point = "notifying"       // an error keeps processes from waking each other
 )

@@ -29,8 +29,8 @@ func Stream(user int64) domain.Stream {
 type Role string
 
 const (
-	Member Role = "member"
-	Admin  Role = "admin"
+	Member Role = "member" // uses what the tenant has
+	Admin  Role = "admin"  // also changes the tenant and its members
 )
 
 // A User is what the history of one account amounts to.
@@ -89,6 +89,8 @@ type (
 		Role         Role
 		At           time.Time
 	}
+	// RevokeMembership takes a user out of a tenant. A user who acted for it acts
+	// for another tenant then, or for none.
 	RevokeMembership struct {
 		User, Tenant int64
 		At           time.Time

@@ -37,10 +37,13 @@ type (
 )
 
 type (
+	// AddressRefused: a mail server has refused the address for good. Code is the
+	// class of its answer.
 	AddressRefused struct {
 		Code string    `json:"code"`
 		At   time.Time `json:"at"`
 	}
+	// AddressAccepted: a mail to an address that was refused has got through.
 	AddressAccepted struct {
 		At time.Time `json:"at"`
 	}

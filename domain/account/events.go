@@ -41,6 +41,7 @@ var EventTypes = []domain.EventType{
 }
 
 type (
+	// Opened: an account was opened, by an operator or for an order ("order:<uuid>").
 	Opened struct {
 		SubjectID uuid.UUID `json:"subject"`
 		Email     string    `json:"email"`
@@ -50,22 +51,27 @@ type (
 		For       string    `json:"for,omitempty"`
 		At        time.Time `json:"at"`
 	}
+	// MembershipGranted: the user belongs to a tenant, in a role that may have changed.
 	MembershipGranted struct {
 		Tenant int64     `json:"tenant"`
 		Role   Role      `json:"role"`
 		At     time.Time `json:"at"`
 	}
+	// MembershipRevoked: the user no longer belongs to a tenant.
 	MembershipRevoked struct {
 		Tenant int64     `json:"tenant"`
 		At     time.Time `json:"at"`
 	}
+	// TenantActivated: the user acts for another tenant.
 	TenantActivated struct {
 		Tenant int64     `json:"tenant"` // 0: none
 		At     time.Time `json:"at"`
 	}
+	// PasswordChanged: a password was set or changed. Its hash stands beside the log.
 	PasswordChanged struct {
 		At time.Time `json:"at"`
 	}
+	// Deactivated: the account has ended; the user cannot sign in any more.
 	Deactivated struct {
 		At time.Time `json:"at"`
 	}

@@ -113,27 +113,32 @@ func (c NoteKeyOrigin) fact() SecurityEvent {
 }
 
 type (
+	// SignedIn: a sign-in succeeded. Through is the way, such as a form or the API.
 	SignedIn struct {
 		SubjectID uuid.UUID `json:"subject"`
 		IP        string    `json:"ip"`
 		Through   string    `json:"through"`
 		At        time.Time `json:"at"`
 	}
+	// SignInRefused: a sign-in was refused. Without a subject the account does not exist.
 	SignInRefused struct {
 		SubjectID uuid.UUID `json:"subject"`
 		IP        string    `json:"ip"`
 		Through   string    `json:"through"`
 		At        time.Time `json:"at"`
 	}
+	// TokenReused: a refresh token came a second time, which ended its family.
 	TokenReused struct {
 		Family uuid.UUID `json:"family"`
 		At     time.Time `json:"at"`
 	}
+	// AccessDenied: a call was refused because of the user's role. Route is a pattern.
 	AccessDenied struct {
 		Method string    `json:"method"`
 		Route  string    `json:"route"`
 		At     time.Time `json:"at"`
 	}
+	// KeyUsedFromNewOrigin: a storefront key came from a website for the first time.
 	KeyUsedFromNewOrigin struct {
 		Key    string    `json:"key"`
 		Origin string    `json:"origin"`

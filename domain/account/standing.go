@@ -107,6 +107,7 @@ func (c EndSessions) Stream() domain.Stream     { return Stream(c.User) }
 func (c RequestLink) Stream() domain.Stream     { return Stream(c.User) }
 
 type (
+	// ProfileChanged holds the whole profile as it is from now on.
 	ProfileChanged struct {
 		SubjectID uuid.UUID `json:"subject"`
 		Email     string    `json:"email"`
@@ -114,18 +115,23 @@ type (
 		Language  string    `json:"language"`
 		At        time.Time `json:"at"`
 	}
+	// SuperuserGranted: the user operates the installation.
 	SuperuserGranted struct {
 		At time.Time `json:"at"`
 	}
+	// SuperuserRevoked: the user no longer operates the installation.
 	SuperuserRevoked struct {
 		At time.Time `json:"at"`
 	}
+	// Reactivated: an account that had ended is open again.
 	Reactivated struct {
 		At time.Time `json:"at"`
 	}
+	// SessionsEnded: every session and token of the user has ended.
 	SessionsEnded struct {
 		At time.Time `json:"at"`
 	}
+	// LinkRequested: a one-time link was made. Its secret stands beside the log.
 	LinkRequested struct {
 		Link Link      `json:"link"`
 		At   time.Time `json:"at"`

@@ -31,8 +31,8 @@ func (s Subscription) TenantID() int64 { return s.Tenant }
 type SubscriptionStatus string
 
 const (
-	Running SubscriptionStatus = "active"
-	Over    SubscriptionStatus = "ended"
+	Running SubscriptionStatus = "active" // it bills a service
+	Over    SubscriptionStatus = "ended"  // the service has ended
 )
 
 // Subscriptions is the behaviour of the streams "subscription-<order>".
@@ -114,6 +114,8 @@ func (c Subscribe) Stream() domain.Stream { return subscription(c.Order) }
 func (c End) Stream() domain.Stream       { return subscription(c.Order) }
 
 type (
+	// SubscriptionStarted: an order bills a plan from PeriodStart to PeriodEnd. Price
+	// is that of one period, in units of the currency.
 	SubscriptionStarted struct {
 		Order         uuid.UUID       `json:"order"`
 		Tenant        int64           `json:"tenant"`
@@ -126,6 +128,7 @@ type (
 		PeriodStart   time.Time       `json:"period_start"`
 		PeriodEnd     time.Time       `json:"period_end"`
 	}
+	// SubscriptionEnded: the service is no longer billed.
 	SubscriptionEnded struct {
 		Reason string    `json:"reason"`
 		At     time.Time `json:"at"`

@@ -46,11 +46,11 @@ type Stage string
 const (
 	Ordering  Stage = "requested" // ordered; the engine has not accepted the order yet
 	Awaited   Stage = "pending"   // the engine has accepted the order
-	Issued    Stage = "issued"
-	Failed    Stage = "failed"   // the last order failed; an earlier certificate may still be valid
-	Renewing  Stage = "renewing" // ordered again while an earlier one is valid
-	Expired   Stage = "expired"
-	Withdrawn Stage = "revoked"
+	Issued    Stage = "issued"    // valid for its names
+	Failed    Stage = "failed"    // the last order failed; an earlier certificate may still be valid
+	Renewing  Stage = "renewing"  // ordered again while an earlier one is valid
+	Expired   Stage = "expired"   // past its last day
+	Withdrawn Stage = "revoked"   // no longer valid
 )
 
 // Status is the stage in terms of the API: pending, issued, failed, revoked. An

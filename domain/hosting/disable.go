@@ -49,14 +49,18 @@ type Purge struct {
 var ErrNotInBin = &domain.Error{Code: domain.Conflict, Message: "It has left the bin.", Reason: "not_in_bin"}
 
 type (
+	// Disabled: the resource is off for the reason By.
 	Disabled struct {
 		By string `json:"by"`
 	}
+	// Enabled: the reason By is gone.
 	Enabled struct {
 		By string `json:"by"`
 	}
+	// MovedToBin: the resource is off and missing from all lists.
 	MovedToBin struct{}
-	Restored   struct{}
+	// Restored: the resource has left the bin and is as it was before.
+	Restored struct{}
 )
 
 func (Disabled) EventName() string   { return "hosting.disabled" }

@@ -102,21 +102,21 @@ type Count struct {
 type Verbs int
 
 const (
-	Create Verbs = 1 << iota
-	Replace
-	Patch
-	Delete
+	Create  Verbs = 1 << iota // POST
+	Replace                   // PUT
+	Patch                     // PATCH
+	Delete                    // DELETE
 
-	All = Create | Replace | Patch | Delete
+	All = Create | Replace | Patch | Delete // all of them
 )
 
 // A Role is the permission that a caller needs.
 type Role int
 
 const (
-	Member Role = iota
-	Admin
-	Superuser
+	Member    Role = iota // any user of the tenant
+	Admin                 // an administrator of the tenant
+	Superuser             // an operator of the installation
 )
 
 // KindOf is the kind of the resource with this stream; false: the stream belongs

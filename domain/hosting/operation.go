@@ -43,10 +43,10 @@ var OperationKinds = []string{InstallCMS, TenantSync, ProjectionRebuild}
 type OperationStatus string
 
 const (
-	OperationQueuedStatus  OperationStatus = "queued"
-	OperationRunningStatus OperationStatus = "running"
-	OperationDone          OperationStatus = "succeeded"
-	OperationBroken        OperationStatus = "failed"
+	OperationQueuedStatus  OperationStatus = "queued"    // its run has not begun
+	OperationRunningStatus OperationStatus = "running"   // its run has begun
+	OperationDone          OperationStatus = "succeeded" // for good
+	OperationBroken        OperationStatus = "failed"    // for good, with a code
 )
 
 // OperationStatuses are all of them, in their order.

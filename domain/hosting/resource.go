@@ -49,8 +49,8 @@ const (
 	Running  Status = "running"  // as requested
 	Changing Status = "changing" // runs; a change is pending at the engine
 	Leaving  Status = "leaving"  // the removal is pending at the engine
-	Gone     Status = "gone"
-	Refused  Status = "refused" // refused by the engine; the next change tries again
+	Gone     Status = "gone"     // removed, for good
+	Refused  Status = "refused"  // refused by the engine; the next change tries again
 )
 
 // Decider is the behaviour of the streams of every [Kind].

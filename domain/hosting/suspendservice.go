@@ -30,9 +30,11 @@ type (
 const ByOrder = "order"
 
 type (
+	// ServiceSuspended: the tenant is out of service for the reason By.
 	ServiceSuspended struct {
 		By string `json:"by"`
 	}
+	// ServiceResumed: the reason By is gone.
 	ServiceResumed struct {
 		By string `json:"by"`
 	}

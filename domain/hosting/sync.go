@@ -54,12 +54,15 @@ func (MarkSynced) decide(r Resource) ([]Event, error) {
 }
 
 type (
+	// PushRequested: the desired state is to be sent to the engine once more.
 	PushRequested struct{}
-	Adopted       struct {
+	// Adopted: values of the engine have replaced those of the panel.
+	Adopted struct {
 		Spec      field.Values `json:"spec"` // only what differed
 		SubjectID uuid.UUID    `json:"subject,omitzero"`
 		Personal  string       `json:"personal,omitempty"`
 	}
+	// Synced: all records of the tenant have been compared with the engine.
 	Synced struct{}
 )
 

@@ -23,6 +23,7 @@ var EventTypes = []domain.EventType{
 }
 
 type (
+	// Raised: a notification stands in the list of its user. Metadata holds ids only.
 	Raised struct {
 		User     int64             `json:"user"`
 		Type     Type              `json:"type"`
@@ -38,9 +39,11 @@ type (
 		At   time.Time `json:"at"`
 		User int64     `json:"user,omitempty"`
 	}
+	// MarkedUnread: a notification that was read counts as unread again.
 	MarkedUnread struct {
 		User int64 `json:"user,omitempty"`
 	}
+	// Deleted: the user has deleted the notification.
 	Deleted struct {
 		User int64 `json:"user,omitempty"`
 	}

@@ -19,15 +19,15 @@ const NotificationCategory = "notification"
 type Type string
 
 const (
-	Info    Type = "info"
-	Success Type = "success"
-	Warning Type = "warning"
+	Info    Type = "info"    // about nothing in particular
+	Success Type = "success" // what was asked for is done
+	Warning Type = "warning" // needs attention
 	Error   Type = "error"
-	Billing Type = "billing"
-	Ticket  Type = "ticket"
-	Hosting Type = "hosting"
-	VPS     Type = "vps"
-	System  Type = "system"
+	Billing Type = "billing" // invoices and refunds
+	Ticket  Type = "ticket"  // support
+	Hosting Type = "hosting" // sites, mail, certificates
+	VPS     Type = "vps"     // virtual servers
+	System  Type = "system"  // the account and the installation
 )
 
 // Types are all that there are.
@@ -77,6 +77,7 @@ type (
 		Tenant      int64 // whose name the mail comes in; 0: the panel's own
 		At          time.Time
 	}
+	// MarkRead marks a notification as read. A second time changes nothing.
 	MarkRead struct {
 		ID uuid.UUID
 		At time.Time
@@ -87,6 +88,8 @@ type (
 		ID      uuid.UUID
 		WithAll bool
 	}
+	// Delete deletes a notification. One that is deleted already is refused with
+	// domain.NotFound.
 	Delete struct{ ID uuid.UUID }
 )
 

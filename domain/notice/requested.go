@@ -30,6 +30,7 @@ type (
 )
 
 type (
+	// MailRequested: a notification is to be mailed, in these words and this language.
 	MailRequested struct {
 		User     int64     `json:"user"`
 		Type     Type      `json:"type"`
@@ -41,10 +42,12 @@ type (
 		Tenant   int64     `json:"tenant,omitempty"` // whose name it comes in
 		At       time.Time `json:"at"`
 	}
+	// Mailed: a mail server has accepted the mail.
 	Mailed struct {
 		At   time.Time `json:"at"`
 		User int64     `json:"user,omitempty"`
 	}
+	// MailGivenUp: the mail will not be sent; Code says why.
 	MailGivenUp struct {
 		Code string    `json:"code"`
 		At   time.Time `json:"at"`

@@ -41,9 +41,11 @@ type SeenDispute struct {
 }
 
 type (
+	// DisputeReported: the provider names a dispute that it has not shown yet.
 	DisputeReported struct {
 		At time.Time `json:"at"`
 	}
+	// DisputeOpened: the customer's bank claims the payment back.
 	DisputeOpened struct {
 		Dispute SeenDispute `json:"dispute"`
 		Note    string      `json:"note,omitempty"` // an operator's reason

@@ -40,15 +40,18 @@ type (
 		Reason string       `json:"reason,omitempty"` // an operator's, in words
 		At     time.Time    `json:"at"`
 	}
+	// CompensationStarted: what was set up is being taken back.
 	CompensationStarted struct {
 		At time.Time `json:"at"`
 	}
+	// CompensationParked: taking back has stopped at a step and needs an operator.
 	CompensationParked struct {
 		Step  string    `json:"step"`
 		Code  string    `json:"code"`
 		Holds []Hold    `json:"holds"`
 		At    time.Time `json:"at"`
 	}
+	// CompensationCompleted: everything that was set up has been taken back.
 	CompensationCompleted struct {
 		Holds []Hold    `json:"holds"`
 		At    time.Time `json:"at"`
@@ -74,7 +77,7 @@ func (CompensationCompleted) Says() string { return "everything that was set up 
 type Service string
 
 const (
-	ServiceRuns      Service = "running"
+	ServiceRuns      Service = "running"   // as paid for
 	ServiceSuspended Service = "suspended" // the payment is disputed
 	ServiceEnds      Service = "ending"    // the money is gone back, or an operator ended it
 )

@@ -189,9 +189,9 @@ const (
 	Expired          CancelReason = "expired"           // not paid in time
 	ApprovalReversed CancelReason = "approval_reversed" // the customer agreed, the provider took it back
 	CaptureDeadline  CancelReason = "capture_deadline"  // the customer agreed, the money was not fetched in time
-	ByCustomer       CancelReason = "customer"
-	ByAdmin          CancelReason = "admin"
-	Ended            CancelReason = "ended" // an operator ended the running service
+	ByCustomer       CancelReason = "customer"          // the customer asked for it
+	ByAdmin          CancelReason = "admin"             // an operator asked for it
+	Ended            CancelReason = "ended"             // an operator ended the running service
 )
 
 // The provisioning of what was bought.

@@ -46,11 +46,11 @@ const (
 type PaymentState string
 
 const (
-	StateCreated  PaymentState = "created"
-	StatePending  PaymentState = "pending" // the customer did their part, the bank has yet to do its own
-	StateDeclined PaymentState = "declined"
-	StateFailed   PaymentState = "failed" // for good
-	StatePaid     PaymentState = "paid"   // for good
+	StateCreated  PaymentState = "created"  // the customer has done nothing yet
+	StatePending  PaymentState = "pending"  // the customer did their part, the bank has yet to do its own
+	StateDeclined PaymentState = "declined" // the customer may try again
+	StateFailed   PaymentState = "failed"   // for good
+	StatePaid     PaymentState = "paid"     // for good
 )
 
 // rank orders what is known of one payment. News of a lower rank than what is
@@ -97,9 +97,9 @@ type RefundState string
 
 const (
 	RefundAwaited   RefundState = "requested" // the provider has shown nothing of it yet
-	RefundPending   RefundState = "pending"
-	RefundSucceeded RefundState = "succeeded"
-	RefundStopped   RefundState = "failed" // the money has not left us, or has come back
+	RefundPending   RefundState = "pending"   // the provider works on it
+	RefundSucceeded RefundState = "succeeded" // the money has left us
+	RefundStopped   RefundState = "failed"    // the money has not left us, or has come back
 )
 
 // A Dispute is a customer's bank that claims a payment back.
@@ -115,7 +115,7 @@ type Dispute struct {
 type DisputeState string
 
 const (
-	DisputeOpen DisputeState = "open"
+	DisputeOpen DisputeState = "open" // the bank has yet to decide
 	DisputeWon  DisputeState = "won"  // the money stays ours
 	DisputeLost DisputeState = "lost" // the money is gone
 )

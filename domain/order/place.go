@@ -45,8 +45,8 @@ type Customer struct{ Name, Email, Phone, Company string }
 type Period string
 
 const (
-	Monthly Period = "monthly"
-	Yearly  Period = "yearly"
+	Monthly Period = "monthly" // one month at a time
+	Yearly  Period = "yearly"  // one year at a time
 )
 
 // A Plan is what was bought, as it was on that day: all that provisioning

@@ -39,9 +39,9 @@ type (
 type How string
 
 const (
-	Retry          How = "retry"
-	RetryWithInput How = "retry_with_input"
-	Skip           How = "skip"
+	Retry          How = "retry"            // try the step again
+	RetryWithInput How = "retry_with_input" // try the step again with corrected input
+	Skip           How = "skip"             // the step was done by hand
 )
 
 // The welcome mail goes its own way: whatever becomes of it, the order is
@@ -65,9 +65,9 @@ type (
 type MailState string
 
 const (
-	MailDelayed MailState = "delayed"
-	MailSent    MailState = "sent"
-	MailGivenUp MailState = "given_up"
+	MailDelayed MailState = "delayed"  // a run of its own goes on with it
+	MailSent    MailState = "sent"     // a mail server has accepted it
+	MailGivenUp MailState = "given_up" // it will not be sent
 )
 
 func (c StartProvisioning) decide(o Order) ([]Event, error) {

@@ -70,7 +70,7 @@ type SeenRefund struct {
 type RefundReason string
 
 const (
-	RefundByOperator  RefundReason = "operator"
+	RefundByOperator  RefundReason = "operator"  // an operator asked for it
 	RefundOfDuplicate RefundReason = "duplicate" // the order was paid more than once
 	RefundOfLate      RefundReason = "late"      // the money came after the order was given up
 	RefundOfCancelled RefundReason = "cancelled" // everything that was set up has been taken back

@@ -11,14 +11,14 @@ import (
 type Status string
 
 const (
-	StatusPending           Status = "pending"
-	StatusPaymentProcessing Status = "payment_processing"
-	StatusPaid              Status = "paid"
-	StatusProvisioning      Status = "provisioning"
-	StatusActive            Status = "active"
-	StatusFailed            Status = "failed" // provisioning failed; a payment that comes to nothing is cancelled
-	StatusCancelled         Status = "cancelled"
-	StatusRefunded          Status = "refunded"
+	StatusPending           Status = "pending"            // placed; no payment session yet
+	StatusPaymentProcessing Status = "payment_processing" // a payment session is open
+	StatusPaid              Status = "paid"               // the money is confirmed
+	StatusProvisioning      Status = "provisioning"       // the service is being set up
+	StatusActive            Status = "active"             // the service runs
+	StatusFailed            Status = "failed"             // provisioning failed; a payment that comes to nothing is cancelled
+	StatusCancelled         Status = "cancelled"          // given up before it was paid, or ended by an operator
+	StatusRefunded          Status = "refunded"           // all of the money has gone back
 )
 
 // next lists, for each status, the statuses an order may move on to. The empty
@@ -41,9 +41,9 @@ type Hold string
 const (
 	MismatchHold  Hold = "payment_mismatch"  // money came, but not as ordered
 	DuplicateHold Hold = "duplicate_payment" // the order was paid more than once
-	DisputeHold   Hold = "dispute"
-	RefundHold    Hold = "refund_failed"
-	OperatorHold  Hold = "needs_operator"
+	DisputeHold   Hold = "dispute"           // a dispute is open, or was reported
+	RefundHold    Hold = "refund_failed"     // a refund has failed
+	OperatorHold  Hold = "needs_operator"    // compensation is parked, or a cancelled order keeps money
 )
 
 // A Warning is something that went wrong without stopping the order.

@@ -23,26 +23,32 @@ var EventTypes = []domain.EventType{
 }
 
 type (
+	// PlanOffered: a plan is on offer.
 	PlanOffered struct {
 		Spec field.Values `json:"spec"` // of [Plan], complete
 		At   time.Time    `json:"at"`
 	}
+	// PlanChanged: a plan on offer has other values.
 	PlanChanged struct {
 		Spec field.Values `json:"spec"` // only what changed
 		At   time.Time    `json:"at"`
 	}
+	// PlanWithdrawn: the plan is no longer on offer, for good.
 	PlanWithdrawn struct {
 		At time.Time `json:"at"`
 	}
+	// WidgetCreated: an order form exists.
 	WidgetCreated struct {
 		WidgetID string       `json:"widget_id"` // the public name
 		Spec     field.Values `json:"spec"`      // of [Widget]
 		At       time.Time    `json:"at"`
 	}
+	// WidgetChanged: an order form has other values.
 	WidgetChanged struct {
 		Spec field.Values `json:"spec"` // only what changed
 		At   time.Time    `json:"at"`
 	}
+	// WidgetRemoved: the order form is gone, for good.
 	WidgetRemoved struct {
 		At time.Time `json:"at"`
 	}
@@ -57,10 +63,12 @@ type (
 		Owner     int64        `json:"owner"`      // user
 		At        time.Time    `json:"at"`
 	}
+	// APIKeyChanged: a key has other values; the key itself never changes.
 	APIKeyChanged struct {
 		Spec field.Values `json:"spec"` // only what changed
 		At   time.Time    `json:"at"`
 	}
+	// APIKeyRevoked: the key opens nothing any more, for good.
 	APIKeyRevoked struct {
 		At time.Time `json:"at"`
 	}

@@ -70,6 +70,8 @@ type (
 		Owner     int64
 		At        time.Time
 	}
+	// ChangeKey changes the values of a key. One that was not issued is refused with
+	// domain.NotFound.
 	ChangeKey struct {
 		ID   string
 		Spec field.Values // only what changes

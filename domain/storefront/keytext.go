@@ -11,8 +11,8 @@ import (
 type Mode string
 
 const (
-	Live Mode = "live"
-	Test Mode = "test"
+	Live Mode = "live" // it may
+	Test Mode = "test" // test payments only
 )
 
 // An issued key reads "sfk_live_ab12CD34_<32 letters>_<6 letters>". The last

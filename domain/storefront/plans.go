@@ -26,7 +26,7 @@ type Offer struct {
 type OfferStatus string
 
 const (
-	OnOffer   OfferStatus = "on_offer"
+	OnOffer   OfferStatus = "on_offer"  // customers can see it
 	Withdrawn OfferStatus = "withdrawn" // for good
 )
 

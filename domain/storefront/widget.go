@@ -89,6 +89,7 @@ type (
 		Spec     field.Values // of [Widget]
 		At       time.Time
 	}
+	// ChangeWidget changes the values of an order form.
 	ChangeWidget struct {
 		Widget int64
 		Spec   field.Values // only what changes
@@ -99,6 +100,7 @@ type (
 		Widget, Plan int64
 		At           time.Time
 	}
+	// RemoveWidget removes an order form for good.
 	RemoveWidget struct {
 		Widget int64
 		At     time.Time

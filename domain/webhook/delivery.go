@@ -59,9 +59,9 @@ func (t Thing) Data() json.RawMessage {
 type Status string
 
 const (
-	Pending   Status = "pending"
-	Succeeded Status = "delivered"
-	Failed    Status = "failed"
+	Pending   Status = "pending"   // to be tried, or tried again
+	Succeeded Status = "delivered" // the endpoint has accepted it
+	Failed    Status = "failed"    // it will not be tried any more
 )
 
 // Statuses are all of them, in their order.
@@ -191,11 +191,14 @@ func (c Fail) Stream() domain.Stream      { return DeliveryStream(c.ID) }
 func (c Redeliver) Stream() domain.Stream { return DeliveryStream(c.ID) }
 
 type (
+	// DeliveryRequested: a message is to be sent to an endpoint.
 	DeliveryRequested struct {
 		Endpoint int64   `json:"endpoint"`
 		Tenant   int64   `json:"tenant"`
 		Message  Message `json:"message"`
 	}
+	// DeliveryAttempted: the endpoint has not accepted an attempt. Status is that of
+	// its answer; 0: there was none. The next attempt is at NextAt; zero: there is none.
 	DeliveryAttempted struct {
 		Status int       `json:"status,omitempty"`
 		Code   string    `json:"code"`
@@ -203,14 +206,17 @@ type (
 		At     time.Time `json:"at"`
 		NextAt time.Time `json:"next_at,omitzero"`
 	}
+	// Delivered: the endpoint has accepted the message.
 	Delivered struct {
 		Status int       `json:"status"`
 		At     time.Time `json:"at"`
 	}
+	// DeliveryFailed: the message will not be sent any more; Code says why.
 	DeliveryFailed struct {
 		Code string    `json:"code"`
 		At   time.Time `json:"at"`
 	}
+	// RedeliveryRequested: a user has asked for the message once more.
 	RedeliveryRequested struct {
 		Round int   `json:"round"` // 2 for the first time
 		By    int64 `json:"by"`

@@ -120,6 +120,7 @@ var EventTypes = []domain.EventType{
 }
 
 type (
+	// EndpointCreated: a tenant has an endpoint for these events ("*": all).
 	EndpointCreated struct {
 		SubjectID uuid.UUID `json:"subject"`
 		Tenant    int64     `json:"tenant"`
@@ -134,10 +135,13 @@ type (
 		Events    []string  `json:"events,omitempty"`
 		IsActive  *bool     `json:"is_active,omitempty"`
 	}
+	// SecretRotated: the endpoint has another secret, which stands beside the log.
 	SecretRotated struct {
 		Secret int `json:"secret"` // the how manieth: 2 replaces the first
 	}
-	EndpointRemoved  struct{}
+	// EndpointRemoved: the endpoint is gone, for good.
+	EndpointRemoved struct{}
+	// EndpointDisabled: the panel has switched the endpoint off.
 	EndpointDisabled struct {
 		Reason Reason `json:"reason"`
 	}

@@ -62,6 +62,7 @@ func (s *Callers) denied(ctx context.Context, r route.Request, who Identity) err
 	return route.NoPermission
 }
 
+// BearerChallenge is the WWW-Authenticate header of an answer that refuses a token.
 const BearerChallenge = `Bearer realm="api"`
 
 // What callers with tokens may be refused with.
@@ -90,6 +91,7 @@ type Identity struct{ projections.Identity }
 // Of is who makes the call.
 func Of(c route.Call) Identity { return IdentityOf(c.Caller) }
 
+// IdentityOf is the user behind a caller; the zero value: no user.
 func IdentityOf(c route.Caller) Identity {
 	switch known := c.Detail.(type) {
 	case Identity:

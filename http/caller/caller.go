@@ -42,6 +42,7 @@ type Caches struct {
 // New returns the callers of a panel.
 func New(d Deps) *Callers { return &Callers{d} }
 
+// Now is the time in UTC.
 func (s *Callers) Now() time.Time { return time.Now().UTC() }
 
 // Log is where what callers need not know is written.

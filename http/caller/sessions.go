@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	LoginPath     = "/login/"
-	SessionCookie = "session"
+	LoginPath     = "/login/" // of the page where users sign in
+	SessionCookie = "session" // its value is the browser's id
 
 	freshFor = 10 * time.Minute // that a password counts as just given
 )
@@ -30,6 +30,7 @@ type Visit struct {
 	Who     Identity // the zero one: no user has signed in
 }
 
+// IsSignedIn tells whether a user has signed in at this browser.
 func (v Visit) IsSignedIn() bool { return v.Who.ID != 0 }
 
 // caller is the visitor as routes know callers.
@@ -143,6 +144,8 @@ func (s *Callers) formMACs(browser string) [][]byte {
 	return s.deps.Once.Fingerprints([]byte("form"), []byte(browser))
 }
 
+// IsToken tells whether a form's token belongs to a browser. A browser without an
+// id has none.
 func (s *Callers) IsToken(browser, token string) bool {
 	sent, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || browser == "" {

@@ -83,6 +83,7 @@ func (s *Callers) noteRefusal(ctx context.Context, c route.Call, user projection
 		account.NoteRefusal{User: user.ID, SubjectID: user.Subject, IP: c.IP.String(), Through: through, At: s.Now()})
 }
 
+// NoteReuse records that a refresh token was used twice, which warns its user.
 func (s *Callers) NoteReuse(ctx context.Context, c route.Call, r domain.Rotation) error {
 	return s.note(ctx, c.Cause(), "system:access", account.NoteReuse{User: r.User, Family: r.Family, At: s.Now()})
 }

@@ -20,18 +20,18 @@ import (
 const (
 	tokenIssuer   = "hostpanel"
 	tokenAudience = "panel"
-	tokenMax      = 8 << 10 // bytes
-	AccessTime    = time.Hour
-	RefreshTime   = 7 * 24 * time.Hour
+	tokenMax      = 8 << 10            // bytes
+	AccessTime    = time.Hour          // for which an access token is valid
+	RefreshTime   = 7 * 24 * time.Hour // for which a refresh token is valid
 )
 
 // A TokenType says what a token is good for: calls, or further tokens.
 type TokenType string
 
 const (
-	AnyToken     TokenType = ""
-	AccessToken  TokenType = "access"
-	RefreshToken TokenType = "refresh"
+	AnyToken     TokenType = ""        // either of them, where tokens are checked
+	AccessToken  TokenType = "access"  // for calls
+	RefreshToken TokenType = "refresh" // for further tokens
 )
 
 // A TokenKey signs tokens; those that it signed name its id.
@@ -52,21 +52,32 @@ type Claims struct {
 	Version  int              `json:"sv"` // of the user's sessions
 }
 
+// GetExpirationTime is the time from which the token is refused.
 func (c *Claims) GetExpirationTime() (*jwt.NumericDate, error) { return c.Expires, nil }
-func (c *Claims) GetIssuedAt() (*jwt.NumericDate, error)       { return c.Issued, nil }
-func (c *Claims) GetNotBefore() (*jwt.NumericDate, error)      { return nil, nil }
-func (c *Claims) GetIssuer() (string, error)                   { return c.Issuer, nil }
-func (c *Claims) GetSubject() (string, error)                  { return c.User, nil }
-func (c *Claims) GetAudience() (jwt.ClaimStrings, error)       { return jwt.ClaimStrings{c.Audience}, nil }
+
+// GetIssuedAt is the time at which the token was signed.
+func (c *Claims) GetIssuedAt() (*jwt.NumericDate, error) { return c.Issued, nil }
+
+// GetNotBefore is nil: a token is valid at once.
+func (c *Claims) GetNotBefore() (*jwt.NumericDate, error) { return nil, nil }
+
+// GetIssuer names the program that signed the token.
+func (c *Claims) GetIssuer() (string, error) { return c.Issuer, nil }
+
+// GetSubject is the number of the user.
+func (c *Claims) GetSubject() (string, error) { return c.User, nil }
+
+// GetAudience names the program that the token is for.
+func (c *Claims) GetAudience() (jwt.ClaimStrings, error) { return jwt.ClaimStrings{c.Audience}, nil }
 
 // A badToken says why a token opens nothing.
 type badToken string
 
 const (
-	TokenInvalid     badToken = "Token is invalid"
+	TokenInvalid     badToken = "Token is invalid" // malformed, or signed with another key
 	tokenExpired     badToken = "Token is expired"
 	tokenWrongType   badToken = "Token has wrong type"
-	TokenBlacklisted badToken = "Token is blacklisted"
+	TokenBlacklisted badToken = "Token is blacklisted" // used before, or ended
 )
 
 func (b badToken) Error() string { return string(b) }

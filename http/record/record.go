@@ -132,6 +132,7 @@ func IsWrong(known field.Errors, name string) bool {
 	return slices.ContainsFunc(known, func(w field.Wrong) bool { return w.Field == name })
 }
 
+// IsMissing tells whether an error says that a record does not exist.
 func IsMissing(err error) bool {
 	var refusal *domain.Error
 	return errors.As(err, &refusal) && refusal.Code == domain.NotFound

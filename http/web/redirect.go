@@ -24,6 +24,7 @@ func SeeOther(path string, cookies ...*http.Cookie) *route.Document {
 	return d
 }
 
+// Giving adds cookies to an answer.
 func Giving(d *route.Document, cookies ...*http.Cookie) {
 	for _, cookie := range cookies {
 		d.Header.Add("Set-Cookie", cookie.String())

@@ -25,12 +25,12 @@ var pageFiles embed.FS
 var Style []byte
 
 const (
-	StylePath       = "/panel/style.css"
-	AccountPath     = "/account/"
-	StorefrontPath  = "/storefront/"
-	LogoutPath      = "/logout/"
-	ResetPath       = "/password-reset/"
-	SetPasswordPath = "/set-password/"
+	StylePath       = "/panel/style.css" // of the style sheet
+	AccountPath     = "/account/"        // where users land after a sign-in
+	StorefrontPath  = "/storefront/"     // where operators land
+	LogoutPath      = "/logout/"         // ends a session
+	ResetPath       = "/password-reset/" // asks for a link to set a password
+	SetPasswordPath = "/set-password/"   // where that link leads
 
 	noticeCookie = "notice" // what a page says after a form was carried out
 )

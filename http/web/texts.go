@@ -8,6 +8,7 @@ import (
 // Words are what the pages say in one language.
 type Words map[string]string
 
+// English is the language of pages without another.
 const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
