@@ -25,15 +25,15 @@ func (r *run) access(ctx context.Context) error {
 	defer p.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	size := town{readers: 200, households: 2000, belongings: 25}
+	size := userCounts{readers: 200, users: 2000, tenantsOfReader: 25}
 	if r.Smoke {
-		size.readers, size.households = 16, 50
+		size.readers, size.users = 16, 50
 	}
-	town, err := p.settle(ctx, size)
+	made, err := p.makeUsers(ctx, size)
 	if err != nil {
 		return err
 	}
-	at, held, err := r.doors(ctx, p, town)
+	at, held, err := r.doors(ctx, p, made)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ const (
 )
 
 // doors opens all three, and has everybody who reads sign in.
-func (r *run) doors(ctx context.Context, p *panel, t town) (at map[string]string, held []pair, err error) {
+func (r *run) doors(ctx context.Context, p *panel, t userCounts) (at map[string]string, held []pair, err error) {
 	at = map[string]string{}
 	for name, limits := range map[string]bool{checked: false, limited: true} {
 		if at[name], err = listen(ctx, r.Panel.Server(p.parts(), limits).Handler()); err != nil {
@@ -207,14 +207,14 @@ type pair struct {
 }
 
 // signIn signs everybody in who reads.
-func signIn(ctx context.Context, address string, t town) (held []pair, err error) {
+func signIn(ctx context.Context, address string, t userCounts) (held []pair, err error) {
 	callers, hangUp, err := callersOf(ctx, address, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer hangUp()
 	for n := range int64(t.readers) {
-		body, err := callers[0].post("/api/token/", fmt.Sprintf(`{"username":%q,"password":%q}`, householdAddress(n+1), t.password))
+		body, err := callers[0].post("/api/token/", fmt.Sprintf(`{"username":%q,"password":%q}`, userAddress(n+1), t.password))
 		if err != nil {
 			return nil, err
 		}

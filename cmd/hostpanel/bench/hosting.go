@@ -25,13 +25,13 @@ func (r *run) hosting(ctx context.Context) error {
 	defer p.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	size := town{readers: 50, households: 50, belongings: 1}
+	size := userCounts{readers: 50, users: 50, tenantsOfReader: 1}
 	sites := []int64{1_000, 1_000_000}
 	if r.Smoke {
-		size.readers, size.households = 16, 16
+		size.readers, size.users = 16, 16
 		sites = []int64{320, 640}
 	}
-	town, err := p.settle(ctx, size)
+	made, err := p.makeUsers(ctx, size)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *run) hosting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := signIn(ctx, address, town)
+	held, err := signIn(ctx, address, made)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (r *run) readSites(ctx context.Context, p *panel, address string, held []pa
 	slowest := map[string]time.Duration{} // p99 in the small table
 	for _, n := range sizes {
 		began := time.Now()
-		v, err := p.build(ctx, n)
+		v, err := p.writeSites(ctx, n)
 		if err != nil {
 			return fmt.Errorf("seed %d sites: %w", n, err)
 		}

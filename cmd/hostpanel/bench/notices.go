@@ -27,7 +27,7 @@ func (r *run) notices(ctx context.Context) error {
 	if r.Smoke {
 		few, many, unread = 100, 2_000, 1_000
 	}
-	town, err := p.settle(ctx, town{readers: 3, households: 3, belongings: 1})
+	made, err := p.makeUsers(ctx, userCounts{readers: 3, users: 3, tenantsOfReader: 1})
 	if err != nil {
 		return err
 	}
@@ -35,23 +35,23 @@ func (r *run) notices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := signIn(ctx, address, town)
+	held, err := signIn(ctx, address, made)
 	if err != nil {
 		return err
 	}
-	desk := &desk{run: r, panel: p, section: "notices", address: address, usual: map[string]float64{}}
-	for user, b := range []mailbag{{few, 1}, {few, many / few}, {many, 1}} {
-		if err := desk.read(ctx, int64(user+1), b, held[user]); err != nil {
+	lists := &reader{run: r, panel: p, section: "notices", address: address, usual: map[string]float64{}}
+	for user, b := range []notificationCount{{few, 1}, {few, many / few}, {many, 1}} {
+		if err := lists.read(ctx, int64(user+1), b, held[user]); err != nil {
 			return err
 		}
 	}
-	if err := desk.markAll(ctx, 1, unread, held[0]); err != nil {
+	if err := lists.markAll(ctx, 1, unread, held[0]); err != nil {
 		return err
 	}
-	return desk.raise(ctx)
+	return lists.raise(ctx)
 }
 
-func noticeReadings(user int64, b mailbag) []question {
+func noticeReadings(user int64, b notificationCount) []question {
 	const (
 		columns = `select n.*, i.through, i.read_at from notifications n left join inboxes i using (user_id) where n.user_id = %d`
 		order   = ` order by n.created_at desc, n.id desc limit 20`
@@ -72,9 +72,9 @@ func noticeReadings(user int64, b mailbag) []question {
 }
 
 // read lets one user read, after rows have been written.
-func (d *desk) read(ctx context.Context, user int64, b mailbag, held pair) error {
+func (d *reader) read(ctx context.Context, user int64, b notificationCount, held pair) error {
 	began := time.Now()
-	if err := d.deliver(ctx, user, b); err != nil {
+	if err := d.writeNotifications(ctx, user, b); err != nil {
 		return err
 	}
 	d.report(Result{Section: d.section, Name: b.String() + " written by SQL", Value: time.Since(began).Seconds(), Unit: "s"})
@@ -83,7 +83,7 @@ func (d *desk) read(ctx context.Context, user int64, b mailbag, held pair) error
 
 // markAll marks everything as read: little, and a lot. The peer changes every
 // row.
-func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
+func (d *reader) markAll(ctx context.Context, user, lot int64, held pair) error {
 	rows, err := d.median(func() (float64, error) {
 		return d.timed(ctx, user, lot, func(*caller) error {
 			_, err := d.owner.Exec(ctx, `update notifications set read_at = business_now() where user_id = $1 and read_at is null`, user)
@@ -118,8 +118,8 @@ func (d *desk) markAll(ctx context.Context, user, lot int64, held pair) error {
 
 // timed is how many milliseconds something takes that a user does who has just
 // been told so much.
-func (d *desk) timed(ctx context.Context, user, unread int64, do func(*caller) error) (float64, error) {
-	if err := d.deliver(ctx, user, mailbag{unread, 1}); err != nil {
+func (d *reader) timed(ctx context.Context, user, unread int64, do func(*caller) error) (float64, error) {
+	if err := d.writeNotifications(ctx, user, notificationCount{unread, 1}); err != nil {
 		return 0, err
 	}
 	callers, hangUp, err := callersOf(ctx, d.address, 1)
@@ -134,7 +134,7 @@ func (d *desk) timed(ctx context.Context, user, unread int64, do func(*caller) e
 
 // raise measures the cost of a notification, and how many of the figures change
 // in place.
-func (d *desk) raise(ctx context.Context) error {
+func (d *reader) raise(ctx context.Context) error {
 	const clients = 16
 	inserts, err := d.pgbench(ctx, d.url, insertNotice, clients)
 	if err != nil {

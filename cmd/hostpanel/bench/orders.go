@@ -28,7 +28,7 @@ func (r *run) orders(ctx context.Context) error {
 	if r.Smoke {
 		sizes = []int64{100, 1_000}
 	}
-	town, err := p.settle(ctx, town{readers: 1, households: 1, belongings: 1})
+	made, err := p.makeUsers(ctx, userCounts{readers: 1, users: 1, tenantsOfReader: 1})
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *run) orders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := signIn(ctx, address, town)
+	held, err := signIn(ctx, address, made)
 	if err != nil {
 		return err
 	}
@@ -47,13 +47,13 @@ func (r *run) orders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	desk, known := &desk{run: r, panel: p, section: "orders", address: address, usual: map[string]float64{}}, int64(0)
+	lists, known := &reader{run: r, panel: p, section: "orders", address: address, usual: map[string]float64{}}, int64(0)
 	for _, n := range sizes {
 		if err := p.copyOrder(ctx, id, known+1, n); err != nil {
 			return fmt.Errorf("copy an order: %w", err)
 		}
 		known = n
-		if err := desk.ask(ctx, fmt.Sprint(n), orderQuestions(id, n), held[0]); err != nil {
+		if err := lists.ask(ctx, fmt.Sprint(n), orderQuestions(id, n), held[0]); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (r *run) orders(ctx context.Context) error {
 
 // sell takes an order to its end: active, with a subscription and an invoice.
 func (p *panel) sell(ctx context.Context) (uuid.UUID, error) {
-	if _, err := p.store.NextIDs(ctx, "user", "tenant"); err != nil { // which the only household has
+	if _, err := p.store.NextIDs(ctx, "user", "tenant"); err != nil { // which the only user has
 		return uuid.Nil, err
 	}
 	defer p.work(ctx)()

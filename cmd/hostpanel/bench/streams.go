@@ -37,7 +37,7 @@ func (r *run) streams(ctx context.Context) error {
 		idle, facts = 50, 20
 	}
 	readers := idle/streamsEach + 1 // one of them is told something
-	town, err := p.settle(ctx, town{readers: readers, households: int64(readers), belongings: 1})
+	made, err := p.makeUsers(ctx, userCounts{readers: readers, users: int64(readers), tenantsOfReader: 1})
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (r *run) streams(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := signIn(ctx, address, town)
+	held, err := signIn(ctx, address, made)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (r *run) webhooks(ctx context.Context) error {
 	if err := r.drain(ctx, p); err != nil {
 		return err
 	}
-	return r.genuine(ctx, p)
+	return r.stripe(ctx, p)
 }
 
 // drain lets one node work off what has piled up.

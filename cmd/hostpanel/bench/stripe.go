@@ -32,9 +32,9 @@ func stripeNews(order uuid.UUID) (body []byte, header map[string][]string) {
 	return body, map[string][]string{stripe.Header: {fmt.Sprintf("t=%d,v1=%x", at, mac.Sum(nil))}}
 }
 
-// genuine measures how fast the adapter of Stripe takes news, in an inbox that
+// stripe measures how fast the adapter of Stripe takes news, in an inbox that
 // is small and in one that has grown for years.
-func (r *run) genuine(ctx context.Context, p *panel) error {
+func (r *run) stripe(ctx context.Context, p *panel) error {
 	grown := 1_000_000
 	if r.Smoke {
 		grown = 10_000

@@ -7,10 +7,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A mailbag is notifications without a history: so many for each of some users.
-type mailbag struct{ each, users int64 }
+// A notificationCount is notifications without a history: so many for each of some users.
+type notificationCount struct{ each, users int64 }
 
-func (b mailbag) String() string {
+func (b notificationCount) String() string {
 	if b.users > 1 {
 		return fmt.Sprintf("%d in %d", b.each, b.each*b.users)
 	}
@@ -20,12 +20,12 @@ func (b mailbag) String() string {
 // others have no accounts: the number of the first but one.
 const others = 1_000_000
 
-// deliver writes them into the read table, the newest now, in turn to all of
+// writeNotifications writes them into the read table, the newest now, in turn to all of
 // the users: the one who reads and others. The older half of what users have
 // been told first is read, all at once.
-func (p *panel) deliver(ctx context.Context, user int64, b mailbag) error {
+func (p *panel) writeNotifications(ctx context.Context, user int64, b notificationCount) error {
 	err := pgx.BeginFunc(ctx, p.owner, func(tx pgx.Tx) error {
-		for _, sql := range delivery {
+		for _, sql := range notificationSQL {
 			if _, err := tx.Exec(ctx, sql, user, b.each, b.users); err != nil {
 				return err
 			}
@@ -39,8 +39,8 @@ func (p *panel) deliver(ctx context.Context, user int64, b mailbag) error {
 	return err
 }
 
-// delivery is in two parts: what is delivered, and the figures.
-var delivery = []string{
+// notificationSQL is in two parts: what is delivered, and the figures.
+var notificationSQL = []string{
 	`insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
 			select gen_random_uuid(), case u when 1 then $1::bigint else ` + fmt.Sprint(others) + ` + u end, 'info', 'News', 'Something has happened.', '/', '{}', at, at, at, 1
 			from generate_series(1, $2::bigint) n, generate_series(1, $3::bigint) u, lateral (select business_now() - ($2::bigint - n) * interval '1 microsecond' as at) moment`,

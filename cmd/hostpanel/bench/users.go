@@ -15,17 +15,17 @@ import (
 	"hostpanel/eventstore/credentials"
 )
 
-// A town is users and their tenants. The first of them read: so many that
+// userCounts are users and their tenants. The first of them read: so many that
 // none runs into the limit of calls.
-type town struct {
-	readers    int
-	households int64  // users, each with a tenant of their own
-	belongings int64  // tenants of each of those who read
-	password   string // of every reader
+type userCounts struct {
+	readers         int
+	users           int64  // users, each with a tenant of their own
+	tenantsOfReader int64  // tenants of each of those who read
+	password        string // of every reader
 }
 
-// settle fills the panel with people.
-func (p *panel) settle(ctx context.Context, t town) (town, error) {
+// makeUsers fills the panel with people.
+func (p *panel) makeUsers(ctx context.Context, t userCounts) (userCounts, error) {
 	t.password = rand.Text()
 	hash, err := credentials.HashPassword(ctx, t.password)
 	if err != nil {
@@ -34,13 +34,13 @@ func (p *panel) settle(ctx context.Context, t town) (town, error) {
 	var n atomic.Int64
 	_, err = together(ctx, 16, time.Hour, func(ctx context.Context, _, _ int) error {
 		number := n.Add(1)
-		if number > t.households {
+		if number > t.users {
 			return errEnough
 		}
 		if number > int64(t.readers) {
-			return p.household(ctx, number, 1)
+			return p.makeUser(ctx, number, 1)
 		}
-		return p.household(ctx, number, t.belongings, credentials.PasswordRow(number, hash))
+		return p.makeUser(ctx, number, t.tenantsOfReader, credentials.PasswordRow(number, hash))
 	})
 	if err := enough(err); err != nil {
 		return t, err
@@ -49,22 +49,22 @@ func (p *panel) settle(ctx context.Context, t town) (town, error) {
 	return t, err
 }
 
-// household opens an account and a tenant, and lets the account into so many
+// makeUser opens an account and a tenant, and lets the account into so many
 // tenants from that one on.
-func (p *panel) household(ctx context.Context, n int64, tenants int64, rows ...eventstore.TxStatement) error {
-	subject, err := p.store.Subject(ctx, householdAddress(n))
+func (p *panel) makeUser(ctx context.Context, n int64, tenants int64, rows ...eventstore.TxStatement) error {
+	subject, err := p.store.Subject(ctx, userAddress(n))
 	if err != nil {
 		return err
 	}
 	tenant := hosting.Tenant{CustomerNumber: hosting.CustomerNumber(n), Limits: hosting.NoLimits()}
-	about := fmt.Sprintf(`{"name":"Household %d","email":%q,"slug":"household-%d","username":%q}`, n, householdAddress(n), n, tenant.CustomerNumber)
+	about := fmt.Sprintf(`{"name":"User %d","email":%q,"slug":"user-%d","username":%q}`, n, userAddress(n), n, tenant.CustomerNumber)
 	if _, err := tenant.Fields().DecodeJSON([]byte(about), field.Create); err != nil {
 		return err
 	}
 	at := time.Now().UTC()
 	commands := []domain.Command{
 		hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: n}, Tenant: n, Spec: tenant.Fields().Values(), Subject: subject},
-		account.Open{User: n, SubjectID: subject, Email: householdAddress(n), Name: "Ana Ruiz", Language: "es", At: at},
+		account.Open{User: n, SubjectID: subject, Email: userAddress(n), Name: "Ana Ruiz", Language: "es", At: at},
 	}
 	for other := range tenants {
 		commands = append(commands, account.GrantMembership{User: n, Tenant: n + other, Role: account.Admin, At: at})
@@ -73,4 +73,4 @@ func (p *panel) household(ctx context.Context, n int64, tenants int64, rows ...e
 	return err
 }
 
-func householdAddress(n int64) string { return fmt.Sprintf("household%d@bench.example", n) }
+func userAddress(n int64) string { return fmt.Sprintf("user%d@bench.example", n) }

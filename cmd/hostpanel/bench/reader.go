@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A desk is a client that reads: alone, so that what is measured is how long
+// A reader is a client that reads: alone, so that what is measured is how long
 // one answer takes.
-type desk struct {
+type reader struct {
 	*run
 	*panel
 	section string
@@ -24,7 +24,7 @@ type question struct {
 }
 
 // ask puts questions to tables of this size.
-func (d *desk) ask(ctx context.Context, size string, questions []question, held pair) error {
+func (d *reader) ask(ctx context.Context, size string, questions []question, held pair) error {
 	for _, q := range questions {
 		name := q.name + " of " + size
 		each, err := d.pgbench(ctx, d.url, strings.ReplaceAll(q.sql, "; ", ";\n")+";\n", 1)
@@ -41,7 +41,7 @@ func (d *desk) ask(ctx context.Context, size string, questions []question, held 
 }
 
 // asked is how many milliseconds an answer takes, usually.
-func (d *desk) asked(ctx context.Context, path string, held pair) (float64, error) {
+func (d *reader) asked(ctx context.Context, path string, held pair) (float64, error) {
 	callers, hangUp, err := callersOf(ctx, d.address, 1)
 	if err != nil {
 		return 0, err
@@ -55,7 +55,7 @@ func (d *desk) asked(ctx context.Context, path string, held pair) (float64, erro
 }
 
 // tell reports an answer: against SQL, and against the first of its kind.
-func (d *desk) tell(q question, name string, plain, took float64) {
+func (d *reader) tell(q question, name string, plain, took float64) {
 	d.report(Result{Section: d.section, Name: name + ", SQL, mean", Value: plain, Unit: "ms"})
 	d.report(Result{Section: d.section, Name: name + ", HTTP, p50", Value: took, Unit: "ms", Ratio: took / plain, Peer: "SQL"})
 	usual, known := d.usual[q.name]

@@ -26,7 +26,7 @@ func (r *run) makeSites(ctx context.Context, p *panel, address string, held []pa
 	if err := p.until(ctx, `select not exists (select from resources where kind = 'tenant' and id <= $1 and engine_id is null)`, len(held)); err != nil {
 		return err
 	}
-	m := &making{panel: p, address: address, held: held}
+	m := &newSites{panel: p, address: address, held: held}
 	if _, err := m.measure(ctx, r.duration); err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (r *run) makeSites(ctx context.Context, p *panel, address string, held []pa
 // makers is how many clients make sites at once.
 const makers = 16
 
-// A making is customers who make one site after another.
-type making struct {
+// newSites are customers who make one site after another.
+type newSites struct {
 	*panel
 	address string
 	held    []pair
@@ -65,7 +65,7 @@ type made struct {
 }
 
 // measure lets customers make sites for a while, and waits for the engine.
-func (m *making) measure(ctx context.Context, long time.Duration, headers ...string) (made, error) {
+func (m *newSites) measure(ctx context.Context, long time.Duration, headers ...string) (made, error) {
 	callers, hangUp, err := callersOf(ctx, m.address, makers)
 	if err != nil {
 		return made{}, err

@@ -11,22 +11,22 @@ import (
 // sitesEach is how many sites every tenant has: a page of them.
 const sitesEach = 20
 
-// A village is sites that stand without a history: rows of the read table,
+// A siteTable is sites that stand without a history: rows of the read table,
 // spread over it so that those of one tenant are far from each other.
-type village struct{ tenants int64 }
+type siteTable struct{ tenants int64 }
 
 // firstSite is above the numbers that the panel gives to new sites.
 const firstSite = 1_000_000_000
 
 // site is one of the sites of the reader's tenant.
-func (v village) site(who, n int) int64 {
+func (v siteTable) site(who, n int) int64 {
 	return firstSite + int64(who+1) + int64(n%sitesEach)*v.tenants
 }
 
-// build puts so many sites into the read table in place of those before. A
+// writeSites puts so many sites into the read table in place of those before. A
 // million rows in one statement take a minute or so; events would take an hour.
-func (p *panel) build(ctx context.Context, sites int64) (village, error) {
-	v := village{tenants: sites / sitesEach}
+func (p *panel) writeSites(ctx context.Context, sites int64) (siteTable, error) {
+	v := siteTable{tenants: sites / sitesEach}
 	spec := (&hosting.Site{IPAddress: "*", IsActive: true}).Fields().Values()
 	for _, statement := range []struct {
 		sql       string
@@ -34,8 +34,8 @@ func (p *panel) build(ctx context.Context, sites int64) (village, error) {
 	}{
 		{`delete from resources where kind = 'site'`, nil},
 		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
-			select 'tenant', n, n, 'running', spec || jsonb_build_object('name', 'Household ' || n, 'slug', 'household-' || n, 'username', 'h' || n,
-				'customer_number', 'H' || n, 'email', 'household' || n || '@bench.example'),
+			select 'tenant', n, n, 'running', spec || jsonb_build_object('name', 'User ' || n, 'slug', 'user-' || n, 'username', 'h' || n,
+				'customer_number', 'H' || n, 'email', 'user' || n || '@bench.example'),
 				null, 1, 'synced', '', created_at, updated_at, 1
 			from resources, generate_series(1, $1::bigint) n where kind = 'tenant' and id = 1 on conflict (kind, id) do nothing`, []any{v.tenants}},
 		{`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
