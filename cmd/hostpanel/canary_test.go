@@ -16,6 +16,7 @@ import (
 // people that are like no others. Then everything that the panel leaves behind
 // is searched. It is one story because it is the whole that has to be tight.
 func TestNoSecretIsFoundWhereItDoesNotBelong(t *testing.T) {
+	t.Parallel()
 	m := newMine(t)
 	ana := m.somebodyOrders()
 	m.choosesAPassword(ana)

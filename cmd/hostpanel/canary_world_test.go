@@ -40,7 +40,7 @@ type mine struct {
 // newMine starts all of it.
 func newMine(t *testing.T) *mine {
 	t.Helper()
-	m := &mine{home: newHome(t), address: "203.0.113.77"}
+	m := &mine{home: ownHome(t), address: "203.0.113.77"}
 	m.people.add("client address", m.address)
 	m.openDatabase()
 	m.openPost()

@@ -26,7 +26,8 @@ const (
 )
 
 func TestAnOrderFromThePlanToTheMail(t *testing.T) {
-	h := newHome(t)
+	t.Parallel()
+	h := ownHome(t)
 	began := time.Now()
 	r := h.start()
 	t.Logf("a first start, cluster and demo included, took %s", time.Since(began).Round(time.Millisecond))
@@ -145,6 +146,7 @@ func (r *running) awaitActive(order, key string, within time.Duration) {
 }
 
 func TestAMachineIsSoldToo(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	d := h.demo()
@@ -160,7 +162,8 @@ func TestAMachineIsSoldToo(t *testing.T) {
 }
 
 func TestASecondServeOnADataDirectoryIsRefused(t *testing.T) {
-	h := newHome(t)
+	t.Parallel()
+	h := ownHome(t)
 	r := h.start()
 	out, complaint, code := h.command("serve", "--demo", "--listen", "127.0.0.1:0")
 	if code != console.Failed || out != "" || !strings.Contains(complaint, "another process serves this data directory") || !strings.Contains(complaint, h.dir) {
@@ -171,6 +174,7 @@ func TestASecondServeOnADataDirectoryIsRefused(t *testing.T) {
 }
 
 func TestAWorkerWorksBesideServe(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	w := h.launch("worker", "--public-url", r.base, "--test-payments", "on")
@@ -180,7 +184,8 @@ func TestAWorkerWorksBesideServe(t *testing.T) {
 }
 
 func TestACommandOnAnEmptyDatabaseSaysWhatToDo(t *testing.T) {
-	h := newHome(t)
+	t.Parallel()
+	h := ownHome(t)
 	if _, complaint, code := h.command("verify"); code != console.Failed || !strings.Contains(complaint, `run "hostpanel migrate"`) {
 		t.Errorf("verify ended with %d: %s", code, complaint)
 	}

@@ -19,7 +19,6 @@ func onISPConfig(t *testing.T) (home, serve.Demo, *ispconfigtest.Engine) {
 	t.Helper()
 	fake := ispconfigtest.Start(t)
 	h := newHome(t)
-	h.start().stop()
 	d := h.demo()
 	h.env = []string{
 		"HOSTPANEL_ENGINE=ispconfig", "ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User,
@@ -45,6 +44,7 @@ func ticking(t *testing.T, fake *ispconfigtest.Engine) {
 }
 
 func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
+	t.Parallel()
 	h, d, fake := onISPConfig(t)
 	ticking(t, fake)
 	r := h.serving("--listen", "127.0.0.1:0")
@@ -65,6 +65,7 @@ func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
 
 // A mistake is told at once; an engine that is away is waited for.
 func TestThePanelLooksAtItsEngineWhenItStarts(t *testing.T) {
+	t.Parallel()
 	h, _, fake := onISPConfig(t)
 	r := h
 	r.env = append(slices.Clone(h.env), "ISPCONFIG_PASSWORD=wrong")

@@ -34,10 +34,11 @@ const recovery = 4 * time.Minute
 // order and pay, and an administrator makes sites with all that goes with them. HOSTPANEL_FAULT_ORDERS and HOSTPANEL_FAULT_SEED choose how
 // many orders and which moments; the seed of a run is printed.
 func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
+	t.Parallel()
 	orders := number64(t, "HOSTPANEL_FAULT_ORDERS", 12)
 	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
 	t.Logf("HOSTPANEL_FAULT_ORDERS=%d HOSTPANEL_FAULT_SEED=%d", orders, seed)
-	c := &campaign{t: t, home: newHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed), 1))}
+	c := &campaign{t: t, home: ownHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed), 1))}
 	c.run = c.home.start()
 	c.demo = c.home.demo()
 

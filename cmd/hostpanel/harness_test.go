@@ -21,7 +21,9 @@ import (
 	"time"
 
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/programtest"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 // patience bounds every wait. It is long: a machine that is busy is no fault.
@@ -57,12 +59,40 @@ func TestMain(m *testing.M) {
 type home struct {
 	t   *testing.T
 	dir string
+	at  []string // the settings of a database that is not in the directory
 	env []string // settings besides, as NAME=value
 }
 
-// newHome makes a data directory that Postgres reaches, as another user too.
-// What still runs there when the test ends is ended.
+// newHome is a home whose demo is set up already, on a database of the test's
+// own.
 func newHome(t *testing.T) home {
+	t.Helper()
+	template := filepath.Join(binaries, "demo")
+	h := ownHome(t)
+	url := eventstoretest.Database(t, "demo", func(_ context.Context, url string) error {
+		if err := os.Mkdir(template, 0o700); err != nil {
+			return err
+		}
+		first := home{t: t, dir: template, at: databaseAt(url)}
+		first.start().stop()
+		return nil
+	})
+	h.at = databaseAt(url)
+	must(t, os.WriteFile(filepath.Join(h.dir, "secret.key"), []byte(programtest.SecretKey), 0o600))
+	demo, err := os.ReadFile(filepath.Join(template, "demo.json"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(h.dir, "demo.json"), demo, 0o600))
+	return h
+}
+
+func databaseAt(url string) []string {
+	return []string{"DATABASE_URL=" + url, "HOSTPANEL_SECRET_KEY=" + programtest.SecretKey}
+}
+
+// ownHome is an empty home, whose Postgres is its own: a data directory that
+// Postgres reaches, as another user too. What still runs there when the test
+// ends is ended.
+func ownHome(t *testing.T) home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hostpanel-e2e-")
 	if err != nil {
@@ -133,7 +163,7 @@ func (h home) prepare(args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, pair)
 		}
 	}
-	cmd.Env = append(cmd.Env, h.env...)
+	cmd.Env = append(append(cmd.Env, h.at...), h.env...)
 	return cmd
 }
 

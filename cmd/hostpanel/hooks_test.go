@@ -84,6 +84,7 @@ func (m message) signed(t *testing.T, secret string) bool {
 // A tenant hears of its records by signed messages, whatever becomes of the
 // endpoint's secret, of ours, and of the program.
 func TestATenantsProgramHearsOfWhatIsTheTenants(t *testing.T) {
+	t.Parallel()
 	const token = "t0keninthepath"
 	l := hearing(t)
 	h := newHome(t)

@@ -23,6 +23,7 @@ const (
 )
 
 func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
+	t.Parallel()
 	post, h := openMailHost(t), newHome(t)
 	h.env = []string{"SMTP_URL=" + post.url, "MAIL_FROM=Panel <panel@host.example>"}
 	r := h.start()

@@ -19,6 +19,7 @@ import (
 )
 
 func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
+	t.Parallel()
 	post, h := openMailHost(t), newHome(t)
 	h.env = []string{"SMTP_URL=" + post.url}
 	r := h.start()
@@ -77,6 +78,7 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 // L-3: where the answer to a mail is lost, it is unknown whether it was sent.
 // It is the same mail that comes a second time, and never a third time.
 func TestAMailServerThatNeverAnswersGetsEachMailTwiceAtMost(t *testing.T) {
+	t.Parallel()
 	post := openMailHost(t)
 	post.loses(true)
 	p, r := servedHere(t, config.Settings{SMTPURL: post.url}, func(times *assembly.Times) {

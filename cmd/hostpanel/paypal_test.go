@@ -126,6 +126,7 @@ func (s *shop) tell(w paypaltest.Webhook) int {
 
 // T5, T7, P-2, P-8, F-3, J-1.
 func TestAnOrderIsPaidThroughPayPal(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	id, page := s.order("ana@customer.example")
 	s.ask(303, "POST", page, "action=approve", "Content-Type", asForm)
@@ -185,6 +186,7 @@ func (s *shop) givesBack(ours, theirs string) {
 
 // P-6, P-7, F-9.
 func TestNewsThatAreForgedChangeNothing(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	id, _ := s.order("eve@customer.example")
 	o, found := s.there.OrderOf(id)

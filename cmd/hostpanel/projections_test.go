@@ -12,6 +12,7 @@ import (
 // Read tables are built anew under a panel that serves: what it shows is the
 // same afterwards, and no mail is sent a second time.
 func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	admin := []string{"Authorization", "Bearer " + r.signIn(h.demo().TenantAdmin).field(t, "access"), "Content-Type", asJSON}

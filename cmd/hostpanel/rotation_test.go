@@ -14,6 +14,7 @@ import (
 // The way that docs/operations.md tells, gone for real: a new key in front of
 // the old one, a restart, and everything from before still opens.
 func TestTheSecretKeyIsExchangedWithoutLosingAnything(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	d := h.demo()

@@ -13,12 +13,14 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/programtest"
 	"hostpanel/cmd/hostpanel/redact"
 )
 
 // What the engine refuses for good is parked, and told to the tenant, until an
 // operator retries it.
 func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	d := h.demo()
@@ -50,7 +52,7 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 // orderFault makes a call of the sandbox engine go wrong.
 func (h home) orderFault(f faults.Fault) {
 	h.t.Helper()
-	cfg, err := config.New(config.Settings{DataDir: h.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
+	cfg, err := config.New(config.Settings{DataDir: h.dir, DatabaseURL: strings.TrimPrefix(h.at[0], "DATABASE_URL="), SecretKey: programtest.SecretKey, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
 	must(h.t, err)
 	p, err := program.Open(h.t.Context(), cfg, redact.NewLog(os.Stderr, slog.LevelError), program.Reading)
 	must(h.t, err)

@@ -10,6 +10,7 @@ import (
 // Who tries the panel lets the sandbox fail, sees how the panel takes it, and
 // lets all be well again, without a line of SQL.
 func TestFaultsOfASandboxAreOrderedAtTheConsole(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	as := []string{"Authorization", "Bearer " + r.signIn(h.demo().TenantAdmin).field(t, "access"), "Content-Type", asJSON}

@@ -31,6 +31,7 @@ import (
 // other one, which is killed in its turn; all the while things happen. The seed
 // of a run is printed; HOSTPANEL_FAULT_SEED chooses it.
 func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
+	t.Parallel()
 	const news, kills = 120, 2
 	const every = news / (kills + 1)
 	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
@@ -40,7 +41,7 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 	var homes [2]home
 	var runs [2]*running
 	for i := range homes {
-		homes[i] = newHome(t)
+		homes[i] = ownHome(t)
 		homes[i].env = []string{"DATABASE_URL=" + database, "HOSTPANEL_SECRET_KEY=" + secret, "HOSTPANEL_ADMIN_PASSWORD=" + secret}
 		runs[i] = homes[i].serving("--listen", "127.0.0.1:0")
 	}

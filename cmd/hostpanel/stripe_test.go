@@ -13,6 +13,7 @@ import (
 
 // The whole way with the real program: its Stripe is one of the test's own.
 func TestAnOrderPaidAtStripe(t *testing.T) {
+	t.Parallel()
 	bank := stripetest.Start(t, stripetest.Options{})
 	h := newHome(t)
 	account := []string{"STRIPE_SECRET_KEY=" + stripetest.Key, "STRIPE_API_URL=" + bank.URL}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAccountsAreKeptFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.start()
 	d := h.demo()

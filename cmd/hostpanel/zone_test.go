@@ -15,6 +15,7 @@ import (
 // What customers have put into a zone comes out as a file that a name server
 // reads.
 func TestAZoneIsWrittenAsAFile(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.env = append(h.env, "HOSTPANEL_NAMESERVERS=ns1.panel.test,ns2.panel.test")
 	r := h.start()

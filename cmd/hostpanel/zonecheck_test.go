@@ -79,6 +79,7 @@ var slips = []kept{
 // BIND loads what customers have put into their zones, and reads in it what
 // they have put in (docs/hosting.md, "Zone file"). `make zonecheck` runs this.
 func TestBINDLoadsWhatCustomersHavePutIntoTheirZones(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.env = append(h.env, "HOSTPANEL_NAMESERVERS=ns1.panel.test,ns2.panel.test")
 	r := h.start()
