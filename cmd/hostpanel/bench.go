@@ -13,15 +13,16 @@ import (
 )
 
 type benchCommand struct {
-	Only  []string `placeholder:"SECTION" help:"Only these: log, commands, replay, sagas, webhooks, access, hosting, notices, orders, streams."`
-	Smoke bool     `help:"A moment of everything, to see that it runs."`
-	JSON  bool     `name:"json" help:"For programs."`
+	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, sagas, webhooks, access, hosting, notices, orders, streams, counts."`
+	Program string   `placeholder:"FILE" help:"Count the statements of this program instead: another version."`
+	Smoke   bool     `help:"A moment of everything, to see that it runs."`
+	JSON    bool     `name:"json" help:"For programs."`
 }
 
 // Run measures on a database of its own, which is gone afterwards.
 func (b benchCommand) Run(ctx context.Context, c console.Console) error {
 	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: program.Migrations(), Server: measured}
-	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, JSON: b.JSON, Out: c.Out, Panel: about})
+	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, Program: b.Program, JSON: b.JSON, Out: c.Out, Panel: about})
 }
 
 // measured is the server as the program wires it, on a database that is there

@@ -21,11 +21,12 @@ import (
 
 // Options say what is measured, and for how long.
 type Options struct {
-	Smoke bool     // a moment of everything, to see that it runs
-	Only  []string // sections: log, commands, replay, sagas, webhooks, access, hosting, notices, orders, streams; empty: all
-	JSON  bool
-	Out   io.Writer
-	Panel Panel
+	Smoke   bool     // a moment of everything, to see that it runs
+	Only    []string // sections: log, commands, replay, sagas, webhooks, access, hosting, notices, orders, streams, counts; empty: all
+	Program string   // whose counts are measured; empty: this one
+	JSON    bool
+	Out     io.Writer
+	Panel   Panel
 }
 
 // A Result is one measured line.
@@ -39,6 +40,7 @@ type Result struct {
 	Bar     float64 `json:"bar,omitempty"` // what the ratio, or else the value, has to reach
 	AtMost  bool    `json:"at_most,omitempty"`
 	Note    string  `json:"note,omitempty"`
+	Counts  *Counts `json:"counts,omitempty"`
 }
 
 // Reached tells whether a line with a bar reaches it.
@@ -99,6 +101,7 @@ func Run(ctx context.Context, o Options) error {
 		{"notices", r.notices},
 		{"orders", r.orders},
 		{"streams", r.streams},
+		{"counts", r.counts},
 	} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, s.name) {
 			continue

@@ -12,11 +12,19 @@ import (
 // Postgres among them, have used until now. Other programs on the machine
 // change how many calls there are a second; this they hardly change. It is
 // known on Linux, and 0 elsewhere.
-func processorTime() (used time.Duration) {
+func processorTime() time.Duration { return usedBelow(os.Getpid(), true) }
+
+// childrenTime is processorTime without this process.
+func childrenTime() time.Duration { return usedBelow(os.Getpid(), false) }
+
+func usedBelow(root int, itself bool) (used time.Duration) {
 	all := processes()
 	for pid, p := range all {
+		if pid == root && !itself {
+			continue
+		}
 		for range 8 { // generations
-			if pid == os.Getpid() {
+			if pid == root {
 				used += p.used
 				break
 			}
