@@ -70,8 +70,8 @@ func (s *Server) notifications() notifications.Deps {
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Once: s.Once, Sessions: s.Sessions,
-		Accounts: s.Accounts, Orders: s.Orders, RunAdmin: s.RunAdmin, Payments: s.Payments,
-		MailPreviews: s.MailPreviews, TestPayments: s.HostedCheckout != nil, PaymentMethods: s.Settings.Offers.Names(), Currency: s.Settings.Currency,
+		Accounts: s.Accounts, OrderDetails: s.OrderDetails, Orders: s.Orders, RunAdmin: s.RunAdmin, Payments: s.Payments,
+		Mails: s.Mails, TestPayments: s.HostedCheckout != nil, PaymentMethods: s.Settings.Offers.Names(), Currency: s.Settings.Currency,
 	}
 }
 

@@ -44,6 +44,7 @@ type Server struct {
 	Hosting          hosting.Service
 	Jobs             hosting.Jobs
 	WebhookEndpoints hosting.WebhookEndpoints
+	OrderDetails     operations.OrderDetails
 	Orders           operations.Orders
 	RunAdmin         operations.RunAdmin
 	Credentials      caller.Credentials
@@ -58,7 +59,7 @@ type Server struct {
 
 	// UnsubscribeKeys verify the links in mails.
 	UnsubscribeKeys [][]byte
-	MailPreviews    operations.MailPreviews
+	Mails           operations.Mails
 
 	caches   caller.Caches
 	patience patience      // zero: the default

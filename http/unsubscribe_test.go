@@ -131,7 +131,7 @@ func TestAWrongLinkChangesNoPreferences(t *testing.T) {
 	s := openShop(t)
 	path := s.reader(t, 1)
 	ended := s.reader(t, 2)
-	if err := s.Accounts().Erase(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"}, 2); err != nil {
+	if err := s.Accounts.Erase(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"}, 2); err != nil {
 		t.Fatal(err)
 	}
 	before := s.count(t, `select count(*) from events`)

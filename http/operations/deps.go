@@ -12,6 +12,8 @@ import (
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
+
+	"github.com/google/uuid"
 )
 
 // Deps are what operators' endpoints need of the rest of the program.
@@ -23,10 +25,11 @@ type Deps struct {
 	Once           route.OnceKeys
 	Sessions       caller.Sessions
 	Accounts       Accounts
+	OrderDetails   OrderDetails
 	Orders         Orders
 	RunAdmin       RunAdmin
 	Payments       Payments
-	MailPreviews   MailPreviews
+	Mails          Mails
 	TestPayments   bool     // whether the test provider is on
 	PaymentMethods []string // names of all of them
 	Currency       string   // of plans that name none
@@ -60,10 +63,13 @@ type Accounts interface {
 	Erase(ctx context.Context, cause domain.Metadata, user int64) error
 }
 
-// MailPreviews shows the mails that the panel writes, without sending any. A
-// template that is not there is refused with domain.NotFound, a language that
-// is not spoken and a tenant that is not there with domain.Invalid and the field.
-type MailPreviews interface {
+// Mails previews and resends the mails that the panel writes.
+type Mails interface {
 	// Preview is a mail with sample data, in the brand of the tenant; 0: of none.
+	// It is not sent. An unknown template is refused with domain.NotFound, an
+	// unknown language or tenant with domain.Invalid and the field.
 	Preview(ctx context.Context, template, language string, tenant int64) (notice.Mail, error)
+	// ResendMail sends the welcome mail of an order once more, with a new link.
+	// The old link is void.
+	ResendMail(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
 }

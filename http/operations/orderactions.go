@@ -165,7 +165,7 @@ func (s *orders) recheckOrder(ctx context.Context, c route.Call, o *orderDetail,
 }
 
 func (s *orders) resendMail(ctx context.Context, c route.Call, o *orderDetail, w *asking) error {
-	return s.Orders.ResendMail(ctx, causeOf(c, o), o.ID, cmp.Or(w.Reason, "asked for"))
+	return s.Mails.ResendMail(ctx, causeOf(c, o), o.ID, cmp.Or(w.Reason, "asked for"))
 }
 
 // A moneyBack says how much goes back, and why.

@@ -16,12 +16,16 @@ import (
 	"hostpanel/projections"
 )
 
+// OrderDetails collects the history of an order.
+type OrderDetails interface {
+	// OrderDetail is what is known of an order besides the order.
+	OrderDetail(ctx context.Context, order uuid.UUID) (operations.OrderDetail, error)
+}
+
 // Orders carries out what operators ask for orders; each is an event with its
 // actor and reason. What the state of an order forbids is refused with
 // domain.Conflict, reason "invalid_state" (docs/operations.md).
 type Orders interface {
-	// OrderDetail is what is known of an order besides the order.
-	OrderDetail(ctx context.Context, order uuid.UUID) (operations.OrderDetail, error)
 	// Retry lets a failed order go on where it stopped. Input changes what the
 	// step works with: "domain" at site, "os_choice" at vm.
 	Retry(ctx context.Context, cause domain.Metadata, order uuid.UUID, input map[string]string, reason string) error
@@ -31,8 +35,6 @@ type Orders interface {
 	Cancel(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
 	// EndGrace lets the removal of a service that has ended begin now.
 	EndGrace(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
-	// ResendMail mails a new link; the old one is void.
-	ResendMail(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
 }
 
 // Payments carries out what operators decide about the money of orders, and
@@ -132,7 +134,7 @@ func (s *orders) orderFile(ctx context.Context, c route.Call, id uuid.UUID) (*or
 	if err != nil {
 		return nil, err
 	}
-	detail, err := s.Orders.OrderDetail(ctx, id)
+	detail, err := s.OrderDetails.OrderDetail(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (w *world) someone(user int64, email, language string) account.Open {
 // opens opens an account with a password, so that no mail goes out.
 func (w *world) opens(user int64, email, language string) {
 	w.t.Helper()
-	w.must(w.Accounts().Open(w.t.Context(), domain.Metadata{Actor: "operator:1"}, w.someone(user, email, language), goodPassword))
+	w.must(w.Accounts.Open(w.t.Context(), domain.Metadata{Actor: "operator:1"}, w.someone(user, email, language), goodPassword))
 }
 
 // mailed waits for the n-th mail to an address.
@@ -68,7 +68,7 @@ func (w *world) ended() (codes []string) {
 
 func (w *world) dead(token string) bool {
 	w.t.Helper()
-	_, err := w.Accounts().TokenUser(w.t.Context(), token)
+	_, err := w.Accounts.TokenUser(w.t.Context(), token)
 	if err != nil && (domain.CodeOf(err) != domain.NotFound || err.Error() != "This link is no longer valid.") {
 		w.t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (w *world) dead(token string) bool {
 
 func TestWhoIsInvitedChoosesAPasswordOnce(t *testing.T) {
 	w := newWorld(t).goes()
-	a := w.Accounts()
+	a := w.Accounts
 	for i, language := range []string{"es", "en"} {
 		user, email := int64(i+1), language+"@example.com"
 		w.must(a.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, w.someone(user, email, language), "",
@@ -111,16 +111,16 @@ func TestWhoGetsAPasswordGetsNoMail(t *testing.T) {
 func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
 	w := newWorld(t)
 	w.opens(1, "ana@example.com", "es")
-	link, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, false)
+	link, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, false)
 	w.must(err)
 	foreign := account.ActivateTenant{User: 1, Tenant: 99, At: w.Now()}
-	if err := w.Accounts().Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine", foreign); domain.CodeOf(err) != domain.Invalid {
+	if err := w.Accounts.Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine", foreign); domain.CodeOf(err) != domain.Invalid {
 		t.Fatalf("all or nothing: %v", err)
 	}
 	is, err := w.vault().CheckPassword(t.Context(), 1, goodPassword)
 	w.must(err)
 	w.equal("the old password", is && !w.dead(link.Token), true)
-	w.must(w.Accounts().Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine"))
+	w.must(w.Accounts.Change(t.Context(), domain.Metadata{Actor: "user:1"}, 1, "a password of mine"))
 	is, err = w.vault().CheckPassword(t.Context(), 1, "a password of mine")
 	w.must(err)
 	w.equal("the new password", is && w.dead(link.Token), true)
@@ -129,18 +129,18 @@ func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
 func TestALinkOfAnOperatorIsHandedOverOrMailed(t *testing.T) {
 	w := newWorld(t).goes()
 	w.opens(1, "ana@example.com", "en")
-	handed, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 1, false)
+	handed, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 1, false)
 	w.must(err)
 	if left := time.Until(handed.ExpiresAt); left < w.times.LinkLife-time.Minute || left > w.times.LinkLife {
 		t.Errorf("it lives %s", left)
 	}
 	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
 	w.equal("facts", w.count(`select count(*) from events where name = 'account.link_requested' and actor = 'operator:7'`), 1)
-	sent, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 1, true)
+	sent, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 1, true)
 	w.must(err)
 	w.equal("the mailed link", tokenIn(t, w.mailed("ana@example.com", 1)), sent.Token)
 	w.equal("the older link has ended, the newer works", w.dead(handed.Token) && !w.dead(sent.Token), true)
-	if _, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 99, false); domain.CodeOf(err) != domain.NotFound {
+	if _, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 99, false); domain.CodeOf(err) != domain.NotFound {
 		t.Errorf("a link for nobody: %v", err)
 	}
 }
@@ -157,16 +157,16 @@ func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 	order := w.place(ordering{email: "ana@example.com"})
 	w.must(w.webhook("evt_before", order))
 	w.opens(2, "ana@example.com", "es")
-	link, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 2, true)
+	link, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 2, true)
 	w.must(err)
 	w.goes()
 	<-refused
 	w.eventually("the webhook is done", func() bool {
 		return w.count(`select count(*) from webhook_inbox where state = 'done' and body is not null`) == 1
 	})
-	w.must(w.Accounts().Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 2))
-	w.must(w.Accounts().Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 2))
-	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+	w.must(w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 2))
+	w.must(w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 2))
+	w.must(w.Accounts.AskReset(t.Context(), "ana@example.com"))
 	// An attempt that had begun before the erasure finds its link over.
 	if ended := w.ended(); len(ended) != 1 || ended[0] != "no_account" && ended[0] != "link_over" {
 		t.Errorf("the mail ended as %v", ended)
@@ -181,7 +181,7 @@ func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 	user, err := w.tables.For(projections.System).User(t.Context(), 2)
 	w.must(err)
 	w.equal("what is left of the person", fmt.Sprint(user.Email, user.Name, user.IsActive), "false")
-	if err := w.Accounts().Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 99); domain.CodeOf(err) != domain.NotFound {
+	if err := w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 99); domain.CodeOf(err) != domain.NotFound {
 		t.Errorf("nobody was erased: %v", err)
 	}
 	w.parked(order)
@@ -209,7 +209,7 @@ func TestAnAddressThatHasPassedOnStays(t *testing.T) {
 		w.must(err)
 	}
 	w.opens(2, "first@example.com", "en")
-	w.must(w.Accounts().Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 1))
+	w.must(w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 1))
 	w.equal("people forgotten", w.count(`select count(*) from events where name = 'subject.erased'`), 2)
 	left, err := w.tables.For(projections.System).User(t.Context(), 2)
 	w.must(err)

@@ -15,7 +15,9 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/notify"
+	"hostpanel/sagas/operations"
 	"hostpanel/sagas/payments"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -45,13 +47,14 @@ type Options struct {
 // A Panel is the runner with all sagas of the panel.
 type Panel struct {
 	*sagas.Runner
-	Payments *payments.Service
-	Notify   *notify.Notifier
+	Payments   *payments.Service
+	Notify     *notify.Notifier
+	Accounts   *accounts.Service
+	Operations *operations.Service
 
 	store    *eventstore.Store
 	pool     *pgxpool.Pool
 	vault    *credentials.Vault
-	limits   *ratelimit.Windows
 	tables   *projections.Tables
 	engine   Engine
 	compute  Compute
@@ -75,7 +78,7 @@ func New(o Options) *Panel {
 	}
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
-		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), limits: ratelimit.Open(o.Store.Pool()), pool: o.Store.Pool(), tables: o.Tables, engine: o.Engine, compute: o.Compute,
+		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), pool: o.Store.Pool(), tables: o.Tables, engine: o.Engine, compute: o.Compute,
 		times: o.Times, policies: policiesOf(o.Times),
 	}
 	s.Payments = payments.New(payments.Deps{
@@ -84,6 +87,15 @@ func New(o Options) *Panel {
 	s.Notify = notify.New(notify.Deps{
 		Runner: runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks, MailFrom: o.MailFrom, PublicURL: o.PublicURL,
 		UnsubscribeKeys: o.UnsubscribeKeys, Times: o.Times.NotifyTimes, Customer: s.customerOf,
+	})
+	limits := ratelimit.Open(s.pool)
+	s.Accounts = accounts.New(accounts.Deps{
+		Runner: runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
+		Times: accounts.Times{LinkLife: o.Times.LinkLife, RetryCap: o.Times.LateCap + o.Times.Lease},
+	})
+	s.Operations = operations.New(operations.Deps{
+		Runner: runner, Store: s.store, Tables: s.tables, Times: o.Times.OperationsTimes, ProviderDown: o.Times.DownAlarm,
+		Webhooks: s.Payments.LatestWebhooks,
 	})
 	s.registerProvisioning()
 	s.registerHosting()
@@ -94,13 +106,10 @@ func New(o Options) *Panel {
 	for _, react := range []func(context.Context, eventstore.RecordedEvent) error{s.reactToHosting, s.reactToOrder} {
 		s.OnEvent(react)
 	}
-	for _, loop := range []func(context.Context){s.answerResets, s.measure, s.verify} {
-		s.Background(func(ctx, _ context.Context) { loop(ctx) })
-	}
-	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, s.limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
+	s.Background(func(ctx, _ context.Context) { s.measure(ctx) })
+	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}
-	s.EachRound("incidents were not reviewed", s.reviewIncidents)
 	return s
 }
 

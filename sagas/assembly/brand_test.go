@@ -47,7 +47,7 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 		}, panelAddress, ""},
 	} {
 		c.happens()
-		_, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
+		_, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
 		w.must(err)
 		m := w.mailed("ana@example.com", i+1)
 		w.equal(c.name, [2]string{m.From, m.ReplyTo}, [2]string{c.from, c.answerTo})

@@ -14,7 +14,6 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/payments"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -27,7 +26,7 @@ func watched(t *testing.T, change ...func(*Options)) *world {
 	for user, language := range map[int64]string{901: "es-MX", 902: "en"} {
 		c := w.someone(user, fmt.Sprintf("operator%d@example.com", user), language)
 		c.Superuser = true
-		w.must(w.Accounts().Open(t.Context(), domain.Metadata{Actor: "operator:1"}, c, goodPassword))
+		w.must(w.Accounts.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, c, goodPassword))
 	}
 	return w
 }
@@ -64,7 +63,7 @@ func (w *world) hears(times int, spanish, english string) {
 func (w *world) ends(t operations.Trouble, times int) {
 	w.t.Helper()
 	w.eventually(t.Kind+" is settled", func() bool {
-		w.must(w.reviewIncidents(w.t.Context()))
+		w.must(w.Operations.ReviewIncidents(w.t.Context()))
 		_, settled := w.reports(t)
 		return settled >= times
 	})
@@ -90,9 +89,9 @@ func TestAWebhookThatFitsNoOrderIsToldOnceAndAgainWhenItsReplayWasInVain(t *test
 	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	w.must(w.webhook("evt_lonely", w.placedLater()))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
-	trouble := payments.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test")
+	trouble := operations.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test")
 	w.hears(1, lonelyES, lonelyEN)
-	w.must(w.reviewIncidents(t.Context())) // it is not over
+	w.must(w.Operations.ReviewIncidents(t.Context())) // it is not over
 	w.must(w.Payments.ReplayWebhook(t.Context(), operator, w.inboxID("evt_lonely"), "once more"))
 	w.hears(2, lonelyES, lonelyEN)
 	_, err := w.Payments.ReplayWebhooks(t.Context(), operator, operations.WebhookPick{State: "unmatched"}, "all of them")
@@ -109,7 +108,7 @@ func TestAWebhookWhoseOrderCameAfterAllIsNoTroubleAnyMore(t *testing.T) {
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
 	w.placeAs(id)
 	w.eventually("it found its order", func() bool { return w.inboxState("evt_lonely") == "done" })
-	w.ends(payments.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test"), 1)
+	w.ends(operations.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test"), 1)
 }
 
 func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
@@ -132,7 +131,7 @@ func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 	broken.Store(false)
 	w.must(w.Payments.ReplayWebhook(t.Context(), operator, w.inboxID(event), "mended"))
 	w.becomes(id, order.StatusActive)
-	reported, settled := w.reports(payments.WebhookTrouble(operations.WebhookParked, w.inboxID(event), "test"))
+	reported, settled := w.reports(operations.WebhookTrouble(operations.WebhookParked, w.inboxID(event), "test"))
 	w.equal("reported, settled", []int{reported, settled}, []int{2, 2})
 }
 
@@ -230,7 +229,7 @@ func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
 			return nil
 		}, nil)
 	}
-	trouble := payments.ProviderTrouble("test")
+	trouble := operations.ProviderTrouble("test")
 	for times := 1; times <= 2; times++ {
 		first, second := w.place(ordering{}), w.place(ordering{})
 		down()
@@ -239,7 +238,7 @@ func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
 			w.must(w.webhook("evt_"+id.String(), id))
 		}
 		w.hears(times, downES, downEN)
-		w.must(w.reviewIncidents(t.Context()))
+		w.must(w.Operations.ReviewIncidents(t.Context()))
 		reported, settled := w.reports(trouble)
 		w.equal("while it is away", []int{reported, settled}, []int{times, times - 1})
 		w.pay.reset()
@@ -258,11 +257,11 @@ func TestAReadTableThatCouldNotBeBuiltIsToldOnceUntilItIsLive(t *testing.T) {
 	}
 	for times := 1; times <= 2; times++ {
 		status("failed")
-		w.must(w.reviewIncidents(t.Context()))
-		w.must(w.reviewIncidents(t.Context()))
+		w.must(w.Operations.ReviewIncidents(t.Context()))
+		w.must(w.Operations.ReviewIncidents(t.Context()))
 		w.hears(times, tableES, tableEN)
 		status("live")
-		w.ends(TableTrouble("orders"), times)
+		w.ends(operations.TableTrouble("orders"), times)
 	}
 }
 
@@ -285,7 +284,7 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 		t.Helper()
 		forge(`update log_verification set next_at = now(), verified_at = null`)
 		w.eventually("the log is verified", func() bool {
-			_, err := w.verifyPart(t.Context())
+			_, err := w.Operations.VerifyPart(t.Context())
 			w.must(err)
 			return w.count(`select count(*) from log_verification where verified_at is not null`) == 1
 		})
@@ -293,9 +292,9 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 	verified()
 	w.hears(1, brokenES, brokenEN)
 	verified() // the next day
-	w.must(w.reviewIncidents(t.Context()))
+	w.must(w.Operations.ReviewIncidents(t.Context()))
 	w.hears(1, brokenES, brokenEN)
-	trouble := LogTrouble(eventstore.Broken{Position: position})
+	trouble := operations.LogTrouble(position, "", "")
 	_, err := w.store.Execute(t.Context(), operator, trouble.Settle("restored from the backup", w.Now()))
 	w.must(err)
 	verified() // it was not
@@ -308,9 +307,9 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
 	w := watched(t).goes()
 	for i := range operations.MostIncidentsTold + 5 {
-		w.must(w.ReportIncident(t.Context(), payments.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
+		w.must(w.ReportIncident(t.Context(), operations.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))
 	}
-	w.must(w.ReportIncident(t.Context(), TableTrouble("orders")))
+	w.must(w.ReportIncident(t.Context(), operations.TableTrouble("orders")))
 	w.hears(1, tableES, tableEN) // which comes behind all of them
 	w.hears(operations.MostIncidentsTold, lonelyES, lonelyEN)
 	open, err := w.tables.For(projections.System).OpenIncidents(t.Context())

@@ -159,12 +159,12 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 		w.equal("seen by operators", refused(user+1), true)
 	}
 	w.equal("tries", w.count(`select count(*) from saga_attempt where error_class = 'permanent' and saga_id in (select id from saga_run where definition = $1)`, "mail/4"), 4)
-	w.must(w.Accounts().AskReset(t.Context(), "gone@example.com")) // is tried all the same
+	w.must(w.Accounts.AskReset(t.Context(), "gone@example.com")) // is tried all the same
 	w.equal("refused again", w.ended(), []string{notice.RecipientRefused})
 	w.equal("said once", w.count(`select count(*) from events where name = 'account.address_refused'`), 2)
 
 	w.mail.tell(nil, nil)
-	w.must(w.Accounts().AskReset(t.Context(), "gone@example.com"))
+	w.must(w.Accounts.AskReset(t.Context(), "gone@example.com"))
 	w.mailed("gone@example.com", 1)
 	w.allTold()
 	w.equal("it is reached again", refused(1), false)

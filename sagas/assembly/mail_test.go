@@ -28,16 +28,16 @@ func TestAnOlderMailDoesNotOutliveANewerLink(t *testing.T) {
 		var err error
 		if to == "busy@example.com" {
 			once.Do(func() {
-				newer, err = w.Accounts().Link(context.Background(), domain.Metadata{Actor: "operator:1"}, 2, false)
+				newer, err = w.Accounts.Link(context.Background(), domain.Metadata{Actor: "operator:1"}, 2, false)
 			})
 		}
 		return err
 	}, nil)
-	older, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
+	older, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
 	w.must(err)
-	latest, err := w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
+	latest, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, true)
 	w.must(err)
-	_, err = w.Accounts().Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 2, true)
+	_, err = w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 2, true)
 	w.must(err)
 	w.goes()
 	w.equal("mails that were not sent", w.ended(), []string{"link_over"})
@@ -51,14 +51,14 @@ func TestNothingBreaksOutOfAHeader(t *testing.T) {
 	w := newWorld(t).goes()
 	named := w.someone(1, "ana@example.com", "es")
 	named.Name = "Ana\r\nBcc: all@example.com\u2028"
-	w.must(w.Accounts().Open(t.Context(), domain.Metadata{Actor: "operator:1"}, named, ""))
+	w.must(w.Accounts.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, named, ""))
 	m := w.mailed("ana@example.com", 1)
 	if strings.ContainsAny(m.To+m.Subject, "\r\n\u2028") || strings.Contains(m.Text, "\nBcc:") || strings.Contains(m.Text, "\r") {
 		t.Errorf("%q %q\n%s", m.To, m.Subject, m.Text)
 	}
 	addressed := w.someone(2, "eva@example.com\r\nBcc: all@example.com", "es")
-	w.must(w.Accounts().Open(t.Context(), domain.Metadata{Actor: "operator:1"}, addressed, ""))
-	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com\nBcc: all@example.com"))
+	w.must(w.Accounts.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, addressed, ""))
+	w.must(w.Accounts.AskReset(t.Context(), "ana@example.com\nBcc: all@example.com"))
 	w.equal("what could not be sent", w.ended(), []string{"malformed"})
 	w.mail.mu.Lock()
 	defer w.mail.mu.Unlock()
@@ -96,7 +96,7 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 		user, email := int64(i+1), fmt.Sprintf("crash%d@example.com", i)
 		w.opens(user, email, "en")
 		users[email] = user
-		w.must(w.Accounts().AskReset(t.Context(), strings.ToUpper(email)))
+		w.must(w.Accounts.AskReset(t.Context(), strings.ToUpper(email)))
 	}
 	w.goes()
 	w.equal("given up", len(w.ended()), 0)
@@ -127,7 +127,7 @@ func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
 		return nil
 	}, nil)
 	w.opens(1, "ana@example.com", "en")
-	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+	w.must(w.Accounts.AskReset(t.Context(), "ana@example.com"))
 	w.goes()
 	w.eventually("it was refused", func() bool { return w.count(`select count(*) from saga_attempt where outcome = 'retry'`) > 2 })
 	w.equal("mails", len(w.mail.to("ana@example.com")), 0)

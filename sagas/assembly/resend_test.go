@@ -26,8 +26,8 @@ func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
 	const ana = "again@example.com"
 	id := w.buy(ordering{email: ana})
 	w.becomes(id, order.StatusActive)
-	w.equal("without a reason", domain.CodeOf(w.ResendMail(t.Context(), operator, id, "")), domain.Invalid)
-	w.must(w.ResendMail(t.Context(), operator, id, "it was lost"))
+	w.equal("without a reason", domain.CodeOf(w.Notify.ResendMail(t.Context(), operator, id, "")), domain.Invalid)
+	w.must(w.Notify.ResendMail(t.Context(), operator, id, "it was lost"))
 	w.eventually("it is sent", func() bool { return len(w.mail.to(ana)) == 2 && w.order(id).Mail == order.MailSent })
 	links := w.links(ana)
 	_, err := w.vault().TokenUser(t.Context(), links[0], credentials.SetPassword)
@@ -37,8 +37,8 @@ func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
 	w.equal("whose link it is", user, w.provision(id).Job.User)
 	w.equal("secrets on their way", w.count(`select count(*) from secret_handoff`), 0)
 
-	w.must(w.Accounts().Set(t.Context(), domain.Metadata{Actor: "user"}, links[1], "a long enough password"))
-	w.must(w.ResendMail(t.Context(), operator, id, "once more"))
+	w.must(w.Accounts.Set(t.Context(), domain.Metadata{Actor: "user"}, links[1], "a long enough password"))
+	w.must(w.Notify.ResendMail(t.Context(), operator, id, "once more"))
 	w.eventually("it is sent", func() bool { return len(w.mail.to(ana)) == 3 })
 	w.equal("a link for somebody with a password", w.links(ana)[2], "")
 }
@@ -51,7 +51,7 @@ func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26
 	w.becomes(id, order.StatusActive)
 	w.eventually("it is given up", func() bool { return w.order(id).Mail == order.MailGivenUp })
 	w.mail.tell(nil, nil)
-	w.must(w.ResendMail(t.Context(), operator, id, "the mailbox is there now"))
+	w.must(w.Notify.ResendMail(t.Context(), operator, id, "the mailbox is there now"))
 	w.eventually("it is sent", func() bool { return w.order(id).Mail == order.MailSent })
 	w.equal("warnings", len(w.order(id).Warnings), 0)
 	w.equal("mails", len(w.mail.to("gone@example.com")), 1)
@@ -60,6 +60,6 @@ func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26
 func TestAnOrderWithoutAnAccountHasNoMailToBeSent(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []uuid.UUID{w.place(ordering{}), uuid.New()} {
-		w.equal("refused", domain.CodeOf(w.ResendMail(t.Context(), operator, id, "lost")), domain.Conflict)
+		w.equal("refused", domain.CodeOf(w.Notify.ResendMail(t.Context(), operator, id, "lost")), domain.Conflict)
 	}
 }

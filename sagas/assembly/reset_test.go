@@ -66,12 +66,12 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 	_, err := w.store.Execute(t.Context(), domain.Metadata{Actor: "operator:1"}, account.Deactivate{User: 3, At: w.Now()})
 	w.must(err)
 	s, seen := w.watched()
-	w.must(s.Accounts().AskReset(t.Context(), "first@example.com")) // the connection learns the statements
+	w.must(s.Accounts.AskReset(t.Context(), "first@example.com")) // the connection learns the statements
 	seen.taken()
 	hashes := credentials.PasswordHashes()
 	var before []string
 	for _, email := range []string{"ana@example.com", "nobody@example.com", " BOB@Example.COM", "gone@example.com", "no address at all"} {
-		w.must(s.Accounts().AskReset(t.Context(), email))
+		w.must(s.Accounts.AskReset(t.Context(), email))
 		work := seen.taken()
 		if before != nil && !slices.Equal(work, before) || len(work) != 2 {
 			t.Errorf("%s: %q, others %q", email, work, before)
@@ -93,14 +93,14 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 func TestAnAddressGetsThreeMailsAnHour(t *testing.T) {
 	w := newWorld(t)
 	for range 5 {
-		w.must(w.Accounts().AskReset(t.Context(), "nobody@example.com"))
-		w.must(w.Accounts().AskReset(t.Context(), "Nobody@Example.com "))
+		w.must(w.Accounts.AskReset(t.Context(), "nobody@example.com"))
+		w.must(w.Accounts.AskReset(t.Context(), "Nobody@Example.com "))
 	}
 	w.equal("requests of nobody", w.count(`select count(*) from reset_request`), 3)
 	w.opens(1, "ana@example.com", "es")
 	w.goes()
 	for i := range 5 {
-		w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+		w.must(w.Accounts.AskReset(t.Context(), "ana@example.com"))
 		if i < 3 {
 			w.mailed("ana@example.com", i+1)
 		}
@@ -119,7 +119,7 @@ func TestAHundredRequestsAtOnceLeaveOneLink(t *testing.T) {
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {
-			if err := w.Accounts().AskReset(t.Context(), "ana@example.com"); err != nil {
+			if err := w.Accounts.AskReset(t.Context(), "ana@example.com"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -144,10 +144,10 @@ func TestAHundredRequestsAtOnceLeaveOneLink(t *testing.T) {
 func TestARequestThatCannotBeReadIsDropped(t *testing.T) {
 	w := newWorld(t)
 	w.opens(1, "ana@example.com", "es")
-	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+	w.must(w.Accounts.AskReset(t.Context(), "ana@example.com"))
 	_, err := w.pool.Exec(t.Context(), `update reset_request set key_id = 'gone', next_at = now() - interval '1 minute'`)
 	w.must(err)
-	w.must(w.Accounts().AskReset(t.Context(), "ana@example.com"))
+	w.must(w.Accounts.AskReset(t.Context(), "ana@example.com"))
 	w.goes()
 	w.ended()
 	w.equal("mails", len(w.mail.to("ana@example.com")), 1)

@@ -5,10 +5,14 @@ import (
 
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
+	"hostpanel/sagas/operations"
 	"hostpanel/sagas/payments"
 )
 
 const day = 24 * time.Hour
+
+// OperationsTimes are those of checks that run by themselves.
+type OperationsTimes = operations.Times
 
 // PaymentTimes are those of payments.
 type PaymentTimes = payments.Times
@@ -47,12 +51,6 @@ type HostingTimes struct {
 // NotifyTimes are those of mails, and of messages to endpoints of tenants.
 type NotifyTimes = notify.Times
 
-// OperationsTimes are those of checks that nobody asks for.
-type OperationsTimes struct {
-	VerifyRest  time.Duration // between two checks of the whole log; 0: it is not checked
-	VerifyPause time.Duration // between two parts of one
-}
-
 // Defaults are the times of docs/sagas.md.
 var Defaults = Times{
 	Times:             sagas.Defaults,
@@ -64,5 +62,5 @@ var Defaults = Times{
 	},
 	NotifyTimes:     notify.Defaults,
 	PaymentTimes:    payments.Defaults,
-	OperationsTimes: OperationsTimes{VerifyRest: day, VerifyPause: 250 * time.Millisecond},
+	OperationsTimes: operations.Defaults,
 }

@@ -24,6 +24,7 @@ import (
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/payments"
 
 	"github.com/google/uuid"
@@ -84,7 +85,7 @@ func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
 		if i.inboxFault != nil {
 			return i.inboxFault()
 		}
-	case AnsweringReset:
+	case accounts.AnsweringReset:
 		if i.resetFault != nil {
 			return i.resetFault(uuid.MustParse(r.Key))
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/operations"
 	"hostpanel/sagas"
 )
 
@@ -22,7 +23,7 @@ func (s *Service) checkFailed(ctx context.Context, c check, failure error) error
 	if c.failing > s.times.DownAlarm {
 		s.runner.Alarm(ctx, "a payment provider does not answer", "provider", c.provider, "order", c.order, "since", c.failing.Round(time.Second))
 		if domain.ClassOf(failure) != domain.Permanent { // which is an answer
-			failure = errors.Join(failure, s.runner.ReportIncident(ctx, ProviderTrouble(c.provider)))
+			failure = errors.Join(failure, s.runner.ReportIncident(ctx, operations.ProviderTrouble(c.provider)))
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.runner.Times().Write)

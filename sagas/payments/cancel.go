@@ -19,29 +19,29 @@ func (s *Service) CancelUnpaid(ctx context.Context, cause domain.Metadata, cance
 	if err != nil {
 		return err
 	}
-	g := timelineOf(history, s.runner.Now())
-	c := check{order: g.order.ID, provider: g.order.Provider}
-	g.late = true
-	truths, err := s.fetch(ctx, c, g)
+	timeline := timelineOf(history, s.runner.Now())
+	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
+	timeline.late = true
+	truths, err := s.fetch(ctx, c, timeline)
 	if err != nil {
-		s.runner.Log().WarnContext(ctx, "an order was not cancelled", "order", g.order.ID, "provider", g.order.Provider, "error", sagas.Scrub(err))
+		s.runner.Log().WarnContext(ctx, "an order was not cancelled", "order", timeline.order.ID, "provider", timeline.order.Provider, "error", sagas.Scrub(err))
 		return errors.Join(errProviderAway, err)
 	}
-	g.late = false
-	commands, rows, err := s.observe(ctx, c, g, truths)
+	timeline.late = false
+	commands, rows, err := s.observe(ctx, c, timeline, truths)
 	if err != nil {
 		return err
 	}
 	cancel.Observe = commands[0].(order.Observe) //nolint:forcetypeassert // of the order's own session
 	commands[0] = cancel
-	if events, err := order.Decider.Decide(g.order, cancel); err == nil && !slices.ContainsFunc(events, isCancelled) {
+	if events, err := order.Decider.Decide(timeline.order, cancel); err == nil && !slices.ContainsFunc(events, isCancelled) {
 		cause.IdempotencyKey = nil // the payment is recorded first; the caller's key is kept with what follows from it
 	}
 	if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
 		return err
 	}
 	s.runner.Wake(sagas.LocalQueue)
-	return s.Hint(ctx, g.order.ID, "cancelled")
+	return s.Hint(ctx, timeline.order.ID, "cancelled")
 }
 
 func isCancelled(e order.Event) bool { _, is := e.(order.Cancelled); return is }

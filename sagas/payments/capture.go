@@ -43,8 +43,8 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	g := timelineOf(history, s.runner.Now())
-	p, err := s.provider(g.order.Provider)
+	timeline := timelineOf(history, s.runner.Now())
+	p, err := s.provider(timeline.order.Provider)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -53,14 +53,16 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 		return sagas.Call{}, domain.Fail(domain.Permanent, "not_supported", errors.New("the provider captures by itself"))
 	}
 	return sagas.Call{
-		Request: map[string]any{"order": job.Order, "session": g.order.Session, "minor": g.order.Minor, "currency": g.order.Currency},
-		Lookup:  func(ctx context.Context) (sagas.Result, sagas.Found, error) { return captured(ctx, p, g.order.Session) },
+		Request: map[string]any{"order": job.Order, "session": timeline.order.Session, "minor": timeline.order.Minor, "currency": timeline.order.Currency},
+		Lookup: func(ctx context.Context) (sagas.Result, sagas.Found, error) {
+			return captured(ctx, p, timeline.order.Session)
+		},
 		Under: func(ctx context.Context, generation int) (sagas.Result, error) {
-			if err := s.capturable(g); err != nil {
+			if err := s.capturable(timeline); err != nil {
 				return sagas.Result{}, err
 			}
 			key := sagas.KeyOfGeneration("order/"+job.Order.String()+"/capture", generation)
-			return sagas.Result{External: g.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: g.order.Session, Key: key})
+			return sagas.Result{External: timeline.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key})
 		},
 		Confirmed: func(sagas.Result) sagas.Work { return s.checkSoon(job.Order, "captured") },
 	}, nil
@@ -68,11 +70,11 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 
 // capturable refuses a capture that is not due, or so late that the provider
 // may have told the customer that nothing will be charged.
-func (s *Service) capturable(g paymentTimeline) error {
+func (s *Service) capturable(timeline paymentTimeline) error {
 	switch {
-	case g.order.Status != order.StatusPaymentProcessing:
+	case timeline.order.Status != order.StatusPaymentProcessing:
 		return domain.Fail(domain.Permanent, "not_due", errors.New("the order is not waiting for its payment"))
-	case !s.runner.Now().Before(s.times.lastCapture(g)):
+	case !s.runner.Now().Before(s.times.lastCapture(timeline)):
 		return domain.Fail(domain.Permanent, string(order.CaptureDeadline), errors.New("the approval is too old"))
 	}
 	return nil

@@ -37,9 +37,9 @@ func (s *Service) reportedDisputes(ctx context.Context, c check) ([]domain.Comma
 
 // alarmOverdueRefund raises an alarm about a refund that has been pending for
 // too long. From then on it is not polled any more.
-func (s *Service) alarmOverdueRefund(ctx context.Context, g paymentTimeline) {
-	if g.moneyOnItsWay() && !g.at.Before(g.refunded.Add(s.times.RefundTTL)) {
-		s.runner.Alarm(ctx, "a refund has not come to an end", "order", g.order.ID, "provider", g.order.Provider)
+func (s *Service) alarmOverdueRefund(ctx context.Context, timeline paymentTimeline) {
+	if timeline.moneyOnItsWay() && !timeline.at.Before(timeline.refunded.Add(s.times.RefundTTL)) {
+		s.runner.Alarm(ctx, "a refund has not come to an end", "order", timeline.order.ID, "provider", timeline.order.Provider)
 	}
 }
 

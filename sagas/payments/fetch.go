@@ -15,7 +15,7 @@ import (
 
 // fetch reads the provider's books: the order's session, and others that claim
 // to pay for the order.
-func (s *Service) fetch(ctx context.Context, c check, g paymentTimeline) ([]order.Fetched, error) {
+func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) ([]order.Fetched, error) {
 	p, err := s.provider(c.provider)
 	if err != nil {
 		return nil, err
@@ -25,17 +25,17 @@ func (s *Service) fetch(ctx context.Context, c check, g paymentTimeline) ([]orde
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(s.times.CheckCall, s.times.CheckLease*5/6))
 	defer cancel()
-	if g.late {
-		if err := p.ExpireSession(ctx, g.order.Session); err != nil {
+	if timeline.late {
+		if err := p.ExpireSession(ctx, timeline.order.Session); err != nil {
 			return nil, err
 		}
 	}
-	truth, err := p.Fetch(ctx, g.order.Session)
+	truth, err := p.Fetch(ctx, timeline.order.Session)
 	if err != nil {
 		return nil, err
 	}
 	truths := []order.Fetched{truth}
-	others, err := s.otherSessions(ctx, c, g)
+	others, err := s.otherSessions(ctx, c, timeline)
 	for _, session := range others {
 		truth, err := p.Fetch(ctx, session)
 		switch {
@@ -50,27 +50,27 @@ func (s *Service) fetch(ctx context.Context, c check, g paymentTimeline) ([]orde
 
 // otherSessions are sessions that have also paid for this order, and those that
 // webhooks have named for it.
-func (s *Service) otherSessions(ctx context.Context, c check, g paymentTimeline) (sessions []string, err error) {
-	for _, p := range g.order.Payments {
-		if p.State == order.StatePaid && p.Session != g.order.Session && !slices.Contains(sessions, p.Session) {
+func (s *Service) otherSessions(ctx context.Context, c check, timeline paymentTimeline) (sessions []string, err error) {
+	for _, p := range timeline.order.Payments {
+		if p.State == order.StatePaid && p.Session != timeline.order.Session && !slices.Contains(sessions, p.Session) {
 			sessions = append(sessions, p.Session)
 		}
 	}
 	rows, _ := s.pool.Query(ctx, `
 		select distinct object_ref from webhook_inbox
 		where order_id = $1 and provider = $2 and state = 'done' and object_ref <> $3 and object_ref <> all($4) limit 5`,
-		c.order, c.provider, g.order.Session, append([]string{}, sessions...))
+		c.order, c.provider, timeline.order.Session, append([]string{}, sessions...))
 	named, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	return append(sessions, named...), sagas.SQLError(err, "look for other sessions of order %s", c.order)
 }
 
 // observe makes the commands that tell the order what was fetched, and the rows
 // that book each payment once.
-func (s *Service) observe(ctx context.Context, c check, g paymentTimeline, truths []order.Fetched) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
+func (s *Service) observe(ctx context.Context, c check, timeline paymentTimeline, truths []order.Fetched) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
 	for _, truth := range truths {
-		o := order.Observe{ID: c.order, Fetched: truth, At: s.runner.Now(), TimeUp: g.late && truth.Session == g.order.Session}
-		if g.order.Status == order.StatusCancelled {
-			if o.PlanStillOffered, o.NamesFree, err = s.reopenable(ctx, g); err != nil {
+		o := order.Observe{ID: c.order, Fetched: truth, At: s.runner.Now(), TimeUp: timeline.late && truth.Session == timeline.order.Session}
+		if timeline.order.Status == order.StatusCancelled {
+			if o.PlanStillOffered, o.NamesFree, err = s.reopenable(ctx, timeline); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -82,17 +82,17 @@ func (s *Service) observe(ctx context.Context, c check, g paymentTimeline, truth
 
 // reopenable tells whether a cancelled order could be placed again: its plan is
 // offered at the same price, and its name is free.
-func (s *Service) reopenable(ctx context.Context, g paymentTimeline) (offered, free bool, err error) {
+func (s *Service) reopenable(ctx context.Context, timeline paymentTimeline) (offered, free bool, err error) {
 	scope := s.tables.For(projections.System)
-	plan, err := scope.Plan(ctx, g.placed.Plan.ID)
+	plan, err := scope.Plan(ctx, timeline.placed.Plan.ID)
 	if err != nil && domain.CodeOf(err) != domain.NotFound {
 		return false, false, err
 	}
-	offered = err == nil && plan.IsActive && plan.Currency == g.placed.Currency &&
-		plan.Price.Equal(g.placed.Price) && plan.SetupFee.Equal(g.placed.SetupFee)
+	offered = err == nil && plan.IsActive && plan.Currency == timeline.placed.Currency &&
+		plan.Price.Equal(timeline.placed.Price) && plan.SetupFee.Equal(timeline.placed.SetupFee)
 	taken := false
-	if g.placed.Domain != "" {
-		taken, err = scope.NameTakenByOthers(ctx, "site", "domain", g.placed.Domain, g.placed.Order)
+	if timeline.placed.Domain != "" {
+		taken, err = scope.NameTakenByOthers(ctx, "site", "domain", timeline.placed.Domain, timeline.placed.Order)
 	} else {
 		err = nil
 	}

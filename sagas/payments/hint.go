@@ -7,7 +7,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
-	"hostpanel/projections"
 	"hostpanel/sagas"
 
 	"github.com/google/uuid"
@@ -21,11 +20,9 @@ func (s *Service) Hint(ctx context.Context, id uuid.UUID, reason string) error {
 	n, err := s.runner.Exec(ctx, "hint at an order", `
 		update payment_watch w set `+hinted("$2", "$3")+` where order_id = $1`, id, reason, s.store.StoredCause(ctx))
 	if err == nil && n == 0 {
-		var o projections.Order
-		if o, err = s.order(ctx, id); err == nil {
-			_, err = s.runner.Exec(ctx, "hint at an order", `
-				insert into payment_watch as w (order_id, provider, reason, next_at, cause) values ($1, $2, $3, business_now(), $4)
-				on conflict (order_id) do update set `+hinted("excluded.reason", "excluded.cause"), id, o.PaymentMethod, reason, s.store.StoredCause(ctx))
+		if _, err = s.order(ctx, id); err == nil {
+			row := hintRow(id, reason, s.store.StoredCause(ctx))
+			_, err = s.runner.Exec(ctx, "hint at an order", row.SQL, row.Args...)
 		}
 	}
 	if err == nil {
@@ -41,18 +38,23 @@ func hinted(reason, cause string) string {
 		cause = case when w.lease_until >= real_now() then ` + cause + ` else coalesce(w.cause, ` + cause + `) end`
 }
 
+// hintRow makes a check of an order due at once, even if it has no watch row.
+func hintRow(id uuid.UUID, reason string, cause any) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "payment_watch/" + id.String(),
+		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at, cause) select id, payment_method, $2, business_now(), $3 from orders where id = $1
+			on conflict (order_id) do update set ` + hinted("excluded.reason", "excluded.cause"),
+		Args: []any{id, reason, cause}, WantRows: 1,
+	}
+}
+
 // Recheck makes a check of an order due at once, on an operator's request.
 func (s *Service) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	if _, err := s.order(ctx, id); err != nil {
 		return err
 	}
-	due := eventstore.TxStatement{
-		Key: "payment_watch/" + id.String(),
-		SQL: `insert into payment_watch as w (order_id, provider, reason, next_at, cause) select id, payment_method, 'operator', business_now(), $2 from orders where id = $1
-			on conflict (order_id) do update set ` + hinted("excluded.reason", "excluded.cause"),
-		Args: []any{id, eventstore.TheCause}, WantRows: 1,
-	}
-	_, err := s.store.ExecuteWith(ctx, sagas.ByOperator(cause, id), []eventstore.TxStatement{due}, operations.NoteReview{Order: id, Event: operations.RecheckRequested{Reason: reason, At: s.runner.Now()}})
+	_, err := s.store.ExecuteWith(ctx, sagas.ByOperator(cause, id), []eventstore.TxStatement{hintRow(id, "operator", eventstore.TheCause)},
+		operations.NoteReview{Order: id, Event: operations.RecheckRequested{Reason: reason, At: s.runner.Now()}})
 	if err == nil {
 		s.runner.Wake(watchQueue)
 	}

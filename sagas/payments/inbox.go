@@ -239,7 +239,7 @@ func (s *Inbox) match(ctx context.Context, tx pgx.Tx, m queuedWebhook) (then fun
 	case m.age > s.times.InboxMatch:
 		return func() error {
 			s.runner.Alarm(ctx, "a webhook belongs to no order", "webhook", m.id, "provider", m.provider)
-			return s.runner.SetAside(ctx, WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.inState("unmatched", ""))
+			return s.runner.SetAside(ctx, operations.WebhookTrouble(operations.WebhookUnmatched, m.id, m.provider), m.inState("unmatched", ""))
 		}, nil
 	}
 	return func() error { s.runner.WakeLater(inboxQueue, again); return nil }, nil
@@ -263,7 +263,7 @@ const inboxTries = 10
 func (s *Inbox) postpone(ctx context.Context, m queuedWebhook, cause error) error {
 	if m.attempts+1 >= inboxTries {
 		s.runner.Alarm(ctx, "a webhook is parked", "webhook", m.id, "provider", m.provider)
-		return s.runner.SetAside(ctx, WebhookTrouble(operations.WebhookParked, m.id, m.provider), m.inState("parked", sagas.Scrub(cause)))
+		return s.runner.SetAside(ctx, operations.WebhookTrouble(operations.WebhookParked, m.id, m.provider), m.inState("parked", sagas.Scrub(cause)))
 	}
 	again := sagas.BackOff(s.runner.Times().Floor, s.times.InboxBase, s.times.InboxCap, m.attempts+1)
 	_, err := s.runner.Exec(ctx, "postpone a webhook", `

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 
@@ -108,4 +109,13 @@ func (s *Inbox) SweepBodies(ctx context.Context) error {
 	return s.runner.Sweep(ctx, "webhooks", `
 		update webhook_inbox set body = null where id in (select id from webhook_inbox
 			where body is not null and state in ('done', 'ignored') and received_at < business_now() - $1::interval limit 1000)`, s.times.KeepBodies)
+}
+
+// ForgetCustomers deletes the bodies of webhooks about the orders of people. All
+// that follows from such a webhook has been done, or stands in columns.
+func ForgetCustomers(subjects []uuid.UUID) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "webhook_inbox", SQL: `update webhook_inbox set body = null where body is not null and order_id in (select id from orders where subject = any($1))`,
+		Args: []any{subjects}, WantRows: eventstore.AnyRows,
+	}
 }

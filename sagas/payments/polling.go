@@ -82,28 +82,28 @@ func (s *Service) checkOrder(ctx context.Context, c check) error {
 	if err != nil {
 		return err
 	}
-	look := timelineOf(history, s.runner.Now())
-	look.late = s.times.timeUp(look)
-	if ctx, err = c.follow(ctx, look); err != nil {
+	timeline := timelineOf(history, s.runner.Now())
+	timeline.late = s.times.timeUp(timeline)
+	if ctx, err = c.follow(ctx, timeline); err != nil {
 		return err
 	}
 	var commands []domain.Command
 	var rows []eventstore.TxStatement
 	switch {
-	case look.order.Status == "":
-	case look.order.Session == "":
-		if due := look.order.PlacedAt.Add(s.times.PendingTTL); !look.at.Before(due) {
+	case timeline.order.Status == "":
+	case timeline.order.Session == "":
+		if due := timeline.order.PlacedAt.Add(s.times.PendingTTL); !timeline.at.Before(due) {
 			commands = append(commands, order.Expire{ID: c.order, At: s.runner.Now()})
 		}
 	default:
 		if d := s.backoff.remaining(c.provider); d > 0 {
 			return s.deferCheck(ctx, c, d)
 		}
-		truths, err := s.fetch(ctx, c, look)
+		truths, err := s.fetch(ctx, c, timeline)
 		if err != nil {
 			return s.checkFailed(ctx, c, err)
 		}
-		if commands, rows, err = s.observe(ctx, c, look, truths); err != nil {
+		if commands, rows, err = s.observe(ctx, c, timeline, truths); err != nil {
 			return err
 		}
 		news, seen, err := s.reportedDisputes(ctx, c)
@@ -111,15 +111,15 @@ func (s *Service) checkOrder(ctx context.Context, c check) error {
 			return err
 		}
 		commands, rows = append(commands, news...), append(rows, seen...)
-		s.alarmOverdueRefund(ctx, look)
+		s.alarmOverdueRefund(ctx, timeline)
 	}
-	return s.closeCheck(ctx, c, look, rows, commands)
+	return s.closeCheck(ctx, c, timeline, rows, commands)
 }
 
 // follow returns the context of a check. It follows from the first hint, or
 // from the time that an event of the order has set.
-func (c check) follow(ctx context.Context, g paymentTimeline) (context.Context, error) {
-	o := domain.Origin{Cause: domain.DeadlineCause(order.Stream(c.order), g.setBy), Correlation: c.order}
+func (c check) follow(ctx context.Context, timeline paymentTimeline) (context.Context, error) {
+	o := domain.Origin{Cause: domain.DeadlineCause(order.Stream(c.order), timeline.setBy), Correlation: c.order}
 	if c.cause != nil {
 		var err error
 		if o.Cause, err = domain.ParseCause(*c.cause); err != nil {
@@ -132,8 +132,8 @@ func (c check) follow(ctx context.Context, g paymentTimeline) (context.Context, 
 // closeCheck ends a check. Events, bookings, the start of a run and the time of
 // the next check are one fenced append. A hint that came meanwhile causes
 // another check.
-func (s *Service) closeCheck(ctx context.Context, c check, g paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command) error {
-	foreseen := s.afterCommands(g, commands)
+func (s *Service) closeCheck(ctx context.Context, c check, timeline paymentTimeline, rows []eventstore.TxStatement, commands []domain.Command) error {
+	foreseen := s.afterCommands(timeline, commands)
 	next := s.times.nextCheck(foreseen, s.runner.Now())
 	rows = append(rows, eventstore.TxStatement{
 		Key: "payment_watch/" + c.order.String(),
@@ -156,7 +156,7 @@ func (s *Service) closeCheck(ctx context.Context, c check, g paymentTimeline, ro
 	}
 	s.checked.Add(1)
 	s.runner.WakeHere(watchQueue) // a hint that came meanwhile found the row leased
-	if foreseen.order.Status == order.StatusPaid && g.order.Status != order.StatusPaid {
+	if foreseen.order.Status == order.StatusPaid && timeline.order.Status != order.StatusPaid {
 		s.runner.Wake(sagas.LocalQueue) // its run has started
 	}
 	if next != nil {
@@ -167,15 +167,15 @@ func (s *Service) closeCheck(ctx context.Context, c check, g paymentTimeline, ro
 
 // afterCommands is the order as the commands will leave it, for its schedule.
 // What changes the order in between sends a hint.
-func (s *Service) afterCommands(g paymentTimeline, commands []domain.Command) paymentTimeline {
+func (s *Service) afterCommands(timeline paymentTimeline, commands []domain.Command) paymentTimeline {
 	for _, c := range commands {
-		facts, err := order.Decider.Decide(g.order, c.(order.Command))
+		events, err := order.Decider.Decide(timeline.order, c.(order.Command))
 		if err != nil {
-			return g // the append will be refused for the same reason
+			return timeline // the append will be refused for the same reason
 		}
-		for _, e := range facts {
-			g = g.after(e)
+		for _, e := range events {
+			timeline = timeline.after(e)
 		}
 	}
-	return g
+	return timeline
 }

@@ -134,12 +134,12 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 	if err != nil {
 		return err
 	}
-	look := timelineOf(history, s.runner.Now())
-	if _, err := order.Decider.Decide(look.order, decide); domain.CodeOf(err) == domain.Invalid || domain.CodeOf(err) == domain.NotFound {
+	timeline := timelineOf(history, s.runner.Now())
+	if _, err := order.Decider.Decide(timeline.order, decide); domain.CodeOf(err) == domain.Invalid || domain.CodeOf(err) == domain.NotFound {
 		return err // the provider need not be asked
 	}
-	if look.order.Session != "" {
-		if err := s.observeNow(ctx, look); err != nil {
+	if timeline.order.Session != "" {
+		if err := s.observeNow(ctx, timeline); err != nil {
 			return err
 		}
 	}
@@ -147,21 +147,21 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 	if _, err := s.store.ExecuteWith(ctx, cause, again.Rows, decide); err != nil {
 		return err
 	}
-	for _, queue := range []string{again.Wakes, sagas.LocalQueue, paymentQueue(look.order.Provider)} {
+	for _, queue := range []string{again.Wakes, sagas.LocalQueue, paymentQueue(timeline.order.Provider)} {
 		s.runner.Wake(queue)
 	}
 	return nil
 }
 
 // observeNow fetches and records the state of an order outside its schedule.
-func (s *Service) observeNow(ctx context.Context, look paymentTimeline) error {
-	c := check{order: look.order.ID, provider: look.order.Provider}
-	truths, err := s.fetch(ctx, c, look)
+func (s *Service) observeNow(ctx context.Context, timeline paymentTimeline) error {
+	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
+	truths, err := s.fetch(ctx, c, timeline)
 	if err != nil {
 		s.runner.Log().WarnContext(ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error", sagas.Scrub(err))
 		return errProviderAway
 	}
-	commands, booked, err := s.observe(ctx, c, look, truths)
+	commands, booked, err := s.observe(ctx, c, timeline, truths)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (s *Inbox) ReplayWebhook(ctx context.Context, cause domain.Metadata, id int
 		Webhook: w.ID, Provider: w.Provider, Event: w.EventID, Type: w.Type, Before: w.State, Reason: reason, At: s.runner.Now(),
 	}}}
 	for _, kind := range []string{operations.WebhookUnmatched, operations.WebhookParked} {
-		commands = append(commands, WebhookTrouble(kind, w.ID, w.Provider).Settle("replayed", s.runner.Now()))
+		commands = append(commands, operations.WebhookTrouble(kind, w.ID, w.Provider).Settle("replayed", s.runner.Now()))
 	}
 	_, err = s.store.ExecuteWith(ctx, sagas.ByOperator(cause, about), []eventstore.TxStatement{back}, commands...)
 	if err == nil {

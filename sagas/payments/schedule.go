@@ -9,37 +9,37 @@ import (
 // nextCheck is the pause until an order is checked again without a hint; nil: it
 // is not checked any more. With every webhook lost, this alone brings an order
 // to its end (rule J-1). A moment that passed during the check is due at once.
-func (t Times) nextCheck(g paymentTimeline, now time.Time) *time.Duration {
+func (t Times) nextCheck(timeline paymentTimeline, now time.Time) *time.Duration {
 	var moments []time.Time
-	switch g.order.Status {
+	switch timeline.order.Status {
 	case order.StatusPending:
-		moments = []time.Time{g.order.PlacedAt.Add(t.PendingTTL)}
+		moments = []time.Time{timeline.order.PlacedAt.Add(t.PendingTTL)}
 	case order.StatusPaymentProcessing:
-		moments = t.whileUnpaid(g)
+		moments = t.whileUnpaid(timeline)
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed, order.StatusActive:
-		moments = after(g.paid, t.PaidChecks)
+		moments = after(timeline.paid, t.PaidChecks)
 	case order.StatusCancelled:
-		if g.order.Session != "" {
-			moments = after(g.order.CancelledAt, t.CancelledChecks)
+		if timeline.order.Session != "" {
+			moments = after(timeline.order.CancelledAt, t.CancelledChecks)
 		}
 	default: // nothing changes any more
 	}
-	if until := g.refunded.Add(t.RefundTTL); g.moneyOnItsWay() && g.at.Before(until) {
-		moments = append(moments, g.at.Add(t.RefundCheck), until)
+	if until := timeline.refunded.Add(t.RefundTTL); timeline.moneyOnItsWay() && timeline.at.Before(until) {
+		moments = append(moments, timeline.at.Add(t.RefundCheck), until)
 	}
-	return until(soonest(moments, g.at), now)
+	return until(soonest(moments, timeline.at), now)
 }
 
-func (t Times) whileUnpaid(g paymentTimeline) []time.Time {
+func (t Times) whileUnpaid(timeline paymentTimeline) []time.Time {
 	switch {
-	case g.order.Settling:
-		return []time.Time{g.at.Add(t.SettlementCheck), t.payableUntil(g)}
-	case !g.approved.IsZero() && g.at.Before(t.payableUntil(g)):
-		return []time.Time{g.at.Add(t.CaptureCheck), t.payableUntil(g)}
+	case timeline.order.Settling:
+		return []time.Time{timeline.at.Add(t.SettlementCheck), t.payableUntil(timeline)}
+	case !timeline.approved.IsZero() && timeline.at.Before(t.payableUntil(timeline)):
+		return []time.Time{timeline.at.Add(t.CaptureCheck), t.payableUntil(timeline)}
 	}
-	moments := append(after(g.opened, t.SessionChecks), g.order.ExpiresAt.Add(t.AfterExpiry), g.placed.At.Add(t.OrderTTL))
-	if soonest(moments, g.at).IsZero() { // held for a person: the truth may still change
-		moments = append(moments, g.at.Add(t.SettlementCheck))
+	moments := append(after(timeline.opened, t.SessionChecks), timeline.order.ExpiresAt.Add(t.AfterExpiry), timeline.placed.At.Add(t.OrderTTL))
+	if soonest(moments, timeline.at).IsZero() { // held for a person: the truth may still change
+		moments = append(moments, timeline.at.Add(t.SettlementCheck))
 	}
 	return moments
 }

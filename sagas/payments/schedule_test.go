@@ -63,12 +63,12 @@ func TestEveryOrderIsLookedAtAgainUntilNothingCanChange(t *testing.T) { // J-1
 		{"late money goes back", given, 100 * day, day},
 		{"refunded", refunded, 2 * time.Hour, never},
 	} {
-		g := paymentTimeline{at: after(c.looked)}
+		timeline := paymentTimeline{at: after(c.looked)}
 		for _, e := range c.facts {
-			g = g.after(e)
+			timeline = timeline.after(e)
 		}
 		got := never
-		if next := Defaults.nextCheck(g, g.at); next != nil {
+		if next := Defaults.nextCheck(timeline, timeline.at); next != nil {
 			got = *next
 		}
 		if got != c.want {

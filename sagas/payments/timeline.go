@@ -23,70 +23,70 @@ type paymentTimeline struct {
 }
 
 func timelineOf(history []eventstore.RecordedEvent, at time.Time) paymentTimeline {
-	g := paymentTimeline{at: at}
+	timeline := paymentTimeline{at: at}
 	for _, r := range history {
-		g = g.after(r.Event.(order.Event))
+		timeline = timeline.after(r.Event.(order.Event))
 	}
-	return g
+	return timeline
 }
 
-func (g paymentTimeline) after(e order.Event) paymentTimeline {
-	g.order = order.Decider.Evolve(g.order, e)
-	g.version++
+func (timeline paymentTimeline) after(e order.Event) paymentTimeline {
+	timeline.order = order.Decider.Evolve(timeline.order, e)
+	timeline.version++
 	switch e := e.(type) {
 	case order.Placed:
-		g.placed = e
+		timeline.placed = e
 	case order.PaymentSessionOpened:
-		g.opened = e.At
+		timeline.opened = e.At
 	case order.PaymentApproved:
-		g.approved = e.At
+		timeline.approved = e.At
 		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) {
-			g.approved = at
+			timeline.approved = at
 		}
 	case order.RefundRequested:
-		g.refunded = e.At
+		timeline.refunded = e.At
 	case order.RefundStarted:
-		g.refunded = e.At
+		timeline.refunded = e.At
 	case order.PaymentConfirmed:
-		g.paid = e.At
+		timeline.paid = e.At
 	case order.Reopened:
-		g.paid = e.At
+		timeline.paid = e.At
 	case order.Cancelled: // its checks count from here
 	default:
-		return g
+		return timeline
 	}
-	g.setBy = g.version
-	return g
+	timeline.setBy = timeline.version
+	return timeline
 }
 
 // moneyOnItsWay tells whether a refund has not come to an end.
-func (g paymentTimeline) moneyOnItsWay() bool {
-	for _, r := range g.order.Refunds {
+func (timeline paymentTimeline) moneyOnItsWay() bool {
+	for _, r := range timeline.order.Refunds {
 		if r.State == order.RefundPending {
 			return true
 		}
 	}
-	return len(g.order.Open()) > 0
+	return len(timeline.order.Open()) > 0
 }
 
 // timeUp tells whether the order's time to be paid had passed at the check.
-func (t Times) timeUp(g paymentTimeline) bool {
-	return g.order.Status == order.StatusPaymentProcessing && !g.at.Before(t.payableUntil(g))
+func (t Times) timeUp(timeline paymentTimeline) bool {
+	return timeline.order.Status == order.StatusPaymentProcessing && !timeline.at.Before(t.payableUntil(timeline))
 }
 
 // payableUntil is when an order without a payment is given up. An order that the
 // customer has approved gets all the time that a capture may take.
-func (t Times) payableUntil(g paymentTimeline) time.Time {
+func (t Times) payableUntil(timeline paymentTimeline) time.Time {
 	switch {
-	case g.order.Settling:
-		return g.placed.At.Add(t.SettlementTTL)
-	case !g.approved.IsZero():
-		return t.lastCapture(g).Add(2 * t.PaymentCall) // one that began just before it has ended by then
+	case timeline.order.Settling:
+		return timeline.placed.At.Add(t.SettlementTTL)
+	case !timeline.approved.IsZero():
+		return t.lastCapture(timeline).Add(2 * t.PaymentCall) // one that began just before it has ended by then
 	}
-	return g.placed.At.Add(t.OrderTTL)
+	return timeline.placed.At.Add(t.OrderTTL)
 }
 
 // lastCapture is when no capture is tried any more (rule P-8).
-func (t Times) lastCapture(g paymentTimeline) time.Time {
-	return g.approved.Add(t.CaptureDeadline)
+func (t Times) lastCapture(timeline paymentTimeline) time.Time {
+	return timeline.approved.Add(t.CaptureDeadline)
 }

@@ -8,9 +8,9 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/wording"
 	"hostpanel/eventstore"
-	"hostpanel/sagas/assembly"
 )
 
 // Verify is `hostpanel verify`.
@@ -32,7 +32,7 @@ func (v Verify) Run(ctx context.Context, s config.Settings, c console.Console) e
 			return err
 		}
 		if !verdict.Intact {
-			p.Report(ctx, assembly.LogTrouble(eventstore.Broken{Position: verdict.Broken, Stream: verdict.Stream, Reason: verdict.Reason}))
+			p.Report(ctx, operations.LogTrouble(verdict.Broken, verdict.Stream, verdict.Reason))
 			return console.ErrReported
 		}
 		return nil

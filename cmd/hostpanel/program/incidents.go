@@ -7,7 +7,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
 )
 
 // Report tells operators of a trouble that a command has come upon: through
@@ -29,7 +28,7 @@ func (p *Program) ReportFailedTables(ctx context.Context) {
 	}
 	for _, s := range states {
 		if s.Status == "failed" {
-			p.Report(ctx, assembly.TableTrouble(s.Name))
+			p.Report(ctx, operations.TableTrouble(s.Name))
 		}
 	}
 }

@@ -123,5 +123,5 @@ func openAccount(ctx context.Context, p *program.Program, who person, u userCrea
 	if u.Tenant != 0 {
 		more = append(more, account.GrantMembership{User: ids[0], Tenant: u.Tenant, Role: account.Role(who.role), At: at})
 	}
-	return p.Sagas.Accounts().Open(ctx, program.AtConsole, open, password, more...)
+	return p.Sagas.Accounts.Open(ctx, program.AtConsole, open, password, more...)
 }

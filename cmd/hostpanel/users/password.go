@@ -32,7 +32,7 @@ func (u userPasswd) Run(ctx context.Context, s config.Settings, c console.Consol
 		if err != nil {
 			return err
 		}
-		if err := p.Sagas.Accounts().Change(ctx, program.AtConsole, user.ID, password); err != nil {
+		if err := p.Sagas.Accounts.Change(ctx, program.AtConsole, user.ID, password); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.Out, "%s has a new password\n", console.OneLine(user.Email))
@@ -58,7 +58,7 @@ func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console
 				return err
 			}
 		}
-		if err := p.Sagas.Accounts().Erase(ctx, program.AtConsole, user.ID); err != nil {
+		if err := p.Sagas.Accounts.Erase(ctx, program.AtConsole, user.ID); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.Out, "user-%d is erased\n", user.ID)

@@ -1,4 +1,4 @@
-package assembly
+package operations
 
 import (
 	"cmp"
@@ -14,19 +14,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// detailMost bounds how much of an order's history is told at once.
+// detailMost limits how much of an order's history is read.
 const detailMost = 2000
 
-// OrderDetail is what is known of an order besides the order itself, in a handful
-// of round trips however much it is.
-func (s *Panel) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.OrderDetail, err error) {
-	if d.Runs, err = s.Runs(ctx, sagas.RunFilter{Order: id, Limit: 100}); err != nil {
+// OrderDetail reads all that is known of an order besides the order itself, in
+// a fixed number of round trips.
+func (s *Service) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.OrderDetail, err error) {
+	if d.Runs, err = s.runner.Runs(ctx, sagas.RunFilter{Order: id, Limit: 100}); err != nil {
 		return d, err
 	}
 	slices.SortFunc(d.Runs, func(a, b sagas.RunView) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Key, b.Key))
 	})
-	if d.Webhooks, err = s.Payments.LatestWebhooks(ctx, operations.WebhookPick{Order: id, Limit: detailMost}); err != nil {
+	if d.Webhooks, err = s.webhooks(ctx, operations.WebhookPick{Order: id, Limit: detailMost}); err != nil {
 		return d, err
 	}
 	slices.Reverse(d.Webhooks)
@@ -35,17 +35,12 @@ func (s *Panel) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.Ord
 	if err != nil {
 		return d, sagas.SQLError(err, "look for the customer of order %s", id)
 	}
-	d.Facts, err = s.told(ctx, id, d.Runs)
+	d.Facts, err = s.history(ctx, id, d.Runs)
 	return d, err
 }
 
-// ResendMail sends the welcome mail of an order once more.
-func (s *Panel) ResendMail(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
-	return s.Notify.ResendMail(ctx, cause, id, reason)
-}
-
-// told are the events about an order, its runs, and what it was billed.
-func (s *Panel) told(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
+// history are the events about an order, its runs, and its billing.
+func (s *Service) history(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
 	streams := []domain.Stream{
 		order.Stream(id), operations.ReviewStream(id),
 		{Category: billing.SubscriptionCategory, ID: id.String()},

@@ -1,12 +1,10 @@
-package assembly
+package operations
 
 import (
 	"context"
-	"strconv"
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
-	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 
@@ -14,27 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Troubles that no other history tells are incidents: each is reported where
-// it shows, every superuser is told, and it is settled when the trouble is over
+// An incident is a trouble that no other history shows. It is reported where it
+// is found, each superuser is notified, and it is settled when it is over
 // (docs/operations.md, "Incidents").
 
-// TableTrouble is a read table that could not be built.
-func TableTrouble(name string) operations.Trouble {
-	return operations.Trouble{Kind: operations.ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}
-}
-
-// LogTrouble is an event that is not as it was written.
-func LogTrouble(b eventstore.Broken) operations.Trouble {
-	position := strconv.FormatInt(b.Position, 10)
-	about := map[string]string{"position": position, "reason": b.Reason}
-	if b.Stream != "" {
-		about["stream"] = b.Stream
-	}
-	return operations.Trouble{Kind: operations.LogBroken, Subject: position, About: about}
-}
-
-// over are the incidents whose trouble is gone. A broken log is not among
-// them: that takes a person.
+// over selects the incidents whose trouble is gone. A broken log is not among
+// them: an operator settles that.
 const over = `
 	select i.id, i.version from incidents i where not i.is_settled and case i.kind
 		when 'webhook_unmatched' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'unmatched')
@@ -45,12 +28,12 @@ const over = `
 		else false end
 	order by i.reported_at limit $2`
 
-// settledAtOnce bounds one round.
+// settledAtOnce limits one round.
 const settledAtOnce = 200
 
-// reviewIncidents reports read tables that could not be built, and settles
-// what is over.
-func (s *Panel) reviewIncidents(ctx context.Context) error {
+// ReviewIncidents reports read tables that could not be built, and settles the
+// incidents that are over.
+func (s *Service) ReviewIncidents(ctx context.Context) error {
 	states, err := s.tables.For(projections.System).States(ctx)
 	if err != nil {
 		return err
@@ -59,18 +42,18 @@ func (s *Panel) reviewIncidents(ctx context.Context) error {
 		if table.Status != "failed" {
 			continue
 		}
-		if err := s.ReportIncident(ctx, TableTrouble(table.Name)); err != nil {
+		if err := s.runner.ReportIncident(ctx, operations.TableTrouble(table.Name)); err != nil {
 			return err
 		}
 	}
-	rows, _ := s.pool.Query(ctx, over, s.times.DownAlarm, settledAtOnce)
+	rows, _ := s.pool.Query(ctx, over, s.providerDown, settledAtOnce)
 	ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[endedIncident])
 	if err != nil {
 		return sagas.SQLError(err, "look for incidents that are over")
 	}
 	for _, i := range ended {
 		m := domain.Metadata{Actor: sagas.IncidentReporter, Cause: domain.DeadlineCause(operations.Settle{ID: i.ID}.Stream(), i.Version)}
-		if err := s.SettleIncidents(ctx, m, []uuid.UUID{i.ID}, "it is over"); err != nil {
+		if err := s.runner.SettleIncidents(ctx, m, []uuid.UUID{i.ID}, "it is over"); err != nil {
 			return err
 		}
 	}

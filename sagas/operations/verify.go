@@ -1,4 +1,4 @@
-package assembly
+package operations
 
 import (
 	"context"
@@ -14,16 +14,16 @@ const partOfLog = 1000
 
 // verify checks the log in the background, one process of all at a time, until
 // ctx ends (docs/log.md, "Tamper evidence").
-func (s *Panel) verify(ctx context.Context) {
+func (s *Service) verify(ctx context.Context) {
 	if s.times.VerifyRest == 0 {
 		return
 	}
 	for ctx.Err() == nil {
-		worked, err := s.verifyPart(ctx)
+		worked, err := s.VerifyPart(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.Log().WarnContext(ctx, "a part of the log was not verified", "error", err)
+			s.runner.Log().WarnContext(ctx, "a part of the log was not verified", "error", err)
 		}
-		wait := s.times.Sweep
+		wait := s.runner.Times().Sweep
 		if worked {
 			wait = s.times.VerifyPause
 		}
@@ -31,20 +31,20 @@ func (s *Panel) verify(ctx context.Context) {
 	}
 }
 
-// verifyPart checks the next part, if it is due. What is broken is reported
-// before the check goes on, so that it is not forgotten.
-func (s *Panel) verifyPart(ctx context.Context) (worked bool, err error) {
+// VerifyPart checks the next part of the log, if it is due. A broken event is
+// reported before the check goes on.
+func (s *Service) VerifyPart(ctx context.Context) (worked bool, err error) {
 	pace := eventstore.Pace{Events: partOfLog, Pause: s.times.VerifyPause, Rest: s.times.VerifyRest}
 	return s.store.VerifyNext(ctx, pace, func(b eventstore.Broken) error { return s.reportBroken(ctx, b) })
 }
 
 // reportBroken reports an event that is not as it was written. Of many such
 // events only the first are reported.
-func (s *Panel) reportBroken(ctx context.Context, b eventstore.Broken) error {
+func (s *Service) reportBroken(ctx context.Context, b eventstore.Broken) error {
 	open, err := s.tables.For(projections.System).OpenIncidents(ctx)
 	if err != nil || open[operations.LogBroken] >= operations.MostIncidentsTold {
 		return err
 	}
-	s.Alarm(ctx, "the log is not as it was written", "position", b.Position, "stream", b.Stream, "reason", b.Reason)
-	return s.ReportIncident(ctx, LogTrouble(b))
+	s.runner.Alarm(ctx, "the log is not as it was written", "position", b.Position, "stream", b.Stream, "reason", b.Reason)
+	return s.runner.ReportIncident(ctx, operations.LogTrouble(b.Position, b.Stream, b.Reason))
 }

@@ -1,0 +1,34 @@
+package operations
+
+import "strconv"
+
+// The troubles that are reported as incidents, each with its subject and what it
+// concerns.
+
+// WebhookTrouble is a webhook that could not be handled: [WebhookUnmatched] or
+// [WebhookParked].
+func WebhookTrouble(kind string, id int64, provider string) Trouble {
+	webhook := strconv.FormatInt(id, 10)
+	return Trouble{Kind: kind, Subject: webhook, About: map[string]string{"webhook": webhook, "provider": provider}}
+}
+
+// ProviderTrouble is a payment provider that does not answer.
+func ProviderTrouble(name string) Trouble {
+	return Trouble{Kind: ProviderDown, Subject: name, About: map[string]string{"provider": name}}
+}
+
+// TableTrouble is a read table that could not be built.
+func TableTrouble(name string) Trouble {
+	return Trouble{Kind: ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}
+}
+
+// LogTrouble is an event that is not as it was written. The stream is empty if
+// it is not known.
+func LogTrouble(position int64, stream, reason string) Trouble {
+	at := strconv.FormatInt(position, 10)
+	about := map[string]string{"position": at, "reason": reason}
+	if stream != "" {
+		about["stream"] = stream
+	}
+	return Trouble{Kind: LogBroken, Subject: at, About: about}
+}

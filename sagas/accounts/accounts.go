@@ -1,0 +1,81 @@
+// Package accounts changes what users sign in with: passwords and one-time
+// links, from the opening of an account to its erasure (docs/accounts.md). Each
+// method is one transaction. Passwords come checked; only their hashes are kept.
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/ratelimit"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Deps are what accounts need of the rest of the program.
+type Deps struct {
+	Runner *sagas.Runner
+	Store  *eventstore.Store
+	Vault  *credentials.Vault
+	Limits *ratelimit.Windows
+	Tables *projections.Tables
+	Times  Times
+
+	// LinkRows store the one-time link that a command asks for, and its secret
+	// for the mail that brings it.
+	LinkRows func(link account.RequestLink, token string, command uuid.UUID) []eventstore.TxStatement
+	// Forget deletes what other areas keep of people besides events.
+	Forget func(subjects []uuid.UUID) eventstore.TxStatement
+}
+
+// Times are the durations of one-time links and of password resets.
+type Times struct {
+	LinkLife time.Duration // of a link that an operator hands over
+	RetryCap time.Duration // between two tries to answer a password reset
+}
+
+// A Service carries out changes of accounts.
+type Service struct {
+	runner   *sagas.Runner
+	store    *eventstore.Store
+	pool     *pgxpool.Pool
+	vault    *credentials.Vault
+	limits   *ratelimit.Windows
+	tables   *projections.Tables
+	times    Times
+	linkRows func(account.RequestLink, string, uuid.UUID) []eventstore.TxStatement
+	forget   func([]uuid.UUID) eventstore.TxStatement
+}
+
+// New registers the answers to password resets with the runner.
+func New(d Deps) *Service {
+	s := &Service{
+		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), vault: d.Vault, limits: d.Limits, tables: d.Tables, times: d.Times,
+		linkRows: d.LinkRows, forget: d.Forget,
+	}
+	s.runner.Background(func(ctx, _ context.Context) { s.answerResets(ctx) })
+	return s
+}
+
+// Open opens an account, whose number and subject the caller has drawn. With
+// an empty password, a link to choose one is mailed to its owner.
+func (s *Service) Open(ctx context.Context, cause domain.Metadata, open account.Open, password string, more ...domain.Command) error {
+	if password != "" {
+		row, change, err := s.newPassword(ctx, open.User, password)
+		if err != nil {
+			return err
+		}
+		_, err = s.store.ExecuteWith(ctx, cause, []eventstore.TxStatement{row}, append([]domain.Command{open, change}, more...)...)
+		return err
+	}
+	link := account.RequestLink{User: open.User, Link: account.Welcome, At: s.runner.Now()}
+	_, err := s.request(ctx, cause, nil, link, append([]domain.Command{open}, more...)...)
+	return err
+}

@@ -1,0 +1,56 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/projections"
+
+	"github.com/google/uuid"
+)
+
+// Erase ends an account and destroys the personal data in it: the keys of the
+// person's data, and everything to sign in with (docs/log.md, "Personal data").
+// A second time changes nothing.
+func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) error {
+	subjects, err := s.subjects(ctx, user)
+	if err != nil {
+		return err
+	}
+	commands := []domain.Command{account.Deactivate{User: user, At: s.runner.Now()}}
+	for _, subject := range subjects {
+		commands = append(commands, account.EraseSubject{Subject: subject, At: s.runner.Now()})
+	}
+	rows := slices.Concat(eventstore.EraseRows(subjects...), credentials.SignOutRows(user), []eventstore.TxStatement{s.forget(subjects)})
+	_, err = s.store.ExecuteWith(ctx, cause, rows, commands...)
+	return err
+}
+
+// subjects are those of a user's data: one for each address that the account
+// has had. An address that another account has by now is left out.
+func (s *Service) subjects(ctx context.Context, user int64) ([]uuid.UUID, error) {
+	history, err := s.store.Read(ctx, account.Stream(user))
+	if err != nil {
+		return nil, err
+	}
+	var all []uuid.UUID
+	for _, r := range history {
+		for _, subject := range r.Subjects {
+			if slices.Contains(all, subject) {
+				continue
+			}
+			owner, known, err := s.tables.For(projections.System).UserBySubject(ctx, subject)
+			if err != nil {
+				return nil, err
+			}
+			if !known || owner.ID == user {
+				all = append(all, subject)
+			}
+		}
+	}
+	return all, nil
+}

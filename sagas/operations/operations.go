@@ -1,0 +1,60 @@
+// Package operations watches over the panel for those who operate it: it
+// verifies the log, ends incidents that are over, and collects all that is
+// known of an order (docs/operations.md).
+package operations
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Deps are what operations need of the rest of the program.
+type Deps struct {
+	Runner *sagas.Runner
+	Store  *eventstore.Store
+	Tables *projections.Tables
+	Times  Times
+
+	// ProviderDown is how long a payment provider has to be away before that is
+	// an incident.
+	ProviderDown time.Duration
+	// Webhooks lists the webhooks of payment providers, newest first.
+	Webhooks func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
+}
+
+// Times are the durations of checks that run by themselves.
+type Times struct {
+	VerifyRest  time.Duration // between two checks of the whole log; 0: it is not checked
+	VerifyPause time.Duration // between two parts of one
+}
+
+// Defaults are the times of docs/sagas.md.
+var Defaults = Times{VerifyRest: 24 * time.Hour, VerifyPause: 250 * time.Millisecond}
+
+// A Service watches over the panel.
+type Service struct {
+	runner       *sagas.Runner
+	store        *eventstore.Store
+	pool         *pgxpool.Pool
+	tables       *projections.Tables
+	times        Times
+	providerDown time.Duration
+	webhooks     func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
+}
+
+// New registers what operations do by themselves with the runner.
+func New(d Deps) *Service {
+	s := &Service{
+		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks,
+	}
+	s.runner.Background(func(ctx, _ context.Context) { s.verify(ctx) })
+	s.runner.EachRound("incidents were not reviewed", s.ReviewIncidents)
+	return s
+}
