@@ -23,7 +23,7 @@ import (
 var ownMigrations embed.FS
 
 // A Migration is the numbered SQL files of one area of the schema, such as
-// "0001_log.sql". Each is carried out once, in order; a file that has been
+// "0001_eventstore.sql". Each is carried out once, in order; a file that has been
 // released never changes.
 type Migration struct {
 	Area  string
@@ -32,7 +32,7 @@ type Migration struct {
 
 // Migrate brings the schema up to date. Several processes may call it at once:
 // one works, the others wait and find nothing left to do. A schema newer than
-// this program is refused.
+// this program is refused, and one that was not begun with its first files.
 func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error {
 	return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -57,30 +57,49 @@ func (m Migration) apply(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	var done int
-	if err := tx.QueryRow(ctx, `select coalesce(max(number), 0) from schema_migrations where area = $1`, m.Area).Scan(&done); err != nil {
-		return fmt.Errorf("read the migrations of %s: %w", m.Area, err)
+	done, err := m.applied(ctx, tx, files)
+	if err != nil {
+		return err
 	}
-	if newest := files[len(files)-1].number; done > newest {
+	if newest := files[len(files)-1].Number; done > newest {
 		return fmt.Errorf("the database's %s schema is at migration %d, newer than this program (%d): use a newer hostpanel", m.Area, done, newest)
 	}
 	for _, f := range files {
-		if f.number <= done {
+		if f.Number <= done {
 			continue
 		}
-		if _, err := tx.Exec(ctx, f.sql); err != nil {
-			return fmt.Errorf("migration %s/%s: %w", m.Area, f.name, withHint(err))
+		if _, err := tx.Exec(ctx, f.SQL); err != nil {
+			return fmt.Errorf("migration %s/%s: %w", m.Area, f.Name, withHint(err))
 		}
-		if _, err := tx.Exec(ctx, `insert into schema_migrations values ($1, $2, $3, real_now())`, m.Area, f.number, f.name); err != nil {
-			return fmt.Errorf("record migration %s/%s: %w", m.Area, f.name, err)
+		if _, err := tx.Exec(ctx, `insert into schema_migrations values ($1, $2, $3, real_now())`, m.Area, f.Number, f.Name); err != nil {
+			return fmt.Errorf("record migration %s/%s: %w", m.Area, f.Name, err)
 		}
 	}
 	return nil
 }
 
+// applied is the number of the last migration in the database. Those before it
+// must be the program's own.
+func (m Migration) applied(ctx context.Context, tx pgx.Tx, files []migrationFile) (last int, err error) {
+	rows, _ := tx.Query(ctx, `select number, name, '' from schema_migrations where area = $1 order by number`, m.Area)
+	done, err := pgx.CollectRows(rows, pgx.RowToStructByPos[migrationFile])
+	if err != nil {
+		return 0, fmt.Errorf("read the migrations of %s: %w", m.Area, err)
+	}
+	for _, d := range done {
+		last = d.Number
+		if of := slices.IndexFunc(files, func(f migrationFile) bool { return f.Number == d.Number }); of >= 0 && files[of].Name != d.Name {
+			return 0, fmt.Errorf("the database was made by an older hostpanel: its %s schema has the migration %s, and this program has %s. "+
+				"It cannot be brought up to date: use an empty database (another HOSTPANEL_DATA_DIR, or another database in DATABASE_URL), "+
+				"or go on with the hostpanel that made this one", m.Area, d.Name, files[of].Name)
+		}
+	}
+	return last, nil
+}
+
 type migrationFile struct {
-	number    int
-	name, sql string
+	Number    int
+	Name, SQL string
 }
 
 func (m Migration) list() ([]migrationFile, error) {
@@ -101,7 +120,7 @@ func (m Migration) list() ([]migrationFile, error) {
 	if err == nil && len(files) == 0 {
 		err = fmt.Errorf("no migrations in %s", m.Area)
 	}
-	slices.SortFunc(files, func(a, b migrationFile) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(files, func(a, b migrationFile) int { return cmp.Compare(a.Number, b.Number) })
 	return files, err
 }
 

@@ -13,10 +13,14 @@ create table sandbox_engine.objects (
   applied_at timestamptz not null,
   visible_at timestamptz not null,      -- fault "late"
   gone_at timestamptz not null default 'infinity', -- fault "forget"
+  parents jsonb not null default '{}',  -- numbers of what it belongs to: {"site": 5}
+  used bigint not null default 0,       -- bytes
+  traffic bigint not null default 0,    -- bytes this month
   primary key (kind, id));
 create index on sandbox_engine.objects (kind, name);
 create index on sandbox_engine.objects (kind, ref) where ref <> '';
 create index on sandbox_engine.objects (owner) where owner > 0;
+create index on sandbox_engine.objects using gin (parents);
 -- Every creation that was really carried out, for ever: the oracle of the fault tests.
 create table sandbox_engine.creations (
   kind text not null, name text not null, ref text not null, id bigint not null, made_at timestamptz not null default real_now());

@@ -10,7 +10,8 @@ create table sandbox_compute.machines (
   made_at timestamptz not null default real_now(),
   boots_at timestamptz not null,
   visible_at timestamptz not null,      -- fault "late"
-  gone_at timestamptz not null default 'infinity'); -- fault "forget"
+  gone_at timestamptz not null default 'infinity', -- fault "forget"
+  stops_at timestamptz not null default 'infinity'); -- it runs from boots_at until then
 create index on sandbox_compute.machines (name);
 create index on sandbox_compute.machines (tag);
 -- Every creation that was really carried out, for ever: the oracle of the fault tests.

@@ -19,9 +19,18 @@ create table test_payments.payments (
   session text not null references test_payments.sessions, id text not null,
   state text not null check (state in ('pending', 'declined', 'paid')),
   minor bigint not null, currency text not null, at timestamptz not null, primary key (session, id));
-create table test_payments.refunds (
-  id text primary key, session text not null references test_payments.sessions, minor bigint not null, currency text not null, at timestamptz not null);
+create table test_payments.refunds (    -- asked for by the panel, or made elsewhere
+  id text primary key, session text not null references test_payments.sessions, minor bigint not null, currency text not null, at timestamptz not null,
+  payment text not null,
+  reference text not null default '',   -- ours; empty: made elsewhere
+  key text unique,                      -- the panel's key: asked again with it, the answer is the same refund
+  state text not null default 'succeeded' check (state in ('pending', 'succeeded', 'failed')));
 create index on test_payments.refunds (session);
+create table test_payments.disputes (
+  id text primary key, session text not null references test_payments.sessions, payment text not null,
+  state text not null check (state in ('open', 'won', 'lost')),
+  minor bigint not null, currency text not null, at timestamptz not null);
+create index on test_payments.disputes (session);
 create table test_payments.webhooks (   -- to be delivered to the panel's own public address
   id bigint generated always as identity primary key,
   body text not null,                   -- signed anew at each try
