@@ -48,7 +48,7 @@ func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error 
 				return err
 			}
 		}
-		return nil
+		return numberKinds(ctx, tx)
 	})
 }
 

@@ -84,8 +84,8 @@ func (r *DNSRecord) check(p Place, wrong *field.Errors) {
 }
 
 // near are the records of the zone that have the same name.
-func (r *DNSRecord) near(int64) (Query, bool) {
-	return Query{dnsRecords.Name, map[string]any{"zone": r.Zone, "name": r.Name}}, r.Zone != 0
+func (r *DNSRecord) near(int64) []Query {
+	return []Query{{dnsRecords.Name, map[string]any{"zone": r.Zone, "name": r.Name}}}
 }
 
 // compare tells the types of the other records of the same name, and whether

@@ -59,6 +59,7 @@ type Kind struct {
 
 	NamedBy    []string                               // fields of the spec that its natural key at the engine follows from
 	EngineName func(spec, parent field.Values) string // that key; nil: the only field in NamedBy
+	NamedIn    bool                                   // the key is unique in what it is a part of, and nowhere else
 	Shape      func(id int64, o *EngineObject)        // what else the engine is told; nil: nothing
 	Told       []string                               // derived fields ([Derived]) that the engine is told as well
 	Generated  string                                 // the secret field that is made up when it is left out; empty: none

@@ -109,14 +109,14 @@ func TestEveryKindDeclaresItsFieldsOnce(t *testing.T) {
 	}
 }
 
-// Every kind's quota is a limit that tenants have, and one that a package
-// without anything keeps them to.
+// Every kind's quota is a limit that tenants have, unless the feature alone
+// decides; a package without anything keeps them to none.
 func TestEveryQuotaIsALimit(t *testing.T) {
 	nothing := (&hosting.Package{}).Allows()
-	unlimited := hosting.NoLimits()
+	unset := hosting.NoLimits()
 	for _, k := range hosting.Kinds {
-		if k.Quota != "" && (nothing.Of(k.Quota) != 0 || unlimited.Of(k.Quota) != hosting.Unlimited) {
-			t.Errorf("%s counts against %s: %d, %d", k.Name, k.Quota, nothing.Of(k.Quota), unlimited.Of(k.Quota))
+		if k.Quota != "" && (nothing.Of(k.Quota) != 0 || unset.Of(k.Quota) != k.Unset()) {
+			t.Errorf("%s counts against %s: %d, %d", k.Name, k.Quota, nothing.Of(k.Quota), unset.Of(k.Quota))
 		}
 	}
 }

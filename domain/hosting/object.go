@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"maps"
+	"strconv"
 
 	"hostpanel/domain/field"
 )
@@ -32,6 +33,15 @@ func (k Kind) nameAtEngine(spec, parent field.Values) string {
 		return text(spec, k.NamedBy[0])
 	}
 	return ""
+}
+
+// NameIn is the object's natural key once its parents are known. It begins with
+// the engine's number of the parent where it is unique in there only.
+func (k Kind) NameIn(o EngineObject) string {
+	if parent, is := k.Parent(); is && k.NamedIn {
+		return strconv.FormatInt(o.Parents[parent.Field], 10) + " " + o.Name
+	}
+	return o.Name
 }
 
 // Naming are the values of a spec that the object's natural key follows from.

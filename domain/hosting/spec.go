@@ -64,14 +64,12 @@ type Query struct {
 }
 
 // NearTo asks for the resources that [Check] compares a complete spec with
-// ([Place.Beside]); false: for none.
-func NearTo(s Spec, tenant int64) (q Query, is bool) {
-	if n, can := s.(interface {
-		near(tenant int64) (Query, bool)
-	}); can {
+// ([Place.Beside]).
+func NearTo(s Spec, tenant int64) []Query {
+	if n, can := s.(interface{ near(tenant int64) []Query }); can {
 		return n.near(tenant)
 	}
-	return q, false
+	return nil
 }
 
 // Led are the fields of a part that follow from the spec of what it is a part

@@ -92,6 +92,7 @@ func (w *desired) asObject() hosting.EngineObject {
 			o.Parents[r.Field] = id
 		}
 	}
+	o.Name = w.kind.NameIn(o)
 	return o
 }
 

@@ -73,20 +73,21 @@ func (s *Service) defaultPackage(ctx context.Context) (*int64, error) {
 
 // neighbours adds the other records that the check compares this one with.
 func (s *Service) neighbours(ctx context.Context, d *hosting.Draft, place *hosting.Place) error {
-	q, is := hosting.NearTo(d.Spec, d.Tenant)
-	if !is {
-		return nil
-	}
-	kind, _ := hosting.KindNamed(q.Kind)
-	l := projections.Listing{Limit: kind.Most}
-	for name, value := range q.Having {
-		l.Filters = append(l.Filters, projections.Filter{Field: name, Op: "=", Value: value})
-	}
-	found, err := s.system().OfKind(ctx, kind, l)
-	for _, row := range found.Rows {
-		if refTo(row) != d.Ref() {
-			place.Beside = append(place.Beside, row.Spec)
+	for _, q := range hosting.NearTo(d.Spec, d.Tenant) {
+		kind, _ := hosting.KindNamed(q.Kind)
+		l := projections.Listing{Limit: kind.Most}
+		for name, value := range q.Having {
+			l.Filters = append(l.Filters, projections.Filter{Field: name, Op: "=", Value: value})
+		}
+		found, err := s.system().OfKind(ctx, kind, l)
+		if err != nil {
+			return err
+		}
+		for _, row := range found.Rows {
+			if refTo(row) != d.Ref() {
+				place.Beside = append(place.Beside, row.Spec)
+			}
 		}
 	}
-	return err
+	return nil
 }

@@ -38,7 +38,7 @@ func (e *Engine) Find(ctx context.Context, kind, name, ref string) (hosting.Engi
 // look makes the look-ups of a kind and keeps what matches exactly: the engine
 // compares without regard to case, and by a part where it finds a per cent sign.
 func (e *Engine) look(ctx context.Context, r *resource, name, ref string) ([]row, error) {
-	if strings.Contains(name+ref, "%") && r != &records || name == "" && ref == "" {
+	if strings.Contains(name+ref, "%") && !r.anyName || name == "" && ref == "" {
 		return nil, nil // nothing has such a name
 	}
 	found, err := e.lookedUp(ctx, r, name, ref)

@@ -50,8 +50,8 @@ func (c *call) answer() answer {
 	}{
 		{"_add", []string{"client_id", "reseller_id", "params", "update_serial"}, (*call).add},
 		{"_get", []string{"primary_id", "client_id", "cron_id"}, (*call).get},
-		{"_update", []string{"client_id", "reseller_id", "primary_id", "params", "update_serial"}, (*call).update},
-		{"_delete", []string{"primary_id", "client_id", "update_serial"}, (*call).remove},
+		{"_update", []string{"client_id", "reseller_id", "primary_id", "cron_id", "params", "update_serial"}, (*call).update},
+		{"_delete", []string{"primary_id", "client_id", "cron_id", "update_serial"}, (*call).remove},
 	} {
 		stem, is := strings.CutSuffix(c.function, verb.suffix)
 		if name, known := stems[stem]; is && known {

@@ -28,6 +28,41 @@ func below(column string, least int) func(*Engine, lookup) bool {
 	return func(_ *Engine, v lookup) bool { n, err := strconv.Atoi(v(column)); return err != nil || n < least }
 }
 
+var timeEntry = regexp.MustCompile(`^(?:(\d+)(?:-(\d+))?|\*)(?:/([1-9]\d*))?$`)
+
+// noTime is a field of a schedule that the engine does not take: it wants
+// ranges that grow, and steps from 2 to below the last value.
+func noTime(column string, least, most int) func(*Engine, lookup) bool {
+	return func(_ *Engine, v lookup) bool {
+		value := strings.ReplaceAll(v(column), " ", "")
+		if column == "run_month" && value == "@reboot" {
+			return false
+		}
+		for entry := range strings.SplitSeq(value, ",") {
+			m := timeEntry.FindStringSubmatch(entry)
+			if m == nil {
+				return true
+			}
+			from, _ := strconv.Atoi(m[1])
+			to, _ := strconv.Atoi(m[2])
+			step, _ := strconv.Atoi(m[3])
+			if m[1] != "" && (from < least || from > most) || m[2] != "" && (to > most || to <= from) || m[3] != "" && (step < 2 || step > most-1) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+var callable = regexp.MustCompile(`(?i)^https?://([a-z0-9][a-z0-9_-]{0,62}\.)+[a-z0-9-]{2,63}([:/?#]|$)`)
+
+// noCommand is a URL of another scheme or of no host, or has more than a line.
+func noCommand(_ *Engine, v lookup) bool {
+	command := v("command")
+	isURL, _ := regexp.MatchString(`^\w+://`, command)
+	return isURL && !callable.MatchString(command) || strings.ContainsAny(command, "\n\r\x00")
+}
+
 func outside(e *Engine, v lookup) bool {
 	id, _ := strconv.Atoi(v("parent_domain_id"))
 	site := e.tables["web_domain"].find(id)
@@ -139,7 +174,16 @@ var rules = map[string][]rule{
 		{"domain_error_regex", false, not("source", `^@[a-z0-9.\-]{2,253}$`)},
 		{"destination_error_isemail", false, not("destination", mail)},
 	},
-	"sites_cron": {},
+	"sites_cron": {
+		{"server_id_error_empty", false, empty("server_id")},
+		{"run_min_error_format", true, noTime("run_min", 0, 59)},
+		{"run_hour_error_format", true, noTime("run_hour", 0, 23)},
+		{"run_mday_error_format", true, noTime("run_mday", 1, 31)},
+		{"run_month_error_format", true, noTime("run_month", 1, 12)},
+		{"run_wday_error_format", true, noTime("run_wday", 0, 7)},
+		{"command_error_empty", false, empty("command")},
+		{"command_error_format", true, noCommand},
+	},
 }
 
 func record1(name, dataKey, data string) []rule {

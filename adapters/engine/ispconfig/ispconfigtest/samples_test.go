@@ -59,6 +59,7 @@ func TestTheDoubleComplainsInOrder(t *testing.T) {
 		"dns_caa_add":          `ttl_range_error<br \/>\r\n`,
 		"sites_ftp_user_add":   `quota_size_error_empty<br \/>\r\nquota_size_error_regex<br \/>\r\nuid_error_empty<br \/>\r\ninvalid_system_user_or_group_txt<br>\r\ngid_error_empty<br \/>\r\ninvalid_system_user_or_group_txt<br>\r\ndirectory_error_empty<br \/>\r\ndirectory_error_regex<br \/>\r\ndirectory_error_notinweb<br>\r\n`,
 		"mail_catchall_add":    `domain_error_empty<br \/>\r\ndomain_error_regex<br \/>\r\ndestination_error_isemail<br \/>\r\n`,
+		"sites_cron_add":       `server_id_error_empty<br \/>\r\nrun_min_error_format<br>\r\nrun_hour_error_format<br>\r\nrun_mday_error_format<br>\r\nrun_month_error_format<br>\r\nrun_wday_error_format<br>\r\ncommand_error_empty<br \/>\r\n`,
 		"sites_database_add":   `database_name_error_empty<br \/>\r\ndatabase_name_error_regex<br \/>\r\n`,
 		"sites_web_domain_add": `no_server_error<br \/>\r\ndomain_error_empty<br>\r\nhd_quota_error_empty<br \/>\r\nhd_quota_error_regex<br \/>\r\ntraffic_quota_error_empty<br \/>\r\ntraffic_quota_error_regex<br \/>\r\nallow_override_error_empty<br \/>\r\npm_process_idle_timeout_error_regex<br \/>\r\npm_max_requests_error_regex<br \/>\r\nhttp_port_error_regex<br \/>\r\nhttps_port_error_regex<br \/>\r\n`,
 	} {

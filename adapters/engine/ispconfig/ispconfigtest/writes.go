@@ -16,6 +16,7 @@ var sent = map[string]string{
 	"web_database":      "server_id type parent_domain_id database_name database_user_id database_ro_user_id database_charset remote_access remote_ips database_quota active",
 	"ftp_user":          "server_id parent_domain_id username password quota_size active uid gid dir quota_files ul_ratio dl_ratio ul_bandwidth dl_bandwidth",
 	"shell_user":        "server_id parent_domain_id username password quota_size active puser pgroup shell dir chroot ssh_rsa",
+	"cron":              "server_id parent_domain_id type command run_min run_hour run_mday run_month run_wday log active",
 	"dns_soa":           "server_id origin ns mbox serial refresh retry expire minimum ttl active xfer also_notify update_acl",
 	"dns_rr":            "server_id zone name type data aux ttl active",
 	"mail_domain":       "server_id domain active",
@@ -207,9 +208,9 @@ func (c *call) update(stem string, t *table) answer {
 		_, is := params.get(forbidden)
 		c.violate(is && stem == "client", forbidden)
 	}
-	id, _ := strconv.Atoi(or(c.text("primary_id"), "0"))
-	if stem == "client" {
-		id = c.number("client_id")
+	id := 0
+	if s := plain(c.id(stem)); s != nil {
+		id, _ = strconv.Atoi(*s)
 	}
 	c.violate(id < 1, "a number below one")
 	r := t.find(id)
