@@ -128,6 +128,7 @@ func (s *shop) oneOfEach(t *testing.T, id, tenant int64) {
 		{"mail_alias", `{"mail_domain":1,"source":"info","destination":"a@b.example"}`},
 		{"ftp_account", `{"site":1,"username":"n1","password":"{secret}"}`},
 		{"shell_user", `{"site":1,"username":"n1","password":"{secret}"}`},
+		{"cron_job", `{"site":1,"schedule":"@daily","command":"https://n1.example/"}`},
 		{"ssl_certificate", `{"site":1}`},
 	} {
 		kind, _ := hosting.KindNamed(one.kind)

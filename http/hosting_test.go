@@ -35,7 +35,7 @@ func TestHostingConversations(t *testing.T) {
 
 // The same mechanism serves kinds that an engine works behind.
 func TestConversationsAboutKindsWithAnEngine(t *testing.T) {
-	kinds := []string{"package", "site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user"}
+	kinds := []string{"package", "site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user", "cron_job"}
 	routetest.Run(t, "testdata/kinds/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := openShop(t, func(s *shop) { s.hosting.NameServers = []string{"ns1.panel.example.", "ns2.panel.example."} }).people(t)
 		if _, err := s.owner.Exec(t.Context(), `select setval((n || '_id')::regclass, 100) from unnest($1::text[]) n`, kinds); err != nil {

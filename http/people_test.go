@@ -74,7 +74,7 @@ func (s *shop) person(t testing.TB, id int64, email string, superuser bool) {
 
 func (s *shop) tenant(t testing.TB, id int64, name string) {
 	t.Helper()
-	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	spec := &hosting.Tenant{Name: name, Email: "office@example.com", Slug: "t" + strconv.FormatInt(id, 10), Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
 	spec.Username, spec.CustomerNumber = hosting.CustomerNumber(id), hosting.CustomerNumber(id)
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: spec.Fields().Values()})
 }

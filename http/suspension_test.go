@@ -266,7 +266,7 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 	}
 	const want = `{"tenant":1,"tenant_name":"Bread & Co","sites":{"used":3,"limit":5},"databases":{"used":4,"limit":null},` +
 		`"dns_zones":{"used":4,"limit":null},"mail_domains":{"used":4,"limit":null},"mailboxes":{"used":4,"limit":2},` +
-		`"mail_aliases":{"used":4,"limit":null},"ftp_accounts":{"used":4,"limit":null},"shell_users":{"used":4,"limit":0},` +
+		`"mail_aliases":{"used":4,"limit":null},"ftp_accounts":{"used":4,"limit":null},"shell_users":{"used":4,"limit":0},"cron_jobs":{"used":4,"limit":0},` +
 		`"ssl_certificates":{"used":4,"limit":null},"storage_mb":{"used":2,"limit":1000},"traffic_mb":{"used":3,"limit":null},` +
 		`"collected_at":"2026-11-21T10:00:00Z"}`
 	for _, who := range []string{"ana", "ben", "root"} {

@@ -18,6 +18,7 @@ var Kinds = []Kind{
 	mailAliases,
 	ftpAccounts,
 	shellUsers,
+	cronJobs,
 	certificates,
 	packages,
 	whiteLabels,

@@ -39,7 +39,7 @@ func (w *world) draw(name string) int64 {
 }
 
 func (w *world) newTenant(id int64) hosting.Request {
-	t := &hosting.Tenant{Name: "Ana", Email: "ana@example.com", Slug: hosting.CustomerNumber(id), Username: hosting.CustomerNumber(id), Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	t := &hosting.Tenant{Name: "Ana", Email: "ana@example.com", Slug: hosting.CustomerNumber(id), Username: hosting.CustomerNumber(id), Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 1_000)}
 	return hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: id}, Tenant: id, Spec: t.Fields().Values(), Subject: uuid.New()}
 }
 

@@ -66,7 +66,7 @@ func (c *customers) ask(secrets map[uuid.UUID]string, commands ...domain.Command
 }
 
 func (c *customers) asksForMore() bool {
-	kind := pick(c, []string{"site", "site", "database", "dns_zone", "dns_record", "dns_record", "mail_domain", "mailbox", "mailbox", "mail_alias", "ftp_account", "shell_user", "ssl_certificate", "proxy"})
+	kind := pick(c, []string{"site", "site", "database", "dns_zone", "dns_record", "dns_record", "mail_domain", "mailbox", "mailbox", "mail_alias", "ftp_account", "shell_user", "cron_job", "ssl_certificate", "proxy"})
 	one := &thing{ref: hosting.Ref{Kind: kind, ID: c.draw(kind)}, tenant: pick(c, c.of("tenant")).ref.ID, secrets: map[string]string{}}
 	if whole, is := wholes[kind]; is {
 		there := c.wholesFor(kind, c.here(whole))
@@ -102,11 +102,19 @@ func (c *customers) certificates(site *thing, removed bool) []*thing {
 
 func (c *customers) nameAtEngine(one *thing, spec field.Values) string {
 	kind, _ := hosting.KindNamed(one.ref.Kind)
-	parent := field.Values{}
-	if one.parent != nil {
-		parent = one.parent.asked
+	if one.parent == nil {
+		return kind.Object(one.ref.ID, spec, nil).Name
 	}
-	return kind.Object(one.ref.ID, spec, parent).Name
+	return c.inParent(kind, kind.Object(one.ref.ID, spec, one.parent.asked), one).Name
+}
+
+// inParent names an object as the engine does that has its parent.
+func (c *customers) inParent(kind hosting.Kind, o hosting.EngineObject, one *thing) hosting.EngineObject {
+	if parent, is := kind.Parent(); is {
+		o.Parents = map[string]int64{parent.Field: at(c.resource(one.parent.ref))}
+	}
+	o.Name = kind.NameIn(o)
+	return o
 }
 
 // newName is one that nobody sees in use. It may be that of something that has

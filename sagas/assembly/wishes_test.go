@@ -14,6 +14,7 @@ import (
 // wholes are the kinds that others are a part of; a database may have a site.
 var wholes = map[string]string{
 	"database": "site", "dns_record": "dns_zone", "mailbox": "mail_domain", "mail_alias": "mail_domain", "ftp_account": "site", "shell_user": "site",
+	"cron_job":        "site",
 	"ssl_certificate": "site", "proxy": "site",
 }
 
@@ -62,6 +63,9 @@ var specs = map[string]func(*customers, *thing) field.Values{
 	"proxy": func(c *customers, one *thing) field.Values {
 		return values(&hosting.Proxy{Site: one.parent.ref.ID, Domain: one.name + ".test", Upstream: hosting.UpstreamOf(c.address()), IsActive: c.flag()})
 	},
+	"cron_job": func(c *customers, one *thing) field.Values {
+		return values(&hosting.CronJob{Site: one.parent.ref.ID, Schedule: c.schedule(), Command: "https://" + one.parent.name + ".test/" + one.name, IsActive: c.flag()})
+	},
 	"shell_user": func(_ *customers, one *thing) field.Values {
 		return values(&hosting.ShellUser{
 			Site: one.parent.ref.ID, Username: one.name, Password: "new", Shell: "/bin/bash", Chroot: "jailkit", QuotaMB: -1, IsActive: true,
@@ -72,6 +76,10 @@ var specs = map[string]func(*customers, *thing) field.Values{
 func values(spec hosting.Spec) field.Values { return spec.Fields().Values() }
 
 func (c *customers) flag() bool { return c.chance.IntN(3) > 0 }
+
+func (c *customers) schedule() string {
+	return pick(c, []string{"@daily", "0 0 * * *", "*/5 * * * *", "0 3 1 * 1-5"})
+}
 
 func (c *customers) address() string { return fmt.Sprintf("192.0.2.%d", c.chance.IntN(250)) }
 
@@ -88,6 +96,7 @@ var changes = map[string][]changing{
 	"mail_alias":  {active, destination},
 	"ftp_account": {active, one("quota_mb", (*customers).number), password("password")},
 	"shell_user":  {active, password("password")},
+	"cron_job":    {active, one("schedule", (*customers).schedule)},
 	"proxy":       {active, one("upstream", (*customers).address)},
 
 	"ssl_certificate": {one("auto_renew", (*customers).flag)},

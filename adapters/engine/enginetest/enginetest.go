@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 		{"AChangeOfWhatIsNotThereSaysSo", (*world).absent},
 		{"ASiteKeepsItsPlaceWhenItsNameChanges", (*world).renamed},
 		{"ARecordOfAnotherTypeIsFoundByItsNewName", (*world).replaced},
+		{"AJobIsFoundByWhenItRunsAndWhatItDoes", (*world).rescheduled},
 		{"WhatWasMadeWithoutAnAnswerIsFoundAndMadeOnce", (*world).lostCreation},
 		{"WhatWasChangedWithoutAnAnswerIsChangedAgain", (*world).lostChange},
 		{"WhatWasRemovedWithoutAnAnswerIsGone", (*world).lostRemoval},

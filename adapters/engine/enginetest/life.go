@@ -1,7 +1,9 @@
 package enginetest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -144,11 +146,48 @@ func (w *world) replaced() {
 	}
 }
 
+// rescheduled changes what a cron job is known by, and keeps its number. The
+// same job of another site is another one.
+func (w *world) rescheduled() {
+	w.inhabited()
+	before := w.there(w.object("cron_job"))
+	o := with(w.object("cron_job"), "schedule", "0 0 1 1 *", "command", "https://acme.test/?a=50%&b=%25")
+	o.Former, o.Name = o.Name, fmt.Sprintf("%d 0 0 1 1 * https://acme.test/?a=50%%&b=%%25", w.made["site"])
+	for range 2 {
+		w.change(o)
+		after := w.applied(o)
+		for _, name := range o.Changed {
+			if after.ID != before.ID || string(after.Values[name]) != string(o.Values[name]) {
+				w.Errorf("%d: %s is %s, not %s", after.ID, name, after.Values[name], o.Values[name])
+			}
+		}
+	}
+	if found, is := w.look("cron_job", o.Former, ""); is {
+		w.Errorf("the former job still runs: %+v", found)
+	}
+	other := w.object("site")
+	other.Name, other.Values = "other.test", values("domain", "other.test", "ip_address", "*", "is_active", true)
+	site := w.create(other)
+	twin := o
+	twin.ID, twin.Former, twin.Changed, twin.Parents = 0, "", nil, map[string]int64{"site": site}
+	twin.Name = strings.Replace(o.Name, fmt.Sprint(w.made["site"]), fmt.Sprint(site), 1)
+	if id := w.create(twin); id == o.ID {
+		w.Errorf("one job for two sites: %d", id)
+	}
+	shell := with(w.there(o), "command", "php [web_root]/cron.php --at=$(date +%H)")
+	shell.Former, shell.Name = o.Name, fmt.Sprintf("%d 0 0 1 1 * php [web_root]/cron.php --at=$(date +%%H)", w.made["site"])
+	w.change(shell)
+	w.there(shell)
+}
+
 // databases are detached when their site goes.
 func (w *world) databases() {
 	w.inhabited()
-	w.remove(w.object("shell_user"))
-	w.remove(w.object("ftp_account"))
+	for kind, parent := range parts {
+		if parent == "site" {
+			w.remove(w.object(kind))
+		}
+	}
 	w.remove(w.object("site"))
 	if found := w.there(w.object("database")); found.Parents["site"] != 0 {
 		w.Errorf("%+v", found)

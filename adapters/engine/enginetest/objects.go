@@ -1,6 +1,10 @@
 package enginetest
 
-import "hostpanel/domain/hosting"
+import (
+	"fmt"
+
+	"hostpanel/domain/hosting"
+)
 
 const (
 	password    = "Str0ng-Passw0rd!"
@@ -8,11 +12,12 @@ const (
 )
 
 // kinds in the order in which they need each other.
-var kinds = []string{"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user"}
+var kinds = []string{"site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user", "cron_job"}
 
 // parts are the kinds that belong to an object of another.
 var parts = map[string]string{
 	"dns_record": "dns_zone", "mailbox": "mail_domain", "mail_alias": "mail_domain", "ftp_account": "site", "shell_user": "site",
+	"cron_job": "site",
 }
 
 var fields = map[string]string{"dns_zone": "zone", "mail_domain": "mail_domain", "site": "site"}
@@ -23,6 +28,8 @@ func tenant(number string) hosting.EngineObject {
 		Values: values("name", "Acme GmbH", "email", "ada@acme.test", "country", "ES", "max_sites", 5, "max_mailboxes", -1),
 	}
 }
+
+const aCommand = "https://acme.test/cron.php?at=%20"
 
 const aRecord = "acme.test. www.acme.test. A 0 192.0.2.10"
 
@@ -56,6 +63,9 @@ func (w *world) object(kind string) hosting.EngineObject {
 	case "shell_user":
 		o.Name, o.Values = "c17_sh", values("shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "")
 		o.Secrets = hosting.Secrets{"password": password}
+	case "cron_job":
+		o.Name = fmt.Sprintf("%d */5 3 * * 1-5 %s", w.made["site"], aCommand)
+		o.Values = values("schedule", "*/5 3 * * 1-5", "command", aCommand, "is_active", true)
 	}
 	return o
 }
@@ -83,6 +93,7 @@ var changeable = []struct {
 	{"ftp_account", "is_active", false},
 	{"shell_user", "shell", "/bin/sh"},
 	{"shell_user", "is_active", false},
+	{"cron_job", "is_active", false},
 }
 
 // own is the client's object of a kind; of "tenant" the client.

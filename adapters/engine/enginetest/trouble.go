@@ -167,6 +167,9 @@ func beside(name string) string {
 	if _, is := hosting.ParseRecordName(name); is {
 		return strings.Replace(name, "www.", "ftp.", 1)
 	}
+	if strings.HasSuffix(name, aCommand) {
+		return name + "&more"
+	}
 	return "x" + name
 }
 

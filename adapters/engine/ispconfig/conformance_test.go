@@ -32,6 +32,6 @@ func functions(verb, ofSites string) map[string]string {
 	return map[string]string{
 		"tenant": "client" + verb, "site": "sites_web_domain" + verb + ofSites, "database": "sites_database" + verb,
 		"dns_zone": "dns_zone" + verb, "dns_record": "dns_a" + verb, "mail_domain": "mail_domain" + verb, "mailbox": "mail_user" + verb,
-		"mail_alias": "mail_alias" + verb, "ftp_account": "sites_ftp_user" + verb, "shell_user": "sites_shell_user" + verb,
+		"mail_alias": "mail_alias" + verb, "ftp_account": "sites_ftp_user" + verb, "shell_user": "sites_shell_user" + verb, "cron_job": "sites_cron" + verb,
 	}
 }
