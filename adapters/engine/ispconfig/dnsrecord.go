@@ -45,11 +45,22 @@ func keyOf(w *wish) hosting.RecordKey { key, _ := hosting.ParseRecordName(w.Name
 func part(name, field string, value func(hosting.RecordKey) any) column {
 	c := given(name, func(w *wish) any { return value(keyOf(w)) }).from(field)
 	return c.shows(field, func(r row) any {
-		if name == "aux" {
+		switch name {
+		case "aux":
 			return r.number(name)
+		case "name":
+			return relative(r[name], r["origin"])
 		}
 		return r[name]
 	})
+}
+
+// relative is a record's name as the panel has it: within its zone.
+func relative(name, origin string) string {
+	if name == origin {
+		return "@"
+	}
+	return strings.TrimSuffix(name, "."+origin)
 }
 
 func recordName(r row) string {

@@ -31,7 +31,7 @@ var aliases = resource{
 		given("server_id", func(w *wish) any { return w.server }),
 		natural("source"),
 		given("destination", func(w *wish) any { return destinations(w) }).from("destination", "destinations").
-			shows("destination", func(r row) any { return strings.ReplaceAll(r["destination"], ",", ", ") }),
+			shows("destination", func(r row) any { return strings.Split(r["destination"], ",") }),
 		given("type", func(w *wish) any { return aliasType(w) }).shows("alias_type", func(r row) any { return r["type"] }),
 		changing(flag("active", "is_active")),
 	},
