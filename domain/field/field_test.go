@@ -29,7 +29,6 @@ type sample struct {
 	Setup     decimal.Decimal
 	Starts    time.Time
 	Ends      *time.Time
-	Day       time.Time
 	Order     uuid.UUID
 	Options   []string
 	Plans     []int64
@@ -55,7 +54,6 @@ func (s *sample) Fields() field.Set {
 		field.Amount("setup", &s.Setup, 6, 2).Default("1.5"),
 		field.Time("starts", &s.Starts),
 		field.NullTime("ends", &s.Ends),
-		field.Date("day", &s.Day),
 		field.UUID("order", &s.Order),
 		field.Texts("options", &s.Options, func(f field.Field) field.Field { return f.Max(4) }).Between(1, 3),
 		field.Refs("plans", &s.Plans),
@@ -120,7 +118,6 @@ func TestFieldMessages(t *testing.T) {
 		{`"price":123456789`, `{"price":["Ensure that there are no more than 8 digits before the decimal point."]}`},
 		{`"starts":"2024-13-01"`, `{"starts":["Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."]}`},
 		{`"starts":5`, `{"starts":["Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."]}`},
-		{`"day":"1.1.24"`, `{"day":["Date has wrong format. Use one of these formats instead: YYYY-MM-DD."]}`},
 		{`"order":"x"`, `{"order":["Must be a valid UUID."]}`},
 		{`"options":"x"`, `{"options":["Expected a list of items but got type \"str\"."]}`},
 		{`"options":[]`, `{"options":["This list may not be empty."]}`},
@@ -187,7 +184,6 @@ func TestCoercion(t *testing.T) {
 		{`"starts":"2024-01-01T10:00:00.1234567Z"`, "starts", `"2024-01-01T10:00:00.123456Z"`},
 		{`"ends":null`, "ends", `null`},
 		{`"ends":"2024-01-01T00:00:00Z"`, "ends", `"2024-01-01T00:00:00Z"`},
-		{`"day":"2024-02-29"`, "day", `"2024-02-29"`},
 		{`"order":"3F2504E0-4F89-41D3-9A0C-0305E82C3301"`, "order", `"3f2504e0-4f89-41d3-9a0c-0305e82c3301"`},
 		{`"options":["a"," b "]`, "options", `["a","b"]`},
 		{`"plans":["1",2]`, "plans", `[1,2]`},

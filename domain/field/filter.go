@@ -71,7 +71,7 @@ func (f *Field) notFiltering(s string) (message string, ignored bool) {
 		return NoSuchChoice, false
 	case identifier:
 		return "Enter a valid UUID.", false
-	case moment, day:
+	case moment:
 		return "Enter a valid date/time.", false
 	}
 	if f.OneOf != nil {

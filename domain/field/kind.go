@@ -47,9 +47,6 @@ func Amount(name string, at *decimal.Decimal, digits, places int32) Field {
 // Time is a moment, to the microsecond, shown in UTC.
 func Time(name string, at *time.Time) Field { return Field{Name: name, kind: moment{at}} }
 
-// Date is a day, shown as YYYY-MM-DD; in Go it is the day's first moment in UTC.
-func Date(name string, at *time.Time) Field { return Field{Name: name, kind: day{at}} }
-
 // UUID is a universally unique identifier.
 func UUID(name string, at *uuid.UUID) Field { return Field{Name: name, kind: identifier{at}} }
 

@@ -145,7 +145,6 @@ func (integer) describe(f *Field, m *Metadata) {
 func (amount) describe(_ *Field, m *Metadata)     { m.Type = "decimal" }
 func (flag) describe(_ *Field, m *Metadata)       { m.Type = "boolean" }
 func (moment) describe(_ *Field, m *Metadata)     { m.Type = "datetime" }
-func (day) describe(_ *Field, m *Metadata)        { m.Type = "date" }
 func (identifier) describe(_ *Field, m *Metadata) { m.Type = "string" }
 func (reference) describe(_ *Field, m *Metadata)  { m.Type = "field" }
 func (anything) describe(_ *Field, m *Metadata)   { m.Type = "field" }

@@ -67,27 +67,6 @@ func ParseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-type day struct{ at *time.Time }
-
-func (d day) place() any     { return d.at }
-func (d day) apart() kind    { return day{new(time.Time)} }
-func (d day) set(v any) bool { return setTime(d.at, v) }
-
-func (d day) show(b []byte, _ *Field) []byte { return d.at.AppendFormat(b, `"2006-01-02"`) }
-
-func (d day) read(sent Value, _ *Field) []string {
-	t, err := time.Parse(time.DateOnly, strings.TrimSpace(sent.Text))
-	if err != nil || sent.Kind != TextValue {
-		return []string{"Date has wrong format. Use one of these formats instead: YYYY-MM-DD."}
-	}
-	*d.at = t
-	return nil
-}
-
-func (day) schema(*Field) map[string]any {
-	return map[string]any{"type": "string", "format": "date"}
-}
-
 type identifier struct{ at *uuid.UUID }
 
 func (i identifier) place() any  { return i.at }
