@@ -219,3 +219,16 @@ func (c *counted) call(ctx context.Context, want int, method, path, body string,
 	}
 	return err
 }
+
+// synced is call for what the engine has carried out when it is answered.
+func (c *counted) synced(ctx context.Context, want int, method, path, body string, headers []string) (id int64, err error) {
+	var shown struct {
+		ID         int64
+		SyncStatus string `json:"sync_status"`
+	}
+	err = c.call(ctx, want, method, path, body, &shown, headers...)
+	if err == nil && shown.SyncStatus != "synced" {
+		err = fmt.Errorf("%s %s is %s", method, path, shown.SyncStatus)
+	}
+	return shown.ID, err
+}
