@@ -32,8 +32,8 @@ bench: ## measure against pgbench and others, side by side; some minutes
 
 faults: ## kill the program, stop its workers, and let payments go wrong, over and over (ORDERS=50 PAYMENTS=360 ROUNDS=42 SEED=n); some minutes
 	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
-	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./sagas
-	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas
+	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./sagas/assembly
+	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas/assembly
 
 generate: ## write http/openapi.json, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule|TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./http -args -update
