@@ -38,6 +38,7 @@ type operation struct {
 	do    func(ctx context.Context, n int) error // n: as often as it was done before
 	ends  string                                 // event with which it is over, if not with the answer
 	batch bool                                   // the next one does not wait for the end
+	reads bool                                   // nothing follows from it
 }
 
 // counts measures operations of a whole program, one after the other.
@@ -49,6 +50,7 @@ func (r *run) counts(ctx context.Context) error {
 	defer c.close()
 	warmUp, idle := 10, 3*time.Second
 	if r.Smoke {
+		c.pause = 10 * time.Millisecond
 		warmUp, idle = 1, 100*time.Millisecond
 	}
 	if err := c.steady(ctx); err != nil {
@@ -98,7 +100,7 @@ func (c *counted) idle(ctx context.Context, long time.Duration) (Counts, error) 
 	began := time.Now()
 	all, err := c.between(ctx, Counts{}, func() error {
 		for time.Since(began) < long {
-			if err := c.quiet(ctx); err != nil {
+			if err := c.quiet(ctx, c.pause); err != nil {
 				return err
 			}
 		}
@@ -119,17 +121,20 @@ func (c *counted) repeat(ctx context.Context, o operation, from, times int, back
 			if err := o.do(ctx, from+n); err != nil {
 				return err
 			}
-			if o.ends == "" || o.batch && n < times-1 {
+			if o.reads || o.batch && n < times-1 {
 				continue
 			}
 			if err := c.until(ctx, func() (bool, error) {
 				all, err := c.happened(ctx, o.ends)
-				return all >= before+n+1, err
+				return o.ends == "" || all >= before+n+1, err
 			}); err != nil {
 				return fmt.Errorf("wait for %s: %w", o.ends, err)
 			}
+			if err := c.quiet(ctx, c.pause); err != nil {
+				return err
+			}
 		}
-		return c.quiet(ctx)
+		return c.quiet(ctx, 5*c.pause)
 	}, float64(times))
 }
 
@@ -153,9 +158,8 @@ func (c *counted) happened(ctx context.Context, event string) (n int, err error)
 	return n, err
 }
 
-// quiet waits until all runs rest, for half a second.
-func (c *counted) quiet(ctx context.Context) error {
-	const long = 500 * time.Millisecond
+// quiet waits until all runs have rested for so long.
+func (c *counted) quiet(ctx context.Context, long time.Duration) error {
 	since, last := time.Now(), ""
 	return c.until(ctx, func() (bool, error) {
 		var now string
@@ -214,7 +218,7 @@ func (c *counted) operations() []operation {
 		{name: "place it again with its Idempotency-Key", times: some, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 201, "POST", "/storefront/api/orders/", place(n), nil, key(n)...)
 		}},
-		{name: "status of an order, by API key", times: many, do: func(ctx context.Context, n int) error {
+		{name: "status of an order, by API key", times: many, reads: true, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 200, "GET", "/storefront/api/orders/"+orders[n%len(orders)]+"/", "", nil, "X-API-Key", c.demo.Key)
 		}},
 		{name: "from the payment to the active order, mails included", times: some, ends: "order.activated", do: func(ctx context.Context, n int) error {
@@ -241,17 +245,17 @@ func (c *counted) operations() []operation {
 		{name: "renew a certificate, its notification included", times: few, batch: true, ends: "certificate.issued", do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 202, "POST", fmt.Sprintf("/hosting/api/rest/ssl-certificates/%d/renew/", c.certificates[n]), "", nil, admin...)
 		}},
-		{name: "one site", times: many, do: func(ctx context.Context, n int) error {
+		{name: "one site", times: many, reads: true, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 200, "GET", site(n%len(c.sites)), "", nil, admin...)
 		}},
-		{name: "a list of 20 sites", times: many, do: get(sitesPath, admin)},
-		{name: "a list of 20 orders, for operators", times: many, do: get(orderFilesPath, operator)},
-		{name: "an order with all that came of it, for operators", times: many, do: func(ctx context.Context, n int) error {
+		{name: "a list of 20 sites", times: many, reads: true, do: get(sitesPath, admin)},
+		{name: "a list of 20 orders, for operators", times: many, reads: true, do: get(orderFilesPath, operator)},
+		{name: "an order with all that came of it, for operators", times: many, reads: true, do: func(ctx context.Context, n int) error {
 			return c.call(ctx, 200, "GET", orderFilesPath+orders[n%some]+"/", "", nil, operator...)
 		}},
-		{name: "the first page of notifications", times: many, do: get(notificationsPath, admin)},
-		{name: "the number of unread notifications", times: many, do: get(notificationsPath+"unread_count/", admin)},
-		{name: "the plans, by API key", times: many, do: get("/storefront/api/plans/", key(0)[:2])},
+		{name: "the first page of notifications", times: many, reads: true, do: get(notificationsPath, admin)},
+		{name: "the number of unread notifications", times: many, reads: true, do: get(notificationsPath+"unread_count/", admin)},
+		{name: "the plans, by API key", times: many, reads: true, do: get("/storefront/api/plans/", key(0)[:2])},
 		{name: "sign in", times: few, do: func(ctx context.Context, _ int) error {
 			var pair struct{ Refresh string }
 			err := c.call(ctx, 200, "POST", "/api/token/", fmt.Sprintf(`{"username":%q,"password":%q}`, c.demo.Admin.Username, c.demo.Admin.Password), &pair)
