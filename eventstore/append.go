@@ -17,36 +17,36 @@ const (
 	TheCorrelation            // uuid
 )
 
-// AnyRows lets the statement of a [TxStatement] touch as many rows as it likes.
+// AnyRows lets the statement of a [TxStatement] touch any number of rows.
 const AnyRows = -1
 
-// A TxStatement is one row beside the log that stands or falls with the facts of its
-// request.
+// A TxStatement changes rows beside the log, in the transaction that appends the
+// events of its request.
 type TxStatement struct {
 	// Key, such as "saga_run/6f1c…", gives all requests the same order in
 	// which they lock rows, so that groups of them do not deadlock.
 	Key      string
 	SQL      string // one INSERT, UPDATE or DELETE, without RETURNING
 	Args     []any
-	WantRows int64 // how many rows it must touch
-	ErrIfNot error // the answer to the request if it does not; nil: [ErrConflict]
+	WantRows int64 // number of rows that it must touch
+	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]
 }
 
-// An appendRequest is what one request adds: facts of one or several streams, and
-// the rows that belong to them.
+// An appendRequest holds what one request adds: events of one or several streams,
+// and the statements of the same transaction.
 type appendRequest struct {
 	facts  []RecordedEvent
-	before map[domain.Stream][]byte // hash of the last fact of each stream; nil: it is new
+	before map[domain.Stream][]byte // hash of the last event of each stream; nil: a new stream
 	rows   []TxStatement
 
-	keys       map[subjectKey][]byte // that its events are sealed with; nil: destroyed
-	drafts     []draft               // of the events, before they are sealed
+	keys       map[subjectKey][]byte // keys that seal the personal texts; nil: destroyed
+	drafts     []draft               // the events before sealing
 	events     []row
 	statements []Statement
 }
 
 // prepare encodes the events of a request and gets the keys of their personal
-// texts. A number that only the transaction can give is filled in later.
+// texts. Numbers drawn in the transaction are filled in later.
 func (s *Store) prepare(ctx context.Context, a *appendRequest) (err error) {
 	a.drafts = make([]draft, len(a.facts))
 	for i := range a.facts {
@@ -97,8 +97,8 @@ func (s *Store) number(a *appendRequest, draw func(series string) (int64, error)
 	return s.encode(a)
 }
 
-// encode turns the facts into rows of the log, each chained to the one before
-// it, and into statements for the read tables.
+// encode turns the events into rows of the log, each chained by hash to the one
+// before, and into statements for the read tables.
 func (s *Store) encode(a *appendRequest) error {
 	a.events, a.statements = make([]row, len(a.facts)), nil
 	last := map[domain.Stream][]byte{}
@@ -138,9 +138,9 @@ func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 	}, nil
 }
 
-// Append adds facts to one stream that stands at the given version, without
-// asking its decider: for imports and measurements. It answers [ErrConflict]
-// if the stream stands elsewhere.
+// Append adds events to one stream at the expected version without its decider,
+// for imports and benchmarks. It returns [ErrConflict] if the stream has another
+// version.
 func (s *Store) Append(ctx context.Context, cause domain.Metadata, stream domain.Stream, version int, before []byte, events ...domain.Event) (int64, error) {
 	cause = s.complete(ctx, cause)
 	b := streamState{stream: stream, version: version, category: category{evolve: func(state any, _ domain.Event) any { return state }}}

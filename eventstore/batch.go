@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// queueRows queues the rows of all members in one order, each with a check of
-// how many it touches.
+// queueRows queues the statements of all members in the order of their keys, each
+// with a check of the number of rows.
 func queueRows(b *pgx.Batch, group []*pending) {
 	type member struct {
 		TxStatement
@@ -34,9 +34,9 @@ func queueRows(b *pgx.Batch, group []*pending) {
 	}
 }
 
-// keysStand finds out whether somebody was erased while facts about them were
-// on their way: whoever holds the lock sees every erasure. The limit keeps
-// Postgres from scanning the table, which would hold all writers up.
+// keysStand checks that no key of the events was erased since they were sealed.
+// The writers' lock makes every erasure visible. The limit makes Postgres use the
+// index, because a table scan would delay all writers.
 const keysStand = `
 select expect_rows(count(*), $3, -1) from unnest($1::uuid[], $2::text[]) as used(subject, purpose)
 cross join lateral (
@@ -60,7 +60,7 @@ func queueKeys(b *pgx.Batch, group []*pending) {
 	}
 }
 
-// args are the facts of a group, column by column.
+// args returns the events of a group as one array for each column.
 func args(group []*pending) []any {
 	var (
 		streams, names, actors, sagas, data, metas []string

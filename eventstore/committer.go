@@ -14,11 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A committer adds to the log for the whole process. Requests that wait
-// together go into one transaction, which is one round trip: their rows, the
-// writers' lock, their facts, the read tables, commit. The lock makes
-// positions contiguous and visible in order (docs/log.md, "Writers take
-// turns"); the group makes that fast.
+// A committer appends to the log for the whole process. Waiting requests share
+// one transaction and one round trip: rows, writers' lock, events, read tables,
+// commit. The lock makes positions contiguous and visible in order
+// (docs/log.md, "Writers take turns"). Groups keep that fast.
 type committer struct {
 	store *Store
 
@@ -27,21 +26,22 @@ type committer struct {
 	busy    bool
 }
 
-// groupLimit bounds how many requests share one transaction.
+// groupLimit is the largest number of requests in one transaction.
 const groupLimit = 256
 
-// commitTimeout bounds one transaction; beyond it the database counts as away.
+// commitTimeout bounds one transaction. After it the database counts as
+// unavailable.
 const commitTimeout = 30 * time.Second
 
-// pending is one request that waits for its turn.
+// pending is one request that waits for its commit.
 type pending struct {
 	appendRequest
 	position int64
 	done     chan error
 }
 
-// add puts an addition into the next group and waits for its commit. The
-// answer is the position of the last fact.
+// add puts a request into the next group and waits for its commit. It returns the
+// position of the last event.
 func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
 	if err := c.store.prepare(ctx, &a); err != nil {
 		return 0, err
@@ -59,11 +59,11 @@ func (c *committer) add(ctx context.Context, a appendRequest) (int64, error) {
 	case err := <-p.done:
 		return p.position, err
 	case <-ctx.Done():
-		return 0, context.Cause(ctx) // it may still be added; a repeat will find out
+		return 0, context.Cause(ctx) // the commit may still happen; a repeated request finds its events
 	}
 }
 
-// work commits group after group until nobody waits.
+// work commits groups until no request waits.
 func (c *committer) work() {
 	for {
 		c.mu.Lock()
@@ -77,12 +77,12 @@ func (c *committer) work() {
 			return
 		}
 		c.commitGroup(group)
-		runtime.Gosched() // those who were answered may have more: let them join the next group
+		runtime.Gosched() // answered callers may add requests to the next group
 	}
 }
 
-// commitGroup commits a group, or, if it breaks a rule, its members one by
-// one, so that only the guilty ones fail.
+// commitGroup commits a group. If a rule refuses the group, it commits the
+// members one by one, so that only the offending ones fail.
 func (c *committer) commitGroup(group []*pending) {
 	err := c.commit(group)
 	if err == nil || len(group) == 1 {
@@ -112,7 +112,7 @@ func (c *committer) commit(group []*pending) (err error) {
 	}
 	if err != nil {
 		for _, p := range group {
-			c.store.subjects.forget(p.keys) // one of them may be of somebody who was erased
+			c.store.subjects.forget(p.keys) // one of the keys may have been destroyed by an erasure
 		}
 		return refusal(err, group)
 	}
@@ -148,8 +148,8 @@ type sender interface {
 
 const lockWriters = `select pg_advisory_xact_lock(4801223014)`
 
-// insertEvents adds facts behind the last position, at a time that never runs
-// back, and tells the read tables that time.
+// insertEvents adds events after the last position. Their time never runs
+// backwards, and the read tables use the same time.
 const insertEvents = `
 with last as (
 	select position, recorded_at from events order by position desc limit 1
@@ -167,7 +167,7 @@ with last as (
 )
 select position from head`
 
-// send carries the group out in one round trip.
+// send executes the group's batch in one round trip.
 func (c *committer) send(ctx context.Context, conn sender, group []*pending) error {
 	b := &pgx.Batch{}
 	queueRows(b, group)
@@ -194,8 +194,8 @@ func (c *committer) send(ctx context.Context, conn sender, group []*pending) err
 	return conn.SendBatch(ctx, b).Close()
 }
 
-// refusal says what a broken transaction means to the request, which is only
-// known when it went alone.
+// refusal maps the error of a failed transaction to that of a request. The
+// failing request is known only in a group of one.
 func refusal(err error, group []*pending) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -226,13 +226,13 @@ func refusal(err error, group []*pending) error {
 	case "40001", "40P01":
 		return errLost
 	}
-	// The text of a Postgres error may quote values: only code and place are passed on.
+	// The text of a Postgres error may quote values, so only code and place are kept.
 	return fmt.Errorf("append: %w", Unavailable(&pgconn.PgError{
 		Severity: pg.Severity, Code: pg.Code, Message: pg.Message, TableName: pg.TableName, ConstraintName: pg.ConstraintName,
 	}))
 }
 
-// committed lets everybody who follows the log know of more.
+// committed notifies all followers of the log of new events.
 func (s *Store) committed(group []*pending) {
 	for _, p := range group {
 		if len(p.events) > 0 {

@@ -14,40 +14,39 @@ import (
 	uuidcodec "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
-// AppRole is the Postgres role that the program works as. It owns nothing and
-// can neither change nor remove a fact.
+// AppRole is the Postgres role of the program. It owns nothing, and cannot change
+// or delete an event.
 const AppRole = "hostpanel_app"
 
-// ErrUnavailable means that the database does not answer, or not for writing.
+// ErrUnavailable means that the database does not answer, or is read-only.
 var ErrUnavailable = errors.New("the database is unavailable")
 
-// On whose behalf a connection works: the settings that the rules of the tables
-// look at (docs/security.md, "Row-level security"). Each is the number of a
-// tenant, a user or a storefront key's owner, or [Everybody], or blank: nobody.
+// The Postgres settings that row-level security reads (docs/security.md,
+// "Row-level security"). Each is the id of a tenant, a user or a storefront key's
+// owner. [Everybody] sees all rows, and blank sees none.
 const (
 	ForTenant   = "app.tenant_id"
 	ForUser     = "app.user_id"
 	ForKeyOwner = "app.key_owner"
 )
 
-// Everybody is on whose behalf the program itself works, where its
-// transactions span tenants.
+// Everybody is the setting of the program's own transactions, which span tenants.
 const Everybody = "system"
 
-// Connect opens a pool whose connections work as [AppRole], at most conns at a
-// time, on [Everybody]'s behalf. The role exists once [Migrate] has run.
+// Connect opens a pool of at most conns connections, with the role [AppRole] and
+// the settings [Everybody]. The role exists once [Migrate] has run.
 func Connect(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
 	return connect(ctx, url, conns, Everybody, asApp)
 }
 
-// ConnectReaders opens a pool as [Connect] does, but on nobody's behalf: its
-// connections see nothing until a transaction says for whom it reads.
+// ConnectReaders opens a pool like [Connect], but with blank settings. Its
+// connections see no rows until a transaction sets its tenant, user or owner.
 func ConnectReaders(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error) {
 	return connect(ctx, url, conns, "", asReader)
 }
 
-// ConnectOwner opens a small pool as the role of the URL, on [Everybody]'s
-// behalf, for migrations and rebuilds.
+// ConnectOwner opens a small pool with the role of the URL and the settings
+// [Everybody], for migrations and rebuilds.
 func ConnectOwner(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return connect(ctx, url, 4, Everybody, nil)
 }
@@ -58,8 +57,8 @@ var asApp = map[string]string{
 	"idle_in_transaction_session_timeout": "10s",
 }
 
-// asReader counts and pages in indexes rather than in tables: what lists walk
-// through is in memory (docs/read-tables.md, "Lists").
+// asReader makes Postgres prefer indexes for lists, because their data is in
+// memory (docs/read-tables.md, "Lists").
 var asReader = with(asApp, "random_page_cost", "1.1")
 
 func with(params map[string]string, name, value string) map[string]string {
@@ -71,13 +70,13 @@ func with(params map[string]string, name, value string) map[string]string {
 func connect(ctx context.Context, url string, conns int32, behalf string, params map[string]string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("DATABASE_URL is not a valid Postgres URL") // its text may hold a password
+		return nil, errors.New("DATABASE_URL is not a valid Postgres URL") // the text of the error may hold a password
 	}
 	cfg.MaxConns = conns
 	cfg.ConnConfig.RuntimeParams["application_name"] = "hostpanel"
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
-		uuidcodec.Register(conn.TypeMap()) // else every UUID goes through its text
+		uuidcodec.Register(conn.TypeMap()) // UUIDs are sent in binary, not as text
 		return nil
 	}
 	for _, name := range []string{ForTenant, ForUser, ForKeyOwner} {
@@ -97,8 +96,8 @@ func connect(ctx context.Context, url string, conns int32, behalf string, params
 	return pool, nil
 }
 
-// Unavailable marks errors that say nothing about the request, only about the
-// database: it is away, starting, stopping, full or read-only.
+// Unavailable marks errors of the database as a whole: it is unreachable,
+// starting, stopping, full or read-only.
 func Unavailable(err error) error {
 	var pg *pgconn.PgError
 	var dial *pgconn.ConnectError
@@ -119,8 +118,8 @@ func Unavailable(err error) error {
 	return err
 }
 
-// isBroken recognises a connection that ended in the middle of a
-// conversation, and a pool that is being closed: these have no type.
+// isBroken recognises a lost connection and a closed pool. These errors have no
+// type of their own.
 func isBroken(err error) bool {
 	for _, part := range []string{"unexpected EOF", "conn closed", "closed pool", "broken pipe", "connection reset"} {
 		if strings.Contains(err.Error(), part) {
@@ -130,8 +129,8 @@ func isBroken(err error) bool {
 	return false
 }
 
-// LockWriters makes all writers of the log wait until tx ends. Whoever holds
-// it sees the whole log and nothing can be added behind it.
+// LockWriters makes all writers of the log wait until tx ends. Until then tx sees
+// the whole log, and no event can be added.
 func LockWriters(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, lockWriters)
 	return err

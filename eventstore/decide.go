@@ -11,32 +11,32 @@ import (
 	"hostpanel/domain"
 )
 
-// A decision is what commands would add to the log, stream by stream.
+// A decision holds the events that commands add to the log.
 type decision struct {
 	branches []*streamState // in the order of the commands
 	facts    []RecordedEvent
 	rows     []TxStatement
-	memory   bool // streams may be taken from memory
+	memory   bool // streams may come from the cache
 	starts   []Start
 	repeated bool // the request has been carried out before
 	position int64
 }
 
-// A streamState is one stream with what a decision adds to it.
+// A streamState is one stream with the events that a decision adds to it.
 type streamState struct {
 	stream   domain.Stream
 	category category
 	state    any
 	version  int
 	added    int
-	recalled bool // from memory: others may have added to it
+	recalled bool // from the cache: it may lack newer events
 	history  []RecordedEvent
 	hash     []byte
 }
 
-// decide reads the streams of the commands and lets each command decide on
-// what the ones before it have left. With memory, streams that were just
-// written to are not read again.
+// decide reads the streams of the commands. Each command decides on the state
+// after the earlier commands. With memory, recently written streams come from the
+// cache.
 func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []domain.Command, memory bool) (*decision, error) {
 	d := &decision{memory: memory}
 	if err := s.branches(ctx, d, commands); err != nil {
@@ -86,7 +86,7 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 	return err
 }
 
-// branch returns the stream as the decision has left it so far.
+// branch returns the stream with the events that the decision has added so far.
 func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (*streamState, error) {
 	if b := d.of(stream); b != nil {
 		return b, nil
@@ -107,7 +107,7 @@ func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (
 	return b, nil
 }
 
-// of returns the branch of a stream that the decision has looked at.
+// of returns the state of a stream that the decision has read.
 func (d *decision) of(stream domain.Stream) *streamState {
 	for _, b := range d.branches {
 		if b.stream == stream {
@@ -117,7 +117,7 @@ func (d *decision) of(stream domain.Stream) *streamState {
 	return nil
 }
 
-// recall takes a stream from memory, if it is there.
+// recall takes a stream from the cache, if present.
 func (d *decision) recall(s *Store, stream domain.Stream) bool {
 	if !d.memory {
 		return false
@@ -132,8 +132,8 @@ func (d *decision) recall(s *Store, stream domain.Stream) bool {
 	return true
 }
 
-// mayBeStale tells whether the decision rests on a history from memory in a way
-// that the append would not find out: it was refused, or adds nothing there.
+// mayBeStale tells whether the decision used a cached stream that the append does
+// not check: the decision was refused, or adds nothing to that stream.
 func (d *decision) mayBeStale(err error) bool {
 	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || b.added == 0) })
 }
@@ -146,7 +146,7 @@ func newBranch(stream domain.Stream, served category, history []RecordedEvent) *
 	return b
 }
 
-// add puts a fact at the end of the branch.
+// add appends an event to the stream.
 func (b *streamState) add(cause domain.Metadata, e domain.Event) RecordedEvent {
 	b.state = b.category.evolve(b.state, e)
 	b.version++
@@ -160,7 +160,7 @@ func (b *streamState) add(cause domain.Metadata, e domain.Event) RecordedEvent {
 	return r
 }
 
-// changedSince tells whether the stream has gone on since the caller has seen it.
+// changedSince tells whether the stream has newer events than the caller expects.
 func (b *streamState) changedSince(seen domain.Versions) bool {
 	version, looked := seen[b.stream]
 	return looked && version != b.version-b.added
@@ -168,7 +168,7 @@ func (b *streamState) changedSince(seen domain.Versions) bool {
 
 var errStale = domain.Refuse(domain.Stale, "The resource was changed in the meantime.")
 
-// find returns the fact that an earlier try of the same request has left.
+// find returns the first event that an earlier attempt of the same request added.
 func (b *streamState) find(cause uuid.UUID) *RecordedEvent {
 	first := eventID(cause, b.stream, 1)
 	for i := range slices.Backward(b.history) {
@@ -179,13 +179,13 @@ func (b *streamState) find(cause uuid.UUID) *RecordedEvent {
 	return nil
 }
 
-// eventID is the id of the n-th fact that a request adds to a stream: always
-// the same, so that a repeat is recognised.
+// eventID is the id of the n-th event that a request adds to a stream. It is
+// deterministic, so that a repeated request is recognised.
 func eventID(cause uuid.UUID, stream domain.Stream, n int) uuid.UUID {
 	return uuid.NewSHA1(cause, binary.BigEndian.AppendUint32([]byte(stream.String()), uint32(n)))
 }
 
-// start adds the first facts of the runs that the decision's facts begin.
+// start adds the first events of the runs that the decision's events start.
 func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) error {
 	if s.starter == nil || len(d.facts) == 0 {
 		return nil
@@ -203,7 +203,7 @@ func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) e
 			return err
 		}
 		if b.version > 0 {
-			continue // a run starts once, for ever
+			continue // a run starts once only
 		}
 		first, err := b.category.decide(b.state, start.Command)
 		if err != nil {
@@ -219,8 +219,8 @@ func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) e
 	return nil
 }
 
-// mayLose are the rows of a start. If somebody has started the run meanwhile,
-// they have written to the cause's stream as well: the request is decided anew.
+// mayLose returns the rows of a start. A conflict means that another request has
+// started the run, and has written to the same stream: the request is decided anew.
 func (s Start) mayLose() []TxStatement {
 	rows := slices.Clone(s.Rows)
 	for i := range rows {
@@ -254,7 +254,7 @@ func commandsOf(starts []Start) []domain.Command {
 	return commands
 }
 
-// begun tells those who wait for the runs that have been started.
+// begun notifies the workers of the runs that have been started.
 func (d *decision) begun() {
 	for _, start := range d.starts {
 		if start.Begun != nil {

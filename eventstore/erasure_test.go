@@ -16,21 +16,21 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 )
 
-// A register is a read table with the owners of the tills. It blanks them when
-// it is told of an erasure.
+// A register is a read table with the owners of the tills. An erasure blanks
+// their names.
 type register struct{}
 
 func (register) Project(r eventstore.RecordedEvent) []eventstore.Statement {
 	switch e := r.Event.(type) {
 	case tillOpened:
 		return []eventstore.Statement{{SQL: `insert into register values ($1, $2)`, Args: []any{r.Stream.ID, e.Owner}}}
-	case coinsPut: // into the till of the erasures
+	case coinsPut: // into the till "erasures"
 		return []eventstore.Statement{{SQL: `update register set owner = ''`}}
 	}
 	return nil
 }
 
-// registered is a database with the register.
+// registered creates a database with the register.
 func registered(t *testing.T) string {
 	t.Helper()
 	url := eventstoretest.URL(t)
@@ -41,7 +41,7 @@ func registered(t *testing.T) string {
 	return url
 }
 
-// clerk is a process of its own, which remembers nothing.
+// clerk opens a store with an empty cache, like another process.
 func clerk(t *testing.T, url string) *eventstore.Store {
 	t.Helper()
 	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}), eventstoretest.Caused())
@@ -49,7 +49,7 @@ func clerk(t *testing.T, url string) *eventstore.Store {
 	return s
 }
 
-// taxReported is about somebody, too, but for as long as the law says.
+// taxReported holds personal data with a legal retention period.
 type taxReported struct {
 	Of   uuid.UUID `json:"subject"`
 	Name string    `json:"name"`
@@ -62,7 +62,7 @@ var taxFacts = domain.NewCatalogue([]domain.EventType{
 	domain.Register[coinsPut](), domain.Register[tillOpened]().Sealing(domain.Contact, "owner"), domain.Register[taxReported]().Sealing(domain.Fiscal, "name"),
 })
 
-// erase is carried out with the fact that says so.
+// erase destroys the keys of subjects, together with an event.
 func erase(ctx context.Context, s *eventstore.Store, subjects ...uuid.UUID) error {
 	_, err := s.ExecuteWith(ctx, domain.Metadata{}, eventstore.EraseRows(subjects...), putIn{"erasures", 1})
 	return err
@@ -77,7 +77,7 @@ func owner(t *testing.T, s *eventstore.Store, till string) string {
 	return history[0].Event.(tillOpened).Owner
 }
 
-// inRegister is how many tills of the register have a name of an owner.
+// inRegister counts the tills in the register with the name of an owner.
 func inRegister(t *testing.T, s *eventstore.Store) (named int) {
 	t.Helper()
 	if err := s.Pool().QueryRow(t.Context(), `select count(*) from register where owner <> ''`).Scan(&named); err != nil {
@@ -106,7 +106,7 @@ func TestWhoIsErasedIsBlankWhereverTheLogIsReadAgain(t *testing.T) {
 		t.Errorf("the log reads %q", got)
 	}
 	blank := 0
-	if err := fresh.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { // as a rebuild does
+	if err := fresh.Replay(t.Context(), 0, func(r eventstore.RecordedEvent) error { // like a rebuild
 		switch e := r.Event.(type) {
 		case tillOpened:
 			if e.Owner == "" {
@@ -126,17 +126,17 @@ func TestWhoIsErasedIsBlankWhereverTheLogIsReadAgain(t *testing.T) {
 		t.Errorf("who comes back is known as %s, %v", again, err)
 	}
 	if err := erase(t.Context(), s, ana, uuid.New()); err != nil {
-		t.Errorf("once more, and somebody of whom nothing was kept: %v", err)
+		t.Errorf("a repeated erasure, and that of an unknown subject: %v", err)
 	}
 }
 
-// Another process still remembers the key when it writes its next fact.
+// Another process still caches the key when it writes its next event.
 func TestNothingIsSealedAnewForWhoWasErased(t *testing.T) {
 	url := registered(t)
 	ana := uuid.New()
 	office, branch := clerk(t, url), clerk(t, url)
 	do(t, branch, open{"a", "Ana Ruiz", ana})
-	if got := owner(t, branch, "a"); got != "Ana Ruiz" { // which remembers her key from now on
+	if got := owner(t, branch, "a"); got != "Ana Ruiz" { // it caches her key from now on
 		t.Errorf("the log reads %q", got)
 	}
 	if err := erase(t.Context(), office, ana); err != nil {
@@ -154,9 +154,9 @@ func TestNothingIsSealedAnewForWhoWasErased(t *testing.T) {
 	if err := erase(t.Context(), office, never); err != nil {
 		t.Fatal(err)
 	}
-	do(t, branch, open{"d", "Somebody new", never})
+	do(t, branch, open{"d", "A new owner", never})
 	if n := inRegister(t, office); n != 0 {
-		t.Error("somebody who was erased before anything was kept of them")
+		t.Error("the name of a subject that was erased before it was first recorded")
 	}
 	intact(t, office, 6)
 }
@@ -188,7 +188,7 @@ func TestAnErasureInTheMiddleOfAFloodLeavesNoNames(t *testing.T) {
 	intact(t, clerk(t, url), 201)
 }
 
-// All writers wait while this is asked.
+// All writers wait during this query.
 func TestWhoWasErasedIsFoundByTheIndexHoweverManyAreAskedFor(t *testing.T) {
 	s := newStore(t)
 	if _, err := s.Pool().Exec(t.Context(), `

@@ -12,52 +12,52 @@ import (
 )
 
 const (
-	// FarBack is how many positions of the log are shown again to whoever
-	// comes back.
+	// FarBack is the number of positions that are replayed to a listener that
+	// reconnects.
 	FarBack = 100_000
 
-	tailWindow   = 5000 // positions that are looked through at once
+	tailWindow   = 5000 // positions in one query
 	tailGather   = 10 * time.Millisecond
 	tailPoll     = time.Second
-	tailLook     = 10 * time.Second // that a look may take
-	replaying    = 4                // listeners who are shown older facts at a time
-	mostWaiting  = 256              // facts that a listener may leave lying
+	tailLook     = 10 * time.Second // timeout of one query
+	replaying    = 4                // simultaneous replays of older events
+	mostWaiting  = 256              // events that may wait for a listener
 	newerThanAll = "There is nothing at this position yet."
 )
 
-// A Feed shows facts to those who listen, in the order of the log, as they are
-// added to it, by whatever process (docs/log.md, "Listening"). As long as
-// nobody listens it does nothing; for however many do, it reads the log once.
+// A Feed sends new events to listeners in the order of the log, from all
+// processes (docs/log.md, "Listening"). It reads the log once for all listeners,
+// and stops reading without any.
 type Feed struct {
 	store *Store
 	topic func(domain.Stream, domain.Event) domain.Stream
 	names []string
-	again chan struct{} // has room for those who are shown older facts
+	again chan struct{} // semaphore for replays of older events
 
 	mu        sync.Mutex
 	listeners map[domain.Stream]map[*Listener]struct{}
 	listening int
-	position  int64              // everything up to here was shown
-	stop      context.CancelFunc // of who reads on; nil: nobody does
-	run       int                // how often somebody has begun to
+	position  int64              // everything up to here was sent
+	stop      context.CancelFunc // stops the reading goroutine; nil: none runs
+	run       int                // number of the reading goroutine
 }
 
-// NewFeed shows these facts to those who listen to their topics: the streams
-// that they stand in, or what topic says.
-func NewFeed(s *Store, topic func(domain.Stream, domain.Event) domain.Stream, facts ...[]domain.EventType) *Feed {
+// NewFeed sends events of these types to the listeners of their topics. The topic
+// of an event is its stream, unless topic returns another one.
+func NewFeed(s *Store, topic func(domain.Stream, domain.Event) domain.Stream, types ...[]domain.EventType) *Feed {
 	return &Feed{
-		store: s, topic: topic, names: domain.NewCatalogue(facts...).Names(), again: make(chan struct{}, replaying),
+		store: s, topic: topic, names: domain.NewCatalogue(types...).Names(), again: make(chan struct{}, replaying),
 		listeners: map[domain.Stream]map[*Listener]struct{}{},
 	}
 }
 
-// Now is where one listens who wants to hear of what happens from now on.
+// Now is the position for listening to new events only.
 const Now = -1
 
-// Listen shows everything about the topics behind a position, and then what
-// happens, without gap or repeat, until the listener is closed. A position
-// that the log has not reached is refused; one that is more than [FarBack]
-// behind is as good as [Now], and the listener says so.
+// Listen sends the events of the topics after a position, and then new ones,
+// without gap or repeat, until the listener is closed. A position beyond the end of
+// the log is refused. One more than [FarBack] behind acts as [Now], and
+// [Listener.Lost] reports it.
 func (t *Feed) Listen(ctx context.Context, after int64, topics ...domain.Stream) (*Listener, error) {
 	head, _, err := t.store.Head(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (t *Feed) add(l *Listener) {
 	t.listening++
 }
 
-// remove ends listening; a second time it does nothing.
+// remove unsubscribes a listener. A second call has no effect.
 func (t *Feed) remove(l *Listener) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +110,7 @@ func (t *Feed) remove(l *Listener) {
 	t.rest()
 }
 
-// begin reads on from a position.
+// begin starts reading at a position.
 func (t *Feed) begin(from int64) {
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop, t.position = stop, from
@@ -118,7 +118,7 @@ func (t *Feed) begin(from int64) {
 	go t.follow(ctx, t.run)
 }
 
-// rest stops reading when nobody listens.
+// rest stops reading when the last listener has gone.
 func (t *Feed) rest() {
 	if t.listening == 0 && t.stop != nil {
 		t.stop()
@@ -126,7 +126,7 @@ func (t *Feed) rest() {
 	}
 }
 
-// follow shows what comes, until ctx ends.
+// follow sends new events until ctx ends.
 func (t *Feed) follow(ctx context.Context, run int) {
 	for failed := false; ctx.Err() == nil; {
 		changed := t.store.Changed()
@@ -134,15 +134,15 @@ func (t *Feed) follow(ctx context.Context, run int) {
 		if err != nil && !failed && ctx.Err() == nil {
 			t.store.log.WarnContext(ctx, "those who listen to the log hear nothing for now", "err", err.Error())
 		}
-		sleep(ctx, tailGather) // what comes meanwhile is seen with the next look
+		sleep(ctx, tailGather) // the next query finds the events of this pause
 		if failed = err != nil; !more {
 			t.await(ctx, changed, failed)
 		}
 	}
 }
 
-// await waits for news. They are hints, so one looks every second; and where
-// the log cannot be read, they are no reason to try sooner.
+// await waits for a notification of new events, or for the next poll. Notifications
+// may get lost, so it polls every second. After a failed read it ignores them.
 func (t *Feed) await(ctx context.Context, changed <-chan struct{}, failed bool) {
 	if failed {
 		changed = nil
@@ -156,7 +156,7 @@ func (t *Feed) await(ctx context.Context, changed <-chan struct{}, failed bool) 
 	}
 }
 
-// look shows what has been added, at most a window of it.
+// look sends the new events, at most one window of positions.
 func (t *Feed) look(ctx context.Context, run int) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tailLook)
 	defer cancel()
@@ -169,7 +169,7 @@ func (t *Feed) look(ctx context.Context, run int) (more bool, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.run != run || t.stop == nil { // another one reads by now, or nobody
+	if t.run != run || t.stop == nil { // another goroutine reads by now, or none
 		return false, nil
 	}
 	t.position = until
@@ -186,9 +186,9 @@ const (
 	ofWindow = `select position, stream, version, name, schema, data from events where position > $1 and position <= $2 and name = any($3) order by position`
 )
 
-// read returns the facts of the window behind a position, and until where they
-// are all that there are. The head is read first: what stands before it can be
-// seen by who reads the facts after it.
+// read returns the events of the window after a position, and the position up to
+// which they are complete. It reads the head first: the second query then sees
+// every event before the head.
 func (t *Feed) read(ctx context.Context, after int64) (found []domain.LiveEvent, until, head int64, err error) {
 	b := &pgx.Batch{}
 	b.Queue(ofHead).QueryRow(func(r pgx.Row) error { return r.Scan(&head) })

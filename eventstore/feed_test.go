@@ -18,7 +18,7 @@ import (
 
 const aMinute = time.Minute
 
-// coins are heard of in the stream of their till.
+// tailOf is a feed of coins, with the stream of the till as topic.
 func tailOf(s *eventstore.Store) *eventstore.Feed {
 	return eventstore.NewFeed(s, func(in domain.Stream, _ domain.Event) domain.Stream { return in },
 		[]domain.EventType{domain.Register[coinsPut](), domain.Register[coinsTaken]()})
@@ -38,7 +38,7 @@ func listen(t testing.TB, tail *eventstore.Feed, after int64, ids ...string) *ev
 	return l
 }
 
-// hear takes what comes until there are so many facts.
+// hear takes events until it has this many.
 func hear(ctx context.Context, l *eventstore.Listener, facts int) (heard []domain.LiveEvent, at int64, err error) {
 	deadline := time.NewTimer(aMinute)
 	defer deadline.Stop()
@@ -48,7 +48,7 @@ func hear(ctx context.Context, l *eventstore.Listener, facts int) (heard []domai
 		case <-ctx.Done():
 			return heard, at, ctx.Err()
 		case <-deadline.C:
-			return heard, at, fmt.Errorf("only %d of %d facts have come", len(heard), facts)
+			return heard, at, fmt.Errorf("only %d of %d events have come", len(heard), facts)
 		}
 		next, until, err := l.Take(ctx)
 		if err != nil {
@@ -80,7 +80,7 @@ func TestWhoListensHearsOfTheirTopicAlone(t *testing.T) {
 	do(t, s, putIn{"a", 1}) // 1
 	l := listen(t, tailOf(s), eventstore.Now, "a", "c")
 	do(t, s, putIn{"b", 1}) // 2
-	do(t, s, bill{"a"})     // 3: is not told to anybody
+	do(t, s, bill{"a"})     // 3: not of the feed's types
 	do(t, s, putIn{"a", 2}, putIn{"c", 3})
 	heard, at := mustHear(t, l, 2)
 	if got := positions(heard); !slices.Equal(got, []int64{4, 5}) || at != 5 || heard[0].Event != (coinsPut{2}) || heard[1].Stream != tillStream("c") {
@@ -116,7 +116,7 @@ func TestNobodyListensAheadOfTheLog(t *testing.T) {
 	listen(t, tail, 1, "a")
 }
 
-// Whoever comes back after very long has to look for themselves.
+// A listener at a position too far back gets no replay and has to read anew.
 func TestWhatIsFarBackIsNotToldAgain(t *testing.T) {
 	s := newStore(t)
 	do(t, s, putIn{"a", 1})
@@ -157,7 +157,7 @@ func TestASlowListenerIsSentAway(t *testing.T) {
 		heard += len(next)
 	}
 	if heard < 301 {
-		t.Errorf("the quick one has heard %d facts", heard)
+		t.Errorf("the fast listener got %d events", heard)
 	}
 	if _, _, err := hear(t.Context(), slow, 1); !errors.Is(err, eventstore.ErrSlow) {
 		t.Error(err)
@@ -165,12 +165,12 @@ func TestASlowListenerIsSentAway(t *testing.T) {
 	slow.Close()
 	slow.Close()
 	if again, _ := mustHear(t, listen(t, tail, at, "a"), 300); again[0].Position != at+1 || len(again) != 300 {
-		t.Errorf("%d facts from %d on, after %d", len(again), again[0].Position, at)
+		t.Errorf("%d events from %d on, after %d", len(again), again[0].Position, at)
 	}
 }
 
-// Two processes write, and people listen at either, go away, and come back
-// with where they were at the other one.
+// Two processes write. Listeners disconnect from one, and continue at the other
+// from their last position.
 func TestNothingIsMissedOrHeardTwice(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -230,8 +230,8 @@ func TestNothingIsMissedOrHeardTwice(t *testing.T) {
 	hearing.Wait()
 }
 
-// A hundred people come and go, and nothing is left behind.
-func TestNobodyReadsOnWhenAllHaveGone(t *testing.T) {
+// A hundred listeners come and go, and no goroutine is left.
+func TestTheFeedStopsWithoutListeners(t *testing.T) {
 	s := newStore(t)
 	tail := tailOf(s)
 	do(t, s, putIn{"a", 1})
@@ -253,10 +253,10 @@ func TestNobodyReadsOnWhenAllHaveGone(t *testing.T) {
 		})
 	}
 	all.Wait()
-	settles(t, before+2) // the pool may look after itself
+	settles(t, before+2) // the pool may keep goroutines of its own
 }
 
-// settles waits until no more goroutines than these run.
+// settles waits until at most this many goroutines run.
 func settles(t *testing.T, most int) {
 	t.Helper()
 	for deadline := time.Now().Add(aMinute); runtime.NumGoroutine() > most; time.Sleep(10 * time.Millisecond) {
@@ -267,7 +267,7 @@ func settles(t *testing.T, most int) {
 	}
 }
 
-// The database goes away in the middle, and whoever listens hears the rest.
+// A restart of the database loses no event for listeners.
 func TestListenersOutliveTheDatabase(t *testing.T) {
 	cluster := eventstoretest.Private(t, nil)
 	owner := eventstoretest.Owner(t, cluster.URL())

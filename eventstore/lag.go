@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Lags tells how many facts each reader of the log has yet to see, by its name.
+// Lags returns the number of unread events of each reader of the log, by name.
 func (r *Reader) Lags(ctx context.Context) (map[string]int64, error) {
 	rows, _ := r.pool.Query(ctx, `select name, (select coalesce(max(position), 0) from events) - position from readers`)
 	lags := map[string]int64{}

@@ -8,40 +8,40 @@ import (
 	"hostpanel/domain"
 )
 
-// ErrSlow ends a listener who was told more than they have taken. Whoever it
-// is may come back for what is behind the position that they have reached.
+// ErrSlow ends a listener with too many waiting events. The client may listen
+// again from the last position that it has taken.
 var ErrSlow = errors.New("the listener was too slow")
 
-// A Listener hears of what happens to some topics. It belongs to one goroutine.
+// A Listener gets the events of some topics. It belongs to one goroutine.
 type Listener struct {
 	tail   *Feed
 	topics []domain.Stream
-	ready  chan struct{} // has room for one
-	from   int64         // everything up to here is not for the listener
-	live   int64         // from here on facts are told as they happen
-	at     int64         // everything up to here was taken
+	ready  chan struct{} // capacity one
+	from   int64         // events up to here are not sent
+	live   int64         // from here on events are sent live
+	at     int64         // events up to here were taken
 	lost   bool
 
-	// Of the tail's lock:
+	// Guarded by the feed's lock:
 	waiting []domain.LiveEvent
 	slow    bool
 	closed  bool
 }
 
-// Lost tells whether the position that was asked for is too far back: what
-// happened since then is not told.
+// Lost tells whether the requested position was too far back, so that events
+// after it were not sent.
 func (l *Listener) Lost() bool { return l.lost }
 
-// Ready is sent to when there is something to [Listener.Take].
+// Ready gets a value when [Listener.Take] has something to return.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
 
-// Close ends listening.
+// Close unsubscribes the listener.
 func (l *Listener) Close() { l.tail.remove(l) }
 
-// hear leaves a fact for the listener, in the tail's lock.
+// hear queues an event for the listener, under the feed's lock.
 func (l *Listener) hear(h domain.LiveEvent) {
 	switch {
-	case l.slow, h.Position <= l.from: // who comes from a process that has read further than this one
+	case l.slow, h.Position <= l.from: // sent before, by a process that was ahead
 		return
 	case len(l.waiting) == mostWaiting:
 		l.slow, l.waiting = true, nil
@@ -58,13 +58,13 @@ func (l *Listener) wake() {
 	}
 }
 
-// Take returns what has happened since it was last asked, and the position up
-// to which that is everything. It is nothing if nothing has happened.
+// Take returns the events since the last call, and the position up to which they
+// are complete. It returns none if nothing has happened.
 func (l *Listener) Take(ctx context.Context) ([]domain.LiveEvent, int64, error) {
 	for l.at < l.live {
-		facts, err := l.replay(ctx)
-		if err != nil || len(facts) > 0 {
-			return facts, l.at, err
+		events, err := l.replay(ctx)
+		if err != nil || len(events) > 0 {
+			return events, l.at, err
 		}
 	}
 	t := l.tail
@@ -73,12 +73,12 @@ func (l *Listener) Take(ctx context.Context) ([]domain.LiveEvent, int64, error) 
 	if l.slow || l.closed {
 		return nil, l.at, ErrSlow
 	}
-	facts := l.waiting
+	events := l.waiting
 	l.waiting, l.at = nil, max(l.at, t.position)
-	return facts, l.at, nil
+	return events, l.at, nil
 }
 
-// replay reads the next window of what happened before the listener came.
+// replay reads the next window of events before the listener subscribed.
 func (l *Listener) replay(ctx context.Context) ([]domain.LiveEvent, error) {
 	t := l.tail
 	select {

@@ -39,7 +39,7 @@ func TestPersonalDataIsSealedInTheLogAndClearToReaders(t *testing.T) {
 	}
 }
 
-// Three answers are told apart: erased, key not at hand, and broken.
+// The three reasons are distinguished: erased, key missing, and corrupt.
 func TestATextThatDoesNotOpenSaysWhy(t *testing.T) {
 	url, subject := eventstoretest.URL(t), uuid.New()
 	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
@@ -99,9 +99,9 @@ func TestATextThatDoesNotOpenSaysWhy(t *testing.T) {
 	intact(t, s, 2)
 }
 
-// Both facts of one request are about somebody new: they share the key that
-// is made for that person, or one of them could never be read again.
-func TestTwoFactsAboutANewPersonShareTheirKey(t *testing.T) {
+// Two events of one request about a new person are sealed with the same new key.
+// With two keys, one of the events could not be read again.
+func TestTwoEventsAboutANewPersonShareTheirKey(t *testing.T) {
 	s := newStore(t)
 	subject := uuid.New()
 	do(t, s, open{"a", "Ana", subject}, open{"b", "Ana Ruiz", subject})
@@ -119,7 +119,7 @@ func TestAnEventWithoutPersonalDataNeedsNoKey(t *testing.T) {
 	do(t, s, open{"a", "", uuid.Nil})
 	var keys int
 	if err := s.Pool().QueryRow(t.Context(), `select count(*) from subject_keys`).Scan(&keys); err != nil || keys != 0 {
-		t.Errorf("%d keys were made for nobody (%v)", keys, err)
+		t.Errorf("%d keys were created without a subject (%v)", keys, err)
 	}
 }
 

@@ -12,24 +12,23 @@ import (
 	"hostpanel/domain"
 )
 
-// A Reader reads the log, and opens the sealed texts in it.
+// A Reader reads the log and opens its sealed texts.
 type Reader struct {
 	pool      *pgxpool.Pool
 	catalogue domain.Catalogue
 	subjects  *subjectKeys
 }
 
-// page is how many events are read at once.
+// page is the number of events in one query.
 const page = 2000
 
-// Read returns a stream's history, oldest fact first. A stream that nothing
-// has happened to is empty.
+// Read returns a stream's history, oldest event first. A new stream is empty.
 func (r *Reader) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
 	return r.read(ctx, oneStream, stream.String())
 }
 
-// ReadStreams returns the histories of several streams as one, in the order of
-// the log: at most so many facts, the newest ones.
+// ReadStreams returns the newest events of several streams, at most limit, in the
+// order of the log.
 func (r *Reader) ReadStreams(ctx context.Context, limit int, streams ...domain.Stream) ([]RecordedEvent, error) {
 	names := make([]string, len(streams))
 	for i, stream := range streams {
@@ -43,7 +42,8 @@ const oneStream = `select ` + columns + ` from events where stream = $1 order by
 
 const lastEvent = `select ` + columns + ` from events where stream = $1 order by version desc limit 1`
 
-// readEach returns what decisions need of several streams, in one round trip.
+// readEach returns the histories of several streams for a decision, in one round
+// trip.
 func (r *Reader) readEach(ctx context.Context, streams []domain.Stream, query func(domain.Stream) string) ([][]RecordedEvent, error) {
 	stored, b := make([][]row, len(streams)), &pgx.Batch{}
 	for i, stream := range streams {
@@ -65,8 +65,8 @@ func (r *Reader) readEach(ctx context.Context, streams []domain.Stream, query fu
 	return histories, nil
 }
 
-// ReadUntil returns a stream's history as it stood at a version or a time;
-// zero sets no bound.
+// ReadUntil returns a stream's history up to a version or a time; zero sets no
+// bound.
 func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version int, at time.Time) ([]RecordedEvent, error) {
 	return r.read(ctx, `
 		select `+columns+` from events
@@ -74,13 +74,13 @@ func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version in
 		stream.String(), version, pointer(at))
 }
 
-// After returns up to limit events behind a position, in the order of the log.
+// After returns up to limit events after a position, in the order of the log.
 func (r *Reader) After(ctx context.Context, position int64, limit int) ([]RecordedEvent, error) {
 	return r.read(ctx, `select `+columns+` from events where position > $1 order by position limit $2`, position, limit)
 }
 
-// Replay shows everything behind a position to each, page by page, up to the
-// end of the log. Events come in the order of the log.
+// Replay calls each for every event after a position, in the order of the log, up
+// to its end.
 func (r *Reader) Replay(ctx context.Context, after int64, each func(RecordedEvent) error) error {
 	return r.replay(ctx, func(last int64) ([]RecordedEvent, error) {
 		return r.After(ctx, max(after, last), page)
@@ -138,11 +138,11 @@ func (r *Reader) Head(ctx context.Context) (position int64, at time.Time, err er
 	return position, at, err
 }
 
-// PositionAt is the last position at a time: positions and times run the same
-// way, so the log is searched by halving it.
+// PositionAt is the last position at a time. It is a binary search, because
+// positions and times rise together.
 func (r *Reader) PositionAt(ctx context.Context, at time.Time) (int64, error) {
 	high, _, err := r.Head(ctx)
-	low := int64(0) // everything up to low is not later than at; everything behind high is
+	low := int64(0) // events up to low are not later than at; events after high are
 	for err == nil && low < high {
 		middle := (low + high + 1) / 2
 		var recorded time.Time

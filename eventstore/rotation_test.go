@@ -20,8 +20,8 @@ func keyring(t *testing.T, list string) *sealing.Keyring {
 	return keys
 }
 
-// A key is replaced while the panel works: a new one is put first, and all
-// that was made with the old one goes on.
+// A key is rotated while the panel runs. Data sealed with the old key stays
+// readable.
 func TestWhatWasMadeWithTheOldKeyOutlivesItsRotation(t *testing.T) {
 	url := eventstoretest.URL(t)
 	process := func(keys string) *eventstore.Store {
@@ -48,8 +48,8 @@ func TestWhatWasMadeWithTheOldKeyOutlivesItsRotation(t *testing.T) {
 	}
 }
 
-// The janitor takes keys of people along; an address that is seen again is
-// found under the new key from then on. So the old key can go some day.
+// The janitor reseals the keys of subjects with the new key. A known address is
+// then found by its new hash. The old key can be removed.
 func TestTheOldKeyIsNotNeededForEver(t *testing.T) {
 	url := eventstoretest.URL(t)
 	process := func(keys string) *eventstore.Store {
@@ -95,7 +95,7 @@ func TestTheOldKeyIsNotNeededForEver(t *testing.T) {
 	}
 }
 
-// Whoever removes the old key too early is told so, and not shown blanks.
+// Reading without the old key is an error. Erased fields would be blank instead.
 func TestAMissingKeyIsNoErasure(t *testing.T) {
 	url := eventstoretest.URL(t)
 	before := eventstore.Open(eventstoretest.Pool(t, url), facts, keyring(t, sealing.NewSecretKey()), eventstoretest.Caused())

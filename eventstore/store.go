@@ -1,6 +1,5 @@
-// Package eventstore keeps the log of everything that has happened, in
-// Postgres, and carries out commands against it. docs/log.md describes how it
-// works and why.
+// Package eventstore stores the log of all events in Postgres, and executes
+// commands against it. docs/log.md describes how it works and why.
 package eventstore
 
 import (
@@ -20,7 +19,7 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
-// A Store is the log: it carries out commands, adds their events and reads them.
+// A Store is the log. It executes commands, appends their events and reads them.
 type Store struct {
 	*Reader
 	*waker
@@ -37,46 +36,43 @@ type Store struct {
 	seed           maphash.Seed
 }
 
-// A Projector keeps read tables in step with the log, inside the transaction
-// that adds to it.
+// A Projector updates the read tables in the transaction that appends the events.
 type Projector interface {
 	Project(RecordedEvent) []Statement
 }
 
-// A Statement changes a read table for one fact. In its SQL, recorded_at() is
-// the time of the fact.
+// A Statement changes a read table for one event. In its SQL, recorded_at() is the
+// time of the event.
 type Statement struct {
 	SQL  string
 	Args []any
-	// Taken are the refusals that callers get if the statement breaks a
-	// unique index or a condition on a row, by the name of that. Nothing has
-	// happened then.
+	// Taken are the refusals if the statement violates a unique index or a
+	// check constraint, by the name of the constraint. Nothing is appended then.
 	Taken map[string]error
 }
 
-// A Starter says which runs of sagas begin with a fact. It is asked before
-// the transaction, and may read.
+// A Starter returns the runs of sagas that events start. It is called before the
+// transaction, and may read.
 type Starter interface {
-	Starts(ctx context.Context, facts []RecordedEvent) ([]Start, error)
+	Starts(ctx context.Context, events []RecordedEvent) ([]Start, error)
 }
 
-// A Start begins a run: its first fact and its rows go into the append of the
-// fact that causes it. If the run's stream exists already, the cause is
-// appended alone.
+// A Start starts a run. Its first event and its rows are appended with the event
+// that causes it. If the run exists already, the cause is appended alone.
 type Start struct {
-	Fact    int // which of the facts is the cause
+	Fact    int // index of the event that is the cause
 	Command domain.Command
 	Rows    []TxStatement
-	Begun   func() // called once it has been committed; nil: nobody waits for it
+	Begun   func() // called after the commit; may be nil
 }
 
-// An Option fits a store with what reacts inside its transactions.
+// An Option configures a store.
 type Option func(*Store)
 
-// WithProjector keeps read tables up to date.
+// WithProjector sets the projector of the read tables.
 func WithProjector(p Projector) Option { return func(s *Store) { s.projector = p } }
 
-// WithStarter begins runs of sagas.
+// WithStarter sets the starter of runs.
 func WithStarter(st Starter) Option { return func(s *Store) { s.starter = st } }
 
 // WithIdempotencyKeys stores the idempotency key of a request with its events.
@@ -88,7 +84,7 @@ func WithIdempotencyKeys(statement func(domain.IdempotencyKey) TxStatement) Opti
 // Without it they are refused.
 func WithCause(c domain.Cause) Option { return func(s *Store) { s.origin = c } }
 
-// WithLog sends what the store has to say to log; the default is slog.Default.
+// WithLog sets the logger; the default is slog.Default.
 func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 
 // Open gives access to the log in the database behind pool, which [Migrate]
@@ -105,8 +101,7 @@ func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options
 	return s
 }
 
-// Attach fits the store after it was opened: what reacts to the log often
-// needs the store itself first.
+// Attach applies options after Open, for options that need the store themselves.
 func (s *Store) Attach(options ...Option) {
 	for _, o := range options {
 		o(s)
@@ -119,9 +114,9 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 // Clock is the business clock, in which events are dated.
 func (s *Store) Clock() *clock.Business { return s.clock }
 
-// Follow tells other processes of appends made here, and wakes this one for
-// theirs, until ctx ends. Without it, polling alone carries the news. An offset
-// of the business clock is followed as well.
+// Follow notifies other processes of appends, and wakes this one for theirs, until
+// ctx ends. Without it, processes find new events by polling. It also follows the
+// offset of the business clock.
 func (s *Store) Follow(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.follow(ctx) })
@@ -138,25 +133,25 @@ func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
 	return s.subjects.of(ctx, email)
 }
 
-// category carries out the commands for one category of streams. States are
-// values of the decider's own type.
+// category holds the decider of one category of streams. States are values of the
+// decider's own type.
 type category struct {
 	zero   any
-	last   bool // of a stream only the last fact is read: it has no state
+	last   bool // a journal: only the last event of a stream is read
 	evolve func(state any, e domain.Event) any
 	decide func(state any, c domain.Command) ([]domain.Event, error)
 }
 
-// Serve lets the store carry out the commands for one category of streams.
+// Serve registers the decider of one category of streams.
 func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
 	var zero S
 	s.categories[name] = category{
 		zero:   zero,
 		evolve: func(state any, e domain.Event) any { return d.Evolve(state.(S), e.(E)) },
 		decide: func(state any, c domain.Command) ([]domain.Event, error) {
-			facts, err := d.Decide(state.(S), c.(C))
-			events := make([]domain.Event, len(facts))
-			for i, e := range facts {
+			decided, err := d.Decide(state.(S), c.(C))
+			events := make([]domain.Event, len(decided))
+			for i, e := range decided {
 				events[i] = e
 			}
 			return events, err
@@ -164,10 +159,9 @@ func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d dom
 	}
 }
 
-// Journal is [Serve] for streams that only grow, such as what a user has tried
-// at the doors: they have no state, so a command is decided on the zero state,
-// and only the last fact is read, however many there are. A repeat of a
-// request is recognised as long as its facts are the last ones.
+// Journal is [Serve] for streams without a state, such as a user's sign-in
+// attempts. Commands are decided on the zero state, and only the last event is
+// read. A repeated request is recognised while its events are the last ones.
 func Journal[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
 	Serve(s, name, d)
 	served := s.categories[name]
@@ -184,11 +178,11 @@ func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store
 	return state, len(history), err
 }
 
-// errLost means that somebody else was faster: decide again.
+// errLost means that another writer has changed the stream: decide again.
 var errLost = errors.New("another writer was faster")
 
-// How often a decision is made anew. What is written into a journal never
-// depends on what stands there, so it is worth many tries to be next.
+// The number of attempts at a decision. Journals get more of them, because their
+// decisions do not depend on the history.
 const (
 	usualTries   = 4
 	journalTries = 32
@@ -201,19 +195,18 @@ func (s *Store) tries(commands []domain.Command) int {
 	return usualTries
 }
 
-// ErrConflict is the refusal for a request that lost every race.
+// ErrConflict is the refusal of a request after conflicts in all attempts.
 var ErrConflict error = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "conflict"}
 
-// Execute decides commands against their streams' histories and adds the
-// facts to the log, all or none. It answers with the refusal of the first
-// command that is refused, with [ErrConflict] if others were always faster,
-// or with [ErrUnavailable].
+// Execute decides commands against their streams' histories and appends the
+// events, all or none. It returns the first refusal of a command, [ErrConflict]
+// after conflicts in all attempts, or [ErrUnavailable].
 func (s *Store) Execute(ctx context.Context, cause domain.Metadata, commands ...domain.Command) (domain.Receipt, error) {
 	return s.ExecuteWith(ctx, cause, nil, commands...)
 }
 
-// ExecuteWith is Execute with rows that stand or fall with the facts. Without
-// commands the rows are carried out alone.
+// ExecuteWith is Execute with rows in the same transaction. Without commands only
+// the rows are executed.
 func (s *Store) ExecuteWith(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands ...domain.Command) (domain.Receipt, error) {
 	cause = s.complete(ctx, cause)
 	for try := range s.tries(commands) {
@@ -284,14 +277,14 @@ func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStateme
 	return receipt, nil
 }
 
-// takesTurns tells whether a request waits for others of this process that
-// concern the same stream: it has lost a race, or writes into a journal, where
-// many would lose and break each other's groups.
+// takesTurns tells whether a request waits for others of this process on the same
+// stream. It does after a conflict, and in journals, where simultaneous requests
+// would often conflict.
 func (s *Store) takesTurns(try int, commands []domain.Command) bool {
 	return len(commands) > 0 && try > 0 || s.isJournal(commands)
 }
 
-// queryOf returns the query for what a decision needs of a stream.
+// queryOf returns the query for the events that a decision needs of a stream.
 func (s *Store) queryOf(stream domain.Stream) string {
 	if s.categories[stream.Category].last {
 		return lastEvent
@@ -303,8 +296,8 @@ func (s *Store) isJournal(commands []domain.Command) bool {
 	return len(commands) > 0 && s.categories[commands[0].Stream().Category].last
 }
 
-// NextIDs draws numbers for records, one for each name: tenant, user, site,
-// vm, plan, widget. A number that is not used is lost, which does no harm.
+// NextIDs draws ids for new records, one for each name: tenant, user, site, vm,
+// plan, widget. Unused ids leave harmless gaps.
 func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
 	ids := make([]int64, 0, len(names))
 	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass) from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)

@@ -8,11 +8,10 @@ import (
 	"hostpanel/domain"
 )
 
-// streamCache remembers the histories of streams that this process has just added
-// to: the next command mostly concerns the same ones. Others may have added
-// to them since, and that does no harm: a decision on an old history breaks on
-// the version of the stream, and one that would add nothing is made anew from
-// the log (docs/log.md, "From a command to a fact").
+// streamCache caches the histories of streams that this process has just written
+// to, because the next command often concerns the same streams. An entry may lack
+// events of other processes. The append then fails on the stream's version. A
+// decision that adds nothing is repeated from the log (docs/log.md).
 type streamCache struct {
 	mu      sync.Mutex
 	streams map[domain.Stream]remembered
@@ -35,8 +34,8 @@ func (r *streamCache) get(stream domain.Stream) ([]RecordedEvent, bool) {
 	return found.history, ok && time.Now().Before(found.until)
 }
 
-// keep remembers the streams of a decision as it has left them. Its last fact
-// stands at position.
+// keep caches the streams of a decision with its events. The last event has this
+// position.
 func (r *streamCache) keep(d *decision, position int64) {
 	for i := range d.facts {
 		d.facts[i].Position = position - int64(len(d.facts)-1-i)
@@ -48,9 +47,9 @@ func (r *streamCache) keep(d *decision, position int64) {
 	}
 	for _, b := range d.branches {
 		history := slices.Clip(b.history)
-		for _, fact := range d.facts {
-			if fact.Stream == b.stream {
-				history = append(history, fact)
+		for _, e := range d.facts {
+			if e.Stream == b.stream {
+				history = append(history, e)
 			}
 		}
 		if b.category.last {

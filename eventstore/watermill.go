@@ -19,17 +19,17 @@ import (
 // Topic is the one Watermill topic: the log itself.
 const Topic = "events"
 
-// A Reading sets how a reader follows the log; zero values are defaults.
+// A Reading configures a reader of the log; zero values are defaults.
 type Reading struct {
 	Batch       int           // events per transaction: 100
 	AckDeadline time.Duration // above the slowest handler: 30 s
-	Poll        time.Duration // how long to wait for a wake-up at most: 1 s
+	Poll        time.Duration // longest wait for a notification: 1 s
 }
 
-// Subscriber reads the log for the named reader, from where it left off.
-// Processes that use the same name share one serial lane: one of them works,
-// and none waits for another. Handlers do database work only, because the
-// reader's transaction stays open around them.
+// Subscriber reads the log for the named reader, from its stored position. Of the
+// processes with the same name only one reads at a time, and the others do not
+// wait. Handlers do database work only, because the reader's transaction stays
+// open around them.
 func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error) {
 	if r.Batch == 0 {
 		r.Batch = 100
@@ -50,13 +50,13 @@ func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error)
 	}, calm{watermill.NewSlogLoggerWithLevelMapping(s.log, quieter)})
 }
 
-// quieter takes Watermill's news of every start and stop out of the log.
-// Losing a connection is a warning: the reader tries again.
+// quieter lowers the level of Watermill's log lines. Starts and stops are debug
+// lines. A lost connection is a warning, because the reader tries again.
 var quieter = map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug, slog.LevelError: slog.LevelWarn}
 
-// calm tells of each trouble once. What fails because the reader is being
-// closed is none; and where a query has failed, [patience] tells of that and
-// not also of the transaction that it leaves behind.
+// calm logs each failure once. It drops failures caused by the close of the
+// reader. Of a failed query it drops the failed transaction, because [patience]
+// logs the query.
 type calm struct{ watermill.LoggerAdapter }
 
 func (c calm) Error(what string, err error, fields watermill.LogFields) {
@@ -71,7 +71,7 @@ func (c calm) With(fields watermill.LogFields) watermill.LoggerAdapter {
 	return calm{c.LoggerAdapter.With(fields)}
 }
 
-// FromMessage returns the event that a message of [Topic] carries.
+// FromMessage returns the event in a message of [Topic].
 func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEvent, error) {
 	var e row
 	if err := json.Unmarshal([]byte(m.Metadata["event"]), &e); err != nil {
@@ -85,9 +85,9 @@ func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEv
 	return s.recorded(rows[0])
 }
 
-// patience blocks a reader that has seen everything until the log grows, or a
-// second has passed. Then it waits another moment, for what follows closely;
-// and because a wake-up is only a hint, it looks often for a while.
+// patience blocks a reader at the end of the log until new events arrive, or a
+// second has passed. It then waits briefly for further events. A notification may
+// come early, so it polls often for a while.
 type patience struct {
 	store   *Store
 	poll    time.Duration
@@ -126,14 +126,14 @@ func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err 
 	}
 }
 
-// logTable shows Watermill the events table as a topic that can only be read:
-// there is no second copy of an event, in an outbox or elsewhere.
+// logTable presents the events table to Watermill as a read-only topic. Events are
+// not copied to an outbox.
 type logTable struct{ batch int }
 
 func (t logTable) SelectQuery(_, reader string, offsets sql.OffsetsAdapter) sql.Query {
 	next := offsets.NextOffsetQuery(Topic, reader)
-	// A crash may lose the last moments of a reader's progress, which it then
-	// repeats: nobody has to wait for the disk.
+	// A crash may lose the last progress of a reader, which it then repeats. So the
+	// commit need not wait for the disk.
 	return sql.Query{Query: `
 		with relaxed as materialized (select set_config('synchronous_commit', 'off', true)),
 		reader as materialized (` + next.Query + `)
@@ -188,8 +188,8 @@ func (e *row) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readersTable keeps how far each reader has come. A reader at work locks its
-// row; another process that finds it locked has nothing to do.
+// readersTable stores the position of each reader. A working reader locks its row;
+// another process skips a locked row.
 type readersTable struct{}
 
 func (readersTable) NextOffsetQuery(_, reader string) sql.Query {

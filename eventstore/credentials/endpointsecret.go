@@ -12,18 +12,18 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
-// endpointPurpose is what the secrets of endpoints are sealed for.
+// endpointPurpose is the sealing purpose of endpoints' secrets.
 const endpointPurpose = "webhook endpoint"
 
-// secretSize is that of an endpoint's secret, in bytes.
+// secretSize is the size of an endpoint's secret in bytes.
 const secretSize = 32
 
-// NewEndpointSecret draws what messages to an endpoint are signed with.
+// NewEndpointSecret generates the secret that signs messages to an endpoint.
 func NewEndpointSecret() []byte { return sealing.Random(secretSize) }
 
-// EndpointSecretRows lay down the secret of an endpoint, with the fact that it
-// has one. The one before signs along for another day, so that its owner can
-// change it in peace (docs/webhooks.md, "Signatures").
+// EndpointSecretRows stores a new secret of an endpoint, in the transaction of
+// the event. The previous secret also signs for another day, so that the receiver
+// can switch without an outage (docs/webhooks.md, "Signatures").
 func (v *Vault) EndpointSecretRows(endpoint int64, secret []byte) []eventstore.TxStatement {
 	box := v.keys.Seal(endpointPurpose, strconv.FormatInt(endpoint, 10), secret)
 	return []eventstore.TxStatement{{
@@ -37,8 +37,8 @@ func (v *Vault) EndpointSecretRows(endpoint int64, secret []byte) []eventstore.T
 	}}
 }
 
-// ShredEndpointSecrets destroys all secrets of an endpoint, with the fact that
-// it is no more.
+// ShredEndpointSecrets deletes all secrets of an endpoint, in the transaction of
+// the event of its removal.
 func ShredEndpointSecrets(endpoint int64) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: fmt.Sprintf("endpoint_secrets/%d/0", endpoint), SQL: `delete from endpoint_secrets where endpoint = $1`,
@@ -46,12 +46,12 @@ func ShredEndpointSecrets(endpoint int64) eventstore.TxStatement {
 	}
 }
 
-// mostSecrets bounds how many secrets of an endpoint sign at once, however
-// often they were exchanged within a day.
+// mostSecrets is the largest number of an endpoint's secrets that sign one
+// message.
 const mostSecrets = 5
 
-// EndpointSecrets are those that messages to an endpoint are signed with now,
-// the present one first. Without any it answers [ErrShredded].
+// EndpointSecrets returns the secrets that sign messages to an endpoint now, the
+// newest first. Without any it returns [ErrShredded].
 func (v *Vault) EndpointSecrets(ctx context.Context, endpoint int64) ([][]byte, error) {
 	rows, _ := v.pool.Query(ctx, `
 		select key_id, nonce, sealed from endpoint_secrets where endpoint = $1 and (expires_at is null or expires_at > real_now())
@@ -74,8 +74,8 @@ func (v *Vault) EndpointSecrets(ctx context.Context, endpoint int64) ([][]byte, 
 	return secrets, nil
 }
 
-// reseal seals secrets of endpoints by the first secret key that another one
-// has sealed, so that the other one can be removed some day.
+// reseal seals the secrets of older secret keys with the first secret key, so that
+// the older keys can be removed.
 func (v *Vault) reseal(ctx context.Context) error {
 	retired := v.keys.Retired()
 	if len(retired) == 0 {

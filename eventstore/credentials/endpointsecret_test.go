@@ -44,7 +44,7 @@ func TestASecretThatWasReplacedSignsAlongForADay(t *testing.T) {
 	signs(t, s, 1, first)
 	lay(t, s, s.EndpointSecretRows(1, second)...)
 	signs(t, s, 1, second, first)
-	lay(t, s, s.EndpointSecretRows(1, third)...) // somebody has clicked twice: the one in use goes on
+	lay(t, s, s.EndpointSecretRows(1, third)...) // changed twice in a row: the secret in use stays valid
 	signs(t, s, 1, third, second, first)
 	for range 10 {
 		lay(t, s, s.EndpointSecretRows(2, credentials.NewEndpointSecret())...)
@@ -89,7 +89,7 @@ func TestTheSecretsOfEndpointsOutliveTheKeyThatSealedThem(t *testing.T) {
 	signs(t, after, 1, second, first)
 }
 
-// A box that is moved to another endpoint's row opens nothing.
+// A sealed secret that is copied to another endpoint's row cannot be opened.
 func TestASecretBelongsToItsEndpoint(t *testing.T) {
 	url := eventstoretest.URL(t)
 	s := open(t, url, sealing.NewSecretKey())

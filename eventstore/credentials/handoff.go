@@ -13,12 +13,12 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
-// ErrShredded means that a secret has been taken, given up, or never was.
+// ErrShredded means that a secret was taken, was deleted, or never existed.
 var ErrShredded = errors.New("the secret is gone")
 
-// HandOff seals a secret for one effect: an engine's password, a link in a
-// mail. The row goes into the transaction that asks for the effect; a second
-// one under the same key changes nothing, so a retry sends the same secret.
+// HandOff seals a secret for one effect: an engine's password, a link in a mail.
+// The row belongs to the transaction that requests the effect. A second row with
+// the same key changes nothing, so that a retry sends the same secret.
 func (v *Vault) HandOff(purpose, effectKey string, secret []byte, keep time.Duration) eventstore.TxStatement {
 	box := v.keys.Seal("handoff "+purpose, effectKey, secret)
 	return eventstore.TxStatement{
@@ -45,8 +45,8 @@ func (v *Vault) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]b
 	return v.keys.Open("handoff "+purpose, effectKey, box)
 }
 
-// Shred destroys the secret of an effect, together with the fact that it has
-// been taken.
+// Shred deletes the secret of an effect, in the transaction that records its
+// delivery.
 func Shred(effectKey string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "secret_handoff/" + effectKey, SQL: `delete from secret_handoff where effect_key = $1`,

@@ -17,33 +17,33 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
-// A passwordHash is an argon2id hash with all that is needed to check it.
+// A passwordHash is an argon2id hash with its parameters and salt.
 type passwordHash struct {
 	memory, time uint32 // memory in KiB
 	threads      uint8
 	salt, sum    []byte
 }
 
-// costs are those of a new hash (docs/security.md, "Passwords").
+// costs are the parameters of new hashes (docs/security.md, "Passwords").
 var costs = passwordHash{memory: 19456, time: 2, threads: 1}
 
-// nobodys is checked for users who have no password, so that they cost as much
-// as others. No password belongs to it.
-var nobodys = passwordHash{costs.memory, costs.time, costs.threads, make([]byte, saltLength), make([]byte, sumLength)}
+// noPassword is the hash that is checked for users without a password, so that
+// the check takes the same time. No password matches it.
+var noPassword = passwordHash{costs.memory, costs.time, costs.threads, make([]byte, saltLength), make([]byte, sumLength)}
 
 const saltLength, sumLength = 16, 32
 
-// hashing lets one hash run on each core at a time, so that a flood of logins
-// cannot take all memory.
+// hashing allows one hash per core at a time, so that many logins cannot use all
+// memory.
 var hashing = make(chan struct{}, runtime.NumCPU())
 
 var hashed atomic.Uint64
 
-// PasswordHashes is how many hashes of passwords this process has computed.
+// PasswordHashes is the number of password hashes that this process has computed.
 func PasswordHashes() uint64 { return hashed.Load() }
 
-// HashPassword returns the argon2id hash of a password, in PHC form. Waiting
-// for a turn ends with ctx.
+// HashPassword returns the argon2id hash of a password, in PHC form. The wait for
+// a free core ends with ctx.
 func HashPassword(ctx context.Context, password string) (phc string, err error) {
 	h := costs
 	h.salt = sealing.Random(saltLength)
@@ -53,7 +53,7 @@ func HashPassword(ctx context.Context, password string) (phc string, err error) 
 	return h.phc(), nil
 }
 
-// of computes the hash of a password when it is its turn.
+// of computes the hash of a password once a core is free.
 func (h passwordHash) of(ctx context.Context, password string, length int) ([]byte, error) {
 	select {
 	case hashing <- struct{}{}:
@@ -92,10 +92,10 @@ func parsePHC(phc string) (h passwordHash, ok bool) {
 	return h, ok && err1 == nil && err2 == nil && len(h.sum) > 0 && version == argon2.Version && h.time > 0 && h.threads > 0
 }
 
-// CheckPassword tells whether a password is that of a user. It does the same
-// work for everybody: one query and one hash, also for user 0, whom nobody
-// knows, and for users without a password. A hash that was made at other costs
-// is replaced once the password is known. Waiting for a turn ends with ctx.
+// CheckPassword tells whether a password is the user's. It always makes one query
+// and one hash, also for user 0 (unknown) and for users without a password. A hash
+// with other costs is replaced after a successful check. The wait for a free core
+// ends with ctx.
 func (v *Vault) CheckPassword(ctx context.Context, user int64, password string) (bool, error) {
 	var stored string
 	err := v.pool.QueryRow(ctx, `select phc from credentials where user_id = $1`, user).Scan(&stored)
@@ -104,7 +104,7 @@ func (v *Vault) CheckPassword(ctx context.Context, user int64, password string) 
 	}
 	h, known := parsePHC(stored)
 	if !known {
-		h = nobodys
+		h = noPassword
 	}
 	is, err := h.is(ctx, password)
 	if err != nil || !is || !known {
@@ -116,8 +116,8 @@ func (v *Vault) CheckPassword(ctx context.Context, user int64, password string) 
 	return true, err
 }
 
-// rehash replaces a user's hash by one at today's costs, unless the password
-// was changed meanwhile.
+// rehash replaces a user's hash by one with the present costs, unless the password
+// was changed in the meantime.
 func (v *Vault) rehash(ctx context.Context, user int64, old, password string) error {
 	phc, err := HashPassword(ctx, password)
 	if err != nil {
@@ -129,7 +129,7 @@ func (v *Vault) rehash(ctx context.Context, user int64, old, password string) er
 	return nil
 }
 
-// PasswordRow sets a user's password; the hash stands outside the log.
+// PasswordRow sets a user's password. The hash is stored outside the log.
 func PasswordRow(user int64, phc string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key:  fmt.Sprintf("credentials/%d", user),

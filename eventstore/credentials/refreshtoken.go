@@ -14,8 +14,8 @@ import (
 	"hostpanel/eventstore"
 )
 
-// IssueRefresh keeps the first refresh token of a sign-in, which begins a
-// family. Of the token's id (jti) only the hash is kept.
+// IssueRefresh stores the first refresh token of a sign-in, which starts a family.
+// Only the hash of the token's id (jti) is stored.
 func (v *Vault) IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, until time.Time) error {
 	_, err := v.pool.Exec(ctx, `
 		with began as (insert into refresh_families (family, user_id, expires_at) values ($2, $3, $4))
@@ -26,9 +26,9 @@ func (v *Vault) IssueRefresh(ctx context.Context, jti string, family uuid.UUID, 
 	return nil
 }
 
-// showToken looks at a token ($1) and at its family. What is done with it
-// takes turns: both rows are locked, and the one who waited sees what the
-// other has left. Ten seconds forgive a client that refreshes twice at once.
+// showToken reads and locks a token ($1) and its family, so that simultaneous
+// uses run one after the other. A second use within ten seconds is permitted,
+// because a client may refresh twice at once.
 const showToken = `
 	select t.hash, f.family, f.user_id, case
 		when f.revoked_at is not null then 'used'
@@ -38,11 +38,11 @@ const showToken = `
 	from refresh_tokens t join refresh_families f using (family)
 	where t.hash = $1 and t.expires_at > real_now()`
 
-// revokeReused ends the family of a token that somebody has copied.
+// revokeReused ends the family of a token that was used again: it was copied.
 const revokeReused = `update refresh_families f set revoked_at = real_now() from shown where f.family = shown.family and shown.state = 'reused'`
 
-// RotateRefresh replaces a refresh token by a new one of its family. Unless
-// the old one is [domain.TokenFresh] the new one has not been issued.
+// RotateRefresh replaces a refresh token by a new one of its family. The new one
+// is issued only if the old one is [domain.TokenFresh].
 func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time.Time) (domain.Rotation, error) {
 	return v.showRefresh(ctx, "rotate", `
 		with shown as (`+showToken+` for update), revoked as (`+revokeReused+`), used as (
@@ -55,7 +55,7 @@ func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time
 		select family, user_id, state from shown`, hashOf(old), hashOf(fresh), until)
 }
 
-// RevokeRefresh ends a refresh token, and so its family, if it was
+// RevokeRefresh ends a refresh token and its family, if the token is
 // [domain.TokenFresh].
 func (v *Vault) RevokeRefresh(ctx context.Context, jti string) (domain.Rotation, error) {
 	return v.showRefresh(ctx, "revoke", `
@@ -65,8 +65,8 @@ func (v *Vault) RevokeRefresh(ctx context.Context, jti string) (domain.Rotation,
 		select family, user_id, state from shown`, hashOf(jti))
 }
 
-// RefreshState tells what a refresh token is worth and changes nothing: one
-// that was copied is only said to be used.
+// RefreshState returns the state of a refresh token without a change. A reused
+// token is reported as used.
 func (v *Vault) RefreshState(ctx context.Context, jti string) (domain.Rotation, error) {
 	return v.showRefresh(ctx, "look at", `
 		with shown as (`+showToken+`)
@@ -85,8 +85,8 @@ func (v *Vault) showRefresh(ctx context.Context, what, sql string, args ...any) 
 	return r, nil
 }
 
-// hashOf is what is kept of a secret that only its holder may know. The
-// secrets are random, so a plain hash cannot be guessed back.
+// hashOf is the stored hash of a random secret. A plain SHA-256 is enough, because
+// random secrets cannot be guessed.
 func hashOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

@@ -15,7 +15,7 @@ import (
 
 var nextWeek = time.Now().Add(7 * 24 * time.Hour)
 
-// signIn gives user 12 a first refresh token.
+// signIn issues the first refresh token of user 12.
 func signIn(t *testing.T, s vault, jti string) uuid.UUID {
 	t.Helper()
 	family := uuid.New()
@@ -50,7 +50,7 @@ func change(t *testing.T, s vault, sql string, args ...any) {
 	}
 }
 
-// longAgo makes all uses of tokens older than what is forgiven.
+// longAgo moves all uses of tokens before the permitted ten seconds.
 func longAgo(t *testing.T, s vault) {
 	t.Helper()
 	change(t, s, `update refresh_tokens set used_at = used_at - interval '11 seconds'`)
@@ -90,7 +90,7 @@ func TestAHundredRotationsAtOnceGiveOneNewToken(t *testing.T) {
 	}
 }
 
-// atOnce counts the states that so many calls are told.
+// atOnce makes simultaneous calls and counts the returned states.
 func atOnce(t *testing.T, calls int, show func(n int) (domain.Rotation, error)) map[domain.RotationState]int {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -118,7 +118,7 @@ func TestACopiedTokenEndsItsFamilyAndOneIsTold(t *testing.T) {
 	rotate(t, s, "a", "b")
 	longAgo(t, s)
 	if got := worth(t, s, "a"); got != domain.TokenUsed || worth(t, s, "b") != domain.TokenFresh {
-		t.Errorf("whoever only looks ends nothing: %s", got)
+		t.Errorf("a read has ended the family: %s", got)
 	}
 	states := atOnce(t, 50, func(n int) (domain.Rotation, error) {
 		return s.RotateRefresh(context.Background(), "a", fmt.Sprint("c", n), nextWeek)
@@ -134,8 +134,8 @@ func TestACopiedTokenEndsItsFamilyAndOneIsTold(t *testing.T) {
 	}
 }
 
-// The thief and the owner come at the same moment: whoever is first, nothing
-// of the family is left that opens anything.
+// A reuse and a regular rotation at the same time leave no valid token of the
+// family, in either order.
 func TestNoTokenEscapesTheEndOfItsFamily(t *testing.T) {
 	s := newVault(t)
 	for round := range 40 {

@@ -12,15 +12,15 @@ import (
 	"hostpanel/eventstore"
 )
 
-// ErrSession means that a session in a browser has ended, or never was.
+// ErrSession means that a browser session has ended, or never existed.
 var ErrSession = domain.Refuse(domain.NotFound, "The session has ended.")
 
-// sessionLives holds while somebody is signed in in a browser: half a day at
-// most, and half an hour without a visit (docs/security.md, "Browser sessions").
+// sessionLives is the condition of a live browser session: at most 12 hours old,
+// and visited within 30 minutes (docs/security.md, "Browser sessions").
 const sessionLives = `started_at > real_now() - interval '12 hours' and seen_at > real_now() - interval '30 minutes'`
 
-// OpenSession begins a user's session in a browser. Its id, 256 random bits in
-// URL form, is known to the browser alone: its hash is kept.
+// OpenSession starts a user's browser session. The id, 256 random bits in base64,
+// goes to the browser; only its hash is stored.
 func (v *Vault) OpenSession(ctx context.Context, user int64, version int) (id string, err error) {
 	id = NewToken()
 	_, err = v.pool.Exec(ctx, `insert into browser_sessions (hash, user_id, version) values ($1, $2, $3)`, hashOf(id), user, version)
@@ -30,8 +30,8 @@ func (v *Vault) OpenSession(ctx context.Context, user int64, version int) (id st
 	return id, nil
 }
 
-// Session is the session with this id, if it has not ended. To look at it is a
-// visit; visits are noted once a minute.
+// Session returns the session with this id, if it has not ended. The call counts
+// as a visit; visits are recorded once a minute.
 func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, error) {
 	var found domain.Session
 	var confirmed *time.Time
@@ -51,9 +51,8 @@ func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, e
 	return found, true, nil
 }
 
-// RenewSession gives a session a new id, after its user was asked for the
-// password again. The old id opens nothing any more. A session that has ended
-// is [ErrSession].
+// RenewSession gives a session a new id, after its user has entered the password
+// again. The old id becomes invalid. An ended session returns [ErrSession].
 func (v *Vault) RenewSession(ctx context.Context, id string) (newID string, err error) {
 	newID = NewToken()
 	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = real_now(), seen_at = real_now() where hash = $1 and `+sessionLives,
@@ -67,7 +66,7 @@ func (v *Vault) RenewSession(ctx context.Context, id string) (newID string, err 
 	return newID, nil
 }
 
-// EndSession signs a browser out. One that has ended already is left so.
+// EndSession signs a browser out. It has no effect on an ended session.
 func (v *Vault) EndSession(ctx context.Context, id string) error {
 	if _, err := v.pool.Exec(ctx, `delete from browser_sessions where hash = $1`, hashOf(id)); err != nil {
 		return fmt.Errorf("end a session: %w", eventstore.Unavailable(err))

@@ -12,7 +12,7 @@ import (
 	"hostpanel/eventstore/credentials"
 )
 
-// begin signs user 12 in in a browser.
+// begin opens a browser session of user 12.
 func begin(t *testing.T, s vault) string {
 	t.Helper()
 	id, err := s.OpenSession(t.Context(), 12, 3)
@@ -57,7 +57,7 @@ func TestASessionTellsWhoIsThere(t *testing.T) {
 	}
 }
 
-func TestASessionEndsWhenNobodyComesAndAfterHalfADay(t *testing.T) {
+func TestASessionEndsWithoutVisitsAndAfterTwelveHours(t *testing.T) {
 	for _, c := range []struct {
 		what, after string
 		live        bool
@@ -101,7 +101,7 @@ func TestVisitsAreNotedOnceAMinute(t *testing.T) {
 	}
 }
 
-// Whoever was asked for the password again goes on under a new id.
+// Entering the password again gives the session a new id.
 func TestASessionIsRenewedOnce(t *testing.T) {
 	s := newVault(t)
 	id := begin(t, s)

@@ -1,5 +1,5 @@
-// Package eventstoretest gives every test a log of its own in a real Postgres,
-// in milliseconds.
+// Package eventstoretest gives every test a private log in a real Postgres within
+// milliseconds.
 package eventstoretest
 
 import (
@@ -25,7 +25,7 @@ func Caused() eventstore.Option { return eventstore.WithCause(Cause) }
 // Keys is a keyring for tests.
 func Keys(t testing.TB) *sealing.Keyring { return keyring(t, key) }
 
-// RotatedKeys is that keyring after a new key was put before its own.
+// RotatedKeys is the same keyring after a rotation: a new first key.
 func RotatedKeys(t testing.TB) *sealing.Keyring {
 	return keyring(t, sealing.NewSecretKey()+","+key)
 }
@@ -67,8 +67,8 @@ func Pool(t testing.TB, url string) *pgxpool.Pool {
 	return pool
 }
 
-// Readers connects to a database as those do who read the read tables: on
-// nobody's behalf until they say on whose.
+// Readers connects to a database as readers of the read tables do. Their
+// connections see no rows until they set a tenant, user or owner.
 func Readers(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
 	pool, err := eventstore.ConnectReaders(t.Context(), url, 8)
@@ -90,8 +90,8 @@ func Owner(t testing.TB, url string) *pgxpool.Pool {
 	return pool
 }
 
-// Store is a log of the test's own, in a private database. Deciders are added
-// with [eventstore.Serve].
+// Store is a log in a private database. Deciders are added with
+// [eventstore.Serve].
 func Store(t testing.TB, c domain.Catalogue, options ...eventstore.Option) *eventstore.Store {
 	t.Helper()
 	return eventstore.Open(Pool(t, URL(t)), c, Keys(t), append(options, Caused())...)
