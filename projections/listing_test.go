@@ -14,7 +14,7 @@ import (
 	"hostpanel/domain/storefront"
 )
 
-// walk reads a list page by page, as a client does.
+// walk reads a list page by page like a client.
 func walk(t *testing.T, s Scope, l Listing) (all []User) {
 	t.Helper()
 	for {
@@ -33,7 +33,7 @@ func walk(t *testing.T, s Scope, l Listing) (all []User) {
 	}
 }
 
-// crowd opens accounts of which many share whatever can be shared.
+// crowd creates accounts with many equal values.
 func (p *panel) crowd(t *testing.T, chance *rand.Rand, n int) []User {
 	t.Helper()
 	for id := range int64(n) {
@@ -54,15 +54,15 @@ func (p *panel) crowd(t *testing.T, chance *rand.Rand, n int) []User {
 	return all
 }
 
-// A wish is one query of a client, and its meaning.
-type wish struct {
+// A query is one query of a client, with its expected result.
+type query struct {
 	Listing
 	keeps   []func(User) bool
 	compare func(a, b User) int
 }
 
-func anyWish(chance *rand.Rand, all []User) wish {
-	w := wish{compare: func(a, b User) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID)) }}
+func anyQuery(chance *rand.Rand, all []User) query {
+	w := query{compare: func(a, b User) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID)) }}
 	w.Limit = 1 + chance.Int64N(12)
 	keep := func(name, op string, value any, keeps func(User) bool) {
 		w.Filters = append(w.Filters, Filter{name, op, value})
@@ -109,9 +109,9 @@ func anyComparison(chance *rand.Rand) (string, func(int) bool) {
 	return "<", func(c int) bool { return c < 0 }
 }
 
-// anyOrder orders by fields of which many users have the same value, so that
-// only the id makes the order total.
-func anyOrder(chance *rand.Rand, w *wish) {
+// anyOrder orders by fields with many equal values, so that only the id makes the
+// order total.
+func anyOrder(chance *rand.Rand, w *query) {
 	fields := map[string]func(a, b User) int{
 		"language":     func(a, b User) int { return cmp.Compare(a.Language, b.Language) },
 		"is_active":    func(a, b User) int { return boolCompare(a.IsActive, b.IsActive) },
@@ -155,15 +155,15 @@ func boolCompare(a, b bool) int {
 	return number[a] - number[b]
 }
 
-// Whatever is asked for, in whatever order and size of page: a client who
-// turns the pages sees every record that there is to see, once, in order.
+// The pages of a list hold every matching record once, in order, for any filter,
+// order and page size.
 func TestPagesHoldEveryRecordOnce(t *testing.T) {
 	p := openPanel(t)
 	chance := seeded(t)
 	all := p.crowd(t, chance, 60)
 	s := p.For(Caller{User: 99, Superuser: true})
 	for range 150 {
-		w := anyWish(chance, all)
+		w := anyQuery(chance, all)
 		var want []int64
 		for _, u := range slices.SortedFunc(slices.Values(all), w.compare) {
 			if !slices.ContainsFunc(w.keeps, func(keeps func(User) bool) bool { return !keeps(u) }) {
@@ -205,7 +205,7 @@ func TestListsAreForOperators(t *testing.T) {
 	}
 }
 
-// Every field that a list knows can be filtered and ordered by.
+// Every list can be ordered by each of its fields.
 func TestEveryListOrdersByEveryFieldOfItsOwn(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, open(1, "ana@example.com"), tenant(5, "Five", "five"), offer(1, "hosting", "Basic", "3"), issue("ab12CD34"))

@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// resources is everything that runs for a tenant, of every kind, tenants
-// included: what was asked for, and how far the engine is.
+// resources holds the hosting resources of all kinds, tenants included: their
+// desired state, and the state at the engine.
 var resources = New("resources", resourcesSQL(`
 	create table resources (
 		kind        text   not null,
@@ -91,8 +91,8 @@ var resources = New("resources", resourcesSQL(`
 }, slices.Concat(inZones(), issuances(), compared())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants).Beside(usage)
 
-// wished is what a request does to a resource: the engine is to change it, or
-// still to make it.
+// wished is the statement of a request: the resource has to be changed at the
+// engine, or still to be created.
 func wished(what string) string {
 	return `update resources set ` + what + `, wish = $3, sync_status = 'pending', sync_error = '',
 			status = case when status = 'leaving' then status
@@ -101,16 +101,17 @@ func wished(what string) string {
 		where kind = $1 and id = $2`
 }
 
-// withReasons changes why a tenant is out of service. The engine is told nothing.
+// withReasons changes the reasons why a tenant is suspended. It causes no request
+// to the engine.
 func withReasons(reasons string) string {
 	return `update resources set disabled_by = ` + reasons + `, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`
 }
 
-// ownTenants are the tenants that a user is a member of, active or not.
+// ownTenants is the condition for the tenants that a user is a member of.
 const ownTenants = `kind = 'tenant' and id = any ((select scope_tenants())::bigint[])`
 
-// resourcesSQL fills in what each kind is searched in: the fields' text in
-// lower case, a line for each.
+// resourcesSQL fills in the search text of each kind: its searchable fields in
+// lower case, one line each.
 func resourcesSQL(sql string) string {
 	var searched strings.Builder
 	for _, kind := range hosting.Kinds {
@@ -126,8 +127,8 @@ func resourcesSQL(sql string) string {
 	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
 }
 
-// resource are the arguments of every statement: which resource, the version
-// of its stream, and more from $4 on.
+// resource returns the arguments of a statement: kind, id, version, and further
+// ones from $4 on.
 func resource(at eventstore.RecordedEvent, more ...any) []any {
 	return append([]any{at.Stream.Category, at.Stream.ID, at.Version}, more...)
 }
@@ -147,12 +148,12 @@ type Resource struct {
 	TenantName   string
 	TenantAt     int // version of the tenant's stream
 	Status       hosting.Status
-	Spec         field.Values // as wanted; what runs is Active
-	Active       bool         // wanted to be, and neither disabled nor in the bin
-	DisabledBy   []string     // why it is off, whatever is wanted
+	Spec         field.Values // the desired state; see Active
+	Active       bool         // desired to be active, and neither disabled nor in the bin
+	DisabledBy   []string     // the reasons why it is switched off
 	TrashedAt    *time.Time   // nil: not in the bin
-	SyncedAt     *time.Time   // of a tenant: when its records were last compared with the engine's; nil: never
-	Wish         int          // version of the last thing that was asked for
+	SyncedAt     *time.Time   // time of a tenant's last comparison with the engine; nil: never
+	Wish         int          // version of the last request
 	Subject      *uuid.UUID
 	EngineID     *int64
 	External     string
@@ -173,8 +174,8 @@ const (
 	itsTenant     = ` left join (select id, spec, version from resources where kind = 'tenant' and id = ? offset 0) t on t.id = r.tenant` // looked up once for all
 )
 
-// Load fills the spec of the resource's kind, such as a [hosting.Site]. It is
-// active as far as it runs, whatever was wanted.
+// Load fills the spec of the resource's kind, such as a [hosting.Site]. The spec's
+// active flag is the effective one.
 func (r *Resource) Load(spec hosting.Spec) error {
 	if err := spec.Fields().Load(r.values()); err != nil {
 		return fmt.Errorf("load %s %d: %w", r.Kind, r.ID, err)
@@ -199,8 +200,8 @@ func (r *Resource) Draft() (*hosting.Draft, error) {
 	return d, r.Load(d.Spec)
 }
 
-// Resource returns one resource of the caller's tenant; superusers reach all.
-// One that is leaving, gone or in the bin is no more.
+// Resource returns one resource of the caller's tenant, or any for superusers. A
+// resource that is leaving, gone or in the bin is not found.
 func (s ResourceReader) Resource(ctx context.Context, ref hosting.Ref) (Resource, error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
@@ -212,8 +213,8 @@ func (s ResourceReader) Resource(ctx context.Context, ref hosting.Ref) (Resource
 
 const present = `r.present`
 
-// Resources lists the resources of a kind that the caller's tenant has,
-// newest first; limit 0 is 100.
+// Resources lists the resources of a kind in the caller's tenant, newest first;
+// limit 0 is 100.
 func (s ResourceReader) Resources(ctx context.Context, kind string, limit int) ([]Resource, error) {
 	w := s.tenant("r.tenant")
 	w.and("r.kind = ?", kind)
@@ -221,14 +222,14 @@ func (s ResourceReader) Resources(ctx context.Context, kind string, limit int) (
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, w.newest("r.created_at", "r.id", limit))
 }
 
-// Acknowledged tells whether the engine has answered a wish, given by the
-// version of the resource's stream after it, or a later one: it has done it or
-// has refused it. It does so for what is no more, too.
-func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, wish int) (bool, error) {
+// Acknowledged tells whether the engine has confirmed or refused a request, or a
+// later one. The request is given by the version of the stream after it. Removed
+// resources count as well.
+func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, version int) (bool, error) {
 	w := s.tenantOrAll("r.tenant")
 	w.and("r.kind = ?", ref.Kind)
 	w.and("r.id = ?", ref.ID)
-	w.and("r.wish >= ?", wish)
+	w.and("r.wish >= ?", version)
 	answered, err := value[bool](ctx, s, `select exists (select from resources r`, w, ` and r.sync_status <> 'pending')`)
 	if err != nil {
 		err = fmt.Errorf("look at %s: %w", ref.Stream(), err)
@@ -236,8 +237,7 @@ func (s ResourceReader) Acknowledged(ctx context.Context, ref hosting.Ref, wish 
 	return answered, err
 }
 
-// ResourcesOfOrder are the resources that were requested for an order, in
-// whatever state, oldest first.
+// ResourcesOfOrder returns the resources of an order in any state, oldest first.
 func (s ResourceReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) ([]Resource, error) {
 	w := s.operators()
 	w.and("r.requested_for = ?", "order:"+order.String())

@@ -1,7 +1,7 @@
-// Package webhook tells tenants' own programs what has happened: it posts a
-// signed message to an address that a stranger has chosen. So it calls nothing
-// but the internet, by TLS, and believes nothing of what it is answered but
-// the status (docs/webhooks.md, "Delivery"; docs/security.md, "Outbound webhooks").
+// Package webhook posts signed messages about events to the endpoints of tenants.
+// Tenants choose the URLs, so it calls public addresses only, with TLS, and uses
+// only the status of the answer (docs/webhooks.md, "Delivery"; docs/security.md,
+// "Outbound webhooks").
 package webhook
 
 import (
@@ -22,24 +22,24 @@ import (
 	"hostpanel/domain/webhook"
 )
 
-// Options are how endpoints are called.
+// Options configure the calls of endpoints.
 type Options struct {
-	Networks []netip.Prefix   // that may be called although they are not the internet: on any port, and by http
+	Networks []netip.Prefix   // private networks that may be called, on any port and by http
 	Resolver *net.Resolver    // nil: the machine's own
-	Roots    *x509.CertPool   // authorities that sign endpoints' certificates; nil: the machine's own
+	Roots    *x509.CertPool   // certificate authorities; nil: the machine's own
 	Timeout  time.Duration    // of one call; 0: 15 s
 	Now      func() time.Time // nil: time.Now
 }
 
-// A Sender posts messages to endpoints. Nothing is kept from one call to the
-// next: no connection, no cookie, no answer.
+// A Sender posts messages to endpoints. Each call uses a new connection without
+// cookies.
 type Sender struct {
 	clients map[string]*http.Client // by the scheme of the URL
 	timeout time.Duration
 	now     func() time.Time
 }
 
-// New prepares a sender.
+// New returns a sender.
 func New(o Options) *Sender {
 	s := &Sender{timeout: cmp.Or(o.Timeout, 15*time.Second), now: o.Now}
 	if s.now == nil {
@@ -53,12 +53,12 @@ func New(o Options) *Sender {
 }
 
 const (
-	connecting = 10 * time.Second // for the connection, and again for TLS
-	headSize   = 16 << 10         // of the head of an answer
-	bodySize   = 16 << 10         // of its body, as far as it is waited for
+	connecting = 10 * time.Second // for the connection, and for the TLS handshake
+	headSize   = 16 << 10         // limit of an answer's headers
+	bodySize   = 16 << 10         // limit of the answer's body that is read
 )
 
-// client has no proxy: that would be who is called, wherever the name leads.
+// client uses no proxy, because a proxy would bypass the check of addresses.
 func client(o Options, d addressPolicy) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -70,15 +70,14 @@ func client(o Options, d addressPolicy) *http.Client {
 	}
 }
 
-// Deliver posts a message, signed with each of the secrets, and answers with
-// the status of the reply; 0: there was none. Anything but a 2xx is a
-// *domain.Failure:
+// Deliver posts a message, signed with each of the secrets, and returns the status
+// of the answer; 0: none came. Any status but a 2xx is a *domain.Failure:
 //
-//   - gone, permanent: the endpoint says 410, and wants to hear nothing more
-//   - address_refused, permanent: it is none that we call
-//   - status_<n>, transient: it answered otherwise; RetryAfter is what it asks for
-//   - dns_failed, unreachable, tls_failed, transient: it was not reached
-//   - timeout, connection_lost, unknown: nobody knows what it has got
+//   - gone, permanent: the endpoint answered 410
+//   - address_refused, permanent: the address is not allowed
+//   - status_<n>, transient: another status; RetryAfter is that of the answer
+//   - dns_failed, unreachable, tls_failed, transient: the call was not sent
+//   - timeout, connection_lost, unknown: the message may have been received
 //
 // No failure names the endpoint: its URL may hold a password.
 func (s *Sender) Deliver(ctx context.Context, to string, secrets [][]byte, m webhook.Message) (status int, err error) {
@@ -104,7 +103,7 @@ func (s *Sender) Deliver(ctx context.Context, to string, secrets [][]byte, m web
 		return 0, unanswered(ctx, limited, connected.Load(), err)
 	}
 	defer func() { _ = a.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, a.Body, bodySize) // some receivers stop working when they are hung up on
+	_, _ = io.CopyN(io.Discard, a.Body, bodySize) // some receivers fail if the connection is closed early
 	return a.StatusCode, judge(a, s.now())
 }
 

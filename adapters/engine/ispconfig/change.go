@@ -9,10 +9,10 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// Change brings an object to what is wanted. The row is read first and has to
-// be the one that the panel knows; what equals the wish already is not sent. A
-// record of another type, and an alias of another, become new rows: look them
-// up for their new number.
+// Change brings an object to its desired state. It reads the row first, which has
+// to be the one that the panel knows, and sends only what differs. A DNS record of
+// another type, or an alias with another target, becomes a new row. The caller has
+// to look up its new number.
 func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
 	r, err := resourceOf(o.Kind)
 	if err != nil {
@@ -34,7 +34,7 @@ func (e *Engine) Change(ctx context.Context, o hosting.EngineObject) error {
 	switch {
 	case err != nil:
 		return err
-	case !present && r.replaced != nil: // a replacement that was cut short
+	case !present && r.replaced != nil: // an interrupted replacement
 		w.ID = 0
 		_, err := e.create(ctx, r, w)
 		return err
@@ -70,8 +70,8 @@ func (e *Engine) replace(ctx context.Context, r *resource, w *wish, have row) (i
 	return made, afterwards(err)
 }
 
-// push sends what differs and reads it back: the count of changed rows that the
-// engine answers says nothing.
+// push sends the differences and reads them back, because the number of changed
+// rows in the engine's answer is unreliable.
 func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error {
 	params := r.difference(w, have)
 	if len(params) == 0 {
@@ -99,8 +99,8 @@ func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error
 	return nil
 }
 
-// missing tells a row that is gone from values that are wrong: the engine
-// complains of both in the same words.
+// missing distinguishes a missing row from invalid values: the engine reports both
+// with the same error.
 func (e *Engine) missing(ctx context.Context, r *resource, have row, err error) error {
 	if !refusedAs(err, invalid) {
 		return err
@@ -111,7 +111,7 @@ func (e *Engine) missing(ctx context.Context, r *resource, have row, err error) 
 	return err
 }
 
-// update sends columns. The zero leaves the row with its owner.
+// update sends columns. The client id 0 keeps the row's owner.
 func (e *Engine) update(ctx context.Context, r *resource, have row, params members) error {
 	number := have.number(r.key)
 	if number < 1 {

@@ -12,16 +12,16 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// A wish is an object as the panel wants it, with what the engine has to be
-// told about it.
+// An object in its desired state, with the further values that the engine needs
+// for it.
 type wish struct {
 	hosting.EngineObject
-	server int64 // that it shall be on
-	group  int64 // of the owner
-	site   row   // that it belongs to
+	server int64 // the server of the object
+	group  int64 // the group of the owner
+	site   row   // the parent site
 	zone   row
-	mail   row   // settings of the mail server
-	user   int64 // of a database
+	mail   row   // the settings of the mail server
+	user   int64 // the database user
 	today  string
 }
 
@@ -42,24 +42,24 @@ func (w *wish) number(name string) (n int64) {
 
 func (w *wish) has(name string) bool { return len(w.Values[name]) > 0 }
 
-// A column is one column of the engine's tables: what the panel writes into it
+// A column is one column of the engine's tables: the value that the panel writes,
 // and how the panel reads it.
 type column struct {
 	name    string
 	wish    func(*wish) any            // text or number; nil: not sent
 	show    func(row) (string, any)    // the panel's field and its value
-	fields  []string                   // of the panel, that it follows from
-	changes bool                       // an update sends it where it differs
-	always  bool                       // an update sends it even if it does not differ, as it is stored
-	secret  func(*wish) (string, bool) // instead of wish: never read back
+	fields  []string                   // fields of the panel that determine it
+	changes bool                       // an update sends it if it differs
+	always  bool                       // an update also sends an equal value, as it is stored
+	secret  func(*wish) (string, bool) // write-only value, never read back
 }
 
-// fixed is a column that the panel has no field for.
+// fixed is a column with a constant value.
 func fixed(name string, value any) column {
 	return column{name: name, wish: func(*wish) any { return value }}
 }
 
-// given is a column that follows from more than one field.
+// given is a column that is computed from several fields.
 func given(name string, value func(*wish) any) column { return column{name: name, wish: value} }
 
 // natural is the column that holds the object's name.
@@ -91,8 +91,8 @@ func flag(name, field string) column {
 	}
 }
 
-// megabytes is a limit that the engine counts in MB. It takes zero for no limit
-// at all, so zero is never sent.
+// megabytes is a limit in MB. Zero means unlimited to the engine, so zero is never
+// sent.
 func megabytes(name, field string) column {
 	return column{
 		name: name, fields: []string{field},
@@ -117,17 +117,17 @@ func secret(name, field string) column {
 func changing(c column) column { c.changes = true; return c }
 func always(c column) column   { c.always = true; return c }
 
-// from names the fields that a column follows from.
+// from names the fields that determine a column.
 func (c column) from(fields ...string) column { c.fields, c.changes = fields, true; return c }
 
-// shows tells how a column is read.
+// shows sets how a column is read.
 func (c column) shows(field string, value func(row) any) column {
 	c.show = func(r row) (string, any) { return field, value(r) }
 	return c
 }
 
-// The engine's flags are "y" and "n" and nothing else: what looks like a flag
-// elsewhere is stored as "n" or as nothing.
+// yes encodes a flag as "y" or "n". The engine stores any other value as "n" or as
+// an empty text.
 func yes(is bool) string {
 	if is {
 		return "y"
@@ -135,17 +135,17 @@ func yes(is bool) string {
 	return "n"
 }
 
-// stored is a value as the engine will show it.
+// stored is a value as the engine returns it.
 func stored(value any) string { return fmt.Sprint(value) }
 
-// same compares a stored value with a wanted one. DNS rows show their flags in
+// same compares a stored value with the desired one. DNS rows have flags in
 // capitals.
 func same(have string, want any) bool {
 	w := stored(want)
 	return have == w || len(have) == 1 && strings.EqualFold(have, w)
 }
 
-// first are the columns of a new row.
+// first returns the columns of a new row.
 func (r *resource) first(w *wish) members {
 	var all members
 	for _, c := range r.columns {
@@ -160,8 +160,8 @@ func (r *resource) first(w *wish) members {
 	return all
 }
 
-// difference are the columns of an update: what differs, and with it what has
-// to be repeated lest the engine changes it. Nothing differs: nothing.
+// difference returns the columns of an update: those that differ, and those that
+// the engine would change if they were left out. It is empty without a difference.
 func (r *resource) difference(w *wish, have row) members {
 	var repeated, differing members
 	for _, c := range r.columns {
@@ -189,7 +189,7 @@ func (c column) differs(w *wish, have row) (value any, differs bool) {
 	return value, value != nil && !same(have[c.name], value)
 }
 
-// touches tells whether a change is about any of the fields.
+// touches tells whether a change concerns any of the fields.
 func (w *wish) touches(fields []string) bool {
 	if len(w.Changed) == 0 || len(fields) == 0 {
 		return true
@@ -204,7 +204,7 @@ func (w *wish) touches(fields []string) bool {
 	return false
 }
 
-// shown are the panel's fields as the row says them.
+// shown returns the panel's fields from a row.
 func (r *resource) shown(have row) field.Values {
 	all := field.Values{}
 	for _, c := range r.columns {
@@ -218,7 +218,7 @@ func (r *resource) shown(have row) field.Values {
 	return all
 }
 
-// speakable refuses what the engine would store as something else.
+// speakable refuses values that the engine would store differently.
 func (w *wish) speakable(r *resource) error {
 	texts := []string{w.Name, w.Ref}
 	for _, raw := range w.Values {
@@ -243,8 +243,8 @@ func (w *wish) speakable(r *resource) error {
 	return nil
 }
 
-// canonical tells whether a name is as the engine stores it, which is the only
-// form that it finds: ASCII, domains in lower case.
+// canonical tells whether a name has the form that the engine stores and finds:
+// ASCII, with domains in lower case.
 func (r *resource) canonical(name string) bool {
 	return r.anyName || (!r.lower || strings.ToLower(name) == name) &&
 		!strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' || c == '%' })

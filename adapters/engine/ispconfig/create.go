@@ -9,8 +9,8 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// wish makes an object ready to be written, and waits for its turns. What the
-// engine would not refuse is refused here.
+// The desired state of an object, ready to be written. The call waits for the
+// object's turns, and refuses invalid values that the engine would accept.
 func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
 	w = &wish{EngineObject: o, server: r.on(e.Servers), today: e.today()}
 	if err := w.speakable(r); err != nil {
@@ -42,7 +42,7 @@ func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) 
 	return w, release, nil
 }
 
-// allTurns are those of the tenant, then those of the kind.
+// allTurns returns the turns of the tenant, then those of the kind.
 func (r *resource) allTurns(w *wish) []Turn {
 	if r == &clients {
 		return r.turns(w)
@@ -57,10 +57,10 @@ func (e *Engine) take(ctx context.Context, turns ...Turn) (func(), error) {
 	return e.Turns.Take(ctx, turns...)
 }
 
-// Create makes an object and returns the engine's number of it. One that is
-// there already and belongs to the same client is adopted and brought to what
-// is wanted; one of another owner is a permanent failure, "name_taken". After
-// an unknown outcome look before trying again: nothing is ever sent twice here.
+// Create creates an object and returns its number at the engine. An existing object
+// of the same client is adopted and changed to the desired state. One of another
+// owner is the permanent failure "name_taken". Create sends nothing twice: after an
+// unknown outcome the caller looks the object up before a retry.
 func (e *Engine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
 	r, err := resourceOf(o.Kind)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Engine) create(ctx context.Context, r *resource, w *wish) (int64, error
 		}
 	}
 	made, err := e.add(ctx, r, w)
-	if refusedAs(err, conflict) { // another caller was faster; perhaps we were, in another life
+	if refusedAs(err, conflict) { // created in the meantime, perhaps by our own earlier attempt
 		if have, found, again := e.ours(ctx, r, w); again == nil && found {
 			return e.adoptRow(ctx, r, w, have)
 		}
@@ -106,8 +106,8 @@ func (e *Engine) create(ctx context.Context, r *resource, w *wish) (int64, error
 	return made, afterwards(e.finish(ctx, r, w, made))
 }
 
-// afterwards is a failure that came after something had been written: from
-// then on "certainly not done" is not true any more.
+// afterwards turns a failure after a successful write into an unknown outcome,
+// because the write may have taken effect.
 func afterwards(err error) error {
 	f, ok := errors.AsType[*domain.Failure](err)
 	if !ok || f.Class != domain.Transient {
@@ -123,8 +123,8 @@ func (e *Engine) finish(ctx context.Context, r *resource, w *wish, made int64) e
 	return r.made(ctx, e, w, made)
 }
 
-// ours looks for the wanted object. One of another owner is name_taken, several
-// are ambiguous, and nothing of either is told.
+// ours looks the desired object up. One of another owner is name_taken, several are
+// ambiguous, and neither error discloses their values.
 func (e *Engine) ours(ctx context.Context, r *resource, w *wish) (row, bool, error) {
 	all, err := e.look(ctx, r, w.Name, w.Ref)
 	if err != nil {
@@ -148,10 +148,10 @@ func ambiguous(r *resource) error {
 }
 
 func taken(r *resource) error {
-	return domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("somebody else has the %s", r.kind))
+	return domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("another client has the %s", r.kind))
 }
 
-// adoptRow takes over what an earlier attempt has made.
+// adoptRow adopts the row of an earlier attempt.
 func (e *Engine) adoptRow(ctx context.Context, r *resource, w *wish, have row) (int64, error) {
 	number := have.number(r.key)
 	w.ID = number
@@ -175,7 +175,7 @@ func (e *Engine) adoptRow(ctx context.Context, r *resource, w *wish, have row) (
 	return number, e.finish(ctx, r, w, number)
 }
 
-// add makes the row, in the way of its kind.
+// add inserts the row, with the function of its kind if it has one.
 func (e *Engine) add(ctx context.Context, r *resource, w *wish) (int64, error) {
 	if r.insert != nil {
 		return r.insert(ctx, e, w)
@@ -205,7 +205,7 @@ func asRow(params members) row {
 	return r
 }
 
-// verify reads a new row back: the engine may have given it to another owner.
+// verify reads a new row back, because the engine may have assigned another owner.
 func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) error {
 	have, present, err := e.get(ctx, r, made)
 	switch {
@@ -222,8 +222,8 @@ func (e *Engine) verify(ctx context.Context, r *resource, w *wish, made int64) e
 	return nil
 }
 
-// identity compares a row with the object that it should be: its owner, its
-// name now or before the change, and the zone of a record.
+// identity compares a row with the object: the owner, the name now or before the
+// change, and the zone of a record.
 func (e *Engine) identity(r *resource, w *wish, have row) error {
 	number := have.number(r.key)
 	switch {
