@@ -7,12 +7,12 @@ import (
 	"hostpanel/domain"
 )
 
-// How something outside happens once (docs/sagas.md, "Effects"): write down
-// that it will be done, do it, write down that it has been done. Whoever finds
-// the first without the last looks before doing anything.
+// Effects happen at most once (docs/sagas.md, "Effects"). The runner records the
+// intent, makes the call, and records the completion. An intent without completion
+// leads to a look-up before any further call.
 
-// Unanswered is the code of an effect that may have been done, where nobody
-// can tell.
+// Unanswered is the code of an effect with an unknown outcome that cannot be looked
+// up.
 const Unanswered = "unanswered"
 
 // doEffect makes one attempt at an effect.
@@ -47,8 +47,8 @@ func (s *Runner) doEffect(ctx context.Context, c claimed, step step) (attemptRes
 	return s.send(ctx, c, step, call, key)
 }
 
-// lookBefore finds out what an earlier attempt has left. No error and not
-// found means: it has certainly not been done.
+// lookBefore looks up the result of an earlier attempt. Not found without an error
+// means that the effect was certainly not done.
 func (s *Runner) lookBefore(ctx context.Context, c claimed, step step, call Call, known LedgerEntry) (Result, bool, error) {
 	if call.Lookup == nil {
 		return Result{}, false, s.resendable(step, known)
@@ -68,14 +68,14 @@ func (s *Runner) lookBefore(ctx context.Context, c claimed, step step, call Call
 	return Result{}, false, nil
 }
 
-// resendable decides about an effect that cannot be looked up, such as a mail:
-// it is sent again, but only so often, and not at once.
+// resendable allows a repeat of an effect that cannot be looked up, such as a mail:
+// up to the policy's number of sends, and after the quarantine.
 func (s *Runner) resendable(step step, known LedgerEntry) error {
 	if known.Sends == 0 {
 		return nil
 	}
 	if known.Sends >= step.policy.Sends {
-		return domain.Fail(domain.Permanent, Unanswered, errors.New("it may have been done, and nobody can tell"))
+		return domain.Fail(domain.Permanent, Unanswered, errors.New("it may have been done, and no look-up can tell"))
 	}
 	if quarantine := step.policy.Quarantine; known.Age < quarantine {
 		return TooEarly(Unanswered, quarantine-known.Age)
@@ -96,7 +96,7 @@ func (s *Runner) lookUp(ctx context.Context, c claimed, step step, call Call) (R
 	return r, found, nil
 }
 
-// limited makes a call outside that fits into the lease and ends in time.
+// limited makes an outside call with a timeout that fits into the lease.
 func (s *Runner) limited(ctx context.Context, c claimed, step step, do func(context.Context) error) error {
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Runner) limited(ctx context.Context, c claimed, step step, do func(cont
 	return nil
 }
 
-// send does the effect, between its intent and its completion.
+// send makes the call of the effect, between its intent and its completion.
 func (s *Runner) send(ctx context.Context, c claimed, step step, call Call, key string) (attemptResult, error) {
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
 		return attemptResult{}, err
@@ -148,8 +148,8 @@ func (s *Runner) do(ctx context.Context, c claimed, step step, call Call) (Resul
 	return r, s.faultAt(Answered, c)
 }
 
-// failedCall writes down how a call failed. Before the last attempt is called
-// a failure, one more look is taken.
+// failedCall records how a call failed. After the last attempt it looks the effect
+// up once more.
 func (s *Runner) failedCall(ctx context.Context, c claimed, step step, call Call, key string, failure error) (attemptResult, error) {
 	class, _ := Classify(failure)
 	if err := s.noteFailure(ctx, c, key, class); err != nil {
@@ -161,7 +161,7 @@ func (s *Runner) failedCall(ctx context.Context, c claimed, step step, call Call
 		}
 	}
 	if call.Lookup == nil {
-		if class == domain.Unknown && step.policy.Sends == 1 { // nobody may try again
+		if class == domain.Unknown && step.policy.Sends == 1 { // the policy allows no repeat
 			return attemptResult{}, domain.Fail(domain.Permanent, Unanswered, failure)
 		}
 		return attemptResult{}, failure
@@ -175,7 +175,7 @@ func (s *Runner) failedCall(ctx context.Context, c claimed, step step, call Call
 	return attemptResult{}, failure
 }
 
-// adopted completes the step with an object that is there already.
+// adopted completes the step with an existing object.
 func (s *Runner) adopted(c claimed, call Call, key string, r Result) attemptResult {
 	e := c.confirmed(call, r, true)
 	e.work.Rows = append(e.work.Rows, confirmedRow(key, c, r))

@@ -11,14 +11,14 @@ import (
 	"hostpanel/eventstore"
 )
 
-// What a failed attempt means (docs/sagas.md, "Errors"). A worker that lost
-// its lease, or was killed by a test, writes nothing at all. The answer has a
-// hold if the run goes on without the step and this worker with the run.
+// handleFailure records a failed attempt (docs/sagas.md, "Errors"). A worker that
+// lost its lease, or was killed by a test, writes nothing. The result holds a lease
+// if the run skips the step and this worker continues the run.
 func (s *Runner) handleFailure(ctx context.Context, c claimed, step step, err error) (claimed, error) {
-	if ctx.Err() != nil { // it tells more than the error of what it ended
+	if ctx.Err() != nil { // the reason is more specific than the error of the interrupted call
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
-	// What has to be written is written even if the worker has been stopped.
+	// The outcome is written even if the worker has been stopped.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()
 	switch {
@@ -49,8 +49,8 @@ func (s *Runner) handleFailure(ctx context.Context, c claimed, step step, err er
 	return claimed{}, s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "retry", class: string(class), text: Scrub(err), delay: delay, counts: true})
 }
 
-// reportAttempt says of an attempt that will be made again that it came to
-// nothing, where somebody wants to hear of it.
+// reportAttempt executes the commands that the effect declares for a failed attempt
+// that will be repeated.
 func (s *Runner) reportAttempt(ctx context.Context, c claimed, step step, l FailedAttempt) error {
 	if step.effect == nil || step.effect.failed == nil || c.Direction == DirectionUndo {
 		return nil
@@ -62,8 +62,8 @@ func (s *Runner) reportAttempt(ctx context.Context, c claimed, step step, l Fail
 	return s.append(ctx, c, s.causeOf(c, "failed"), []eventstore.TxStatement{fenceRow(c)}, commands)
 }
 
-// Classify tells how an error is treated. Our own refusals may vanish when
-// what they depend on changes, so they are tried again a few times.
+// Classify returns the class of an error and its delay. Refusals of our own
+// commands are transient, because the state that they depend on may change.
 func Classify(err error) (domain.Class, time.Duration) {
 	var f *domain.Failure
 	switch {
@@ -75,10 +75,10 @@ func Classify(err error) (domain.Class, time.Duration) {
 	return domain.Unknown, 0
 }
 
-// outside tells whether the step can fail because of somebody else.
+// outside tells whether the step depends on an outside system.
 func (s step) outside() bool { return s.local == nil }
 
-// late tells whether the time for the step is over.
+// late tells whether the step's deadline has passed.
 func (c claimed) late() bool { return c.deadline && c.left <= 0 }
 
 func (p Policy) usedUp(c claimed) bool {
@@ -94,13 +94,13 @@ func (s *Runner) putBackUnlessFenced(ctx context.Context, c claimed, v attemptOu
 	return err
 }
 
-// release gives a run back as if it had not been tried.
+// release returns a run to its queue without counting an attempt.
 func (s *Runner) release(ctx context.Context, c claimed) error {
 	return s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "released"})
 }
 
-// giveUp ends the attempts at a step: the run goes on without it where the
-// step allows that, otherwise it is parked until a person decides.
+// giveUp ends the attempts at a step. The run skips the step if the step allows
+// that. Otherwise it is parked until an operator decides.
 func (s *Runner) giveUp(ctx context.Context, c claimed, step step, class domain.Class, cause error) (claimed, error) {
 	e := attemptResult{outcome: "parked", class: class, text: Scrub(cause)}
 	code := CodeOf(cause)
@@ -117,8 +117,8 @@ func (s *Runner) giveUp(ctx context.Context, c claimed, step step, class domain.
 	return claimed{}, s.park(ctx, c, e, code)
 }
 
-// park stops a run. If what the run is about cannot be told, because it has
-// moved on without the run, the run stops alone.
+// park parks a run, together with the commands for its subject. If the subject
+// refuses them because it has changed, only the run is parked.
 func (s *Runner) park(ctx context.Context, c claimed, e attemptResult, code string) error {
 	e.command = Park{Key: c.Key, Step: c.Step, Code: code}
 	tell := c.definition.parked
@@ -139,7 +139,7 @@ func (s *Runner) park(ctx context.Context, c claimed, e attemptResult, code stri
 	return err
 }
 
-// dropFenced counts a worker that had lost its lease, and lets it be.
+// dropFenced counts the lost lease of a worker and drops the error.
 func (s *Runner) dropFenced(err error) error {
 	if errors.Is(err, ErrFenced) || errors.Is(err, errMovedOn) {
 		s.fenced.Add(1)
@@ -151,7 +151,7 @@ func (s *Runner) dropFenced(err error) error {
 	return err
 }
 
-// CodeOf is the short, stable name of what went wrong; it is safe to show.
+// CodeOf is the short, stable code of an error. It is safe to show.
 func CodeOf(err error) string {
 	var f *domain.Failure
 	var refused *domain.Error
@@ -166,29 +166,29 @@ func CodeOf(err error) string {
 	return "internal_error"
 }
 
-// What an engine says may quote what it was sent. Addresses and long tokens
-// are cut out of it before it is kept.
+// Error texts of an engine may quote the request. Addresses and long tokens are
+// removed before the text is stored.
 var (
 	addresses = regexp.MustCompile(`[\w.+'-]+@[\w.-]+`)
 	tokens    = regexp.MustCompile(`[A-Za-z0-9_/+=-]{40,}`)
 )
 
-// scrubbed is how much of an error is kept.
+// scrubbed is the stored length of an error text.
 const scrubbed = 1024
 
-// Scrub is the text of an error without addresses and long tokens, at most 1024
-// bytes of it.
+// Scrub returns the text of an error without addresses and long tokens, at most
+// 1024 bytes.
 func Scrub(err error) string {
 	text := tokens.ReplaceAllString(addresses.ReplaceAllString(fmt.Sprint(err), "<address>"), "<token>")
 	return text[:min(len(text), scrubbed)]
 }
 
-// RefusedAs tells whether the engine has refused for good, and why.
+// RefusedAs tells whether an error is a permanent refusal with this code.
 func RefusedAs(err error, code string) bool {
 	return err != nil && domain.ClassOf(err) == domain.Permanent && CodeOf(err) == code
 }
 
-// NothingSent is how a look-up failed: whatever went wrong, nothing was changed.
+// NothingSent classifies the error of a look-up, which has changed nothing.
 func NothingSent(err error) error {
 	if err == nil || domain.ClassOf(err) != domain.Unknown {
 		return err

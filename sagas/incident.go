@@ -12,14 +12,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Trouble that no other history tells is reported as an incident
+// Problems that belong to no order, run or record are reported as incidents
 // (docs/operations.md, "Incidents").
 
-// IncidentReporter is who reports incidents, and settles those that end by themselves.
+// IncidentReporter is the actor of the program's reports and settlements.
 const IncidentReporter = "system:incidents"
 
-// ReportIncident tells the log of a trouble, and writes the rows that belong to
-// it. One that is open already is not told again.
+// ReportIncident records an incident together with its rows. An open incident is
+// not recorded again.
 func (s *Runner) ReportIncident(ctx context.Context, t operations.Trouble, rows ...eventstore.TxStatement) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()
@@ -27,10 +27,10 @@ func (s *Runner) ReportIncident(ctx context.Context, t operations.Trouble, rows 
 	return err
 }
 
-// SettleIncidents ends incidents.
+// SettleIncidents settles incidents.
 func (s *Runner) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
 	for _, id := range ids {
-		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, "" // those of the request belong to what it asked for
+		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, "" // the request's own apply to its own commands
 		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.now()}); err != nil {
 			return err
 		}
@@ -38,9 +38,9 @@ func (s *Runner) SettleIncidents(ctx context.Context, cause domain.Metadata, ids
 	return nil
 }
 
-// SetAside writes the row that puts something where a person has to look at
-// it, together with the report of that. What cannot be reported is set aside
-// all the same: else it would come back, and fail again, for ever.
+// SetAside writes the row that sets a message aside for an operator, together with
+// the incident. If the incident cannot be recorded, the row is written alone.
+// Otherwise the message would fail again for ever.
 func (s *Runner) SetAside(ctx context.Context, t operations.Trouble, aside eventstore.TxStatement) error {
 	err := s.ReportIncident(ctx, t, aside)
 	if err == nil || errors.Is(err, ErrSetAside) {
@@ -54,7 +54,7 @@ func (s *Runner) SetAside(ctx context.Context, t operations.Trouble, aside event
 	return err
 }
 
-// ErrSetAside: somebody else was there before.
+// ErrSetAside means that another process has already set the message aside.
 var ErrSetAside = errors.New("it is not there any more")
 
 // ReactionTrouble is the incident of an event that a reaction cannot handle.

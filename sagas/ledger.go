@@ -13,19 +13,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The ledger has a row for everything that may have been done outside, made
-// before it is done. Passwords, tokens and personal data never stand in it.
+// The ledger has a row for each effect, written before the call. It never holds
+// passwords, tokens or personal data.
 
-// An EffectState is what the ledger knows of an effect.
+// An EffectState is the state of an effect in the ledger.
 type EffectState string
 
 const (
 	EffectIntended  EffectState = "intended"  // it may have been done
-	EffectUnknown   EffectState = "unknown"   // it was asked for, and no answer came
-	EffectAbsent    EffectState = "absent"    // it has certainly not been done
+	EffectUnknown   EffectState = "unknown"   // the call was made without an answer
+	EffectAbsent    EffectState = "absent"    // it was certainly not done
 	EffectConfirmed EffectState = "confirmed" // it has been done
-	EffectDeferred  EffectState = "deferred"  // another run goes on with it
-	EffectSkipped   EffectState = "skipped"   // a person has done it
+	EffectDeferred  EffectState = "deferred"  // another run continues it
+	EffectSkipped   EffectState = "skipped"   // an operator has done it by hand
 	EffectUndoing   EffectState = "undoing"   // it may have been undone
 	EffectUndone    EffectState = "undone"    // it has been undone
 )
@@ -33,7 +33,7 @@ const (
 // EffectKey is the key of an order's effect: "o/<order>/site".
 func EffectKey(order uuid.UUID, step string) string { return "o/" + order.String() + "/" + step }
 
-// An LedgerEntry is one row of the ledger.
+// A LedgerEntry is one row of the ledger.
 type LedgerEntry struct {
 	key    string
 	State  EffectState // "": there is no row
@@ -42,7 +42,8 @@ type LedgerEntry struct {
 	Result Result
 }
 
-// MayHaveHappened tells whether the effect MayHaveHappened have been done without our knowing.
+// MayHaveHappened tells whether the effect may have been done without a recorded
+// answer.
 func (e LedgerEntry) MayHaveHappened() bool {
 	return e.State == EffectIntended || e.State == EffectUnknown || e.State == EffectUndoing
 }
@@ -65,9 +66,8 @@ func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	return e, SQLError(err, "read effect %s", key)
 }
 
-// intendEffect takes the claim on the object and writes down what will be
-// done, if the lease is long enough, nobody else has claimed it, and the same
-// key asks for the same.
+// intendEffect claims the object and records the intent. It requires a lease that
+// is long enough, no foreign claim, and the same request as before under the key.
 const intendEffect = `
 with fence as (
 	select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3
@@ -91,9 +91,9 @@ with fence as (
 )
 select (select count(*) from fence), (select count(*) from claim), (select count(*) from intent)`
 
-// intend writes the effect down before it is done.
+// intend records the effect before the call.
 func (s *Runner) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
-	macs := s.store.Keys().MACs("effect request", Encode(call.Request)) // it may have been asked for under an older key
+	macs := s.store.Keys().MACs("effect request", Encode(call.Request)) // an earlier intent may have used an older key
 	o := call.Claim
 	var fence, claim, intent int
 	err := c.hold.write(func() error {
@@ -113,8 +113,8 @@ func (s *Runner) intend(ctx context.Context, c claimed, step step, key string, c
 	return nil
 }
 
-// noteFailure writes down how a call ended that did not succeed. What was certainly
-// not done does not count as sent.
+// noteFailure records a failed call. A call that was certainly not made does not
+// count as sent.
 func (s *Runner) noteFailure(ctx context.Context, c claimed, key string, class domain.Class) error {
 	state, back := EffectUnknown, 0
 	if class == domain.Transient || class == domain.Permanent || class == domain.Waiting {
@@ -138,8 +138,8 @@ func confirmedRow(key string, c claimed, r Result) eventstore.TxStatement {
 	}
 }
 
-// deferredRow leaves an effect to another run. There is no row if it never
-// came to an intent.
+// deferredRow leaves an effect to another run. Without an intent there is no row to
+// change.
 func deferredRow(key string, c claimed) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "effect/" + key,
@@ -159,15 +159,14 @@ func undoneRow(key string, c claimed) eventstore.TxStatement {
 	}
 }
 
-// UndoneOutside records that nothing is left of an effect, where that was not
-// its own run's doing.
+// UndoneOutside records that an effect was undone by another run or by hand.
 func UndoneOutside(key string) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "effect/" + key, SQL: `update effect set state = 'undone', updated_at = real_now() where key = $1`, Args: []any{key}, WantRows: 1,
 	}
 }
 
-// text is JSON as Postgres takes it; nil stays null.
+// text returns JSON as an argument for Postgres; nil stays null.
 func text(data json.RawMessage) *string {
 	if data == nil {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// What operators may do with runs. Each command is an event with its actor and
-// reason. One that touches a run that is being worked on takes the lease away,
-// so either the worker or the operator wins (docs/sagas.md, "Operators").
+// Operators' commands on runs. Each is recorded as an event with actor and reason.
+// A command on a running run ends the lease, so that either the worker or the
+// operator wins (docs/sagas.md, "Operators").
 
-// ResumeRun lets a parked run go on at the step where it stopped, under the same
-// effect keys (rule T15). Corrections change what the step works with; nil: they
-// change nothing. More is what follows for what the run is about.
+// ResumeRun continues a parked run at its present step, with the same effect keys
+// (rule T15). Corrections change the input of the step; nil: no change. More are
+// commands for the run's subject.
 func (s *Runner) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, corrections map[string]string, reason string, more ...domain.Command) error {
 	resume := Retry{Key: run.Key, Reason: reason, Corrections: corrections}
 	var rows []eventstore.TxStatement
@@ -29,8 +29,8 @@ func (s *Runner) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, 
 	return s.Overrule(ctx, ByOperator(cause, run.Order), run, resume, rows, more...)
 }
 
-// correct is a run's input with corrections. They may only change what has
-// certainly not been done under the old one.
+// correct returns a run's input with corrections. They may concern only effects
+// that were certainly not done with the old input.
 func (s *Runner) correct(ctx context.Context, run Run, corrections map[string]string) (json.RawMessage, []eventstore.TxStatement, error) {
 	c, step, err := s.standing(run)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Runner) correct(ctx context.Context, run Run, corrections map[string]st
 	}
 }
 
-// standing is a run with its input decoded, and the step that it stands at.
+// standing returns a run with its decoded input, and its present step.
 func (s *Runner) standing(run Run) (c claimed, step step, err error) {
 	d, step, known := s.stepOf(run)
 	if !known {
@@ -91,9 +91,9 @@ func ByOperator(c domain.Metadata, order uuid.UUID) domain.Metadata {
 	return c
 }
 
-// SkipStep completes the step where a run is parked, because an operator has done
-// it by hand. What they made is looked up first; local steps and waits cannot be
-// skipped. More is what follows for what the run is about.
+// SkipStep completes the step of a parked run that an operator has done by hand. It
+// looks the object up first. Local steps and waits cannot be skipped. More are
+// commands for the run's subject.
 func (s *Runner) SkipStep(ctx context.Context, cause domain.Metadata, run Run, name, external, reason string, more ...domain.Command) error {
 	c, step, err := s.standing(run)
 	switch {
@@ -120,7 +120,7 @@ func (s *Runner) SkipStep(ctx context.Context, cause domain.Metadata, run Run, n
 	return s.Overrule(ctx, ByOperator(cause, run.Order), run, skip, rows, append(more, e.work.Commands...)...)
 }
 
-// proof looks up what an operator says that they have made.
+// proof looks up the object that an operator has created by hand.
 func (s *Runner) proof(ctx context.Context, c claimed, step step, external string) (Call, Result, error) {
 	call, err := step.effect.prepare(ctx, c.in)
 	if err != nil || call.Lookup == nil {
@@ -138,12 +138,12 @@ func (s *Runner) proof(ctx context.Context, c claimed, step step, external strin
 	return call, found, err
 }
 
-// RetryRun lets any parked run go on at the step where it stopped.
+// RetryRun continues a parked run at its present step.
 func (s *Runner) RetryRun(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	return s.direct(ctx, cause, id, func(r Run) Command { return Retry{Key: r.Key, Reason: reason} })
 }
 
-// Pause keeps a run from going on.
+// Pause pauses a run.
 func (s *Runner) Pause(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	return s.direct(ctx, cause, id, func(r Run) Command { return Pause{Key: r.Key, Reason: reason} })
 }
@@ -153,8 +153,8 @@ func (s *Runner) Continue(ctx context.Context, cause domain.Metadata, id uuid.UU
 	return s.direct(ctx, cause, id, func(r Run) Command { return Resume{Key: r.Key, Reason: reason} })
 }
 
-// TakeBack lets a run undo what it has done, last step first. A saga may say
-// that more belongs to that.
+// TakeBack compensates a run: it undoes its steps, last step first. A saga may add
+// further commands.
 func (s *Runner) TakeBack(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	run, err := s.runWithID(ctx, id)
 	if err != nil {
@@ -166,18 +166,16 @@ func (s *Runner) TakeBack(ctx context.Context, cause domain.Metadata, id uuid.UU
 	return s.direct(ctx, cause, id, func(r Run) Command { return s.Compensation(r, reason) })
 }
 
-// Compensation is the command that lets a run undo what it has done, from the
-// step where it stands.
+// Compensation is the command that compensates a run from its present step.
 func (s *Runner) Compensation(r Run, reason string) Compensate {
 	from := r.Step
 	if _, step, _ := s.stepOf(r); step.effect == nil {
-		from-- // it has not happened yet, or changes nothing
+		from-- // the present step has not happened yet, or changes nothing
 	}
 	return Compensate{Key: r.Key, From: from, Reason: reason}
 }
 
-// Release takes a run away from whoever works on it, or lets one that waits
-// for its time go on now.
+// Release ends the lease of a running run, or makes a waiting run due now.
 func (s *Runner) Release(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	run, err := s.runWithID(ctx, id)
 	if err != nil {
@@ -214,10 +212,10 @@ func (s *Runner) runWithID(ctx context.Context, id uuid.UUID) (Run, error) {
 	return run, err
 }
 
-// ErrNoRun refuses what needs a run that is not there.
+// ErrNoRun is the refusal for a run that does not exist.
 var ErrNoRun = domain.Refuse(domain.NotFound, "No Saga matches the given query.")
 
-// RunNamed is the run with a key. Without one the answer is [ErrNoRun].
+// RunNamed returns the run with a key, or [ErrNoRun].
 func (s *Runner) RunNamed(ctx context.Context, key string) (Run, error) {
 	run, _, err := eventstore.Fold(ctx, s.store, Decider, StreamOf(key))
 	if err == nil && run.Key == "" {
@@ -226,14 +224,14 @@ func (s *Runner) RunNamed(ctx context.Context, key string) (Run, error) {
 	return run, err
 }
 
-// Overrule carries out an operator's command on a run, with what belongs to it.
+// Overrule executes an operator's command on a run, with further rows and commands.
 func (s *Runner) Overrule(ctx context.Context, cause domain.Metadata, run Run, c Command, rows []eventstore.TxStatement, more ...domain.Command) error {
-	facts, err := Decider.Decide(run, c)
-	if err != nil || len(facts) == 0 {
+	events, err := Decider.Decide(run, c)
+	if err != nil || len(events) == 0 {
 		return err
 	}
 	next := run
-	for _, f := range facts {
+	for _, f := range events {
 		next = Decider.Evolve(next, f)
 	}
 	cause.Saga = run.Key

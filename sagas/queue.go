@@ -11,14 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Who works on which run is decided here, by leases with fencing tokens
-// (docs/sagas.md, "Leases"). Only the database's clock counts.
+// Leases with fencing tokens decide which worker has a run (docs/sagas.md,
+// "Leases"). Only the database's clock counts.
 
-// ErrFenced means that the run belongs to somebody else by now: whatever this
-// worker was about to write is dropped.
+// ErrFenced means that the worker has lost its lease on the run. Its writes are
+// dropped.
 var ErrFenced = errors.New("the lease is lost")
 
-// claimed is a run as its work row tells it, with the lease on it.
+// claimed is a run read from its work row, with its lease.
 type claimed struct {
 	Run
 	id       uuid.UUID
@@ -37,7 +37,8 @@ type claimed struct {
 	before     []byte // the input as it was written before
 }
 
-// lockQueue makes the limit of a queue strict: claims of one queue take turns.
+// lockQueue makes claims of one queue run one after the other, so that the queue's
+// limit is exact.
 const lockQueue = `
 select 1 from saga_queue where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() for no key update`
 
@@ -64,11 +65,11 @@ returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '000
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
 	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null`
 
-// breaks is how many failures in a row open a queue's breaker.
+// breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5
 
-// claim takes up to limit runs that are due in a queue, or whose worker is
-// lost. Both statements are one transaction and one round trip.
+// claim leases up to limit runs of a queue: due runs, and runs with an expired
+// lease. Both statements are one transaction and one round trip.
 func (s *Runner) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
@@ -96,8 +97,8 @@ func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	return c, err
 }
 
-// renew prolongs leases and returns those runs that are still ours. Rows that
-// are being written to are left out, so that this cannot deadlock.
+// renew extends leases and returns the runs that are still leased. It skips locked
+// rows, so that it cannot deadlock.
 func renew(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID, tokens []int64, lease time.Duration) ([]uuid.UUID, error) {
 	rows, _ := pool.Query(ctx, `
 		update saga_run set lease_until = real_now() + $3::interval where id in (
@@ -107,17 +108,17 @@ func renew(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID, tokens []in
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// A attemptOutcome is how an attempt that did not complete its step ended.
+// An attemptOutcome is the outcome of an attempt that did not complete its step.
 type attemptOutcome struct {
 	outcome string // "retry", "wait", "released"
 	class   string
 	text    string // for operators, scrubbed
 	delay   time.Duration
 	counts  bool
-	awaits  string // the resource for which it waits
+	awaits  string // the resource that the run waits for
 }
 
-// putBack gives a run up until its time comes, and writes down the attempt.
+// putBack ends the lease, schedules the next attempt, and records this one.
 func (s *Runner) putBack(ctx context.Context, c claimed, v attemptOutcome) error {
 	free := 1
 	if v.counts {
@@ -155,8 +156,8 @@ func (s *Runner) failed(ctx context.Context, queue string) error {
 	return nil
 }
 
-// ensureQueues makes the rows of the queues that this program serves. What an
-// operator has set in them stays.
+// ensureQueues creates the rows of the queues that this program serves. Existing
+// rows keep an operator's settings.
 func (s *Runner) ensureQueues(ctx context.Context) error {
 	for queue, limit := range s.queues {
 		_, err := s.pool.Exec(ctx, `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`, queue, limit)

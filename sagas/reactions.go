@@ -17,15 +17,15 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 )
 
-// Reactions to the log are Watermill handlers. They do database work only: the
-// reader's transaction is open around them. An event may come twice, so what a
-// reaction does is named after the event (docs/sagas.md, "Reactions").
+// Reactions to the log are Watermill handlers. They do database work only, because
+// the reader's transaction stays open. An event may be delivered twice, so a
+// reaction derives its ids from the event (docs/sagas.md, "Reactions").
 
-// ReactionsReader is the name under which the log remembers how far reactions have come.
+// ReactionsReader is the name of the reader that drives the reactions.
 const ReactionsReader = "sagas.reactions"
 
-// router builds the lane of reactions and returns what runs it until its
-// context ends.
+// router builds the Watermill router of the reactions, and returns the function
+// that runs it until its context ends.
 func (s *Runner) router(ctx context.Context) (run func(context.Context), err error) {
 	logger := watermill.NewSlogLoggerWithLevelMapping(s.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	r, err := message.NewRouter(message.RouterConfig{CloseTimeout: s.times.Grace}, logger)
@@ -50,8 +50,8 @@ func (s *Runner) router(ctx context.Context) (run func(context.Context), err err
 	}, nil
 }
 
-// poisonous tells whether trying again is of no use. A lost race, a database that
-// is away and a program that stops are not the event's own fault.
+// poisonous tells whether a repeat is useless. A conflict, an unavailable database
+// and a stopping program are temporary.
 func poisonous(err error) bool {
 	return domain.CodeOf(err) != domain.Conflict && !DatabaseAway(err) && !errors.Is(err, context.Canceled)
 }
@@ -65,8 +65,8 @@ func (s *Runner) react(m *message.Message) error {
 	return s.React(m.Context(), r)
 }
 
-// React lets every reaction have the event, whatever becomes of the others.
-// What they do follows from the event.
+// React calls every reaction with the event, even if others fail. The event is
+// their cause.
 func (s *Runner) React(ctx context.Context, r eventstore.RecordedEvent) (err error) {
 	ctx = r.Follow(ctx)
 	for _, react := range s.reactions {
@@ -75,15 +75,15 @@ func (s *Runner) React(ctx context.Context, r eventstore.RecordedEvent) (err err
 	return err
 }
 
-// poisoned takes the events that no reaction can handle, so that those behind
-// them get their turn. It is a Watermill publisher onto a table.
+// poisoned stores events that a reaction cannot handle, so that later events are
+// handled. It is a Watermill publisher onto a table.
 type poisoned struct{ s *Runner }
 
 func (p poisoned) Publish(_ string, messages ...*message.Message) error {
 	for _, m := range messages {
 		r, err := p.s.store.FromMessage(m.Context(), m)
 		if err != nil {
-			return err // the reader waits: an event that cannot be read is nobody's to skip
+			return err // the reader waits: an unreadable event must not be skipped
 		}
 		reason, ctx := m.Metadata.Get(middleware.ReasonForPoisonedKey), r.Follow(m.Context())
 		if err := p.s.Poison(ctx, r, reason); err != nil {
@@ -94,8 +94,8 @@ func (p poisoned) Publish(_ string, messages ...*message.Message) error {
 	return nil
 }
 
-// Poison moves an event out of the way and reports that. That an incident
-// could not be told is no incident of its own: it would not be told either.
+// Poison sets an event aside and reports an incident. The event of an incident
+// itself is set aside without a report, because that would fail as well.
 func (s *Runner) Poison(ctx context.Context, r eventstore.RecordedEvent, reason string) error {
 	aside := eventstore.TxStatement{
 		Key: "poisoned/" + strconv.FormatInt(r.Position, 10),
@@ -112,8 +112,8 @@ func (s *Runner) Poison(ctx context.Context, r eventstore.RecordedEvent, reason 
 
 func (poisoned) Close() error { return nil }
 
-// Requeue handles an event that was moved out of the way again, under the same
-// id; whatever was done the first time is not done twice.
+// Requeue handles an event that was set aside once more, with the same id. Completed
+// work is not repeated.
 func (s *Runner) Requeue(ctx context.Context, position int64) error {
 	found, err := s.store.After(ctx, position-1, 1)
 	if err != nil {

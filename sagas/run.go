@@ -12,11 +12,11 @@ import (
 // Category is the category of the streams of runs.
 const Category = operations.RunCategory
 
-// namespace makes the ids of runs from their keys.
+// namespace derives the ids of runs from their keys.
 var namespace = uuid.MustParse("5f2b3c64-0f0e-4d0a-9a53-6d1c1c7a2b10")
 
-// RunID is the id of the run with a key such as "provision:<order>". It is
-// always the same, so the run can start only once.
+// RunID is the id of the run with a key such as "provision:<order>". It is derived
+// from the key, so that the run can start only once.
 func RunID(key string) uuid.UUID { return uuid.NewSHA1(namespace, []byte(key)) }
 
 // StreamOf is the stream of the run with the given key.
@@ -36,18 +36,18 @@ const (
 	DirectionUndo Direction = "undo" // last step first
 )
 
-// Status is how a run stands, as far as the log knows. Whether somebody works
-// on it is no fact and stands in its work row only.
+// Status is the status of a run in the log. Leases are not events: only the work
+// row shows whether a worker has the run.
 type Status string
 
 const (
-	StatusReady   Status = "ready"   // somebody may work on it, or does
-	StatusParked  Status = "parked"  // needs a person
-	StatusPaused  Status = "paused"  // a person wants it to wait
-	StatusDone    Status = "done"    // every step is behind it
-	StatusUndone  Status = "undone"  // every step has been taken back
-	statusRunning Status = "running" // work row only: somebody has the lease
-	statusWaiting Status = "waiting" // work row only: for its time
+	StatusReady   Status = "ready"   // due for a worker, or leased by one
+	StatusParked  Status = "parked"  // an operator has to decide
+	StatusPaused  Status = "paused"  // an operator has paused it
+	StatusDone    Status = "done"    // every step is completed
+	StatusUndone  Status = "undone"  // every step is undone
+	statusRunning Status = "running" // work row only: a worker has the lease
+	statusWaiting Status = "waiting" // work row only: until its time
 )
 
 // A Run is one execution of a saga, folded from its stream.
@@ -60,7 +60,7 @@ type Run struct {
 	Direction  Direction
 	Status     Status
 	Step       int
-	Cancel     bool // somebody wants it taken back
+	Cancel     bool // an operator has asked for compensation
 	Version    int64
 }
 
@@ -70,7 +70,7 @@ func (r Run) ID() uuid.UUID { return RunID(r.Key) }
 // Over says that the run has nothing left to do.
 func (r Run) Over() bool { return r.Status == StatusDone || r.Status == StatusUndone }
 
-// At is the step that the run stands at. A run that is over stands at its last one.
+// At is the present step of the run, or the last one of a run that is over.
 func (r Run) At() StepRef {
 	return r.Steps[min(max(r.Step, 0), len(r.Steps)-1)]
 }
@@ -93,16 +93,16 @@ type (
 	}
 )
 
-// errMovedOn refuses what was decided on a run as it no longer is.
+// errMovedOn refuses a command that was decided on an earlier state of the run.
 var errMovedOn = domain.Refuse(domain.Conflict, "The run has moved on.")
 
-// NotNow refuses what the run's state forbids.
+// NotNow refuses a command that the run's state does not allow.
 func NotNow(message string) error {
 	return &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: message}
 }
 
 type (
-	// Start begins a run with a frozen list of steps.
+	// Start starts a run with a frozen list of steps.
 	Start struct {
 		Key        string
 		Definition string
@@ -110,54 +110,54 @@ type (
 		Input      json.RawMessage
 		Order      uuid.UUID
 	}
-	// Complete puts the present step behind the run.
+	// Complete completes the present step.
 	Complete struct {
 		Key      string
 		Step     int
-		External string          // id of what was made outside
-		Found    bool            // it was there already: a look-up found it
-		Input    json.RawMessage // as it is from now on; nil: as before
+		External string          // id of the created object
+		Found    bool            // a look-up found the object
+		Input    json.RawMessage // the new input; nil: unchanged
 	}
-	// Defer goes on without the present step, which another run takes over.
+	// Defer skips the present step, which another run takes over.
 	Defer struct {
 		Key  string
 		Step int
 		Code string
 	}
-	// Park stops a run at the present step until a person decides.
+	// Park stops a run at the present step until an operator decides.
 	Park struct {
 		Key  string
 		Step int
 		Code string
 	}
-	// Resume lets a parked run go on at the step where it stopped.
+	// Retry continues a parked run at its present step.
 	Retry struct {
 		Key         string
 		Reason      string
 		Corrections map[string]string // by the operator; nil: none
 		Input       json.RawMessage   // as corrected
 	}
-	// Skip puts the step where a run is parked behind it, with the proof that
-	// it has been done by hand.
+	// Skip completes the step of a parked run, with the proof that an operator
+	// has done it by hand.
 	Skip struct {
 		Key      string
 		Step     int
 		External string
 		Reason   string
-		Input    json.RawMessage // as it is from now on; nil: as before
+		Input    json.RawMessage // the new input; nil: unchanged
 	}
-	// Pass puts a wait behind the run that a person does not want to last.
+	// Pass ends the present wait of a run by an operator's decision.
 	Pass struct{ Key, Name, Reason string }
-	// Pause keeps a run from going on; Continue ends that.
+	// Pause pauses a run until Resume.
 	Pause struct{ Key, Reason string }
-	// Resume lets a paused run go on.
+	// Resume continues a paused run.
 	Resume struct{ Key, Reason string }
-	// Release takes a run away from whoever works on it, or lets one that
-	// waits for its time go on now.
+	// ReleaseLease ends the lease of a running run, or makes a waiting run due
+	// now.
 	ReleaseLease struct{ Key, Reason string }
-	// Compensate makes a run take back what it has done, last step first. Whoever
-	// works on it loses the lease; what came of that is looked up.
-	// From is the first step to be taken back; -1: there is none.
+	// Compensate undoes the steps of a run, last step first. A worker on the run
+	// loses its lease, and its call is looked up. From is the first step to undo;
+	// -1: none.
 	Compensate struct {
 		Key    string
 		From   int
@@ -179,7 +179,7 @@ func (c Compensate) Stream() domain.Stream   { return StreamOf(c.Key) }
 
 func (c Start) decide(r Run) ([]event, error) {
 	if r.Key != "" {
-		return nil, nil // once, for ever
+		return nil, nil // a run starts once only
 	}
 	return []event{Started(c)}, nil
 }
@@ -258,7 +258,7 @@ func (c ReleaseLease) decide(r Run) ([]event, error) {
 	return []event{LeaseReleased{c.Reason}}, nil
 }
 
-// errNotWorkedOn refuses to take a run from nobody.
+// errNotWorkedOn refuses to release a run without a lease.
 var errNotWorkedOn = NotNow("Nobody works on the run.")
 
 func (c Compensate) decide(r Run) ([]event, error) {

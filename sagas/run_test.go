@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The facts of a run with two steps, for stories about it.
+// The events of a run with two steps.
 var (
 	places  = []StepRef{{Name: "pack", Queue: "local"}, {Name: "ship", Queue: "engine:one"}}
 	started = Started{Key: "send:1", Definition: "send/1", Steps: places, Input: json.RawMessage(`{"parcel":7}`), Order: uuid.UUID{1}}

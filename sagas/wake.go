@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Work is looked for once a second anyway. Who makes some says so: in this
-// process at once, to others by a NOTIFY after the commit, so that nobody has
-// to wait that long. Lost wake-ups cost time, nothing else.
+// Workers poll their queues once a second. Wake-ups shorten that delay: directly in
+// this process, and by a NOTIFY after the commit in others. A lost wake-up costs
+// time only.
 
-// channel is where processes tell each other which queue has work.
+// channel is the Postgres channel of wake-ups.
 const channel = "saga_due"
 
-// wakes holds who waits for which queue, and which queues others have yet to
-// hear of.
+// wakes holds the wake-up channels of the queues, and the queues whose NOTIFY is
+// pending.
 type wakes struct {
 	mu     sync.Mutex
 	queues map[string]chan struct{}
@@ -28,7 +28,7 @@ func newWakes() *wakes {
 	return &wakes{queues: map[string]chan struct{}{}, untold: map[string]bool{}, tell: make(chan struct{}, 1)}
 }
 
-// of is the channel on which one queue is woken.
+// of is the wake-up channel of one queue.
 func (w *wakes) of(queue string) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,7 +47,7 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Wake tells everybody that a queue has work.
+// Wake wakes the workers of a queue in all processes.
 func (s *Runner) Wake(queue string) {
 	nudge(s.wakes.of(queue))
 	s.wakes.mu.Lock()
@@ -56,29 +56,30 @@ func (s *Runner) Wake(queue string) {
 	nudge(s.wakes.tell)
 }
 
-// WakeHere tells this process alone that a queue has work.
+// WakeHere wakes the workers of a queue in this process only.
 func (s *Runner) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
 
-// Woken is where one receiver at a time learns that a queue has work.
+// Woken is the channel of a queue's wake-ups. Each value goes to one receiver.
 func (s *Runner) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
 
-// WakeLater looks at a queue again when work in it comes due. Beyond the poll
-// there is no need to.
+// WakeLater wakes the workers of a queue after a delay. Delays beyond the poll
+// interval need no wake-up.
 func (s *Runner) WakeLater(queue string, d time.Duration) {
 	if d <= s.times.Poll {
 		time.AfterFunc(d, func() { nudge(s.wakes.of(queue)) })
 	}
 }
 
-// notifyPause is the least time between two messages of one process: a NOTIFY
-// makes commits wait for each other.
+// notifyPause is the shortest time between two NOTIFYs of one process, because a
+// NOTIFY serializes commits.
 const notifyPause = 10 * time.Millisecond
 
-// tellOthers does not wait for the disk: what it says is lost in a crash anyway.
+// tellOthers commits without waiting for the disk, because a NOTIFY does not survive
+// a crash.
 const tellOthers = `
 select pg_notify($1, q) from (select set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) q`
 
-// notify passes wake-ups on to other processes.
+// notify sends wake-ups to other processes.
 func (s *Runner) notify(ctx context.Context) {
 	for ctx.Err() == nil {
 		Pausing(ctx, time.Minute, s.wakes.tell)
@@ -99,7 +100,7 @@ func (s *Runner) notify(ctx context.Context) {
 	}
 }
 
-// listen passes the wake-ups of other processes on to ours.
+// listen receives the wake-ups of other processes.
 func (s *Runner) listen(ctx context.Context) {
 	for ctx.Err() == nil && s.FaultAt(Notifying, Run{}) == nil {
 		if err := s.forwardNotifications(ctx); err != nil && ctx.Err() == nil {

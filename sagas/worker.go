@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrKilled is how tests end a worker as if its process had been killed:
-// nothing is released, nothing is written any more.
+// ErrKilled ends a worker in tests like a killed process: it releases and writes
+// nothing.
 var ErrKilled = errors.New("killed")
 
 // Point is a place where tests can kill, stop or delay a worker.
@@ -43,7 +43,7 @@ func (s *Runner) FaultAt(p Point, r Run) error {
 	return s.fault(p, r)
 }
 
-// workOn carries a run on, step by step, as far as this worker can.
+// workOn executes the steps of a run until it ends, waits or fails.
 func (s *Runner) workOn(ctx context.Context, c claimed) {
 	id := c.id
 	for on := true; on && ctx.Err() == nil; {
@@ -54,8 +54,8 @@ func (s *Runner) workOn(ctx context.Context, c claimed) {
 	}
 }
 
-// attemptStep makes one attempt at the run's present attemptStep. It answers with what the
-// run has become, and whether this worker goes on with it.
+// attemptStep makes one attempt at the run's present step. It returns the run after
+// it, and whether this worker continues with the run.
 func (s *Runner) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 	d, step, known := s.stepOf(c.Run)
 	if !known {
@@ -86,14 +86,13 @@ func (s *Runner) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 	return next, next.hold != nil
 }
 
-// decoded is the input of a run of a definition, and how it is written.
+// decoded returns the decoded input of a run, and its encoding.
 func decoded(d *definition, input json.RawMessage) (*definition, any, []byte, error) {
 	in, err := d.decode(input)
 	return d, in, Encode(in), err
 }
 
-// stepInDirection is a step as it is tried in the direction of its run: what is taken
-// back has a policy of its own.
+// stepInDirection returns a step with the policy for the direction of its run.
 func (s *Runner) stepInDirection(r Run, step step) step {
 	if r.Direction == DirectionUndo && step.effect != nil {
 		quarantine := step.policy.Quarantine
@@ -103,8 +102,8 @@ func (s *Runner) stepInDirection(r Run, step step) step {
 	return step
 }
 
-// Guarded turns a panic into an error: one bad step must not end the work on
-// all others.
+// Guarded turns a panic into an error, so that one faulty step does not end the
+// process.
 func Guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,8 +113,8 @@ func Guarded(do func() error) (err error) {
 	return do()
 }
 
-// An attemptResult is how an attempt moves its run on: the run's own command, and
-// what happens together with it.
+// An attemptResult is the result of an attempt: the run's next command, with further
+// rows and commands.
 type attemptResult struct {
 	command Command
 	work    Work
@@ -123,7 +122,7 @@ type attemptResult struct {
 	class   domain.Class
 	text    string
 	counted bool // the attempt has a row
-	outside bool // the outside has answered, so its queue works
+	outside bool // the outside system has answered, which closes the queue's breaker
 }
 
 // attempt tries the step once.
@@ -142,8 +141,8 @@ func (s *Runner) attempt(ctx context.Context, c claimed, step step) (attemptResu
 	return s.doEffect(ctx, c, step)
 }
 
-// begin tells the saga's subject, at the first claim of a run, that the run
-// has begun (rule T12).
+// begin tells the run's subject at the first claim that the run has begun (rule
+// T12).
 func (s *Runner) begin(ctx context.Context, c claimed) error {
 	if c.Step > 0 || c.Direction == DirectionUndo || c.definition.begun == nil {
 		return nil
@@ -151,7 +150,7 @@ func (s *Runner) begin(ctx context.Context, c claimed) error {
 	return s.append(ctx, c, s.causeOf(c, "begin"), []eventstore.TxStatement{fenceRow(c)}, c.definition.begun(c.in))
 }
 
-// fenceRow is the fence of what a worker writes while its run stays where it is.
+// fenceRow is the fence for writes of a worker that do not move its run.
 func fenceRow(c claimed) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "saga_run/" + c.id.String(), SQL: `update saga_run set worker = worker where id = $1 and lease_token = $2 and status = 'running'`,
@@ -167,7 +166,7 @@ func (s *Runner) doLocal(ctx context.Context, c claimed, do func(context.Context
 	return attemptResult{command: c.completed(Result{}, false), work: work}, nil
 }
 
-// checkWait asks whether what the step waits for is so.
+// checkWait checks the condition of a wait.
 func (s *Runner) checkWait(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	var ready bool
 	var work Work
@@ -184,7 +183,7 @@ func (s *Runner) checkWait(ctx context.Context, c claimed, step step) (attemptRe
 	return attemptResult{command: c.completed(Result{}, false), work: work, outside: true}, nil
 }
 
-// nextLook is how long to wait for the next look: twice as long each time.
+// nextLook is the delay before the next check; it doubles each time.
 func (p Policy) nextLook(c claimed) time.Duration {
 	looking := p.Budget - c.left
 	for d := p.First; d < p.Last; d *= 2 {
@@ -195,7 +194,7 @@ func (p Policy) nextLook(c claimed) time.Duration {
 	return p.Last
 }
 
-// call is how long one call of a step may take: never longer than most of a lease.
+// call is the timeout of one call of a step, which is shorter than a lease.
 func (s *Runner) call(step step) time.Duration {
 	limit := step.policy.Timeout
 	if limit == 0 {
@@ -204,8 +203,8 @@ func (s *Runner) call(step step) time.Duration {
 	return min(limit, s.times.Lease*5/6)
 }
 
-// timedOut gives the reason why the worker was stopped, if it was: it tells
-// more than the error of the call that it ended.
+// timedOut returns the reason for the stop of the worker, if it was stopped. It is
+// more specific than the error of the interrupted call.
 func (s *Runner) timedOut(worker, call context.Context, err error) error {
 	if worker.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(worker), err)
@@ -216,12 +215,12 @@ func (s *Runner) timedOut(worker, call context.Context, err error) error {
 	return err
 }
 
-// completed is the command that puts the claimed step behind its run.
+// completed is the command that completes the claimed step.
 func (c claimed) completed(r Result, found bool) Complete {
 	return Complete{Key: c.Key, Step: c.Step, External: r.External, Found: found, Input: c.learnt()}
 }
 
-// learnt is the input if the step has changed it; nil: it has not.
+// learnt is the input if the step has changed it; nil: unchanged.
 func (c claimed) learnt() json.RawMessage {
 	if now := Encode(c.in); !bytes.Equal(now, c.before) {
 		return now
@@ -229,15 +228,15 @@ func (c claimed) learnt() json.RawMessage {
 	return nil
 }
 
-// finish ends an attempt: fence, rows and facts are one append. The answer has
-// a hold if this worker goes on with the run.
+// finish ends an attempt: fence, rows and events are one append. The result holds a
+// lease if this worker continues with the run.
 func (s *Runner) finish(ctx context.Context, c claimed, e attemptResult) (claimed, error) {
-	facts, err := Decider.Decide(c.Run, e.command)
+	events, err := Decider.Decide(c.Run, e.command)
 	if err != nil {
 		return c, err
 	}
 	next := c.Run
-	for _, f := range facts {
+	for _, f := range events {
 		next = Decider.Evolve(next, f)
 	}
 	if err := s.faultAt(BeforeComplete, c); err != nil {
@@ -262,11 +261,11 @@ func (s *Runner) finish(ctx context.Context, c claimed, e attemptResult) (claime
 	return s.advanced(c, next, keep, until), nil
 }
 
-// appends is how often an append is sent when the database gives no answer.
+// appends is the number of attempts at an append while the database is unavailable.
 const appends = 3
 
-// append writes what an attempt has led to. If no answer comes it is sent
-// again: had it been carried out, the same cause adds nothing.
+// append writes the result of an attempt. Without an answer it is sent again; the
+// same cause adds nothing twice.
 func (s *Runner) append(ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command) error {
 	return c.hold.write(func() (err error) {
 		for range appends {
@@ -294,7 +293,7 @@ func (s *Runner) endingRows(c claimed, next Run, keep bool, e attemptResult) []e
 	return rows
 }
 
-// attemptRow writes down how an attempt ended.
+// attemptRow records the outcome of an attempt.
 func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 	outcome := e.outcome
 	if outcome == "" {
@@ -310,7 +309,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 	}
 }
 
-// advanced tells what the worker holds once a step is behind the run.
+// advanced returns the claimed run after a completed step.
 func (s *Runner) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
 	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until}
 	if budget := s.budget(next); budget != nil {
@@ -325,8 +324,8 @@ func (s *Runner) advanced(c claimed, next Run, keep bool, until time.Time) claim
 	return done
 }
 
-// causeOf is on whose behalf a worker writes. A repeat after a lost answer has
-// the same id, so it adds nothing.
+// causeOf is the metadata of a worker's write. A repeat after a lost answer has the
+// same id, so that it adds nothing.
 func (s *Runner) causeOf(c claimed, what string) domain.Metadata {
 	id := uuid.NewSHA1(c.id, fmt.Appendf(nil, "%d/%d/%s", c.token, c.Step, what))
 	return domain.Metadata{ID: id, Actor: "system:" + c.definition.name, Saga: c.Key}

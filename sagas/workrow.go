@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// workRow is what a run's work row says, derived from the run alone.
+// workRow holds the columns of a run's work row, derived from the run alone.
 type workRow struct {
 	id        uuid.UUID
 	key, def  string
@@ -47,7 +47,7 @@ func (s *Runner) row(r Run) workRow {
 	return w
 }
 
-// Encode writes what this package reads back; it cannot fail on such types.
+// Encode encodes a value as JSON. The types of this package cannot fail.
 func Encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -56,8 +56,8 @@ func Encode(v any) []byte {
 	return data
 }
 
-// startRows are the work row of a run that begins, and its queue, which may
-// never have been served before.
+// startRows are the work row of a new run, and the row of its queue, which may be
+// new as well.
 func (s *Runner) startRows(r Run) []eventstore.TxStatement {
 	w := s.row(r)
 	return []eventstore.TxStatement{{
@@ -76,9 +76,8 @@ func (s *Runner) startRows(r Run) []eventstore.TxStatement {
 	}}
 }
 
-// advanceRow is the fence of a completion: it moves the work row on to what
-// the run has become, if the worker still has the lease. With keep the worker
-// goes on with the run.
+// advanceRow updates the work row to the run's next state, if the worker still has
+// the lease. With keep the worker keeps the lease.
 func (s *Runner) advanceRow(c claimed, next Run, keep bool) eventstore.TxStatement {
 	w := s.row(next)
 	status, lease := w.status, (*time.Duration)(nil)
@@ -100,7 +99,7 @@ func (s *Runner) advanceRow(c claimed, next Run, keep bool) eventstore.TxStateme
 	}
 }
 
-// attempts is how many attempts at its step a run has had when it arrives there.
+// attempts is the number of attempts that a run starts its step with.
 func attempts(keep bool) int {
 	if keep {
 		return 1
@@ -108,8 +107,8 @@ func attempts(keep bool) int {
 	return 0
 }
 
-// overruleRow is what an operator's command writes. It takes the run away from
-// whoever works on it.
+// overruleRow updates the work row for an operator's command. It ends the lease of a
+// worker.
 func (s *Runner) overruleRow(next Run) eventstore.TxStatement {
 	w := s.row(next)
 	return eventstore.TxStatement{
@@ -125,7 +124,7 @@ func (s *Runner) overruleRow(next Run) eventstore.TxStatement {
 	}
 }
 
-// budget is how long the run's present step may take; nil: as long as it takes.
+// budget is the longest duration of the run's present step; nil: unlimited.
 func (s *Runner) budget(r Run) *time.Duration {
 	if r.Over() {
 		return nil
@@ -138,8 +137,8 @@ func (s *Runner) budget(r Run) *time.Duration {
 	return &step.policy.Budget
 }
 
-// Rebuild makes the work rows anew from the log, for instance after they were
-// lost. Nobody may be working meanwhile; each run is looked at before it acts.
+// Rebuild rebuilds the work rows from the log, for instance after their loss. No
+// worker may run at the same time. Each effect is looked up before it is repeated.
 func (s *Runner) Rebuild(ctx context.Context) error {
 	runs := map[uuid.UUID]Run{}
 	err := s.store.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
