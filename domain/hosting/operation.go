@@ -20,10 +20,10 @@ type Operation struct {
 	User   int64  // who asked
 	About  Ref
 
-	Install *Installation // of kind InstallCMS
-	Sync    *Sync         // of kind TenantSync
-	Pushed  []Wish        // by a sync, so far
-	Code    string        // of the failure
+	Install *Installation   // of kind InstallCMS
+	Sync    *Sync           // of kind TenantSync
+	Pushed  []PushedRequest // by a sync, so far
+	Code    string          // of the failure
 }
 
 // OperationCategory is the category of the streams of operations.
@@ -59,11 +59,11 @@ type Sync struct {
 	Adopt  bool `json:"adopt,omitempty"`   // the panel's
 }
 
-// A Wish is what was asked for of a resource, by the version of its stream.
-type Wish struct {
+// A PushedRequest is the version of a resource that a sync sends to the engine.
+type PushedRequest struct {
 	Kind string `json:"kind"`
 	ID   int64  `json:"id"`
-	Wish int    `json:"wish"`
+	Wish int    `json:"wish"`          // version of the request
 	New  bool   `json:"new,omitempty"` // the engine did not have it
 }
 
@@ -115,7 +115,7 @@ type (
 		Result   field.Values
 		Subject  uuid.UUID
 		Personal field.Values // the personal data of the result
-		Pushed   []Wish
+		Pushed   []PushedRequest
 	}
 	SucceedOperation struct {
 		ID     uuid.UUID
@@ -192,10 +192,10 @@ type (
 	}
 	OperationStarted    struct{}
 	OperationProgressed struct {
-		Result    field.Values `json:"result,omitempty"`
-		SubjectID uuid.UUID    `json:"subject,omitzero"`
-		Personal  string       `json:"personal,omitempty"`
-		Pushed    []Wish       `json:"pushed,omitempty"`
+		Result    field.Values    `json:"result,omitempty"`
+		SubjectID uuid.UUID       `json:"subject,omitzero"`
+		Personal  string          `json:"personal,omitempty"`
+		Pushed    []PushedRequest `json:"pushed,omitempty"`
 	}
 	OperationSucceeded struct {
 		Result field.Values `json:"result,omitempty"`

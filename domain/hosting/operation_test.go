@@ -47,7 +47,7 @@ func TestAnOperationEndsOnce(t *testing.T) {
 }
 
 func TestASyncTellsWhatItHasPushed(t *testing.T) {
-	pushed := []hosting.Wish{{Kind: "site", ID: 42, Wish: 7}}
+	pushed := []hosting.PushedRequest{{Kind: "site", ID: 42, Wish: 7}}
 	progressed := hosting.OperationProgressed{Result: values(`{"missing":0}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: pushed}
 	progress := hosting.ProgressOperation{ID: job, Result: progressed.Result, Subject: ana, Personal: values(`{"drift":[]}`), Pushed: pushed}
 	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{syncQueued, begun}).When(progress).Then(progressed)

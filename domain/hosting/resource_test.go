@@ -203,7 +203,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		hosting.Adopted{Spec: values(`{"quota_mb":512}`), SubjectID: ana, Personal: `{"name":"Ana Ruiz"}`},
 		anyQueued, hosting.OperationStarted{}, hosting.OperationFailed{Code: "docroot_not_empty"},
 		hosting.OperationProgressed{
-			Result: values(`{"missing":1}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: []hosting.Wish{{Kind: "site", ID: 42, Wish: 7, New: true}},
+			Result: values(`{"missing":1}`), SubjectID: ana, Personal: `{"drift":[]}`, Pushed: []hosting.PushedRequest{{Kind: "site", ID: 42, Wish: 7, New: true}},
 		},
 		hosting.OperationSucceeded{Result: values(`{"url":"https://example.com/"}`)},
 	)

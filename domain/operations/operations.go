@@ -1,11 +1,10 @@
-// Package operations is what those who operate the panel look at when
-// something does not go on by itself: runs and what became of each try, the
-// ledger of what was done outside, webhooks that came, and orders whose money
-// and service do not fit together (docs/operations.md).
+// Package operations holds what operators read to solve a problem: runs and their
+// attempts, the ledger of effects, received webhooks, and orders whose payment and
+// service disagree (docs/operations.md).
 //
-// What may be done about all of this is decided where it belongs. Decided here
-// is only what operators are told of troubles that no other history tells:
-// incidents (docs/operations.md, "Incidents").
+// It decides incidents, the problems that belong to no order, run or record
+// (docs/operations.md, "Incidents"). The commands on runs and orders are decided in
+// their own packages.
 package operations
 
 import (
@@ -18,7 +17,7 @@ import (
 	"hostpanel/domain"
 )
 
-// RunCategory is that of the streams of runs, "saga-<uuid>".
+// RunCategory is the category of the streams of runs, "saga-<uuid>".
 const RunCategory = "saga"
 
 // A StepRef is one step in a run's frozen list, and the queue in which it waits
@@ -55,7 +54,7 @@ type Run struct {
 // Stream is the run's history.
 func (r Run) Stream() domain.Stream { return domain.Stream{Category: RunCategory, ID: r.ID.String()} }
 
-// At names the step at which the run stands, or stood last.
+// At is the name of the run's present or last step.
 func (r Run) At() string {
 	if len(r.Steps) == 0 {
 		return ""
@@ -63,7 +62,7 @@ func (r Run) At() string {
 	return r.Steps[min(max(r.Step, 0), len(r.Steps)-1)].Name
 }
 
-// Over says that the run has nothing left to do.
+// Over tells whether the run has ended.
 func (r Run) Over() bool { return r.Status == "done" || r.Status == "undone" }
 
 // An Attempt is one attempt at one step.
@@ -84,8 +83,7 @@ func (a Attempt) HasFailed() bool {
 	return a.ErrorClass != "" && a.ErrorClass != "wait" && a.ErrorClass != "cancelled"
 }
 
-// An Effect is a row of the ledger: something that was done outside, or may
-// have been.
+// An Effect is a row of the ledger: an outside call that was made, or may have been.
 type Effect struct {
 	Run        uuid.UUID
 	Key        string // "o/<order>/site"
@@ -96,7 +94,7 @@ type Effect struct {
 	UpdatedAt  time.Time
 }
 
-// A Webhook is what a payment provider has sent, as the inbox keeps it.
+// A Webhook is a message of a payment provider in the inbox.
 type Webhook struct {
 	ID         int64
 	Provider   string
@@ -111,13 +109,12 @@ type Webhook struct {
 	Body       []byte          // as it came; nil: it is no longer kept
 }
 
-// Tag changes with everything about a webhook that may change.
+// Tag changes with every change of the webhook.
 func (w Webhook) Tag() string {
 	return w.State + strconv.Itoa(w.Attempts) + w.Error + strconv.FormatBool(w.Body == nil)
 }
 
-// A WebhookPick says which webhooks are meant; the zero value of a field sets
-// no condition.
+// A WebhookPick selects webhooks. The zero value of a field sets no condition.
 type WebhookPick struct {
 	IDs      []int64
 	Provider string
@@ -129,18 +126,17 @@ type WebhookPick struct {
 	Limit    int       // of a list; 0: 100
 }
 
-// A OrderDetail is what is known of an order besides the order: its runs with
-// their attempts and effects, the webhooks that concern it, and what has
-// happened to it and to its runs.
+// An OrderDetail holds the runs of an order with their attempts and effects, its
+// webhooks, and the events of the order and its runs.
 type OrderDetail struct {
 	User     int64 // the customer's account; 0: there is none yet
 	Runs     []Run
 	Webhooks []Webhook
-	Facts    []Fact
+	Events   []RecordedEvent
 }
 
-// A Fact is an event as it stands in the log.
-type Fact struct {
+// A RecordedEvent is an event in the log, with its metadata for operators.
+type RecordedEvent struct {
 	Position   int64
 	Stream     domain.Stream
 	RecordedAt time.Time
@@ -149,7 +145,7 @@ type Fact struct {
 	Event      domain.Event
 }
 
-// A Finding is an order whose money and service do not fit together.
+// A Finding is an order whose payment and service disagree.
 type Finding struct {
 	Order       uuid.UUID
 	OrderNumber string
@@ -158,7 +154,7 @@ type Finding struct {
 	Action      string // what repairs it, by its name in the API: "retry", "refund"
 }
 
-// A Reconciliation is all findings of a moment (rule J-4).
+// A Reconciliation holds all findings at a time (rule J-4).
 type Reconciliation struct {
 	At                  time.Time
 	PaidNotProvisioned  []Finding
@@ -168,13 +164,13 @@ type Reconciliation struct {
 	RefundsOpen         []Finding
 }
 
-// A Category is one sort of findings, by its name in the API.
+// A Category is one type of findings, with its name in the API.
 type Category struct {
 	Name     string
 	Findings []Finding
 }
 
-// Categories are the findings by their sorts, in the order of the API.
+// Categories returns the findings by type, in the order of the API.
 func (r *Reconciliation) Categories() []Category {
 	return []Category{
 		{"paid_not_provisioned", r.PaidNotProvisioned},

@@ -36,7 +36,7 @@ type orderDetail struct {
 
 func newOrderDetail(f projections.OrderFile, d operations.OrderDetail) *orderDetail {
 	o := &orderDetail{orderEntry: orderEntry{f.Order}, file: f, detail: d}
-	for _, fact := range d.Facts {
+	for _, fact := range d.Events {
 		if e, is := fact.Event.(order.Event); is {
 			o.money = order.Decider.Evolve(o.money, e)
 		}

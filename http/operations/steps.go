@@ -50,7 +50,7 @@ func (e *stepEntry) Fields() field.Set {
 func stepsOf(d operations.OrderDetail) []stepEntry {
 	for _, r := range d.Runs {
 		if r.Kind == provisionKind {
-			return stepsOfRun(r, endingsOf(r, d.Facts))
+			return stepsOfRun(r, endingsOf(r, d.Events))
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ var endings = map[string]string{
 }
 
 // endingsOf are the ends of the steps of a run, by their place in its list.
-func endingsOf(r operations.Run, facts []operations.Fact) map[int]ending {
+func endingsOf(r operations.Run, facts []operations.RecordedEvent) map[int]ending {
 	ended := map[int]ending{}
 	for _, f := range facts {
 		if status, ends := endings[f.Name]; ends && f.Stream == r.Stream() {
@@ -140,13 +140,13 @@ type stepFact struct {
 	Found bool   `json:"found"`
 }
 
-func aboutStep(f operations.Fact) (s stepFact) {
+func aboutStep(f operations.RecordedEvent) (s stepFact) {
 	_ = json.Unmarshal(dataOf(f), &s) // an event that is written can be read
 	return s
 }
 
 // dataOf is an event as the log has it.
-func dataOf(f operations.Fact) json.RawMessage {
+func dataOf(f operations.RecordedEvent) json.RawMessage {
 	data, err := json.Marshal(f.Event)
 	if err != nil {
 		return nil

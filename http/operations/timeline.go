@@ -42,7 +42,7 @@ func timeline(d operations.OrderDetail) []happening {
 		runs[r.Stream()] = r
 	}
 	var all []happening
-	for _, f := range d.Facts {
+	for _, f := range d.Events {
 		text := f.Event.Says()
 		if r, ofRun := runs[f.Stream]; ofRun {
 			text = r.Kind + ": " + text + asTried(r, f)
@@ -76,7 +76,7 @@ var webhookStates = map[string]string{
 
 // asTried tells what went wrong before a step was done: "at attempt 2: one
 // gave no answer, and it was found by look-up".
-func asTried(r operations.Run, f operations.Fact) string {
+func asTried(r operations.Run, f operations.RecordedEvent) string {
 	if f.Name != "saga.step_completed" {
 		return ""
 	}

@@ -135,17 +135,17 @@ func TestALinkOfAnOperatorIsHandedOverOrMailed(t *testing.T) {
 		t.Errorf("it lives %s", left)
 	}
 	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
-	w.equal("facts", w.count(`select count(*) from events where name = 'account.link_requested' and actor = 'operator:7'`), 1)
+	w.equal("events", w.count(`select count(*) from events where name = 'account.link_requested' and actor = 'operator:7'`), 1)
 	sent, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 1, true)
 	w.must(err)
 	w.equal("the mailed link", tokenIn(t, w.mailed("ana@example.com", 1)), sent.Token)
 	w.equal("the older link has ended, the newer works", w.dead(handed.Token) && !w.dead(sent.Token), true)
 	if _, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 99, false); domain.CodeOf(err) != domain.NotFound {
-		t.Errorf("a link for nobody: %v", err)
+		t.Errorf("a link for an unknown user: %v", err)
 	}
 }
 
-// What was still to be sent to somebody who is erased ends by itself.
+// Pending mails to an erased person end without an operator.
 func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 	w := newWorld(t)
 	refused := make(chan struct{}, 100)
@@ -182,13 +182,13 @@ func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
 	w.must(err)
 	w.equal("what is left of the person", fmt.Sprint(user.Email, user.Name, user.IsActive), "false")
 	if err := w.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, 99); domain.CodeOf(err) != domain.NotFound {
-		t.Errorf("nobody was erased: %v", err)
+		t.Errorf("the erasure has failed: %v", err)
 	}
 	w.parked(order)
 }
 
-// parked: an order of somebody who is erased before it is paid stops, instead
-// of opening an account for nobody.
+// parked waits until the run of an order is parked. An order whose customer is
+// erased before the payment opens no account.
 func (w *world) parked(id uuid.UUID) {
 	w.t.Helper()
 	w.paid(id)
@@ -197,8 +197,8 @@ func (w *world) parked(id uuid.UUID) {
 	w.equal("accounts without an address", w.count(`select count(*) from users where email = '' and id <> 2`), 0)
 }
 
-// Whoever has had several addresses is forgotten under all of them, but not
-// under one that is somebody else's by now.
+// An erasure covers all former addresses of a person, except those that belong to
+// another person by now.
 func TestAnAddressThatHasPassedOnStays(t *testing.T) {
 	w := newWorld(t)
 	w.opens(1, "first@example.com", "en")

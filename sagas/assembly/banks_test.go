@@ -212,18 +212,18 @@ func (b *atNobody) dispute(p order.Payment, session string, state order.DisputeS
 	}
 }
 
-// tell makes it so: whoever has the secret is the provider.
+// tell signs an event with the provider's secret and delivers it.
 func (b *atNobody) tell(kind, session string, minor int64, more string) {
 	raw := fmt.Appendf(nil, `{"id":"evt_%s","type":%q,"data":{"object":{"id":%q,"amount_total":%d,"currency":"eur",%s}}}`,
 		uuid.New(), kind, session, minor, more)
 	b.post.deliver("test", raw, http.Header{test.Header: {test.Sign(nobodysSecret, raw, time.Now())}})
 }
 
-// lie is forged: a signed event is no lie here.
+// lie delivers an event with a forged signature.
 func (b *atNobody) lie(session string, id uuid.UUID) {
 	raw := fmt.Appendf(nil, `{"id":"evt_%s","type":"checkout.session.completed","data":{"object":{"id":%q,"client_reference_id":%q,"amount_total":1210,"currency":"eur","payment_status":"paid"}}}`,
 		uuid.New(), session, id)
-	b.post.refuses("test", raw, http.Header{test.Header: {test.Sign([]byte("somebody's secret"), raw, time.Now())}})
+	b.post.refuses("test", raw, http.Header{test.Header: {test.Sign([]byte("another secret"), raw, time.Now())}})
 }
 
 func (b *atNobody) fail(chance *rand.Rand) {

@@ -85,8 +85,8 @@ func (s *Panel) cancelPaid(ctx context.Context, cause domain.Metadata, cancel or
 	return s.compensate(ctx, cause, run, cancel.Reason, cancel)
 }
 
-// compensate lets the run of an order take back what it has made. Whoever works on
-// it loses the lease: either the worker's step counts, or the compensate does.
+// compensate makes the run of an order undo its steps. A worker on the run loses its
+// lease: either the worker's step or the compensation is recorded.
 func (s *Panel) compensate(ctx context.Context, cause domain.Metadata, run sagas.Run, reason string, before ...domain.Command) error {
 	turn := s.Compensation(run, reason)
 	commands := append(before, order.StartCompensation{ID: run.Order, At: s.Now()})
@@ -96,9 +96,9 @@ func (s *Panel) compensate(ctx context.Context, cause domain.Metadata, run sagas
 	return s.Overrule(ctx, cause, run, turn, nil, commands...)
 }
 
-// compensateOrder turns the run of an order whose money has gone back before it was
-// done, or that somebody has cancelled (rules T16, T19). It goes by how things
-// are, so it may be asked any number of times.
+// compensateOrder compensates the run of an order that was refunded before it was
+// done, or was cancelled (rules T16, T19). It acts on the present state, so it may
+// be called any number of times.
 func (s *Panel) compensateOrder(ctx context.Context, r eventstore.RecordedEvent, why string) error {
 	id := uuid.MustParse(r.Stream.ID)
 	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, r.Stream)

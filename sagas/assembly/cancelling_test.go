@@ -50,9 +50,9 @@ func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
 	w := newWorld(t)
 	id := w.place(ordering{})
-	w.pay.pay(id, nil) // and nobody has told us
+	w.pay.pay(id, nil) // no webhook arrives
 	w.must(w.Cancel(t.Context(), operator, id, "asked for by mail"))
-	w.equal("facts", strings.Join(w.happened(order.Stream(id))[2:6], " "),
+	w.equal("events", strings.Join(w.happened(order.Stream(id))[2:6], " "),
 		"order.payment_confirmed order.cancel_requested order.compensation_started order.compensation_completed")
 	w.equal("run", w.provision(id).Status, sagas.StatusUndone)
 	w.goes()
@@ -60,7 +60,7 @@ func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
 	w.untouched()
 }
 
-// refunded waits until all that an order has asked for has gone back.
+// refunded waits until all payments of an order are refunded.
 func (w *world) refunded(id fmt.Stringer) {
 	w.t.Helper()
 	o := mustParse(id)
@@ -213,8 +213,8 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 	w.equal("died", died, planned)
 }
 
-// Whoever cancels while a step is being completed wins or loses, and the log
-// says which.
+// Of a cancellation and the completion of a step at the same time exactly one wins,
+// and the log shows which.
 func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -261,10 +261,10 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 			w.equal("the worker won", fmt.Sprint(run.Status, " ", o.Cause), "done ended")
 		} else {
 			w.equal("the operator won", run.Status, sagas.StatusUndone)
-			w.equal("nobody was asked to end it", w.often(order.Stream(id), "order.cancelled"), 0)
+			w.equal("no cancellation is recorded", w.often(order.Stream(id), "order.cancelled"), 0)
 		}
 	}
 	t.Logf("%d were active first", ended.Load())
-	w.equal("sites that nobody accounts for", len(w.engine.all()), w.count(`
+	w.equal("sites without an order", len(w.engine.all()), w.count(`
 		select count(*) from resources where kind in ('tenant', 'site') and status <> 'gone'`))
 }

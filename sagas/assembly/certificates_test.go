@@ -112,7 +112,7 @@ func TestACertificateLives(t *testing.T) {
 	w.asks(hosting.Change{Ref: theCertificate, Spec: field.Values{"auto_renew": []byte("false")}})
 	clock.set(next.Add(-30 * day))
 	w.rests()
-	w.equal("renewed although nobody wants it", w.often(theCertificate.Stream(), "certificate.ordered"), 1)
+	w.equal("renewed although renewal is off", w.often(theCertificate.Stream(), "certificate.ordered"), 1)
 	clock.set(next.Add(-14 * day))
 	w.happens(theCertificate, "certificate.expiring", 1)
 	clock.set(next)
@@ -144,14 +144,14 @@ func TestAnAuthorityThatFailsIsAskedAgainAndAgain(t *testing.T) {
 		w.happens(theCertificate, "certificate.ordered", n+1)
 	}
 	w.asks(hosting.Decline{Ref: theCertificate, Code: "not_issued", At: now})
-	w.eventually("nobody tries any more", func() bool { return w.renewals() == 0 })
+	w.eventually("no renewal is tried any more", func() bool { return w.renewals() == 0 })
 	var c hosting.Certificate
 	w.row(theCertificate, &c)
 	w.equal("failures", c.Failures, 4)
 	w.equal("status", c.Status+" "+c.LastError, "failed not_issued")
 }
 
-// A site that is off is not renewed, and is once it is on again.
+// The certificate of a disabled site is renewed once the site is enabled again.
 func TestASiteThatIsOffIsRenewedOnceItIsOn(t *testing.T) {
 	w, clock := certified(t, nil)
 	w.goes()
@@ -186,7 +186,7 @@ func TestOnlyTheFirstCertificateSwitchesHTTPSOn(t *testing.T) {
 	w.equal("switched on again", on(), false)
 }
 
-// Whoever dies while a certificate is tended to, it is ordered once.
+// A worker that dies while it renews a certificate leads to no second order.
 func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 	w, clock := certified(t, nil)
 	w.times.Lease = 300 * time.Millisecond

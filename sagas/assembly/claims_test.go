@@ -116,7 +116,7 @@ func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
 	h.equal("claims of the one", h.claims(s.Ref), "worse.example.com")
 }
 
-// It was to be renamed, which the engine refused.
+// The engine has refused to rename the site.
 func TestANameUnderWhichSomethingIsStaysItsOwn(t *testing.T) { // E-3
 	h := newHousehold(t)
 	h.refusing("bad.example.com")
@@ -210,8 +210,8 @@ func TestTwoExchangeTheirNames(t *testing.T) {
 	h.equal("claims", h.claims(one.Ref)+" "+h.claims(two.Ref), "two.example.com one.example.com")
 }
 
-// A record of another type is another one to some engines, and nobody was told
-// its number before it was to leave.
+// To some engines a DNS record of another type is a new object. Its id was not known
+// when the removal was requested.
 func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("one.example.com"))

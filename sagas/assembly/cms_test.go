@@ -59,7 +59,7 @@ func TestAProgramIsInstalledWithADatabaseOfItsOwn(t *testing.T) {
 	w.equal("password, once more", again, "")
 	w.equal("secrets that are left", w.count(`select count(*) from secret_handoff`), 0)
 	for _, secret := range []string{password, made.Secrets["db_password"], "ana@example.com"} {
-		w.equal("facts that know a secret", w.count(`select count(*) from events where data::text like '%' || $1 || '%'`, secret), 0)
+		w.equal("events with a secret", w.count(`select count(*) from events where data::text like '%' || $1 || '%'`, secret), 0)
 		w.equal("logs that know a secret", strings.Contains(w.logged.String(), secret), false)
 	}
 }
@@ -197,5 +197,5 @@ func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
 	run := w.runOf("install:" + o.Operation.String())
 	w.must(w.RetryRun(t.Context(), domain.Metadata{Actor: "operator:1"}, run.ID(), "it answers again"))
 	w.eventually("the run is over", func() bool { return w.runOf(run.Key).Status == sagas.StatusDone })
-	w.equal("installations", w.engine.creations("cms/bread.example/"), 0) // nobody waits for it any more
+	w.equal("installations", w.engine.creations("cms/bread.example/"), 0) // the operation has ended
 }

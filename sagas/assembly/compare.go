@@ -189,7 +189,7 @@ func (d drift) asRequest() []byte {
 
 // outcome counts what has come of what was pushed. What is gone has left, as
 // it was to.
-func outcome(pushed []hosting.Wish, rows []projections.Resource) (created, updated, open int) {
+func outcome(pushed []hosting.PushedRequest, rows []projections.Resource) (created, updated, open int) {
 	now := map[hosting.Ref]projections.Resource{}
 	for _, row := range rows {
 		now[hosting.Ref{Kind: row.Kind, ID: row.ID}] = row

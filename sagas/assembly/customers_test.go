@@ -23,12 +23,12 @@ type customers struct {
 	url     string
 	chance  *rand.Rand
 	things  []*thing
-	calm    atomic.Bool // nobody is killed any more
+	calm    atomic.Bool // no worker is killed any more
 	dying   sync.Mutex
 	death   *rand.Rand
 }
 
-// A thing is one resource as its customer sees it.
+// A thing is one resource in the view of its customer.
 type thing struct {
 	ref     hosting.Ref
 	tenant  int64

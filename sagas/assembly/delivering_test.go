@@ -155,7 +155,7 @@ func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
 	if len(again.secrets) != 2 || string(again.secrets[1]) != string(first) || again.message.ID != got[0].message.ID || string(again.message.Body()) != string(got[0].message.Body()) {
 		t.Errorf("%+v", again)
 	}
-	w.equal("facts", w.often(webhook.DeliveryStream(id), "webhook.delivered"), 2)
+	w.equal("events", w.often(webhook.DeliveryStream(id), "webhook.delivered"), 2)
 }
 
 func TestWhatAnEndpointDoesNotTakeIsTriedAgain(t *testing.T) {
@@ -298,8 +298,8 @@ func TestWhoHangsHoldsUpNobodyElse(t *testing.T) {
 	w.equal("breakers", w.count(`select fails from saga_queue where queue = 'webhook'`), 0)
 }
 
-// A worker dies after the call: nobody knows what came of it, so the message
-// is sent once more, under the same id.
+// A worker dies after the call, so its outcome is unknown. The message is sent once
+// more with the same id.
 func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
 	w, r := listeningWorld(t)
 	w.listens(1, 17)
@@ -321,10 +321,10 @@ func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
 	if len(got) != 2 || got[0].message.ID != got[1].message.ID || string(got[0].message.Body()) != string(got[1].message.Body()) {
 		t.Errorf("%+v", got)
 	}
-	w.equal("facts", w.often(webhook.DeliveryStream(id), "webhook.delivered"), 1)
+	w.equal("events", w.often(webhook.DeliveryStream(id), "webhook.delivered"), 1)
 }
 
-// What an endpoint asks for is respected by all that waits for it.
+// All messages to an endpoint respect its Retry-After.
 func TestWhoAsksForAPauseGetsIt(t *testing.T) {
 	w, r := listeningWorld(t)
 	w.listens(1, 17)

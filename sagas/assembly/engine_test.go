@@ -110,14 +110,14 @@ func (w *world) resource(ref hosting.Ref) projections.Resource {
 	return found[ref]
 }
 
-// stands waits until a resource stands so and no wish of it is open.
+// stands waits until a resource has this status and no open request.
 func (w *world) stands(ref hosting.Ref, status hosting.Status) projections.Resource {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("%s is %s (it is %+v)", ref.Stream(), status, w.resource(ref)), func() bool { return w.resource(ref).Status == status })
 	return w.resource(ref)
 }
 
-// quiet waits until no run of a resource has anything left to do.
+// quiet waits until all runs of resources are over.
 func (w *world) quiet() {
 	w.t.Helper()
 	w.eventually("every run is over", func() bool {
@@ -169,28 +169,28 @@ func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 func TestAWishIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
-	wish := h.carry(s).Versions[s.Stream()]
-	acknowledged := func(wish int) bool {
-		yes, err := h.tables.For(projections.Caller{Tenant: h.tenant}).Acknowledged(t.Context(), s.Ref, wish)
+	version := h.carry(s).Versions[s.Stream()]
+	acknowledged := func(version int) bool {
+		yes, err := h.tables.For(projections.Caller{Tenant: h.tenant}).Acknowledged(t.Context(), s.Ref, version)
 		h.must(err)
 		return yes
 	}
-	h.equal("before", acknowledged(wish), false)
+	h.equal("before", acknowledged(version), false)
 	h.goes()
 	h.stands(s.Ref, hosting.Running)
-	h.equal("after", acknowledged(wish), true)
+	h.equal("after", acknowledged(version), true)
 	h.engine.tell(func(call, _ string) error {
 		if call == "remove" {
 			return domain.Fail(domain.Transient, "busy", errLie)
 		}
 		return nil
 	}, nil)
-	wish = h.carry(hosting.Remove{Ref: s.Ref}).Versions[s.Stream()]
-	h.equal("of the removal", acknowledged(wish), false)
-	h.equal("of a wish that nobody has", acknowledged(wish+1), false)
+	version = h.carry(hosting.Remove{Ref: s.Ref}).Versions[s.Stream()]
+	h.equal("of the removal", acknowledged(version), false)
+	h.equal("of a later version", acknowledged(version+1), false)
 	h.engine.tell(nil, nil)
 	h.stands(s.Ref, hosting.Gone)
-	h.equal("after the removal", acknowledged(wish), true)
+	h.equal("after the removal", acknowledged(version), true)
 }
 
 func TestAChangeReachesTheEngineAndKeepsThePassword(t *testing.T) {
@@ -239,7 +239,7 @@ func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
 	h := newHousehold(t)
 	d, b := h.ask(h.draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.ask(h.draw("mailbox"), mailbox(d.ID, "ana", b.String()))
-	h.carry(d, box) // nobody has handed the password over
+	h.carry(d, box) // without a stored password
 	h.goes()
 	row := h.stands(box.Ref, hosting.Refused)
 	h.equal("sync", row.SyncStatus+" "+row.SyncError, "error secret_needed")

@@ -80,7 +80,8 @@ func TestALostAnswerIsFoundAndNothingIsMadeTwice(t *testing.T) { // F-12
 	h.equal("clients", h.engine.creations("tenant/"+hosting.CustomerNumber(h.tenant)), 1)
 }
 
-// The engine has made it, the answer was lost, and the wish has changed since.
+// The engine has created the object, the answer was lost, and the desired state has
+// changed since.
 func TestWhatWasMadeForAnEarlierWishIsAdoptedAndBroughtToThePresentOne(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
@@ -163,7 +164,7 @@ func TestRunsForTheEngineSurviveARestart(t *testing.T) {
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(h.newTenant(h.tenant), s)
 	h.goes()
-	h.eventually("somebody has tried", func() bool { return h.count(`select count(*) from saga_attempt where outcome = 'retry'`) > 0 })
+	h.eventually("an attempt was made", func() bool { return h.count(`select count(*) from saga_attempt where outcome = 'retry'`) > 0 })
 	h.end()
 	h.engine.tell(nil, nil)
 	h.instance = h.node(url)
@@ -236,7 +237,7 @@ func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
 	}
 }
 
-// Somebody else has taken the name over, and what was made under it.
+// Another client has taken over the name and the object.
 func TestANameThatSomebodyElseHasByNowIsTheirs(t *testing.T) {
 	h := newHousehold(t)
 	h.engine.strict = true

@@ -25,7 +25,7 @@ func TestOnlyTheLastOfManyWishesIsPushed(t *testing.T) {
 	h.equal("address", value(h.has("site", "example.com"), "ip_address"), `"192.0.2.8"`)
 	h.equal("made", h.engine.creations("site/example.com"), 1)
 	h.equal("changed", h.engine.changes("site/example.com"), 0)
-	h.equal("wishes overtaken", h.count(`select count(*) from saga_run where about = $1 and status = 'done'`, s.Stream().String()), 10)
+	h.equal("requests overtaken", h.count(`select count(*) from saga_run where about = $1 and status = 'done'`, s.Stream().String()), 10)
 }
 
 func TestAResourceIsRenamedWhateverTheEngineCallsItByNow(t *testing.T) {
@@ -106,8 +106,8 @@ func TestPartsLeaveBeforeWhatTheyAreAPartOf(t *testing.T) {
 	h.equal("order", order, []string{"ftp_account/ana", "site/example.com"})
 }
 
-// An answer to a wish that has been overtaken tells no more than the number.
-func TestALateAnswerLeavesTheLaterWishOpen(t *testing.T) {
+// A late answer to an earlier request records the engine's id only.
+func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
@@ -123,14 +123,14 @@ func TestALateAnswerLeavesTheLaterWishOpen(t *testing.T) {
 	<-answered
 	h.carry(set(s.Ref, `{"ip_address":"192.0.2.7"}`))
 	close(more)
-	h.eventually("the later wish is fulfilled", func() bool { r := h.resource(s.Ref); return r.SyncStatus == "synced" && r.Wish == 2 })
+	h.eventually("the later request is confirmed", func() bool { r := h.resource(s.Ref); return r.SyncStatus == "synced" && r.Wish == 2 })
 	h.quiet()
 	h.equal("address", value(h.has("site", "example.com"), "ip_address"), `"192.0.2.7"`)
-	h.equal("facts", h.happened(s.Stream()), []string{"hosting.requested", "hosting.changed", "hosting.engine_confirmed", "hosting.engine_confirmed"})
+	h.equal("events", h.happened(s.Stream()), []string{"hosting.requested", "hosting.changed", "hosting.engine_confirmed", "hosting.engine_confirmed"})
 }
 
-// What an order has asked for its own run brings to the engine; what is asked
-// later goes the way of everything else.
+// The run of an order creates its resources at the engine. Later changes have runs
+// of their own.
 func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 	h := &household{newWorld(t), 0}
 	id := h.placed(ordering{domain: "ordered.example.com"})
@@ -160,7 +160,8 @@ func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 	h.equal("made", h.engine.creations("site/ordered.example.com"), 1)
 }
 
-// The tenant of a machine has no place at the engine until it needs one.
+// A tenant with machines only has no client at the engine until its first resource
+// there.
 func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 	h := &household{newWorld(t).goes(), 0}
 	id := h.buy(ordering{kind: "vps"})

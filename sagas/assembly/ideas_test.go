@@ -117,8 +117,8 @@ func (c *customers) inParent(kind hosting.Kind, o hosting.EngineObject, one *thi
 	return o
 }
 
-// newName is one that nobody sees in use. It may be that of something that has
-// gone, lies in the bin, or has another name by now.
+// newName returns a name that is not visibly in use. It may belong to a removed,
+// binned or renamed resource.
 func (c *customers) newName(kind string) string {
 	for {
 		name := fmt.Sprintf("%s%d", kind[:2], c.chance.IntN(60))
@@ -128,7 +128,7 @@ func (c *customers) newName(kind string) string {
 	}
 }
 
-// makesRoom removes what is in the bin under the name.
+// makesRoom removes the resource with the name from the bin.
 func (c *customers) makesRoom(one *thing) (commands []domain.Command) {
 	for _, other := range c.of(one.ref.Kind) {
 		if other.trashed && !other.gone && other.name == one.name {

@@ -31,10 +31,10 @@ func watched(t *testing.T, change ...func(*Options)) *world {
 	return w
 }
 
-// owner is whoever owns the database, and may do with it as they like.
+// owner connects as the owner of the database, who may change everything.
 func (w *world) owner() *pgxpool.Pool { return eventstoretest.Owner(w.t, w.pool.Config().ConnString()) }
 
-// reports are how often a trouble was told, and settled.
+// reports counts the reports and settlements of an incident.
 func (w *world) reports(t operations.Trouble) (reported, settled int) {
 	w.t.Helper()
 	stream := operations.IncidentStream(t.ID())
@@ -135,7 +135,7 @@ func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 	w.equal("reported, settled", []int{reported, settled}, []int{2, 2})
 }
 
-// activated adds a fact to which no reaction can be found: the order never was.
+// activated adds an event that no reaction can handle: its order does not exist.
 func (w *world) activated() eventstore.RecordedEvent {
 	w.t.Helper()
 	position, err := w.store.Append(w.t.Context(), domain.Metadata{Actor: "test"}, order.Stream(uuid.New()), 0, nil, order.Activated{At: w.Now()})
@@ -198,10 +198,10 @@ func TestATellingThatFailsForGoodEndsThere(t *testing.T) {
 		return w.count(`select position from readers where name = $1`, sagas.ReactionsReader) >= last
 	})
 	w.equal("incidents", w.count(`select count(*) from events where name = 'operations.incident_reported'`), 1)
-	w.equal("facts behind", w.count(`select count(*) from events where position > $1`, last), 0)
+	w.equal("events behind", w.count(`select count(*) from events where position > $1`, last), 0)
 }
 
-// A report that the log does not take does not keep a webhook coming back.
+// A webhook is set aside even if its incident cannot be recorded.
 func TestWhatCannotBeReportedIsSetAsideAllTheSame(t *testing.T) {
 	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond })
 	owner := w.owner()
@@ -215,7 +215,7 @@ func TestWhatCannotBeReportedIsSetAsideAllTheSame(t *testing.T) {
 		return w.count(`select count(*) from poisoned where position = $1`, broken.Position) == 1
 	})
 	if !w.warned("an incident was not reported") {
-		t.Error("nobody was told")
+		t.Error("no operator was told")
 	}
 }
 
@@ -265,8 +265,8 @@ func TestAReadTableThatCouldNotBeBuiltIsToldOnceUntilItIsLive(t *testing.T) {
 	}
 }
 
-// A log that its owner has changed by hand is told once, however often it is
-// verified, and again only if somebody has settled that.
+// A manipulated log is reported once for all verifications, and again only after the
+// incident is settled.
 func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 	w := watched(t, func(o *Options) { o.Times.VerifyRest, o.Times.VerifyPause = time.Hour, time.Millisecond }).goes()
 	w.placed(ordering{})

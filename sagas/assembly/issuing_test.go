@@ -97,14 +97,14 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 	a.issue(ends.Add(day))
 	h.becomesCertificate(ref, "issued")
 	h.quiet()
-	h.equal("facts", h.happened(ref.Stream()), []string{
+	h.equal("events", h.happened(ref.Stream()), []string{
 		"hosting.requested", "hosting.engine_confirmed", "hosting.engine_confirmed", "certificate.issued",
 		"hosting.changed", "hosting.engine_confirmed", "certificate.ordered", "hosting.engine_confirmed", "hosting.engine_confirmed", "certificate.issued",
 	})
 	h.equal("orders", h.engine.creations(theOrder)+h.engine.changes(theOrder), 2)
 }
 
-// An order stands while its site is in the bin, and is not a second one after.
+// An open order stays open while its site is in the bin, and is not repeated after.
 func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
 	h, a, ref := orders(t, nil)
 	h.eventually("the run waits", func() bool { return h.runOf("engine:"+ref.Stream().String()+"/1").Step == 1 })
@@ -201,8 +201,7 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 	h.equal("installed again", h.engine.changes(theOrder), 0)
 }
 
-// What is lost is ordered anew when somebody compares; a site that is off is
-// left alone.
+// A comparison orders a lost certificate anew. Disabled sites are skipped.
 func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
 	h, a, ref := orders(t, nil)
 	a.issue(noon.Add(90 * day))

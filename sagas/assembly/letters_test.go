@@ -91,7 +91,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 		t.Errorf("%+v %+v\n%s", u, m.Headers, m.Text)
 	}
 
-	for _, user := range []int64{2, 4} { // later wishes bring nothing of old
+	for _, user := range []int64{2, 4} { // later preferences do not bring back earlier mails
 		w.wants(user, "email_on_system", true)
 	}
 	w.wants(4, "email_on_system", false)
@@ -110,7 +110,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 	w.equal("shown as mailed", w.count(`select count(*) from notifications where is_email_sent`), 1)
 }
 
-// What changes between the wish for a mail and its sending counts.
+// Preferences that change before a mail is sent take effect.
 func TestAMailThatNobodyWantsAnyMoreIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	w.pauses("news")
@@ -195,7 +195,7 @@ func TestAWelcomeThatIsRefusedSaysSoOfTheAccount(t *testing.T) {
 	w.equal("news", len(w.becameOf(user)), 2)
 }
 
-// L-3: where nobody can tell, it is sent once more and never a third time.
+// L-3: a mail with an unknown outcome is sent once more, and never a third time.
 func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
 	w := newWorld(t)
 	w.mail.tell(nil, func(string, string) error { return domain.Fail(domain.Unknown, "answer_lost", errLie) })

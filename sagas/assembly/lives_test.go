@@ -24,7 +24,7 @@ type life struct {
 	deeds   []string
 }
 
-// A deed is what somebody does, so often of all.
+// A deed is one kind of action, with its relative frequency.
 type deed struct {
 	what  string
 	often int

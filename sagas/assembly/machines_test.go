@@ -83,7 +83,7 @@ func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 		_, err := w.compute.CreateVM(t.Context(), hosting.VM{Name: hosting.MachineName(vm.ID), Tag: uuid.NewString()})
 		return err
 	}())
-	w.carry(hosting.Remove{Ref: vm}) // what has its name is somebody else's
+	w.carry(hosting.Remove{Ref: vm}) // the machine with its name has another owner
 	w.stands(vm, hosting.Gone)
 	w.equal("machines", len(w.compute.all()), 1)
 	w.equal("order", w.order(id).Status, order.StatusActive)
@@ -102,5 +102,5 @@ func TestALaterWishForAMachineWins(t *testing.T) {
 	})
 	w.carry(hosting.Disable{Ref: vm, By: hosting.ByTenant})
 	w.powered(vm, "running")
-	w.equal("facts", strings.Join(w.happened(vm.Stream())[2:], " "), "hosting.disabled hosting.enabled hosting.engine_confirmed")
+	w.equal("events", strings.Join(w.happened(vm.Stream())[2:], " "), "hosting.disabled hosting.enabled hosting.engine_confirmed")
 }

@@ -19,12 +19,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Customers pay at Stripe, at PayPal and at the test provider, or do not, or
-// otherwise, or late; banks and operators give money back, claim it, cancel;
-// webhooks are lost, copied, late, forged; providers answer late, not at all,
-// wrongly; workers die. In the end the books of the providers and ours agree,
-// nobody was charged or refunded twice, and nothing is left lying.
-// HOSTPANEL_FAULT_SEED and HOSTPANEL_FAULT_PAYMENTS choose what happens.
+// Random payments at Stripe, PayPal and the test provider, with refunds, disputes and
+// cancellations. Webhooks are lost, duplicated, delayed and forged; providers fail;
+// workers die. In the end the providers' books and ours agree, no customer was
+// charged or refunded twice, and no run is open. HOSTPANEL_FAULT_SEED and
+// HOSTPANEL_FAULT_PAYMENTS set the seed and the number of payments.
 func TestWhateverHappensToPaymentsTheBooksAgreeInTheEnd(t *testing.T) { // V1 to V4, V6, V9, V10, F-3 to F-12, F-20, F-21
 	seed, orders := fromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(fromEnvironment("HOSTPANEL_FAULT_PAYMENTS", 24))
 	t.Logf("HOSTPANEL_FAULT_SEED=%d HOSTPANEL_FAULT_PAYMENTS=%d", seed, orders)
@@ -61,7 +60,7 @@ type market struct {
 	banks []bank
 	lives []*life
 	seed  int64
-	calm  atomic.Bool // nobody dies any more
+	calm  atomic.Bool // no worker dies any more
 	dying sync.Mutex
 	death *rand.Rand
 }
@@ -81,7 +80,7 @@ func newMarket(t *testing.T, seed int64) *market {
 	return m
 }
 
-// runs lets something run until the test ends.
+// runs runs a function until the test ends.
 func (m *market) runs(what func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -9,8 +9,8 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// Whoever changes what a package allows, or gives a tenant another one, changes
-// what the engine holds its clients to.
+// A change of a package's limits, or of a tenant's package, changes the limits at
+// the engine.
 func TestAnotherLimitOfAPackageReachesTheEngineForAllItsTenants(t *testing.T) {
 	w := newWorld(t).goes()
 	pack := func(id, sites int64) hosting.Request {

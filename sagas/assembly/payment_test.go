@@ -103,7 +103,7 @@ func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
 	w := newWorld(t).goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_early", id))
-	w.eventually("nobody knew the order", func() bool { return w.count(`select count(*) from webhook_inbox where next_at > received_at`) > 0 })
+	w.eventually("the order was unknown", func() bool { return w.count(`select count(*) from webhook_inbox where next_at > received_at`) > 0 })
 	w.equal("state", w.inboxState("evt_early"), "stored")
 	w.equal("attempts", w.count(`select attempts from webhook_inbox`), 0)
 	w.pay.put(order.Fetched{Provider: "test", Session: sessionOf(id), Order: id, State: order.SessionOpen})
@@ -120,7 +120,7 @@ func TestAWebhookWithoutAnOrderIsPutAsideUntilItsSessionOpens(t *testing.T) { //
 	w.must(w.webhook("evt_lonely", id))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
 	if !w.warned("a webhook belongs to no order") {
-		t.Error("nobody was told")
+		t.Error("no operator was told")
 	}
 	w.placeAs(id)
 	w.eventually("it found its order", func() bool { return w.inboxState("evt_lonely") == "done" })
@@ -165,7 +165,7 @@ func TestASecondBodyUnderOneIDIsFlagged(t *testing.T) { // I-6
 	w.equal("rows", w.count(`select count(*) from webhook_inbox`), 1)
 	w.equal("flagged", w.count(`select count(*) from webhook_inbox where error like '%another body%' and order_id = $1`, id), 1)
 	if !w.warned("another body") {
-		t.Error("nobody was told")
+		t.Error("no operator was told")
 	}
 }
 
@@ -238,7 +238,7 @@ func TestOnePaymentPaysOneOrderOnly(t *testing.T) { // I-14
 	second := w.place(ordering{})
 	w.pay.pay(second, func(p *order.Payment) { p.ID = "pay_" + first.String() })
 	w.must(w.webhook("evt_second", second))
-	w.eventually("somebody is told", func() bool { return w.warned("a payment that belongs to another order") })
+	w.eventually("an operator is told", func() bool { return w.warned("a payment that belongs to another order") })
 	w.equal("status", w.order(second).Status, order.StatusPaymentProcessing)
 }
 
@@ -254,7 +254,7 @@ func TestAProviderThatIsDownIsAskedAgainForEver(t *testing.T) { // J-2
 		return nil
 	}, nil)
 	w.must(w.webhook("evt_1", id))
-	w.eventually("somebody is told", func() bool { return w.warned("a payment provider does not answer") })
+	w.eventually("an operator is told", func() bool { return w.warned("a payment provider does not answer") })
 	w.equal("status", w.order(id).Status, order.StatusPaymentProcessing)
 	w.pay.reset()
 	w.becomes(id, order.StatusActive)
@@ -299,7 +299,7 @@ func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 
 func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
 	w := newWorld(t, func(o *Options) { o.Times.PendingTTL = 100 * time.Millisecond }).goes()
-	id := w.placed(ordering{}) // nobody ever asks for a session: the reader of the log watches over it
+	id := w.placed(ordering{}) // no session is requested: a reaction to the log schedules the check
 	w.becomes(id, order.StatusCancelled)
 	w.equal("reason", w.order(id).Cause, order.NoSession)
 }

@@ -27,8 +27,8 @@ func isOfBread(m notice.Mail) bool {
 		strings.Contains(m.HTML, "#FFCC00") && strings.Contains(m.Text, "Bread, S.L.")
 }
 
-// News comes in the name of the tenant that it is about, or else of its
-// reader's own. What operators are told is nobody else's.
+// Notifications have the brand of the tenant that they concern, or else of the
+// reader's tenant. Those of operators have the installation's brand.
 func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
 	w := newWorld(t).goes()
 	w.pauses("engine:one")
@@ -53,8 +53,8 @@ func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
 		w.warns(user + 1)
 	}
 	w.eventually("Ana is warned", func() bool { return len(w.mail.news("ana@example.com")) == 2 })
-	w.equal("of somebody in a tenant", isOfBread(of("ana@example.com")), true)
-	w.equal("of somebody in none", isOfBread(of("bob@example.com")), false)
+	w.equal("of a member of a tenant", isOfBread(of("ana@example.com")), true)
+	w.equal("of a user without a tenant", isOfBread(of("bob@example.com")), false)
 	w.equal("of a superuser who looks at a tenant", isOfBread(of("root@example.com")), false)
 }
 

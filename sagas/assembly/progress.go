@@ -17,9 +17,9 @@ type Progress struct{ store *eventstore.Store }
 // Progress is that of all orders.
 func (s *Panel) Progress() Progress { return Progress{s.store} }
 
-// Step names the step at which the provisioning of an order stands, such as
-// "tenant.engine"; empty: it has not begun. When it is over it stands at the
-// last one: whoever looked at the order a moment earlier asks for no other.
+// Step returns the present step of an order's provisioning, such as "tenant.engine";
+// empty: it has not begun. A finished run has its last step, which fits to a state
+// of the order that was read shortly before.
 func (p Progress) Step(ctx context.Context, order uuid.UUID) (string, error) {
 	run, _, err := eventstore.Fold(ctx, p.store, sagas.Decider, p.Stream(order))
 	if err != nil || run.Key == "" {
@@ -28,7 +28,7 @@ func (p Progress) Step(ctx context.Context, order uuid.UUID) (string, error) {
 	return run.At().Name, nil
 }
 
-// Stream is the history of the provisioning of an order.
+// Stream is the stream of the run that provisions an order.
 func (Progress) Stream(order uuid.UUID) domain.Stream {
 	return sagas.StreamOf("provision:" + order.String())
 }

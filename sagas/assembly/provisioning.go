@@ -191,8 +191,8 @@ func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Wor
 	}, nil
 }
 
-// closeAccount takes back an account that was opened for this order and that
-// nobody has used since.
+// closeAccount closes an account that was opened for this order and has not been
+// used since.
 func (s *Panel) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
 	user, _, err := eventstore.Fold(ctx, s.store, account.Decider, account.Stream(job.User))
 	if err != nil || !job.Opened || user.HasPassword || user.For != forOrder(job) || len(user.Memberships) > 0 {

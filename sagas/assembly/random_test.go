@@ -51,10 +51,10 @@ func (c *customers) notTooFast() {
 	})
 }
 
-// served waits until sites serve HTTPS with their first certificates, every
-// wish is fulfilled, and nobody has yet to react to what has happened. All of it
-// in one look: a reaction asks for more, which begins runs in the same
-// transaction. Nothing else that a certificate waits for is due so soon.
+// served waits until sites have their first certificates, every request is
+// confirmed, and all events are handled. One query checks all of it, because a
+// reaction starts further runs in its own transaction. No certificate is due for
+// anything else so soon.
 func (c *customers) served() {
 	c.eventually("everything is done", func() bool {
 		return c.count(`
@@ -102,8 +102,8 @@ func (c *customers) trouble(seed int64) {
 	}
 }
 
-// nothingIsOpen: every wish was answered, no run waits for an operator, and no
-// secret for the engine.
+// nothingIsOpen checks that every request was answered, no run is parked, and no
+// secret is left for the engine.
 func (c *customers) nothingIsOpen() {
 	c.equal("runs that wait for an operator", c.count(`select count(*) from saga_run where status = 'parked'`), 0)
 	c.equal("resources that are not as wanted", c.count(`select count(*) from resources where sync_status <> 'synced'`), 0)
@@ -128,7 +128,7 @@ func (c *customers) engineHoldsWhatTheLogSays() {
 		}
 		for _, is := range c.of(kind.Name) {
 			if row := c.resource(is.ref); row.Status != hosting.Gone {
-				if row.Kind == certificateKind && !row.Active && at(row) == 0 { // nobody looks for it while its site is off
+				if row.Kind == certificateKind && !row.Active && at(row) == 0 { // not looked up while its site is disabled
 					maps.DeleteFunc(held, func(_ int64, o hosting.EngineObject) bool { return o.Name == c.nameAtEngine(is, row.Spec) })
 					continue
 				}
@@ -137,12 +137,12 @@ func (c *customers) engineHoldsWhatTheLogSays() {
 			}
 		}
 		for _, orphan := range held {
-			c.t.Errorf("nobody has asked for the engine's %s %d %s", orphan.Kind, orphan.ID, orphan.Name)
+			c.t.Errorf("no request led to the engine's %s %d %s", orphan.Kind, orphan.ID, orphan.Name)
 		}
 	}
 }
 
-// at is a resource's number at the engine.
+// at is a resource's id at the engine.
 func at(row projections.Resource) int64 {
 	if row.EngineID == nil {
 		return 0

@@ -14,7 +14,7 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	w := newWorld(t).goes()
 	w.opens(1, "ana@example.com", "es-MX")
 	w.opens(2, "bob@example.com", "fr")
-	for _, user := range []int64{1, 2, 0} { // 0: nobody is known
+	for _, user := range []int64{1, 2, 0} { // 0: no user is known
 		_, err := w.store.Execute(t.Context(), domain.Metadata{Actor: "user:1"}, account.NoteReuse{User: user, Family: uuid.New(), At: w.Now()})
 		w.must(err)
 	}

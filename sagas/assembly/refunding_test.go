@@ -63,7 +63,7 @@ func TestAPartGoesBackAndThenTheRest(t *testing.T) { // T19, T22, I-14
 	w.equal("refunds", []int{w.pay.refunds(reference(id, 1)), w.pay.refunds(reference(id, 2))}, []int{1, 1})
 	w.equal("booked", w.count(`select count(*) from payment_object where kind = 'refund' and order_id = $1`, id), 2)
 	w.equal("nothing is left", domain.CodeOf(w.back(id, "")), domain.Conflict)
-	w.equal("an order that nobody placed", domain.CodeOf(w.back(uuid.New(), "")), domain.NotFound)
+	w.equal("an unknown order", domain.CodeOf(w.back(uuid.New(), "")), domain.NotFound)
 }
 
 func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, I-14
@@ -84,7 +84,7 @@ func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, 
 	w.still(id, order.StatusActive)
 	w.equal("booked", w.often(order.Stream(id), "order.partially_refunded"), 1)
 	w.balance(id, 1000)
-	w.equal("nobody has asked for it", w.count(`select count(*) from saga_run where key like 'refund:%'`), 0)
+	w.equal("refunds by the panel", w.count(`select count(*) from saga_run where key like 'refund:%'`), 0)
 	w.pay.change(id, func(p *order.Payment) {
 		p.Refunds = append(p.Refunds, order.Refund{ID: "re_rest", State: order.RefundSucceeded, Minor: 1000, Currency: "EUR", At: time.Now()})
 	})
@@ -101,7 +101,7 @@ func TestARefundOfAnotherOrderIsNotOurs(t *testing.T) { // I-14
 	w.eventually("it is booked", func() bool { return w.order(first).Net()["EUR"] == 1110 })
 	w.pay.change(second, func(p *order.Payment) { p.Refunds = append(p.Refunds, r) })
 	w.must(w.Payments.Hint(t.Context(), second, "clock"))
-	w.eventually("somebody is told", func() bool { return w.warned("belongs to another order") })
+	w.eventually("an operator is told", func() bool { return w.warned("belongs to another order") })
 	w.balance(second, 1210)
 }
 
@@ -156,7 +156,7 @@ func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21
 		}
 		return nil
 	}, nil)
-	w.equal("while nobody can be asked", domain.CodeOf(w.back(id, "")), domain.Unavailable)
+	w.equal("while the provider is unavailable", domain.CodeOf(w.back(id, "")), domain.Unavailable)
 	w.pay.reset()
 	w.equal("it has gone back already", domain.CodeOf(w.back(id, "")), domain.Conflict)
 	w.becomes(id, order.StatusRefunded)
@@ -173,7 +173,7 @@ func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
 	w.eventually("it is on its way", func() bool { return w.often(order.Stream(id), "order.refund_started") == 1 })
 	w.balance(id, 1210)
 	w.pay.change(id, func(p *order.Payment) { p.Refunds[0].State = order.RefundSucceeded })
-	w.becomes(id, order.StatusRefunded) // nobody gave a hint
+	w.becomes(id, order.StatusRefunded) // without a webhook
 }
 
 func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N-9
@@ -262,7 +262,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 		w.equal("captures", w.pay.captures(id), 1)
 		w.equal("refunds", w.pay.refunds(reference(id, 1)), 1)
 		mu.Lock()
-		w.equal(fmt.Sprintf("somebody died at %+v", plans[id]), dead[id], true)
+		w.equal(fmt.Sprintf("a worker died at %+v", plans[id]), dead[id], true)
 		mu.Unlock()
 	}
 }

@@ -41,7 +41,7 @@ func (w *witness) taken() []string {
 	return w.seen
 }
 
-// watched is a process whose statements are noted. Nobody works in it.
+// watched is a process that records its statements. It has no workers.
 func (w *world) watched() (*Panel, *witness) {
 	w.t.Helper()
 	config, seen := w.pool.Config(), &witness{}
@@ -87,7 +87,7 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 	w.equal("mails to Bob", w.mailed("bob@example.com", 1).Subject, "Choose a new password")
 	w.equal("mails", len(w.mail.to("ana@example.com"))+len(w.mail.to("bob@example.com")), 2)
 	w.equal("mails to others", len(w.mail.to("gone@example.com"))+len(w.mail.to("nobody@example.com")), 0)
-	w.equal("facts", w.count(`select count(*) from events where name = 'account.link_requested' and actor = 'system:reset'`), 2)
+	w.equal("events", w.count(`select count(*) from events where name = 'account.link_requested' and actor = 'system:reset'`), 2)
 }
 
 func TestAnAddressGetsThreeMailsAnHour(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAnAddressGetsThreeMailsAnHour(t *testing.T) {
 		w.must(w.Accounts.AskReset(t.Context(), "nobody@example.com"))
 		w.must(w.Accounts.AskReset(t.Context(), "Nobody@Example.com "))
 	}
-	w.equal("requests of nobody", w.count(`select count(*) from reset_request`), 3)
+	w.equal("requests without a user", w.count(`select count(*) from reset_request`), 3)
 	w.opens(1, "ana@example.com", "es")
 	w.goes()
 	for i := range 5 {
@@ -139,8 +139,8 @@ func TestAHundredRequestsAtOnceLeaveOneLink(t *testing.T) {
 	}
 }
 
-// What was sealed with a key that is gone is dropped, with an alarm, and holds
-// up nobody.
+// A request that is sealed with a missing key is dropped with an alarm, and does not
+// block others.
 func TestARequestThatCannotBeReadIsDropped(t *testing.T) {
 	w := newWorld(t)
 	w.opens(1, "ana@example.com", "es")

@@ -78,9 +78,9 @@ func (in ProvisionInput) customer() notify.Customer {
 	return notify.Customer{User: in.User, Opened: in.Opened, Tenant: in.Tenant}
 }
 
-// ends tells whether a fact is the end of a service that ran.
-func ends(fact domain.Event) bool {
-	switch e := fact.(type) {
+// ends tells whether an event ends a service that ran.
+func ends(event domain.Event) bool {
+	switch e := event.(type) {
 	case order.RefundCompleted:
 		return e.Before == order.StatusActive
 	case order.DisputeClosed:
@@ -206,8 +206,8 @@ func (s *Panel) liveEffects(ctx context.Context, id uuid.UUID) (names []string, 
 	return names, nil
 }
 
-// goneOutside looks for what a step has made. What has its name by now and is
-// somebody else's is not ours.
+// goneOutside tells whether the object of a step is gone. An object of another owner
+// with the same name does not count.
 func (s *Panel) goneOutside(ctx context.Context, job *DeprovisionInput, step string) (bool, error) {
 	makers := map[string]func(context.Context, *ProvisionInput) (sagas.Call, error){"site": s.siteCall, "tenant.engine": s.tenantCall, "vm": s.vmCall}
 	call, err := makers[step](ctx, &job.ProvisionInput)

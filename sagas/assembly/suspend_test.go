@@ -21,8 +21,8 @@ func (w *world) reasons(ref hosting.Ref) []string {
 	return r.DisabledBy
 }
 
-// Whoever suspends a tenant disables what it has. What came to it at the same
-// moment, and did not see that, rests all the same.
+// The suspension of a tenant disables all its resources, including one that is
+// created at the same time.
 func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.tenant(1, 11)
@@ -56,11 +56,11 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 	history, err := w.store.Read(t.Context(), after.Stream())
 	w.must(err)
 	w.must(w.React(t.Context(), history[0]))
-	w.equal("facts after a repeat", w.count(followed), before)
+	w.equal("events after a repeat", w.count(followed), before)
 }
 
-// Records that somebody writes all the time follow their tenant too, and hold
-// nobody else up.
+// Records with frequent changes are suspended with their tenant too, and do not
+// delay others.
 func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
 	w := newWorld(t)
 	w.pauses("engine:one") // which is not what this is about
@@ -100,8 +100,8 @@ func (w *world) keepsWriting(ctx context.Context, site hosting.Ref) {
 	}
 }
 
-// Whoever throws a site away disables its parts. One that came at the same moment,
-// and saw the site, is halted all the same.
+// The removal of a site to the bin disables its parts, including one that is created
+// at the same time.
 func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
 	w := newWorld(t)
 	w.tenant(1, 11)

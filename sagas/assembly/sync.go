@@ -203,7 +203,7 @@ func (s *Panel) progress(ctx context.Context, job *SyncInput, o hosting.Operatio
 		drifts = append(drifts, r.drift...)
 		isNew := r.missing || r.row.EngineID == nil
 		if r.pushed != 0 {
-			c.Pushed = append(c.Pushed, hosting.Wish{Kind: r.row.Kind, ID: r.row.ID, Wish: r.pushed, New: isNew})
+			c.Pushed = append(c.Pushed, hosting.PushedRequest{Kind: r.row.Kind, ID: r.row.ID, Wish: r.pushed, New: isNew})
 		}
 		would := o.Sync.DryRun && (r.needsPush(*o.Sync) || o.Sync.Adopt && len(r.drift) > 0)
 		switch {

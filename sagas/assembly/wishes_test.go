@@ -83,7 +83,7 @@ func (c *customers) schedule() string {
 
 func (c *customers) address() string { return fmt.Sprintf("192.0.2.%d", c.chance.IntN(250)) }
 
-// A change is what somebody wants to be otherwise.
+// A change is one change of a resource's desired state.
 type changing = func(*customers, *thing) field.Values
 
 var changes = map[string][]changing{

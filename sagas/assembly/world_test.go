@@ -119,13 +119,13 @@ type world struct {
 
 var facts = Catalogue()
 
-// database is a private one with all tables.
+// database creates a private database with all tables.
 func database(t *testing.T) string {
 	t.Helper()
 	return eventstoretest.Database(t, "sagas", func(ctx context.Context, url string) error { return prepare(ctx, t, url) })
 }
 
-// prepare makes all tables.
+// prepare creates all tables.
 func prepare(ctx context.Context, t *testing.T, url string, beside ...eventstore.Migration) error {
 	owner, err := eventstore.ConnectOwner(ctx, url)
 	if err != nil {
@@ -138,8 +138,7 @@ func prepare(ctx context.Context, t *testing.T, url string, beside ...eventstore
 	return projections.Prepare(ctx, owner, eventstore.Open(owner, facts, eventstoretest.Keys(t)))
 }
 
-// databaseWith is a database with the books of a part of the outside that errs
-// on order.
+// databaseWith creates a database with the tables of a simulated outside system.
 func databaseWith(t *testing.T, books eventstore.Migration) string {
 	t.Helper()
 	return eventstoretest.Database(t, "sagas and "+books.Area, func(ctx context.Context, url string) error {
@@ -147,7 +146,7 @@ func databaseWith(t *testing.T, books eventstore.Migration) string {
 	})
 }
 
-// newWorld makes a world in which nobody works yet; with go it is set going.
+// newWorld creates a world without running workers; goes starts them.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
@@ -363,7 +362,7 @@ func resourceOf(r sagas.Run) ResourceVersion {
 	return in
 }
 
-// happened are the names of the facts of a stream, in order.
+// happened returns the names of the events of a stream, in order.
 func (w *world) happened(stream domain.Stream) (names []string) {
 	w.t.Helper()
 	history, err := w.store.Read(w.t.Context(), stream)

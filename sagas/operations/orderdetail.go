@@ -35,12 +35,12 @@ func (s *Service) OrderDetail(ctx context.Context, id uuid.UUID) (d operations.O
 	if err != nil {
 		return d, sagas.SQLError(err, "look for the customer of order %s", id)
 	}
-	d.Facts, err = s.history(ctx, id, d.Runs)
+	d.Events, err = s.history(ctx, id, d.Runs)
 	return d, err
 }
 
 // history are the events about an order, its runs, and its billing.
-func (s *Service) history(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.Fact, error) {
+func (s *Service) history(ctx context.Context, id uuid.UUID, runs []operations.Run) ([]operations.RecordedEvent, error) {
 	streams := []domain.Stream{
 		order.Stream(id), operations.ReviewStream(id),
 		{Category: billing.SubscriptionCategory, ID: id.String()},
@@ -50,11 +50,11 @@ func (s *Service) history(ctx context.Context, id uuid.UUID, runs []operations.R
 		streams = append(streams, r.Stream())
 	}
 	history, err := s.store.ReadStreams(ctx, detailMost, streams...)
-	facts := make([]operations.Fact, len(history))
+	events := make([]operations.RecordedEvent, len(history))
 	for i, r := range history {
-		facts[i] = operations.Fact{
+		events[i] = operations.RecordedEvent{
 			Position: r.Position, Stream: r.Stream, RecordedAt: r.RecordedAt, Name: r.Name, Actor: r.Metadata.Actor, Event: r.Event,
 		}
 	}
-	return facts, err
+	return events, err
 }
