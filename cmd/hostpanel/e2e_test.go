@@ -82,6 +82,9 @@ func (h home) tellsTheStory(id, number string) {
 		says []string
 	}{
 		{[]string{"history", "order-" + id}, []string{"order-" + id, "Ana Example orders Web S", "2.99 EUR arrived", "setup starts", "active"}},
+		{[]string{"history", number, "--why"}, []string{"why order-" + id + "/", "run provision/1 begins", "2.99 EUR arrived", "root: the webhook test/"}},
+		{[]string{"history", "order-" + id + "/1", "--why"}, []string{"why order-" + id + "/1 happened", "Ana Example orders Web S", "root: the request "}},
+		{[]string{"history", number, "--why", "--json"}, []string{`"type": "saga.started"`, `"cause": "event:saga-`, `"cause": "webhook:test/`}},
 		{[]string{"history", number, "--version", "1"}, []string{"1 event", "Ana Example orders Web S"}},
 		{[]string{"history", number, "--as-of", time.Now().Add(time.Minute).UTC().Format(time.RFC3339), "--json"}, []string{`"type": "order.activated"`, `"actor"`}},
 		{[]string{"orders", "list", "--status", "active"}, []string{number, "ana@customer.example"}},

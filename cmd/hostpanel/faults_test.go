@@ -16,14 +16,18 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/adapters/payments/test"
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/redact"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
+	"hostpanel/sagas"
 )
 
 // recovery is how long a killed process may hold an order up: its lease, then
@@ -175,10 +179,38 @@ func (c *campaign) everythingIsThereOnce() {
 			c.t.Errorf("%s was sent %d times", message, n)
 		}
 	}
+	c.everythingHasARoot(p)
 	c.engineHasEachOnce(ctx, p)
 	c.invoicesHaveNoGap(ctx, p)
 	if found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {
 		c.t.Errorf("%d orders instead of %d, %v", len(found), len(c.paid), err)
+	}
+}
+
+// everythingHasARoot walks from each event to what led to it. Orders have the
+// correlation of all that came of them. What nothing else has asked for is the
+// demo's stock, or an incident.
+func (c *campaign) everythingHasARoot(p *program.Program) {
+	runs := map[uuid.UUID]int{}
+	for _, root := range eventstoretest.Roots(c.t, p.Store.Reader) {
+		m := root.Metadata
+		if m.Cause.Kind() == domain.CausedByOperator && m.Actor != "system:demo" && m.Actor != sagas.IncidentReporter {
+			c.t.Errorf("event %d, %s of %s, by %s, has the root %s", root.Position, root.Name, root.Stream, m.Actor, m.Cause)
+		}
+	}
+	rows, err := p.Pool.Query(c.t.Context(), `select correlation from saga_run`)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { runs[id]++; return nil })
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for order := range c.paid {
+		if n := runs[uuid.MustParse(order)]; n < 3 { // its setup, its site at the engine, and the mail about it
+			c.t.Errorf("order %s: %d runs have its correlation", order, n)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ func TestWhateverHappensToPaymentsTheBooksAgreeInTheEnd(t *testing.T) { // V1 to
 		m.addsUp(l)
 	}
 	m.nothingIsLeftLying()
+	eventstoretest.Roots(t, m.store.Reader)
 	m.tells()
 }
 

@@ -13,6 +13,7 @@ import (
 	"hostpanel/adapters/faults"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -42,6 +43,7 @@ func TestWhateverIsAskedTheEngineHoldsInTheEndWhatTheLogSays(t *testing.T) {
 	c.engineHoldsWhatTheLogSays()
 	c.nothingWasMadeTwice()
 	c.nothingIsClaimedInVain()
+	eventstoretest.Roots(t, c.store.Reader)
 }
 
 // notTooFast lets the workers come after.

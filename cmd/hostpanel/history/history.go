@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,9 +23,10 @@ import (
 
 // Command is `hostpanel history`.
 type Command struct {
-	Stream  string `arg:"" help:"Such as order-<id>, site-12, tenant-3, user-1; or the number or id of an order."`
+	Stream  string `arg:"" help:"Such as order-<id>, site-12, tenant-3, user-1; or the number or id of an order. site-12/3 is its third event."`
 	AsOf    string `name:"as-of" placeholder:"TIME" help:"As it stood then: 2026-11-21T14:30:00Z, or 2026-11-21 14:30 (UTC)."`
 	Version int    `placeholder:"N" help:"As it stood after its Nth event."`
+	Why     bool   `help:"Why the last of these events has happened: what led to it, back to the root."`
 	JSON    bool   `name:"json" help:"For programs."`
 }
 
@@ -34,6 +36,14 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 	at, err := console.ParseTime(h.AsOf)
 	if err != nil {
 		return err
+	}
+	if name, number, cut := strings.Cut(h.Stream, "/"); cut {
+		if h.Stream = name; h.Version != 0 {
+			return console.Misused("send either %s/%s or --version", name, number)
+		}
+		if h.Version, err = strconv.Atoi(number); err != nil || h.Version < 1 {
+			return console.Misused("%q is not the number of an event", number)
+		}
 	}
 	if h.Version < 0 || h.Version > 0 && h.AsOf != "" {
 		return console.Misused("send either --as-of or a --version of 1 or more")
@@ -50,8 +60,16 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		if len(events) == 0 {
 			return fmt.Errorf("nothing has happened to %s%s", stream, h.then())
 		}
-		if h.JSON {
+		if h.Why {
+			if events, err = p.Store.Chain(ctx, events[len(events)-1]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case h.JSON:
 			return c.JSON(asLines(events))
+		case h.Why:
+			return printChain(ctx, p.Store.Reader, c, events)
 		}
 		printTimeline(c, stream, events)
 		return nil
