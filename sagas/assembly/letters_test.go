@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -185,7 +186,8 @@ func TestAWelcomeThatIsRefusedSaysSoOfTheAccount(t *testing.T) {
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Permanent, notice.RecipientRefused, errLie) }, nil)
 	w.goes()
 	id := w.buy(ordering{email: "typo@example.com"})
-	w.eventually("it is active", func() bool { return w.order(id).Mail == "given_up" })
+	w.becomes(id, order.StatusActive)
+	w.equal("mail", w.order(id).Mail, "given_up")
 	w.allTold()
 	user := w.provision(id).Job.User
 	w.equal("refused", w.often(account.Stream(user), "account.address_refused"), 1)
