@@ -130,6 +130,7 @@ func servedHere(t *testing.T, s config.Settings, hurry func(*assembly.Times)) (*
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
+	p.Store.Attach(eventstoretest.Caused())
 	here := shop{T: t, Program: p}
 	here.serveUntilTheEnd()
 	r.base = p.PublicURL()

@@ -57,6 +57,7 @@ func openShop(t *testing.T) *shop {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+	s.Store.Attach(eventstoretest.Caused())
 	s.serveUntilTheEnd()
 	d := home{t: t, dir: cfg.DataDir}.demo()
 	s.base, s.key, s.plan = d.BaseURL, d.APIKey, d.Plans.VPS

@@ -41,6 +41,7 @@ func Open(t *testing.T, url, dir string, demo bool) *program.Program {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
+	p.Store.Attach(eventstoretest.Caused()) // main gives each command a cause
 	return p
 }
 
