@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 )
 
 // streamCache caches the histories of streams that this process has just written
@@ -31,7 +32,7 @@ func (r *streamCache) get(stream domain.Stream) ([]RecordedEvent, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found, ok := r.streams[stream]
-	return found.history, ok && time.Now().Before(found.until)
+	return found.history, ok && clock.Now().Before(found.until)
 }
 
 // keep caches the streams of a decision with its events. The last event has this
@@ -55,7 +56,7 @@ func (r *streamCache) keep(d *decision, position int64) {
 		if b.category.last {
 			history = history[max(0, len(history)-1):]
 		}
-		r.streams[b.stream] = remembered{history, time.Now().Add(rememberedFor)}
+		r.streams[b.stream] = remembered{history, clock.Now().Add(rememberedFor)}
 	}
 }
 

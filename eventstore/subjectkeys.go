@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/sealing"
 )
 
@@ -128,7 +129,7 @@ func (c *subjectKeys) query(ctx context.Context, missing []subjectKey) pgx.Rows 
 func (c *subjectKeys) cached(wanted []subjectKey) (found map[subjectKey][]byte, missing []subjectKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, now := map[subjectKey][]byte{}, time.Now()
+	found, now := map[subjectKey][]byte{}, clock.Now()
 	asked := map[subjectKey]bool{}
 	for _, k := range wanted {
 		if known, ok := c.known[k]; ok && now.Before(known.until) {
@@ -156,6 +157,6 @@ func (c *subjectKeys) cache(found map[subjectKey][]byte) {
 		c.known = map[subjectKey]knownKey{}
 	}
 	for k, key := range found {
-		c.known[k] = knownKey{key, time.Now().Add(keysCachedFor)}
+		c.known[k] = knownKey{key, clock.Now().Add(keysCachedFor)}
 	}
 }

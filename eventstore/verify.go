@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A Verdict is what [Reader.Verify] found.
@@ -50,7 +52,7 @@ func (r *Reader) Verify(ctx context.Context, progress func(done, all int64)) (Ve
 			progress(v.Checked, head)
 		}
 	}
-	v.At = time.Now().UTC()
+	v.At = clock.Now().UTC()
 	return v.Verdict, nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"hostpanel/eventstore/clock"
 )
 
 // Topic is the one Watermill topic: the log itself.
@@ -111,14 +113,14 @@ func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err 
 	case !noMessage:
 		return 0
 	}
-	if time.Now().Before(p.eager) {
+	if clock.Now().Before(p.eager) {
 		return eagerEvery
 	}
 	timer := time.NewTimer(p.poll)
 	defer timer.Stop()
 	select {
 	case <-p.changed:
-		p.changed, p.eager = p.store.Changed(), time.Now().Add(eagerFor)
+		p.changed, p.eager = p.store.Changed(), clock.Now().Add(eagerFor)
 		return gather
 	case <-timer.C:
 		p.changed = p.store.Changed()

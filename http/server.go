@@ -54,7 +54,8 @@ type Server struct {
 	Changes          storefront.Changes
 	Feed             route.LiveFeed
 	Health           Health
-	Metrics          http.Handler // nil: /metrics does not exist
+	Now              func() time.Time // business time; nil: the real time
+	Metrics          http.Handler     // nil: /metrics does not exist
 	Log              *slog.Logger
 
 	// UnsubscribeKeys verify the links in mails.

@@ -20,7 +20,7 @@ func (s *Runner) EachRound(failed string, do func(context.Context) error) {
 // janitor does the chores, and deletes attempts of runs that ended long ago.
 func (s *Runner) janitor(ctx context.Context) {
 	for ctx.Err() == nil {
-		Pausing(ctx, Jittered(s.times.Sweep), nil)
+		Pausing(ctx, Jittered(s.times.Sweep), s.Advanced())
 		for _, chore := range s.chores {
 			if ctx.Err() != nil {
 				return

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"hostpanel/eventstore/clock"
 )
 
 // errStopping ends calls that are still running when the program has waited
@@ -29,7 +31,7 @@ type hold struct {
 func (h *hold) left() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return min(time.Until(h.until), h.until.Round(0).Sub(time.Now().Round(0)))
+	return min(clock.Until(h.until), h.until.Round(0).Sub(clock.Now().Round(0)))
 }
 
 func (h *hold) renewed(until time.Time) {
@@ -121,7 +123,7 @@ func (s *Runner) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) e
 	for i, h := range holds {
 		tokens[i], writes[i] = h.token, h.written()
 	}
-	until := time.Now().Add(s.times.Lease)
+	until := clock.Now().Add(s.times.Lease)
 	ours, err := renew(ctx, s.pool, ids, tokens, s.times.Lease)
 	if err != nil {
 		return fmt.Errorf("renew %d leases: %w", len(ids), err)

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore/clock"
 )
 
 // Leases with fencing tokens decide which worker has a run (docs/sagas.md,
@@ -73,7 +75,7 @@ const breaks = 5
 func (s *Runner) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
-	until := time.Now().Add(s.times.Lease)
+	until := clock.Now().Add(s.times.Lease)
 	b := &pgx.Batch{}
 	b.Queue(lockQueue, queue)
 	b.Queue(claimRuns, queue, limit, s.worker, s.times.Lease, s.definitionNames(), breaks).Query(func(rows pgx.Rows) error {

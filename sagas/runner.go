@@ -30,7 +30,7 @@ type Options struct {
 	Store  *eventstore.Store
 	Times  Times            // zero: [Defaults]
 	Limits map[string]int   // runs at once per queue; missing: as the queue was added
-	Now    func() time.Time // for everything but leases; nil: time.Now
+	Now    func() time.Time // business time; nil: that of the store
 	Log    *slog.Logger     // nil: slog.Default
 	Fault  func(Point, Run) error
 }
@@ -84,7 +84,7 @@ func New(o Options) *Runner {
 		s.times = Defaults
 	}
 	if s.now == nil {
-		s.now = time.Now
+		s.now = o.Store.Clock().Now
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -200,7 +200,7 @@ func (s *Runner) Run(ctx context.Context) error {
 	for _, loop := range s.loops {
 		loops.Go(func() { loop(ctx, work) })
 	}
-	for _, do := range []func(context.Context){s.notify, s.listen, s.janitor, react} {
+	for _, do := range []func(context.Context){s.notify, s.listen, s.wakeOnAdvance, s.janitor, react} {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)
@@ -308,7 +308,7 @@ func (s *Runner) Log() *slog.Logger { return s.log }
 // Times are the runner's own times.
 func (s *Runner) Times() Times { return s.times }
 
-// Now is the time, for everything but leases.
+// Now is the business time.
 func (s *Runner) Now() time.Time { return s.now() }
 
 // System is the cause of what the program does of its own accord, for an order

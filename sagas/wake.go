@@ -40,6 +40,15 @@ func (w *wakes) of(queue string) chan struct{} {
 	return c
 }
 
+// all wakes every queue of this process.
+func (w *wakes) all() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.queues {
+		nudge(c)
+	}
+}
+
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -61,6 +70,24 @@ func (s *Runner) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
 
 // Woken is the channel of a queue's wake-ups. Each value goes to one receiver.
 func (s *Runner) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
+
+// Advanced returns a channel that is closed when the business clock is advanced
+// next.
+func (s *Runner) Advanced() <-chan struct{} { return s.store.Clock().Moved() }
+
+// wakeOnAdvance wakes all queues of this process when the business clock is
+// advanced: more may be due.
+func (s *Runner) wakeOnAdvance(ctx context.Context) {
+	for advanced := s.Advanced(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-advanced:
+		}
+		advanced = s.Advanced()
+		s.wakes.all()
+	}
+}
 
 // WakeLater wakes the workers of a queue after a delay. Delays beyond the poll
 // interval need no wake-up.

@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 
 	"github.com/google/uuid"
 )
@@ -243,7 +244,7 @@ func (s *Runner) finish(ctx context.Context, c claimed, e attemptResult) (claime
 		return c, err
 	}
 	keep := next.Status == StatusReady && (next.At().Queue == c.queue || next.At().Queue == LocalQueue)
-	until := time.Now().Add(s.times.Lease)
+	until := clock.Now().Add(s.times.Lease)
 	commands := append([]domain.Command{e.command}, e.work.Commands...)
 	if next.Status == StatusUndone && c.definition.undone != nil {
 		commands = append(commands, c.definition.undone(c.in)...)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -46,6 +47,7 @@ type Panel struct {
 	PublicURL func() string               // without a slash at the end
 	Pool      *pgxpool.Pool               // for a provider that keeps its books in the panel's database
 	Key       func(purpose string) []byte // derived from the panel's secret key
+	Now       func() time.Time            // the business clock, for a provider of the panel's own
 	Log       *slog.Logger
 }
 

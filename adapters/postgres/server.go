@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A server is a running postmaster: our child, or one that we have found.
@@ -47,9 +49,9 @@ func (c *Cluster) launch(ctx context.Context, at address) error {
 	if err != nil {
 		return err
 	}
-	for hope := time.Now().Add(busyLimit); ; {
+	for hope := clock.Now().Add(busyLimit); ; {
 		err := c.try(ctx, b, at)
-		if !errors.Is(err, errBusy) || time.Now().After(hope) {
+		if !errors.Is(err, errBusy) || clock.Now().After(hope) {
 			return err
 		}
 		if pause(ctx, 100*time.Millisecond) != nil {
@@ -155,7 +157,7 @@ func (s *server) stop(how farewell) error {
 }
 
 func (s *server) endsWithin(patience time.Duration) bool {
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := clock.Now().Add(patience); clock.Now().Before(end); {
 		if s.gone() {
 			return true
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A tempDir is the folder of a volatile cluster. Its process holds a lock on
@@ -85,7 +87,7 @@ func isDead(path string) bool {
 	alive, err := os.Open(filepath.Join(path, "alive"))
 	if err != nil {
 		info, err := os.Stat(path)
-		return err == nil && time.Since(info.ModTime()) > tempYouth
+		return err == nil && clock.Since(info.ModTime()) > tempYouth
 	}
 	defer func() { _ = alive.Close() }()
 	return flock(alive, syscall.LOCK_EX) == nil

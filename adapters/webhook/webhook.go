@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hostpanel/domain/webhook"
+	"hostpanel/eventstore/clock"
 )
 
 // Options configure the calls of endpoints.
@@ -28,7 +29,7 @@ type Options struct {
 	Resolver *net.Resolver    // nil: the machine's own
 	Roots    *x509.CertPool   // certificate authorities; nil: the machine's own
 	Timeout  time.Duration    // of one call; 0: 15 s
-	Now      func() time.Time // nil: time.Now
+	Now      func() time.Time // nil: clock.Now
 }
 
 // A Sender posts messages to endpoints. Each call uses a new connection without
@@ -41,10 +42,7 @@ type Sender struct {
 
 // New returns a sender.
 func New(o Options) *Sender {
-	s := &Sender{timeout: cmp.Or(o.Timeout, 15*time.Second), now: o.Now}
-	if s.now == nil {
-		s.now = time.Now
-	}
+	s := &Sender{timeout: cmp.Or(o.Timeout, 15*time.Second), now: clock.Or(o.Now)}
 	s.clients = map[string]*http.Client{
 		"https": client(o, addressPolicy{open: o.Networks, public: true}),
 		"http":  client(o, addressPolicy{open: o.Networks}),

@@ -27,6 +27,14 @@ func Since(t time.Time) time.Duration { return time.Since(t) }
 // Until is the real time that remains until t.
 func Until(t time.Time) time.Duration { return time.Until(t) }
 
+// Or is now, or the real clock if that is nil.
+func Or(now func() time.Time) func() time.Time {
+	if now == nil {
+		return Now
+	}
+	return now
+}
+
 // Business is the business clock of one process: the real clock plus an offset,
 // which is 0 in production. The offset stands in the database and only grows.
 type Business struct {

@@ -129,11 +129,15 @@ const retry = time.Second
 // Follow takes over each new offset until ctx ends. It returns at once if the
 // clock has none, as in production.
 func (b *Business) Follow(ctx context.Context) {
-	if _, installed, err := offset(ctx, b.pool); err == nil && !installed {
-		return
-	}
 	for ctx.Err() == nil {
-		if err := b.listen(ctx); err != nil && ctx.Err() == nil {
+		_, installed, err := offset(ctx, b.pool)
+		switch {
+		case err == nil && !installed:
+			return
+		case err == nil:
+			err = b.listen(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "the business clock is not followed", "err", err)
 			pause(ctx, retry)
 		}

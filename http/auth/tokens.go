@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 )
@@ -97,9 +98,9 @@ func (s *handlers) issue(ctx context.Context, user int64, version int) (*pair, e
 // pair signs both tokens; id is that of the refresh token, which is not known
 // yet.
 func (s *handlers) pair(user int64, version int) (p *pair, id string, until time.Time, err error) {
-	p, until = &pair{}, s.Now().Add(caller.RefreshTime)
+	p, until = &pair{}, clock.Now().UTC().Add(caller.RefreshTime)
 	if p.Refresh, id, err = s.Sign(caller.RefreshToken, user, version, until); err == nil {
-		p.Access, _, err = s.Sign(caller.AccessToken, user, version, s.Now().Add(caller.AccessTime))
+		p.Access, _, err = s.Sign(caller.AccessToken, user, version, clock.Now().Add(caller.AccessTime))
 	}
 	return p, id, until, err
 }

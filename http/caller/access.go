@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -191,7 +192,7 @@ func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (rou
 		h.counted = &left
 	}
 	if h.counted == nil || h.counted.Allowed {
-		s.deps.Caches.tokens.keep(s.hashOf(text), who, s.Now(), token.Expires.Time)
+		s.deps.Caches.tokens.keep(s.hashOf(text), who, clock.Now(), token.Expires.Time)
 	}
 	return h.caller(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostpanel/domain/storefront"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -79,7 +80,7 @@ func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (rout
 	switch {
 	case subtle.ConstantTimeCompare(hash[:], key.Hash) != 1, key.RevokedAt != nil:
 		return route.Caller{}, s.refusedKey(ctx, from)
-	case key.ExpiresAt != nil && !s.Now().Before(*key.ExpiresAt):
+	case key.ExpiresAt != nil && !clock.Now().Before(*key.ExpiresAt):
 		return route.Caller{}, route.ExpiredKey
 	}
 	return route.Caller{
@@ -90,7 +91,7 @@ func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (rout
 // key looks a key up. One that was not issued is the zero key, which no hash
 // matches.
 func (s *Callers) key(ctx context.Context, id string) (projections.APIKey, error) {
-	now := s.Now()
+	now := clock.Now()
 	key, known, forgotten := s.deps.Caches.keys.get(id, now)
 	if known {
 		return key, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -27,7 +28,8 @@ type Deps struct {
 	Once        route.OnceKeys
 	TokenKeys   []TokenKey // the first signs tokens, all open them
 	PublicURL   func() string
-	Abuse       bool // whether the limits against abuse hold
+	Abuse       bool             // whether the limits against abuse hold
+	Now         func() time.Time // business time; nil: the real time
 	Log         *slog.Logger
 	Caches      *Caches
 }
@@ -40,10 +42,14 @@ type Caches struct {
 }
 
 // New returns the callers of a panel.
-func New(d Deps) *Callers { return &Callers{d} }
+func New(d Deps) *Callers {
+	d.Now = clock.Or(d.Now)
+	return &Callers{d}
+}
 
 // Now is the time in UTC.
-func (s *Callers) Now() time.Time { return time.Now().UTC() }
+// Now is the business time: that of what callers do.
+func (s *Callers) Now() time.Time { return s.deps.Now().UTC() }
 
 // Log is where what callers need not know is written.
 func (s *Callers) Log() *slog.Logger { return s.deps.Log }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -75,7 +76,7 @@ func (s *Callers) remember(r route.Request, token tokenHash, may func(Identity) 
 	if r.Fresh || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return route.Caller{}, false
 	}
-	who, known := s.deps.Caches.tokens.of(token, s.Now())
+	who, known := s.deps.Caches.tokens.of(token, clock.Now())
 	if !known || !may(who) {
 		return route.Caller{}, false
 	}

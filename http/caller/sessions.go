@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 )
 
@@ -131,7 +132,7 @@ func (s *Callers) sameSite(_ context.Context, r route.Request, _ route.Caller) e
 }
 
 // IsFresh tells whether the password was given a moment ago.
-func (s *Callers) IsFresh(v Visit) bool { return s.Now().Sub(v.session.ConfirmedAt) < freshFor }
+func (s *Callers) IsFresh(v Visit) bool { return clock.Since(v.session.ConfirmedAt) < freshFor }
 
 // Token binds a form to a browser.
 func (s *Callers) Token(browser string) string {

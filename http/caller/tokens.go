@@ -11,6 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 )
 
@@ -111,7 +112,7 @@ func (s *Callers) Sign(as TokenType, user int64, version int, until time.Time) (
 	_, _ = rand.Read(random[:]) // never fails
 	id = hex.EncodeToString(random[:])
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, &Claims{
-		Type: as, Expires: jwt.NewNumericDate(until), Issued: jwt.NewNumericDate(s.Now()), ID: id,
+		Type: as, Expires: jwt.NewNumericDate(until), Issued: jwt.NewNumericDate(clock.Now()), ID: id,
 		User: strconv.FormatInt(user, 10), Issuer: tokenIssuer, Audience: tokenAudience, Version: version,
 	})
 	key := s.deps.TokenKeys[0]
@@ -132,7 +133,7 @@ func (s *Callers) Read(text string, as TokenType) (Claims, error) {
 	}
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithLeeway(0),
-		jwt.WithIssuer(tokenIssuer), jwt.WithAudience(tokenAudience), jwt.WithTimeFunc(s.Now), jwt.WithStrictDecoding())
+		jwt.WithIssuer(tokenIssuer), jwt.WithAudience(tokenAudience), jwt.WithTimeFunc(clock.Now), jwt.WithStrictDecoding())
 	_, err := parser.ParseWithClaims(text, &c, s.keyOfToken)
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && c.complete():

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 )
 
@@ -22,9 +23,9 @@ func (k *collection) awaitEngine(ctx context.Context, c route.Call, ref hosting.
 		return nil
 	}
 	const soon, late = 5 * time.Millisecond, 100 * time.Millisecond // between two looks
-	enough := time.Now().Add(k.EngineWait)
+	enough := clock.Now().Add(k.EngineWait)
 	for pause := soon; ; pause = min(2*pause, late) {
-		left := time.Until(enough)
+		left := clock.Until(enough)
 		if left <= 0 {
 			return nil
 		}

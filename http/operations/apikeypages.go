@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
+	"hostpanel/eventstore/clock"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -94,7 +95,7 @@ func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Return
 	switch {
 	case key.RevokedAt != nil:
 		state = "revoked"
-	case key.ExpiresAt != nil && !s.Now().Before(*key.ExpiresAt):
+	case key.ExpiresAt != nil && !clock.Now().Before(*key.ExpiresAt):
 		state = "expired"
 	}
 	card := keyCard{Key: key, State: state, StateText: w["key_"+state], ModeText: w["key_mode_"+string(key.Mode)], Facts: keyFacts(w, key)}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"hostpanel/eventstore/clock"
 )
 
 // An Area is a group of routes that share a part of the paths, an access rule
@@ -87,9 +89,7 @@ func Mount(o Options, areas ...Area) *Table {
 }
 
 func (o Options) complete() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Now = clock.Or(o.Now)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

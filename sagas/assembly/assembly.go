@@ -27,7 +27,7 @@ import (
 type Options struct {
 	Store     *eventstore.Store
 	Limits    map[string]int   // runs at once per queue; missing: as the queue was added
-	Now       func() time.Time // for everything but leases; nil: time.Now
+	Now       func() time.Time // business time; nil: that of the store
 	Log       *slog.Logger     // nil: slog.Default
 	Fault     func(sagas.Point, sagas.Run) error
 	Tables    *projections.Tables

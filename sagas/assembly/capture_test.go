@@ -16,14 +16,14 @@ import (
 )
 
 // clocked lets a world begin now and go on when the test says so.
-func clocked(o *Options) *clock {
-	c := &clock{}
+func clocked(o *Options) *handClock {
+	c := &handClock{}
 	c.set(time.Now())
 	o.Now = c.now
 	return c
 }
 
-func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
+func (c *handClock) move(d time.Duration) { c.at.Add(int64(d)) }
 
 // approved is an order whose customer has agreed to pay.
 func (w *world) approved() uuid.UUID {
@@ -107,7 +107,7 @@ func TestAKeyThatIsADayOldIsNotSentAgain(t *testing.T) { // F-21, S-6
 }
 
 func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
-	var c *clock
+	var c *handClock
 	w := newWorld(t, func(o *Options) { c = clocked(o) })
 	var down atomic.Bool
 	down.Store(true)
@@ -140,7 +140,7 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 }
 
 func TestACaptureThatGotThroughIsHonouredAfterTheDeadline(t *testing.T) { // F-20
-	var c *clock
+	var c *handClock
 	w := newWorld(t, func(o *Options) { c = clocked(o) })
 	var down atomic.Bool
 	w.pay.tell(func(call, _ string) error {

@@ -14,20 +14,20 @@ import (
 	"hostpanel/sagas"
 )
 
-// A clock is set by hand.
-type clock struct{ at atomic.Int64 }
+// A handClock is set by hand.
+type handClock struct{ at atomic.Int64 }
 
-func (c *clock) now() time.Time { return time.Unix(0, c.at.Load()).UTC() }
+func (c *handClock) now() time.Time { return time.Unix(0, c.at.Load()).UTC() }
 
-func (c *clock) set(to time.Time) { c.at.Store(to.UnixNano()) }
+func (c *handClock) set(to time.Time) { c.at.Store(to.UnixNano()) }
 
 // noon is when the stories about certificates begin.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // certified is a world with a site and its certificate, in which it is noon.
-func certified(t *testing.T, change func(*hosting.Certificate)) (*world, *clock) {
+func certified(t *testing.T, change func(*hosting.Certificate)) (*world, *handClock) {
 	t.Helper()
-	c := &clock{}
+	c := &handClock{}
 	c.set(noon)
 	w := newWorld(t, func(o *Options) { o.Now = c.now })
 	w.pauses("engine:one") // the stories tell what it answers

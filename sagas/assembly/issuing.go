@@ -132,7 +132,7 @@ func (s *Panel) certificateApplied(ctx context.Context, w desired) (bool, sagas.
 		return true, sagas.Work{Commands: []domain.Command{confirm}}, nil
 	}
 	// The clock here is the database's, in which facts are dated.
-	waited, gone := time.Since(w.row.UpdatedAt), !is || found.Applied && o.otherSort(found)
+	waited, gone := s.store.Clock().Since(w.row.UpdatedAt), !is || found.Applied && o.otherSort(found)
 	if gone && waited > s.times.Quarantine || waited > s.times.ReadyBudget/2 {
 		return s.notIssued(w, o, "not_issued")
 	}

@@ -50,21 +50,21 @@ func (w *world) hint(id uuid.UUID) {
 }
 
 // comesTo makes an order come to nothing for a reason.
-var comesTo = map[order.CancelReason]func(w *world, c *clock, id uuid.UUID){
-	order.Expired: func(w *world, _ *clock, id uuid.UUID) { w.shows(id, order.SessionExpired) },
-	order.PaymentFailed: func(w *world, _ *clock, id uuid.UUID) {
+var comesTo = map[order.CancelReason]func(w *world, c *handClock, id uuid.UUID){
+	order.Expired: func(w *world, _ *handClock, id uuid.UUID) { w.shows(id, order.SessionExpired) },
+	order.PaymentFailed: func(w *world, _ *handClock, id uuid.UUID) {
 		w.shows(id, order.SessionComplete, order.Payment{ID: "pay_no", State: order.StateFailed, Minor: 1210, Currency: "EUR"})
 	},
-	order.ApprovalReversed: func(w *world, _ *clock, id uuid.UUID) {
+	order.ApprovalReversed: func(w *world, _ *handClock, id uuid.UUID) {
 		w.agrees(id)
 		w.shows(id, order.SessionExpired)
 	},
-	order.CaptureDeadline: func(w *world, c *clock, id uuid.UUID) {
+	order.CaptureDeadline: func(w *world, c *handClock, id uuid.UUID) {
 		w.agrees(id)
 		c.move(166 * time.Minute)
 	},
-	order.ByCustomer: func(w *world, _ *clock, id uuid.UUID) { w.must(w.cancels(id, order.ByCustomer)) },
-	order.ByAdmin:    func(w *world, _ *clock, id uuid.UUID) { w.must(w.cancels(id, order.ByAdmin)) },
+	order.ByCustomer: func(w *world, _ *handClock, id uuid.UUID) { w.must(w.cancels(id, order.ByCustomer)) },
+	order.ByAdmin:    func(w *world, _ *handClock, id uuid.UUID) { w.must(w.cancels(id, order.ByAdmin)) },
 }
 
 // shows makes the truth about an order's session what it is from now on.
@@ -81,7 +81,7 @@ func (w *world) agrees(id uuid.UUID) {
 }
 
 func TestLateMoneyReopensWhatOnlyExpiredAndGoesBackOtherwise(t *testing.T) { // F-11, T20, T24
-	var c *clock
+	var c *handClock
 	w := newWorld(t, func(o *Options) { c = clocked(o) })
 	w.pay.tell(func(call, _ string) error {
 		if call == "capture" {

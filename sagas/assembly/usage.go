@@ -34,7 +34,7 @@ func (s *Panel) measure(ctx context.Context) {
 			s.Log().WarnContext(ctx, "the usage of a tenant was not measured", "error", sagas.Scrub(err))
 		}
 		if !more || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(s.times.MeasurePoll), nil)
+			sagas.Pausing(ctx, sagas.Jittered(s.times.MeasurePoll), s.Advanced())
 		}
 	}
 }

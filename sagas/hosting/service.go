@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 
 	"github.com/google/uuid"
@@ -28,6 +29,8 @@ type Options struct {
 
 	PublicURL   func() string // of the panel
 	NameServers []string      // of zones that name none, with final dots
+
+	Now func() time.Time // business time; nil: the real time
 
 	// StyleSheet returns what is not allowed in a style sheet.
 	StyleSheet func(css string) (problems []string)
@@ -50,9 +53,12 @@ type Subjects interface {
 }
 
 // New returns a service.
-func New(o Options) *Service { return &Service{o} }
+func New(o Options) *Service {
+	o.Now = clock.Or(o.Now)
+	return &Service{o}
+}
 
-func (s *Service) now() time.Time { return time.Now().UTC() }
+func (s *Service) now() time.Time { return s.Now().UTC() }
 
 // system reads as the program itself.
 func (s *Service) system() projections.Scope { return s.Tables.For(projections.System) }

@@ -6,6 +6,7 @@ import (
 
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/webhook"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -52,7 +53,7 @@ func (c *endpointLimiter) busy(limits []concurrencyLimit) time.Duration {
 }
 
 func (c *endpointLimiter) nextFree(limits []concurrencyLimit) time.Duration {
-	now := time.Now()
+	now := clock.Now()
 	for _, g := range limits {
 		at, known := c.loads[g.name]
 		switch {
@@ -92,7 +93,7 @@ func (c *endpointLimiter) enter(limits []concurrencyLimit) (leave func(rest time
 func (c *endpointLimiter) leave(limits []concurrencyLimit, rest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
+	now := clock.Now()
 	c.loads[limits[0].name].rests = now.Add(min(rest, longestRest))
 	for _, g := range limits {
 		at := c.loads[g.name]

@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -127,12 +128,12 @@ func (p *publisher) deliver(ctx context.Context, job DeliveryInput, url string, 
 	if full > 0 {
 		return sagas.Result{}, sagas.TooEarly("endpoint_busy", full)
 	}
-	began := time.Now()
+	began := clock.Now()
 	status, err := p.webhooks.Deliver(ctx, url, secrets, m)
 	_, rest := sagas.Classify(err)
 	leave(rest)
 	if err != nil {
-		return sagas.Result{}, &failedDelivery{status, time.Since(began), err}
+		return sagas.Result{}, &failedDelivery{status, clock.Since(began), err}
 	}
 	return sagas.Result{External: strconv.Itoa(status)}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -51,7 +52,7 @@ func newProviderBackoff() providerBackoff {
 func (p *providerBackoff) pause(provider string, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if until := time.Now().Add(min(d, longestPause)); until.After(p.until[provider]) {
+	if until := clock.Now().Add(min(d, longestPause)); until.After(p.until[provider]) {
 		p.until[provider] = until
 	}
 }
@@ -63,7 +64,7 @@ const longestPause = time.Hour
 func (p *providerBackoff) remaining(provider string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(0, time.Until(p.until[provider]))
+	return max(0, clock.Until(p.until[provider]))
 }
 
 // deferCheck postpones a check until its provider may be called again. That
@@ -79,10 +80,10 @@ func (s *Service) deferCheck(ctx context.Context, c check, d time.Duration) erro
 func (p *providerBackoff) wait(ctx context.Context, provider string, apart time.Duration) {
 	p.mu.Lock()
 	at := p.next[provider]
-	if now := time.Now(); at.Before(now) {
+	if now := clock.Now(); at.Before(now) {
 		at = now
 	}
 	p.next[provider] = at.Add(apart)
 	p.mu.Unlock()
-	sagas.Pausing(ctx, time.Until(at), nil)
+	sagas.Pausing(ctx, clock.Until(at), nil)
 }

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 
 	"github.com/google/uuid"
@@ -54,7 +55,7 @@ func (s *Inbox) Receive(ctx context.Context, provider string, raw []byte, header
 	if !ok {
 		return domain.Refuse(domain.NotFound, "Not found.")
 	}
-	news, err := p.Verify(raw, header, s.runner.Now())
+	news, err := p.Verify(raw, header, clock.Now())
 	if err != nil {
 		s.rejected.Add(1)
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 
 	"github.com/google/uuid"
@@ -28,6 +29,7 @@ type Options struct {
 	Payments Payments
 	Offers   order.Offers
 	TaxRate  decimal.Decimal
+	Now      func() time.Time // business time; nil: the real time
 }
 
 // Commands appends what is decided on, all or nothing.
@@ -48,7 +50,10 @@ type Payments interface {
 }
 
 // New returns a service.
-func New(o Options) *Service { return &Service{o} }
+func New(o Options) *Service {
+	o.Now = clock.Or(o.Now)
+	return &Service{o}
+}
 
 // Place puts a prepared order into the log. The function located is told its
 // id before.
@@ -58,7 +63,7 @@ func (s *Service) Place(ctx context.Context, cause func() domain.Metadata, d *or
 		return uuid.Nil, err
 	}
 	command := d.Agreed
-	command.ID, command.Subject, command.At = uuid.New(), subject, time.Now().UTC()
+	command.ID, command.Subject, command.At = uuid.New(), subject, s.Now().UTC()
 	located(command.ID)
 	m := cause()
 	m.Correlation = command.ID // of all that will come of the order

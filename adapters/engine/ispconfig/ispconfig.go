@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 )
 
 // A Config says where an engine is and what it is made of.
@@ -33,7 +34,7 @@ type Config struct {
 
 	Turns Turns            // nil: this process is the only one that writes
 	HTTP  *http.Client     // nil: a client that verifies certificates
-	Now   func() time.Time // nil: time.Now
+	Now   func() time.Time // nil: clock.Now
 	Log   *slog.Logger     // nil: no log
 }
 
@@ -76,9 +77,7 @@ func New(c Config) (*Engine, error) {
 	if c.Turns == nil {
 		c.Turns = Alone()
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
+	c.Now = clock.Or(c.Now)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -38,7 +38,7 @@ func (e *Engine) issued(o hosting.EngineObject) time.Time {
 			return brought.NotAfter
 		}
 	}
-	ends := time.Now().Add(e.issuing + e.validity)
+	ends := e.now().Add(e.issuing + e.validity)
 	if former, replaces := field.ParseTime(text(o, "replaces")); replaces && ends.Before(former.Add(time.Second)) {
 		ends = former.Add(time.Second) // they could not be told apart
 	}
@@ -47,12 +47,12 @@ func (e *Engine) issued(o hosting.EngineObject) time.Time {
 
 // reordered tells whether a change is the order of another certificate: this
 // one is about to end, or is the one that is to be replaced.
-func reordered(before, after hosting.EngineObject) bool {
+func (e *Engine) reordered(before, after hosting.EngineObject) bool {
 	if !rules[after.Kind].issued {
 		return false
 	}
 	expires, err := time.Parse(time.RFC3339, text(hosting.EngineObject{Values: before.Observed}, "expires_at"))
 	former, replaces := field.ParseTime(text(after, "replaces"))
-	due := err != nil || text(after, "cert_type") == "acme" && (time.Until(expires) < renewable || replaces && former.Equal(expires))
+	due := err != nil || text(after, "cert_type") == "acme" && (expires.Sub(e.now()) < renewable || replaces && former.Equal(expires))
 	return due || len(after.Secrets) > 0 || text(before, "cert_type") != text(after, "cert_type") || text(before, "domain") != text(after, "domain")
 }

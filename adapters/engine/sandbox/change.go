@@ -61,7 +61,7 @@ func (e *Engine) alter(ctx context.Context, tx pgx.Tx, rule rule, o hosting.Engi
 	if err := rule.admits(after); err != nil {
 		return err
 	}
-	if same(before, after) && len(hashes) == 0 && !reordered(before, after) {
+	if same(before, after) && len(hashes) == 0 && !e.reordered(before, after) {
 		return nil
 	}
 	parent, err := rule.parent(ctx, tx, after)
@@ -123,7 +123,7 @@ func same(before, after hosting.EngineObject) bool {
 
 func (e *Engine) update(ctx context.Context, tx pgx.Tx, rule rule, before, after hosting.EngineObject, hashes map[string]string, f faults.Fault) error {
 	applied := e.delay
-	if reordered(before, after) {
+	if e.reordered(before, after) {
 		applied = e.order(&after)
 	}
 	replaced := rule.replaced != nil && rule.replaced(before, after)

@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
 )
 
 // Migrations make the engine's tables. They need those of package faults.
@@ -32,6 +33,7 @@ type Engine struct {
 	delay    time.Duration
 	issuing  time.Duration
 	validity time.Duration
+	now      func() time.Time
 }
 
 // An Option changes how the engine behaves.
@@ -46,9 +48,13 @@ func Issuing(later, validity time.Duration) Option {
 	return func(e *Engine) { e.issuing, e.validity = later, validity }
 }
 
+// Telling sets the clock of certificates and of what is measured; without it,
+// the real one.
+func Telling(now func() time.Time) Option { return func(e *Engine) { e.now = now } }
+
 // New returns the engine whose objects stand in the schema sandbox_engine.
 func New(pool *pgxpool.Pool, options ...Option) *Engine {
-	e := &Engine{pool: pool, ordered: faults.For(pool, "engine"), validity: 90 * 24 * time.Hour}
+	e := &Engine{pool: pool, ordered: faults.For(pool, "engine"), validity: 90 * 24 * time.Hour, now: clock.Now}
 	for _, o := range options {
 		o(e)
 	}

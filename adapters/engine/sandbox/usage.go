@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,7 +23,7 @@ func (e *Engine) Usage(ctx context.Context, owner int64) (u hosting.Usage, err e
 }
 
 func (e *Engine) usage(ctx context.Context, owner int64) (hosting.Usage, error) {
-	u := hosting.Usage{ReadAt: time.Now(), Traffic: map[string]int64{}}
+	u := hosting.Usage{ReadAt: e.now(), Traffic: map[string]int64{}}
 	rows, err := e.pool.Query(ctx, `
 		select kind, name, used, traffic, coalesce(sent ->> 'is_active', 'true') <> 'false'
 		from sandbox_engine.objects

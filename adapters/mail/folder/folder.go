@@ -15,6 +15,7 @@ import (
 	"hostpanel/adapters/mail"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
+	"hostpanel/eventstore/clock"
 )
 
 // A Folder keeps messages, one file each.
@@ -26,7 +27,7 @@ func New(dir string) *Folder { return &Folder{dir} }
 // Send writes the message to `<UTC time>-<message id>.eml`. A file appears only
 // when it is complete, and two sends of one message are two files.
 func (f *Folder) Send(_ context.Context, m notice.Mail) error {
-	now := time.Now().UTC()
+	now := clock.Now().UTC()
 	letter, err := mail.Compose(m, now)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"hostpanel/adapters/mail"
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
+	"hostpanel/eventstore/clock"
 )
 
 // A Server is a mail server that takes our messages.
@@ -47,7 +48,7 @@ func (s *Server) Send(ctx context.Context, m notice.Mail) error {
 	if m.From == "" {
 		m.From = s.from
 	}
-	letter, err := mail.Compose(m, time.Now())
+	letter, err := mail.Compose(m, clock.Now())
 	if err != nil {
 		return err
 	}

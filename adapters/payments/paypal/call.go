@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 )
 
 const (
@@ -35,9 +36,9 @@ func (q question) writes() bool { return q.method != http.MethodGet }
 // ask makes one call. A token that is refused is replaced once. The error is a
 // *refusal where PayPal said no in its own words, else a *domain.Failure.
 func (p *Provider) ask(ctx context.Context, q question, into any) (err error) {
-	begun := time.Now()
+	begun := clock.Now()
 	defer func() {
-		p.Log.DebugContext(ctx, "paypal call", "call", q.what, "took", time.Since(begun), "outcome", outcome(err))
+		p.Log.DebugContext(ctx, "paypal call", "call", q.what, "took", clock.Since(begun), "outcome", outcome(err))
 	}()
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/clock"
 )
 
 // What PayPal is asked for (rule P-3).
@@ -65,7 +66,7 @@ func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (order.Ses
 	}
 	expires := c.ExpiresAt
 	if expires.IsZero() {
-		expires = time.Now().Add(sessionLife)
+		expires = clock.Now().Add(sessionLife)
 	}
 	return order.Session{ID: made.ID, URL: page, ExpiresAt: expires, Payee: made.payee()}, nil
 }

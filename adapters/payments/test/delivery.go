@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A provider delivers a webhook until it is taken with a 2xx: again after each
@@ -104,8 +106,8 @@ func (d *delivery) round(ctx context.Context) (time.Duration, error) {
 
 func (d *delivery) claim(ctx context.Context, free int) ([]webhook, error) {
 	rows, err := d.pool.Query(ctx, `
-		update test_payments.webhooks set lease_until = now() + $3::interval, tries = tries + 1
-		where id in (select id from test_payments.webhooks where over_at is null and due_at <= $1 and lease_until < now()
+		update test_payments.webhooks set lease_until = real_now() + $3::interval, tries = tries + 1
+		where id in (select id from test_payments.webhooks where over_at is null and due_at <= $1 and lease_until < real_now()
 		             order by due_at limit $2 for update skip locked)
 		returning id, body, tries, made_at`, d.Now(), free, lease)
 	if err != nil {
@@ -121,7 +123,7 @@ func (d *delivery) nothingFor(ctx context.Context) (time.Duration, error) {
 	}
 	var next *time.Time
 	err := d.pool.QueryRow(ctx, `
-		select least((select min(due_at) from test_payments.webhooks where over_at is null and lease_until < now()),
+		select least((select min(due_at) from test_payments.webhooks where over_at is null and lease_until < real_now()),
 		             (select min(settle_at) from test_payments.sessions))`).Scan(&next)
 	if err != nil || next == nil {
 		return poll, err
@@ -159,7 +161,7 @@ func (d *delivery) post(ctx context.Context, body string) (int, error) {
 		return 0, fmt.Errorf("the panel's public address: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(Header, Sign(d.Secret, []byte(body), d.Now()))
+	r.Header.Set(Header, Sign(d.Secret, []byte(body), clock.Now()))
 	answer, err := d.client.Do(r)
 	if err != nil {
 		return 0, err

@@ -24,6 +24,7 @@ import (
 	"hostpanel/adapters/faults"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/clock"
 )
 
 // Migrations make the provider's tables. They need those of package faults.
@@ -33,10 +34,10 @@ var Migrations embed.FS
 
 // Options are what the provider needs to know of the panel.
 type Options struct {
-	PublicURL func() string // of the panel, without a slash at the end
-	Secret    []byte        // signs webhooks; without one nothing can be verified
-	Former    [][]byte      // secrets that still verify, while the secret is being changed
-	Now       func() time.Time
+	PublicURL func() string    // of the panel, without a slash at the end
+	Secret    []byte           // signs webhooks; without one nothing can be verified
+	Former    [][]byte         // secrets that still verify, while the secret is being changed
+	Now       func() time.Time // of the books; nil: clock.Now
 	Log       *slog.Logger
 }
 
@@ -50,9 +51,7 @@ type Provider struct {
 
 // New returns the provider whose books stand in the schema test_payments.
 func New(pool *pgxpool.Pool, o Options) *Provider {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Now = clock.Or(o.Now)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

@@ -42,7 +42,7 @@ func (s *Settings) Open(p payments.Panel) (order.Provider, error) {
 	if secret == "" {
 		secret = fmt.Sprintf("whsec_%x", p.Key("test webhooks"))
 	}
-	return New(p.Pool, Options{PublicURL: p.PublicURL, Secret: []byte(secret), Log: p.Log}), nil
+	return New(p.Pool, Options{PublicURL: p.PublicURL, Secret: []byte(secret), Now: p.Now, Log: p.Log}), nil
 }
 
 // Migrations make the tables of the books.

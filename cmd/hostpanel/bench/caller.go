@@ -9,6 +9,8 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A caller is a client with one connection, which costs next to nothing: what
@@ -68,7 +70,7 @@ func (c *caller) patch(path, token string) ([]byte, error) {
 
 // exchange sends what is written and reads the answer, which has to be 200 or 201.
 func (c *caller) exchange(path string) ([]byte, error) {
-	_ = c.conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = c.conn.SetDeadline(clock.Now().Add(time.Minute))
 	if _, err := c.conn.Write(c.out.Bytes()); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 )
 
 // commands measures whole commands: the stream is read, the order decides,
@@ -91,7 +92,7 @@ func (r *run) replay(ctx context.Context) error {
 	}
 	speed, err := r.median(func() (float64, error) {
 		states := map[string]order.Order{}
-		start, n := time.Now(), 0
+		start, n := clock.Now(), 0
 		err := p.store.Replay(ctx, 0, func(e eventstore.RecordedEvent) error {
 			if fact, ok := e.Event.(order.Event); ok {
 				id := e.Stream.ID
@@ -100,16 +101,16 @@ func (r *run) replay(ctx context.Context) error {
 			n++
 			return nil
 		})
-		return float64(n) / time.Since(start).Seconds(), err
+		return float64(n) / clock.Since(start).Seconds(), err
 	})
 	if err != nil {
 		return err
 	}
 	r.report(Result{Section: "replay", Name: "replay of the log into decoded, folded orders", Value: speed, Unit: "/s", Bar: 200_000})
 	checked, err := r.median(func() (float64, error) {
-		start := time.Now()
+		start := clock.Now()
 		v, err := p.store.Verify(ctx, nil)
-		return float64(v.Checked) / time.Since(start).Seconds(), err
+		return float64(v.Checked) / clock.Since(start).Seconds(), err
 	})
 	if err != nil {
 		return err

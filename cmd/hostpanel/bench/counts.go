@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // Counts are what one operation costs, background work subtracted. Other
@@ -97,16 +99,16 @@ func (c *counted) soFar(ctx context.Context) (Counts, error) {
 // idle is what happens in a second in which no operation is asked for. Orders
 // that are not paid yet, for one, are looked at again and again.
 func (c *counted) idle(ctx context.Context, long time.Duration) (Counts, error) {
-	began := time.Now()
+	began := clock.Now()
 	all, err := c.between(ctx, Counts{}, func() error {
-		for time.Since(began) < long {
+		for clock.Since(began) < long {
 			if err := c.quiet(ctx, c.pause); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, 1)
-	return all.over(time.Since(began).Seconds()), err
+	return all.over(clock.Since(began).Seconds()), err
 }
 
 // repeat does an operation so many times, waits for what follows from it, and
@@ -140,7 +142,7 @@ func (c *counted) repeat(ctx context.Context, o operation, from, times int, back
 
 // between is what is counted while something is done, divided by n.
 func (c *counted) between(ctx context.Context, background Counts, do func() error, n float64) (Counts, error) {
-	began := time.Now()
+	began := clock.Now()
 	before, err := c.soFar(ctx)
 	if err == nil {
 		err = do()
@@ -149,7 +151,7 @@ func (c *counted) between(ctx context.Context, background Counts, do func() erro
 		return Counts{}, err
 	}
 	after, err := c.soFar(ctx)
-	return after.minus(before, 1).minus(background, time.Since(began).Seconds()).over(n), err
+	return after.minus(before, 1).minus(background, clock.Since(began).Seconds()).over(n), err
 }
 
 // happened is how many events of a name there are.
@@ -160,14 +162,14 @@ func (c *counted) happened(ctx context.Context, event string) (n int, err error)
 
 // quiet waits until all runs have rested for so long.
 func (c *counted) quiet(ctx context.Context, long time.Duration) error {
-	since, last := time.Now(), ""
+	since, last := clock.Now(), ""
 	return c.until(ctx, func() (bool, error) {
 		var now string
 		err := c.direct.QueryRow(ctx, `select (select count(*) from saga_run where status in ('ready', 'running')) || ' ' || coalesce(max(position), 0) from events`).Scan(&now)
 		if now != last || now[0] != '0' {
-			since, last = time.Now(), now
+			since, last = clock.Now(), now
 		}
-		return time.Since(since) > long, err
+		return clock.Since(since) > long, err
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	engine "hostpanel/adapters/engine/sandbox"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas/assembly"
 )
 
@@ -63,12 +64,12 @@ func (r *run) readSites(ctx context.Context, p *panel, address string, held []pa
 	defer peer.Close()
 	slowest := map[string]time.Duration{} // p99 in the small table
 	for _, n := range sizes {
-		began := time.Now()
+		began := clock.Now()
 		v, err := p.writeSites(ctx, n)
 		if err != nil {
 			return fmt.Errorf("seed %d sites: %w", n, err)
 		}
-		r.report(Result{Section: "hosting", Name: fmt.Sprintf("%d sites of %d tenants written by SQL", n, v.tenants), Value: time.Since(began).Seconds(), Unit: "s"})
+		r.report(Result{Section: "hosting", Name: fmt.Sprintf("%d sites of %d tenants written by SQL", n, v.tenants), Value: clock.Since(began).Seconds(), Unit: "s"})
 		for _, read := range []siteReading{
 			{"one site", func(who, n int) string { return fmt.Sprintf("%s%d/", sitesPath, v.site(who, n)) }, func(who, n int) *pgx.Batch { return oneSite(v.site(who, n), who) }},
 			{"list of 20 sites", func(int, int) string { return sitesPath }, func(who, _ int) *pgx.Batch { return pageOfSites(who) }},

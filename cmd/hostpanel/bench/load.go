@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore/clock"
 )
 
 // A load is what clients did together.
@@ -38,16 +40,16 @@ func together(ctx context.Context, clients int, long time.Duration, work func(ct
 	var mu sync.Mutex
 	var all load
 	var failed error
-	start, before := time.Now(), processorTime()
+	start, before := clock.Now(), processorTime()
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
 			var mine []time.Duration
 			var err error
-			for n := 0; time.Since(start) < long && err == nil; n++ {
-				began := time.Now()
+			for n := 0; clock.Since(start) < long && err == nil; n++ {
+				began := clock.Now()
 				err = work(ctx, client, n)
-				mine = append(mine, time.Since(began))
+				mine = append(mine, clock.Since(began))
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -56,7 +58,7 @@ func together(ctx context.Context, clients int, long time.Duration, work func(ct
 		})
 	}
 	wg.Wait()
-	all.perSecond = float64(len(all.latencies)) / time.Since(start).Seconds()
+	all.perSecond = float64(len(all.latencies)) / clock.Since(start).Seconds()
 	all.processor = processorTime() - before
 	slices.Sort(all.latencies)
 	return all, failed

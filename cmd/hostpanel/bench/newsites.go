@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"hostpanel/eventstore/clock"
 )
 
 // makeSites measures how many sites customers make, with the sandbox engine
@@ -71,7 +73,7 @@ func (m *newSites) measure(ctx context.Context, long time.Duration, headers ...s
 		return made{}, err
 	}
 	defer hangUp()
-	began, before := time.Now(), m.n.Load()
+	began, before := clock.Now(), m.n.Load()
 	l, err := together(ctx, makers, long, func(_ context.Context, client, turn int) error {
 		who := m.held[(client*len(m.held)/makers+turn)%len(m.held)]
 		sent := append([]string{"Authorization: Bearer " + who.Access}, headers...)
@@ -81,17 +83,17 @@ func (m *newSites) measure(ctx context.Context, long time.Duration, headers ...s
 	if err == nil {
 		err = m.until(ctx, `select not exists (select from resources where kind = 'site' and sync_status <> $1)`, "synced")
 	}
-	return made{l, float64(m.n.Load()-before) / time.Since(began).Seconds()}, err
+	return made{l, float64(m.n.Load()-before) / clock.Since(began).Seconds()}, err
 }
 
 // until waits for a question to be answered with yes.
 func (p *panel) until(ctx context.Context, question string, arguments ...any) error {
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := clock.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var yes bool
 		if err := p.owner.QueryRow(ctx, question, arguments...).Scan(&yes); err != nil || yes {
 			return err
 		}
-		if time.Now().After(deadline) {
+		if clock.Now().After(deadline) {
 			return fmt.Errorf("still not so after five minutes: %s", question)
 		}
 	}

@@ -3,11 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain/notice"
+	"hostpanel/eventstore/clock"
 )
 
 const notificationsPath = "/notifications/api/v1/notifications/"
@@ -73,11 +73,11 @@ func noticeReadings(user int64, b notificationCount) []question {
 
 // read lets one user read, after rows have been written.
 func (d *reader) read(ctx context.Context, user int64, b notificationCount, held pair) error {
-	began := time.Now()
+	began := clock.Now()
 	if err := d.writeNotifications(ctx, user, b); err != nil {
 		return err
 	}
-	d.report(Result{Section: d.section, Name: b.String() + " written by SQL", Value: time.Since(began).Seconds(), Unit: "s"})
+	d.report(Result{Section: d.section, Name: b.String() + " written by SQL", Value: clock.Since(began).Seconds(), Unit: "s"})
 	return d.ask(ctx, b.String(), noticeReadings(user, b), held)
 }
 
@@ -127,9 +127,9 @@ func (d *reader) timed(ctx context.Context, user, unread int64, do func(*caller)
 		return 0, err
 	}
 	defer hangUp()
-	began := time.Now()
+	began := clock.Now()
 	err = do(callers[0])
-	return milliseconds(time.Since(began)), err
+	return milliseconds(clock.Since(began)), err
 }
 
 // raise measures the cost of a notification, and how many of the figures change
@@ -144,7 +144,7 @@ func (d *reader) raise(ctx context.Context) error {
 	raised, err := d.median(func() (float64, error) {
 		l, err := together(ctx, clients, d.duration, func(ctx context.Context, client, _ int) error {
 			_, err := d.store.Execute(ctx, operator, notice.Raise{
-				ID: uuid.New(), InApp: true, User: int64(client + 1), Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: time.Now(),
+				ID: uuid.New(), InApp: true, User: int64(client + 1), Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: clock.Now(),
 			})
 			return err
 		})

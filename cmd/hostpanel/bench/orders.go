@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain/account"
+	"hostpanel/eventstore/clock"
 )
 
 const orderFilesPath = "/operations/api/v1/orders/"
@@ -32,7 +32,7 @@ func (r *run) orders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.store.Execute(ctx, operator, account.GrantSuperuser{User: 1, At: time.Now()}); err != nil {
+	if _, err := p.store.Execute(ctx, operator, account.GrantSuperuser{User: 1, At: clock.Now()}); err != nil {
 		return err
 	}
 	address, err := listen(ctx, r.Panel.Server(p.parts(), false).Handler())

@@ -21,6 +21,7 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/http/route"
@@ -137,7 +138,7 @@ func (p *panel) place(n int) order.Place {
 			Quotas: map[string]int64{"quota_sites": 1, "quota_databases": 1, "quota_domains": 1, "quota_ftp_users": 1, "quota_storage_gb": 10, "quota_mailboxes": 10},
 		},
 		Period: order.Monthly, Price: decimal.RequireFromString("9.99"), TaxRate: decimal.RequireFromString("21.00"), Currency: "EUR",
-		Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Language: "es", APIKey: "bench000", At: time.Now().UTC(),
+		Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Language: "es", APIKey: "bench000", At: clock.Now().UTC(),
 	}
 }
 
@@ -181,7 +182,7 @@ func (p *provider) Fetch(_ context.Context, session string) (order.Fetched, erro
 	c := found.(order.Checkout)
 	return order.Fetched{
 		Provider: "test", Session: session, Order: c.Order, State: order.SessionComplete, ExpiresAt: c.ExpiresAt,
-		Payments: []order.Payment{{ID: "pay_" + c.Order.String(), State: order.StatePaid, Minor: c.Minor, Currency: c.Currency, At: time.Now().UTC()}},
+		Payments: []order.Payment{{ID: "pay_" + c.Order.String(), State: order.StatePaid, Minor: c.Minor, Currency: c.Currency, At: clock.Now().UTC()}},
 	}, nil
 }
 
@@ -191,7 +192,7 @@ func (*provider) Live() bool { return false }
 
 func (*provider) Refund(_ context.Context, c order.RefundCall) (order.Refund, error) {
 	return order.Refund{
-		ID: "re_" + c.Key, State: order.RefundSucceeded, Minor: c.Minor, Currency: c.Currency, Reference: c.Reference, At: time.Now().UTC(),
+		ID: "re_" + c.Key, State: order.RefundSucceeded, Minor: c.Minor, Currency: c.Currency, Reference: c.Reference, At: clock.Now().UTC(),
 	}, nil
 }
 
@@ -237,7 +238,7 @@ func (*instantEngine) List(context.Context, string, int64) ([]hosting.EngineObje
 }
 
 func (*instantEngine) Usage(context.Context, int64) (hosting.Usage, error) {
-	return hosting.Usage{ReadAt: time.Now()}, nil
+	return hosting.Usage{ReadAt: clock.Now()}, nil
 }
 
 func (instantCompute) Server() string { return "bench" }

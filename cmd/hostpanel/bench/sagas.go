@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/eventstore/clock"
 )
 
 var errEnough = errors.New("enough")
@@ -50,7 +52,7 @@ func (r *run) sagas(ctx context.Context) error {
 		if err := p.sagas.Payments.Receive(ctx, "test", body, newsOf(id)); err != nil {
 			return err
 		}
-		answered[id] = time.Now()
+		answered[id] = clock.Now()
 		if err := p.await(ctx, []uuid.UUID{id}); err != nil {
 			return err
 		}
@@ -123,14 +125,14 @@ func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
 	if err != nil {
 		return err
 	}
-	start, before := time.Now(), p.sagas.Completed()
+	start, before := clock.Now(), p.sagas.Completed()
 	defer p.work(ctx)()
 	if err := p.drilled(ctx, before+int64(5*runs)); err != nil {
 		return err
 	}
 	r.report(Result{
 		Section: "sagas", Name: fmt.Sprintf("N-7 %d runs of a killed process taken over and done, lease 5 s", runs),
-		Value: time.Since(start).Seconds(), Unit: "s", Bar: (lease + 2*time.Second).Seconds(), AtMost: true,
+		Value: clock.Since(start).Seconds(), Unit: "s", Bar: (lease + 2*time.Second).Seconds(), AtMost: true,
 	})
 	return nil
 }
@@ -148,12 +150,12 @@ func (r *run) manyDrills(ctx context.Context, p *panel, runs int, b16 float64) e
 	if enough(err) != nil {
 		return err
 	}
-	start := time.Now()
+	start := clock.Now()
 	defer p.work(ctx)()
 	if err := p.drilled(ctx, int64(5*runs)); err != nil {
 		return err
 	}
-	speed := float64(5*runs) / time.Since(start).Seconds()
+	speed := float64(5*runs) / clock.Since(start).Seconds()
 	r.report(Result{Section: "sagas", Name: "N-1 durable steps that do nothing, 16 at once", Value: speed, Unit: "steps/s", Ratio: speed / b16, Peer: "B16", Bar: 0.4})
 	return nil
 }
@@ -213,7 +215,7 @@ func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	start := clock.Now()
 	for _, id := range ids {
 		if err := p.sagas.Payments.Hint(ctx, id, "bench"); err != nil {
 			return err
@@ -222,7 +224,7 @@ func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
 	if err := p.await(ctx, ids); err != nil {
 		return err
 	}
-	took := time.Since(start).Seconds()
+	took := clock.Since(start).Seconds()
 	after, err := p.sagas.Gauges(ctx)
 	if err != nil {
 		return err

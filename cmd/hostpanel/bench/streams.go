@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain/notice"
+	"hostpanel/eventstore/clock"
 )
 
 // streamsEach is how many streams one user may have open.
@@ -70,7 +71,7 @@ func (r *run) idleStreams(ctx context.Context, address string, held []pair) (han
 			_ = c.Close()
 		}
 	}
-	began, before := time.Now(), weigh()
+	began, before := clock.Now(), weigh()
 	for _, who := range held {
 		for range streamsEach {
 			conn, err := hearing(ctx, address, who.Access)
@@ -80,7 +81,7 @@ func (r *run) idleStreams(ctx context.Context, address string, held []pair) (han
 			open = append(open, conn)
 		}
 	}
-	took, after, each := time.Since(began), weigh(), float64(len(open))*1024
+	took, after, each := clock.Since(began), weigh(), float64(len(open))*1024
 	r.report(Result{Section: "streams", Name: fmt.Sprintf("%d streams opened, one after the other", len(open)), Value: took.Seconds(), Unit: "s"})
 	r.report(Result{Section: "streams", Name: "an idle stream: heap", Value: float64(after.heap-before.heap) / each, Unit: "KiB", Note: "its client's socket included"})
 	r.report(Result{Section: "streams", Name: "an idle stream: stacks of its goroutines", Value: float64(after.stacks-before.stacks) / each, Unit: "KiB"})
@@ -137,7 +138,7 @@ func hearing(ctx context.Context, address, token string) (net.Conn, error) {
 
 // readUntil reads until something was said.
 func readUntil(conn net.Conn, text string) error {
-	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetReadDeadline(clock.Now().Add(time.Minute))
 	var said []byte
 	for part := make([]byte, 1024); !bytes.Contains(said, []byte(text)); {
 		n, err := conn.Read(part)
@@ -156,18 +157,18 @@ func (r *run) hear(ctx context.Context, p *panel, listener net.Conn, user int64,
 	var told, heard []time.Duration
 	for range facts {
 		id := uuid.New()
-		began := time.Now()
+		began := clock.Now()
 		_, err := p.store.Execute(ctx, operator, notice.Raise{
 			ID: id, InApp: true, User: user, Text: notice.Text{Type: notice.Info, Title: "News", Message: "Something has happened.", URL: "/"}, At: began,
 		})
 		if err != nil {
 			return err
 		}
-		told = append(told, time.Since(began))
+		told = append(told, clock.Since(began))
 		if err := readUntil(listener, id.String()); err != nil {
 			return err
 		}
-		heard = append(heard, time.Since(began))
+		heard = append(heard, clock.Since(began))
 	}
 	slices.Sort(told)
 	slices.Sort(heard)

@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/adapters/payments/stripe"
+	"hostpanel/eventstore/clock"
 )
 
 // What signs the news of a made-up Stripe account.
@@ -26,7 +26,7 @@ func stripeNews(order uuid.UUID) (body []byte, header map[string][]string) {
 	body = fmt.Appendf(nil, `{"id":"evt_%s","object":"event","api_version":"2026-03-25.dahlia","livemode":false,"type":"checkout.session.completed",
 		"data":{"object":{"id":"cs_test_bench","object":"checkout.session","client_reference_id":%q,"metadata":{"more":%q}}}}`,
 		uuid.New(), order, stripePadding)
-	at := time.Now().Unix()
+	at := clock.Now().Unix()
 	mac := hmac.New(sha256.New, []byte(stripeSecret))
 	_, _ = fmt.Fprintf(mac, "%d.%s", at, body)
 	return body, map[string][]string{stripe.Header: {fmt.Sprintf("t=%d,v1=%x", at, mac.Sum(nil))}}

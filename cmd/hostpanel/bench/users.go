@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 )
 
@@ -61,7 +62,7 @@ func (p *panel) makeUser(ctx context.Context, n int64, tenants int64, rows ...ev
 	if _, err := tenant.Fields().DecodeJSON([]byte(about), field.Create); err != nil {
 		return err
 	}
-	at := time.Now().UTC()
+	at := clock.Now().UTC()
 	commands := []domain.Command{
 		hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: n}, Tenant: n, Spec: tenant.Fields().Values(), Subject: subject},
 		account.Open{User: n, SubjectID: subject, Email: userAddress(n), Name: "Ana Ruiz", Language: "es", At: at},

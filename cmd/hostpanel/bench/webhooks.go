@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 )
 
 // body is as long as the webhooks of real providers.
@@ -86,7 +87,7 @@ func (r *run) drain(ctx context.Context, p *panel) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	start := clock.Now()
 	defer p.work(ctx)()
 	for left := begin; left > 0; {
 		if left, err = stored(); err != nil {
@@ -98,6 +99,6 @@ func (r *run) drain(ctx context.Context, p *panel) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	r.report(Result{Section: "webhooks", Name: fmt.Sprintf("N-6 backlog of %d webhooks, one node", begin), Value: float64(begin) / time.Since(start).Seconds(), Unit: "/s", Bar: 500})
+	r.report(Result{Section: "webhooks", Name: fmt.Sprintf("N-6 backlog of %d webhooks, one node", begin), Value: float64(begin) / clock.Since(start).Seconds(), Unit: "/s", Bar: 500})
 	return nil
 }

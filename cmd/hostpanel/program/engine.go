@@ -18,7 +18,7 @@ const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
 // hostingEngine is the one that is configured.
 func (p *Program) hostingEngine() (assembly.Engine, error) {
 	if p.Config.ISPConfig == nil {
-		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity)), nil
+		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity), enginesandbox.Telling(p.Store.Clock().Now)), nil
 	}
 	c := *p.Config.ISPConfig
 	c.NameServers, c.Turns, c.Log = p.Config.NameServers, ispconfig.Together(p.turns), p.Log

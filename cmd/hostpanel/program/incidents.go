@@ -14,7 +14,7 @@ import (
 func (p *Program) Report(ctx context.Context, t operations.Trouble) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if _, err := p.Store.Execute(ctx, domain.Metadata{Actor: "system:incidents"}, t.Report(time.Now())); err != nil {
+	if _, err := p.Store.Execute(ctx, domain.Metadata{Actor: "system:incidents"}, t.Report(p.Store.Clock().Now())); err != nil {
 		p.Log.WarnContext(ctx, "an incident was not reported", "kind", t.Kind, "error", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"hostpanel/domain/operations"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
@@ -124,7 +125,7 @@ func (f figures) ofLog(ctx context.Context, to chan<- prometheus.Metric) error {
 	}
 	to <- prometheus.MustNewConstMetric(position, prometheus.GaugeValue, float64(head))
 	if head > 0 {
-		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, time.Since(at).Seconds())
+		to <- prometheus.MustNewConstMetric(headAge, prometheus.GaugeValue, f.Store.Clock().Since(at).Seconds())
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 	to <- prometheus.MustNewConstMetric(verified, prometheus.GaugeValue, float64(v.Position))
 	to <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(v.Broken))
 	if v.VerifiedAt != nil {
-		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, time.Since(*v.VerifiedAt).Seconds())
+		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, clock.Since(*v.VerifiedAt).Seconds())
 	}
 	return nil
 }

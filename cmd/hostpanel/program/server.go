@@ -21,6 +21,7 @@ import (
 func (p *Program) Server() *panel.Server {
 	vault := credentials.Open(p.Pool, p.Keys)
 	s := &panel.Server{
+		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
 			Version: version(), PublicURL: p.PublicURL, Currency: p.Config.Currency,
 			EngineWait: p.Config.EngineWait, Offers: p.offers(),
@@ -45,7 +46,7 @@ func (p *Program) Server() *panel.Server {
 func (p *Program) hosting() *hosting.Service {
 	return hosting.New(hosting.Options{
 		Tables: p.Tables, Resources: p.Sagas.Resources(), Numbers: p.Store, Subjects: p.Store,
-		PublicURL: p.PublicURL, NameServers: p.Config.NameServers, StyleSheet: css.Problems,
+		PublicURL: p.PublicURL, NameServers: p.Config.NameServers, StyleSheet: css.Problems, Now: p.Store.Clock().Now,
 	})
 }
 
@@ -53,6 +54,7 @@ func (p *Program) hosting() *hosting.Service {
 func (p *Program) storefront() *provisioning.Service {
 	return provisioning.New(provisioning.Options{
 		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas.Payments, Offers: p.offers(), TaxRate: p.Config.TaxRate,
+		Now: p.Store.Clock().Now,
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
@@ -24,7 +23,7 @@ func ensureAdmin(ctx context.Context, p *program.Program, c console.Console) err
 		return err
 	}
 	l := Login{Username: p.Config.AdminEmail, Password: cmp.Or(p.Config.AdminPassword, newPassword())}
-	s := seeder{Program: p, at: time.Now().UTC()}
+	s := seeder{Program: p, at: p.Store.Clock().Now().UTC()}
 	s.user(ctx, ids[0], l, "Administrator", true)
 	if s.err != nil {
 		return s.err

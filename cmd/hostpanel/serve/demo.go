@@ -123,7 +123,7 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
 		TestWebhookSecret: p.Hosted().WebhookSecret(),
 	}
-	s := seeder{Program: p, at: time.Now().UTC()}
+	s := seeder{Program: p, at: p.Store.Clock().Now().UTC()}
 	s.user(ctx, superuser, d.Superuser, "Demo operator", true)
 	s.user(ctx, admin, d.TenantAdmin, "Demo customer", false)
 	s.tenant(ctx, tenant, "office@demo.example")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -115,7 +114,7 @@ func openAccount(ctx context.Context, p *program.Program, who person, u userCrea
 	if err != nil {
 		return err
 	}
-	at := time.Now().UTC()
+	at := p.Store.Clock().Now().UTC()
 	open := account.Open{
 		User: ids[0], SubjectID: subject, Email: who.email, Name: who.name, Language: who.language, Superuser: u.Superuser, At: at,
 	}

@@ -1,0 +1,98 @@
+package assembly
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/eventstoretest"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// follow gives the world's database a clock with an offset, which a process
+// follows until the test ends.
+func (w *world) follow(i *instance) {
+	w.t.Helper()
+	w.must(clock.Install(w.t.Context(), eventstoretest.Owner(w.t, w.url())))
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { i.store.Clock().Follow(ctx); close(ended) }()
+	w.t.Cleanup(func() { stop(); <-ended })
+}
+
+func (w *world) url() string { return w.store.Pool().Config().ConnString() }
+
+// The bin's run sleeps in one process; another one advances the clock. Polls are
+// far apart, so what is done at once was woken by the advance.
+func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
+	patient := quick
+	patient.Poll, patient.BinLook = 20*time.Second, day
+	h := newHousehold(t, func(o *Options) { o.Times = patient })
+	other := h.node(h.url(), func(o *Options) { o.Times = patient })
+	h.follow(other)
+	h.start(other)
+	s := h.ask(h.draw("site"), site("example.com"))
+	_, err := other.Resources().Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
+	h.must(err)
+	h.stands(s.Ref, hosting.Running)
+	_, err = other.Resources().Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, hosting.MoveToBin{Ref: s.Ref})
+	h.must(err)
+	h.eventually("its run waits for the end of the grace", func() bool {
+		return h.count(`select count(*) from saga_run where key like 'grace:%' and status = 'waiting' and run_at > now()`) == 1
+	})
+	moved := h.lastEvent()
+	begun := time.Now()
+	h.must(h.store.Clock().Advance(t.Context(), 31*day))
+	h.stands(s.Ref, hosting.Gone)
+	if took := time.Since(begun); took > patient.Poll/2 {
+		t.Errorf("the bin was emptied after %v: the advance has not woken its run", took)
+	}
+	if aged := h.lastEvent().Sub(moved); aged < 31*day || aged > 31*day+time.Hour {
+		t.Errorf("the log says that it took %s", aged)
+	}
+	h.equal("runs whose lease ends with the offset", h.count(`select count(*) from saga_run where lease_until > now() + interval '1 day'`), 0)
+}
+
+func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
+	w := newWorld(t)
+	owner := eventstoretest.Owner(t, w.url())
+	_, err := owner.Exec(t.Context(), `
+		insert into saga_queue (queue, max_in_flight) values ('local', 4) on conflict do nothing;
+		insert into saga_run (id, key, definition, steps, input, queue, status, run_at)
+		select gen_random_uuid(), 'drill:' || n, 'drill/1', '[]', '{}', 'local', 'waiting', business_now() + n * interval '1 minute' from generate_series(1, 20000) n;
+		analyze saga_run`)
+	w.must(err)
+	due := func(form string) {
+		plan := planOf(t, owner, `select id from saga_run where queue = 'local' and status in ('ready', 'waiting') and run_at <= business_now() order by run_at limit 4 for update skip locked`)
+		if !strings.Contains(plan, "saga_run_due") || !strings.Contains(plan, "Index Cond: ((queue = 'local'::text) AND (run_at <=") {
+			t.Errorf("%s:\n%s", form, plan)
+		}
+	}
+	due("production")
+	w.must(clock.Install(t.Context(), owner))
+	due("demo")
+}
+
+// lastEvent is when the newest event was recorded.
+func (w *world) lastEvent() time.Time {
+	w.t.Helper()
+	_, at, err := w.store.Head(w.t.Context())
+	w.must(err)
+	return at
+}
+
+func planOf(t *testing.T, pool *pgxpool.Pool, sql string) string {
+	t.Helper()
+	rows, _ := pool.Query(t.Context(), "explain (costs off) "+sql)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
