@@ -105,7 +105,7 @@ func TestWhoComesBackHearsWhatTheyHaveMissed(t *testing.T) {
 	}
 }
 
-func TestNobodyListensAheadOfTheLog(t *testing.T) {
+func TestListeningAheadOfTheLogIsRefused(t *testing.T) {
 	s := newStore(t)
 	do(t, s, putIn{"a", 1})
 	tail := tailOf(s)

@@ -63,7 +63,7 @@ func intact(t *testing.T, s *eventstore.Store, facts int64) {
 	}
 }
 
-func TestOfALongJournalOnlyTheLastFactIsRead(t *testing.T) {
+func TestOfALongJournalOnlyTheLastEventIsRead(t *testing.T) {
 	url := eventstoretest.URL(t)
 	many := make([]domain.Event, 10_000)
 	for i := range many {

@@ -65,7 +65,7 @@ func TestAReaderSeesEveryEventInOrder(t *testing.T) {
 	wg.Wait()
 }
 
-func TestASlowReaderHoldsNobodyUp(t *testing.T) {
+func TestASlowReaderDelaysNoOther(t *testing.T) {
 	s := newStore(t)
 	slow, fast := follow(t, s, "slow"), follow(t, s, "fast")
 	do(t, s, putIn{"a", 1})

@@ -48,7 +48,7 @@ func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
 	})
 }
 
-func TestWhatIsAskedForWithReasonIsAFactOfTheOperator(t *testing.T) {
+func TestAnActionWithAReasonIsAnEventOfTheOperator(t *testing.T) {
 	s := desk(t)
 	before := s.count(t, `select max(position) from events`)
 	for _, call := range [][3]string{

@@ -17,7 +17,7 @@ const (
 	rootMail = "root@example.com"
 )
 
-func TestWhoeverHasNotSignedInIsSentToTheLoginPageAndBack(t *testing.T) {
+func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	s.resident(t, 2, rootMail, "en", true)

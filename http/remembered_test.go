@@ -44,7 +44,7 @@ const (
 	usersPath  = "/operations/api/v1/users/"
 )
 
-func TestWhateverBecomesOfSomebodyWhoIsRememberedHoldsFromTheNextCallOn(t *testing.T) {
+func TestChangesOfACachedCallerHoldFromTheNextCallOn(t *testing.T) {
 	s := openShop(t).people(t)
 	s.do(t, account.GrantSuperuser{User: eve, At: time.Now()})
 	after := func(commands ...domain.Command) func() error {

@@ -114,7 +114,7 @@ func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 	}
 }
 
-func TestAHundredClicksAtOnceAreOneFact(t *testing.T) {
+func TestAHundredClicksAtOnceAreOneEvent(t *testing.T) {
 	s := openShop(t)
 	path := s.reader(t, 1)
 	for _, w := range s.atOnce(20, func(int) *httptest.ResponseRecorder { return s.call("POST", path, "") }) {

@@ -53,7 +53,7 @@ func TestAPaymentWebhookMayComeAHundredTimesAtOnce(t *testing.T) {
 	}
 }
 
-func TestNewsThatNobodyKnowsWhatToDoWithAreTakenToo(t *testing.T) {
+func TestWebhooksOfUnknownTypesAreAcceptedToo(t *testing.T) {
 	s := openShop(t).stock(t)
 	unknown := answer{ID: "00000000-0000-4000-8000-000000000000", URL: "https://x/cs_test_nobody/"}
 	for i, body := range []string{

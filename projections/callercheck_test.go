@@ -56,7 +56,7 @@ func TestAStandingIsAskedForAlongWithTheFirstQuestion(t *testing.T) {
 	}
 }
 
-func TestAStandingThatNobodyAskedForIsAskedForInTheEnd(t *testing.T) {
+func TestAMissingCallerCheckIsMadeInTheEnd(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, open(1, "a@example.com"))
 	s := p.For(Caller{User: 1}).Given(&CallerCheck{User: 1, Session: 1, Version: 1})

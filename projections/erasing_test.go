@@ -58,7 +58,7 @@ func (p *panel) secretive(t *testing.T, id int64, word string) (subject uuid.UUI
 	return subject, theirs
 }
 
-func TestNoReadTableKnowsWhoeverWasErased(t *testing.T) {
+func TestNoReadTableHoldsAnErasedPerson(t *testing.T) {
 	p := openPanel(t)
 	gone, theirs := p.secretive(t, 1, "zacarias")
 	_, _ = p.secretive(t, 2, "yolanda")
@@ -115,7 +115,7 @@ func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
 	}
 }
 
-func TestAnInvoiceOutlivesItsCustomersWish(t *testing.T) {
+func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	p := openPanel(t)
 	subject := uuid.New()
 	id := uuid.New()

@@ -74,7 +74,7 @@ func TestWhatIsInTheBinIsGoneForEverybodyButRestorable(t *testing.T) {
 	p.refused(t, "domain", "site with this domain already exists.", site(3, 5, "example.com", ""))
 }
 
-func TestAWishIsAcknowledgedByTheEngineAlone(t *testing.T) {
+func TestARequestIsAcknowledgedByTheEngineAlone(t *testing.T) {
 	p := openPanel(t)
 	ref := hosting.Ref{Kind: "site", ID: 1}
 	p.do(t, tenant(5, "Ana SL", "ana"), site(1, 5, "example.com", ""))

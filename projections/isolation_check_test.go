@@ -104,7 +104,7 @@ func TestTheProgramDoesNotReadInARoleThatPoliciesDoNotBind(t *testing.T) {
 
 // A table that says whose its rows are and stands in no projection's ReadBy and
 // no migration's policy would be found only by this.
-func TestNoTableWithSomebodysRowsIsForgotten(t *testing.T) {
+func TestNoTableWithRowsOfOwnersIsForgotten(t *testing.T) {
 	p := openPanel(t)
 	rows, _ := p.owner.Query(t.Context(), `
 		select distinct c.table_name::text from information_schema.columns c join information_schema.tables using (table_schema, table_name)

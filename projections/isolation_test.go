@@ -79,7 +79,7 @@ func (p *panel) visible(t testing.TB, c *Caller) map[string]int64 {
 	return counts
 }
 
-func TestWhoeverForgetsToAskWhoseRowsFindsOnlyTheirOwn(t *testing.T) {
+func TestAQueryWithoutAnOwnerFindsOnlyTheCallersRows(t *testing.T) {
 	p := openTwo(t)
 	events := p.count(t, `select count(*) from events`)
 	ofFive, ofSix := p.count(t, `select count(*) from events where tenant = 5`), p.count(t, `select count(*) from events where tenant = 6`)
@@ -122,7 +122,7 @@ func (p *panel) count(t testing.TB, sql string, args ...any) (n int64) {
 	return n
 }
 
-func TestRowsThatAreNoFactsAreNoReadersBusiness(t *testing.T) {
+func TestRowsOutsideTheLogAreInvisibleToReaders(t *testing.T) {
 	p := openTwo(t)
 	var kept []string
 	rows, _ := p.owner.Query(t.Context(), `select relname from pg_class join pg_policy on polrelid = pg_class.oid
@@ -147,7 +147,7 @@ func TestRowsThatAreNoFactsAreNoReadersBusiness(t *testing.T) {
 	}
 }
 
-func TestNobodyButTheProgramWritesWhateverTheRowSays(t *testing.T) {
+func TestUsersWriteNoRowsDirectly(t *testing.T) {
 	p := openTwo(t)
 	before := p.visible(t, &System)
 	for _, c := range []Caller{ana, {User: 1, Superuser: true}, {}} {
@@ -316,7 +316,7 @@ func TestAPlanThatWasPreparedForOneServesTheNextAsItShould(t *testing.T) {
 	}
 }
 
-func TestASuperuserSeesTheNotificationsOfNobodyElse(t *testing.T) {
+func TestASuperuserSeesOnlyTheirOwnNotifications(t *testing.T) {
 	p := openTwo(t)
 	for user, want := range map[int64]int{1: 1, 2: 1, 9: 0} {
 		found, err := p.For(Caller{User: user, Superuser: true}).Notifications(t.Context(), Listing{})

@@ -13,7 +13,7 @@ import (
 	"hostpanel/eventstore"
 )
 
-func TestAFactIsReadInTheTableAsSoonAsItStandsInTheLog(t *testing.T) {
+func TestAnEventIsInTheReadTableOnceItIsInTheLog(t *testing.T) {
 	l := openLibrary(t, Set{shelf(shelfSQL)})
 	l.do(t, Put{"1", "Emma"}, Lend{"1"})
 	if got := contents(t, l.owner, "books"); !strings.HasPrefix(got, `(1,Emma,1,"2`) {

@@ -59,7 +59,7 @@ func (p *panel) agrees(t *testing.T, ref hosting.Ref) {
 	}
 }
 
-func TestAnAnswerToAnEarlierWishLeavesTheLaterOneOpen(t *testing.T) {
+func TestAnAnswerToAnEarlierRequestLeavesTheLaterOneOpen(t *testing.T) {
 	p := openPanel(t)
 	ref := hosting.Ref{Kind: "site", ID: 42}
 	p.do(t, site(42, 5, "example.com", ""))
@@ -72,7 +72,7 @@ func TestAnAnswerToAnEarlierWishLeavesTheLaterOneOpen(t *testing.T) {
 	p.agrees(t, ref)
 }
 
-func TestNobodySeesWhatBelongsToAnotherTenant(t *testing.T) {
+func TestResourcesOfOtherTenantsAreInvisible(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, site(1, 5, "five.example.com", ""))
 	p.do(t, site(2, 6, "six.example.com", ""))

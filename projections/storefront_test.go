@@ -119,7 +119,7 @@ func TestAPlanThatWasOrderedIsInUse(t *testing.T) {
 
 // Whatever comes first: what was ordered stays, and what is gone takes nothing
 // from its orders.
-func TestAPlanIsNotWithdrawnWhileSomebodyOrdersIt(t *testing.T) {
+func TestAPlanIsNotWithdrawnDuringAnOrder(t *testing.T) {
 	for range 10 {
 		p := openPanel(t)
 		p.do(t, offer(1, "hosting", "Basic", "2.99"))

@@ -51,7 +51,7 @@ func (h *history) hook() domain.Command {
 	}
 }
 
-func TestATenantReadsItsEndpointsAndNobodyElses(t *testing.T) {
+func TestATenantReadsItsOwnEndpointsOnly(t *testing.T) {
 	p := openPanel(t)
 	p.do(t, endpoint(1, 5), endpoint(2, 5), endpoint(3, 6))
 	off := false

@@ -55,7 +55,7 @@ func TestAHungServerOfAKilledServeIsReplaced(t *testing.T) {
 	expect(t, next.URL(), countPayments, "2")
 }
 
-func TestAHungServerThatSomebodyUsesIsNotReplaced(t *testing.T) {
+func TestAHungServerInUseIsNotReplaced(t *testing.T) {
 	patience(t, 200*time.Millisecond)
 	dir := madeDir(t)
 	serve := startPanel(t, Options{Dir: dir, Serve: true})

@@ -121,7 +121,7 @@ func TestWhatAnEndpointAnswersDecidesWhetherItIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestNobodyIsSentElsewhere(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	var followed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
 	defer elsewhere.Close()

@@ -37,7 +37,7 @@ func TestWhatLeavesIsNotHaltedAnyMore(t *testing.T) {
 	}
 }
 
-func TestAHaltIsAWishForTheEngine(t *testing.T) {
+func TestDisablingIsARequestToTheEngine(t *testing.T) {
 	stands(t, hosting.Changing, requested, made, halted)
 	stands(t, hosting.Wanted, requested, halted) // it has yet to be made
 	given(t, requested, made, halted).When(confirm(1)).Then()

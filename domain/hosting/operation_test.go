@@ -60,7 +60,7 @@ func TestASyncTellsWhatItHasPushed(t *testing.T) {
 }
 
 // What is pushed once more is wanted once more, whatever state it was in.
-func TestAPushIsAWishOfItsOwn(t *testing.T) {
+func TestAPushIsARequestOfItsOwn(t *testing.T) {
 	push := hosting.Push{Ref: site}
 	given(t).When(push).Then()
 	for _, history := range [][]hosting.Event{{requested}, {requested, made}, {requested, made, leaving}, {requested, refused}} {
@@ -76,7 +76,7 @@ func TestAPushIsAWishOfItsOwn(t *testing.T) {
 }
 
 // What is taken over from the engine need not be told to it.
-func TestWhatIsAdoptedIsNoWish(t *testing.T) {
+func TestAnAdoptionIsNoRequest(t *testing.T) {
 	adopt := hosting.Adopt{Ref: site, Spec: off}
 	given(t, requested, made).When(adopt).Then(hosting.Adopted{Spec: off})
 	given(t, requested, made).When(hosting.Adopt{Ref: site}).Then()

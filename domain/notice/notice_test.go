@@ -40,7 +40,7 @@ func given(t *testing.T, history ...notice.NotificationEvent) *domaintest.Story[
 	return domaintest.Given(t, notice.Notifications, history)
 }
 
-func TestNobodyIsToldTwice(t *testing.T) {
+func TestNoUserIsNotifiedTwice(t *testing.T) {
 	given(t).When(raise).Then(raised)
 	given(t, raised).When(raise).Then()
 	given(t, raised, deleted).When(raise).Then()
@@ -125,7 +125,7 @@ func TestAllIsReadAtOnce(t *testing.T) {
 }
 
 // A listener at an inbox receives every event of what is in it.
-func TestFactsAreHeardInTheInboxOfTheirUser(t *testing.T) {
+func TestEventsAreSentToTheInboxOfTheirUser(t *testing.T) {
 	for _, e := range []notice.NotificationEvent{raised, read, unread, mailed, deleted} {
 		if at := notice.Heard(raise.Stream(), e); at != notice.InboxOf(12) {
 			t.Errorf("%s is heard in %s", e.EventName(), at)

@@ -108,7 +108,7 @@ func TestEveryTypeOfNotificationHasAPreferenceThatStopsItsMails(t *testing.T) {
 }
 
 // Impatient people press the button again.
-func TestUnsubscribingTwiceIsOneFact(t *testing.T) {
+func TestUnsubscribingTwiceIsOneEvent(t *testing.T) {
 	off := notice.PreferencesSet{Values: values(`{"email_on_invoice":false}`), Through: "link in a mail"}
 	domaintest.Given(t, notice.Preferring, nil).When(ana.Command()).Then(off)
 	domaintest.Given(t, notice.Preferring, []notice.PreferencesSet{off}).When(ana.Command()).Then()

@@ -142,7 +142,7 @@ func TestAnApprovalIsNotMoney(t *testing.T) {
 }
 
 // T9.
-func TestAnOrderThatNobodyPaidIsCancelled(t *testing.T) {
+func TestAnUnpaidOrderIsCancelled(t *testing.T) {
 	given(t, placed, opened).When(truth(order.SessionOpen)).Then()
 	given(t, placed, opened).When(truth(order.SessionExpired)).Then(expired)
 	given(t, placed, opened, expired).When(truth(order.SessionExpired)).Then()

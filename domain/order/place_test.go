@@ -73,7 +73,7 @@ func TestAnOrderNumberSaysTheDayInUTC(t *testing.T) {
 	}
 }
 
-func TestASuffixHasOnlyLettersThatNobodyMistakes(t *testing.T) {
+func TestASuffixHasOnlyUnambiguousLetters(t *testing.T) {
 	all := map[rune]bool{}
 	for b := range 256 {
 		s := order.Suffix([6]byte{byte(b), byte(b), byte(b), byte(b), byte(b), byte(b)})
@@ -172,7 +172,7 @@ func TestAProviderThatIsAwayLeavesTheOrderPending(t *testing.T) {
 }
 
 // T4.
-func TestAnOrderThatNobodyCouldPayIsGivenUp(t *testing.T) {
+func TestAnOrderThatCouldNotBePaidIsGivenUp(t *testing.T) {
 	given(t, placed).When(order.Expire{ID: id, At: later}).Then(order.Cancelled{Reason: order.NoSession, At: later})
 	given(t, placed, opened).When(order.Expire{ID: id, At: later}).Then()
 	given(t, placed).When(order.Cancel{ID: id, By: order.ByAdmin, Reason: "typo", At: later}).

@@ -78,7 +78,7 @@ func TestTheWelcomeMailNeverFailsAnOrder(t *testing.T) {
 }
 
 // I-15: not even an event that comes out of turn lowers what is known.
-func TestFactsOutOfTurnLowerNothing(t *testing.T) {
+func TestEventsOutOfOrderLowerNothing(t *testing.T) {
 	o := order.Decider.Replay(placed, opened, confirmed, order.PaymentDeclined{Payment: of(payment("pay_1", order.StateDeclined)), At: later})
 	if o.Payments["pay_1"].State != order.StatePaid || o.Received()["eur"] != 2870 {
 		t.Errorf("%+v", o.Payments)

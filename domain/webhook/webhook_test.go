@@ -252,7 +252,7 @@ func TestWhatNothingIsDeliveredToIsRefused(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNobodysInPublicAreNotReached(t *testing.T) {
+func TestAddressesThatAreNotPublicAreNotReached(t *testing.T) {
 	for _, hidden := range strings.Fields(`0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.9.9.9 169.254.169.254 172.16.0.1 172.31.255.255
 		192.0.0.8 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
 		:: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:0:7f00:1 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::1 100::1 2001::1 2001:db8::1 2002:7f00:1::1

@@ -83,7 +83,7 @@ func TestTheSweepTakesWhatHasExpiredAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWithoutTheDatabaseNobodyIsLetIn(t *testing.T) {
+func TestWithoutTheDatabaseNoUserIsLetIn(t *testing.T) {
 	s := newVault(t)
 	ctx := t.Context()
 	s.Pool().Close()

@@ -73,7 +73,7 @@ var ofWords = []struct {
 	{"GET", "/file", 200},
 }
 
-func TestNothingIsSentToWhomNobodyKnowsAnyMore(t *testing.T) {
+func TestNothingIsSentToAnUnknownCaller(t *testing.T) {
 	words := recalled(func() (route.Limit, bool) { return route.Limit{}, false })
 	for _, c := range ofWords {
 		w := httptest.NewRecorder()

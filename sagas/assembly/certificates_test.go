@@ -213,8 +213,8 @@ func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 	w.equal("deaths", len(died) >= 6, true)
 }
 
-// TestWhatIsDueIsDoneByWhoeverComesBack: the panel was down for months.
-func TestWhatIsDueIsDoneByWhoeverComesBack(t *testing.T) {
+// TestDueWorkIsDoneAfterARestart: the panel was down for months.
+func TestDueWorkIsDoneAfterARestart(t *testing.T) {
 	w, clock := certified(t, nil)
 	w.issues(theCertificate, noon.Add(90*day))
 	clock.set(noon.Add(95 * day))

@@ -261,7 +261,7 @@ func TestAfterThreeDaysADeliveryIsGivenUp(t *testing.T) {
 
 // Ten endpoints, of which one hangs with everything that waits for it: the
 // others hear of everything at once.
-func TestWhoHangsHoldsUpNobodyElse(t *testing.T) {
+func TestAHangingEndpointDelaysNoOther(t *testing.T) {
 	w, r := listeningWorld(t)
 	released := make(chan struct{})
 	for id := int64(1); id <= 10; id++ {

@@ -166,7 +166,7 @@ func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 	h.must(err)
 }
 
-func TestAWishIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
+func TestARequestIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	version := h.carry(s).Versions[s.Stream()]

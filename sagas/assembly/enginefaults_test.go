@@ -12,7 +12,7 @@ import (
 	"hostpanel/sagas"
 )
 
-func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextWish(t *testing.T) {
+func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T) {
 	h := newHousehold(t)
 	h.engine.tell(func(call, name string) error {
 		if call == "create" && name == "site/bad.example.com" {
@@ -33,7 +33,7 @@ func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextWish(t *testing.T) {
 	h.equal("the run that was overtaken", h.runOf(fmt.Sprintf("engine:site-%d/1", s.ID)).Status, sagas.StatusDone)
 }
 
-func TestAnOperatorLetsARefusedWishGoOn(t *testing.T) {
+func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
 	h := newHousehold(t)
 	h.engine.tell(func(call, name string) error {
 		if call == "create" && name == "site/full.example.com" {
@@ -82,7 +82,7 @@ func TestALostAnswerIsFoundAndNothingIsMadeTwice(t *testing.T) { // F-12
 
 // The engine has created the object, the answer was lost, and the desired state has
 // changed since.
-func TestWhatWasMadeForAnEarlierWishIsAdoptedAndBroughtToThePresentOne(t *testing.T) {
+func TestWhatWasMadeForAnEarlierRequestIsAdoptedAndBroughtToThePresentOne(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.engine.tell(nil, func(call, name string) error {
@@ -115,7 +115,7 @@ func TestWhatTheEngineHasLostIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesObjectIsNeitherTakenNorRemoved(t *testing.T) { // F-13
+func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 	h := newHousehold(t)
 	h.engine.put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 999})
 	s := h.ask(h.draw("site"), site("taken.example.com"))
@@ -238,7 +238,7 @@ func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
 }
 
 // Another client has taken over the name and the object.
-func TestANameThatSomebodyElseHasByNowIsTheirs(t *testing.T) {
+func TestANameThatAnotherClientHasTakenOverStaysTheirs(t *testing.T) {
 	h := newHousehold(t)
 	h.engine.strict = true
 	s, other := h.ask(h.draw("site"), site("one.example.com")), h.ask(h.draw("site"), site("one.example.com"))

@@ -12,7 +12,7 @@ import (
 	"hostpanel/sagas"
 )
 
-func TestOnlyTheLastOfManyWishesIsPushed(t *testing.T) {
+func TestOnlyTheLastOfManyRequestsIsPushed(t *testing.T) {
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)

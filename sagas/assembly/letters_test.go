@@ -112,7 +112,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 }
 
 // Preferences that change before a mail is sent take effect.
-func TestAMailThatNobodyWantsAnyMoreIsNotSent(t *testing.T) {
+func TestAMailThatIsNoLongerWantedIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	w.pauses("news")
 	w.goes()

@@ -89,7 +89,7 @@ func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 	w.equal("order", w.order(id).Status, order.StatusActive)
 }
 
-func TestALaterWishForAMachineWins(t *testing.T) {
+func TestALaterRequestForAMachineWins(t *testing.T) {
 	w := newWorld(t).goes()
 	_, vm, _ := w.machine()
 	var asked atomic.Int32

@@ -51,7 +51,7 @@ func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
 	w.equal("a second retry", domain.CodeOf(w.Retry(t.Context(), operator, id, nil, "again")), domain.Conflict)
 }
 
-func TestANameThatBelongsToSomebodyElseIsLeftAlone(t *testing.T) { // E-3, F-13
+func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
 	w := newWorld(t)
 	w.engine.put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 4711})
 	w.goes()

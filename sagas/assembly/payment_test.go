@@ -304,7 +304,7 @@ func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
 	w.equal("reason", w.order(id).Cause, order.NoSession)
 }
 
-func TestAnOrderThatNobodyPaysIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
+func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
 	w := newWorld(t, func(o *Options) {
 		o.Times.OrderTTL = 300 * time.Millisecond
 		o.Times.SessionChecks[0] = 50 * time.Millisecond

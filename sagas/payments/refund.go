@@ -61,7 +61,7 @@ func (s *Service) refundCall(ctx context.Context, job *RefundInput) (sagas.Call,
 		return sagas.Call{}, err
 	}
 	if job.Refund < 1 || job.Refund > len(o.Asked) {
-		return sagas.Call{}, domain.Fail(domain.Permanent, "not_asked_for", errors.New("nobody has decided on this refund"))
+		return sagas.Call{}, domain.Fail(domain.Permanent, "not_asked_for", errors.New("the refund was not requested"))
 	}
 	ask := o.Asked[job.Refund-1]
 	call := order.RefundCall{

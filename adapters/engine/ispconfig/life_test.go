@@ -159,7 +159,7 @@ func TestEqualCreationsAtOnceMakeOne(t *testing.T) {
 }
 
 // W3: what has another owner is taken, and nothing is written.
-func TestANameOfSomebodyElseIsTaken(t *testing.T) {
+func TestANameOfAnotherClientIsTaken(t *testing.T) {
 	w := inhabited(t)
 	other := w.create(tenant("t18"))
 	for _, kind := range []string{"site", "dns_zone", "mail_domain"} {

@@ -219,7 +219,7 @@ func TestAChangeMayBeAppliedLate(t *testing.T) {
 }
 
 // A creation is still on its way when the caller's patience ends.
-func TestACreationMayArriveAfterNobodyWaits(t *testing.T) {
+func TestACreationMayArriveAfterItsTimeout(t *testing.T) {
 	e := sandbox.New(pool(t))
 	order(t, e, faults.Fault{What: faults.TimeoutLate, Call: faults.Create, Delay: time.Hour})
 	_, err := e.Create(t.Context(), client("t1"))

@@ -232,7 +232,7 @@ func TestAForgottenObjectAndOneThatNeverWasAreGone(t *testing.T) {
 	create(t, e, client("t1"))
 }
 
-func TestTwoObjectsWithOneReferenceAreNobodysToChoose(t *testing.T) {
+func TestTwoObjectsWithOneReferenceAreAmbiguous(t *testing.T) {
 	e := sandbox.New(pool(t))
 	one, other := client("t1"), client("t2")
 	other.Ref = "t1"

@@ -125,7 +125,7 @@ func silent(t *testing.T, w *world, errs ...error) {
 	}
 }
 
-func TestNoSecretAndNobodysNameIsInErrorsOrTheLog(t *testing.T) {
+func TestNoSecretAndNoNameIsInErrorsOrTheLog(t *testing.T) {
 	w := paid(t)
 	_, err := w.refund("1", 5000)
 	if class, code := failure(t, err); class != domain.Permanent || code != "refund_amount_exceeded" || !strings.Contains(err.Error(), "f0e1d2c3b4a59") {
@@ -216,7 +216,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswersAndNothingHasHappened(t *testing.T) {
+func TestWithoutAnAnswerNothingHasHappened(t *testing.T) {
 	w := opened(t)
 	w.there.Close()
 	w.there.Break(paypaltest.Fault{Call: "get"})

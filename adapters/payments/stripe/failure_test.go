@@ -51,7 +51,7 @@ func TestStripeIsGivenTheTimeItAsksFor(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyListensNothingWasDone(t *testing.T) {
+func TestAnUnreachableProviderHasDoneNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

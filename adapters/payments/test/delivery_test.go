@@ -147,7 +147,7 @@ func TestAWebhookComesAgainUntilItIsTaken(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatNobodyTakesIsGivenUpAfterThreeDays(t *testing.T) {
+func TestAnUndeliverableWebhookIsGivenUpAfterThreeDays(t *testing.T) {
 	c, db := newClock(), pool(t)
 	p := newPanel(t, 500, 500)
 	provider, session := atPanel(t, c, p, db)

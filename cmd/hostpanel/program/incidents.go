@@ -24,7 +24,7 @@ func (p *Program) Report(ctx context.Context, t operations.Trouble) {
 func (p *Program) ReportFailedTables(ctx context.Context) {
 	states, err := p.Tables.For(projections.System).States(ctx)
 	if err != nil {
-		p.Log.WarnContext(ctx, "nobody can tell which read tables have failed", "error", err)
+		p.Log.WarnContext(ctx, "cannot read which read tables have failed", "error", err)
 	}
 	for _, s := range states {
 		if s.Status == "failed" {

@@ -66,7 +66,7 @@ func TestTheLogKeepsWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-func TestNobodyCanForgeALineOfTheLog(t *testing.T) {
+func TestALineOfTheLogCannotBeForged(t *testing.T) {
 	var b bytes.Buffer
 	NewLog(&b, slog.LevelInfo).Info("a\r\nlevel=ERROR msg=forged", "x", "b\nc\x1b[31m")
 	if strings.Count(b.String(), "\n") != 1 || strings.ContainsAny(b.String(), "\r\x1b") {

@@ -111,7 +111,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 	}
 }
 
-func TestADemoDoesNotMixWithDataThatSomebodyCaresFor(t *testing.T) {
+func TestADemoDoesNotMixWithRealData(t *testing.T) {
 	url := eventstoretest.URL(t)
 	if err := serve.SetUp(t.Context(), programtest.Open(t, url, t.TempDir(), false), console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}); err != nil {
 		t.Fatal(err)
