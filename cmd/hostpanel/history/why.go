@@ -51,6 +51,7 @@ func rootSays(ctx context.Context, log *eventstore.Reader, m domain.Metadata) (s
 		return "the webhook " + of + " of a payment provider", nil
 	case domain.CausedByOperator:
 		return "the command " + of + " of the program, at a console", nil
+	case domain.CausedByEvent, domain.CausedByDeadline: // only a deadline is a root
 	}
 	stream, version, _ := m.Cause.Event()
 	set, err := log.At(ctx, stream, version)
