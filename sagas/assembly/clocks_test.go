@@ -64,8 +64,8 @@ func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
 	owner := eventstoretest.Owner(t, w.url())
 	_, err := owner.Exec(t.Context(), `
 		insert into saga_queue (queue, max_in_flight) values ('local', 4) on conflict do nothing;
-		insert into saga_run (id, key, definition, steps, input, queue, status, run_at)
-		select gen_random_uuid(), 'drill:' || n, 'drill/1', '[]', '{}', 'local', 'waiting', business_now() + n * interval '1 minute' from generate_series(1, 20000) n;
+		insert into saga_run (id, key, cause, correlation, definition, steps, input, queue, status, run_at)
+		select gen_random_uuid(), 'drill:' || n, gen_random_uuid()::text, gen_random_uuid(), 'drill/1', '[]', '{}', 'local', 'waiting', business_now() + n * interval '1 minute' from generate_series(1, 20000) n;
 		analyze saga_run`)
 	w.must(err)
 	due := func(form string) {
