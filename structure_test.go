@@ -31,7 +31,7 @@ const (
 // overdue are the walls that are still to be built. The list only shrinks: a
 // line that is kept by now fails the test.
 var overdue = map[string]bool{
-	"sagas/assembly.Panel": true, "sagas.Runner": true,
+	"sagas.Runner": true,
 }
 
 // packageSize is what is measured of one package. Tests do not count.

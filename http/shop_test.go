@@ -140,7 +140,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	})
 	s.Attach(eventstore.WithStarter(s.Panel))
 	s.hosting = usecases.New(usecases.Options{
-		Tables: s.Tables, Resources: s.Resources(), Numbers: s.Store, Subjects: s.Store, PublicURL: base, StyleSheet: css.Problems,
+		Tables: s.Tables, Resources: s.Reconciler, Numbers: s.Store, Subjects: s.Store, PublicURL: base, StyleSheet: css.Problems,
 	})
 	s.orders = provisioning.New(provisioning.Options{
 		Tables: s.Tables, Commands: s.Store, Subjects: s.Store, Payments: s.Payments, Offers: offers(), TaxRate: price("21"),
@@ -155,7 +155,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		},
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
-		Storefront: s.orders, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs(), WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
+		Storefront: s.orders, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
 		OrderDetails: s.Operations, Orders: s.Panel, RunAdmin: s.Panel, Mails: s.Notify,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {

@@ -174,6 +174,9 @@ const (
 	itsTenant     = ` left join (select id, spec, version from resources where kind = 'tenant' and id = ? offset 0) t on t.id = r.tenant` // looked up once for all
 )
 
+// Ref names the resource.
+func (r *Resource) Ref() hosting.Ref { return hosting.Ref{Kind: r.Kind, ID: r.ID} }
+
 // Load fills the spec of the resource's kind, such as a [hosting.Site]. The spec's
 // active flag is the effective one.
 func (r *Resource) Load(spec hosting.Spec) error {

@@ -115,7 +115,7 @@ func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
 	w := newWorld(t)
 	id := w.place(ordering{kind: "vps"})
 	w.pay.pay(id, nil)
-	w.pauses(computeQueue(w.compute))
+	w.pauses(w.Reconciler.ComputeQueue())
 	w.goes()
 	w.must(w.webhook("evt_1", id))
 	w.standsAt(id, "vm")

@@ -196,7 +196,7 @@ func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		here := string(p) + " " + c.At().Name
-		if resourceOf(c).Kind != certificateKind || died[here] {
+		if resourceOf(c).Kind != "ssl_certificate" || died[here] {
 			return nil
 		}
 		died[here] = true

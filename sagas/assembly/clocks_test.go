@@ -38,10 +38,10 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	h.follow(other)
 	h.start(other)
 	s := h.ask(h.draw("site"), site("example.com"))
-	_, err := other.Resources().Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
+	_, err := other.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
 	h.must(err)
 	h.stands(s.Ref, hosting.Running)
-	_, err = other.Resources().Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, hosting.MoveToBin{Ref: s.Ref})
+	_, err = other.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, hosting.MoveToBin{Ref: s.Ref})
 	h.must(err)
 	h.eventually("its run waits for the end of the grace", func() bool {
 		return h.count(`select count(*) from saga_run where key like 'grace:%' and status = 'waiting' and run_at > now()`) == 1

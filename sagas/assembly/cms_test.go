@@ -24,7 +24,7 @@ func order7(cms, directory string) hosting.InstallationOrder {
 }
 
 func (w *world) install(o hosting.InstallationOrder) error {
-	return w.Jobs().Install(w.t.Context(), domain.Metadata{Actor: "user:3"}, o)
+	return w.Jobs.Install(w.t.Context(), domain.Metadata{Actor: "user:3"}, o)
 }
 
 func result(o projections.Operation) string {
@@ -50,11 +50,11 @@ func TestAProgramIsInstalledWithADatabaseOfItsOwn(t *testing.T) {
 	w.equal("title", string(made.Values["site_title"]), `"Bread"`)
 	w.equal("installations", w.engine.creations("cms/bread.example/blog"), 1)
 
-	password, err := w.Jobs().TakePassword(t.Context(), o.Operation)
+	password, err := w.Jobs.TakePassword(t.Context(), o.Operation)
 	w.must(err)
 	w.equal("password", password, made.Secrets["admin_password"])
 	w.equal("long enough", len(password) >= 22 && len(made.Secrets["db_password"]) >= 22, true)
-	again, err := w.Jobs().TakePassword(t.Context(), o.Operation)
+	again, err := w.Jobs.TakePassword(t.Context(), o.Operation)
 	w.must(err)
 	w.equal("password, once more", again, "")
 	w.equal("secrets that are left", w.count(`select count(*) from secret_handoff`), 0)
@@ -71,7 +71,7 @@ func TestAPasswordOfOnesOwnIsNotShown(t *testing.T) {
 	w.must(w.install(o))
 	w.equal("status", w.over(o.Operation).Status, "succeeded")
 	w.equal("sent", w.engine.all()["cms/bread.example/"].Secrets["admin_password"], "chosen by Ana")
-	shown, err := w.Jobs().TakePassword(t.Context(), o.Operation)
+	shown, err := w.Jobs.TakePassword(t.Context(), o.Operation)
 	w.must(err)
 	w.equal("shown", shown, "")
 }

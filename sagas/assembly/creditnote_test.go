@@ -57,7 +57,7 @@ func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
 
 func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
 	w := newWorld(t)
-	w.pauses(computeQueue(w.compute))
+	w.pauses(w.Reconciler.ComputeQueue())
 	w.goes()
 	id := w.buy(ordering{kind: "vps"})
 	w.standsAt(id, "vm")

@@ -90,7 +90,7 @@ func (w *world) carry(commands ...domain.Command) domain.Receipt {
 
 func (w *world) carrying(secrets map[uuid.UUID]string, commands ...domain.Command) domain.Receipt {
 	w.t.Helper()
-	receipt, err := w.Resources().Carry(w.t.Context(), domain.Metadata{Actor: "user:1"}, secrets, commands...)
+	receipt, err := w.Reconciler.Carry(w.t.Context(), domain.Metadata{Actor: "user:1"}, secrets, commands...)
 	w.must(err)
 	return receipt
 }

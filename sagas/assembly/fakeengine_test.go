@@ -101,13 +101,13 @@ func (e *fakeEngine) change(name string, o hosting.EngineObject) error {
 // follow renames the certificate of a site with it, as engines do.
 func (e *fakeEngine) follow(before, after string) {
 	was, isSite := strings.CutPrefix(before, "site/")
-	certificate, has := e.objects[certificateKind+"/"+was]
+	certificate, has := e.objects["ssl_certificate"+"/"+was]
 	if !isSite || !has || before == after {
 		return
 	}
 	certificate.Name = strings.TrimPrefix(after, "site/")
-	delete(e.objects, certificateKind+"/"+was)
-	e.objects[certificateKind+"/"+certificate.Name] = certificate
+	delete(e.objects, "ssl_certificate"+"/"+was)
+	e.objects["ssl_certificate"+"/"+certificate.Name] = certificate
 }
 
 // numbered is the name of an object with this number.

@@ -44,12 +44,12 @@ func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
 	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
 	s, z := h.ask(h.draw("site"), site("example.com")), h.ask(h.draw("dns_zone"), &hosting.DNSZone{Origin: "example.com.", TTL: 3600, IsActive: true})
 	var commands []domain.Command
-	for i := range purged + 1 {
+	for i := range 200 + 1 {
 		commands = append(commands, h.ask(h.draw("dns_record"), &hosting.DNSRecord{Zone: z.ID, ZoneOrigin: "example.com.", Type: "A", Name: fmt.Sprintf("h%d", i), Data: "192.0.2.1", TTL: 60, IsActive: true}))
 	}
 	h.carry(append([]domain.Command{s, z}, commands...)...)
 	h.goes()
-	h.eventually("all is there", func() bool { return len(h.engine.all()) == purged+4 })
+	h.eventually("all is there", func() bool { return len(h.engine.all()) == 200+4 })
 	tenant := hosting.Ref{Kind: "tenant", ID: h.tenant}
 	h.carry(hosting.Disable{Ref: s.Ref, By: hosting.BySite}, hosting.MoveToBin{Ref: tenant})
 	h.quiet()

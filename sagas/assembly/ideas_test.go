@@ -51,14 +51,14 @@ func (c *customers) ask(secrets map[uuid.UUID]string, commands ...domain.Command
 	c.t.Helper()
 	cause := domain.Metadata{ID: uuid.New(), Actor: "user:1"}
 	c.eventually("the request is carried out", func() bool {
-		_, err := c.Resources().Carry(c.t.Context(), cause, secrets, commands...)
+		_, err := c.Reconciler.Carry(c.t.Context(), cause, secrets, commands...)
 		if !errors.Is(err, eventstore.ErrConflict) {
 			c.must(err)
 		}
 		return err == nil
 	})
 	if c.chance.IntN(8) == 0 {
-		_, err := c.Resources().Carry(c.t.Context(), cause, nil, commands...)
+		_, err := c.Reconciler.Carry(c.t.Context(), cause, nil, commands...)
 		if !errors.Is(err, eventstore.ErrConflict) {
 			c.must(err)
 		}
@@ -89,7 +89,7 @@ func (c *customers) asksForMore() bool {
 // wholesFor leaves out the sites that have a certificate or have had one, which
 // may yet have to leave: one is enough.
 func (c *customers) wholesFor(kind string, all []*thing) []*thing {
-	if kind != certificateKind {
+	if kind != "ssl_certificate" {
 		return all
 	}
 	return slices.DeleteFunc(all, func(site *thing) bool { return len(c.certificates(site, true)) > 0 })
@@ -97,7 +97,7 @@ func (c *customers) wholesFor(kind string, all []*thing) []*thing {
 
 // certificates are those of a site, with those that have been removed or without.
 func (c *customers) certificates(site *thing, removed bool) []*thing {
-	return slices.DeleteFunc(c.of(certificateKind), func(one *thing) bool { return one.parent != site || one.gone && !removed })
+	return slices.DeleteFunc(c.of("ssl_certificate"), func(one *thing) bool { return one.parent != site || one.gone && !removed })
 }
 
 func (c *customers) nameAtEngine(one *thing, spec field.Values) string {

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/sagas/reconcile"
 
 	"github.com/google/uuid"
 )
@@ -31,10 +32,10 @@ func (a *authority) Find(ctx context.Context, kind, name, ref string) (hosting.E
 	o, is, err := a.fakeEngine.Find(ctx, kind, name, ref)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if kind == certificateKind && o.Applied {
+	if kind == "ssl_certificate" && o.Applied {
 		o.Applied, o.Observed = !a.ends.IsZero(), field.Values{}
 	}
-	if kind == certificateKind && o.Applied && value(o, "cert_type") == `"acme"` {
+	if kind == "ssl_certificate" && o.Applied && value(o, "cert_type") == `"acme"` {
 		o.Observed["expires_at"] = field.AppendTime(nil, a.ends)
 	}
 	return o, is, err
@@ -195,7 +196,7 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 	h.equal("expires", h.certificate(c.Ref).ExpiresAt.Equal(ends), true)
 	h.equal("handed over", h.has("ssl_certificate", "example.com").Secrets["private_key"], "PEM")
 	h.quiet()
-	h.equal("still sealed", h.count(`select count(*) from secret_handoff where effect_key = $1`, secretKey(handle)), 0)
+	h.equal("still sealed", h.count(`select count(*) from secret_handoff where effect_key = $1`, reconcile.SecretKey(handle)), 0)
 	h.carry(set(c.Ref, `{"auto_renew":false}`))
 	h.quiet()
 	h.equal("installed again", h.engine.changes(theOrder), 0)

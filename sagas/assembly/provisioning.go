@@ -46,7 +46,7 @@ type ProvisionInput struct {
 // registerProvisioning registers how orders become services, and how services
 // end.
 func (s *Panel) registerProvisioning() {
-	engine, compute := engineQueue(s.engine), computeQueue(s.compute)
+	engine, compute, outside := s.Reconciler.EngineQueue(), s.Reconciler.ComputeQueue(), s.Reconciler.Policies()
 	s.provision = sagas.Register(s.Runner, sagas.Saga[ProvisionInput]{
 		Name: "provision", Definition: "provision/1",
 		Begun: func(in ProvisionInput) []domain.Command {
@@ -69,29 +69,29 @@ func (s *Panel) registerProvisioning() {
 				Local: &sagas.Local[ProvisionInput]{Do: s.openTenant, Undo: s.closeTenant},
 			},
 			{
-				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: s.policies.engine,
+				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine,
 				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: s.tenantCall},
 			},
 			{
-				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: s.policies.ready,
+				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready,
 				Wait: s.tenantReady,
 			},
 			{
-				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: s.policies.engine,
+				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine,
 				Corrections: map[string]func(*ProvisionInput, string){"domain": func(in *ProvisionInput, name string) { in.Domain = name }},
 				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: s.siteCall},
 			},
 			{
-				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: s.policies.ready,
+				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready,
 				Wait: s.siteReady,
 			},
 			{
-				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: s.policies.engine,
+				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine,
 				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
 				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: s.vmCall},
 			},
 			{
-				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: s.policies.vm,
+				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine,
 				Wait: s.vmReady,
 			},
 			{

@@ -130,7 +130,7 @@ func (c *customers) engineHoldsWhatTheLogSays() {
 		}
 		for _, is := range c.of(kind.Name) {
 			if row := c.resource(is.ref); row.Status != hosting.Gone {
-				if row.Kind == certificateKind && !row.Active && at(row) == 0 { // not looked up while its site is disabled
+				if row.Kind == "ssl_certificate" && !row.Active && at(row) == 0 { // not looked up while its site is disabled
 					maps.DeleteFunc(held, func(_ int64, o hosting.EngineObject) bool { return o.Name == c.nameAtEngine(is, row.Spec) })
 					continue
 				}
@@ -168,7 +168,7 @@ func (c *customers) holds(o hosting.EngineObject, row projections.Resource, is *
 	}
 	want.Values["is_active"], _ = json.Marshal(row.Active)
 	for name := range is.asked {
-		if row.Kind == certificateKind && name != "cert_type" && name != "domain" {
+		if row.Kind == "ssl_certificate" && name != "cert_type" && name != "domain" {
 			continue // the engine is told with the next order
 		}
 		has := o.Values[name]
@@ -221,7 +221,7 @@ func (c *customers) nothingIsClaimedInVain() {
 	want := 0
 	for _, one := range c.things {
 		row := c.resource(one.ref)
-		if row.Status == hosting.Gone || at(row) == 0 || row.Kind == certificateKind {
+		if row.Status == hosting.Gone || at(row) == 0 || row.Kind == "ssl_certificate" {
 			continue
 		}
 		want++

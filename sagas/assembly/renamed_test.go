@@ -11,7 +11,7 @@ import (
 // certificatesOf are the acme certificates of the site, by their domain.
 func (h *household) certificatesOf(site hosting.Ref) map[string]hosting.Certificate {
 	h.t.Helper()
-	rows, err := h.tables.For(projections.System).PartsOf(h.t.Context(), certificateKind, "site", site.ID)
+	rows, err := h.tables.For(projections.System).PartsOf(h.t.Context(), "ssl_certificate", "site", site.ID)
 	h.must(err)
 	all := map[string]hosting.Certificate{}
 	for _, row := range rows {

@@ -3,7 +3,6 @@ package assembly
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -94,8 +93,7 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 // changed since is not what the order makes.
 const asked = 1
 
-// tenantCall makes the engine's client for the tenant. It is ours if number
-// and login agree.
+// tenantCall makes the engine's client for the tenant.
 func (s *Panel) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
 	o, err := s.order(ctx, job.Order)
 	if err != nil {
@@ -105,91 +103,47 @@ func (s *Panel) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	number := hosting.CustomerNumber(job.Tenant)
-	object := hosting.EngineObject{Kind: "tenant", Name: number, Ref: number, Values: tenant.Fields().Values()}
-	ours := func(found hosting.EngineObject) bool { return found.Ref == number && found.Name == number }
-	ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}
-	return s.engineCall(ref, object, ours, func(id int64, r hosting.EngineObject) sagas.Work {
-		job.Client = id
-		return sagas.Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: r.Observed, Version: asked}},
-			Rows:     []eventstore.TxStatement{sagas.WakeWaiting(ref.Stream())},
-		}
-	}), nil
+	object := clientOf(job)
+	object.Values = tenant.Fields().Values()
+	return s.engineCall("tenant", job.Tenant, object, func(id int64) { job.Client = id }), nil
 }
 
-// siteCall makes the website. It is ours if our client owns it.
+// clientOf is the engine's client for the tenant.
+func clientOf(job *ProvisionInput) hosting.EngineObject {
+	number := hosting.CustomerNumber(job.Tenant)
+	return hosting.EngineObject{Kind: "tenant", Name: number, Ref: number}
+}
+
+// siteCall makes the website.
 func (s *Panel) siteCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
 	o, err := s.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	site := siteOf(job, o)
-	object := hosting.EngineObject{Kind: "site", Owner: job.Client, Name: site.Domain, Values: site.Fields().Values()}
-	ours := func(found hosting.EngineObject) bool { return found.Owner == job.Client }
-	ref := hosting.Ref{Kind: "site", ID: job.Site}
-	return s.engineCall(ref, object, ours, func(id int64, r hosting.EngineObject) sagas.Work {
-		return sagas.Work{
-			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: r.Observed, Version: asked}},
-			Rows:     []eventstore.TxStatement{sagas.WakeWaiting(ref.Stream())},
-		}
-	}), nil
+	return s.engineCall("site", job.Site, siteObject(job, o), func(int64) {}), nil
 }
 
-// errNotOurs: the name is taken by somebody else, who keeps it.
-var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an object of that name belongs to somebody else"))
+func siteObject(job *ProvisionInput, o projections.Order) hosting.EngineObject {
+	site := siteOf(job, o)
+	return hosting.EngineObject{Kind: "site", Owner: job.Client, Name: site.Domain, Values: site.Fields().Values()}
+}
 
-// engineCall makes one object at the engine, for a resource.
-func (s *Panel) engineCall(ref hosting.Ref, o hosting.EngineObject, ours func(hosting.EngineObject) bool, then func(int64, hosting.EngineObject) sagas.Work) sagas.Call {
-	var last hosting.EngineObject // as the engine shows it, once we have looked
-	look := func(ctx context.Context) (sagas.Result, sagas.Found, error) {
-		found, is, err := s.engine.Find(ctx, o.Kind, o.Name, o.Ref)
-		switch {
-		case err != nil || !is:
-			return sagas.Result{}, sagas.No, err
-		case !ours(found):
-			return sagas.Result{}, sagas.No, errNotOurs
+// engineCall makes one object at the engine, for a resource that the order has
+// asked for, and confirms it with its number.
+func (s *Panel) engineCall(kind string, id int64, o hosting.EngineObject, made func(id int64)) sagas.Call {
+	ref := hosting.Ref{Kind: kind, ID: id}
+	return s.Reconciler.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
+		made(id)
+		return sagas.Work{
+			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: seen.Observed, Version: asked}},
+			Rows:     []eventstore.TxStatement{sagas.WakeWaiting(ref.Stream())},
 		}
-		last = found
-		return sagas.Result{External: strconv.FormatInt(found.ID, 10)}, sagas.Yes, nil
-	}
-	return sagas.Call{
-		// Values may change while we try; what the object is may not.
-		Request:   hosting.EngineObject{Kind: o.Kind, Owner: o.Owner, Name: o.Name, Ref: o.Ref},
-		Claim:     sagas.Claim{Server: s.engine.Server(), Kind: o.Kind, Name: o.Name, Owner: ref.Stream()},
-		Contested: s.contested, Lookup: look,
-		Do: func(ctx context.Context) (sagas.Result, error) {
-			id, err := s.engine.Create(ctx, o)
-			if err != nil {
-				return sagas.Result{}, err
-			}
-			// The owner is read again (rule E-7). No answer to that changes nothing: the wait looks again.
-			if _, _, err := look(ctx); errors.Is(err, errNotOurs) {
-				return sagas.Result{}, err
-			}
-			return sagas.Result{External: strconv.FormatInt(id, 10)}, nil
-		},
-		Undo: func(ctx context.Context, r sagas.Result) error {
-			id, err := strconv.ParseInt(r.External, 10, 64)
-			if err != nil {
-				return domain.Fail(domain.Permanent, "no_id", err)
-			}
-			if _, found, err := look(ctx); err != nil || found == sagas.No {
-				return err
-			}
-			return s.engine.Remove(ctx, hosting.EngineObject{Kind: o.Kind, ID: id, Owner: o.Owner, Name: o.Name, Ref: o.Ref})
-		},
-		Confirmed: func(r sagas.Result) sagas.Work {
-			id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above
-			return then(id, last)
-		},
-	}
+	})
 }
 
 func (s *Panel) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	number := hosting.CustomerNumber(job.Tenant)
-	found, is, err := s.engine.Find(ctx, "tenant", number, number)
-	return is && found.Applied, sagas.Work{}, err
+	ready, err := s.Reconciler.IsMade(ctx, clientOf(job))
+	return ready, sagas.Work{}, err
 }
 
 func (s *Panel) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
@@ -197,56 +151,24 @@ func (s *Panel) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
-	found, is, err := s.engine.Find(ctx, "site", siteOf(job, o).Domain, "")
-	if err == nil && is && found.Owner != job.Client {
-		err = errNotOurs
-	}
-	return is && found.Applied, sagas.Work{}, err
+	ready, err := s.Reconciler.IsMade(ctx, siteObject(job, o))
+	return ready, sagas.Work{}, err
 }
 
-// vmCall makes the virtual server. It is ours only with our tag.
+// vmCall makes the virtual server.
 func (s *Panel) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
 	o, err := s.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	vm := machineOf(job, o).VM()
-	return sagas.Call{
-		Request:   vm,
-		Claim:     sagas.Claim{Server: s.compute.Server(), Kind: "vm", Name: vm.Name, Owner: hosting.Ref{Kind: "vm", ID: job.VM}.Stream()},
-		Contested: s.contested,
-		Lookup: func(ctx context.Context) (sagas.Result, sagas.Found, error) {
-			found, is, err := s.compute.FindVM(ctx, vm.Tag, vm.Name)
-			switch {
-			case err != nil || !is:
-				return sagas.Result{}, sagas.No, err
-			case found.Tag != vm.Tag:
-				return sagas.Result{}, sagas.No, errNotOurs
-			}
-			return sagas.Result{External: found.External}, sagas.Yes, nil
-		},
-		Do: func(ctx context.Context) (sagas.Result, error) {
-			external, err := s.compute.CreateVM(ctx, vm)
-			return sagas.Result{External: external}, err
-		},
-		Undo: func(ctx context.Context, _ sagas.Result) error {
-			found, is, err := s.compute.FindVM(ctx, vm.Tag, vm.Name)
-			if err != nil || !is || found.Tag != vm.Tag {
-				return err
-			}
-			return s.compute.RemoveVM(ctx, found.External)
-		},
-	}, nil
+	return s.Reconciler.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
 }
 
 // vmReady is when the machine has booted: only then is it as it was ordered.
 func (s *Panel) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	found, is, err := s.compute.FindVM(ctx, job.Order.String(), hosting.MachineName(job.VM))
-	if err != nil || !is || found.State != "running" || found.Address == "" {
+	found, runs, err := s.Reconciler.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
+	if err != nil || !runs {
 		return false, sagas.Work{}, err
-	}
-	if found.Tag != job.Order.String() {
-		return false, sagas.Work{}, errNotOurs
 	}
 	address := (&hosting.Machine{Address: found.Address}).Fields().Values()["address"]
 	return true, sagas.Work{Commands: []domain.Command{hosting.Confirm{

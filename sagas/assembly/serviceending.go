@@ -145,7 +145,7 @@ func (s *Panel) EndGrace(ctx context.Context, cause domain.Metadata, id uuid.UUI
 // of the tenant, each by its name: an engine's own way to delete everything is
 // never used.
 func (s *Panel) removeService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
-	if err := s.empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
+	if err := s.Maintenance.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
 		return sagas.Work{}, err
 	}
 	commands := []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: s.Now()}}
@@ -214,9 +214,5 @@ func (s *Panel) goneOutside(ctx context.Context, job *DeprovisionInput, step str
 	if err != nil {
 		return false, err
 	}
-	_, found, err := call.Lookup(ctx)
-	if sagas.RefusedAs(err, sagas.CodeOf(errNotOurs)) {
-		return true, nil
-	}
-	return found == sagas.No, err
+	return s.Reconciler.IsGone(ctx, call)
 }

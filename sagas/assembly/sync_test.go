@@ -20,7 +20,7 @@ import (
 func (w *world) sync(how hosting.Sync) projections.Operation {
 	w.t.Helper()
 	id := uuid.New()
-	w.must(w.Jobs().Sync(w.t.Context(), domain.Metadata{Actor: "user:3"}, hosting.QueueOperation{
+	w.must(w.Jobs.Sync(w.t.Context(), domain.Metadata{Actor: "user:3"}, hosting.QueueOperation{
 		ID: id, Kind: hosting.TenantSync, Tenant: 5, User: 3, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &how,
 	}))
 	return w.over(id)
@@ -32,7 +32,11 @@ func (o counts) String() string {
 
 type counts struct {
 	Created, Updated, Missing int
-	Drift                     []drift
+	Drift                     []struct {
+		Resource, Field string
+		ID              int64
+		Panel, Engine   json.RawMessage
+	}
 }
 
 func (w *world) found(o projections.Operation) (c counts) {
@@ -157,7 +161,7 @@ func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 	w := newHouse(t, func(o *Options) { o.Times.SyncBudget = 300 * time.Millisecond })
 	away := func(string, string) error { return domain.Fail(domain.Transient, "refused", errLie) }
 	w.engine.tell(away, nil)
-	err := w.Jobs().Sync(t.Context(), domain.Metadata{}, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: 5})
+	err := w.Jobs.Sync(t.Context(), domain.Metadata{}, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: 5})
 	var refusal *domain.Error
 	if !errors.As(err, &refusal) || refusal.Reason != "engine_unavailable" || refusal.Code != domain.Unavailable {
 		t.Fatal(err)
@@ -166,7 +170,7 @@ func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 
 	id := uuid.New() // which goes away right after
 	w.do(hosting.QueueOperation{ID: id, Kind: hosting.TenantSync, Tenant: 5, About: hosting.Ref{Kind: "tenant", ID: 5}, Sync: &hosting.Sync{}})
-	w.Wake(engineQueue(w.engine))
+	w.Wake(w.Reconciler.EngineQueue())
 	o := w.over(id)
 	w.equal("end", o.Status+" "+o.Error, "failed engine_unavailable")
 }

@@ -16,6 +16,7 @@ import (
 	"hostpanel/adapters/faults"
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -42,8 +43,10 @@ var quick = Times{
 	},
 	ProvisioningTimes: ProvisioningTimes{RefundGrace: 7 * day},
 	HostingTimes: HostingTimes{
-		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SyncBudget: time.Minute, SecretLife: time.Hour,
-		BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
+		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
+	},
+	ReconcileTimes: ReconcileTimes{
+		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SecretLife: time.Hour,
 		ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
 	},
 	NotifyTimes: NotifyTimes{
@@ -357,8 +360,8 @@ func (w *world) provision(id uuid.UUID) provisionRun {
 }
 
 // resourceOf is the hosting resource that a run works for.
-func resourceOf(r sagas.Run) ResourceVersion {
-	in, _ := sagas.InputOf[ResourceVersion](r) // of other runs it is none
+func resourceOf(r sagas.Run) hosting.Generation {
+	in, _ := sagas.InputOf[hosting.Generation](r) // of other runs it is none
 	return in
 }
 

@@ -137,7 +137,7 @@ func (s *Service) orderable(ctx context.Context, d *hosting.Draft) error {
 // order orders a certificate that there is. If its authority is left alone for
 // a while, the error is domain.Throttled and the row is the certificate so far.
 func (s *Service) order(ctx context.Context, cause hosting.Cause, row projections.Resource, order hosting.Order, located func(id int64)) (projections.Resource, error) {
-	order.Ref, order.At = refTo(row), s.now()
+	order.Ref, order.At = row.Ref(), s.now()
 	located(row.ID)
 	if _, err := s.Resources.Carry(ctx, cause(domain.Versions{order.Stream(): row.Version}), nil, order); err != nil {
 		return row, err

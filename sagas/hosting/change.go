@@ -46,16 +46,14 @@ func (s *Service) led(ctx context.Context, d *hosting.Draft) (commands []domain.
 		for _, part := range parts {
 			changed := maps.Clone(values)
 			maps.DeleteFunc(changed, func(name string, value json.RawMessage) bool { return string(value) == string(part.Spec[name]) })
-			commands = append(commands, hosting.Change{Ref: refTo(part), Spec: changed})
+			commands = append(commands, hosting.Change{Ref: part.Ref(), Spec: changed})
 		}
 	}
 	return commands, nil
 }
 
 // refTo names a row.
-func refTo(row projections.Resource) hosting.Ref { return hosting.Ref{Kind: row.Kind, ID: row.ID} }
-
 // change sets one field of a row, in JSON.
 func change(row projections.Resource, name, value string) hosting.Change {
-	return hosting.Change{Ref: refTo(row), Spec: field.Values{name: []byte(value)}}
+	return hosting.Change{Ref: row.Ref(), Spec: field.Values{name: []byte(value)}}
 }

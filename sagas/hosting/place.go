@@ -84,7 +84,7 @@ func (s *Service) neighbours(ctx context.Context, d *hosting.Draft, place *hosti
 			return err
 		}
 		for _, row := range found.Rows {
-			if refTo(row) != d.Ref() {
+			if row.Ref() != d.Ref() {
 				place.Beside = append(place.Beside, row.Spec)
 			}
 		}

@@ -39,7 +39,7 @@ func (s *Service) eachPart(ctx context.Context, d *hosting.Draft, command func(h
 			return nil, err
 		}
 		for _, row := range found {
-			commands = append(commands, command(refTo(row)))
+			commands = append(commands, command(row.Ref()))
 		}
 	}
 	return commands, nil

@@ -45,7 +45,7 @@ func (s *Service) evicting(ctx context.Context, d *hosting.Draft) (commands []do
 // purge removes a record for good: its parts go with it, what else refers to
 // it stays without it.
 func (s *Service) purge(ctx context.Context, kind hosting.Kind, row projections.Resource) ([]domain.Command, error) {
-	commands := []domain.Command{hosting.Remove{Ref: refTo(row)}}
+	commands := []domain.Command{hosting.Remove{Ref: row.Ref()}}
 	for _, other := range kind.Referrers() {
 		found, err := s.system().PartsOf(ctx, other.Kind.Name, other.By, row.ID)
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) purge(ctx context.Context, kind hosting.Kind, row projections.
 		}
 		for _, r := range found {
 			if other.Kind.IsPartBy(other.By) {
-				commands = append(commands, hosting.Remove{Ref: refTo(r)})
+				commands = append(commands, hosting.Remove{Ref: r.Ref()})
 			} else {
 				commands = append(commands, change(r, other.By, "null"))
 			}

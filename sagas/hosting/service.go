@@ -1,7 +1,13 @@
-// Package hosting carries out what is asked of hosting resources: create,
-// change, remove, restore, suspend, terminate, order certificates. The API and
-// the command line use the same methods. The method [Service.Prepare] completes
-// and checks a draft; the others append what it asks for to the log.
+// Package hosting carries out what is asked of hosting resources, and what follows
+// from it later.
+//
+// [Service] has the use cases: create, change, remove, restore, suspend, terminate,
+// order certificates. The API and the command line use the same methods. The method
+// [Service.Prepare] completes and checks a draft; the others append what it asks for
+// to the log. [Operations] outlast the request: installing a program, comparing a
+// tenant with the engine. [Maintenance] needs no request: the bin, the renewal of
+// certificates, suspension, measuring. How a resource gets to the engine is package
+// reconcile (docs/hosting.md, docs/sync.md).
 package hosting
 
 import (

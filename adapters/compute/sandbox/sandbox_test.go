@@ -15,10 +15,9 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas/assembly"
 )
 
-var _ assembly.Compute = (*sandbox.Cluster)(nil)
+var _ hosting.Hypervisor = (*sandbox.Cluster)(nil)
 
 func pool(t *testing.T) *pgxpool.Pool {
 	return eventstoretest.Pool(t, eventstoretest.URL(t,

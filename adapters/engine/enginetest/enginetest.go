@@ -14,13 +14,12 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/sagas/assembly"
 )
 
 // An Engine is one to try, empty, and what the suite has to know of the server
 // behind it.
 type Engine struct {
-	assembly.Engine
+	hosting.EngineServer
 	Settle func()                                // lets the server carry out what it has accepted; nil: it does so at once
 	Books  func() string                         // all that the server keeps and has said, to search for secrets
 	Lose   func(t *testing.T, call, kind string) // the next such call ("create", "change", "remove") is carried out, and its answer is lost

@@ -11,7 +11,7 @@ func TestISPConfigIsAHostingEngine(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T) enginetest.Engine {
 		w := empty(t)
 		return enginetest.Engine{
-			Engine: w.engine, Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"},
+			EngineServer: w.engine, Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"},
 			Books: func() string { return w.fake.Answered() + w.log.String() },
 			Lose: func(_ *testing.T, call, kind string) {
 				w.fake.Order(ispconfigtest.Fault{Function: writes[call][kind], What: ispconfigtest.After})

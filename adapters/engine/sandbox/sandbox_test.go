@@ -16,10 +16,9 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-	"hostpanel/sagas/assembly"
 )
 
-var _ assembly.Engine = (*sandbox.Engine)(nil)
+var _ hosting.EngineServer = (*sandbox.Engine)(nil)
 
 func pool(t *testing.T) *pgxpool.Pool {
 	return eventstoretest.Pool(t, eventstoretest.URL(t,

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	engine "hostpanel/adapters/engine/sandbox"
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/clock"
-	"hostpanel/sagas/assembly"
 )
 
 const sitesPath = "/hosting/api/rest/sites/"
@@ -19,7 +19,7 @@ const sitesPath = "/hosting/api/rest/sites/"
 // sites over real connections, against the same rows read with plain SQL, in a
 // small and in a large table; and how many sites are made.
 func (r *run) hosting(ctx context.Context) error {
-	p, err := r.panelOn(ctx, "bench_hosting", func(pool *pgxpool.Pool) assembly.Engine { return engine.New(pool) })
+	p, err := r.panelOn(ctx, "bench_hosting", func(pool *pgxpool.Pool) hosting.EngineServer { return engine.New(pool) })
 	if err != nil {
 		return err
 	}

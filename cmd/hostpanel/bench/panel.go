@@ -66,12 +66,12 @@ type panel struct {
 
 // panel sets up a database of the given name, with an engine that answers at once.
 func (r *run) panel(ctx context.Context, name string) (*panel, error) {
-	return r.panelOn(ctx, name, func(*pgxpool.Pool) assembly.Engine { return &instantEngine{} })
+	return r.panelOn(ctx, name, func(*pgxpool.Pool) hosting.EngineServer { return &instantEngine{} })
 }
 
 // panelOn sets up a database of the given name, with an engine that may keep
 // its objects there.
-func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Pool) assembly.Engine) (*panel, error) {
+func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Pool) hosting.EngineServer) (*panel, error) {
 	url, owner, err := r.database(ctx, name, r.Panel.Migrations...)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	enginesandbox "hostpanel/adapters/engine/sandbox"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain"
-	"hostpanel/sagas/assembly"
+	"hostpanel/domain/hosting"
 )
 
 // issuing is how long the sandbox takes to issue a certificate: long enough to
@@ -16,7 +16,7 @@ import (
 const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
 
 // hostingEngine is the one that is configured.
-func (p *Program) hostingEngine() (assembly.Engine, error) {
+func (p *Program) hostingEngine() (hosting.EngineServer, error) {
 	if p.Config.ISPConfig == nil {
 		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity), enginesandbox.Telling(p.Store.Clock().Now)), nil
 	}

@@ -28,7 +28,7 @@ func (p *Program) Server() *panel.Server {
 			Abuse: p.Config.AbuseLimits, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Unavailable: isAway,
 		},
 		Commands: p.Store, Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.Pool, p.Keys), Limits: ratelimit.Open(p.Pool), Tables: p.Tables,
-		Storefront: p.storefront(), Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs(), WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
+		Storefront: p.storefront(), Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
 		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), Mails: p.Sagas.Notify,
@@ -45,7 +45,7 @@ func (p *Program) Server() *panel.Server {
 // hosting carries out what is asked of hosting resources.
 func (p *Program) hosting() *hosting.Service {
 	return hosting.New(hosting.Options{
-		Tables: p.Tables, Resources: p.Sagas.Resources(), Numbers: p.Store, Subjects: p.Store,
+		Tables: p.Tables, Resources: p.Sagas.Reconciler, Numbers: p.Store, Subjects: p.Store,
 		PublicURL: p.PublicURL, NameServers: p.Config.NameServers, StyleSheet: css.Problems, Now: p.Store.Clock().Now,
 	})
 }

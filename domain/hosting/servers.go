@@ -1,48 +1,44 @@
-package assembly
+package hosting
 
-import (
-	"context"
+import "context"
 
-	"hostpanel/domain/hosting"
-)
+// The servers that hosting resources run on, as the panel needs them. What does
+// not work is answered with a *domain.Failure, whose class decides about the next
+// attempt (docs/sagas.md, "Errors"). An error without a class counts as unknown.
 
-// The outside, as this package needs it. What does not work is answered with
-// a *domain.Failure, whose class decides about the next attempt
-// (docs/sagas.md, "Errors"); an error without a class counts as unknown.
-
-// Engine is one server of a hosting engine, which knows no idempotency keys. A
+// EngineServer is one server of a hosting engine, which knows no idempotency keys. A
 // kind that it does not have is a permanent failure, "not_supported"; an object
 // that is not the one that was meant is "drift". Besides the panel's kinds an
 // engine may have "cms", an installation of a program in a site, and "proxy".
-type Engine interface {
+type EngineServer interface {
 	// Server names the server in queues ("engine:<server>") and claims.
 	Server() string
 	// Find looks an object up by its natural key, by our reference in it, or
 	// by both. It reads only. Applied tells whether it has been carried out.
-	Find(ctx context.Context, kind, name, ref string) (hosting.EngineObject, bool, error)
+	Find(ctx context.Context, kind, name, ref string) (EngineObject, bool, error)
 	// Create makes an object and returns the engine's id of it.
-	Create(context.Context, hosting.EngineObject) (int64, error)
+	Create(context.Context, EngineObject) (int64, error)
 	// Change brings an object, known by its id, to what is wanted. Doing it
 	// again changes nothing. One that is not there is a permanent failure,
 	// "absent".
-	Change(context.Context, hosting.EngineObject) error
+	Change(context.Context, EngineObject) error
 	// Remove deletes one object, known by its id, and nothing that belongs to
 	// it. One that is gone already is a success.
-	Remove(context.Context, hosting.EngineObject) error
+	Remove(context.Context, EngineObject) error
 	// List reads everything of a kind that a client owns. Applied is not told.
-	List(ctx context.Context, kind string, owner int64) ([]hosting.EngineObject, error)
+	List(ctx context.Context, kind string, owner int64) ([]EngineObject, error)
 	// Usage reads what a client uses.
-	Usage(ctx context.Context, owner int64) (hosting.Usage, error)
+	Usage(ctx context.Context, owner int64) (Usage, error)
 }
 
-// Compute is one hypervisor or a cluster of them.
-type Compute interface {
+// Hypervisor is one hypervisor or a cluster of them.
+type Hypervisor interface {
 	// Server names it in queues ("compute:<server>") and claims.
 	Server() string
 	// FindVM looks a machine up by its tag, then by its name. It reads only.
-	FindVM(ctx context.Context, tag, name string) (hosting.VM, bool, error)
+	FindVM(ctx context.Context, tag, name string) (VM, bool, error)
 	// CreateVM makes and starts a machine and returns the hypervisor's id of it.
-	CreateVM(context.Context, hosting.VM) (string, error)
+	CreateVM(context.Context, VM) (string, error)
 	// SwitchVM switches a machine on or off; its State tells when that has been
 	// carried out: "running" or "stopped". One that is as wanted already is a
 	// success, one that is not there a permanent failure, "absent".

@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"context"
@@ -28,16 +28,16 @@ type renamed struct {
 
 // certifyNewName orders the certificate for a new name of a site. It goes by
 // how things are now, so it may be asked any number of times.
-func (s *Panel) certifyNewName(ctx context.Context, r eventstore.RecordedEvent) error {
+func (m *Maintenance) certifyNewName(ctx context.Context, r eventstore.RecordedEvent) error {
 	kind, _ := hosting.KindOf(r.Stream)
 	if _, has := kind.Certificates(); !has {
 		return nil
 	}
-	site, err := s.renamed(ctx, refOf(r.Stream))
+	site, err := m.renamed(ctx, hosting.RefOf(r.Stream))
 	if err != nil || len(site.outgrown) == 0 {
 		return err
 	}
-	commands, err := s.certifying(ctx, site)
+	commands, err := m.certifying(ctx, site)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func (s *Panel) certifyNewName(ctx context.Context, r eventstore.RecordedEvent) 
 		commands = append(commands, hosting.Change{Ref: ref, Spec: renewing("false")})
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("new name")), Actor: "system:reactions"}
-	_, err = s.store.Execute(ctx, cause, commands...)
-	if code := domain.CodeOf(err); code == domain.Invalid || code == domain.Throttled { // the package has none, or somebody else has just asked
+	_, err = m.Store.Execute(ctx, cause, commands...)
+	if code := domain.CodeOf(err); code == domain.Invalid || code == domain.Throttled { // the package has none, or another request has just come
 		return nil
 	}
 	return err
@@ -54,8 +54,8 @@ func (s *Panel) certifyNewName(ctx context.Context, r eventstore.RecordedEvent) 
 
 // renamed looks at a site that the engine serves as it is wanted. Of others
 // nothing is outgrown yet.
-func (s *Panel) renamed(ctx context.Context, ref hosting.Ref) (found renamed, err error) {
-	tables := s.tables.For(projections.System)
+func (m *Maintenance) renamed(ctx context.Context, ref hosting.Ref) (found renamed, err error) {
+	tables := m.system()
 	found.row, err = tables.Resource(ctx, ref)
 	if domain.CodeOf(err) == domain.NotFound {
 		return found, nil
@@ -84,7 +84,7 @@ func (f *renamed) add(row projections.Resource) error {
 	case c.Domain == f.site.Domain:
 		f.present = row
 	case c.AutoRenew && !hosting.Below(c.Domain, f.site.Domain):
-		f.outgrown = append(f.outgrown, refTo(row))
+		f.outgrown = append(f.outgrown, row.Ref())
 		if len(f.names) == 0 {
 			f.names = c.NamesUnder(f.site.Domain)
 		}
@@ -94,9 +94,9 @@ func (f *renamed) add(row projections.Resource) error {
 
 // certifying are the commands that bring a renamed site a certificate: a new
 // one, or the one that it has had for the name before.
-func (s *Panel) certifying(ctx context.Context, f renamed) ([]domain.Command, error) {
+func (m *Maintenance) certifying(ctx context.Context, f renamed) ([]domain.Command, error) {
 	if f.present.ID == 0 {
-		request, err := s.firstFor(ctx, f)
+		request, err := m.firstFor(ctx, f)
 		return []domain.Command{request}, err
 	}
 	var c hosting.Certificate
@@ -104,23 +104,23 @@ func (s *Panel) certifying(ctx context.Context, f renamed) ([]domain.Command, er
 		return nil, err
 	}
 	var commands []domain.Command
-	ref := refTo(f.present)
+	ref := f.present.Ref()
 	if !c.AutoRenew {
 		commands = append(commands, hosting.Change{Ref: ref, Spec: renewing("true")})
 	}
-	if c.Wait(s.Now()) == 0 && f.present.Active { // otherwise it is ordered when it may be
-		commands = append(commands, hosting.Order{Ref: ref, At: s.Now(), Anew: true})
+	if c.Wait(m.Runner.Now()) == 0 && f.present.Active { // otherwise it is ordered when it may be
+		commands = append(commands, hosting.Order{Ref: ref, At: m.Runner.Now(), Anew: true})
 	}
 	return commands, nil
 }
 
-func (s *Panel) firstFor(ctx context.Context, f renamed) (request hosting.Request, err error) {
-	ids, err := s.store.NextIDs(ctx, certificateKind)
+func (m *Maintenance) firstFor(ctx context.Context, f renamed) (request hosting.Request, err error) {
+	ids, err := m.Store.NextIDs(ctx, certificateKind)
 	if err != nil {
 		return request, err
 	}
 	c := hosting.Certificate{Site: f.row.ID, Type: hosting.Acme, Domain: f.site.Domain, Names: f.names, AutoRenew: true}
-	hosting.Complete(&c, hosting.Place{ID: ids[0], Tenant: f.row.Tenant, At: s.Now(), Parent: f.row.Spec})
+	hosting.Complete(&c, hosting.Place{ID: ids[0], Tenant: f.row.Tenant, At: m.Runner.Now(), Parent: f.row.Spec})
 	return hosting.Request{Ref: hosting.Ref{Kind: certificateKind, ID: ids[0]}, Tenant: f.row.Tenant, Spec: c.Fields().Values()}, nil
 }
 

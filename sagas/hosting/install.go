@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"context"
@@ -29,14 +29,14 @@ import (
 // Install begins an installation. A directory that is not empty as far as the
 // engine knows at once, an installation that is running, and a database too
 // many are refused.
-func (j Jobs) Install(ctx context.Context, cause domain.Metadata, o hosting.InstallationOrder) error {
-	if err := j.empty(ctx, o); err != nil {
+func (ops *Operations) Install(ctx context.Context, cause domain.Metadata, o hosting.InstallationOrder) error {
+	if err := ops.empty(ctx, o); err != nil {
 		return err
 	}
 	var rows []eventstore.TxStatement
 	commands := make([]domain.Command, 1, 2)
 	if system, _ := hosting.CMSNamed(o.Installation.CMS); system.NeedsDatabase {
-		request, row, err := j.s.databaseFor(ctx, &o)
+		request, row, err := ops.databaseFor(ctx, &o)
 		if err != nil {
 			return err
 		}
@@ -44,16 +44,16 @@ func (j Jobs) Install(ctx context.Context, cause domain.Metadata, o hosting.Inst
 	}
 	if o.Secrets.AdminPassword == "" {
 		o.Secrets.AdminPassword, o.Installation.Generated = rand.Text(), true
-		rows = append(rows, j.s.vault.HandOff(handOff, shownKey(o.Operation), []byte(o.Secrets.AdminPassword), j.s.times.SecretLife))
+		rows = append(rows, ops.Vault.HandOff(handOff, shownKey(o.Operation), []byte(o.Secrets.AdminPassword), ops.SecretLife))
 	}
-	rows = append(rows, j.s.vault.HandOff(handOff, installSecrets(o.Operation), sagas.Encode(o.Secrets), j.s.times.SecretLife))
+	rows = append(rows, ops.Vault.HandOff(handOff, installSecrets(o.Operation), sagas.Encode(o.Secrets), ops.SecretLife))
 	commands[0] = hosting.QueueOperation{
 		ID: o.Operation, Kind: hosting.InstallCMS, Tenant: o.Tenant, User: o.User,
 		About: hosting.Ref{Kind: "site", ID: o.Site}, Install: &o.Installation,
 	}
-	_, err := j.s.store.ExecuteWith(ctx, cause, rows, commands...)
+	_, err := ops.Store.ExecuteWith(ctx, cause, rows, commands...)
 	if err == nil {
-		j.s.Wake(engineQueue(j.s.engine))
+		ops.Runner.Wake(ops.EngineQueue)
 	}
 	return err
 }
@@ -63,10 +63,10 @@ const glimpse = 2 * time.Second
 
 // empty refuses a directory in which the engine has an installation. An engine
 // that does not answer now will say so when it installs.
-func (j Jobs) empty(ctx context.Context, o hosting.InstallationOrder) error {
+func (ops *Operations) empty(ctx context.Context, o hosting.InstallationOrder) error {
 	ctx, cancel := context.WithTimeout(ctx, glimpse)
 	defer cancel()
-	if _, found, err := j.s.engine.Find(ctx, "cms", o.Installation.Place(), ""); err == nil && found {
+	if _, found, err := ops.Engine.Find(ctx, "cms", o.Installation.Place(), ""); err == nil && found {
 		return &domain.Error{Code: domain.Conflict, Reason: notEmpty, Message: "The document root is not empty."}
 	}
 	return nil
@@ -76,8 +76,8 @@ const notEmpty = "docroot_not_empty"
 
 // databaseFor asks for the database of an installation, with a password of its
 // own, which the installation needs as well.
-func (s *Panel) databaseFor(ctx context.Context, o *hosting.InstallationOrder) (domain.Command, eventstore.TxStatement, error) {
-	ids, err := s.store.NextIDs(ctx, "database")
+func (ops *Operations) databaseFor(ctx context.Context, o *hosting.InstallationOrder) (domain.Command, eventstore.TxStatement, error) {
+	ids, err := ops.Store.NextIDs(ctx, "database")
 	if err != nil {
 		return nil, eventstore.TxStatement{}, err
 	}
@@ -86,9 +86,9 @@ func (s *Panel) databaseFor(ctx context.Context, o *hosting.InstallationOrder) (
 	db := &hosting.Database{
 		Name: o.Installation.CMS + "_" + strings.ReplaceAll(o.Operation.String(), "-", "")[:12], Password: handle.String(), Site: &o.Site, IsActive: true,
 	}
-	hosting.Complete(db, hosting.Place{ID: ids[0], Tenant: o.Tenant, At: s.Now(), Limits: hosting.NoLimits()})
+	hosting.Complete(db, hosting.Place{ID: ids[0], Tenant: o.Tenant, At: ops.Runner.Now(), Limits: hosting.NoLimits()})
 	request := hosting.Request{Ref: hosting.Ref{Kind: "database", ID: ids[0]}, Tenant: o.Tenant, Spec: db.Fields().Values()}
-	return request, s.vault.HandOff(engineSecret, secretKey(handle), []byte(o.Secrets.DBPassword), s.times.SecretLife), nil
+	return request, ops.Seal(handle, o.Secrets.DBPassword), nil
 }
 
 // installKey is the key of the effect; the secrets that it needs wait under
@@ -119,8 +119,8 @@ func refusedIn(r sagas.Result) (code string) {
 
 // installCall has the engine install the program. What is known by our
 // reference is ours.
-func (s *Panel) installCall(ctx context.Context, job *InstallInput) (sagas.Call, error) {
-	o, _, err := s.operation(ctx, job.Operation)
+func (ops *Operations) installCall(ctx context.Context, job *InstallInput) (sagas.Call, error) {
+	o, _, err := ops.operation(ctx, job.Operation)
 	if err != nil {
 		return sagas.Call{}, err
 	}
@@ -128,14 +128,14 @@ func (s *Panel) installCall(ctx context.Context, job *InstallInput) (sagas.Call,
 		return sagas.Call{}, domain.Fail(domain.Permanent, "no_installation", errors.New("the operation does not say what to install"))
 	}
 	ref := job.Operation.String()
-	home, homeless := s.home(ctx, job, o)
+	home, homeless := ops.home(ctx, job, o)
 	if homeless != nil && domain.ClassOf(homeless) != domain.Permanent {
 		return sagas.Call{}, homeless
 	}
 	return sagas.Call{
 		Request: o.Install,
 		Lookup: func(ctx context.Context) (sagas.Result, sagas.Found, error) {
-			found, is, err := s.engine.Find(ctx, "cms", o.Install.Place(), ref)
+			found, is, err := ops.Engine.Find(ctx, "cms", o.Install.Place(), ref)
 			switch {
 			case err != nil:
 				r, err := answer(err)
@@ -151,23 +151,23 @@ func (s *Panel) installCall(ctx context.Context, job *InstallInput) (sagas.Call,
 			if homeless != nil {
 				return answer(homeless)
 			}
-			secrets, err := s.installSecrets(ctx, job.Operation)
+			secrets, err := ops.installSecrets(ctx, job.Operation)
 			if err != nil {
 				return answer(err)
 			}
-			id, err := s.engine.Create(ctx, o.Install.Object(ref, home, secrets))
+			id, err := ops.Engine.Create(ctx, o.Install.Object(ref, home, secrets))
 			if err != nil {
 				return answer(err)
 			}
 			return sagas.Result{External: strconv.FormatInt(id, 10)}, nil
 		},
-		Confirmed: func(r sagas.Result) sagas.Work { return s.installed(job, r) },
+		Confirmed: func(r sagas.Result) sagas.Work { return ops.installed(job, r) },
 	}, nil
 }
 
 // installed is what follows from the engine's answer: it has taken the
 // secrets, or will never need them.
-func (s *Panel) installed(job *InstallInput, r sagas.Result) sagas.Work {
+func (ops *Operations) installed(job *InstallInput, r sagas.Result) sagas.Work {
 	work := sagas.Work{Rows: []eventstore.TxStatement{credentials.Shred(installSecrets(job.Operation))}}
 	code := refusedIn(r)
 	if code == "" {
@@ -192,8 +192,8 @@ func giveUpInstall(j InstallInput, code string) []domain.Command {
 	return commands
 }
 
-func (s *Panel) installSecrets(ctx context.Context, id uuid.UUID) (secrets hosting.InstallationSecrets, err error) {
-	text, err := s.vault.OpenHandOff(ctx, handOff, installSecrets(id))
+func (ops *Operations) installSecrets(ctx context.Context, id uuid.UUID) (secrets hosting.InstallationSecrets, err error) {
+	text, err := ops.Vault.OpenHandOff(ctx, handOff, installSecrets(id))
 	if errors.Is(err, credentials.ErrShredded) {
 		return secrets, domain.Fail(domain.Permanent, "secret_needed", err)
 	}
@@ -208,7 +208,7 @@ func (s *Panel) installSecrets(ctx context.Context, id uuid.UUID) (secrets hosti
 
 // home is where an installation goes: it waits until the engine has all of
 // it. What will never be there is a permanent failure.
-func (s *Panel) home(ctx context.Context, job *InstallInput, o hosting.Operation) (home hosting.Home, err error) {
+func (ops *Operations) home(ctx context.Context, job *InstallInput, o hosting.Operation) (home hosting.Home, err error) {
 	if o.Over() {
 		return home, domain.Fail(domain.Permanent, o.Code, errors.New("the operation is over"))
 	}
@@ -222,7 +222,7 @@ func (s *Panel) home(ctx context.Context, job *InstallInput, o hosting.Operation
 		if n.ref.ID == 0 {
 			continue
 		}
-		row, err := s.made(ctx, n.ref)
+		row, err := ops.made(ctx, n.ref)
 		if err != nil {
 			return home, err
 		}
@@ -238,8 +238,8 @@ func (s *Panel) home(ctx context.Context, job *InstallInput, o hosting.Operation
 }
 
 // made is a resource that the engine has.
-func (s *Panel) made(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
-	row, err := s.tables.For(projections.System).Resource(ctx, ref)
+func (ops *Operations) made(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
+	row, err := ops.system().Resource(ctx, ref)
 	switch {
 	case domain.CodeOf(err) == domain.NotFound:
 		return row, domain.Fail(domain.Permanent, ref.Kind+"_gone", err)
@@ -250,20 +250,20 @@ func (s *Panel) made(ctx context.Context, ref hosting.Ref) (projections.Resource
 	case row.SyncStatus == "error":
 		return row, domain.Fail(domain.Permanent, row.SyncError, errors.New("the engine has refused what the installation needs"))
 	}
-	return row, sagas.TooEarly(ref.Kind+"_not_made", s.times.EngineBase)
+	return row, sagas.TooEarly(ref.Kind+"_not_made", ops.EngineCalls.Base)
 }
 
 // installApplied is when the program can be used. What the operation answers
 // with says nothing secret.
-func (s *Panel) installApplied(ctx context.Context, job *InstallInput) (bool, sagas.Work, error) {
+func (ops *Operations) installApplied(ctx context.Context, job *InstallInput) (bool, sagas.Work, error) {
 	if job.Refused != "" {
 		return true, sagas.Work{}, nil
 	}
-	o, _, err := s.operation(ctx, job.Operation)
+	o, _, err := ops.operation(ctx, job.Operation)
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
-	found, is, err := s.engine.Find(ctx, "cms", o.Install.Place(), job.Operation.String())
+	found, is, err := ops.Engine.Find(ctx, "cms", o.Install.Place(), job.Operation.String())
 	if err != nil || !is || !found.Applied {
 		return false, sagas.Work{}, err
 	}

@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-	"hostpanel/projections"
 
 	"github.com/google/uuid"
 )
@@ -20,8 +19,8 @@ import (
 // shelf is how many numbers of tenants share an append.
 const shelf = 200
 
-// tellEngineOfPackage asks for the push of every tenant with the package.
-func (s *Panel) tellEngineOfPackage(ctx context.Context, r eventstore.RecordedEvent, e hosting.Changed) error {
+// pushLimits asks for the push of every tenant with the package.
+func (m *Maintenance) pushLimits(ctx context.Context, r eventstore.RecordedEvent, e hosting.Changed) error {
 	if kind, _ := hosting.KindOf(r.Stream); !kind.Shared || !hosting.ChangesLimits(e.Spec) {
 		return nil
 	}
@@ -29,7 +28,7 @@ func (s *Panel) tellEngineOfPackage(ctx context.Context, r eventstore.RecordedEv
 	if err != nil {
 		return err
 	}
-	tenants, err := s.tables.For(projections.System).WithPackage(ctx, id)
+	tenants, err := m.system().WithPackage(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func (s *Panel) tellEngineOfPackage(ctx context.Context, r eventstore.RecordedEv
 			pushes = append(pushes, hosting.Push{Ref: hosting.Ref{Kind: "tenant", ID: tenants[0]}})
 			tenants = tenants[1:]
 		}
-		if _, err := s.store.Execute(ctx, shelfCause(r, n), pushes...); err != nil {
+		if _, err := m.Store.Execute(ctx, shelfCause(r, n), pushes...); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"context"
@@ -15,12 +15,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// Jobs are the operations that people ask for and that outlast the request
-// (docs/sync.md). Each is carried out by a run that starts with it.
-type Jobs struct{ s *Panel }
+// Operations carries out what people ask for and what outlasts the request
+// (docs/sync.md). Each operation is carried out by a run that starts with it.
+type Operations struct {
+	Deps
 
-// Jobs are what people have asked for and wait for.
-func (s *Panel) Jobs() Jobs { return Jobs{s} }
+	installs sagas.Definition[InstallInput]
+	syncs    sagas.Definition[SyncInput]
+}
+
+// NewOperations registers the runs of operations.
+func NewOperations(d Deps) *Operations {
+	ops := &Operations{Deps: d}
+	ops.register()
+	d.Runner.OnAppend(ops.starts)
+	return ops
+}
 
 // An InstallInput is what the installation of a program works with.
 type InstallInput struct {
@@ -37,10 +47,10 @@ type SyncInput struct {
 	Tenant    int64     `json:"tenant"`
 }
 
-// registerOperations registers the sagas that carry out operations.
-func (s *Panel) registerOperations() {
-	engine := engineQueue(s.engine)
-	s.installs = sagas.Register(s.Runner, sagas.Saga[InstallInput]{
+// register registers the sagas that carry out operations.
+func (ops *Operations) register() {
+	engine := ops.EngineQueue
+	ops.installs = sagas.Register(ops.Runner, sagas.Saga[InstallInput]{
 		Name: "install", Definition: "install/1",
 		Begun: func(in InstallInput) []domain.Command {
 			return []domain.Command{hosting.StartOperation{ID: in.Operation}}
@@ -48,16 +58,16 @@ func (s *Panel) registerOperations() {
 		Parked: func(in InstallInput, _, code string) []domain.Command { return giveUpInstall(in, code) },
 		Steps: []sagas.Step[InstallInput]{
 			{
-				Name: "cms.install", Says: "install the program into the site", Queue: engine, Policy: s.policies.engine,
-				Effect: &sagas.Effect[InstallInput]{Key: installKey, Prepare: s.installCall},
+				Name: "cms.install", Says: "install the program into the site", Queue: engine, Policy: ops.EngineCalls,
+				Effect: &sagas.Effect[InstallInput]{Key: installKey, Prepare: ops.installCall},
 			},
 			{
-				Name: "cms.applied", Says: "wait until the program is installed", Queue: engine, Policy: s.policies.ready,
-				Wait: s.installApplied,
+				Name: "cms.applied", Says: "wait until the program is installed", Queue: engine, Policy: ops.EngineApplies,
+				Wait: ops.installApplied,
 			},
 		},
 	})
-	s.syncs = sagas.Register(s.Runner, sagas.Saga[SyncInput]{
+	ops.syncs = sagas.Register(ops.Runner, sagas.Saga[SyncInput]{
 		Name: "sync", Definition: "sync/1",
 		Begun: func(in SyncInput) []domain.Command { return []domain.Command{hosting.StartOperation{ID: in.Operation}} },
 		Parked: func(in SyncInput, _, code string) []domain.Command {
@@ -65,33 +75,30 @@ func (s *Panel) registerOperations() {
 		},
 		Steps: []sagas.Step[SyncInput]{
 			{
-				Name: "sync.compare", Says: "compare the tenant's records with the engine's", Queue: engine, Policy: s.policies.compare,
-				Wait: s.compareTenant,
+				Name: "sync.compare", Says: "compare the tenant's records with the engine's", Queue: engine, Policy: ops.Comparison,
+				Wait: ops.compareTenant,
 			},
 			{
-				Name: "sync.settle", Says: "wait until the engine has answered what was pushed", Queue: sagas.LocalQueue, Policy: s.policies.compare,
-				Wait: s.settled,
+				Name: "sync.settle", Says: "wait until the engine has answered what was pushed", Queue: sagas.LocalQueue, Policy: ops.Comparison,
+				Wait: ops.settled,
 			},
 		},
 	})
 }
 
-// operationStarts are the runs that carry out operations, and those that renew
-// certificates.
-func (s *Panel) operationStarts(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
-	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
+// starts are the runs that carry out operations. Not every kind of operation has
+// one.
+func (ops *Operations) starts(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
+	return sagas.StartEach(ops.Runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
 		if e, queued := r.Event.(hosting.OperationQueued); queued {
-			run, begins = s.jobRun(r, e)
-		} else {
-			run, begins = s.renewalOf(r)
+			run, begins = ops.run(r, e)
 		}
 		return run, begins, nil
 	})
 }
 
-// jobRun is the run that carries out an operation. Not every kind has one.
-func (s *Panel) jobRun(fact eventstore.RecordedEvent, e hosting.OperationQueued) (sagas.Start, bool) {
-	id, err := uuid.Parse(fact.Stream.ID)
+func (ops *Operations) run(r eventstore.RecordedEvent, e hosting.OperationQueued) (sagas.Start, bool) {
+	id, err := uuid.Parse(r.Stream.ID)
 	if err != nil {
 		return sagas.Start{}, false
 	}
@@ -101,17 +108,17 @@ func (s *Panel) jobRun(fact eventstore.RecordedEvent, e hosting.OperationQueued)
 		if e.Install != nil {
 			in.Site, in.Database = e.ResourceID, e.Install.Database
 		}
-		return s.installs.Start(id.String(), in, uuid.Nil), true
+		return ops.installs.Start(id.String(), in, uuid.Nil), true
 	case hosting.TenantSync:
-		return s.syncs.Start(id.String(), SyncInput{Operation: id, Tenant: e.Tenant}, uuid.Nil), true
+		return ops.syncs.Start(id.String(), SyncInput{Operation: id, Tenant: e.Tenant}, uuid.Nil), true
 	}
 	return sagas.Start{}, false
 }
 
 // operation is what has become of an operation, and how long ago it was asked
 // for.
-func (s *Panel) operation(ctx context.Context, id uuid.UUID) (o hosting.Operation, age time.Duration, err error) {
-	history, err := s.store.Read(ctx, hosting.OperationStream(id))
+func (ops *Operations) operation(ctx context.Context, id uuid.UUID) (o hosting.Operation, age time.Duration, err error) {
+	history, err := ops.Store.Read(ctx, hosting.OperationStream(id))
 	if err != nil || len(history) == 0 {
 		return o, 0, errors.Join(err, fmt.Errorf("read operation %s", id))
 	}
@@ -122,7 +129,7 @@ func (s *Panel) operation(ctx context.Context, id uuid.UUID) (o hosting.Operatio
 		}
 		o = hosting.Operations.Evolve(o, e)
 	}
-	return o, s.Now().Sub(history[0].RecordedAt), nil
+	return o, ops.Runner.Now().Sub(history[0].RecordedAt), nil
 }
 
 // handOff is the purpose of the secrets of operations.
@@ -133,13 +140,13 @@ var errTaken = errors.New("the secret has been taken")
 
 // TakePassword answers with the password that an installation has made up, and
 // destroys it: it is shown once. Empty: there is none, or no more.
-func (j Jobs) TakePassword(ctx context.Context, id uuid.UUID) (string, error) {
+func (ops *Operations) TakePassword(ctx context.Context, id uuid.UUID) (string, error) {
 	key := shownKey(id)
-	secret, err := j.s.vault.OpenHandOff(ctx, handOff, key)
+	secret, err := ops.Vault.OpenHandOff(ctx, handOff, key)
 	if err == nil {
 		row := credentials.Shred(key)
 		row.WantRows, row.ErrIfNot = 1, errTaken
-		_, err = j.s.store.ExecuteWith(ctx, domain.Metadata{Actor: "system:install"}, []eventstore.TxStatement{row})
+		_, err = ops.Store.ExecuteWith(ctx, domain.Metadata{Actor: "system:install"}, []eventstore.TxStatement{row})
 	}
 	if errors.Is(err, credentials.ErrShredded) || errors.Is(err, errTaken) {
 		return "", nil

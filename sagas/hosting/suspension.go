@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"context"
@@ -10,36 +10,18 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-	"hostpanel/projections"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 )
 
 // What runs for a tenant rests with it (docs/tenants.md, "Suspension"), and what
-// is part of a site goes into the bin with it. Whoever changes a tenant's state,
-// or throws a site away, disables or enables the records in the same append. What
-// came meanwhile, or is more than an append may hold, is seen to here.
+// is part of a site goes into the bin with it. A change of a tenant's state, or the
+// removal of a site, disables or enables the records in the same append. Records that
+// came meanwhile, or are too many for an append, are disabled or enabled here.
 
-// reactToHosting is the reaction of hosting to an event of the log.
-func (s *Panel) reactToHosting(ctx context.Context, r eventstore.RecordedEvent) error {
-	if tenant := suspensionOf(r); tenant != 0 {
-		if err := s.suspendWithTenant(ctx, r, tenant); err != nil {
-			return err
-		}
-	}
-	switch e := r.Event.(type) {
-	case hosting.Requested:
-		return s.disableWithSite(ctx, r, e)
-	case hosting.Changed:
-		return s.tellEngineOfPackage(ctx, r, e)
-	case hosting.EngineConfirmed:
-		return s.certifyNewName(ctx, r)
-	}
-	return nil
-}
-
-// suspensionOf tells whose records a fact may have left out of step; 0: nobody's.
+// suspensionOf is the tenant whose records an event may have left out of step; 0:
+// none.
 func suspensionOf(r eventstore.RecordedEvent) int64 {
 	switch e := r.Event.(type) {
 	case hosting.Requested:
@@ -58,8 +40,8 @@ func suspensionOf(r eventstore.RecordedEvent) int64 {
 
 // suspendWithTenant lets the records of a tenant rest as it does. It goes by how
 // things are now, so it may be asked any number of times.
-func (s *Panel) suspendWithTenant(ctx context.Context, r eventstore.RecordedEvent, id int64) error {
-	scope := s.tables.For(projections.System)
+func (m *Maintenance) suspendWithTenant(ctx context.Context, r eventstore.RecordedEvent, id int64) error {
+	scope := m.system()
 	found, err := scope.Among(ctx, "tenant", []int64{id})
 	if err != nil || len(found) == 0 {
 		return err
@@ -68,22 +50,22 @@ func (s *Panel) suspendWithTenant(ctx context.Context, r eventstore.RecordedEven
 	if err := found[0].Load(&tenant); err != nil {
 		return err
 	}
-	return s.suspendRecords(ctx, r, id, tenant.OutOfService(found[0].DisabledBy...))
+	return m.suspendRecords(ctx, r, id, tenant.OutOfService(found[0].DisabledBy...))
 }
 
 // suspendRecords lets the records that are out of step rest, or run again, many
-// at a time. Where somebody keeps writing one of them, each goes for itself:
+// at a time. Where one of them is being written, each goes for itself:
 // none waits for what is busy, and alone it loses few races.
-func (s *Panel) suspendRecords(ctx context.Context, r eventstore.RecordedEvent, id int64, rests bool) error {
+func (m *Maintenance) suspendRecords(ctx context.Context, r eventstore.RecordedEvent, id int64, rests bool) error {
 	for {
-		records, err := s.tables.For(projections.System).OutOfStep(ctx, id, rests, hosting.MostFollowing)
+		records, err := m.system().OutOfStep(ctx, id, rests, hosting.MostFollowing)
 		if err != nil || len(records) == 0 {
 			return err
 		}
 		following := hosting.Following(rests, records)
-		added, err := s.executeFor(ctx, r, following...)
+		added, err := m.executeFor(ctx, r, following...)
 		if errors.Is(err, eventstore.ErrConflict) {
-			added, err = s.executeEachFor(ctx, r, following)
+			added, err = m.executeEachFor(ctx, r, following)
 		}
 		if err != nil || !added {
 			return err // a lost race is tried again (see [poisonous])
@@ -91,22 +73,22 @@ func (s *Panel) suspendRecords(ctx context.Context, r eventstore.RecordedEvent, 
 	}
 }
 
-func (s *Panel) executeFor(ctx context.Context, r eventstore.RecordedEvent, commands ...domain.Command) (added bool, err error) {
+func (m *Maintenance) executeFor(ctx context.Context, r eventstore.RecordedEvent, commands ...domain.Command) (added bool, err error) {
 	cause := domain.Metadata{ID: uuid.New(), Actor: "system:reactions"}
-	receipt, err := s.store.Execute(ctx, cause, commands...)
+	receipt, err := m.Store.Execute(ctx, cause, commands...)
 	return receipt.Position != 0, err
 }
 
 // executeEachFor carries out each command whatever becomes of the others. Those
 // that come at once share the log's writes.
-func (s *Panel) executeEachFor(ctx context.Context, r eventstore.RecordedEvent, commands []domain.Command) (bool, error) {
+func (m *Maintenance) executeEachFor(ctx context.Context, r eventstore.RecordedEvent, commands []domain.Command) (bool, error) {
 	const atOnce = 16
 	var all errgroup.Group
 	var some atomic.Bool
 	all.SetLimit(atOnce)
 	for _, command := range commands {
 		all.Go(func() error {
-			added, err := s.executeFor(ctx, r, command)
+			added, err := m.executeFor(ctx, r, command)
 			if added {
 				some.Store(true)
 			}
@@ -117,9 +99,9 @@ func (s *Panel) executeEachFor(ctx context.Context, r eventstore.RecordedEvent, 
 	return some.Load(), err
 }
 
-// disableWithSite disables a part that came to a site while somebody threw the site
-// away.
-func (s *Panel) disableWithSite(ctx context.Context, r eventstore.RecordedEvent, e hosting.Requested) error {
+// disableWithSite disables a part that came to a site while the site went into the
+// bin.
+func (m *Maintenance) disableWithSite(ctx context.Context, r eventstore.RecordedEvent, e hosting.Requested) error {
 	kind, _ := hosting.KindNamed(e.Kind)
 	parent, isPart := kind.Parent()
 	if whole, _ := hosting.KindNamed(parent.Kind); !isPart || !whole.Soft || !kind.CanBeDisabled {
@@ -129,7 +111,7 @@ func (s *Panel) disableWithSite(ctx context.Context, r eventstore.RecordedEvent,
 	if err := (field.Set{field.Ref(parent.Field, &site)}).Load(e.Values()); err != nil {
 		return err
 	}
-	row, err := s.tables.For(projections.System).Kept(ctx, hosting.Ref{Kind: parent.Kind, ID: site})
+	row, err := m.system().Kept(ctx, hosting.Ref{Kind: parent.Kind, ID: site})
 	if domain.CodeOf(err) == domain.NotFound || err == nil && row.TrashedAt == nil {
 		return nil
 	}
@@ -141,6 +123,6 @@ func (s *Panel) disableWithSite(ctx context.Context, r eventstore.RecordedEvent,
 		return err
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("with its site")), Actor: "system:reactions"}
-	_, err = s.store.Execute(ctx, cause, hosting.Disable{Ref: hosting.Ref{Kind: e.Kind, ID: id}, By: hosting.BySite})
+	_, err = m.Store.Execute(ctx, cause, hosting.Disable{Ref: hosting.Ref{Kind: e.Kind, ID: id}, By: hosting.BySite})
 	return err
 }

@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"context"
@@ -29,23 +29,23 @@ var errEngineAway = &domain.Error{
 
 // Sync begins a comparison of a tenant's records with the engine's. It is
 // refused while the engine does not answer, and while one is running.
-func (j Jobs) Sync(ctx context.Context, cause domain.Metadata, queue hosting.QueueOperation) error {
-	if err := j.awake(ctx, queue.Tenant); err != nil {
+func (ops *Operations) Sync(ctx context.Context, cause domain.Metadata, queue hosting.QueueOperation) error {
+	if err := ops.awake(ctx, queue.Tenant); err != nil {
 		return err
 	}
-	_, err := j.s.store.Execute(ctx, cause, queue)
+	_, err := ops.Store.Execute(ctx, cause, queue)
 	if err == nil {
-		j.s.Wake(engineQueue(j.s.engine))
+		ops.Runner.Wake(ops.EngineQueue)
 	}
 	return err
 }
 
 // awake refuses if the engine does not answer a question.
-func (j Jobs) awake(ctx context.Context, tenant int64) error {
+func (ops *Operations) awake(ctx context.Context, tenant int64) error {
 	call, cancel := context.WithTimeout(ctx, glimpse)
 	defer cancel()
 	number := hosting.CustomerNumber(tenant)
-	_, _, err := j.s.engine.Find(call, "tenant", number, number)
+	_, _, err := ops.Engine.Find(call, "tenant", number, number)
 	if err != nil && ctx.Err() == nil && domain.ClassOf(err) != domain.Permanent {
 		return errEngineAway
 	}
@@ -54,15 +54,15 @@ func (j Jobs) awake(ctx context.Context, tenant int64) error {
 
 // compareTenant is the step that looks at all records. An engine that is away for
 // too long, or that will not answer, ends the operation.
-func (s *Panel) compareTenant(ctx context.Context, job *SyncInput) (bool, sagas.Work, error) {
-	o, age, err := s.operation(ctx, job.Operation)
+func (ops *Operations) compareTenant(ctx context.Context, job *SyncInput) (bool, sagas.Work, error) {
+	o, age, err := ops.operation(ctx, job.Operation)
 	if err != nil || o.Over() || o.Sync == nil {
 		return err == nil, sagas.Work{}, err
 	}
-	found, err := s.comparison(ctx, o)
+	found, err := ops.comparison(ctx, o)
 	switch {
 	case err == nil:
-	case domain.ClassOf(err) == domain.Permanent, age > s.times.SyncBudget && ctx.Err() == nil:
+	case domain.ClassOf(err) == domain.Permanent, age > ops.Times.SyncBudget && ctx.Err() == nil:
 		code := sagas.CodeOf(err)
 		if domain.ClassOf(err) != domain.Permanent {
 			code = errEngineAway.Reason
@@ -72,18 +72,18 @@ func (s *Panel) compareTenant(ctx context.Context, job *SyncInput) (bool, sagas.
 		return false, sagas.Work{}, err
 	}
 	if !o.Sync.DryRun {
-		if err := s.mend(ctx, job, o, found); err != nil {
+		if err := ops.mend(ctx, job, o, found); err != nil {
 			return false, sagas.Work{}, err
 		}
 	}
-	progress, err := s.progress(ctx, job, o, found)
+	progress, err := ops.progress(ctx, job, o, found)
 	return err == nil, sagas.Work{Commands: []domain.Command{progress}}, err
 }
 
 // comparison reads the panel's records and the engine's, and lays them beside
 // each other.
-func (s *Panel) comparison(ctx context.Context, o hosting.Operation) (*comparison, error) {
-	rows, err := s.tables.For(projections.System).OfTenant(ctx, o.Tenant)
+func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*comparison, error) {
+	rows, err := ops.system().OfTenant(ctx, o.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Panel) comparison(ctx context.Context, o hosting.Operation) (*compariso
 		return found, nil // the engine has nothing of a tenant that it does not know
 	}
 	for kind, records := range found.byKind() {
-		theirs, err := s.theirs(ctx, kind, found.tenant)
+		theirs, err := ops.theirs(ctx, kind, found.tenant)
 		if domain.ClassOf(err) == domain.Permanent && sagas.CodeOf(err) == "not_supported" {
 			continue // such an engine has none to compare
 		}
@@ -110,12 +110,12 @@ func (s *Panel) comparison(ctx context.Context, o hosting.Operation) (*compariso
 }
 
 // theirs are the engine's objects of a kind that the tenant owns.
-func (s *Panel) theirs(ctx context.Context, kind string, tenant projections.Resource) ([]hosting.EngineObject, error) {
+func (ops *Operations) theirs(ctx context.Context, kind string, tenant projections.Resource) ([]hosting.EngineObject, error) {
 	if of, _ := hosting.KindNamed(kind); !of.Owner {
-		return s.engine.List(ctx, kind, *tenant.EngineID)
+		return ops.Engine.List(ctx, kind, *tenant.EngineID)
 	}
 	number := hosting.CustomerNumber(tenant.ID)
-	client, is, err := s.engine.Find(ctx, kind, number, number)
+	client, is, err := ops.Engine.Find(ctx, kind, number, number)
 	if err != nil || !is {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Panel) theirs(ctx context.Context, kind string, tenant projections.Reso
 const together = 100
 
 // mend pushes what is to be pushed, and takes over what is to be adopted.
-func (s *Panel) mend(ctx context.Context, job *SyncInput, o hosting.Operation, found *comparison) error {
+func (ops *Operations) mend(ctx context.Context, job *SyncInput, o hosting.Operation, found *comparison) error {
 	var push []*compared
 	for _, r := range found.records {
 		if r.needsPush(*o.Sync) {
@@ -134,7 +134,7 @@ func (s *Panel) mend(ctx context.Context, job *SyncInput, o hosting.Operation, f
 		}
 	}
 	for chunk := range slices.Chunk(push, together) {
-		if err := s.pushAgain(ctx, job, chunk); err != nil {
+		if err := ops.pushAgain(ctx, job, chunk); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Panel) mend(ctx context.Context, job *SyncInput, o hosting.Operation, f
 		return nil
 	}
 	for _, r := range found.records {
-		if err := s.adopt(ctx, job, r); err != nil {
+		if err := ops.adopt(ctx, job, r); err != nil {
 			return err
 		}
 	}
@@ -158,12 +158,12 @@ func onBehalf(job *SyncInput, what string, records ...*compared) domain.Metadata
 	return domain.Metadata{ID: uuid.NewSHA1(job.Operation, []byte(what)), Actor: "system:sync", Saga: "sync:" + job.Operation.String()}
 }
 
-func (s *Panel) pushAgain(ctx context.Context, job *SyncInput, records []*compared) error {
+func (ops *Operations) pushAgain(ctx context.Context, job *SyncInput, records []*compared) error {
 	commands := make([]domain.Command, len(records))
 	for i, r := range records {
 		commands[i] = hosting.Push{Ref: r.ref()}
 	}
-	receipt, err := s.store.Execute(ctx, onBehalf(job, "push", records...), commands...)
+	receipt, err := ops.Store.Execute(ctx, onBehalf(job, "push", records...), commands...)
 	if err != nil {
 		return err
 	}
@@ -175,15 +175,15 @@ func (s *Panel) pushAgain(ctx context.Context, job *SyncInput, records []*compar
 
 // adopt takes over what the engine says of a record. What others have, or what
 // else our rules refuse, stays as it is and is reported.
-func (s *Panel) adopt(ctx context.Context, job *SyncInput, r *compared) error {
+func (ops *Operations) adopt(ctx context.Context, job *SyncInput, r *compared) error {
 	if len(r.drift) == 0 || r.pushed != 0 {
 		return nil
 	}
-	spec := r.adoptable(s.Now())
+	spec := r.adoptable(ops.Runner.Now())
 	if len(spec) == 0 {
 		return nil
 	}
-	_, err := s.store.Execute(ctx, onBehalf(job, "adopt", r), hosting.Adopt{Ref: r.ref(), Spec: spec})
+	_, err := ops.Store.Execute(ctx, onBehalf(job, "adopt", r), hosting.Adopt{Ref: r.ref(), Spec: spec})
 	if code := domain.CodeOf(err); err != nil && (code == "" || code == domain.Unavailable) {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *Panel) adopt(ctx context.Context, job *SyncInput, r *compared) error {
 
 // progress is what was found, and what is pushed. What differs may tell of a
 // person.
-func (s *Panel) progress(ctx context.Context, job *SyncInput, o hosting.Operation, found *comparison) (domain.Command, error) {
+func (ops *Operations) progress(ctx context.Context, job *SyncInput, o hosting.Operation, found *comparison) (domain.Command, error) {
 	c := hosting.ProgressOperation{ID: job.Operation}
 	created, updated, missing, drifts := 0, 0, 0, []drift{}
 	for _, r := range found.records {
@@ -221,14 +221,14 @@ func (s *Panel) progress(ctx context.Context, job *SyncInput, o hosting.Operatio
 	}
 	c.Personal = field.Values{"drift": sagas.Encode(drifts)}
 	var err error
-	c.Subject, err = s.subjectOf(ctx, found.tenant)
+	c.Subject, err = ops.subjectOf(ctx, found.tenant)
 	return c, err
 }
 
 func whole(n int) json.RawMessage { return strconv.AppendInt(nil, int64(n), 10) }
 
 // subjectOf is the person whose data a tenant's records hold.
-func (s *Panel) subjectOf(ctx context.Context, row projections.Resource) (uuid.UUID, error) {
+func (ops *Operations) subjectOf(ctx context.Context, row projections.Resource) (uuid.UUID, error) {
 	if row.Subject != nil {
 		return *row.Subject, nil
 	}
@@ -236,17 +236,17 @@ func (s *Panel) subjectOf(ctx context.Context, row projections.Resource) (uuid.U
 	if err := row.Load(&tenant); err != nil {
 		return uuid.Nil, err
 	}
-	return s.store.Subject(ctx, tenant.Email)
+	return ops.Store.Subject(ctx, tenant.Email)
 }
 
 // settled waits until the engine has answered all that was pushed, or until
-// nobody needs to wait any more, and ends the operation.
-func (s *Panel) settled(ctx context.Context, job *SyncInput) (bool, sagas.Work, error) {
-	o, age, err := s.operation(ctx, job.Operation)
+// the time for that is over, and ends the operation.
+func (ops *Operations) settled(ctx context.Context, job *SyncInput) (bool, sagas.Work, error) {
+	o, age, err := ops.operation(ctx, job.Operation)
 	if err != nil || o.Over() || o.Sync == nil {
 		return err == nil, sagas.Work{}, err
 	}
-	scope := s.tables.For(projections.System)
+	scope := ops.system()
 	view, err := scope.Operation(ctx, job.Operation)
 	if err != nil {
 		return false, sagas.Work{}, err
@@ -256,10 +256,10 @@ func (s *Panel) settled(ctx context.Context, job *SyncInput) (bool, sagas.Work, 
 		return false, sagas.Work{}, err
 	}
 	created, updated, open := outcome(o.Pushed, rows)
-	if open > 0 && age < s.times.SyncBudget {
+	if open > 0 && age < ops.Times.SyncBudget {
 		return false, sagas.Work{}, nil
 	}
-	result := field.Values{"synced_at": field.AppendTime(nil, s.Now())}
+	result := field.Values{"synced_at": field.AppendTime(nil, ops.Runner.Now())}
 	for name, more := range map[string]int{"created": created, "updated": updated} {
 		var so int
 		if err := json.Unmarshal(view.Result[name], &so); err != nil {

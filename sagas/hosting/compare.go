@@ -1,4 +1,4 @@
-package assembly
+package hosting
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ type compared struct {
 	missing bool                 // the engine had it, and has it no more
 	drift   []drift
 
-	pushed  int // wish; 0: nothing was pushed
+	pushed  int // generation; 0: nothing was pushed
 	adopted bool
 }
 
@@ -44,10 +44,10 @@ type drift struct {
 // leaving nor in the bin.
 func (c *compared) present() bool { return c.row.Status != hosting.Leaving && c.row.TrashedAt == nil }
 
-// open tells whether the engine has yet to take the last wish.
+// open tells whether the engine has yet to take the last generation.
 func (c *compared) open() bool { return c.row.SyncStatus != "synced" }
 
-func (c *compared) ref() hosting.Ref { return hosting.Ref{Kind: c.row.Kind, ID: c.row.ID} }
+func (c *compared) ref() hosting.Ref { return c.row.Ref() }
 
 // recordsOf are the records behind which the engine works, as it is to have
 // them.
@@ -110,7 +110,7 @@ func (c *compared) beside(theirs []hosting.EngineObject) {
 }
 
 // differences are those in the fields that both speak of and that are asked
-// for, not observed. Secrets are nobody's to compare.
+// for, not observed. Secrets are not compared.
 func (c *compared) differences(theirs hosting.EngineObject) (all []drift) {
 	for _, f := range c.kind.New().Fields() {
 		mine, wanted := c.object.Values[f.Name]
@@ -182,7 +182,7 @@ func (c *compared) takes(d drift) bool {
 	return err == nil
 }
 
-// asRequest is the engine's value as somebody would ask for it.
+// asRequest is the engine's value as a request would bring it.
 func (d drift) asRequest() []byte {
 	return append(append(append(field.AppendText([]byte{'{'}, d.Field), ':'), d.Engine...), '}')
 }
@@ -192,7 +192,7 @@ func (d drift) asRequest() []byte {
 func outcome(pushed []hosting.PushedRequest, rows []projections.Resource) (created, updated, open int) {
 	now := map[hosting.Ref]projections.Resource{}
 	for _, row := range rows {
-		now[hosting.Ref{Kind: row.Kind, ID: row.ID}] = row
+		now[row.Ref()] = row
 	}
 	for _, w := range pushed {
 		row, is := now[hosting.Ref{Kind: w.Kind, ID: w.ID}]

@@ -1,0 +1,67 @@
+package assembly
+
+import (
+	"hostpanel/eventstore/ratelimit"
+	"hostpanel/sagas/accounts"
+	"hostpanel/sagas/hosting"
+	"hostpanel/sagas/notify"
+	"hostpanel/sagas/operations"
+	"hostpanel/sagas/payments"
+	"hostpanel/sagas/reconcile"
+)
+
+// Areas are the parts of the panel's sagas.
+type Areas struct {
+	Payments    *payments.Service
+	Notify      *notify.Notifier
+	Accounts    *accounts.Service
+	Operations  *operations.Service   // of the panel itself: incidents, the log
+	Reconciler  *reconcile.Reconciler // brings resources to the engine and the hypervisor
+	Maintenance *hosting.Maintenance
+	Jobs        *hosting.Operations // that people ask for and wait for
+}
+
+// addPayments adds what watches and moves money.
+func (s *Panel) addPayments(o Options) {
+	s.Payments = payments.New(payments.Deps{
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Providers: o.Payments, PublicURL: o.PublicURL, Times: s.times.PaymentTimes,
+	})
+}
+
+// addNotify adds what tells users, customers and endpoints of tenants.
+func (s *Panel) addNotify(o Options) {
+	s.Notify = notify.New(notify.Deps{
+		Runner: s.Runner, Store: s.store, Vault: s.vault, Tables: s.tables, Mail: o.Mail, Webhooks: o.Webhooks, MailFrom: o.MailFrom, PublicURL: o.PublicURL,
+		UnsubscribeKeys: o.UnsubscribeKeys, Times: s.times.NotifyTimes, Customer: s.customerOf,
+	})
+}
+
+// addAccounts adds passwords, links and resets.
+func (s *Panel) addAccounts(limits *ratelimit.Windows) {
+	s.Accounts = accounts.New(accounts.Deps{
+		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
+		Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
+	})
+}
+
+// addOperations adds what watches over the panel itself.
+func (s *Panel) addOperations() {
+	s.Operations = operations.New(operations.Deps{
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Times: s.times.OperationsTimes, ProviderDown: s.times.DownAlarm,
+		Webhooks: s.Payments.LatestWebhooks,
+	})
+}
+
+// addHosting adds what works on hosting resources.
+func (s *Panel) addHosting(o Options) {
+	s.Reconciler = reconcile.New(reconcile.Deps{
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Vault: s.vault, Engine: o.Engine, Compute: o.Compute, Times: s.times.ReconcileTimes,
+	})
+	policies := s.Reconciler.Policies()
+	deps := hosting.Deps{
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Vault: s.vault, Engine: o.Engine, Times: s.times.HostingTimes,
+		EngineQueue: s.Reconciler.EngineQueue(), EngineCalls: policies.Engine, EngineApplies: policies.Ready, Comparison: policies.Compare,
+		Seal: s.Reconciler.Seal, SecretLife: s.times.SecretLife,
+	}
+	s.Maintenance, s.Jobs = hosting.NewMaintenance(deps), hosting.NewOperations(deps)
+}

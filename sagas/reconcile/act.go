@@ -1,0 +1,165 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/sagas"
+)
+
+// The fourth phase: the object is changed, adopted, created or removed.
+
+// act prepares the act and what follows from it. The act may be repeated: it
+// brings the object to what is wanted, whatever was there.
+func (a *attempt) act(ctx context.Context, run *hosting.Generation) (do func(context.Context) (sagas.Result, error), then func(sagas.Result) sagas.Work, err error) {
+	if err := a.unseal(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := a.findSuspended(ctx, run); err != nil {
+		return nil, nil, err
+	}
+	bring, then := a.bring, a.brought
+	if a.row.Status == hosting.Leaving {
+		bring, then = a.remove, a.removed
+	}
+	do = func(ctx context.Context) (sagas.Result, error) {
+		result, err := bring(ctx)
+		return result, a.strategy.refused(ctx, a, err)
+	}
+	return do, then, nil
+}
+
+// findSuspended finds what belongs to a tenant and is off. An engine may switch
+// it on along with a change of the tenant, and an attempt that was cut short may
+// have left it so: then all of it is pushed once more (trap T3 in
+// docs/engine-ispconfig.md).
+func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) error {
+	if !a.kind.Owner || a.object.ID == 0 || a.row.Status == hosting.Leaving {
+		return nil
+	}
+	known, err := a.runner.Effect(ctx, pushKey(*run))
+	if err != nil {
+		return err
+	}
+	a.woken = known.MayHaveHappened()
+	a.suspended, err = a.system().Asleep(ctx, a.ref.ID)
+	return err
+}
+
+// refused: a failure of the act is what it is.
+func (plain) refused(_ context.Context, _ *attempt, failure error) error { return failure }
+
+// bring changes what is there, adopts what an earlier attempt has made, and
+// creates what there is not. Then it reads the object back (rule E-7).
+func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
+	if untouched, err := a.strategy.untouched(ctx, a); err != nil || untouched {
+		return a.result(), err
+	}
+	if err := a.change(ctx); err == nil || !sagas.RefusedAs(err, "absent") {
+		return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
+	}
+	found, is, err := a.find(ctx)
+	switch {
+	case err != nil:
+	case is:
+		a.object.ID = found.ID
+		err = a.change(ctx)
+	case a.secretMissing:
+		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
+	default:
+		a.object.ID, err = a.engine.Create(ctx, a.object)
+	}
+	return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
+}
+
+// untouched: the engine takes a plain object in any state.
+func (plain) untouched(context.Context, *attempt) (bool, error) { return false, nil }
+
+// retryIfNameFreed waits for a name that is taken, if it is about to become free:
+// a resource of the same tenant has it, and is about to leave or to be renamed.
+func (a *attempt) retryIfNameFreed(ctx context.Context, failure error) error {
+	if !sagas.RefusedAs(failure, "name_taken") {
+		return failure
+	}
+	found, is, err := a.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
+	switch {
+	case err != nil:
+		return sagas.NothingSent(err)
+	case !is, !a.ours(found):
+		return failure
+	}
+	switch err := a.strategy.unheld(ctx, &a.desired, found); {
+	case errors.Is(err, errNotOurs):
+		return failure
+	case err != nil:
+		return err
+	}
+	return sagas.TooEarly("name_leaving", a.times.ReadyFirst)
+}
+
+var errAbsent = domain.Fail(domain.Permanent, "absent", errors.New("it has no number at the engine"))
+
+// change brings the object with our number to what is wanted, under whichever
+// of its names the engine has it.
+func (a *attempt) change(ctx context.Context) error {
+	if a.object.ID == 0 {
+		return errAbsent
+	}
+	err := a.engine.Change(ctx, a.object)
+	if a.kind.Owner && err != nil && sagas.CodeOf(err) == "woken" {
+		a.woken = true
+		return nil
+	}
+	for _, name := range a.former {
+		if !sagas.RefusedAs(err, "drift") {
+			break
+		}
+		renamed := a.object
+		renamed.Former = name
+		err = a.engine.Change(ctx, renamed)
+	}
+	return err
+}
+
+// remove removes the object, if there is one and it is the resource's.
+func (a *attempt) remove(ctx context.Context) (sagas.Result, error) {
+	return sagas.Result{}, a.strategy.remove(ctx, a)
+}
+
+// remove removes the object with our number, and the one with our name: a change
+// without an answer may have made another, with a number that we do not know.
+func (plain) remove(ctx context.Context, a *attempt) error {
+	if a.object.ID != 0 {
+		if err := a.removeOne(ctx, a.object.ID); err != nil {
+			return err
+		}
+	}
+	found, is, err := a.find(ctx)
+	if err != nil || !is {
+		return foreign(err)
+	}
+	return a.removeOne(ctx, found.ID)
+}
+
+func (a *attempt) removeOne(ctx context.Context, id int64) error {
+	o := hosting.EngineObject{Kind: a.object.Kind, ID: id, Owner: a.object.Owner, Name: a.object.Name, Ref: a.object.Ref, Parents: a.object.Parents}
+	err := a.engine.Remove(ctx, o)
+	for _, name := range a.former {
+		if !sagas.RefusedAs(err, "drift") {
+			break
+		}
+		o.Name = name
+		err = a.engine.Remove(ctx, o)
+	}
+	return err
+}
+
+// foreign: an object that is another's was never made for the resource.
+func foreign(err error) error {
+	if errors.Is(err, errNotOurs) || sagas.RefusedAs(err, "not_supported") {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// The first phase: the resource as it is now, what it depends on, and the object
+// that the engine is to have.
+
+// A desired resource is one that is to be brought to the engine.
+type desired struct {
+	ref      hosting.Ref
+	kind     hosting.Kind
+	strategy strategy
+	row      projections.Resource
+	beside   map[hosting.Ref]projections.Resource // its tenant, what it refers to, a tenant's package
+	object   hosting.EngineObject                 // as the engine is to have it
+}
+
+// read reads the resource of a run, for the generation that is to be brought: the
+// last one, or the run's own while another resource has the later name.
+func (r *Reconciler) read(ctx context.Context, run *hosting.Generation) (desired, error) {
+	w, err := r.desired(ctx, run)
+	if err != nil {
+		return w, err
+	}
+	return r.yieldName(ctx, run, w)
+}
+
+// desired reads a resource with what it depends on.
+func (r *Reconciler) desired(ctx context.Context, run *hosting.Generation) (desired, error) {
+	w := desired{ref: run.Ref()}
+	w.kind, _ = hosting.KindNamed(run.Kind)
+	w.strategy = r.strategyFor(w.kind)
+	var err error
+	if w.row, err = r.recorded(ctx, run); err != nil {
+		return w, err
+	}
+	if w.beside, err = r.system().Recorded(ctx, w.needs()...); err != nil {
+		return w, err
+	}
+	return w, r.shape(ctx, &w)
+}
+
+// recorded is the resource of a run. The generation may not be visible yet where
+// a replica is behind.
+func (r *Reconciler) recorded(ctx context.Context, run *hosting.Generation) (projections.Resource, error) {
+	found, err := r.system().Recorded(ctx, run.Ref())
+	row, known := found[run.Ref()]
+	if err == nil && (!known || row.Wish < run.Version) {
+		err = sagas.TooEarly("not_visible", r.runner.Times().Floor)
+	}
+	return row, err
+}
+
+func (r *Reconciler) strategyFor(kind hosting.Kind) strategy {
+	if kind.Issued {
+		return certificates{plain{r}}
+	}
+	return plain{r}
+}
+
+// shape puts a resource into the engine's words.
+func (r *Reconciler) shape(ctx context.Context, w *desired) error {
+	w.object = w.asObject()
+	return r.derive(ctx, w)
+}
+
+// upToDate tells whether there is nothing to do. The resource is gone, or its
+// generation has been confirmed, or a later run brings it. A call of this run that
+// is still without an answer has to be finished.
+func (r *Reconciler) upToDate(ctx context.Context, run *hosting.Generation, w desired) (bool, error) {
+	if w.row.Status != hosting.Gone && w.row.Wish == run.Version && w.row.SyncStatus != "synced" {
+		return false, nil
+	}
+	known, err := r.runner.Effect(ctx, pushKey(*run))
+	return err == nil && !known.MayHaveHappened(), err
+}
+
+// nothing is the call of a run that has nothing to do.
+func (w *desired) nothing() sagas.Call {
+	return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Rows: []eventstore.TxStatement{w.wakes()}} }}
+}
+
+// wakes lets runs go on that have waited for the resource.
+func (w *desired) wakes() eventstore.TxStatement { return sagas.WakeWaiting(w.ref.Stream()) }
+
+// needs are the resources that decide what the object is.
+func (w *desired) needs() (refs []hosting.Ref) {
+	if w.kind.Owner {
+		return append(refs, w.to(hosting.Reference{Field: "package", Kind: "package"}))
+	}
+	refs = append(refs, w.tenant())
+	for _, r := range w.kind.Refs {
+		refs = append(refs, w.to(r))
+	}
+	return refs
+}
+
+func (w *desired) tenant() hosting.Ref { return hosting.Ref{Kind: "tenant", ID: w.row.Tenant} }
+
+// to is where a reference leads; number 0: nowhere.
+func (w *desired) to(r hosting.Reference) hosting.Ref {
+	var id int64
+	_ = json.Unmarshal(w.row.Spec[r.Field], &id) // null is 0
+	return hosting.Ref{Kind: r.Kind, ID: id}
+}
+
+// asObject is the resource in the engine's words.
+func (w *desired) asObject() hosting.EngineObject {
+	var parent field.Values
+	if p, is := w.kind.Parent(); is {
+		parent = w.beside[w.to(p)].Spec
+	}
+	o := w.kind.Object(w.ref.ID, w.row.Spec, parent)
+	o.ID = engineID(w.row)
+	if _, switched := o.Values["is_active"]; switched {
+		o.Values["is_active"] = strconv.AppendBool(nil, w.row.Active)
+	}
+	if w.kind.Owner {
+		hosting.LimitsAtEngine(o.Values, w.beside[w.needs()[0]].Spec)
+		return o
+	}
+	o.Owner, o.Parents = engineID(w.beside[w.tenant()]), map[string]int64{}
+	for _, r := range w.kind.Refs {
+		if id := engineID(w.beside[w.to(r)]); id != 0 {
+			o.Parents[r.Field] = id
+		}
+	}
+	o.Name = w.kind.NameIn(o)
+	return o
+}
+
+func engineID(r projections.Resource) int64 {
+	if r.EngineID == nil {
+		return 0
+	}
+	return *r.EngineID
+}
+
+// derive adds to the object the fields that follow from the resource and from
+// what it links to, which engines cannot know.
+func (r *Reconciler) derive(ctx context.Context, w *desired) error {
+	if w.kind.Told == nil {
+		return nil
+	}
+	spec := w.kind.New()
+	if err := w.row.Load(spec); err != nil {
+		return err
+	}
+	link, leads := hosting.LinkOf(spec)
+	if leads {
+		to, _ := hosting.KindNamed(link.Kind)
+		found, err := r.system().OfKind(ctx, to, projections.Listing{
+			Filters: []projections.Filter{{Field: link.Field, Op: "=", Value: link.Value}}, Limit: 1,
+		})
+		if err != nil {
+			return err
+		}
+		leads = len(found.Rows) > 0
+	}
+	maps.Copy(w.object.Values, hosting.Derived(spec, r.runner.Now(), leads).Only(w.kind.Told...).Values())
+	return nil
+}
+
+// specOf is the spec of a resource that its history amounts to: what was asked
+// for, changed, and adopted.
+func specOf(history []eventstore.RecordedEvent) field.Values {
+	spec := field.Values{}
+	for _, fact := range history {
+		if e, is := fact.Event.(interface{ Values() field.Values }); is {
+			maps.Copy(spec, e.Values())
+		}
+	}
+	return spec
+}
+
+// lastConfirmed is the last generation that the engine has confirmed.
+func lastConfirmed(history []eventstore.RecordedEvent) (version int) {
+	for _, fact := range history {
+		if e, is := fact.Event.(hosting.EngineConfirmed); is {
+			version = cmp.Or(e.Version, fact.Version)
+		}
+	}
+	return version
+}

@@ -1,0 +1,87 @@
+package reconcile
+
+import (
+	"context"
+	"strconv"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
+	"hostpanel/sagas"
+)
+
+// The fifth phase: what the engine shows of the object is read back, once after
+// the act and then until the engine has applied it.
+
+// readBack reads what has been written. No answer to that changes nothing: the
+// next step reads again.
+func (a *attempt) readBack(ctx context.Context, err error) (sagas.Result, error) {
+	if err != nil {
+		return sagas.Result{}, err
+	}
+	found, is, err := a.engine.Find(ctx, a.object.Kind, a.object.Name, a.object.Ref)
+	switch {
+	case err != nil || !is:
+		return a.result(), nil
+	case !a.ours(found):
+		return sagas.Result{}, errNotOurs
+	}
+	a.seen, a.object.ID = found, found.ID
+	return a.result(), nil
+}
+
+func (a *attempt) result() sagas.Result {
+	return sagas.Result{External: strconv.FormatInt(a.object.ID, 10)}
+}
+
+// brought is what follows once the engine has accepted it: the secrets have
+// done their duty.
+func (a *attempt) brought(r sagas.Result) sagas.Work {
+	id, _ := strconv.ParseInt(r.External, 10, 64) // written by us, above
+	confirm := hosting.Confirm{Ref: a.ref, EngineID: id, Observed: a.seen.Observed, Version: a.row.Wish}
+	work := a.answered(confirm, a.strategy.claimOn(&a.desired, a.object.Name))
+	if a.woken {
+		for i := range a.suspended {
+			work.Commands = append(work.Commands, hosting.Push{Ref: a.suspended[i].Ref()})
+		}
+	}
+	return work
+}
+
+// answered is what follows from the engine's answer. Of all names that the
+// resource has claimed it keeps at most one.
+func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work {
+	work := sagas.Work{Commands: []domain.Command{confirm}, Rows: []eventstore.TxStatement{sagas.FreeClaims(a.ref.Stream(), kept), a.wakes()}}
+	for _, key := range a.opened {
+		work.Rows = append(work.Rows, credentials.Shred(key))
+	}
+	return work
+}
+
+func (a *attempt) removed(sagas.Result) sagas.Work {
+	return a.answered(hosting.Confirm{Ref: a.ref, Version: a.row.Wish}, sagas.Claim{})
+}
+
+// applied is the step that waits until the engine has not only accepted the
+// change but carried it out. What it has observed by then is kept.
+func (r *Reconciler) applied(ctx context.Context, run *hosting.Generation) (bool, sagas.Work, error) {
+	w, err := r.desired(ctx, run)
+	if err != nil || w.row.Wish > run.Version || w.row.Status != hosting.Running || w.object.ID == 0 {
+		return err == nil, sagas.Work{}, err // a later generation, or nothing to wait for
+	}
+	return w.strategy.applied(ctx, &w)
+}
+
+// applied is when the engine says so.
+func (p plain) applied(ctx context.Context, w *desired) (bool, sagas.Work, error) {
+	found, is, err := p.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
+	switch {
+	case err != nil || !is:
+		return false, sagas.Work{}, err
+	case !w.ours(found):
+		return false, sagas.Work{}, errNotOurs
+	}
+	seen := hosting.Confirm{Ref: w.ref, EngineID: found.ID, Observed: found.Observed, Version: w.row.Wish}
+	return found.Applied, sagas.Work{Commands: []domain.Command{seen}}, nil
+}

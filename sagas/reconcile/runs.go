@@ -1,0 +1,116 @@
+package reconcile
+
+import (
+	"context"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
+
+	"github.com/google/uuid"
+)
+
+// Whatever is asked of a hosting resource starts a run for it, which brings the
+// engine to what the resource is by then. Runs of one resource go one by one, in
+// the order of the generations; what a later generation has overtaken has nothing
+// to do.
+
+// EngineQueue is the queue of steps that call the engine.
+func (r *Reconciler) EngineQueue() string { return "engine:" + r.engine.Server() }
+
+// ComputeQueue is the queue of steps that call the hypervisor.
+func (r *Reconciler) ComputeQueue() string { return "compute:" + r.compute.Server() }
+
+// register registers the runs for one resource each.
+func (r *Reconciler) register() {
+	policies, engine, compute := r.Policies(), r.EngineQueue(), r.ComputeQueue()
+	r.engineRuns = r.registerRuns("engine",
+		sagas.Step[hosting.Generation]{
+			Name: "push", Says: "bring the hosting engine to what is wanted", Queue: engine, Policy: policies.Engine,
+			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.push},
+		},
+		sagas.Step[hosting.Generation]{
+			Name: "applied", Says: "wait until the hosting engine has applied it", Queue: engine, Policy: policies.Ready,
+			Wait: r.applied,
+		})
+	r.machineRuns = r.registerRuns("machine",
+		sagas.Step[hosting.Generation]{
+			Name: "machine", Says: "bring the hypervisor to what is wanted of the machine", Queue: compute, Policy: policies.Engine,
+			Effect: &sagas.Effect[hosting.Generation]{Key: pushKey, Prepare: r.pushMachine},
+		},
+		sagas.Step[hosting.Generation]{
+			Name: "machine.applied", Says: "wait until the hypervisor has carried it out", Queue: compute, Policy: policies.Machine,
+			Wait: r.machineApplied,
+		})
+}
+
+func (r *Reconciler) registerRuns(name string, steps ...sagas.Step[hosting.Generation]) sagas.Definition[hosting.Generation] {
+	return sagas.Register(r.runner, sagas.Saga[hosting.Generation]{
+		Name: name, Definition: name + "/1", Steps: steps,
+		Serial: func(g hosting.Generation) (domain.Stream, int) { return g.Ref().Stream(), g.Version },
+		Parked: func(g hosting.Generation, _, code string) []domain.Command {
+			return []domain.Command{hosting.Decline{Ref: g.Ref(), Code: code, Version: g.Version, At: r.runner.Now()}}
+		},
+	})
+}
+
+// pushKey is the key of a run's effect: "e/site-42/3".
+func pushKey(g hosting.Generation) string { return "e/" + g.String() }
+
+// run is the run for a generation.
+func (r *Reconciler) run(g hosting.Generation) sagas.Start {
+	if kind, _ := hosting.KindNamed(g.Kind); kind.Backend == hosting.Compute {
+		return r.machineRuns.Start(g.String(), g, uuid.Nil)
+	}
+	return r.engineRuns.Start(g.String(), g, uuid.Nil)
+}
+
+// starts are the runs that begin with events about hosting resources: one for the
+// last generation of each, unless it is confirmed along with it.
+func (r *Reconciler) starts(_ context.Context, events []eventstore.RecordedEvent) (starts []eventstore.Start, err error) {
+	last := map[domain.Stream]int{}
+	for i, e := range events {
+		switch {
+		case raisesGeneration(e):
+			last[e.Stream] = i
+		case confirmsGeneration(e):
+			delete(last, e.Stream)
+		}
+	}
+	for i, e := range events {
+		if at, raised := last[e.Stream]; raised && at == i {
+			starts = append(starts, r.runner.Starting(i, r.run(hosting.GenerationOf(e.Stream, e.Version))))
+		}
+	}
+	return starts, nil
+}
+
+// raisesGeneration tells whether the engine or the hypervisor has something to do
+// after an event. What an order has asked for is made by the order's own run.
+func raisesGeneration(fact eventstore.RecordedEvent) bool {
+	kind, known := hosting.KindNamed(fact.Stream.Category)
+	if !known || kind.Backend == hosting.Local {
+		return false
+	}
+	switch e := fact.Event.(type) {
+	case hosting.Requested:
+		return e.For == ""
+	case hosting.Changed, hosting.Disabled, hosting.Enabled, hosting.MovedToBin, hosting.Restored, hosting.RemovalRequested,
+		hosting.PushRequested, hosting.CertificateOrdered:
+		return true
+	}
+	return false
+}
+
+// confirmsGeneration tells whether an event leaves nothing to do for the generations
+// before it.
+func confirmsGeneration(fact eventstore.RecordedEvent) bool {
+	switch e := fact.Event.(type) {
+	case hosting.Removed:
+		return true
+	case hosting.EngineConfirmed:
+		return e.Version == 0 || e.Version == fact.Version-1
+	}
+	return false
+}
