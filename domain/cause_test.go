@@ -3,9 +3,9 @@ package domain_test
 import (
 	"testing"
 
-	"hostpanel/domain"
-
 	"github.com/google/uuid"
+
+	"hostpanel/domain"
 )
 
 func TestACauseIsReadAsItWasStored(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-
-	"github.com/google/uuid"
 )
 
 func TestAnEventWithoutACauseIsRefused(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	engine "hostpanel/adapters/engine/sandbox"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const tenantOne = "/hosting/api/rest/tenants/1/"

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // apiKeys is the keys with which websites may use the storefront. When one was

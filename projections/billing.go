@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // subscriptions is what customers pay for, and their invoices, which never

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore/ratelimit"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // A CallerCheck is what a call takes for granted about its user, and how often

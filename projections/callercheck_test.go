@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/domain/account"
-
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain/account"
 )
 
 // counted is how many calls stand under a key.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -15,8 +17,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-
-	"github.com/google/uuid"
 )
 
 func (p *panel) erase(ctx context.Context, subject uuid.UUID) error {

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -22,9 +25,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 func TestARebuiltTableIsTheLiveOne(t *testing.T) {

@@ -3,12 +3,12 @@ package projections
 import (
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 func (p *panel) identity(t testing.TB, user int64) Identity {

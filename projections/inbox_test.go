@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // Whatever happens to notifications, in whatever order and however much at

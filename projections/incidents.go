@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	desk "hostpanel/domain/operations"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // incidents is what operators have to see to, and what became of it

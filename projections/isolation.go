@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"hostpanel/eventstore"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore"
 )
 
 // Who may read a row, in the words of the database. Each stands in a

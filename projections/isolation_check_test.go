@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/eventstore"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore"
 )
 
 func TestAFreshPanelKeepsRowsApart(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/domain/hosting"
-	"hostpanel/domain/order"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 )
 
 // aLot fills the tables with so many rows that reading one of them whole is

@@ -9,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
@@ -16,11 +21,6 @@ import (
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Two of everything: what belongs to Ana (user 1, tenant 5, key owner 7) and

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // operations is the work that outlasts the request that asked for it: how far

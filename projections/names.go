@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // names is who holds each name that may exist once in the whole panel: the

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
-
-	"github.com/google/uuid"
 )
 
 const siteTaken = "site with this domain already exists."

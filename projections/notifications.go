@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // notifications is what users have been told and what they want to hear of.

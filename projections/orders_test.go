@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-
-	"github.com/google/uuid"
 )
 
 func TestAnOrderIsShownAsItWasAgreed(t *testing.T) {

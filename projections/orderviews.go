@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"hostpanel/domain/field"
-	"hostpanel/domain/order"
-
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 )
 
 // An OrderView is what the seller of the order may see of it, through the

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
-
-	"github.com/shopspring/decimal"
 )
 
 // plans is what the shop offers. A plan that is withdrawn is gone; orders have

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"hostpanel/eventstore"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore"
 )
 
 // A Log can be read from a position on, to its end.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"hostpanel/eventstore"
-
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
+
+	"hostpanel/eventstore"
 )
 
 const (

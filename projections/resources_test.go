@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-
-	"github.com/google/uuid"
 )
 
 func TestAResourceShowsHowFarTheEngineIs(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync"
 
-	"hostpanel/domain"
-	"hostpanel/eventstore"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 // Tables are the read tables of one database. Nothing can be read from them

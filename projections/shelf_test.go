@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // The mechanism is told with a shelf of books, each a stream of its own.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/storefront"
-
-	"github.com/shopspring/decimal"
 )
 
 // offer is a plan of the sort, at a monthly price.

@@ -7,10 +7,10 @@ import (
 	"math"
 	"strings"
 
-	"hostpanel/eventstore"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostpanel/eventstore"
 )
 
 const (

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // users is who may sign in, and to which tenants they belong. The table of

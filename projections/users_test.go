@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/notice"
-
-	"github.com/google/uuid"
 )
 
 func open(id int64, email string) account.Open {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // webhooks is where tenants' own programs are told of what happens, and what

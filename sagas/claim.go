@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // One writer per object outside (docs/sagas.md, "Claims"; rule E-4): the object

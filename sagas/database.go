@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // SQLError says what was attempted when the database refused or gave no

@@ -3,9 +3,9 @@ package sagas
 import (
 	"context"
 
-	"hostpanel/domain"
-
 	"github.com/google/uuid"
+
+	"hostpanel/domain"
 )
 
 // registerDrill registers a saga of steps that do nothing. It measures the

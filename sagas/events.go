@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/wording"
-
-	"github.com/google/uuid"
 )
 
 // EventTypes lists every event that the streams of runs may hold. The stream of

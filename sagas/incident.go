@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // Problems that belong to no order, run or record are reported as incidents

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"hostpanel/domain"
-	"hostpanel/eventstore"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 // The ledger has a row for each effect, written before the call. It never holds

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // Operators' commands on runs. Each is recorded as an event with actor and reason.

@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"time"
 
-	"hostpanel/domain"
-	"hostpanel/domain/operations"
-	"hostpanel/eventstore"
-
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+
+	"hostpanel/domain"
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
 )
 
 // Reactions to the log are Watermill handlers. They do database work only, because

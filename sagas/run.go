@@ -3,10 +3,10 @@ package sagas
 import (
 	"encoding/json"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
-
-	"github.com/google/uuid"
 )
 
 // Category is the category of the streams of runs.

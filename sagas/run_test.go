@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/domaintest"
-
-	"github.com/google/uuid"
 )
 
 // The events of a run with two steps.

@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hostpanel/domain"
-	"hostpanel/eventstore"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 // Migrations are the tables of this package.

@@ -13,10 +13,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // A Saga is a list of steps under a name. I is the input of its runs: ids, and

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"hostpanel/domain/operations"
-	"hostpanel/projections"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain/operations"
+	"hostpanel/projections"
 )
 
 // RunView is a run as operators see it (docs/operations.md).

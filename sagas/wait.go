@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"hostpanel/domain"
-	"hostpanel/eventstore"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
 )
 
 // TooEarly says that nothing is wrong but that the step has to wait.

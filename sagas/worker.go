@@ -9,11 +9,11 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
-
-	"github.com/google/uuid"
 )
 
 // ErrKilled ends a worker in tests like a killed process: it releases and writes

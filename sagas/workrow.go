@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"hostpanel/eventstore"
-
 	"github.com/google/uuid"
+
+	"hostpanel/eventstore"
 )
 
 // workRow holds the columns of a run's work row, derived from the run alone.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/domain/field"
-
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/field"
 )
 
 // sample has a field of every sort.

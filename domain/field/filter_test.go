@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"hostpanel/domain/field"
-
 	"github.com/google/uuid"
+
+	"hostpanel/domain/field"
 )
 
 type filters struct {

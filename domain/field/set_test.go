@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-
-	"github.com/shopspring/decimal"
 )
 
 func TestDefaultsAreForCreationOnly(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-
-	"pgregory.net/rapid"
 )
 
 var (

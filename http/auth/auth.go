@@ -6,13 +6,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
-
-	"github.com/google/uuid"
 )
 
 // Deps are what the area consists of besides itself.

@@ -5,6 +5,8 @@ package operations
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
@@ -12,8 +14,6 @@ import (
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
-
-	"github.com/google/uuid"
 )
 
 // Deps are what operators' endpoints need of the rest of the program.

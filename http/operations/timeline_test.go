@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	seen "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/operations"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // The chain of what happened tells also what went wrong on the way.

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // Commands carries out what callers ask for, all or none.

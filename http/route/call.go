@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-
-	"github.com/google/uuid"
 )
 
 // A Call is one request to a route, as its handler sees it.

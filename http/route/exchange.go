@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hostpanel/domain"
-
 	"github.com/google/uuid"
+
+	"hostpanel/domain"
 )
 
 // An exchange is one request and its answer.

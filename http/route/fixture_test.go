@@ -13,12 +13,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // A shop is a small API with a route of every sort.

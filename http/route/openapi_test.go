@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/http/route"
-
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"hostpanel/http/route"
 )
 
 var variable = regexp.MustCompile(`\{(\w+)(:[^/]*)?\}`)

@@ -5,13 +5,13 @@ package storefront
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
-
-	"github.com/google/uuid"
 )
 
 // Deps are what the storefront needs of the rest of the program.

@@ -7,6 +7,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
@@ -14,9 +17,6 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Deps are what accounts need of the rest of the program.

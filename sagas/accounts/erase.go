@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // Erase ends an account and destroys the personal data in it: the keys of the

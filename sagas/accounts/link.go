@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
-
-	"github.com/google/uuid"
 )
 
 // TokenUser is the user of a one-time link. The link stays valid. A link that is used,

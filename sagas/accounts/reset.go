@@ -6,15 +6,15 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // A password reset must not reveal whether an address has an account, not even

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -17,8 +19,6 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Options are what all areas need of the program around them.

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/adapters/faults"
 	"hostpanel/adapters/payments/paypal"
 	"hostpanel/adapters/payments/paypal/paypaltest"
@@ -16,9 +19,6 @@ import (
 	"hostpanel/adapters/payments/stripe/stripetest"
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain/order"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // A bank is a payment provider as everybody but the panel knows it. What comes

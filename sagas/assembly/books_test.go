@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // What has to be so in the end, whatever has happened (docs/orders.md, V1 to

@@ -3,11 +3,11 @@ package assembly
 import (
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
-
-	"github.com/google/uuid"
 )
 
 func TestATenantsMailsComeFromTheTenant(t *testing.T) {

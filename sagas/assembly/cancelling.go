@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // An order that is cancelled, or whose money has gone back before it ran, is

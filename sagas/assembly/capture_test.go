@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // clocked lets a world begin now and go on when the test says so.

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // follow gives the world's database a clock with an offset, which a process

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/billing"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // notes are the credit notes of an order: "CN-2026-000001 5.00 = 4.13 + 0.87".

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
-
-	"github.com/google/uuid"
 )
 
 func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-16, N-14

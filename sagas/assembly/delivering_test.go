@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
@@ -21,8 +23,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // receivers are the programs of tenants, behind their URLs.

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // A household is a tenant with records of its own, at an engine that lies when

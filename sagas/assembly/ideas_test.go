@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // ideas are what customers do, each so often of a hundred times.

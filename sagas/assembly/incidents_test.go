@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -14,9 +17,6 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // watched is a world with two operators, who are users 901 and 902.

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas/reconcile"
-
-	"github.com/google/uuid"
 )
 
 // An authority issues what an engine has ordered, when it is told to.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // A house is a world in which tenant 5 has a client at the engine and the site

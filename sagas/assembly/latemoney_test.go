@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
-
-	"github.com/google/uuid"
 )
 
 // offersItsPlan puts the plan of all orders on offer, at their price.

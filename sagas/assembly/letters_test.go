@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
@@ -14,8 +16,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // warns lets something happen that the user is told of.

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // A life is what becomes of one order: how it is paid, what happens to the

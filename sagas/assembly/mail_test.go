@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
-
-	"github.com/google/uuid"
 )
 
 // A mail that had to wait is not sent once its link has ended, and one that

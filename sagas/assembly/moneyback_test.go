@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
-
-	"github.com/google/uuid"
 )
 
 // The provider's side of captures and refunds: it counts what moves money, and

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/adapters/payments/test"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Random payments at Stripe, PayPal and the test provider, with refunds, disputes and

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 var operator = domain.Metadata{Actor: "operator:1"}

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
-
-	"github.com/google/uuid"
 )
 
 // The outside: it keeps what it is told, counts every creation by name, and

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
-
-	"github.com/google/uuid"
 )
 
 func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
-
-	"github.com/google/uuid"
 )
 
 // looks gives a tenant a look of its own.

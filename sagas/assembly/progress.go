@@ -3,11 +3,11 @@ package assembly
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Progress tells how far the provisioning of orders is, from the histories of

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -14,8 +16,6 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
-
-	"github.com/google/uuid"
 )
 
 // The lists of provisioning, by what was bought (docs/sagas.md,

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
@@ -11,8 +13,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 func TestAPaidOrderBecomesAService(t *testing.T) {

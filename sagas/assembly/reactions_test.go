@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
-
-	"github.com/google/uuid"
 )
 
 func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore/credentials"
-
-	"github.com/google/uuid"
 )
 
 // links are the secrets of the links in mails to an address.

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // A witness notes every statement that a pool sends.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Retry lets the parked provisioning of an order go on at the step where it

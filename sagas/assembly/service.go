@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // While the payment of an active order is disputed its service rests: the

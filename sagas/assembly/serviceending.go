@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
@@ -13,8 +15,6 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
-
-	"github.com/google/uuid"
 )
 
 // The service of an active order ends when its money has gone back, was charged

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
-
-	"github.com/google/uuid"
 )
 
 func mustParse(id fmt.Stringer) uuid.UUID { return uuid.MustParse(id.String()) }

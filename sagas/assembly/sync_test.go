@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // sync compares tenant 5 and waits for the end.

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/adapters/faults"
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
@@ -27,9 +30,6 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/payments"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // quick are times that let a test see in a second what takes days.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Deps are what [Maintenance] and [Operations] work with.

@@ -3,13 +3,13 @@ package hosting
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // A site that has got another domain needs a certificate for it. Once the

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // The engine holds each client to limits of its own. Who changes a package

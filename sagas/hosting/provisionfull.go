@@ -8,12 +8,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // PrepareSite surveys what is to be made for a site. What is wrong is looked at

@@ -4,14 +4,14 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Certificates are renewed in time, and the tenant is told when one expires

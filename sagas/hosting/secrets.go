@@ -4,10 +4,10 @@ import (
 	"crypto/rand"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-
-	"github.com/google/uuid"
 )
 
 // Passwords and keys of hosting resources (docs/hosting.md, "Secrets").

@@ -15,12 +15,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // A Service carries out what callers ask of hosting resources.

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 )
 
 // What runs for a tenant rests with it (docs/tenants.md, "Suspension"), and what

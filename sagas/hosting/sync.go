@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Comparing a tenant's records with the engine's (docs/sync.md, "Comparing"):

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain/hosting"
 	"hostpanel/sagas"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // What tenants use is measured once a day, one tenant after the other, by

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // approvalLostMail is the run that tells a customer that an approved payment was

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
@@ -16,8 +18,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // A mail with a one-time link is not lost, and brings the same link each time it

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // A notification that its reader gets by mail starts a run in the append that

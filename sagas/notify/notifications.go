@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
@@ -15,8 +17,6 @@ import (
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // Customers are told of their orders and machines, and the administrators of a

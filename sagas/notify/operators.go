@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // Operators are told of orders that need a decision and of incidents

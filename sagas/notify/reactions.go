@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
@@ -11,8 +13,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // react tells users of an event of the log.

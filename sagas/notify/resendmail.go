@@ -3,14 +3,14 @@ package notify
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // ResendMail sends the welcome mail of an order once more. An account without a

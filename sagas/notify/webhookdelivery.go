@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
@@ -13,8 +15,6 @@ import (
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // A message to an endpoint of a tenant is an effect like a mail: one run, tried

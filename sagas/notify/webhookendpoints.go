@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // Endpoints opens, rotates and removes endpoints of tenants together with their

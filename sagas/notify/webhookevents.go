@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
@@ -15,8 +17,6 @@ import (
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
 )
 
 // The events that endpoints of tenants may subscribe to (docs/webhooks.md,

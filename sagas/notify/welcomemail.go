@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
@@ -11,8 +13,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // The welcome mail of an order brings a new account its one-time link, and an

@@ -3,13 +3,13 @@ package operations
 import (
 	"context"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // An incident is a trouble that no other history shows. It is reported where it

@@ -7,12 +7,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Deps are what operations need of the rest of the program.

@@ -5,13 +5,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // detailMost limits how much of an order's history is read.

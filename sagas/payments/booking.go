@@ -3,10 +3,10 @@ package payments
 import (
 	"errors"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // errBooked means that a payment, a refund or a dispute is booked for another

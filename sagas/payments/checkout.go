@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // errProviderAway refuses what cannot be done while a provider does not answer.

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-
-	"github.com/google/uuid"
 )
 
 // writeCreditNotes writes a credit note for each refund and each lost dispute of

@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // fetch reads the provider's books: the order's session, and others that claim

@@ -11,16 +11,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // A webhook is stored first, answered second and handled third. It is a hint:

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // webhookTable says how webhooks are listed, without their bodies.

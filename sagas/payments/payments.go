@@ -9,15 +9,15 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Deps are what payments need of the rest of the program.

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // Polling is the one way from "something happened" to events. An order's watch

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain/operations"
 	"hostpanel/sagas"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Reconciliation lists the orders whose money and service do not fit together

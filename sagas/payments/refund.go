@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // A refund is decided once, by the order. A run carries it out at the provider

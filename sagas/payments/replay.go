@@ -3,13 +3,13 @@ package payments
 import (
 	"context"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // ReplayWebhooks puts the webhooks that a filter selects back into the queue,

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
-
-	"github.com/google/uuid"
-	"github.com/shopspring/decimal"
 )
 
 // A Service places orders.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // The second phase: what a resource waits for before it is brought to the engine.

@@ -3,12 +3,12 @@ package reconcile
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
-
-	"github.com/google/uuid"
 )
 
 // Whatever is asked of a hosting resource starts a run for it, which brings the

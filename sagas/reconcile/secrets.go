@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
-
-	"github.com/google/uuid"
 )
 
 // Secrets wait, sealed and beside the log, until the engine has them

@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 
-	"hostpanel/domain"
-
 	"github.com/google/uuid"
+
+	"hostpanel/domain"
 )
 
 // NewLog writes structured lines to w, without secrets (docs/operations.md,
