@@ -87,7 +87,7 @@ var orders = New("orders", `
 		return []any{order.OperatorHold}
 	}),
 	orderChange(hold3, func(order.DuplicatePaymentFound) []any { return []any{order.DuplicateHold} }),
-	orderChange(`payment_id = $3, holds = $4`, func(e order.PaymentAccepted) []any { return []any{e.Payment, e.Holds} }),
+	orderChange(runsOn+`, holds = $4`, func(e order.PaymentAccepted) []any { return []any{e.Payment, e.Holds} }),
 	orderChange(`holds = $3`, func(e order.RefundRequested) []any { return []any{e.Holds} }),
 	orderChange(returned+`, holds = $5`, func(e order.PartiallyRefunded) []any {
 		return []any{e.Refund.Payment, e.Refund.Minor, e.Holds}
@@ -108,7 +108,7 @@ var orders = New("orders", `
 	orderChange(`cancel_requested = true`, func(order.CancelRequested) []any { return []any{} }),
 	orderChange(`holds = $3`, func(e order.CompensationParked) []any { return []any{e.Holds} }),
 	orderChange(`holds = $3`, func(e order.CompensationCompleted) []any { return []any{e.Holds} }),
-	orderChange(`status = 'paid', settling = false, payment_id = $3, cancel_reason = ''`,
+	orderChange(runsOn+`, status = 'paid', settling = false, cancel_reason = ''`,
 		func(e order.Reopened) []any { return []any{e.Payment} }),
 	orderChange(`status = 'cancelled', settling = false, cancel_reason = $3`,
 		func(e order.Cancelled) []any { return []any{e.Reason} }),
@@ -127,7 +127,9 @@ var orders = New("orders", `
 
 // Parts of statements that several events share.
 const (
-	seen = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
+	runsOn = `payment_id = $3, refunded = case when payment_id = $3 then refunded else 0 end` // what went back of another payment does not count
+	seen   = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
+		refunded = case when ` + unpaid + ` and $3 not in ('', payment_id) then 0 else refunded end,
 		payment_status = case when ` + unpaid + ` then $4::text else payment_status end`
 	returned = `refunded = refunded + case when payment_id = $3 then $4::bigint else 0 end`
 	unpaid   = `status in ('pending', 'payment_processing', 'cancelled')` // the payment that it runs on stays

@@ -126,6 +126,30 @@ func TestAWrongAmountHoldsTheOrder(t *testing.T) {
 	}
 }
 
+// A payment of another session may be lost in a dispute before the order is
+// paid. The money of the payment that the order runs on has not gone back.
+func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
+	p := openPanel(t)
+	c := p.place("")
+	id := p.opened(t, c)
+	row := func() Order {
+		o, err := p.For(System).Order(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	stray := order.Payment{ID: "stray", State: order.StatePaid, Minor: 2869, Disputes: []order.Dispute{{ID: "d", State: order.DisputeLost, Minor: 2869, Currency: "EUR"}}}
+	p.do(t, p.truth(c, order.SessionOpen, stray))
+	if row().Refunded == 0 {
+		t.Fatal("the stray payment was not lost")
+	}
+	p.do(t, p.truth(c, order.SessionComplete, stray, order.Payment{ID: "paid", State: order.StatePaid}))
+	if o := row(); o.PaymentID != "paid" || o.Refunded != 0 {
+		t.Errorf("the order runs on %s, of which %d went back", o.PaymentID, o.Refunded)
+	}
+}
+
 func TestOperatorsListOrdersByStatusNewestFirst(t *testing.T) {
 	p := openPanel(t)
 	var ids []uuid.UUID
