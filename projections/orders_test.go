@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -131,7 +132,7 @@ func TestAWrongAmountHoldsTheOrder(t *testing.T) {
 func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
 	p := openPanel(t)
 	c := p.place("")
-	id := p.opened(t, c)
+	id := c.ID
 	row := func() Order {
 		o, err := p.For(System).Order(t.Context(), id)
 		if err != nil {
@@ -139,12 +140,13 @@ func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
 		}
 		return o
 	}
-	stray := order.Payment{ID: "stray", State: order.StatePaid, Minor: 2869, Disputes: []order.Dispute{{ID: "d", State: order.DisputeLost, Minor: 2869, Currency: "EUR"}}}
-	p.do(t, p.truth(c, order.SessionOpen, stray))
+	stray := order.Payment{ID: "stray", State: order.StatePaid, Disputes: []order.Dispute{{ID: "d", State: order.DisputeLost, Minor: 2870, Currency: "EUR"}}}
+	p.do(t, c, p.truth(c, order.SessionOpen, stray))
 	if row().Refunded == 0 {
 		t.Fatal("the stray payment was not lost")
 	}
-	p.do(t, p.truth(c, order.SessionComplete, stray, order.Payment{ID: "paid", State: order.StatePaid}))
+	p.do(t, order.OpenSession{ID: id, At: noon, Host: "127.0.0.1", Session: order.Session{ID: session(id), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour)}},
+		p.truth(c, order.SessionComplete, order.Payment{ID: "paid", State: order.StatePaid}))
 	if o := row(); o.PaymentID != "paid" || o.Refunded != 0 {
 		t.Errorf("the order runs on %s, of which %d went back", o.PaymentID, o.Refunded)
 	}
