@@ -29,8 +29,8 @@ func (b benchCommand) Run(ctx context.Context, c console.Console) error {
 // to be measured.
 func measured(on bench.Parts, limits bool) bench.Server {
 	p := &program.Program{
-		Config: &config.Config{AbuseLimits: limits, EngineWait: 3 * time.Second}, Log: slog.New(slog.DiscardHandler),
-		Store: on.Store, Tables: on.Tables, Sagas: on.Sagas, Keys: on.Keys,
+		Config: &config.Config{AbuseLimits: limits, EngineWait: 3 * time.Second}, Log: slog.Default(),
+		Store: on.Store, Pool: on.Store.Pool(), Tables: on.Tables, Sagas: on.Sagas, Keys: on.Keys,
 	}
 	p.SetPublicURL("http://127.0.0.1")
 	return p.Server()
