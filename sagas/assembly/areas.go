@@ -1,12 +1,19 @@
 package assembly
 
 import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"hostpanel/eventstore"
 	"hostpanel/eventstore/ratelimit"
+	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/hosting"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/operations"
 	"hostpanel/sagas/payments"
+	"hostpanel/sagas/provisioning"
 	"hostpanel/sagas/reconcile"
 )
 
@@ -65,3 +72,40 @@ func (s *Panel) addHosting(o Options) {
 	}
 	s.Maintenance, s.Jobs = hosting.NewMaintenance(deps), hosting.NewOperations(deps)
 }
+
+// addProvisioning adds what makes services of paid orders, and ends them.
+func (s *Panel) addProvisioning() {
+	policies := s.Reconciler.Policies()
+	s.Provisioner = provisioning.NewProvisioner(provisioning.Deps{
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
+		Policies:     provisioning.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
+		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
+		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook},
+	})
+}
+
+// customerOf is whom an order was set up for.
+func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notify.Customer, error) {
+	c, err := s.Customer(ctx, id)
+	return notify.Customer(c), err
+}
+
+// welcome sends the welcome mails of provisioning.
+type welcome struct{ *notify.Notifier }
+
+func (welcome) Queue() string          { return notify.MailQueue }
+func (w welcome) Policy() sagas.Policy { return w.WelcomePolicy() }
+
+func (w welcome) Call(ctx context.Context, order uuid.UUID, to provisioning.Customer) (sagas.Call, error) {
+	return w.WelcomeCall(ctx, notify.WelcomeOf(order, notify.Customer(to)))
+}
+
+func (w welcome) Delay(order uuid.UUID, to provisioning.Customer, failed sagas.FailedAttempt) sagas.Work {
+	return w.DelayWelcome(notify.WelcomeOf(order, notify.Customer(to)), failed)
+}
+
+func (w welcome) LinkRows(order uuid.UUID, user int64) []eventstore.TxStatement {
+	return w.WelcomeLinkRows(order, user)
+}
+
+func (welcome) Shred(order uuid.UUID) eventstore.TxStatement { return notify.ShredWelcomeLink(order) }

@@ -19,6 +19,7 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/notify"
+	"hostpanel/sagas/provisioning"
 )
 
 // Options are what all areas need of the program around them.
@@ -45,17 +46,14 @@ type Options struct {
 // A Panel is the runner with all sagas of the panel.
 type Panel struct {
 	*sagas.Runner
+	*provisioning.Provisioner
 	Areas
 
-	store    *eventstore.Store
-	pool     *pgxpool.Pool
-	vault    *credentials.Vault
-	tables   *projections.Tables
-	times    Times
-	policies policies
-
-	provision   sagas.Definition[ProvisionInput]
-	deprovision sagas.Definition[DeprovisionInput]
+	store  *eventstore.Store
+	pool   *pgxpool.Pool
+	vault  *credentials.Vault
+	tables *projections.Tables
+	times  Times
 }
 
 // New prepares the runner with all sagas of the panel.
@@ -66,7 +64,7 @@ func New(o Options) *Panel {
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
 		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), pool: o.Store.Pool(), tables: o.Tables,
-		times: o.Times, policies: policiesOf(o.Times),
+		times: o.Times,
 	}
 	limits := ratelimit.Open(s.pool)
 	s.addPayments(o)
@@ -74,9 +72,7 @@ func New(o Options) *Panel {
 	s.addAccounts(limits)
 	s.addOperations()
 	s.addHosting(o)
-	s.registerProvisioning()
-	s.OnAppend(s.orderStarts)
-	s.OnEvent(s.reactToOrder)
+	s.addProvisioning()
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

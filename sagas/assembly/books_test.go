@@ -136,7 +136,7 @@ func (m *market) statusFitsMoney(l *life, o order.Order) {
 		m.same(l, "it waits for a person", o.OnHold(), true)
 	}
 	if o.Status == order.StatusRefunded || o.Status == order.StatusCancelled {
-		live, err := m.liveEffects(m.t.Context(), l.id)
+		live, err := m.LiveEffects(m.t.Context(), l.id)
 		m.must(err)
 		m.same(l, "left outside", len(live), 0)
 	}

@@ -30,6 +30,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/payments"
+	"hostpanel/sagas/provisioning"
 )
 
 // quick are times that let a test see in a second what takes days.
@@ -348,13 +349,13 @@ func (w *world) runOf(key string) sagas.Run {
 // A provisionRun is the provisioning of an order with what it works with.
 type provisionRun struct {
 	sagas.Run
-	Job ProvisionInput
+	Job provisioning.ProvisionInput
 }
 
 func (w *world) provision(id uuid.UUID) provisionRun {
 	w.t.Helper()
 	r := w.runOf("provision:" + id.String())
-	in, err := sagas.InputOf[ProvisionInput](r)
+	in, err := sagas.InputOf[provisioning.ProvisionInput](r)
 	w.must(err)
 	return provisionRun{r, in}
 }

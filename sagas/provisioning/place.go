@@ -1,5 +1,6 @@
-// Package provisioning places orders and sends their customers to pay. The API
-// and the command line use the same methods.
+// Package provisioning turns orders into services. [Service] places orders and
+// sends their customers to pay. [Provisioner] makes what was paid for, compensates
+// what was cancelled, and ends services (docs/sagas.md, "Provisioning").
 package provisioning
 
 import (

@@ -1,4 +1,4 @@
-package assembly
+package provisioning
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // tenantOf is the tenant as the order has bought it: new, named after the
 // company or the customer, with the plan's package or limits.
-func (s *Panel) tenantOf(ctx context.Context, job *ProvisionInput, o projections.Order) (*hosting.Tenant, error) {
+func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o projections.Order) (*hosting.Tenant, error) {
 	name := o.CustomerCompany
 	if name == "" {
 		name = o.CustomerName
@@ -37,7 +37,7 @@ func (s *Panel) tenantOf(ctx context.Context, job *ProvisionInput, o projections
 			MaxVMs: o.Plan.SaaS.MaxVMs, MaxHostingAccounts: o.Plan.SaaS.MaxHostingAccounts,
 			MaxAgents: o.Plan.SaaS.MaxAgents, WhiteLabel: o.Plan.SaaS.WhiteLabel,
 		}
-		owner, _, err := eventstore.Fold(ctx, s.store, account.Decider, account.Stream(o.Owner))
+		owner, _, err := eventstore.Fold(ctx, p.Store, account.Decider, account.Stream(o.Owner))
 		if err != nil {
 			return nil, err
 		}
@@ -94,18 +94,18 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 const asked = 1
 
 // tenantCall makes the engine's client for the tenant.
-func (s *Panel) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	tenant, err := s.tenantOf(ctx, job, o)
+	tenant, err := p.tenantOf(ctx, job, o)
 	if err != nil {
 		return sagas.Call{}, err
 	}
 	object := clientOf(job)
 	object.Values = tenant.Fields().Values()
-	return s.engineCall("tenant", job.Tenant, object, func(id int64) { job.Client = id }), nil
+	return p.engineCall("tenant", job.Tenant, object, func(id int64) { job.Client = id }), nil
 }
 
 // clientOf is the engine's client for the tenant.
@@ -115,12 +115,12 @@ func clientOf(job *ProvisionInput) hosting.EngineObject {
 }
 
 // siteCall makes the website.
-func (s *Panel) siteCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) siteCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	return s.engineCall("site", job.Site, siteObject(job, o), func(int64) {}), nil
+	return p.engineCall("site", job.Site, siteObject(job, o), func(int64) {}), nil
 }
 
 func siteObject(job *ProvisionInput, o projections.Order) hosting.EngineObject {
@@ -130,9 +130,9 @@ func siteObject(job *ProvisionInput, o projections.Order) hosting.EngineObject {
 
 // engineCall makes one object at the engine, for a resource that the order has
 // asked for, and confirms it with its number.
-func (s *Panel) engineCall(kind string, id int64, o hosting.EngineObject, made func(id int64)) sagas.Call {
+func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, made func(id int64)) sagas.Call {
 	ref := hosting.Ref{Kind: kind, ID: id}
-	return s.Reconciler.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
+	return p.Outside.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
 		made(id)
 		return sagas.Work{
 			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: seen.Observed, Version: asked}},
@@ -141,32 +141,32 @@ func (s *Panel) engineCall(kind string, id int64, o hosting.EngineObject, made f
 	})
 }
 
-func (s *Panel) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	ready, err := s.Reconciler.IsMade(ctx, clientOf(job))
+func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	ready, err := p.Outside.IsMade(ctx, clientOf(job))
 	return ready, sagas.Work{}, err
 }
 
-func (s *Panel) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
-	ready, err := s.Reconciler.IsMade(ctx, siteObject(job, o))
+	ready, err := p.Outside.IsMade(ctx, siteObject(job, o))
 	return ready, sagas.Work{}, err
 }
 
 // vmCall makes the virtual server.
-func (s *Panel) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	return s.Reconciler.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
+	return p.Outside.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
 }
 
 // vmReady is when the machine has booted: only then is it as it was ordered.
-func (s *Panel) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	found, runs, err := s.Reconciler.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
+func (p *Provisioner) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	found, runs, err := p.Outside.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
 	if err != nil || !runs {
 		return false, sagas.Work{}, err
 	}

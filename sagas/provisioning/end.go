@@ -1,4 +1,4 @@
-package assembly
+package provisioning
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/notify"
 )
 
 // The service of an active order ends when its money has gone back, was charged
@@ -27,25 +26,25 @@ type DeprovisionInput struct {
 	Until          int64 `json:"until,omitempty"` // Unix time: how long the service is kept
 }
 
-func (s *Panel) registerServiceEnding() {
-	s.deprovision = sagas.Register(s.Runner, sagas.Saga[DeprovisionInput]{
+func (p *Provisioner) registerDeprovision() {
+	p.deprovision = sagas.Register(p.Runner, sagas.Saga[DeprovisionInput]{
 		Name: "deprovision", Definition: "deprovision/1",
 		Steps: []sagas.Step[DeprovisionInput]{
 			{
-				Name: "suspend", Says: "suspend the service and end its subscription", Queue: sagas.LocalQueue, Policy: s.policies.local,
-				Local: &sagas.Local[DeprovisionInput]{Do: s.suspendService},
+				Name: "suspend", Says: "suspend the service and end its subscription", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[DeprovisionInput]{Do: p.suspendService},
 			},
 			{
-				Name: "grace", Says: "keep the service for a while", Queue: sagas.LocalQueue, Policy: s.policies.bin,
-				Wait: s.kept,
+				Name: "grace", Says: "keep the service for a while", Queue: sagas.LocalQueue, Policy: p.grace,
+				Wait: p.kept,
 			},
 			{
-				Name: "remove", Says: "remove what was made for the order, and all that is in its tenant", Queue: sagas.LocalQueue, Policy: s.policies.local,
-				Local: &sagas.Local[DeprovisionInput]{Do: s.removeService},
+				Name: "remove", Says: "remove what was made for the order, and all that is in its tenant", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[DeprovisionInput]{Do: p.removeService},
 			},
 			{
-				Name: "verify", Says: "make sure that nothing of the order is left outside", Queue: sagas.LocalQueue, Policy: s.policies.left,
-				Wait: s.nothingLeft,
+				Name: "verify", Says: "make sure that nothing of the order is left outside", Queue: sagas.LocalQueue, Policy: p.left,
+				Wait: p.nothingLeft,
 			},
 		},
 	})
@@ -53,29 +52,30 @@ func (s *Panel) registerServiceEnding() {
 
 // serviceEnding is the run that ends the service of an order:
 // "deprovision:<order>". It knows what the order's own run knew.
-func (s *Panel) serviceEnding(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
-	in, err := s.provisioned(ctx, id)
-	return s.deprovision.Start(id.String(), DeprovisionInput{ProvisionInput: in}, id), err
+func (p *Provisioner) serviceEnding(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+	in, err := p.provisioned(ctx, id)
+	return p.deprovision.Start(id.String(), DeprovisionInput{ProvisionInput: in}, id), err
 }
 
 // provisioned is what the provisioning of an order knows by now. One that has not
-// begun is refused with [ErrNoRun].
-func (s *Panel) provisioned(ctx context.Context, id uuid.UUID) (ProvisionInput, error) {
-	run, err := s.RunNamed(ctx, "provision:"+id.String())
+// begun is refused with [sagas.ErrNoRun].
+func (p *Provisioner) provisioned(ctx context.Context, id uuid.UUID) (ProvisionInput, error) {
+	run, err := p.Runner.RunNamed(ctx, "provision:"+id.String())
 	if err != nil {
 		return ProvisionInput{}, err
 	}
 	return sagas.InputOf[ProvisionInput](run)
 }
 
-// customerOf is the account that an order was set up for.
-func (s *Panel) customerOf(ctx context.Context, id uuid.UUID) (notify.Customer, error) {
-	in, err := s.provisioned(ctx, id)
+// Customer is whom an order was set up for. One whose provisioning has not begun
+// is refused with [sagas.ErrNoRun].
+func (p *Provisioner) Customer(ctx context.Context, id uuid.UUID) (Customer, error) {
+	in, err := p.provisioned(ctx, id)
 	return in.customer(), err
 }
 
-func (in ProvisionInput) customer() notify.Customer {
-	return notify.Customer{User: in.User, Opened: in.Opened, Tenant: in.Tenant}
+func (in ProvisionInput) customer() Customer {
+	return Customer{User: in.User, Opened: in.Opened, Tenant: in.Tenant}
 }
 
 // ends tells whether an event ends a service that ran.
@@ -91,15 +91,15 @@ func ends(event domain.Event) bool {
 	return false
 }
 
-// suspendService lets all of the order rest, and says until when it is kept.
-func (s *Panel) suspendService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
-	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(job.Order))
+// suspendService suspends all of the order, and decides until when it is kept.
+func (p *Provisioner) suspendService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
+	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, order.Stream(job.Order))
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	commands, err := s.resting(ctx, job.Tenant, true)
-	job.Until = s.Now().Add(s.times.RefundGrace).Unix()
-	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: s.Now()})}, err
+	commands, err := p.suspension(ctx, job.Tenant, true)
+	job.Until = p.Runner.Now().Add(p.Times.RefundGrace).Unix()
+	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: p.Runner.Now()})}, err
 }
 
 // endOfService says why a subscription ends.
@@ -116,39 +116,39 @@ func endOfService(o order.Order) string {
 }
 
 // kept lasts until the grace of an order that has ended is over.
-func (s *Panel) kept(_ context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
-	left := time.Unix(job.Until, 0).Sub(s.Now())
+func (p *Provisioner) kept(_ context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
+	left := time.Unix(job.Until, 0).Sub(p.Runner.Now())
 	if left <= 0 {
 		return true, sagas.Work{}, nil
 	}
-	return false, sagas.Work{}, sagas.TooEarly("grace", min(left, s.times.BinLook))
+	return false, sagas.Work{}, sagas.TooEarly("grace", min(left, p.Times.Look))
 }
 
 // EndGrace lets the removal of a service that has ended begin now. Without one
 // that waits for it, it is refused with domain.Conflict.
-func (s *Panel) EndGrace(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (p *Provisioner) EndGrace(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	if reason == "" {
 		return domain.RefuseField("reason", "This field is required.")
 	}
 	const nothing = "No service of the order waits to be removed."
-	run, err := s.runFor(ctx, "deprovision", id, nothing)
+	run, err := p.runFor(ctx, "deprovision", id, nothing)
 	if err != nil {
 		return err
 	}
 	if run.Status != sagas.StatusReady || run.At().Name != "grace" {
 		return sagas.NotNow(nothing)
 	}
-	return s.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
+	return p.Runner.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
 }
 
 // removeService asks for the removal of all that is in the order's tenant, and
 // of the tenant, each by its name: an engine's own way to delete everything is
 // never used.
-func (s *Panel) removeService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
-	if err := s.Maintenance.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
+func (p *Provisioner) removeService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
+	if err := p.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
 		return sagas.Work{}, err
 	}
-	commands := []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: s.Now()}}
+	commands := []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.Runner.Now()}}
 	if job.VM != 0 {
 		commands = append(commands, hosting.Remove{Ref: hosting.Ref{Kind: "vm", ID: job.VM}})
 	}
@@ -157,17 +157,17 @@ func (s *Panel) removeService(ctx context.Context, job *DeprovisionInput) (sagas
 
 // nothingLeft is when everything has gone, by our records and by the word of
 // those outside (rule V3). The ledger says so then.
-func (s *Panel) nothingLeft(ctx context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
-	if gone, err := s.recordsGone(ctx, job); err != nil || !gone {
+func (p *Provisioner) nothingLeft(ctx context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
+	if gone, err := p.recordsGone(ctx, job); err != nil || !gone {
 		return false, sagas.Work{}, err
 	}
-	live, err := s.liveEffects(ctx, job.Order)
+	live, err := p.LiveEffects(ctx, job.Order)
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
 	var rows []eventstore.TxStatement
 	for _, name := range live {
-		gone, err := s.goneOutside(ctx, job, name)
+		gone, err := p.goneOutside(ctx, job, name)
 		if err != nil || !gone {
 			return false, sagas.Work{}, err
 		}
@@ -176,8 +176,8 @@ func (s *Panel) nothingLeft(ctx context.Context, job *DeprovisionInput) (bool, s
 	return true, sagas.Work{Rows: rows}, nil
 }
 
-func (s *Panel) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
-	scope := s.tables.For(projections.System)
+func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
+	scope := p.Tables.For(projections.System)
 	refs := []hosting.Ref{{Kind: "tenant", ID: job.Tenant}, {Kind: "vm", ID: job.VM}}
 	found, err := scope.Recorded(ctx, refs...)
 	for _, r := range found {
@@ -192,10 +192,10 @@ func (s *Panel) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, e
 	return len(left) == 0, err
 }
 
-// liveEffects are the steps of an order that may have something outside.
-func (s *Panel) liveEffects(ctx context.Context, id uuid.UUID) (names []string, err error) {
+// LiveEffects are the steps of an order that may have something outside.
+func (p *Provisioner) LiveEffects(ctx context.Context, id uuid.UUID) (names []string, err error) {
 	for _, name := range []string{"site", "tenant.engine", "vm"} {
-		e, err := s.Effect(ctx, sagas.EffectKey(id, name))
+		e, err := p.Runner.Effect(ctx, sagas.EffectKey(id, name))
 		if err != nil {
 			return nil, err
 		}
@@ -208,11 +208,11 @@ func (s *Panel) liveEffects(ctx context.Context, id uuid.UUID) (names []string, 
 
 // goneOutside tells whether the object of a step is gone. An object of another owner
 // with the same name does not count.
-func (s *Panel) goneOutside(ctx context.Context, job *DeprovisionInput, step string) (bool, error) {
-	makers := map[string]func(context.Context, *ProvisionInput) (sagas.Call, error){"site": s.siteCall, "tenant.engine": s.tenantCall, "vm": s.vmCall}
+func (p *Provisioner) goneOutside(ctx context.Context, job *DeprovisionInput, step string) (bool, error) {
+	makers := map[string]func(context.Context, *ProvisionInput) (sagas.Call, error){"site": p.siteCall, "tenant.engine": p.tenantCall, "vm": p.vmCall}
 	call, err := makers[step](ctx, &job.ProvisionInput)
 	if err != nil {
 		return false, err
 	}
-	return s.Reconciler.IsGone(ctx, call)
+	return p.Outside.IsGone(ctx, call)
 }

@@ -1,4 +1,4 @@
-package assembly
+package provisioning
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 type Progress struct{ store *eventstore.Store }
 
 // Progress is that of all orders.
-func (s *Panel) Progress() Progress { return Progress{s.store} }
+func (p *Provisioner) Progress() Progress { return Progress{p.Store} }
 
 // Step returns the present step of an order's provisioning, such as "tenant.engine";
 // empty: it has not begun. A finished run has its last step, which fits to a state

@@ -1,4 +1,4 @@
-package assembly
+package provisioning
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
-	"hostpanel/sagas/notify"
 )
 
 // The lists of provisioning, by what was bought (docs/sagas.md,
@@ -43,80 +42,77 @@ type ProvisionInput struct {
 	OS     string    `json:"os_choice,omitempty"` // likewise
 }
 
-// registerProvisioning registers how orders become services, and how services
-// end.
-func (s *Panel) registerProvisioning() {
-	engine, compute, outside := s.Reconciler.EngineQueue(), s.Reconciler.ComputeQueue(), s.Reconciler.Policies()
-	s.provision = sagas.Register(s.Runner, sagas.Saga[ProvisionInput]{
+func (p *Provisioner) registerProvision() {
+	engine, compute, outside := p.Outside.EngineQueue(), p.Outside.ComputeQueue(), p.Policies
+	p.provision = sagas.Register(p.Runner, sagas.Saga[ProvisionInput]{
 		Name: "provision", Definition: "provision/1",
 		Begun: func(in ProvisionInput) []domain.Command {
-			return []domain.Command{order.StartProvisioning{ID: in.Order, At: s.Now()}}
+			return []domain.Command{order.StartProvisioning{ID: in.Order, At: p.Runner.Now()}}
 		},
 		Parked: func(in ProvisionInput, step, code string) []domain.Command {
-			return []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: s.Now()}}
+			return []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: p.Runner.Now()}}
 		},
-		Undone: s.orderCompensated, Stuck: s.compensationParked,
+		Undone: p.orderCompensated, Stuck: p.compensationParked,
 		TakeBack: func(ctx context.Context, cause domain.Metadata, r sagas.Run, reason string) error {
-			return s.Cancel(ctx, cause, r.Order, reason)
+			return p.Cancel(ctx, cause, r.Order, reason)
 		},
 		Steps: []sagas.Step[ProvisionInput]{
 			{
-				Name: "account", Says: "create the user account if absent", Queue: sagas.LocalQueue, Policy: s.policies.local,
-				Local: &sagas.Local[ProvisionInput]{Do: s.openAccount, Undo: s.closeAccount},
+				Name: "account", Says: "create the user account if absent", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[ProvisionInput]{Do: p.openAccount, Undo: p.closeAccount},
 			},
 			{
-				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue, Policy: s.policies.local,
-				Local: &sagas.Local[ProvisionInput]{Do: s.openTenant, Undo: s.closeTenant},
+				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[ProvisionInput]{Do: p.openTenant, Undo: p.closeTenant},
 			},
 			{
 				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine,
-				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: s.tenantCall},
+				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: p.tenantCall},
 			},
 			{
 				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready,
-				Wait: s.tenantReady,
+				Wait: p.tenantReady,
 			},
 			{
 				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine,
 				Corrections: map[string]func(*ProvisionInput, string){"domain": func(in *ProvisionInput, name string) { in.Domain = name }},
-				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: s.siteCall},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.siteCall},
 			},
 			{
 				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready,
-				Wait: s.siteReady,
+				Wait: p.siteReady,
 			},
 			{
 				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine,
 				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
-				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: s.vmCall},
+				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.vmCall},
 			},
 			{
 				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine,
-				Wait: s.vmReady,
+				Wait: p.vmReady,
 			},
 			{
-				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: s.policies.local,
-				Local: &sagas.Local[ProvisionInput]{Do: s.bill, Undo: s.endBilling},
+				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[ProvisionInput]{Do: p.bill, Undo: p.endBilling},
 			},
 			{
-				Name: "welcome", Says: "send a welcome email with credentials", Queue: notify.MailQueue, Policy: s.Notify.WelcomePolicy(),
+				Name: "welcome", Says: "send a welcome email with credentials", Queue: p.Welcome.Queue(), Policy: p.Welcome.Policy(),
 				Effect: &sagas.Effect[ProvisionInput]{
 					Key: keyed("welcome"), Lasting: true,
 					Prepare: func(ctx context.Context, in *ProvisionInput) (sagas.Call, error) {
-						return s.Notify.WelcomeCall(ctx, notify.WelcomeOf(in.Order, in.customer()))
+						return p.Welcome.Call(ctx, in.Order, in.customer())
 					},
 					Deferred: func(in ProvisionInput, failed sagas.FailedAttempt) sagas.Work {
-						return s.Notify.DelayWelcome(notify.WelcomeOf(in.Order, in.customer()), failed)
+						return p.Welcome.Delay(in.Order, in.customer(), failed)
 					},
 				},
 			},
 			{
-				Name: "activate", Says: "set the order status to active", Queue: sagas.LocalQueue, Policy: s.policies.local,
-				Local: &sagas.Local[ProvisionInput]{Do: s.activate},
+				Name: "activate", Says: "set the order status to active", Queue: sagas.LocalQueue, Policy: p.local,
+				Local: &sagas.Local[ProvisionInput]{Do: p.activate},
 			},
 		},
 	})
-	s.registerServiceEnding()
 }
 
 // keyed is the key of an order's effect: "o/<order>/site".
@@ -134,8 +130,8 @@ func listFor(o projections.Order) []string {
 
 // provisioning is the run that a paid order starts. The numbers of everything
 // that it may make are drawn now, so that names outside follow from them.
-func (s *Panel) provisioning(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
-	o, err := s.order(ctx, id)
+func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+	o, err := p.order(ctx, id)
 	if err != nil {
 		return sagas.Start{}, err
 	}
@@ -148,25 +144,25 @@ func (s *Panel) provisioning(ctx context.Context, id uuid.UUID) (sagas.Start, er
 	if slices.Contains(list, "vm") {
 		names, at = append(names, "vm"), append(at, &job.VM)
 	}
-	numbers, err := s.store.NextIDs(ctx, names...)
+	numbers, err := p.Store.NextIDs(ctx, names...)
 	if err != nil {
 		return sagas.Start{}, err
 	}
 	for i, number := range numbers {
 		*at[i] = number
 	}
-	return s.provision.Start(id.String(), job, id, list...), nil
+	return p.provision.Start(id.String(), job, id, list...), nil
 }
 
 // order is all that is known of an order, personal data included.
-func (s *Panel) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return s.tables.For(projections.System).OrderForRun(ctx, id)
+func (p *Provisioner) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
+	return p.Tables.For(projections.System).OrderForRun(ctx, id)
 }
 
 // openAccount opens an account, unless the address has one: that is then let
 // into the tenant, and nothing in it is touched (rule R-2).
-func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Work{}, err
 	}
@@ -174,7 +170,7 @@ func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Wor
 	if email == "" {
 		return sagas.Work{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
 	}
-	user, known, err := s.userNamed(ctx, email)
+	user, known, err := p.UserNamed(ctx, email)
 	if err != nil {
 		return sagas.Work{}, err
 	}
@@ -183,24 +179,24 @@ func (s *Panel) openAccount(ctx context.Context, job *ProvisionInput) (sagas.Wor
 		return sagas.Work{}, nil
 	}
 	open := account.Open{
-		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: s.Now(),
+		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.Runner.Now(),
 	}
 	job.Opened = true
 	return sagas.Work{
-		Commands: []domain.Command{open}, Rows: s.Notify.WelcomeLinkRows(job.Order, job.User),
+		Commands: []domain.Command{open}, Rows: p.Welcome.LinkRows(job.Order, job.User),
 	}, nil
 }
 
 // closeAccount closes an account that was opened for this order and has not been
 // used since.
-func (s *Panel) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
-	user, _, err := eventstore.Fold(ctx, s.store, account.Decider, account.Stream(job.User))
+func (p *Provisioner) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	user, _, err := eventstore.Fold(ctx, p.Store, account.Decider, account.Stream(job.User))
 	if err != nil || !job.Opened || user.HasPassword || user.For != forOrder(job) || len(user.Memberships) > 0 {
 		return sagas.Work{}, err
 	}
 	return sagas.Work{
-		Commands: []domain.Command{account.Deactivate{User: job.User, At: s.Now()}},
-		Rows:     []eventstore.TxStatement{notify.ShredWelcomeLink(job.Order)},
+		Commands: []domain.Command{account.Deactivate{User: job.User, At: p.Runner.Now()}},
+		Rows:     []eventstore.TxStatement{p.Welcome.Shred(job.Order)},
 	}, nil
 }
 
@@ -208,12 +204,12 @@ func forOrder(job *ProvisionInput) string { return "order:" + job.Order.String()
 
 // openTenant asks for the tenant and for what was bought, and makes the
 // customer the tenant's admin.
-func (s *Panel) openTenant(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	tenant, err := s.tenantOf(ctx, job, o)
+	tenant, err := p.tenantOf(ctx, job, o)
 	if err != nil {
 		return sagas.Work{}, err
 	}
@@ -224,7 +220,7 @@ func (s *Panel) openTenant(ctx context.Context, job *ProvisionInput) (sagas.Work
 	}
 	commands := []domain.Command{
 		ask("tenant", job.Tenant, tenant),
-		account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: s.Now()},
+		account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.Runner.Now()},
 	}
 	if job.Site != 0 {
 		commands = append(commands, ask("site", job.Site, siteOf(job, o)))
@@ -236,7 +232,7 @@ func (s *Panel) openTenant(ctx context.Context, job *ProvisionInput) (sagas.Work
 }
 
 // closeTenant asks for the removal of everything that openTenant asked for.
-func (s *Panel) closeTenant(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
+func (p *Provisioner) closeTenant(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
 	var work sagas.Work
 	for _, ref := range []hosting.Ref{{Kind: "vm", ID: job.VM}, {Kind: "site", ID: job.Site}, {Kind: "tenant", ID: job.Tenant}} {
 		if ref.ID != 0 { // the steps before this one have removed it outside
@@ -245,13 +241,13 @@ func (s *Panel) closeTenant(_ context.Context, job *ProvisionInput) (sagas.Work,
 			})
 		}
 	}
-	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: s.Now()}}}), nil
+	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.Runner.Now()}}}), nil
 }
 
 // bill starts the subscription and writes the invoice, with the order's frozen
 // totals.
-func (s *Panel) bill(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
-	o, err := s.order(ctx, job.Order)
+func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
+	o, err := p.order(ctx, job.Order)
 	if err != nil {
 		return sagas.Work{}, err
 	}
@@ -259,41 +255,22 @@ func (s *Panel) bill(ctx context.Context, job *ProvisionInput) (sagas.Work, erro
 	return sagas.Work{Commands: []domain.Command{
 		billing.Subscribe{
 			Order: o.ID, Tenant: job.Tenant, User: job.User, Plan: o.PlanID, PlanName: o.PlanName, BillingPeriod: period,
-			Price: o.PeriodPrice, Currency: o.Currency, At: s.Now(),
+			Price: o.PeriodPrice, Currency: o.Currency, At: p.Runner.Now(),
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
 			Line: o.PlanName + " (" + period + ")", Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
-			Currency: o.Currency, Test: o.Test, At: s.Now(),
+			Currency: o.Currency, Test: o.Test, At: p.Runner.Now(),
 		},
 	}}, nil
 }
 
 // endBilling ends the subscription. An invoice is never deleted; its credit
 // note is written with the refund.
-func (s *Panel) endBilling(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
-	return sagas.Work{Commands: []domain.Command{billing.End{Order: job.Order, Reason: "undone", At: s.Now()}}}, nil
+func (p *Provisioner) endBilling(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
+	return sagas.Work{Commands: []domain.Command{billing.End{Order: job.Order, Reason: "undone", At: p.Runner.Now()}}}, nil
 }
 
-func (s *Panel) activate(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
-	return sagas.Work{Commands: []domain.Command{order.Activate{ID: job.Order, At: s.Now()}}}, nil
-}
-
-// orderStarts are the runs that begin with events of orders: provisioning with
-// the money, and the end of a service.
-func (s *Panel) orderStarts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
-	return sagas.StartEach(s.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
-		switch r.Event.(type) {
-		case order.PaymentConfirmed, order.Reopened:
-			run, err := s.provisioning(ctx, uuid.MustParse(r.Stream.ID))
-			return run, true, err
-		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
-			if !ends(r.Event) {
-				break
-			}
-			run, err := s.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
-			return run, true, err
-		}
-		return sagas.Start{}, false, nil
-	})
+func (p *Provisioner) activate(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
+	return sagas.Work{Commands: []domain.Command{order.Activate{ID: job.Order, At: p.Runner.Now()}}}, nil
 }

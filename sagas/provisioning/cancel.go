@@ -1,4 +1,4 @@
-package assembly
+package provisioning
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ const cancelRounds = 10
 // back by its run and then refunded; of one that is active the service ends. An
 // order that has ended is refused with domain.Conflict; a provider that does
 // not answer with domain.Unavailable.
-func (s *Panel) Cancel(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (p *Provisioner) Cancel(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	if reason == "" {
 		return domain.RefuseField("reason", "This field is required.")
 	}
@@ -35,7 +35,7 @@ func (s *Panel) Cancel(ctx context.Context, cause domain.Metadata, id uuid.UUID,
 	refused := eventstore.ErrConflict
 	for round := range cancelRounds {
 		cause.ID = uuid.NewSHA1(cause.ID, fmt.Appendf(nil, "cancel/%d", round))
-		again, err := s.cancelNow(ctx, cause, id, reason)
+		again, err := p.cancelNow(ctx, cause, id, reason)
 		if !again || ctx.Err() != nil {
 			return err
 		}
@@ -46,32 +46,32 @@ func (s *Panel) Cancel(ctx context.Context, cause domain.Metadata, id uuid.UUID,
 
 // cancelNow cancels an order as it stands at this moment. It has to be asked
 // again if the order moved meanwhile, or turns out to be paid.
-func (s *Panel) cancelNow(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) (again bool, err error) {
-	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
+func (p *Provisioner) cancelNow(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) (again bool, err error) {
+	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, order.Stream(id))
 	if err != nil {
 		return false, err
 	}
-	cancel := order.Cancel{ID: id, By: order.ByAdmin, Reason: reason, At: s.Now()}
+	cancel := order.Cancel{ID: id, By: order.ByAdmin, Reason: reason, At: p.Runner.Now()}
 	switch o.Status {
 	case order.StatusPaymentProcessing:
-		err = s.Payments.CancelUnpaid(ctx, cause, cancel)
+		err = p.CancelUnpaid(ctx, cause, cancel)
 		again = err == nil
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed:
-		err = s.cancelPaid(ctx, cause, cancel)
+		err = p.cancelPaid(ctx, cause, cancel)
 		again = domain.CodeOf(err) == domain.Conflict // its run may have come to its end at this very moment
 	default:
-		_, err = s.store.Execute(ctx, cause, cancel)
+		_, err = p.Store.Execute(ctx, cause, cancel)
 	}
 	if err == nil && again { // what its provider says may be that it is paid
-		o, _, folded := eventstore.Fold(ctx, s.store, order.Decider, order.Stream(id))
+		o, _, folded := eventstore.Fold(ctx, p.Store, order.Decider, order.Stream(id))
 		return o.Status != order.StatusCancelled && !o.CancelRequested, folded
 	}
 	return again || errors.Is(err, eventstore.ErrConflict), err
 }
 
 // cancelPaid turns the order's run, in the append that asks for it (rule T16).
-func (s *Panel) cancelPaid(ctx context.Context, cause domain.Metadata, cancel order.Cancel) error {
-	run, err := s.RunNamed(ctx, "provision:"+cancel.ID.String())
+func (p *Provisioner) cancelPaid(ctx context.Context, cause domain.Metadata, cancel order.Cancel) error {
+	run, err := p.Runner.RunNamed(ctx, "provision:"+cancel.ID.String())
 	if err != nil {
 		return err
 	}
@@ -79,46 +79,46 @@ func (s *Panel) cancelPaid(ctx context.Context, cause domain.Metadata, cancel or
 		return eventstore.ErrConflict
 	}
 	if run.Direction == sagas.DirectionUndo {
-		_, err = s.store.Execute(ctx, cause, cancel)
+		_, err = p.Store.Execute(ctx, cause, cancel)
 		return err
 	}
-	return s.compensate(ctx, cause, run, cancel.Reason, cancel)
+	return p.compensate(ctx, cause, run, cancel.Reason, cancel)
 }
 
 // compensate makes the run of an order undo its steps. A worker on the run loses its
 // lease: either the worker's step or the compensation is recorded.
-func (s *Panel) compensate(ctx context.Context, cause domain.Metadata, run sagas.Run, reason string, before ...domain.Command) error {
-	turn := s.Compensation(run, reason)
-	commands := append(before, order.StartCompensation{ID: run.Order, At: s.Now()})
+func (p *Provisioner) compensate(ctx context.Context, cause domain.Metadata, run sagas.Run, reason string, before ...domain.Command) error {
+	turn := p.Runner.Compensation(run, reason)
+	commands := append(before, order.StartCompensation{ID: run.Order, At: p.Runner.Now()})
 	if turn.From < 0 { // there is nothing to take back
-		commands = append(commands, order.CompleteCompensation{ID: run.Order, At: s.Now()})
+		commands = append(commands, order.CompleteCompensation{ID: run.Order, At: p.Runner.Now()})
 	}
-	return s.Overrule(ctx, cause, run, turn, nil, commands...)
+	return p.Runner.Overrule(ctx, cause, run, turn, nil, commands...)
 }
 
 // compensateOrder compensates the run of an order that was refunded before it was
 // done, or was cancelled (rules T16, T19). It acts on the present state, so it may
 // be called any number of times.
-func (s *Panel) compensateOrder(ctx context.Context, r eventstore.RecordedEvent, why string) error {
+func (p *Provisioner) compensateOrder(ctx context.Context, r eventstore.RecordedEvent, why string) error {
 	id := uuid.MustParse(r.Stream.ID)
-	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, r.Stream)
+	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, r.Stream)
 	if err != nil || !o.TurnsBack() {
 		return err
 	}
-	run, err := s.RunNamed(ctx, "provision:"+id.String())
+	run, err := p.Runner.RunNamed(ctx, "provision:"+id.String())
 	if err != nil || run.Over() || run.Direction == sagas.DirectionUndo {
 		return err
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "turn back/%d", run.Version)), Actor: "system:reactions"}
-	return s.compensate(ctx, cause, run, why)
+	return p.compensate(ctx, cause, run, why)
 }
 
 // orderCompensated tells the order that nothing is left of what its run had made, and
 // stuck that a step cannot be taken back (rule T17).
-func (s *Panel) orderCompensated(j ProvisionInput) []domain.Command {
-	return []domain.Command{order.CompleteCompensation{ID: j.Order, At: s.Now()}}
+func (p *Provisioner) orderCompensated(j ProvisionInput) []domain.Command {
+	return []domain.Command{order.CompleteCompensation{ID: j.Order, At: p.Runner.Now()}}
 }
 
-func (s *Panel) compensationParked(j ProvisionInput, step, code string) []domain.Command {
-	return []domain.Command{order.ParkCompensation{ID: j.Order, Step: step, Code: code, At: s.Now()}}
+func (p *Provisioner) compensationParked(j ProvisionInput, step, code string) []domain.Command {
+	return []domain.Command{order.ParkCompensation{ID: j.Order, Step: step, Code: code, At: p.Runner.Now()}}
 }
