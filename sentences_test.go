@@ -1,7 +1,6 @@
 package panel_test
 
 import (
-	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -89,43 +88,16 @@ func proseFaults(n int, line string) (faults []string) {
 	return faults
 }
 
-var rewriteUnfinished = flag.Bool("unfinished", false, "write .ci/unfinished-comments.txt anew, if it has become shorter or files have moved")
-
-// The files whose comments still use words that plainWords avoids. The list
-// only shrinks.
-const unfinishedComments = ".ci/unfinished-comments.txt"
-
-// Comments use plain words, but for those of the files that are listed as
-// unfinished.
+// Comments use plain words.
 func TestCommentsUsePlainWords(t *testing.T) {
-	text, err := os.ReadFile(unfinishedComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := strings.Fields(string(text))
-	faults := map[string][]string{}
 	everyGoFile(t, func(path string) {
-		if f := commentFaults(t, path); len(f) > 0 && path != "sentences_test.go" {
-			faults[path] = f
+		if path == "sentences_test.go" { // the list itself
+			return
+		}
+		for _, fault := range commentFaults(t, path) {
+			t.Error(fault)
 		}
 	})
-	found := slices.Sorted(maps.Keys(faults))
-	if *rewriteUnfinished && len(found) <= len(listed) {
-		if err := os.WriteFile(unfinishedComments, []byte(strings.Join(found, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		listed = found
-	}
-	for _, path := range listed {
-		if faults[path] == nil {
-			t.Errorf("%s is clean, or gone: take it off %s", path, unfinishedComments)
-		}
-	}
-	for _, path := range found {
-		if !slices.Contains(listed, path) {
-			t.Errorf("%s", strings.Join(faults[path], "\n"))
-		}
-	}
 }
 
 func commentFaults(t *testing.T, path string) (faults []string) {

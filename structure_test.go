@@ -11,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"hostpanel/domain/hosting"
 )
 
 var writeStructure = flag.Bool("structure", false, "write docs/generated/structure.md anew")
@@ -210,7 +213,8 @@ func writeStructureDoc(t *testing.T, packages []packageSize, functions []int, ex
 	fmt.Fprintf(&b, "| functions | %d | |\n", len(functions))
 	fmt.Fprintf(&b, "| lines of a function: median, p90, longest | %d, %d, %d | %d, %d, |\n",
 		percentile(functions, 50), percentile(functions, 90), functions[len(functions)-1], medianFunction, p90Function)
-	fmt.Fprintf(&b, "| exported names documented | %d of %d | %d %% |\n\n", documented, exported, leastDocumented)
+	fmt.Fprintf(&b, "| exported names documented | %d of %d | %d %% |\n", documented, exported, leastDocumented)
+	fmt.Fprintf(&b, "| words to avoid (CONTRIBUTING.md, \"Style\") in comments and pages | %d | 0 |\n\n", wordsToAvoid(t))
 	fmt.Fprintf(&b, "| package | files | lines | longest file | largest receiver |\n|---|---|---|---|---|\n")
 	for _, p := range packages {
 		name, methods := p.receiver()
@@ -220,8 +224,60 @@ func writeStructureDoc(t *testing.T, packages []packageSize, functions []int, ex
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d | %s, %d | %s |\n", p.path, p.files, p.lines, p.longest, p.longestLines, largest)
 	}
+	b.WriteString("\n| kind | files that name it | of them its own |\n|---|---|---|\n")
+	places := placesOfKinds(t)
+	for _, kind := range hosting.Kinds {
+		own := 0
+		for _, path := range places[kind.Name] {
+			if strings.HasPrefix(path, "domain/hosting/") || strings.HasPrefix(path, "adapters/") {
+				own++
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", kind.Name, len(places[kind.Name]), own)
+	}
 	if err := os.WriteFile(structureDocPath, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Print(b.String())
+}
+
+// wordsToAvoid counts the faults that sentences_test.go finds.
+func wordsToAvoid(t *testing.T) (n int) {
+	t.Helper()
+	everyGoFile(t, func(path string) {
+		if path != "sentences_test.go" {
+			n += len(commentFaults(t, path))
+		}
+	})
+	for _, page := range pages(t) {
+		n += len(pageFaults(t, page))
+	}
+	return n
+}
+
+// placesOfKinds are the files that name each kind of hosting resources in a
+// string, tests and benchmarks excepted.
+func placesOfKinds(t *testing.T) map[string][]string {
+	t.Helper()
+	places := map[string][]string{}
+	everyGoFile(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") || isTestHelp(filepath.Dir(path)) || strings.HasPrefix(path, "cmd/hostpanel/bench/") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if e, is := n.(ast.Expr); is {
+				for _, at := range kindsAmong(e) {
+					if kind, _ := strconv.Unquote(at.Value); !slices.Contains(places[kind], path) {
+						places[kind] = append(places[kind], path)
+					}
+				}
+			}
+			return true
+		})
+	})
+	return places
 }
