@@ -50,7 +50,7 @@ func (c *Cluster) makeRoom() error {
 		return err
 	}
 	if !isOurs(c.home.binaries) {
-		return fmt.Errorf("%s belongs to somebody else", c.home.binaries)
+		return fmt.Errorf("%s belongs to another user of the system", c.home.binaries)
 	}
 	return os.Chmod(c.home.binaries, 0o755) // whatever the umask is
 }

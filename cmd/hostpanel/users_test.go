@@ -97,7 +97,7 @@ func (h home) accountsAreErased(r *running) {
 	if code != console.Failed || !strings.Contains(complaint, "The last active superuser cannot be removed.") {
 		t.Errorf("the last superuser: %d %s", code, complaint)
 	}
-	if _, complaint, code := h.command("user", "show", "eva@example.com"); code != console.Failed || !strings.Contains(complaint, "nobody has an account") {
+	if _, complaint, code := h.command("user", "show", "eva@example.com"); code != console.Failed || !strings.Contains(complaint, "no account has") {
 		t.Errorf("%d %s", code, complaint)
 	}
 }

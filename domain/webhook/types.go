@@ -35,7 +35,7 @@ var others = []Type{
 	{"order.cancelled", "An order was cancelled."},
 	{"invoice.created", "An invoice was issued."},
 	{"credit_note.created", "A credit note was issued."},
-	{TestEvent, "Somebody asked for a test message (POST webhook-endpoints/{id}/test/)."},
+	{TestEvent, "A user asked for a test message (POST webhook-endpoints/{id}/test/)."},
 }
 
 // Types are all events that endpoints may hear of (docs/webhooks.md, "Events"):

@@ -26,7 +26,7 @@ func SetPasswordRoutes(d Deps) route.Area {
 		Routes: []route.Route{
 			route.View(http.MethodGet, web.SetPasswordPath, "The page to which the link in a mail leads", s.showSetPassword).
 				As("set_password_page").Failing(http.StatusBadRequest, wrong),
-			route.View(http.MethodPost, web.SetPasswordPath, "Set the password of whoever holds the link", s.setPassword).
+			route.View(http.MethodPost, web.SetPasswordPath, "Set the password of the user whose link it is", s.setPassword).
 				As("set_password").Failing(http.StatusBadRequest, wrong).
 				Failing(http.StatusSeeOther, "The password is set; on to the page to sign in.").
 				Failing(http.StatusForbidden, "The form was sent by another site.").

@@ -14,7 +14,7 @@ import (
 func (s *handlers) preferenceRoutes() []route.Route {
 	return []route.Route{
 		route.Get(preferencesPath, "What the user wants to hear of", record.Found[preferences]).As("preferences_read").Finding(s.findPreferences).
-			Saying("Whoever never set any wants to hear of everything."),
+			Saying("A user who never set any hears of everything."),
 		route.Put(preferencesPath, "Change what the user wants to hear of", s.setPreferences).As("preferences_replace").Finding(s.findPreferences).
 			Saying("What is left out stays as it is."),
 		route.Patch(preferencesPath, "Change some of what the user wants to hear of", s.setPreferences).As("preferences_change").

@@ -48,7 +48,7 @@ func (k *keyForm) Fields() field.Set {
 	set := k.APIKey.Fields()
 	mode := field.Text("mode", &k.Mode).Among(string(storefront.Live), string(storefront.Test)).
 		Doc("Whether it may take real money; test while test payments are on, else live.")
-	return append(field.Set{set[0], mode}, append(set[1:], field.Ref("owner", &k.Owner).Doc("A superuser; whoever makes the key when absent."))...)
+	return append(field.Set{set[0], mode}, append(set[1:], field.Ref("owner", &k.Owner).Doc("A superuser; the caller when absent."))...)
 }
 
 // An issuedKey is a new key, which is shown this once.

@@ -24,7 +24,7 @@ const (
 // (docs/operations.md, "Incidents").
 func (s *incidents) incidentRoutes() []route.Route {
 	return []route.Route{
-		listing.Pages[incidentEntry](incidentsPath, "Troubles that somebody has to see to", listing.Spec{
+		listing.Pages[incidentEntry](incidentsPath, "Problems that need an operator", listing.Spec{
 			Filters: func() field.Set {
 				return append(field.Set{
 					field.Text("kind", new(string)).Among(operations.IncidentKinds...).Doc("Only of this kind."),

@@ -51,7 +51,7 @@ func (s *catalog) planRoutes() []route.Route {
 			Saying("Orders that were placed keep what they agreed on."),
 		route.Delete(planPath, "Withdraw a plan", s.withdrawPlan).As("operator_plan_delete").Of("Plan").Finding(s.findPlan).
 			Saying("Widgets forget the plan.").
-			Failing(http.StatusConflict, "Somebody has ordered the plan (in_use), or others were faster."),
+			Failing(http.StatusConflict, "A customer has ordered the plan (in_use), or another change was faster."),
 	}
 }
 

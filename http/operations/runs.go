@@ -53,7 +53,7 @@ func (s *runs) sagaRoutes() []route.Route {
 		route.Get(runPath, "A run, what was tried and what was done outside", record.Found[runDetail]).As("saga_read").Of("Saga").Finding(s.findRun),
 		s.runAction("pause", "Keep a run from going on", RunAdmin.Pause),
 		s.runAction("resume", "End a pause", RunAdmin.Continue),
-		s.runAction("release", "Take a run away from whoever works on it", RunAdmin.Release).
+		s.runAction("release", "Take a run away from the worker that holds it", RunAdmin.Release).
 			Saying("One that waits for its time goes on at once."),
 		s.runAction("retry", "Let a parked run go on at the step where it stopped", retryRun).
 			Saying("The setup of an order is retried with the order."),

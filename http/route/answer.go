@@ -86,7 +86,7 @@ func (x *exchange) document(d *Document) {
 // send writes the answer. HEAD is told how long the body would be.
 func (x *exchange) send(status int, body []byte) {
 	if x.call.Caller.Settle != nil {
-		panic("route: an answer to somebody who was only remembered")
+		panic("route: an answer to a caller who was only remembered")
 	}
 	h := x.w.Header()
 	if status != http.StatusNoContent && status != http.StatusNotModified {

@@ -276,7 +276,7 @@ func View(path, summary string, show func(context.Context, route.Call) (*route.D
 // Press declares what the forms of a page do.
 func (s *Renderer) Press(path, summary string, d FormPage) route.Route {
 	return route.View(http.MethodPost, path, summary, s.taking(d)).
-		Failing(http.StatusSeeOther, "It is done, or somebody has to sign in first.").
+		Failing(http.StatusSeeOther, "It is done, or the caller has to sign in first.").
 		Failing(http.StatusBadRequest, "Fields of the form are wrong.").
 		Failing(http.StatusForbidden, "The form was sent by another site, or is out of date.").
 		Failing(http.StatusNotFound, "What the form is about is not there.").

@@ -13,7 +13,7 @@ import (
 // Looking for the object at the engine, and telling whose it is.
 
 // errNotOurs refuses a name that another has at the engine.
-var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an object of that name belongs to somebody else"))
+var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an object of that name belongs to another owner"))
 
 // look finds the object under any of its names.
 func (a *attempt) look(ctx context.Context) (sagas.Result, sagas.Found, error) {

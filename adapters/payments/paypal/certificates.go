@@ -189,7 +189,7 @@ func (c *certificates) check(text []byte, now time.Time) (certified, error) {
 		return certified{}, err
 	}
 	if !slices.ContainsFunc(names(leaf), signers.MatchString) {
-		return certified{}, errors.New("the certificate is somebody else's")
+		return certified{}, errors.New("the certificate is not one of PayPal")
 	}
 	key, ok := leaf.PublicKey.(*rsa.PublicKey)
 	if !ok {

@@ -52,7 +52,7 @@ var ofSagas = []figure{
 	gauge("saga_parked", "Runs that need a person.", func(g assembly.Gauges) float64 { return float64(g.Parked) }),
 	gauge("saga_leases_expired", "Runs whose worker is lost.", func(g assembly.Gauges) float64 { return float64(g.LeasesExpired) }),
 	gauge("effects_unknown", "Calls to the outside without an answer for over a minute.", func(g assembly.Gauges) float64 { return float64(g.UnknownEffects) }),
-	gauge("inbox_stored", "Webhooks that nobody has worked on yet.", func(g assembly.Gauges) float64 { return float64(g.InboxStored) }),
+	gauge("inbox_stored", "Webhooks that no worker has handled yet.", func(g assembly.Gauges) float64 { return float64(g.InboxStored) }),
 	gauge("inbox_age_seconds", "Age of the oldest of them.", func(g assembly.Gauges) float64 { return g.InboxAge.Seconds() }),
 	gauge("inbox_unmatched", "Webhooks whose order was never found.", func(g assembly.Gauges) float64 { return float64(g.Unmatched) }),
 	gauge("inbox_parked", "Webhooks that failed too often.", func(g assembly.Gauges) float64 { return float64(g.InboxParked) }),

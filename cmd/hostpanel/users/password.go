@@ -26,7 +26,7 @@ func (u userPasswd) Run(ctx context.Context, s config.Settings, c console.Consol
 			return err
 		}
 		if !user.IsActive {
-			return errors.New("the account is closed; nobody can sign in to it")
+			return errors.New("the account is closed; no user can sign in to it")
 		}
 		password, err := u.Read(ctx, c, func(p string) error { return account.CheckPassword(p, user.Email) })
 		if err != nil {
@@ -70,7 +70,7 @@ func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console
 func userNamed(ctx context.Context, p *program.Program, email string) (projections.User, error) {
 	user, found, err := p.Tables.For(projections.System).UserByEmail(ctx, email)
 	if err == nil && !found {
-		err = errors.New("nobody has an account with this address")
+		err = errors.New("no account has this address")
 	}
 	return user, err
 }
