@@ -158,7 +158,7 @@ func TestWhatCouldNotBeToldIsCheckedAgain(t *testing.T) {
 	w := newWatched(t)
 	w.forge(`update events set data = '{"coins":1000}' where position = 2`)
 	w.due()
-	down := errors.New("nobody listens")
+	down := errors.New("no server listens")
 	if worked, err := w.VerifyNext(t.Context(), everyFour, func(eventstore.Broken) error { return down }); worked || !errors.Is(err, down) {
 		t.Error(worked, err)
 	}

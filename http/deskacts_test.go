@@ -139,7 +139,7 @@ func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
 		t.Fatal(w.Code, w.Body)
 	}
 	if n := s.events(t, "order.cancel_requested"); n != 0 {
-		t.Fatal("what nobody has seen was cancelled")
+		t.Fatal("an order that no operator has seen was cancelled")
 	}
 	tag = s.operate("GET", path, "").Header().Get("ETag")
 	first := s.operate("POST", path+"cancel/", body, "Idempotency-Key", "once", "If-Match", tag)
@@ -194,7 +194,7 @@ func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
 	s.accepted(t, "orders/"+c.ID+"/cancel/", `{"reason":"asked for by mail"}`)
 	s.stands(t, "deprovision:"+b.ID, "grace")
 	if got := s.findings(t); len(got) != 0 {
-		t.Fatalf("%v does not fit, in the grace of one and with another that nobody has paid", got)
+		t.Fatalf("%v does not fit, in the grace of one and with another that is not paid", got)
 	}
 	if _, err := s.provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "refund", What: faults.ErrorBefore, Times: 1000}); err != nil {
 		t.Fatal(err)

@@ -210,7 +210,7 @@ func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.Method, path, w.Code, w.Body)
 		}
 		if w := c.ask(t, "administrator of B", r.Method, strings.Replace(path, tenantOne, "/hosting/api/rest/tenants/22/", 1)); w.Header().Get("X-Error-Code") == "tenant_suspended" {
-			t.Errorf("%s %s of somebody else: %d %s", r.Method, path, w.Code, w.Body)
+			t.Errorf("%s %s of another tenant: %d %s", r.Method, path, w.Code, w.Body)
 		}
 	}
 	if asked < 30 {

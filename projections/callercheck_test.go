@@ -37,7 +37,7 @@ func TestAStandingIsAskedForAlongWithTheFirstQuestion(t *testing.T) {
 		{"in another session", &CallerCheck{User: 1, Session: 2, Version: 1, Limit: limit}, false, 2},
 		{"not counted", &CallerCheck{User: 1, Session: 1, Version: 1}, true, 2},
 		{"not counted, in another version", &CallerCheck{User: 1, Session: 1, Version: 7}, false, 2},
-		{"of nobody", &CallerCheck{User: 4711, Session: 1, Version: 1, Limit: limit}, false, 2},
+		{"of an unknown user", &CallerCheck{User: 4711, Session: 1, Version: 1, Limit: limit}, false, 2},
 	} {
 		s := p.For(Caller{User: 1}).Given(c.standing)
 		if _, err := s.User(t.Context(), 1); err != nil {

@@ -85,7 +85,7 @@ func TestNoReadTableHoldsAnErasedPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u, err := p.For(System).User(t.Context(), 1); err != nil || u.Email != "" || u.ErasedAt == nil {
-		t.Fatal("who delivers what was on its way finds nobody to deliver to", u, err)
+		t.Fatal("the program does not see that the user was erased", u, err)
 	}
 }
 

@@ -243,7 +243,7 @@ func awaitLockOn(t *testing.T, l library, table string) {
 			return
 		}
 	}
-	t.Fatalf("nobody waits for %s", table)
+	t.Fatalf("no connection waits for %s", table)
 }
 
 var _ eventstore.Projector = Set{}

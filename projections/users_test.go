@@ -243,6 +243,6 @@ func TestPreferencesAreTheDefaultsUntilTheyAreSet(t *testing.T) {
 		t.Fatal(prefs, version, err)
 	}
 	if prefs, _, err := p.For(Caller{User: 2}).Preferences(t.Context(), 1); err != nil || prefs != notice.DefaultPreferences() {
-		t.Fatal("another user's preferences are nobody's business", prefs, err)
+		t.Fatal("another user's preferences were read", prefs, err)
 	}
 }

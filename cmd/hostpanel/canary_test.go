@@ -90,7 +90,7 @@ func (m *mine) followsTheLink(letter string, c *customer) {
 // signsIn does everything that a program does with tokens.
 func (m *mine) signsIn(c *customer) {
 	m.call(401, "POST", "/api/token/", passwordLogin(c.email, m.secret("wrong password")))
-	m.call(401, "POST", "/api/token/", passwordLogin(m.personal("name that nobody has", "%s@nobody.example"), m.secret("password for nobody")))
+	m.call(401, "POST", "/api/token/", passwordLogin(m.personal("unknown name", "%s@nobody.example"), m.secret("password of an unknown name")))
 	m.call(401, "POST", "/api/token/", passwordLogin(m.secret("password typed as a name"), "whatever"))
 	m.tokens(c, m.call(200, "POST", "/api/token/", passwordLogin(c.email, c.password)))
 	first := c.refresh

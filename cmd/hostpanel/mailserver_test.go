@@ -116,7 +116,7 @@ func (m *mailTalk) Auth(string) (sasl.Server, error) {
 
 func (m *mailTalk) Mail(string, *smtp.MailOptions) error {
 	if _, encrypted := m.conn.TLSConnectionState(); !encrypted || !m.signed {
-		m.t.Error("somebody wanted to send a mail in the clear, or without signing in")
+		m.t.Error("a client wanted to send a mail in the clear, or without signing in")
 		return smtp.ErrAuthRequired
 	}
 	return nil

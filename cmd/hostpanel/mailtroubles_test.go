@@ -48,7 +48,7 @@ func TestAnAddressThatIsRefusedGetsNoMoreNews(t *testing.T) {
 	}
 
 	r.ask(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, address), "Content-Type", asJSON)
-	eventually(t, "what somebody has asked for is tried", patience, func() bool { return post.asks(address) == tried+1 })
+	eventually(t, "a mail that a user has asked for is tried", patience, func() bool { return post.asks(address) == tried+1 })
 	if r.refusedAt(operator, user) == "" {
 		t.Error("a second refusal ended the first one")
 	}

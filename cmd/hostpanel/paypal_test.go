@@ -218,7 +218,7 @@ func TestNewsThatAreForgedChangeNothing(t *testing.T) {
 		t.Errorf("the transmission came with another event, and was answered with %d", status)
 	}
 	if !strings.Contains(s.log.String(), "a transmission came with another event") {
-		t.Errorf("nobody was told:\n%s", s.log)
+		t.Errorf("no user was told:\n%s", s.log)
 	}
 	if status := s.tell(forged); status != 200 {
 		t.Errorf("the same again: %d", status)

@@ -56,7 +56,7 @@ func TestWhoListensMissesNothingHoweverOftenTheProgramIsKilled(t *testing.T) {
 	defer all.Wait()
 	defer stop()
 	all.Go(func() { l.listen(ctx) })
-	l.await(t, "somebody listens", func() bool { return l.connections > 0 })
+	l.await(t, "a connection listens", func() bool { return l.connections > 0 })
 	var want []string
 	heard := func(n int) func() bool { return func() bool { return len(l.heard) >= n } }
 	for n := range news {

@@ -167,7 +167,7 @@ func TestPreferencesKeepWhatChanged(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	if notice.Preferring.Replay().Preferences() != notice.DefaultPreferences() {
-		t.Error("nobody said anything")
+		t.Error("a user without preferences does not have the defaults")
 	}
 }
 

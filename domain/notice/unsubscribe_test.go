@@ -88,11 +88,11 @@ func TestEveryTypeOfNotificationHasAPreferenceThatStopsItsMails(t *testing.T) {
 	for _, kind := range notice.Types {
 		wishes := notice.DefaultPreferences()
 		if !wishes.Mails(kind) {
-			t.Errorf("%s: not mailed to whoever said nothing", kind)
+			t.Errorf("%s: not mailed to a user without preferences", kind)
 		}
 		for _, language := range []string{"en", "es"} {
 			if (notice.Unsubscription{Preference: kind.Preference()}).About(language) == "" {
-				t.Errorf("%s: nobody has said in %s what its mails are about", kind, language)
+				t.Errorf("%s: no text says in %s what its mails are about", kind, language)
 			}
 		}
 		for name := range wishes.Fields().Values() {

@@ -303,7 +303,7 @@ func agree(t *rapid.T, o order.Order, starts int) {
 	case o.Status == order.StatusRefunded && net != 0 && len(o.Open()) == 0 && !o.OnHold():
 		t.Fatalf("refunded with %d left", net) // V3
 	case o.Status == order.StatusCancelled && net > 0 && len(o.Open()) == 0 && !o.OnHold():
-		t.Fatalf("cancelled, %d left, and nobody looks", net) // V4
+		t.Fatalf("cancelled, %d left, and no check is due", net) // V4
 	case o.Returned("pay_1") < 0, net < 0, net > o.Received()["eur"]:
 		t.Fatalf("%d of %d left", net, o.Received()["eur"])
 	}

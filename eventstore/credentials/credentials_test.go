@@ -124,6 +124,6 @@ func TestWhoIsSignedOutHoldsNothingThatOpensADoor(t *testing.T) {
 		t.Errorf("session %v, password %v (%v), link %v, refresh token %s", live, is, err, dead, worth(t, s, "b"))
 	}
 	if is, err := s.CheckPassword(t.Context(), 13, "another horse"); err != nil || !is {
-		t.Errorf("somebody else: %v, %v", is, err)
+		t.Errorf("another user: %v, %v", is, err)
 	}
 }

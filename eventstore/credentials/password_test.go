@@ -36,7 +36,7 @@ func TestEveryPasswordCostsOneHash(t *testing.T) {
 		{"the right one", "correct horse", 12, true},
 		{"a wrong one", "battery staple", 12, false},
 		{"none", "", 12, false},
-		{"a user whom nobody knows", "correct horse", 0, false},
+		{"an unknown user", "correct horse", 0, false},
 		{"a user who has none", "correct horse", 99, false},
 		{"no password of a user who has none", "", 99, false},
 		{"a hash that cannot be read", "correct horse", 13, false},

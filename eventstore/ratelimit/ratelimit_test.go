@@ -53,7 +53,7 @@ func TestACallThatIsGivenBackNeverCame(t *testing.T) {
 	if q := take(t, w, 3); !q.Allowed || q.Remaining != 2 {
 		t.Errorf("after all were given back: %+v", q)
 	}
-	if err := w.GiveBack(t.Context(), "nobody"); err != nil {
+	if err := w.GiveBack(t.Context(), "an unknown key"); err != nil {
 		t.Error(err)
 	}
 }

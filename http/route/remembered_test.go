@@ -37,7 +37,7 @@ func recalled(settle func() (route.Limit, bool)) http.Handler {
 		case 1:
 			return &word{"seen"}, "word-1-1", nil
 		case 2:
-			panic("nobody knows this word")
+			panic("this word is not known")
 		case 3:
 			return nil, "", errors.New("a fault")
 		}

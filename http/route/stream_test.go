@@ -79,7 +79,7 @@ func TestAStreamIsSaidEventByEvent(t *testing.T) {
 		t.Errorf("%d %v %q", w.Code, h, w.Body)
 	}
 	if closed.Load() != 1 {
-		t.Error("nobody has stopped listening")
+		t.Error("the listener has not stopped")
 	}
 	again := call(table, "GET", "/three/", "", append(asAna, "Last-Event-ID", "2", "Accept", "text/event-stream")...)
 	if text := again.Body.String(); !strings.Contains(text, "id: 3\n") || strings.Contains(text, "id: 2\n") {
@@ -170,7 +170,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		leave[0]()
 		for deadline := time.Now().Add(time.Minute); table.Streams() == c.most; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatal("nobody has noticed that the client has gone")
+				t.Fatal("the departure of the client was not noticed")
 			}
 		}
 		if w, _ := served(t, server.URL+"/endless/", asAna...); w.status != 200 {

@@ -177,7 +177,7 @@ func (m *market) nothingIsLeftLying() {
 			m.tellOf(l, o)
 		}
 	}
-	m.equal("orders that nobody will look at", m.count(`
+	m.equal("orders without a further check", m.count(`
 		select count(*) from orders o left join payment_watch w on w.order_id = o.id
 		where o.status in ('pending', 'payment_processing', 'paid', 'provisioning') and o.holds = '{}' and coalesce(w.next_at, 'infinity') = 'infinity'`), 0)
 	m.equal("gaps in the numbers of invoices and credit notes", m.count(`

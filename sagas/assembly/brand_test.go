@@ -34,7 +34,7 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 		{"with a brand", func() {
 			does(hosting.Request{Ref: ref, Tenant: 7, Spec: look.Fields().Values(), Subject: uuid.New()})
 		}, `"Bread" <panel@example.com>`, ""},
-		{"with an address that anybody could claim", func() {
+		{"with an address that any tenant could claim", func() {
 			look.EmailFromName, look.EmailFromEmail = "Ana", "hello@bread.example"
 			changes()
 		}, `"Ana" <panel@example.com>`, "hello@bread.example"},

@@ -120,7 +120,7 @@ func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 			t.Errorf("%+v: %d mails", c, len(mails))
 		}
 		if c.step == "welcome" && !dead[ids[i]] {
-			t.Errorf("%+v: nobody died", c)
+			t.Errorf("%+v: no process died", c)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 	w.equal("holds", w.order(id).Holds, []order.Hold{order.DisputeHold})
 	w.equal("status", w.order(id).Status, order.StatusActive)
 	if !w.warned("tells of a dispute") {
-		t.Error("nobody was told")
+		t.Error("no user was told")
 	}
 	_, err := w.store.Execute(t.Context(), operator, order.DecideDispute{ID: id, Outcome: order.DisputeWon, Reason: "read in the account", At: w.Now()})
 	w.must(err)

@@ -21,7 +21,7 @@ func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
 	w.must(w.Payments.Receive(t.Context(), "test", body, signed))
 	w.equal("state", w.inboxState("evt_live"), "ignored")
 	if !w.warned("a webhook of the other mode") {
-		t.Error("nobody was told")
+		t.Error("no user was told")
 	}
 	w.equal("status", w.order(id).Status, order.StatusPaymentProcessing)
 	w.equal("hints", w.count(`select count(*) from payment_watch where reason = 'webhook'`), 0)

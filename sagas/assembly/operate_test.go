@@ -39,7 +39,7 @@ func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
 	w.equal("step", w.order(id).Step, "tenant.engine")
 	w.equal("invoices", w.count(`select count(*) from events where name = 'billing.invoice_issued'`), 0)
 	if !w.warned("a run is parked") {
-		t.Error("nobody was told")
+		t.Error("no user was told")
 	}
 	w.engine.tell(nil, nil)
 	w.equal("a retry needs a reason", domain.CodeOf(w.Retry(t.Context(), operator, id, nil, "")), domain.Invalid)
@@ -241,95 +241,6 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	w.goes()
 	w.must(w.Continue(t.Context(), operator, sagas.RunID("mail:"+sagas.EffectKey(waiting, "welcome")), "go on"))
 	w.eventually("the rebuilt runs go on", func() bool { return w.order(waiting).Mail == order.MailSent })
-}
-
-func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
-	w := newWorld(t)
-	id := w.place(ordering{})
-	w.pay.pay(id, nil)
-	w.must(w.webhook("evt_1", id))
-	stop := w.start(w.instance)
-	w.becomes(id, order.StatusActive)
-	stop()
-	_, err := w.pool.Exec(t.Context(), `update saga_run set status = 'parked', steps = steps || '[{"name": "teleport", "queue": "local"}]' where definition = $1`, "provision/1")
-	w.must(err)
-	err = w.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `unknown step "teleport" of provision/1 in 1 live runs`) {
-		t.Errorf("got %v", err)
-	}
-	_, err = w.pool.Exec(t.Context(), `update saga_run set definition = 'provision/99', status = 'ready', run_at = now() where definition = $1`, "provision/1")
-	w.must(err)
-	w.start(w.instance)
-	w.becomes(w.buy(ordering{}), order.StatusActive)
-	w.equal("claims of a list that is not ours", w.count(`select count(*) from saga_run where definition = 'provision/99' and status <> 'ready'`), 0)
-}
-
-func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
-	w := newWorld(t)
-	_, err := w.pool.Exec(t.Context(), `insert into saga_queue (queue, max_in_flight) values ('compute:one', 2)`)
-	w.must(err)
-	var now, most atomic.Int32
-	w.compute.tell(func(call, _ string) error {
-		if call == "create" {
-			n := now.Add(1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-			}
-			time.Sleep(5 * time.Millisecond) // the hypervisor takes its time
-			now.Add(-1)
-		}
-		return nil
-	}, nil)
-	w.goes()
-	var ids []uuid.UUID
-	for range 12 {
-		ids = append(ids, w.buy(ordering{kind: "vps"}))
-	}
-	for _, id := range ids {
-		w.becomes(id, order.StatusActive)
-	}
-	w.equal("most at once", most.Load() <= 2 && most.Load() > 0, true)
-}
-
-func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
-	w := newWorld(t)
-	var asked atomic.Int32
-	w.engine.tell(func(call, _ string) error {
-		if call == "create" && asked.Add(1) <= 7 {
-			return domain.Fail(domain.Transient, "busy", errLie)
-		}
-		return nil
-	}, nil)
-	w.goes()
-	id := w.buy(ordering{})
-	w.eventually("the breaker opens", func() bool { return w.count(`select count(*) from saga_queue where open_until is not null`) == 1 })
-	w.becomes(id, order.StatusActive)
-	w.equal("failures in a row, after a success", w.count(`select fails from saga_queue where queue = 'engine:one'`), 0)
-	w.settled(id)
-}
-
-func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
-	w := newWorld(t, func(o *Options) { o.Times.Grace = 100 * time.Millisecond })
-	called := make(chan struct{})
-	var once sync.Once
-	w.engine.tell(func(call, _ string) error {
-		if call == "create" {
-			once.Do(func() { close(called) })
-			time.Sleep(300 * time.Millisecond) // longer than the grace
-			return domain.Fail(domain.Unknown, "cut", context.Canceled)
-		}
-		return nil
-	}, nil)
-	w.goes()
-	id := w.buy(ordering{})
-	<-called
-	w.end()
-	w.equal("released", w.count(`select count(*) from saga_run where status = 'waiting' and attempt = 0 and lease_until is null`), 1)
-	w.equal("noted", w.count(`select count(*) from saga_attempt where outcome = 'released'`), 1)
-	w.engine.tell(nil, nil)
-	w.goes()
-	w.becomes(id, order.StatusActive)
-	w.settled(id)
-	w.onlyOnce(id)
 }
 
 func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {

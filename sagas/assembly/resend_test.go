@@ -40,7 +40,7 @@ func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
 	w.must(w.Accounts.Set(t.Context(), domain.Metadata{Actor: "user"}, links[1], "a long enough password"))
 	w.must(w.Notify.ResendMail(t.Context(), operator, id, "once more"))
 	w.eventually("it is sent", func() bool { return len(w.mail.to(ana)) == 3 })
-	w.equal("a link for somebody with a password", w.links(ana)[2], "")
+	w.equal("a link for a user with a password", w.links(ana)[2], "")
 }
 
 func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26

@@ -113,6 +113,6 @@ func TestAnEngineThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	w.eventually("the one that is gone is forgotten", func() bool { return w.count(`select count(*) from tenant_usage where tenant = 4`) == 0 })
 	w.equal("failures that are kept", w.count(`select sum(fails) from tenant_usage`), 0)
 	if !w.warned("the usage of a tenant was not measured") {
-		t.Error("nobody was told")
+		t.Error("no user was told")
 	}
 }

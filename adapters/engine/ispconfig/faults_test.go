@@ -83,7 +83,7 @@ func TestRowsComeInManyShapes(t *testing.T) {
 		}
 		for _, r := range rows {
 			if _, kept := r["secret"]; kept {
-				t.Error("a column that nobody asked for is kept")
+				t.Error("a column that was not asked for is kept")
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func TestAcceptedIsNotApplied(t *testing.T) {
 	w := inhabited(t)
 	w.change(with(w.object("site"), "ip_address", "192.0.2.7"))
 	if w.find("site", "acme.test").Applied {
-		t.Error("nobody has carried it out")
+		t.Error("it was not carried out")
 	}
 	w.fake.Tick()
 	if !w.find("site", "acme.test").Applied {
@@ -32,7 +32,7 @@ func TestABusyQueueIsCounted(t *testing.T) {
 		w.change(o)
 		w.fake.Noise(5)
 		if w.find(kind, o.Name).Applied {
-			t.Error("nobody has carried it out")
+			t.Error("it was not carried out")
 		}
 		w.fake.TickUntil(6)
 		if w.find(kind, o.Name).Applied {
@@ -53,7 +53,7 @@ func TestABusyQueueIsCounted(t *testing.T) {
 	w.create(o)
 	w.fake.Noise(3)
 	if w.find("ftp_account", "c17_new").Applied {
-		t.Error("nobody has carried it out")
+		t.Error("it was not carried out")
 	}
 	w.fake.TickUntil(3)
 	other := w.open(w.config) // a process that has not written it
@@ -68,7 +68,7 @@ func TestAServerThatRefusesIsHeard(t *testing.T) {
 	w.fake.FailJobs("web_domain")
 	w.change(with(w.object("site"), "ip_address", "192.0.2.7"))
 	if w.find("site", "acme.test").Applied {
-		t.Error("nobody has carried it out")
+		t.Error("it was not carried out")
 	}
 	w.fake.Tick()
 	_, _, err := w.engine.Find(t.Context(), "site", "acme.test", "")

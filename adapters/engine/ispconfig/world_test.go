@@ -35,7 +35,7 @@ type world struct {
 
 func (w *world) ask(context.Context, string) (time.Time, error) {
 	if w.ends.IsZero() {
-		return w.ends, domain.Fail(domain.Transient, "no_handshake", errors.New("nobody answers"))
+		return w.ends, domain.Fail(domain.Transient, "no_handshake", errors.New("no server answers"))
 	}
 	return w.ends, nil
 }

@@ -117,7 +117,7 @@ func TestACaptureMayTakeItsTimeOrComeToNothing(t *testing.T) {
 func TestACustomerWhoseCardIsDeclinedMayAgreeAgain(t *testing.T) {
 	w := opened(t)
 	if class, code := failure(t, w.capture()); class != domain.Transient || code != "order_not_approved" {
-		t.Errorf("captured before anybody agreed: %s %s", class, code)
+		t.Errorf("captured before the customer agreed: %s %s", class, code)
 	}
 	w.there.CaptureAs("INSTRUMENT_DECLINED")
 	w.there.Approve(w.session)

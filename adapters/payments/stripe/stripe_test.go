@@ -182,7 +182,7 @@ func TestWhatCostsNothingIsPaidByTheSession(t *testing.T) { // M-10, S-5
 	c.Minor, c.Total = 0, decimal.Zero
 	session := open(t, p, c)
 	if f := fetch(t, p, session.ID); len(f.Payments) > 0 {
-		t.Errorf("paid before anybody agreed: %+v", f)
+		t.Errorf("paid before the customer agreed: %+v", f)
 	}
 	s.Pay(session.ID)
 	if pay := paid(t, p, session.ID); pay.ID != session.ID || pay.State != order.StatePaid || pay.Minor != 0 || pay.Currency != "EUR" {
