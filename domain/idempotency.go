@@ -11,7 +11,7 @@ type Replay struct {
 	Body     []byte
 }
 
-// A ReplayState says how to treat a request that carries a [IdempotencyKey].
+// A ReplayState says how to treat a request that carries an [IdempotencyKey].
 type ReplayState string
 
 const (

@@ -21,7 +21,7 @@ type Metadata struct {
 // them has gone on since, the request is refused with [Stale].
 type Versions map[Stream]int
 
-// A IdempotencyKey is the client's promise that two requests with it are the same
+// An IdempotencyKey is the client's promise that two requests with it are the same
 // request (header Idempotency-Key).
 type IdempotencyKey struct {
 	Principal    string // user or API key

@@ -124,8 +124,8 @@ func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 	if _, known := s.catalogue[r.Name]; !known {
 		return row{}, fmt.Errorf("the event %s is not in the catalogue", r.Name)
 	}
-	if r.Metadata.Cause.IsZero() {
-		return row{}, fmt.Errorf("the event %s of %s has no cause", r.Name, r.Stream)
+	if _, err := domain.ParseCause(r.Metadata.Cause.String()); err != nil { // which a reader could not read either
+		return row{}, fmt.Errorf("the event %s of %s has no cause: %w", r.Name, r.Stream, err)
 	}
 	m, err := json.Marshal(metaOf(r.Metadata))
 	if err != nil {

@@ -227,8 +227,9 @@ func refusal(err error, group []*pending) error {
 		return errLost
 	}
 	// The text of a Postgres error may quote values, so only code and place are kept.
+	const refused = "the database refused the append"
 	return fmt.Errorf("append: %w", Unavailable(&pgconn.PgError{
-		Severity: pg.Severity, Code: pg.Code, Message: pg.Message, TableName: pg.TableName, ConstraintName: pg.ConstraintName,
+		Severity: pg.Severity, Code: pg.Code, Message: refused, TableName: pg.TableName, ConstraintName: pg.ConstraintName,
 	}))
 }
 

@@ -46,7 +46,9 @@ func (d *draft) find(declared map[string]domain.Purpose) {
 	var purposes []domain.Purpose
 	d.strings = sealing.Strings(d.data, func(pointer, pattern, quoted []byte) bool {
 		if around, ok := bytes.CutSuffix(pointer, []byte("/subject")); ok {
-			subjects[string(around)] = uuid.MustParse(sealing.Unquote(quoted))
+			if subject, err := uuid.Parse(sealing.Unquote(quoted)); err == nil { // another member may have that name
+				subjects[string(around)] = subject
+			}
 		}
 		purpose, personal := declared[string(pattern[1:])]
 		if personal = personal && len(quoted) > len(`""`); personal {

@@ -138,27 +138,6 @@ func (r *Reader) Head(ctx context.Context) (position int64, at time.Time, err er
 	return position, at, err
 }
 
-// PositionAt is the last position at a time. It is a binary search, because
-// positions and times rise together.
-func (r *Reader) PositionAt(ctx context.Context, at time.Time) (int64, error) {
-	high, _, err := r.Head(ctx)
-	low := int64(0) // events up to low are not later than at; events after high are
-	for err == nil && low < high {
-		middle := (low + high + 1) / 2
-		var recorded time.Time
-		err = r.pool.QueryRow(ctx, `select recorded_at from events where position = $1`, middle).Scan(&recorded)
-		if recorded.After(at) {
-			high = middle - 1
-		} else {
-			low = middle
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("find the position at %s: %w", at.Format(time.RFC3339), Unavailable(err))
-	}
-	return low, nil
-}
-
 func (r *Reader) read(ctx context.Context, sql string, args ...any) ([]RecordedEvent, error) {
 	rows, err := r.pool.Query(ctx, sql, args...)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hostpanel/domain"
 )
 
-// A RecordedEvent event stands in the log. Position and RecordedAt are zero as long
+// A RecordedEvent is an event of the log. Position and RecordedAt are zero as long
 // as it is only about to be added.
 type RecordedEvent struct {
 	Position   int64

@@ -296,8 +296,8 @@ func (s *Store) isJournal(commands []domain.Command) bool {
 	return len(commands) > 0 && s.categories[commands[0].Stream().Category].last
 }
 
-// NextIDs draws ids for new records, one for each name: tenant, user, site, vm,
-// plan, widget. Unused ids leave harmless gaps.
+// NextIDs draws ids for new records, one for each name: a kind of hosting
+// resources, user, plan, widget or webhook_endpoint. Unused ids leave gaps.
 func (s *Store) NextIDs(ctx context.Context, names ...string) ([]int64, error) {
 	ids := make([]int64, 0, len(names))
 	rows, _ := s.pool.Query(ctx, `select nextval((name || '_id')::regclass) from unnest($1::text[]) with ordinality as n(name, i) order by i`, names)

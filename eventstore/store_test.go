@@ -339,11 +339,6 @@ func TestTheLogAsItStood(t *testing.T) {
 			t.Errorf("until %d, %v: %d facts, want %d (%v)", c.version, c.at, len(history), c.want, err)
 		}
 	}
-	for at, want := range map[time.Time]int64{first: 1, first.Add(-time.Hour): 0, first.Add(time.Hour): 3} {
-		if got, err := s.PositionAt(t.Context(), at); err != nil || got != want {
-			t.Errorf("position at %v is %d, want %d (%v)", at, got, want, err)
-		}
-	}
 }
 
 func contains(text, part string) bool {

@@ -5,17 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
+	"hostpanel/domain/account"
 )
 
 // of returns the subject of an e-mail address; see [Store.Subject].
 func (c *subjectKeys) of(ctx context.Context, email string) (uuid.UUID, error) {
-	macs := c.keys.MACs("address", []byte(strings.ToLower(strings.TrimSpace(email))))
+	macs := c.keys.MACs("address", []byte(account.PlainAddress(email)))
 	subject, err := c.findSubject(ctx, macs)
 	if errors.Is(err, pgx.ErrNoRows) {
 		_, err = c.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, macs[0], uuid.New())

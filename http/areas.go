@@ -41,15 +41,14 @@ func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.call
 
 func (s *Server) auth() auth.Deps {
 	return auth.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Credentials: s.Credentials, Sessions: s.Sessions,
-		Abuse: s.Settings.Abuse,
+		Renderer: s.renderer(), Commands: s.Commands, Accounts: s.Accounts, Tokens: s.Tokens, Sessions: s.Sessions,
 	}
 }
 
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
 		Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints,
-		EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks, Abuse: s.Settings.Abuse,
+		EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks,
 	}
 }
 
@@ -63,7 +62,7 @@ func (s *Server) storefront() storefront.Deps {
 
 func (s *Server) notifications() notifications.Deps {
 	return notifications.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys, Abuse: s.Settings.Abuse,
+		Renderer: s.renderer(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys,
 	}
 }
 

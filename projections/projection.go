@@ -23,7 +23,7 @@ import (
 
 // A Projection is a read table, or a few that change together: how they are
 // made and what each event does to them. Its queries stand in the same file,
-// as methods of [Scope].
+// as methods of the reader of its area ([Scope]).
 type Projection struct {
 	name     string
 	revision int

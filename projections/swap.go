@@ -47,7 +47,7 @@ func (r *rebuild) swap(ctx context.Context) error {
 		}
 		err := r.read(ctx, math.MaxInt64, func(b *batch) error { return b.send(ctx, tx) })
 		if err != nil {
-			return fmt.Errorf("take the last facts: %w", err)
+			return fmt.Errorf("take the last events: %w", err)
 		}
 		return r.replace(ctx, tx)
 	})

@@ -7,7 +7,7 @@ import (
 	"hostpanel/domain"
 )
 
-// compensateStep undoes the step that a turned run stands at. A step that has
+// compensateStep undoes the step that a compensating run stands at. A step that has
 // changed nothing, or that cannot be taken back, is passed.
 func (s *Runner) compensateStep(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	switch {

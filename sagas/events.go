@@ -22,8 +22,8 @@ import (
 //	                           takes over
 //	saga.parked                an operator is needed, and why
 //	saga.retried               with the operator's reason and corrections
-//	saga.paused, .continued    by an operator
-//	saga.lease_released              taken away from its worker by an operator
+//	saga.paused, .resumed      by an operator
+//	saga.lease_released        taken away from its worker by an operator
 //	saga.compensation_started  with the first step to undo
 //	saga.step_undone
 //

@@ -17,7 +17,7 @@ func (s *Runner) EachRound(failed string, do func(context.Context) error) {
 	s.chores = append(s.chores, chore{failed, do})
 }
 
-// janitor does the chores, and deletes attempts of runs that ended long ago.
+// janitor does the chores, round after round, until ctx ends.
 func (s *Runner) janitor(ctx context.Context) {
 	for ctx.Err() == nil {
 		Pausing(ctx, Jittered(s.times.Sweep), s.Advanced())

@@ -35,7 +35,6 @@ func EffectKey(order uuid.UUID, step string) string { return "o/" + order.String
 
 // A LedgerEntry is one row of the ledger.
 type LedgerEntry struct {
-	key    string
 	State  EffectState // "": there is no row
 	Age    time.Duration
 	Sends  int
@@ -50,7 +49,7 @@ func (e LedgerEntry) MayHaveHappened() bool {
 
 // Effect reads one row of the ledger. An effect without a row has the state "".
 func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
-	e := LedgerEntry{key: key}
+	var e LedgerEntry
 	var age float64
 	var external *string
 	err := s.pool.QueryRow(ctx, `
@@ -62,7 +61,7 @@ func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	if external != nil {
 		e.Result.External = *external
 	}
-	e.Age = time.Duration(age * float64(time.Second))
+	e.Age = Seconds(age)
 	return e, SQLError(err, "read effect %s", key)
 }
 

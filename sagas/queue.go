@@ -95,7 +95,7 @@ func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
 	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
 		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline)
-	c.Status, c.left = StatusReady, time.Duration(left*float64(time.Second))
+	c.Status, c.left = StatusReady, Seconds(left)
 	return c, err
 }
 

@@ -259,7 +259,7 @@ func (c ReleaseLease) decide(r Run) ([]event, error) {
 }
 
 // errNotWorkedOn refuses to release a run without a lease.
-var errNotWorkedOn = NotNow("Nobody works on the run.")
+var errNotWorkedOn = NotNow("No worker holds the run.")
 
 func (c Compensate) decide(r Run) ([]event, error) {
 	switch {

@@ -71,8 +71,8 @@ func (l *locks) lastUser(h home) (bool, error) {
 	return l.alone()
 }
 
-// tells whether this process alone uses the cluster. It is asked in turn only,
-// so no process joins meanwhile.
+// alone tells whether this process alone uses the cluster. It is asked in turn
+// only, so no process joins meanwhile.
 func (l *locks) alone() (bool, error) {
 	err := flock(l.users, syscall.LOCK_EX)
 	if err != nil && !errors.Is(err, errLocked) {

@@ -17,8 +17,8 @@ import (
 // errRefused means that an address is none that we call.
 var errRefused = errors.New("the address is not one that may be called")
 
-// A addressPolicy decides which addresses are called. It is asked with what a name has
-// turned out to be, before the first byte is sent.
+// An addressPolicy decides which addresses are called. It is asked about each
+// address that a name resolves to, before the first byte is sent.
 type addressPolicy struct {
 	open   []netip.Prefix // whatever else they are, on any port
 	public bool           // the internet as well, where TLS is

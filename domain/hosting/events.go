@@ -41,7 +41,7 @@ var EventTypes = slices.Concat([]domain.EventType{
 	domain.Register[CertificateFailed](),
 	domain.Register[CertificateExpiring](),
 	domain.Register[CertificateExpired](),
-}, syncEventTypes, OperationFacts)
+}, syncEventTypes, operationEventTypes)
 
 // The events of a tenant's requests. Personal holds the personal fields of the
 // spec as one JSON text, which the log seals. It is empty after erasure.

@@ -224,8 +224,8 @@ func (e OperationProgressed) Says() string {
 func (OperationSucceeded) Says() string { return "done" }
 func (e OperationFailed) Says() string  { return "failed: " + wording.Spaced(e.Code) }
 
-// OperationFacts lists every event that the stream of an operation may hold.
-var OperationFacts = []domain.EventType{
+// operationEventTypes lists every event that the stream of an operation may hold.
+var operationEventTypes = []domain.EventType{
 	domain.Register[OperationQueued](),
 	domain.Register[OperationStarted](),
 	domain.Register[OperationProgressed]().Sealing(domain.Contact, "personal"),

@@ -78,7 +78,7 @@ func TestSSHPublicKeys(t *testing.T) {
 		"no base64":             {"ssh-ed25519 x!", refused},
 		"cut off":               {keyED25519[:60], refused},
 		"another type inside":   {"ssh-rsa " + strings.Fields(keyED25519)[1], refused},
-		"an unknown type":     {"ssh-dss " + strings.Fields(keyED25519)[1], refused},
+		"an unknown type":       {"ssh-dss " + strings.Fields(keyED25519)[1], refused},
 		"a point off its curve": {strings.Replace(keyECDSA, keyECDSA[60:70], strings.Repeat("A", 10), 1), refused},
 		"too long":              {keyED25519 + strings.Repeat("x", 2048), "Ensure this field has no more than 2048 characters."},
 	} {

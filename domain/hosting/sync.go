@@ -74,7 +74,7 @@ func (PushRequested) Says() string { return "the engine is to be told once more"
 func (e Adopted) Says() string     { return "taken over from the engine: " + wording.Keys(e.Values()) }
 func (Synced) Says() string        { return "compared with the engine" }
 
-// syncFacts are those of them that a resource's stream may hold.
+// syncEventTypes are those of them that a resource's stream may hold.
 var syncEventTypes = []domain.EventType{
 	domain.Register[PushRequested](),
 	domain.Register[Adopted]().Sealing(domain.Contact, "personal"),

@@ -73,7 +73,7 @@ var toTenants = map[string]entry{
 		"es": {"Instalación terminada", "Se ha instalado un programa en {name}."},
 	}},
 	"webhook_disabled": {Warning, map[string]phrase{
-		"en": {"A webhook was switched off", "The webhook endpoint {number} has answered that it is gone (410). It is told nothing more until somebody switches it on again."},
+		"en": {"A webhook was switched off", "The webhook endpoint {number} has answered that it is gone (410). It is told nothing more until a user switches it on again."},
 		"es": {"Se ha desactivado un webhook", "El webhook {number} ha respondido que ya no existe (410). No recibirá nada más hasta que alguien vuelva a activarlo."},
 	}},
 	"tenant_suspended": {System, map[string]phrase{

@@ -68,7 +68,7 @@ func (e WebhookReplayed) Says() string {
 }
 
 func (e WebhooksReplayed) Says() string {
-	return wording.Count(e.Count, "webhook") + " are acted on again" + wording.Around(" (", e.Reason, ")")
+	return "acted on again: " + wording.Count(e.Count, "webhook") + wording.Around(" (", e.Reason, ")")
 }
 
 // NoteReview writes an event into the journal of an order, or with uuid.Nil

@@ -152,7 +152,7 @@ type (
 		Payment string    `json:"payment"` // the provider's id
 		At      time.Time `json:"at"`
 	}
-	// NewsIgnored is news that asked for a move which the order cannot make.
+	// ProviderEventIgnored is news that asked for a move which the order cannot make.
 	ProviderEventIgnored struct {
 		News    string    `json:"news"` // session_expired, payment_pending, payment_declined, payment_failed
 		Session string    `json:"session"`

@@ -60,6 +60,11 @@ func Install(ctx context.Context, owner *pgxpool.Pool) error {
 func Restore(ctx context.Context, owner *pgxpool.Pool) error {
 	return change(ctx, owner, func(tx pgx.Tx) error {
 		ahead, installed, err := offset(ctx, tx)
+		if err == nil && installed { // no process advances it from here on
+			if _, err = tx.Exec(ctx, `lock table business_clock_ahead in access exclusive mode`); err == nil {
+				ahead, _, err = offset(ctx, tx)
+			}
+		}
 		switch {
 		case err != nil || !installed:
 			return err

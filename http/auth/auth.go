@@ -18,12 +18,10 @@ import (
 // Deps are what the area consists of besides itself.
 type Deps struct {
 	*web.Renderer
-	Commands    record.Commands
-	Accounts    Accounts
-	Tokens      Tokens
-	Credentials caller.Credentials
-	Sessions    caller.Sessions
-	Abuse       bool // whether the limits against abuse hold
+	Commands record.Commands
+	Accounts Accounts
+	Tokens   Tokens
+	Sessions caller.Sessions
 }
 
 type handlers struct{ Deps }

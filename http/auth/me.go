@@ -241,10 +241,8 @@ func (s *handlers) askReset(ctx context.Context, c route.Call, f *forgotten) (*t
 // many requests from one place.
 func (s *handlers) reset(ctx context.Context, c route.Call, email string) error {
 	const fromAddress = 60 // a minute
-	if s.Abuse {
-		if err := s.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
-			return err
-		}
+	if err := s.Limit(ctx, "password_reset", caller.Network(c.IP, 32, 64), fromAddress, time.Minute); err != nil {
+		return err
 	}
 	return s.Accounts.AskReset(ctx, email)
 }

@@ -110,7 +110,7 @@ func (s *Callers) key(ctx context.Context, id string) (projections.APIKey, error
 // refusedKey is the answer to a key that opens nothing. Who tries many of them
 // has to wait.
 func (s *Callers) refusedKey(ctx context.Context, from netip.Addr) error {
-	if !s.deps.Abuse || !from.IsValid() {
+	if !from.IsValid() {
 		return route.InvalidKey
 	}
 	return errors.Join(s.Limit(ctx, "refused_key", from.String(), refusedKeys, time.Minute), route.InvalidKey)

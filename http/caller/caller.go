@@ -34,8 +34,8 @@ type Deps struct {
 	Caches      *Caches
 }
 
-// Caches remember callers for a moment between their calls. All users of
-// one process share them; the zero value is empty and ready to use.
+// Caches remember callers for a moment between their calls. All [Callers] of one
+// server share them. The zero value is empty and ready to use.
 type Caches struct {
 	keys   keyring
 	tokens memory
@@ -47,8 +47,7 @@ func New(d Deps) *Callers {
 	return &Callers{d}
 }
 
-// Now is the time in UTC.
-// Now is the business time: that of what callers do.
+// Now is the business time in UTC: that of what callers do.
 func (s *Callers) Now() time.Time { return s.deps.Now().UTC() }
 
 // Log is where what callers need not know is written.

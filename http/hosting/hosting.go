@@ -25,7 +25,6 @@ type Deps struct {
 	WebhookEndpoints WebhookEndpoints
 	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses
-	Abuse            bool           // whether the limits against abuse hold
 }
 
 type handlers struct{ Deps }

@@ -5,8 +5,8 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// Credentials are what a client needs to use a record, where the panel has
-// generated them (docs/hosting.md, "Secrets").
+// credentials are those of [hosting.Credentials] in an answer (docs/hosting.md,
+// "Secrets").
 type credentials struct{ hosting.Credentials }
 
 // Fields are the credentials.

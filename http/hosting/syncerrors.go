@@ -12,7 +12,7 @@ var syncErrors = map[string]string{
 	"parent_missing":  "What this is a part of does not exist at the server.",
 	"password_weak":   "The server wants a stronger password.",
 	"secret_needed":   "The password is no longer at hand. Please set it again.",
-	"foreign":         "The server has one with this name that belongs to somebody else.",
+	"foreign":         "The server has one with this name that belongs to another customer.",
 	"quota_exceeded":  "The server has no room for this.",
 	"engine_refused":  unexplained,
 	"not_issued":      notIssued,

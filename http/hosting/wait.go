@@ -57,8 +57,5 @@ func prefersAsync(preferences []string) bool {
 // work. All such calls share the limit.
 func (s *handlers) sparing(ctx context.Context, tenant int64) error {
 	const perMinute = 10
-	if !s.Abuse {
-		return nil
-	}
 	return s.Limit(ctx, "tenant_actions", strconv.FormatInt(tenant, 10), perMinute, time.Minute)
 }

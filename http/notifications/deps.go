@@ -14,7 +14,6 @@ type Deps struct {
 	Commands        record.Commands
 	Feed            route.LiveFeed
 	UnsubscribeKeys [][]byte // that may have signed the links in mails
-	Abuse           bool     // whether the limits against abuse hold
 }
 
 type handlers struct{ Deps }

@@ -27,7 +27,7 @@ const (
 // (docs/notifications.md, "Unsubscribing").
 func UnsubscribeRoutes(d Deps) route.Area {
 	s := &handlers{d}
-	const wrong = "The link is none of ours, or of somebody who is not there any more."
+	const wrong = "The link is none of ours, or its user does not exist any more."
 	return route.Area{
 		Name: "Unsubscribing", Access: route.Open,
 		About: "Where the links in mails lead to by which people want no more of them.",
@@ -81,10 +81,7 @@ func (s *handlers) unsubscription(ctx context.Context, c route.Call) (notice.Uns
 	u, ok := notice.ReadUnsubscription(c.Var("token"), s.UnsubscribeKeys...)
 	if !ok {
 		err := domain.Refuse(domain.NotFound, "The link is none of ours.")
-		if s.Abuse {
-			return u, errors.Join(s.Limit(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
-		}
-		return u, err
+		return u, errors.Join(s.Limit(ctx, "guessed_unsubscription", caller.Network(c.IP, 32, 64), guessedLinks, time.Minute), err)
 	}
 	user, err := s.System().User(ctx, u.User)
 	if err == nil && user.Email == "" {

@@ -119,7 +119,7 @@ type ending struct {
 
 // endings are the events that end a step.
 var endings = map[string]string{
-	"saga.step_completed": "done", "saga.step_skipped": "skipped", "saga.deferred": "deferred", "saga.step_undone": "undone",
+	"saga.step_completed": "done", "saga.step_skipped": "skipped", "saga.step_deferred": "deferred", "saga.step_undone": "undone",
 }
 
 // endingsOf are the ends of the steps of a run, by their place in its list.

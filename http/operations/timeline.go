@@ -24,7 +24,7 @@ type happening struct {
 // Fields are the happening.
 func (m *happening) Fields() field.Set {
 	return field.Set{
-		field.NullInt("position", &m.position).ReadOnly().Doc("In the log; null: it is no fact of the log."),
+		field.NullInt("position", &m.position).ReadOnly().Doc("In the log; null: it is no event of the log."),
 		field.Time("recorded_at", &m.at).ReadOnly(),
 		field.Text("type", &m.sort).ReadOnly(),
 		field.Text("actor", &m.actor).ReadOnly(),
@@ -70,7 +70,7 @@ func arrived(w operations.Webhook) happening {
 }
 
 var webhookStates = map[string]string{
-	"stored": "nobody has acted on it yet", "done": "the order was looked at", "ignored": "nothing that we act on",
+	"stored": "it has not been acted on yet", "done": "the order was looked at", "ignored": "nothing that we act on",
 	"unmatched": "it fits no order", "parked": "acting on it failed too often",
 }
 
@@ -137,7 +137,7 @@ func inVain(r operations.Run) []happening {
 
 // unsettledStates are the states of effects of which something is still open.
 var unsettledStates = map[string]string{
-	"intended": "is being done, or nobody heard the answer", "unknown": "may have been done: nobody heard the answer",
+	"intended": "is being done, or its answer was lost", "unknown": "may have been done: its answer was lost",
 	"deferred": "was put off", "undoing": "is being taken back",
 }
 

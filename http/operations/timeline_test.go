@@ -42,7 +42,7 @@ func TestTheTimelineTellsWhatWasTriedInVain(t *testing.T) {
 		"webhook evt_1 of stripe came, checkout.session.completed: the order was looked at",
 		"provision: done: tenant.engine, made 9 (it was there already), at attempt 2: 1 gave no answer, found by look-up",
 		"provision: site failed 2 times, lastly: still busy",
-		"provision: site may have been done: nobody heard the answer",
+		"provision: site may have been done: its answer was lost",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(got, "\n"))

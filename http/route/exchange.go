@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/storefront"
 )
 
 // An exchange is one request and its answer.
@@ -98,7 +99,12 @@ func (x *exchange) begin() {
 	x.r, x.whole = x.r.WithContext(origin.With(x.r.Context())), origin.With(x.whole)
 }
 
+// isRequestID tells whether a client's id of a request may be kept. A key of the
+// storefront is no id: the log keeps ids in clear text.
 func isRequestID(s string) bool {
+	if _, isKey := storefront.ParseKey(s); isKey {
+		return false
+	}
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 	return len(s) >= 8 && len(s) <= 128 && strings.Trim(s, allowed) == ""
 }

@@ -92,7 +92,7 @@ var inEnglish = Words{
 	"language_es":            "Español",
 	"tenant_title":           "Active tenant",
 	"tenant_about":           "What you see and change belongs to this tenant.",
-	"tenant_none":            "You belong to no tenant yet. Whoever runs this panel can let you into one.",
+	"tenant_none":            "You belong to no tenant yet. The operator of this panel can give you access to one.",
 	"label_active_tenant":    "Tenant",
 	"label_tenant_number":    "Number of the tenant",
 	"note_tenant_number":     "As a superuser you can act for any tenant. Leave it empty to act for none.",

@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) Link(ctx context.Context, cause domain.Metadata, user int64, s
 	if send {
 		why = account.Reset
 	}
-	link := domain.Link{ExpiresAt: s.runner.Now().Add(s.times.LinkLife)}
+	link := domain.Link{ExpiresAt: clock.Now().Add(s.times.LinkLife)}
 	var err error
 	link.Token, err = s.request(ctx, cause, nil, account.RequestLink{User: user, Link: why, At: s.runner.Now()})
 	return link, err

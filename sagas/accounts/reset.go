@@ -110,7 +110,7 @@ func (s *Service) nextReset(ctx context.Context) (r resetRequest, err error) {
 		where id = (select id from reset_request where next_at <= real_now() order by next_at limit 1 for update skip locked)
 		returning id, key_id, nonce, sealed, cause, extract(epoch from real_now() - asked_at)::float8`, s.runner.Times().Lease, s.times.RetryCap).
 		Scan(&r.id, &r.box.KeyID, &r.box.Nonce, &r.box.Box, &r.cause, &age)
-	r.age = time.Duration(age * float64(time.Second))
+	r.age = sagas.Seconds(age)
 	return r, err
 }
 

@@ -17,7 +17,7 @@ import (
 func newHouse(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	w := newWorld(t, change...).goes()
-	spec := &hosting.Tenant{Name: "Bread", Email: "office@example.com", Slug: "bread", Username: "t5", CustomerNumber: "t5", Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	spec := &hosting.Tenant{Name: "Bread", Email: "office@example.com", Slug: "bread", Username: "t5", CustomerNumber: "t5", Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}
 	w.do(hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 5}, Tenant: 5, Spec: spec.Fields().Values()})
 	w.have(hosting.Ref{Kind: "tenant", ID: 5})
 	w.add("site", 7, &hosting.Site{Domain: "bread.example", IPAddress: "*", IsActive: true})

@@ -36,7 +36,7 @@ func (w *world) heard() {
 	w.t.Helper()
 	w.eventually("all is told", func() bool {
 		return w.count(`select count(*) from readers where name = $1 and position >=
-			(select max(position) from events where name not like 'saga.%' and name not like 'notice.%')`, sagas.ReactionsReader) == 1
+			(select max(position) from events where name not like 'saga.%' and name not like 'notification.%')`, sagas.ReactionsReader) == 1
 	})
 }
 

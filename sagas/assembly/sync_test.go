@@ -93,6 +93,19 @@ func TestAComparisonMakesAnewWhatTheEngineHasLost(t *testing.T) {
 	w.equal("found, again", w.found(w.sync(hosting.Sync{})).String(), "created 0 updated 0 missing 0")
 }
 
+// A cron job's name is unique in its site only, so the engine's name of it begins
+// with the site's number there.
+func TestAnObjectUnderAnotherNumberIsFoundByItsNameInItsParent(t *testing.T) {
+	w := newHouse(t)
+	w.add("cron_job", 9, &hosting.CronJob{Site: 7, Schedule: "@daily", Command: "https://bread.example/bake", IsActive: true})
+	w.have(hosting.Ref{Kind: "cron_job", ID: 9})
+	site := w.have(hosting.Ref{Kind: "site", ID: 7})
+	name := fmt.Sprintf("cron_job/%d 0 0 * * * https://bread.example/bake", *site.EngineID)
+	w.equal("made", w.engine.creations(name), 1)
+	w.meddle(name, func(o *hosting.EngineObject) { o.ID += 1000 })
+	w.equal("found", w.found(w.sync(hosting.Sync{DryRun: true})).String(), "created 0 updated 0 missing 0")
+}
+
 func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
 	w := newHouse(t)
 	address := func(o *hosting.EngineObject) { o.Values["ip_address"] = json.RawMessage(`"192.0.2.1"`) }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hostpanel/domain"
-	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -55,7 +54,7 @@ func (m *Maintenance) purge(ctx context.Context, g *hosting.Generation) (sagas.W
 		err = m.Empty(ctx, g.ID, "grace:"+g.String())
 		return sagas.Work{Commands: []domain.Command{purge}}, err
 	}
-	commands, err := m.partsGo(ctx, g)
+	commands, err := removeParts(ctx, m.system(), kind, g.ID)
 	return sagas.Work{Commands: append(commands, purge)}, err
 }
 
@@ -81,21 +80,19 @@ func (m *Maintenance) Empty(ctx context.Context, tenant int64, run string) error
 	}
 }
 
-// partsGo are the removals of the parts of a site, and the changes of what only
-// refers to it and outlives it.
-func (m *Maintenance) partsGo(ctx context.Context, g *hosting.Generation) (commands []domain.Command, err error) {
-	kind, _ := hosting.KindNamed(g.Kind)
+// removeParts returns the commands that go with the removal of a record: its
+// parts are removed, and records that only refer to it stay without it.
+func removeParts(ctx context.Context, scope projections.Scope, kind hosting.Kind, id int64) (commands []domain.Command, err error) {
 	for _, other := range kind.Referrers() {
-		found, err := m.system().PartsOf(ctx, other.Kind.Name, other.By, g.ID)
+		found, err := scope.PartsOf(ctx, other.Kind.Name, other.By, id)
 		if err != nil {
 			return nil, err
 		}
-		parent, isPart := other.Kind.Parent()
 		for _, r := range found {
-			if isPart && parent.Field == other.By {
+			if other.Kind.IsPartBy(other.By) {
 				commands = append(commands, hosting.Remove{Ref: r.Ref()})
 			} else {
-				commands = append(commands, hosting.Change{Ref: r.Ref(), Spec: field.Values{other.By: []byte("null")}})
+				commands = append(commands, change(r, other.By, "null"))
 			}
 		}
 	}

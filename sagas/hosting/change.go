@@ -52,7 +52,6 @@ func (s *Service) led(ctx context.Context, d *hosting.Draft) (commands []domain.
 	return commands, nil
 }
 
-// refTo names a row.
 // change sets one field of a row, in JSON.
 func change(row projections.Resource, name, value string) hosting.Change {
 	return hosting.Change{Ref: row.Ref(), Spec: field.Values{name: []byte(value)}}

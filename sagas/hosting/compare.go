@@ -52,7 +52,7 @@ func (c *compared) ref() hosting.Ref { return c.row.Ref() }
 // recordsOf are the records behind which the engine works, as it is to have
 // them.
 func recordsOf(rows []projections.Resource) (*comparison, error) {
-	specs := map[hosting.Ref]field.Values{}
+	byRef := map[hosting.Ref]*compared{}
 	found := &comparison{}
 	for _, row := range rows {
 		kind, _ := hosting.KindNamed(row.Kind)
@@ -64,21 +64,36 @@ func recordsOf(rows []projections.Resource) (*comparison, error) {
 			return nil, err
 		}
 		record := &compared{row: row, kind: kind, values: spec.Fields().Values()}
-		specs[record.ref()] = record.values
+		byRef[record.ref()] = record
 		found.records = append(found.records, record)
 		if kind.Owner {
 			found.tenant = row
 		}
 	}
 	for _, r := range found.records {
-		if parent, is := r.kind.Parent(); is {
+		parent, is := r.kind.Parent()
+		var above *compared
+		if is {
 			var id int64
 			_ = json.Unmarshal(r.values[parent.Field], &id) // what is no number is no record
-			r.parent = specs[hosting.Ref{Kind: parent.Kind, ID: id}]
+			above = byRef[hosting.Ref{Kind: parent.Kind, ID: id}]
 		}
-		r.object = r.kind.Object(r.row.ID, r.values, r.parent)
+		r.nameObject(parent.Field, above)
 	}
 	return found, nil
+}
+
+// nameObject names the record's object as the engine does, below the object of
+// its parent; nil: it has none.
+func (c *compared) nameObject(field string, parent *compared) {
+	if parent != nil {
+		c.parent = parent.values
+	}
+	c.object = c.kind.Object(c.row.ID, c.values, c.parent)
+	if parent != nil && parent.row.EngineID != nil {
+		c.object.Parents = map[string]int64{field: *parent.row.EngineID}
+		c.object.Name = c.kind.NameIn(c.object)
+	}
 }
 
 func (c *comparison) byKind() map[string][]*compared {
@@ -149,7 +164,7 @@ func (c *compared) adoptable(at time.Time) field.Values {
 		ID: c.row.ID, Tenant: c.row.Tenant, At: at, Operator: true, Before: c.values, Parent: c.parent, Limits: hosting.NoLimits(),
 	}
 	for _, d := range c.drift {
-		if halted := d.Field == "is_active" && len(c.row.DisabledBy) > 0; halted || !c.takes(d) {
+		if disabled := d.Field == "is_active" && len(c.row.DisabledBy) > 0; disabled || !c.takes(d) {
 			continue
 		}
 		sent, err := spec.Fields().DecodeJSON(d.asRequest(), field.Patch)

@@ -35,8 +35,6 @@ func NewOperations(d Deps) *Operations {
 // An InstallInput is what the installation of a program works with.
 type InstallInput struct {
 	Operation uuid.UUID `json:"operation"`
-	Tenant    int64     `json:"tenant"`
-	Site      int64     `json:"site,omitempty"`
 	Database  int64     `json:"database,omitempty"` // that was made for it
 	Refused   string    `json:"refused,omitempty"`  // why the engine would not
 }
@@ -44,7 +42,6 @@ type InstallInput struct {
 // A SyncInput says which comparison with the engine is carried out.
 type SyncInput struct {
 	Operation uuid.UUID `json:"operation"`
-	Tenant    int64     `json:"tenant"`
 }
 
 // register registers the sagas that carry out operations.
@@ -104,13 +101,13 @@ func (ops *Operations) run(r eventstore.RecordedEvent, e hosting.OperationQueued
 	}
 	switch e.Kind {
 	case hosting.InstallCMS:
-		in := InstallInput{Operation: id, Tenant: e.Tenant}
+		in := InstallInput{Operation: id}
 		if e.Install != nil {
-			in.Site, in.Database = e.ResourceID, e.Install.Database
+			in.Database = e.Install.Database
 		}
 		return ops.installs.Start(id.String(), in, uuid.Nil), true
 	case hosting.TenantSync:
-		return ops.syncs.Start(id.String(), SyncInput{Operation: id, Tenant: e.Tenant}, uuid.Nil), true
+		return ops.syncs.Start(id.String(), SyncInput{Operation: id}, uuid.Nil), true
 	}
 	return sagas.Start{}, false
 }
@@ -125,7 +122,7 @@ func (ops *Operations) operation(ctx context.Context, id uuid.UUID) (o hosting.O
 	for _, r := range history {
 		e, known := r.Event.(hosting.OperationEvent)
 		if !known {
-			return o, 0, fmt.Errorf("operation %s has a fact %s", id, r.Name)
+			return o, 0, fmt.Errorf("operation %s has an event %s", id, r.Name)
 		}
 		o = hosting.Operations.Evolve(o, e)
 	}

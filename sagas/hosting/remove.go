@@ -51,7 +51,7 @@ func (s *Service) unused(ctx context.Context, d *hosting.Draft, force bool) erro
 		return nil
 	}
 	for _, other := range d.Kind.Referrers() {
-		if parent, is := other.Kind.Parent(); force && is && parent.Field == other.By {
+		if force && other.Kind.IsPartBy(other.By) {
 			continue
 		}
 		n, err := s.system().Referring(ctx, other.Kind.Name, other.By, d.ID)

@@ -33,31 +33,11 @@ func (s *Service) evicting(ctx context.Context, d *hosting.Draft) (commands []do
 	}
 	binned, err := s.system().Binned(ctx, d.Kind, hosting.TextIn(d.Spec, d.Kind.Called))
 	for _, row := range binned {
-		purge, err := s.purge(ctx, d.Kind, row)
+		parts, err := removeParts(ctx, s.system(), d.Kind, row.ID)
 		if err != nil {
 			return nil, err
 		}
-		commands = append(commands, purge...)
+		commands = append(append(commands, hosting.Remove{Ref: row.Ref()}), parts...)
 	}
 	return commands, err
-}
-
-// purge removes a record for good: its parts go with it, what else refers to
-// it stays without it.
-func (s *Service) purge(ctx context.Context, kind hosting.Kind, row projections.Resource) ([]domain.Command, error) {
-	commands := []domain.Command{hosting.Remove{Ref: row.Ref()}}
-	for _, other := range kind.Referrers() {
-		found, err := s.system().PartsOf(ctx, other.Kind.Name, other.By, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range found {
-			if other.Kind.IsPartBy(other.By) {
-				commands = append(commands, hosting.Remove{Ref: r.Ref()})
-			} else {
-				commands = append(commands, change(r, other.By, "null"))
-			}
-		}
-	}
-	return commands, nil
 }

@@ -63,32 +63,32 @@ func (m *Maintenance) suspendRecords(ctx context.Context, r eventstore.RecordedE
 			return err
 		}
 		following := hosting.Following(rests, records)
-		added, err := m.executeFor(ctx, r, following...)
+		added, err := m.execute(ctx, following...)
 		if errors.Is(err, eventstore.ErrConflict) {
-			added, err = m.executeEachFor(ctx, r, following)
+			added, err = m.executeEach(ctx, following)
 		}
 		if err != nil || !added {
-			return err // a lost race is tried again (see [poisonous])
+			return err // a lost race is tried again (docs/sagas.md, "Reactions")
 		}
 	}
 }
 
-func (m *Maintenance) executeFor(ctx context.Context, r eventstore.RecordedEvent, commands ...domain.Command) (added bool, err error) {
+func (m *Maintenance) execute(ctx context.Context, commands ...domain.Command) (added bool, err error) {
 	cause := domain.Metadata{ID: uuid.New(), Actor: "system:reactions"}
 	receipt, err := m.Store.Execute(ctx, cause, commands...)
 	return receipt.Position != 0, err
 }
 
-// executeEachFor carries out each command whatever becomes of the others. Those
+// executeEach carries out each command whatever becomes of the others. Those
 // that come at once share the log's writes.
-func (m *Maintenance) executeEachFor(ctx context.Context, r eventstore.RecordedEvent, commands []domain.Command) (bool, error) {
+func (m *Maintenance) executeEach(ctx context.Context, commands []domain.Command) (bool, error) {
 	const atOnce = 16
 	var all errgroup.Group
 	var some atomic.Bool
 	all.SetLimit(atOnce)
 	for _, command := range commands {
 		all.Go(func() error {
-			added, err := m.executeFor(ctx, r, command)
+			added, err := m.execute(ctx, command)
 			if added {
 				some.Store(true)
 			}

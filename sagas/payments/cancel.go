@@ -40,7 +40,6 @@ func (s *Service) CancelUnpaid(ctx context.Context, cause domain.Metadata, cance
 	if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
 		return err
 	}
-	s.runner.Wake(sagas.LocalQueue)
 	return s.Hint(ctx, timeline.order.ID, "cancelled")
 }
 

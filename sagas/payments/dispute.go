@@ -47,9 +47,6 @@ func (s *Service) alarmOverdueRefund(ctx context.Context, timeline paymentTimeli
 // from the provider: it was opened, won or lost (rule P-9).
 func (s *Service) Dispute(ctx context.Context, cause domain.Metadata, id uuid.UUID, outcome order.DisputeState, reason string) error {
 	decide := order.DecideDispute{ID: id, Outcome: outcome, Reason: reason, At: s.runner.Now()}
-	if _, err := s.store.Execute(ctx, sagas.ByOperator(cause, id), decide); err != nil {
-		return err
-	}
-	s.runner.Wake(sagas.LocalQueue)
-	return nil
+	_, err := s.store.Execute(ctx, sagas.ByOperator(cause, id), decide)
+	return err
 }

@@ -187,7 +187,7 @@ func (s *Inbox) processNext(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return err
 		}
-		m.age = time.Duration(age * float64(time.Second))
+		m.age = sagas.Seconds(age)
 		ctx = m.origin().With(ctx)
 		if err := s.runner.FaultAt(HandlingWebhook, sagas.Run{}); err != nil {
 			return err

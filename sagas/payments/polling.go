@@ -71,7 +71,7 @@ func (s *Service) leaseCheck(ctx context.Context) (c check, due bool, err error)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
-	c.failing = time.Duration(failing * float64(time.Second))
+	c.failing = sagas.Seconds(failing)
 	return c, err == nil, sagas.SQLError(err, "lease a check")
 }
 
@@ -156,9 +156,6 @@ func (s *Service) closeCheck(ctx context.Context, c check, timeline paymentTimel
 	}
 	s.checked.Add(1)
 	s.runner.WakeHere(watchQueue) // a hint that came meanwhile found the row leased
-	if foreseen.order.Status == order.StatusPaid && timeline.order.Status != order.StatusPaid {
-		s.runner.Wake(sagas.LocalQueue) // its run has started
-	}
 	if next != nil {
 		s.runner.WakeLater(watchQueue, *next)
 	}

@@ -147,9 +147,7 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 	if _, err := s.store.ExecuteWith(ctx, cause, again.Rows, decide); err != nil {
 		return err
 	}
-	for _, queue := range []string{again.Wakes, sagas.LocalQueue, paymentQueue(timeline.order.Provider)} {
-		s.runner.Wake(queue)
-	}
+	s.runner.Wake(again.Wakes)
 	return nil
 }
 

@@ -47,23 +47,23 @@ func (p *Provisioner) Cancel(ctx context.Context, cause domain.Metadata, id uuid
 // cancelNow cancels an order as it stands at this moment. It has to be asked
 // again if the order moved meanwhile, or turns out to be paid.
 func (p *Provisioner) cancelNow(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) (again bool, err error) {
-	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, order.Stream(id))
+	o, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, order.Stream(id))
 	if err != nil {
 		return false, err
 	}
-	cancel := order.Cancel{ID: id, By: order.ByAdmin, Reason: reason, At: p.Runner.Now()}
+	cancel := order.Cancel{ID: id, By: order.ByAdmin, Reason: reason, At: p.deps.Runner.Now()}
 	switch o.Status {
 	case order.StatusPaymentProcessing:
-		err = p.CancelUnpaid(ctx, cause, cancel)
+		err = p.deps.CancelUnpaid(ctx, cause, cancel)
 		again = err == nil
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed:
 		err = p.cancelPaid(ctx, cause, cancel)
 		again = domain.CodeOf(err) == domain.Conflict // its run may have come to its end at this very moment
 	default:
-		_, err = p.Store.Execute(ctx, cause, cancel)
+		_, err = p.deps.Store.Execute(ctx, cause, cancel)
 	}
 	if err == nil && again { // what its provider says may be that it is paid
-		o, _, folded := eventstore.Fold(ctx, p.Store, order.Decider, order.Stream(id))
+		o, _, folded := eventstore.Fold(ctx, p.deps.Store, order.Decider, order.Stream(id))
 		return o.Status != order.StatusCancelled && !o.CancelRequested, folded
 	}
 	return again || errors.Is(err, eventstore.ErrConflict), err
@@ -71,7 +71,7 @@ func (p *Provisioner) cancelNow(ctx context.Context, cause domain.Metadata, id u
 
 // cancelPaid turns the order's run, in the append that asks for it (rule T16).
 func (p *Provisioner) cancelPaid(ctx context.Context, cause domain.Metadata, cancel order.Cancel) error {
-	run, err := p.Runner.RunNamed(ctx, "provision:"+cancel.ID.String())
+	run, err := p.deps.Runner.RunNamed(ctx, "provision:"+cancel.ID.String())
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p *Provisioner) cancelPaid(ctx context.Context, cause domain.Metadata, can
 		return eventstore.ErrConflict
 	}
 	if run.Direction == sagas.DirectionUndo {
-		_, err = p.Store.Execute(ctx, cause, cancel)
+		_, err = p.deps.Store.Execute(ctx, cause, cancel)
 		return err
 	}
 	return p.compensate(ctx, cause, run, cancel.Reason, cancel)
@@ -88,12 +88,12 @@ func (p *Provisioner) cancelPaid(ctx context.Context, cause domain.Metadata, can
 // compensate makes the run of an order undo its steps. A worker on the run loses its
 // lease: either the worker's step or the compensation is recorded.
 func (p *Provisioner) compensate(ctx context.Context, cause domain.Metadata, run sagas.Run, reason string, before ...domain.Command) error {
-	turn := p.Runner.Compensation(run, reason)
-	commands := append(before, order.StartCompensation{ID: run.Order, At: p.Runner.Now()})
+	turn := p.deps.Runner.Compensation(run, reason)
+	commands := append(before, order.StartCompensation{ID: run.Order, At: p.deps.Runner.Now()})
 	if turn.From < 0 { // there is nothing to take back
-		commands = append(commands, order.CompleteCompensation{ID: run.Order, At: p.Runner.Now()})
+		commands = append(commands, order.CompleteCompensation{ID: run.Order, At: p.deps.Runner.Now()})
 	}
-	return p.Runner.Overrule(ctx, cause, run, turn, nil, commands...)
+	return p.deps.Runner.Overrule(ctx, cause, run, turn, nil, commands...)
 }
 
 // compensateOrder compensates the run of an order that was refunded before it was
@@ -101,11 +101,11 @@ func (p *Provisioner) compensate(ctx context.Context, cause domain.Metadata, run
 // be called any number of times.
 func (p *Provisioner) compensateOrder(ctx context.Context, r eventstore.RecordedEvent, why string) error {
 	id := uuid.MustParse(r.Stream.ID)
-	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, r.Stream)
+	o, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, r.Stream)
 	if err != nil || !o.TurnsBack() {
 		return err
 	}
-	run, err := p.Runner.RunNamed(ctx, "provision:"+id.String())
+	run, err := p.deps.Runner.RunNamed(ctx, "provision:"+id.String())
 	if err != nil || run.Over() || run.Direction == sagas.DirectionUndo {
 		return err
 	}
@@ -113,12 +113,12 @@ func (p *Provisioner) compensateOrder(ctx context.Context, r eventstore.Recorded
 	return p.compensate(ctx, cause, run, why)
 }
 
-// orderCompensated tells the order that nothing is left of what its run had made, and
-// stuck that a step cannot be taken back (rule T17).
+// orderCompensated tells the order that nothing is left of what its run had made.
+// compensationParked tells it that a step cannot be undone (rule T17).
 func (p *Provisioner) orderCompensated(j ProvisionInput) []domain.Command {
-	return []domain.Command{order.CompleteCompensation{ID: j.Order, At: p.Runner.Now()}}
+	return []domain.Command{order.CompleteCompensation{ID: j.Order, At: p.deps.Runner.Now()}}
 }
 
 func (p *Provisioner) compensationParked(j ProvisionInput, step, code string) []domain.Command {
-	return []domain.Command{order.ParkCompensation{ID: j.Order, Step: step, Code: code, At: p.Runner.Now()}}
+	return []domain.Command{order.ParkCompensation{ID: j.Order, Step: step, Code: code, At: p.deps.Runner.Now()}}
 }

@@ -27,7 +27,7 @@ type DeprovisionInput struct {
 }
 
 func (p *Provisioner) registerDeprovision() {
-	p.deprovision = sagas.Register(p.Runner, sagas.Saga[DeprovisionInput]{
+	p.deprovision = sagas.Register(p.deps.Runner, sagas.Saga[DeprovisionInput]{
 		Name: "deprovision", Definition: "deprovision/1",
 		Steps: []sagas.Step[DeprovisionInput]{
 			{
@@ -60,7 +60,7 @@ func (p *Provisioner) serviceEnding(ctx context.Context, id uuid.UUID) (sagas.St
 // provisioned is what the provisioning of an order knows by now. One that has not
 // begun is refused with [sagas.ErrNoRun].
 func (p *Provisioner) provisioned(ctx context.Context, id uuid.UUID) (ProvisionInput, error) {
-	run, err := p.Runner.RunNamed(ctx, "provision:"+id.String())
+	run, err := p.deps.Runner.RunNamed(ctx, "provision:"+id.String())
 	if err != nil {
 		return ProvisionInput{}, err
 	}
@@ -93,13 +93,13 @@ func ends(event domain.Event) bool {
 
 // suspendService suspends all of the order, and decides until when it is kept.
 func (p *Provisioner) suspendService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
-	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, order.Stream(job.Order))
+	o, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, order.Stream(job.Order))
 	if err != nil {
 		return sagas.Work{}, err
 	}
 	commands, err := p.suspension(ctx, job.Tenant, true)
-	job.Until = p.Runner.Now().Add(p.Times.RefundGrace).Unix()
-	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: p.Runner.Now()})}, err
+	job.Until = p.deps.Runner.Now().Add(p.deps.Times.RefundGrace).Unix()
+	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: p.deps.Runner.Now()})}, err
 }
 
 // endOfService says why a subscription ends.
@@ -117,11 +117,11 @@ func endOfService(o order.Order) string {
 
 // kept lasts until the grace of an order that has ended is over.
 func (p *Provisioner) kept(_ context.Context, job *DeprovisionInput) (bool, sagas.Work, error) {
-	left := time.Unix(job.Until, 0).Sub(p.Runner.Now())
+	left := time.Unix(job.Until, 0).Sub(p.deps.Runner.Now())
 	if left <= 0 {
 		return true, sagas.Work{}, nil
 	}
-	return false, sagas.Work{}, sagas.TooEarly("grace", min(left, p.Times.Look))
+	return false, sagas.Work{}, sagas.TooEarly("grace", min(left, p.deps.Times.Look))
 }
 
 // EndGrace lets the removal of a service that has ended begin now. Without one
@@ -138,17 +138,17 @@ func (p *Provisioner) EndGrace(ctx context.Context, cause domain.Metadata, id uu
 	if run.Status != sagas.StatusReady || run.At().Name != "grace" {
 		return sagas.NotNow(nothing)
 	}
-	return p.Runner.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
+	return p.deps.Runner.Overrule(ctx, sagas.ByOperator(cause, id), run, sagas.Pass{Key: run.Key, Name: "grace", Reason: reason}, nil)
 }
 
 // removeService asks for the removal of all that is in the order's tenant, and
 // of the tenant, each by its name: an engine's own way to delete everything is
 // never used.
 func (p *Provisioner) removeService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
-	if err := p.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
+	if err := p.deps.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
 		return sagas.Work{}, err
 	}
-	commands := []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.Runner.Now()}}
+	commands := []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.deps.Runner.Now()}}
 	if job.VM != 0 {
 		commands = append(commands, hosting.Remove{Ref: hosting.Ref{Kind: "vm", ID: job.VM}})
 	}
@@ -177,7 +177,7 @@ func (p *Provisioner) nothingLeft(ctx context.Context, job *DeprovisionInput) (b
 }
 
 func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
-	scope := p.Tables.For(projections.System)
+	scope := p.deps.Tables.For(projections.System)
 	refs := []hosting.Ref{{Kind: "tenant", ID: job.Tenant}, {Kind: "vm", ID: job.VM}}
 	found, err := scope.Recorded(ctx, refs...)
 	for _, r := range found {
@@ -195,7 +195,7 @@ func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (b
 // LiveEffects are the steps of an order that may have something outside.
 func (p *Provisioner) LiveEffects(ctx context.Context, id uuid.UUID) (names []string, err error) {
 	for _, name := range []string{"site", "tenant.engine", "vm"} {
-		e, err := p.Runner.Effect(ctx, sagas.EffectKey(id, name))
+		e, err := p.deps.Runner.Effect(ctx, sagas.EffectKey(id, name))
 		if err != nil {
 			return nil, err
 		}
@@ -214,5 +214,5 @@ func (p *Provisioner) goneOutside(ctx context.Context, job *DeprovisionInput, st
 	if err != nil {
 		return false, err
 	}
-	return p.Outside.IsGone(ctx, call)
+	return p.deps.Outside.IsGone(ctx, call)
 }

@@ -15,7 +15,7 @@ import (
 type Progress struct{ store *eventstore.Store }
 
 // Progress is that of all orders.
-func (p *Provisioner) Progress() Progress { return Progress{p.Store} }
+func (p *Provisioner) Progress() Progress { return Progress{p.deps.Store} }
 
 // Step returns the present step of an order's provisioning, such as "tenant.engine";
 // empty: it has not begun. A finished run has its last step, which fits to a state

@@ -18,7 +18,7 @@ import (
 )
 
 // The lists of provisioning, by what was bought (docs/sagas.md,
-// "Provisioning"). A change to a list is a new def; a running saga keeps the
+// "Provisioning"). A change to a list is a new definition; a running saga keeps the
 // list that it started with.
 
 var provisionLists = map[string][]string{
@@ -43,14 +43,14 @@ type ProvisionInput struct {
 }
 
 func (p *Provisioner) registerProvision() {
-	engine, compute, outside := p.Outside.EngineQueue(), p.Outside.ComputeQueue(), p.Policies
-	p.provision = sagas.Register(p.Runner, sagas.Saga[ProvisionInput]{
+	engine, compute, outside := p.deps.Outside.EngineQueue(), p.deps.Outside.ComputeQueue(), p.deps.Policies
+	p.provision = sagas.Register(p.deps.Runner, sagas.Saga[ProvisionInput]{
 		Name: "provision", Definition: "provision/1",
 		Begun: func(in ProvisionInput) []domain.Command {
-			return []domain.Command{order.StartProvisioning{ID: in.Order, At: p.Runner.Now()}}
+			return []domain.Command{order.StartProvisioning{ID: in.Order, At: p.deps.Runner.Now()}}
 		},
 		Parked: func(in ProvisionInput, step, code string) []domain.Command {
-			return []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: p.Runner.Now()}}
+			return []domain.Command{order.Park{ID: in.Order, Step: step, Code: code, At: p.deps.Runner.Now()}}
 		},
 		Undone: p.orderCompensated, Stuck: p.compensationParked,
 		TakeBack: func(ctx context.Context, cause domain.Metadata, r sagas.Run, reason string) error {
@@ -96,14 +96,14 @@ func (p *Provisioner) registerProvision() {
 				Local: &sagas.Local[ProvisionInput]{Do: p.bill, Undo: p.endBilling},
 			},
 			{
-				Name: "welcome", Says: "send a welcome email with credentials", Queue: p.Welcome.Queue(), Policy: p.Welcome.Policy(),
+				Name: "welcome", Says: "send a welcome email with credentials", Queue: p.deps.Welcome.Queue(), Policy: p.deps.Welcome.Policy(),
 				Effect: &sagas.Effect[ProvisionInput]{
 					Key: keyed("welcome"), Lasting: true,
 					Prepare: func(ctx context.Context, in *ProvisionInput) (sagas.Call, error) {
-						return p.Welcome.Call(ctx, in.Order, in.customer())
+						return p.deps.Welcome.Call(ctx, in.Order, in.customer())
 					},
 					Deferred: func(in ProvisionInput, failed sagas.FailedAttempt) sagas.Work {
-						return p.Welcome.Delay(in.Order, in.customer(), failed)
+						return p.deps.Welcome.Delay(in.Order, in.customer(), failed)
 					},
 				},
 			},
@@ -144,7 +144,7 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (sagas.Sta
 	if slices.Contains(list, "vm") {
 		names, at = append(names, "vm"), append(at, &job.VM)
 	}
-	numbers, err := p.Store.NextIDs(ctx, names...)
+	numbers, err := p.deps.Store.NextIDs(ctx, names...)
 	if err != nil {
 		return sagas.Start{}, err
 	}
@@ -156,7 +156,7 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (sagas.Sta
 
 // order is all that is known of an order, personal data included.
 func (p *Provisioner) order(ctx context.Context, id uuid.UUID) (projections.Order, error) {
-	return p.Tables.For(projections.System).OrderForRun(ctx, id)
+	return p.deps.Tables.For(projections.System).OrderForRun(ctx, id)
 }
 
 // openAccount opens an account, unless the address has one: that is then let
@@ -170,7 +170,7 @@ func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sag
 	if email == "" {
 		return sagas.Work{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
 	}
-	user, known, err := p.UserNamed(ctx, email)
+	user, known, err := p.deps.UserNamed(ctx, email)
 	if err != nil {
 		return sagas.Work{}, err
 	}
@@ -179,24 +179,24 @@ func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sag
 		return sagas.Work{}, nil
 	}
 	open := account.Open{
-		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.Runner.Now(),
+		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.deps.Runner.Now(),
 	}
 	job.Opened = true
 	return sagas.Work{
-		Commands: []domain.Command{open}, Rows: p.Welcome.LinkRows(job.Order, job.User),
+		Commands: []domain.Command{open}, Rows: p.deps.Welcome.LinkRows(job.Order, job.User),
 	}, nil
 }
 
 // closeAccount closes an account that was opened for this order and has not been
 // used since.
 func (p *Provisioner) closeAccount(ctx context.Context, job *ProvisionInput) (sagas.Work, error) {
-	user, _, err := eventstore.Fold(ctx, p.Store, account.Decider, account.Stream(job.User))
+	user, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(job.User))
 	if err != nil || !job.Opened || user.HasPassword || user.For != forOrder(job) || len(user.Memberships) > 0 {
 		return sagas.Work{}, err
 	}
 	return sagas.Work{
-		Commands: []domain.Command{account.Deactivate{User: job.User, At: p.Runner.Now()}},
-		Rows:     []eventstore.TxStatement{p.Welcome.Shred(job.Order)},
+		Commands: []domain.Command{account.Deactivate{User: job.User, At: p.deps.Runner.Now()}},
+		Rows:     []eventstore.TxStatement{p.deps.Welcome.Shred(job.Order)},
 	}, nil
 }
 
@@ -220,7 +220,7 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 	}
 	commands := []domain.Command{
 		ask("tenant", job.Tenant, tenant),
-		account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.Runner.Now()},
+		account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.deps.Runner.Now()},
 	}
 	if job.Site != 0 {
 		commands = append(commands, ask("site", job.Site, siteOf(job, o)))
@@ -241,7 +241,7 @@ func (p *Provisioner) closeTenant(_ context.Context, job *ProvisionInput) (sagas
 			})
 		}
 	}
-	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.Runner.Now()}}}), nil
+	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.deps.Runner.Now()}}}), nil
 }
 
 // bill starts the subscription and writes the invoice, with the order's frozen
@@ -255,12 +255,12 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 	return sagas.Work{Commands: []domain.Command{
 		billing.Subscribe{
 			Order: o.ID, Tenant: job.Tenant, User: job.User, Plan: o.PlanID, PlanName: o.PlanName, BillingPeriod: period,
-			Price: o.PeriodPrice, Currency: o.Currency, At: p.Runner.Now(),
+			Price: o.PeriodPrice, Currency: o.Currency, At: p.deps.Runner.Now(),
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
 			Line: o.PlanName + " (" + period + ")", Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
-			Currency: o.Currency, Test: o.Test, At: p.Runner.Now(),
+			Currency: o.Currency, Test: o.Test, At: p.deps.Runner.Now(),
 		},
 	}}, nil
 }
@@ -268,9 +268,9 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 // endBilling ends the subscription. An invoice is never deleted; its credit
 // note is written with the refund.
 func (p *Provisioner) endBilling(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
-	return sagas.Work{Commands: []domain.Command{billing.End{Order: job.Order, Reason: "undone", At: p.Runner.Now()}}}, nil
+	return sagas.Work{Commands: []domain.Command{billing.End{Order: job.Order, Reason: "undone", At: p.deps.Runner.Now()}}}, nil
 }
 
 func (p *Provisioner) activate(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
-	return sagas.Work{Commands: []domain.Command{order.Activate{ID: job.Order, At: p.Runner.Now()}}}, nil
+	return sagas.Work{Commands: []domain.Command{order.Activate{ID: job.Order, At: p.deps.Runner.Now()}}}, nil
 }

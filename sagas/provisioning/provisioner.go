@@ -82,7 +82,7 @@ type Customer struct {
 // A Provisioner makes services of paid orders, and ends them
 // (docs/sagas.md, "Provisioning").
 type Provisioner struct {
-	Deps
+	deps Deps
 
 	local, grace, left sagas.Policy // of steps in the database; of keeping; of waiting until nothing is left
 	provision          sagas.Definition[ProvisionInput]
@@ -93,7 +93,7 @@ type Provisioner struct {
 func NewProvisioner(d Deps) *Provisioner {
 	t := d.Runner.Times()
 	p := &Provisioner{
-		Deps: d, local: t.LocalPolicy(), grace: sagas.Policy{Timeout: t.Write},
+		deps: d, local: t.LocalPolicy(), grace: sagas.Policy{Timeout: t.Write},
 		left: sagas.Policy{Timeout: t.Call, Budget: t.UndoBudget, Base: t.UndoBase, Cap: t.UndoCap, First: d.Policies.Ready.First, Last: t.UndoCap},
 	}
 	p.registerProvision()
@@ -106,7 +106,7 @@ func NewProvisioner(d Deps) *Provisioner {
 // starts are the runs that begin with events of orders: provisioning with the
 // money, and the end of a service.
 func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
-	return sagas.StartEach(p.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
+	return sagas.StartEach(p.deps.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 		switch r.Event.(type) {
 		case order.PaymentConfirmed, order.Reopened:
 			run, err := p.provisioning(ctx, uuid.MustParse(r.Stream.ID))

@@ -37,7 +37,7 @@ func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o proje
 			MaxVMs: o.Plan.SaaS.MaxVMs, MaxHostingAccounts: o.Plan.SaaS.MaxHostingAccounts,
 			MaxAgents: o.Plan.SaaS.MaxAgents, WhiteLabel: o.Plan.SaaS.WhiteLabel,
 		}
-		owner, _, err := eventstore.Fold(ctx, p.Store, account.Decider, account.Stream(o.Owner))
+		owner, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(o.Owner))
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func siteObject(job *ProvisionInput, o projections.Order) hosting.EngineObject {
 // asked for, and confirms it with its number.
 func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, made func(id int64)) sagas.Call {
 	ref := hosting.Ref{Kind: kind, ID: id}
-	return p.Outside.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
+	return p.deps.Outside.Make(ref, o, func(id int64, seen hosting.EngineObject) sagas.Work {
 		made(id)
 		return sagas.Work{
 			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: seen.Observed, Version: asked}},
@@ -142,7 +142,7 @@ func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, 
 }
 
 func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	ready, err := p.Outside.IsMade(ctx, clientOf(job))
+	ready, err := p.deps.Outside.IsMade(ctx, clientOf(job))
 	return ready, sagas.Work{}, err
 }
 
@@ -151,7 +151,7 @@ func (p *Provisioner) siteReady(ctx context.Context, job *ProvisionInput) (bool,
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
-	ready, err := p.Outside.IsMade(ctx, siteObject(job, o))
+	ready, err := p.deps.Outside.IsMade(ctx, siteObject(job, o))
 	return ready, sagas.Work{}, err
 }
 
@@ -161,12 +161,12 @@ func (p *Provisioner) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Ca
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	return p.Outside.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
+	return p.deps.Outside.MakeMachine(hosting.Ref{Kind: "vm", ID: job.VM}, machineOf(job, o).VM()), nil
 }
 
 // vmReady is when the machine has booted: only then is it as it was ordered.
 func (p *Provisioner) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
-	found, runs, err := p.Outside.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
+	found, runs, err := p.deps.Outside.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
 	if err != nil || !runs {
 		return false, sagas.Work{}, err
 	}

@@ -20,13 +20,13 @@ func (p *Provisioner) Retry(ctx context.Context, cause domain.Metadata, id uuid.
 		return err
 	}
 	if run.Direction == sagas.DirectionUndo { // it could not be undone
-		return p.Runner.ResumeRun(ctx, cause, run, nil, reason)
+		return p.deps.Runner.ResumeRun(ctx, cause, run, nil, reason)
 	}
-	resume := order.Resume{ID: id, Step: run.At().Name, How: order.Retry, Reason: reason, At: p.Runner.Now()}
+	resume := order.Resume{ID: id, Step: run.At().Name, How: order.Retry, Reason: reason, At: p.deps.Runner.Now()}
 	if len(input) > 0 {
 		resume.How = order.RetryWithInput
 	}
-	return p.Runner.ResumeRun(ctx, cause, run, input, reason, resume)
+	return p.deps.Runner.ResumeRun(ctx, cause, run, input, reason, resume)
 }
 
 // Skip completes the step where an order is parked, because an operator has done
@@ -36,8 +36,8 @@ func (p *Provisioner) Skip(ctx context.Context, cause domain.Metadata, id uuid.U
 	if err != nil {
 		return err
 	}
-	resume := order.Resume{ID: id, Step: name, How: order.Skip, Reason: reason, Proof: external, At: p.Runner.Now()}
-	return p.Runner.SkipStep(ctx, cause, run, name, external, reason, resume)
+	resume := order.Resume{ID: id, Step: name, How: order.Skip, Reason: reason, Proof: external, At: p.deps.Runner.Now()}
+	return p.deps.Runner.SkipStep(ctx, cause, run, name, external, reason, resume)
 }
 
 // provisioningOf is the provisioning of an order. One that has none cannot be
@@ -49,7 +49,7 @@ func (p *Provisioner) provisioningOf(ctx context.Context, id uuid.UUID) (sagas.R
 // runFor is the one run of its kind for an order. An order that has none is
 // refused with what that means.
 func (p *Provisioner) runFor(ctx context.Context, kind string, id uuid.UUID, none string) (sagas.Run, error) {
-	run, err := p.Runner.RunNamed(ctx, kind+":"+id.String())
+	run, err := p.deps.Runner.RunNamed(ctx, kind+":"+id.String())
 	if errors.Is(err, sagas.ErrNoRun) {
 		if _, err := p.order(ctx, id); err != nil {
 			return run, err

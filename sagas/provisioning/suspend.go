@@ -22,7 +22,7 @@ import (
 // present state says. A repeat changes nothing. A service that ends is left to
 // its run.
 func (p *Provisioner) keepService(ctx context.Context, r eventstore.RecordedEvent) error {
-	o, _, err := eventstore.Fold(ctx, p.Store, order.Decider, r.Stream)
+	o, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, r.Stream)
 	service := o.Service()
 	if err != nil || service != order.ServiceRuns && service != order.ServiceSuspended {
 		return err
@@ -39,7 +39,7 @@ func (p *Provisioner) keepService(ctx context.Context, r eventstore.RecordedEven
 		return err
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("service")), Actor: "system:reactions"}
-	_, err = p.Store.Execute(ctx, cause, commands...)
+	_, err = p.deps.Store.Execute(ctx, cause, commands...)
 	return err
 }
 
@@ -47,7 +47,7 @@ func (p *Provisioner) keepService(ctx context.Context, r eventstore.RecordedEven
 // because of its order, with as many of its records as an append may hold. A
 // reaction changes the others.
 func (p *Provisioner) suspension(ctx context.Context, id int64, suspend bool) ([]domain.Command, error) {
-	scope, ref := p.Tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
+	scope, ref := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
 	found, err := scope.Recorded(ctx, ref)
 	row, known := found[ref]
 	if err != nil || !known || slices.Contains(row.DisabledBy, hosting.ByOrder) == suspend {

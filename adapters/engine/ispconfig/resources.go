@@ -145,7 +145,7 @@ func (e *Engine) seek(ctx context.Context, r *resource, queries []query) ([]row,
 	return all, nil
 }
 
-// Owned lists the rows of an owner group.
+// owned lists the rows of an owner group.
 func (e *Engine) owned(ctx context.Context, r *resource, group int64) ([]row, error) {
 	if group < 2 {
 		return nil, domain.Fail(domain.Permanent, "engine_call", fmt.Errorf("group %d belongs to no tenant", group))

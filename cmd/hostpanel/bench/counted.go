@@ -90,33 +90,33 @@ func (r *run) startCounted(ctx context.Context) (c *counted, err error) {
 
 // serve starts the program and returns once it is ready.
 func (c *counted) serve(ctx context.Context, more ...string) error {
-	c.cmd = exec.CommandContext(context.WithoutCancel(ctx), c.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", c.folder}, more...)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", c.folder}, more...)...)
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); name == "PATH" || name == "HOME" || name == "TMPDIR" {
-			c.cmd.Env = append(c.cmd.Env, pair)
+			cmd.Env = append(cmd.Env, pair)
 		}
 	}
-	c.cmd.Env = append(c.cmd.Env, "DATABASE_URL="+c.wire.url, "HOSTPANEL_SECRET_KEY="+c.secret, "HOSTPANEL_LOG_LEVEL=error", "HOSTPANEL_ENGINE_WAIT=20s")
+	cmd.Env = append(cmd.Env, "DATABASE_URL="+c.wire.url, "HOSTPANEL_SECRET_KEY="+c.secret, "HOSTPANEL_LOG_LEVEL=error", "HOSTPANEL_ENGINE_WAIT=20s")
 	if len(more) == 0 {
-		c.cmd.Env = append(c.cmd.Env, "HOSTPANEL_TEST_PAYMENTS=on", "HOSTPANEL_ABUSE_LIMITS=off")
+		cmd.Env = append(cmd.Env, "HOSTPANEL_TEST_PAYMENTS=on", "HOSTPANEL_ABUSE_LIMITS=off")
 	}
-	c.cmd.Stderr = &c.said
-	out, err := c.cmd.StdoutPipe()
+	cmd.Stderr = &c.said
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	if err := c.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ready := make(chan string, 1)
-	c.ended = make(chan error, 1)
+	c.cmd, c.ended = cmd, make(chan error, 1)
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if base, is := strings.CutPrefix(lines.Text(), "hostpanel is ready at "); is {
 				ready <- base
 			}
 		}
-		c.ended <- c.cmd.Wait()
+		c.ended <- cmd.Wait()
 	}()
 	select {
 	case c.base = <-ready:

@@ -177,7 +177,7 @@ func (r *run) hear(ctx context.Context, p *panel, listener net.Conn, user int64,
 		name string
 		at   float64
 	}{{"p50", 0.5}, {"p99", 0.99}} {
-		r.report(Result{Section: "streams", Name: "command until its fact stands in the log, " + q.name, Value: milliseconds(written.at(q.at)), Unit: "ms"})
+		r.report(Result{Section: "streams", Name: "command until its event is in the log, " + q.name, Value: milliseconds(written.at(q.at)), Unit: "ms"})
 		r.report(Result{Section: "streams", Name: "command until the client has heard of it, " + q.name, Value: milliseconds(client.at(q.at)), Unit: "ms"})
 	}
 	return nil

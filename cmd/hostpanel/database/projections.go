@@ -62,7 +62,7 @@ type projectionsRebuild struct {
 }
 
 // Run builds one read table anew, beside whatever serves (docs/read-tables.md,
-// "Rebuilding"). Nothing that was ever done is done again: what follows from a
+// "Rebuilding"). Nothing that was ever done is done again: what follows from an
 // event is named after it.
 func (r projectionsRebuild) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {

@@ -58,7 +58,7 @@ var ofSagas = []figure{
 	gauge("inbox_parked", "Webhooks that failed too often.", func(g assembly.Gauges) float64 { return float64(g.InboxParked) }),
 	gauge("watch_lag_seconds", "How late the most overdue look at an order is.", func(g assembly.Gauges) float64 { return g.WatchLag.Seconds() }),
 	gauge("orders_held", "Orders that a person has to look at.", func(g assembly.Gauges) float64 { return float64(g.Held) }),
-	gauge("readers_poisoned", "Facts that a reader of the log has put aside.", func(g assembly.Gauges) float64 { return float64(g.Poisoned) }),
+	gauge("readers_poisoned", "Events that a reader of the log has put aside.", func(g assembly.Gauges) float64 { return float64(g.Poisoned) }),
 	counter("saga_steps_total", "Steps done by this process.", func(g assembly.Gauges) float64 { return float64(g.Completed) }),
 	counter("saga_fenced_total", "Writes of workers that had lost their lease, dropped.", func(g assembly.Gauges) float64 { return float64(g.Fenced) }),
 	counter("payment_checks_total", "Orders looked at by this process.", func(g assembly.Gauges) float64 { return float64(g.Checked) }),
