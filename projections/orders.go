@@ -90,20 +90,16 @@ var orders = New("orders", `
 	orderChange(runsOn+`, holds = $4`, func(e order.PaymentAccepted) []any { return []any{e.Payment, e.Holds} }),
 	orderChange(`holds = $3`, func(e order.RefundRequested) []any { return []any{e.Holds} }),
 	orderChange(returned+`, holds = $5`, func(e order.PartiallyRefunded) []any {
-		return []any{e.Refund.Payment, e.Refund.Minor, e.Holds}
+		return []any{e.Refund.Payment, e.Returned, e.Holds}
 	}),
 	orderChange(returned+`, holds = $5, status = 'refunded', settling = false`, func(e order.RefundCompleted) []any {
-		return []any{e.Refund.Payment, e.Refund.Minor, e.Holds}
+		return []any{e.Refund.Payment, e.Returned, e.Holds}
 	}),
-	orderChange(returned+`, holds = $5`, func(e order.RefundFailed) []any { return []any{e.Payment, -e.Returned, e.Holds} }),
+	orderChange(returned+`, holds = $5`, func(e order.RefundFailed) []any { return []any{e.Payment, e.Returned, e.Holds} }),
 	orderChange(hold3, func(order.DisputeReported) []any { return []any{order.DisputeHold} }),
 	orderChange(hold3, func(order.DisputeOpened) []any { return []any{order.DisputeHold} }),
 	orderChange(returned+`, holds = $5, status = case when $6 then 'refunded' else status end`, func(e order.DisputeClosed) []any {
-		lost := int64(0)
-		if e.Dispute.State == order.DisputeLost {
-			lost = e.Dispute.Minor
-		}
-		return []any{e.Dispute.Payment, lost, e.Holds, e.Chargeback}
+		return []any{e.Dispute.Payment, e.Returned, e.Holds, e.Chargeback}
 	}),
 	orderChange(`cancel_requested = true`, func(order.CancelRequested) []any { return []any{} }),
 	orderChange(`holds = $3`, func(e order.CompensationParked) []any { return []any{e.Holds} }),
@@ -131,7 +127,7 @@ const (
 	seen   = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
 		refunded = case when ` + unpaid + ` and $3 not in ('', payment_id) then 0 else refunded end,
 		payment_status = case when ` + unpaid + ` then $4::text else payment_status end`
-	returned = `refunded = refunded + case when payment_id = $3 then $4::bigint else 0 end`
+	returned = `refunded = case when payment_id = $3 then $4::bigint else refunded end`
 	unpaid   = `status in ('pending', 'payment_processing', 'cancelled')` // the payment that it runs on stays
 	hold3    = `holds = array(select distinct h from unnest(holds || $3::text) h order by h)`
 	hold5    = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`

@@ -152,6 +152,33 @@ func TestWhatWentBackOfAnotherPaymentIsNotTheOrders(t *testing.T) {
 	}
 }
 
+// Refunds and disputes of one payment may add up to more than it had, and a
+// refund that comes back may bring another amount than it took. The row follows
+// the history in each case.
+func TestWhatWentBackOfAPaymentIsWhatItsHistorySays(t *testing.T) {
+	p := openPanel(t)
+	placed := p.place("")
+	id := p.opened(t, placed)
+	refund := func(state order.RefundState, minor int64) []order.Refund {
+		return []order.Refund{{ID: "re_1", State: state, Minor: minor, Currency: "EUR"}}
+	}
+	lost := []order.Dispute{{ID: "dp_1", State: order.DisputeLost, Minor: 2870, Currency: "EUR"}}
+	for _, step := range []struct {
+		payment order.Payment
+		back    int64
+	}{
+		{order.Payment{ID: "pay_1", State: order.StatePaid, Refunds: refund(order.RefundSucceeded, 1000)}, 1000},
+		{order.Payment{ID: "pay_1", State: order.StatePaid, Refunds: refund(order.RefundStopped, 900)}, 0},
+		{order.Payment{ID: "pay_1", State: order.StatePaid, Refunds: []order.Refund{{ID: "re_2", State: order.RefundSucceeded, Minor: 1435, Currency: "EUR"}}}, 1435},
+		{order.Payment{ID: "pay_1", State: order.StatePaid, Disputes: lost}, 2870},
+	} {
+		p.do(t, p.truth(placed, order.SessionComplete, step.payment))
+		if o, err := p.For(System).Order(t.Context(), id); err != nil || o.Refunded != step.back {
+			t.Errorf("after %+v the row says %d (%v)", step.payment, o.Refunded, err)
+		}
+	}
+}
+
 func TestOperatorsListOrdersByStatusNewestFirst(t *testing.T) {
 	p := openPanel(t)
 	var ids []uuid.UUID

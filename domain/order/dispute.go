@@ -52,9 +52,11 @@ type (
 		At      time.Time   `json:"at"`
 	}
 	// DisputeClosed ends a dispute. Chargeback says that nothing is left of
-	// the money: the order is refunded.
+	// the money: the order is refunded. Returned is how much of the payment has
+	// gone back by then, in minor units.
 	DisputeClosed struct {
 		Dispute    SeenDispute `json:"dispute"`
+		Returned   int64       `json:"returned"`
 		Chargeback bool        `json:"chargeback"`
 		Before     Status      `json:"before"`
 		Note       string      `json:"note,omitempty"`
@@ -100,7 +102,7 @@ func (o Order) dispute(d SeenDispute, note string, at time.Time) Event {
 	if d.State == DisputeOpen {
 		return DisputeOpened{Dispute: d, Note: note, At: at}
 	}
-	e := DisputeClosed{Dispute: d, Before: o.Status, Note: note, At: at}
+	e := DisputeClosed{Dispute: d, Returned: o.knowDispute(d).Returned(d.Payment), Before: o.Status, Note: note, At: at}
 	if d.State == DisputeLost {
 		e.Chargeback = o.endsWith(e)
 	}

@@ -36,7 +36,7 @@ func TestADisputeSuspendsUntilItIsDecided(t *testing.T) {
 	}
 	given(t, append(open, won)...).When(claimed(order.DisputeOpen, 2870)).Then() // nothing reopens it
 
-	lost := order.DisputeClosed{Dispute: disputed(order.DisputeLost), Chargeback: true, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
+	lost := order.DisputeClosed{Dispute: disputed(order.DisputeLost), Returned: 2870, Chargeback: true, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
 	given(t, open...).When(claimed(order.DisputeLost, 2870)).Then(lost)
 	o := order.Decider.Replay(append(open, lost)...)
 	if o.Status != order.StatusRefunded || o.Net()["eur"] != 0 || o.Service() != order.ServiceEnds {
@@ -48,7 +48,7 @@ func TestADisputeSuspendsUntilItIsDecided(t *testing.T) {
 func TestADisputeOverAPartDoesNotEndTheOrder(t *testing.T) {
 	part := disputed(order.DisputeLost)
 	part.Minor = 1000
-	lost := order.DisputeClosed{Dispute: part, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
+	lost := order.DisputeClosed{Dispute: part, Returned: 1000, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
 	given(t, active...).When(claimed(order.DisputeLost, 1000)).Then(lost)
 	if o := order.Decider.Replay(append(active, lost)...); o.Status != order.StatusActive || o.Net()["eur"] != 1870 || o.Service() != order.ServiceRuns {
 		t.Errorf("%s, %v, %s", o.Status, o.Net(), o.Service())

@@ -77,6 +77,8 @@ const (
 )
 
 // The events of money back. Holds are those that stand after the event.
+// Returned is how much of the payment has gone back by then, in minor units
+// (see [Order.Returned]).
 type (
 	RefundRequested struct {
 		Refund Ask          `json:"refund"`
@@ -92,27 +94,28 @@ type (
 	}
 	// PartiallyRefunded is money gone back that does not end the order.
 	PartiallyRefunded struct {
-		Refund SeenRefund `json:"refund"`
-		Holds  []Hold     `json:"holds"`
-		At     time.Time  `json:"at"`
+		Refund   SeenRefund `json:"refund"`
+		Returned int64      `json:"returned"`
+		Holds    []Hold     `json:"holds"`
+		At       time.Time  `json:"at"`
 	}
 	// RefundCompleted is money gone back after which nothing is left: the
 	// order is refunded.
 	RefundCompleted struct {
-		Refund SeenRefund `json:"refund"`
-		Before Status     `json:"before"`
-		Holds  []Hold     `json:"holds"`
-		At     time.Time  `json:"at"`
+		Refund   SeenRefund `json:"refund"`
+		Returned int64      `json:"returned"`
+		Before   Status     `json:"before"`
+		Holds    []Hold     `json:"holds"`
+		At       time.Time  `json:"at"`
 	}
 	// RefundFailed is a refund that has not reached the customer. N is 0 for
 	// one that was made at the provider itself; ID is empty for one that the
 	// provider never had.
 	RefundFailed struct {
-		N       int    `json:"n,omitempty"`
-		ID      string `json:"id,omitempty"`
-		Payment string `json:"payment"`
-		// Returned is what had counted as gone back and has come to us again.
-		Returned int64     `json:"returned,omitempty"`
+		N        int       `json:"n,omitempty"`
+		ID       string    `json:"id,omitempty"`
+		Payment  string    `json:"payment"`
+		Returned int64     `json:"returned"`
 		Code     string    `json:"code"`
 		Holds    []Hold    `json:"holds"`
 		At       time.Time `json:"at"`
@@ -254,7 +257,7 @@ func (c FailRefund) decide(o Order) ([]Event, error) {
 	if !o.isOpen(a) {
 		return nil, nil // it came through, or is not needed any more
 	}
-	e := RefundFailed{N: c.N, Payment: a.Payment, Code: c.Code, At: c.At}
+	e := RefundFailed{N: c.N, Payment: a.Payment, Returned: o.Returned(a.Payment), Code: c.Code, At: c.At}
 	e.Holds = o.holdsAfter(e)
 	return []Event{e}, nil
 }
@@ -276,18 +279,16 @@ func (c Observe) refund(o Order, r SeenRefund) Event {
 	switch r.State {
 	case RefundStopped:
 		e := RefundFailed{N: r.N, ID: r.ID, Payment: r.Payment, Code: "returned", At: c.At}
-		if o.Refunds[r.ID].State == RefundSucceeded {
-			e.Returned = r.Minor
-		}
-		e.Holds = o.holdsAfter(e)
+		e.Returned, e.Holds = e.evolve(o).Returned(r.Payment), o.holdsAfter(e)
 		return e
 	case RefundSucceeded:
-		done := RefundCompleted{Refund: r, Before: o.Status, At: c.At}
+		back := o.knowRefund(r).Returned(r.Payment)
+		done := RefundCompleted{Refund: r, Returned: back, Before: o.Status, At: c.At}
 		if o.endsWith(done) {
 			done.Holds = o.holdsAfter(done)
 			return done
 		}
-		part := PartiallyRefunded{Refund: r, At: c.At}
+		part := PartiallyRefunded{Refund: r, Returned: back, At: c.At}
 		part.Holds = o.holdsAfter(part)
 		return part
 	default:

@@ -50,7 +50,7 @@ func TestAPartOfTheMoneyGoesBack(t *testing.T) {
 	begun := order.RefundStarted{Refund: gone(order.RefundPending, 1000), At: later}
 	given(t, asked...).When(pending).Then(begun)
 	done := truth(order.SessionComplete, back(refund(order.RefundSucceeded, 1000)))
-	part := order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Holds: []order.Hold{}, At: later}
+	part := order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Returned: 1000, Holds: []order.Hold{}, At: later}
 	given(t, append(asked, begun)...).When(done).Then(part)
 	given(t, append(asked, begun, part)...).When(done).Then()
 	given(t, append(asked, begun, part)...).When(pending).Then()
@@ -67,7 +67,7 @@ func TestAFullRefundEndsTheOrder(t *testing.T) {
 	whole.Refund.Minor = 2870
 	given(t, active...).When(ask("")).Then(whole)
 	given(t, active...).When(ask("28.70")).Then(whole)
-	done := order.RefundCompleted{Refund: gone(order.RefundSucceeded, 2870), Before: order.StatusActive, Holds: []order.Hold{}, At: later}
+	done := order.RefundCompleted{Refund: gone(order.RefundSucceeded, 2870), Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later}
 	truly := truth(order.SessionComplete, back(refund(order.RefundSucceeded, 2870)))
 	given(t, append(active, whole)...).When(truly).Then(done)
 	o := order.Decider.Replay(append(active, whole, done)...)
@@ -84,11 +84,11 @@ func TestARefundMadeAtTheProviderCounts(t *testing.T) {
 	seen := gone(order.RefundSucceeded, 2870)
 	seen.N = 0
 	given(t, active...).When(truth(order.SessionComplete, back(r))).
-		Then(order.RefundCompleted{Refund: seen, Before: order.StatusActive, Holds: []order.Hold{}, At: later})
+		Then(order.RefundCompleted{Refund: seen, Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later})
 
 	whole := requested
 	whole.Refund.Minor = 2870
-	o := order.Decider.Replay(append(active, whole, order.RefundCompleted{Refund: seen, Before: order.StatusActive, Holds: []order.Hold{}, At: later})...)
+	o := order.Decider.Replay(append(active, whole, order.RefundCompleted{Refund: seen, Returned: 2870, Before: order.StatusActive, Holds: []order.Hold{}, At: later})...)
 	if len(o.Open()) != 0 {
 		t.Errorf("still to come: %v", o.Open())
 	}
@@ -141,15 +141,15 @@ func TestARefundThatFailedIsDecidedAnew(t *testing.T) {
 	given(t, asked...).When(ask("10")).Then(again)
 
 	// It came through after all: nothing is left to worry about.
-	part := order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Holds: []order.Hold{}, At: later}
+	part := order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Returned: 1000, Holds: []order.Hold{}, At: later}
 	given(t, asked...).When(truth(order.SessionComplete, back(refund(order.RefundSucceeded, 1000)))).Then(part)
 }
 
 // A refund may come back to us after it had counted as done.
 func TestARefundThatComesBackIsHeld(t *testing.T) {
-	part := order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Holds: []order.Hold{}, At: later}
+	part := order.PartiallyRefunded{Refund: gone(order.RefundSucceeded, 1000), Returned: 1000, Holds: []order.Hold{}, At: later}
 	asked := append(slices.Clone(active), requested, part)
-	returned := order.RefundFailed{N: 1, ID: "re_1", Payment: "pay_1", Returned: 1000, Code: "returned", Holds: []order.Hold{order.RefundHold}, At: later}
+	returned := order.RefundFailed{N: 1, ID: "re_1", Payment: "pay_1", Code: "returned", Holds: []order.Hold{order.RefundHold}, At: later}
 	given(t, asked...).When(truth(order.SessionComplete, back(refund(order.RefundStopped, 1000)))).Then(returned)
 	if o := order.Decider.Replay(append(asked, returned)...); o.Net()["eur"] != 2870 || o.Left("pay_1") != 2870 {
 		t.Errorf("%v, %d left", o.Net(), o.Left("pay_1"))
@@ -173,7 +173,7 @@ func TestMoneyThatIsHeldIsAcceptedOrGoesBack(t *testing.T) {
 	p := back(refund(order.RefundSucceeded, 2869))
 	p.Minor = 2869
 	given(t, placed, opened, found, whole).When(truth(order.SessionComplete, p)).Then(order.RefundCompleted{
-		Refund: gone(order.RefundSucceeded, 2869), Before: order.StatusPaymentProcessing, Holds: []order.Hold{}, At: later,
+		Refund: gone(order.RefundSucceeded, 2869), Returned: 2869, Before: order.StatusPaymentProcessing, Holds: []order.Hold{}, At: later,
 	})
 	given(t, placed, opened, found, whole).When(accept).
 		ThenRefused(domain.Conflict, "The order is payment_processing and has no payment that could be accepted.")
@@ -191,10 +191,10 @@ func TestTheHoldEndsWhenTheSurplusIsBack(t *testing.T) {
 	returned := gone(order.RefundSucceeded, 2870)
 	returned.Payment = "pay_2"
 	given(t, append(active, again, ask)...).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), second)).
-		Then(order.PartiallyRefunded{Refund: returned, Holds: []order.Hold{}, At: later})
+		Then(order.PartiallyRefunded{Refund: returned, Returned: 2870, Holds: []order.Hold{}, At: later})
 
 	// The provider's own page was faster: nothing is asked for.
 	second.Refunds[0].Reference, returned.N = "", 0
 	given(t, active...).When(truth(order.SessionComplete, payment("pay_1", order.StatePaid), second)).
-		Then(again, order.PartiallyRefunded{Refund: returned, Holds: []order.Hold{}, At: later})
+		Then(again, order.PartiallyRefunded{Refund: returned, Returned: 2870, Holds: []order.Hold{}, At: later})
 }
