@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,9 +44,6 @@ import (
 	"hostpanel/sagas/provisioning"
 )
 
-// A shop is the whole panel on a private database: log, read tables, sagas,
-// the test provider and sandboxes for everything outside. Its workers rest
-// until it opens.
 // offers are the payment methods: of them only the one without money is configured.
 func offers() order.Offers {
 	method := func(name string) order.Method {
@@ -54,21 +52,25 @@ func offers() order.Offers {
 	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true}}
 }
 
+// A shop is the whole panel on a private database: log, read tables, sagas,
+// the test provider and sandboxes for everything outside. Its workers rest
+// until it opens.
 type shop struct {
 	*eventstore.Store
 	*projections.Tables
 	*assembly.Panel
-	server   *panel.Server
-	hosting  *usecases.Service
-	orders   *provisioning.Service
-	handler  http.Handler
-	provider *test.Provider
-	owner    *pgxpool.Pool
-	readers  *pgxpool.Pool
-	logged   *logBook
-	letters  string // folder of mails
-	public   string
-	known    routetest.Known
+	server    *panel.Server
+	hosting   *usecases.Service
+	orders    *provisioning.Service
+	handler   http.Handler
+	provider  *test.Provider
+	owner     *pgxpool.Pool
+	readers   *pgxpool.Pool
+	logged    *logBook
+	letters   string       // folder of mails
+	listeners atomic.Int64 // of the log, that are open
+	public    string
+	known     routetest.Known
 }
 
 const (
@@ -153,7 +155,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 			},
 			Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		},
-		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes)},
+		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.listeners},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
 		Storefront: s.orders, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
 		OrderDetails: s.Operations, Orders: s.Panel, RunAdmin: s.Panel, Mails: s.Notify,
@@ -215,7 +217,15 @@ func (s *shop) open(t testing.TB) *shop {
 type (
 	health struct{ *eventstore.Store }
 
-	happenings struct{ *eventstore.Feed }
+	happenings struct {
+		*eventstore.Feed
+		open *atomic.Int64
+	}
+
+	countedListener struct {
+		*eventstore.Listener
+		open *atomic.Int64
+	}
 )
 
 func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.Stream) (route.LiveEvents, error) {
@@ -223,7 +233,13 @@ func (h happenings) Listen(ctx context.Context, after int64, topics ...domain.St
 	if err != nil {
 		return nil, err
 	}
-	return l, nil
+	h.open.Add(1)
+	return countedListener{l, h.open}, nil
+}
+
+func (l countedListener) Close() {
+	l.Listener.Close()
+	l.open.Add(-1)
 }
 
 func (h health) Ready(ctx context.Context) map[string]string {
