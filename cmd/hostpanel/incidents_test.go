@@ -43,14 +43,15 @@ func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
 	sql(`alter table events disable trigger all`) // an unreadable event stops every rebuild
 	sql(`update events set schema = 99 where name = 'storefront.plan_offered'`)
 	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--database-url", url, "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild plans") {
+	t.Setenv("DATABASE_URL", url)
+	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild plans") {
 		t.Errorf("it ends with %d: %s%s", code, out, complaint)
 	}
 	if open := openIncidents(t, p); open[operations.ProjectionFailed] != 1 {
 		t.Errorf("operators hear of %v", open)
 	}
 	sql(`update projections set hash = 'old' where name = 'widgets'`) // as in a new version
-	if code, _, complaint := told(t, "migrate", "--database-url", url, "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild widgets") {
+	if code, _, complaint := told(t, "migrate", "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild widgets") {
 		t.Errorf("it ends with %d: %s", code, complaint)
 	}
 	if open := openIncidents(t, p); open[operations.ProjectionFailed] != 2 {

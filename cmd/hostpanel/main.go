@@ -20,6 +20,7 @@ import (
 	"hostpanel/cmd/hostpanel/operations"
 	"hostpanel/cmd/hostpanel/sandbox"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/cmd/hostpanel/shell"
 	"hostpanel/cmd/hostpanel/users"
 	"hostpanel/cmd/hostpanel/zone"
 	"hostpanel/domain"
@@ -28,6 +29,7 @@ import (
 // commands are what the program can do; each has its package below this one.
 type commands struct {
 	config.Settings
+	HelpSettings shell.SettingsHelp `help:"Show the settings and their variables."`
 
 	Serve       serve.Command        `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
 	Worker      serve.Worker         `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
@@ -42,6 +44,10 @@ type commands struct {
 	Zone        zone.Command         `cmd:"" help:"Write a DNS zone as a zone file."`
 	Verify      history.Verify       `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
 	Bench       benchCommand         `cmd:"" help:"Measure how fast this machine is at it."`
+	Completion  shell.Completion     `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`
+	Complete    shell.Complete       `cmd:"" hidden:""`
+	Version     shell.Version        `cmd:"" help:"Print the version."`
+	Help        shell.Help           `cmd:"" help:"Show what a command does."`
 }
 
 func main() {
@@ -59,9 +65,15 @@ func run(ctx context.Context, args []string, c console.Console) int {
 	if err != nil {
 		panic(err) // a mistake in the declarations above
 	}
-	chosen, err := parser.Parse(args)
+	if err := config.RefuseSecretFlags(args); err != nil {
+		return c.Complain(err)
+	}
+	chosen, err := parser.Parse(shell.Arguments(parser, args))
 	if helped {
 		return console.Done
+	}
+	if err == nil {
+		err = all.ReadSecrets()
 	}
 	if err == nil {
 		chosen.BindTo(domain.Origin{Cause: domain.OperatorCause(uuid.New())}.With(ctx), (*context.Context)(nil))
@@ -79,8 +91,7 @@ func newParser(into *commands, c console.Console, exit func(int)) (*kong.Kong, e
 		kong.Description("Takes orders for hosting, waits for the money, and sets up what was bought."),
 		kong.Writers(c.Out, c.Err),
 		kong.Exit(exit),
-		kong.UsageOnError(),
-		kong.Resolvers(config.SecretFiles{}),
+		kong.Help(shell.PrintHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "settings", Title: "Settings (docs/configuration.md):"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -19,7 +20,6 @@ func told(t *testing.T, args ...string) (code int, out, complaint string) {
 
 func TestWrongUseEndsWithTwo(t *testing.T) {
 	for _, args := range [][]string{
-		{},
 		{"fly"},
 		{"serve", "--warp"},
 		{"history"},
@@ -33,6 +33,9 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 		{"serve", "--listen", "nowhere"},
 		{"verify", "--tax-rate", "much"},
 		{"worker", "--listen", "127.0.0.1:0"},
+		{"serve", "--secret-key", "c2VjcmV0"},
+		{"orders", "fly"},
+		{"completion", "tcsh"},
 	} {
 		if code, _, complaint := told(t, args...); code != console.Usage || !strings.Contains(complaint, "hostpanel: ") {
 			t.Errorf("%v ends with %d: %s", args, code, complaint)
@@ -40,20 +43,66 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryCommandAndSetting(t *testing.T) {
-	code, out, complaint := told(t, "--help")
-	if code != console.Done || complaint != "" {
-		t.Fatalf("%d %s", code, complaint)
-	}
-	wanted := []string{"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "bench"}
-	for _, name := range config.Variables() {
-		if !strings.HasSuffix(name, "_FILE") {
-			wanted = append(wanted, name)
+// Every way to ask for help prints it to standard output and is no failure.
+func TestHelpIsShownForEachWayToAskForIt(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"", "Usage: hostpanel <command>"},
+		{"--help", "Usage: hostpanel <command>"},
+		{"help", "Usage: hostpanel <command>"},
+		{"orders", "Usage: hostpanel orders <command>"},
+		{"help orders show", "Usage: hostpanel orders show <order>"},
+		{"orders show --help", "Usage: hostpanel orders show <order>"},
+		{"help-me", ""},
+	} {
+		code, out, complaint := told(t, strings.Fields(c.args)...)
+		if c.says == "" {
+			if code != console.Usage {
+				t.Errorf("%q ends with %d", c.args, code)
+			}
+			continue
+		}
+		if code != console.Done || complaint != "" || !strings.Contains(out, c.says) {
+			t.Errorf("%q ends with %d: %s%s", c.args, code, out, complaint)
 		}
 	}
-	for _, name := range wanted {
-		if !strings.Contains(out, name) {
-			t.Errorf("help does not speak of %s:\n%s", name, out)
+}
+
+func TestHelpNamesEveryCommandBeforeTheFlagsAndNoSetting(t *testing.T) {
+	for args, commands := range map[string][]string{
+		"--help":        {"serve", "worker", "migrate", "history", "orders", "user", "webhooks", "verify", "bench", "completion", "version"},
+		"orders --help": {"list", "show", "retry", "refund", "accept", "cancel", "end-grace"},
+	} {
+		_, out, _ := told(t, strings.Fields(args)...)
+		flags := strings.Index(out, "Flags:")
+		for _, name := range commands {
+			if at := strings.Index(out, name); at < 0 || at > flags {
+				t.Errorf("%s: %s stands at %d, the flags at %d:\n%s", args, name, at, flags, out)
+			}
+		}
+		if strings.Contains(out, "HOSTPANEL_LISTEN") || !strings.Contains(out, "--help-settings") {
+			t.Errorf("%s: settings belong to --help-settings:\n%s", args, out)
+		}
+	}
+}
+
+func TestTheHelpOfSettingsNamesEachVariableAndFlag(t *testing.T) {
+	for _, args := range [][]string{{"--help-settings"}, {"serve", "--help-settings"}} {
+		code, out, complaint := told(t, args...)
+		for _, name := range append(config.Variables(), "--listen", "--stripe-api-url") {
+			if !strings.Contains(out, name) {
+				t.Errorf("%s is missing:\n%s", name, out)
+			}
+		}
+		if code != console.Done || complaint != "" || strings.Contains(out, "--stripe-secret-key") {
+			t.Errorf("%v ends with %d: %s%s", args, code, out, complaint)
+		}
+	}
+}
+
+func TestTheVersionIsToldInBothWays(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}, {"version", "--json"}} {
+		if code, out, complaint := told(t, args...); code != console.Done || complaint != "" || !strings.Contains(out, runtime.Version()) || !strings.Contains(out, "dev") {
+			t.Errorf("%v ends with %d: %s%s", args, code, out, complaint)
 		}
 	}
 }

@@ -33,11 +33,12 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	code, out, complaint := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir())
+	t.Setenv("DATABASE_URL", url)
+	code, out, complaint := told(t, "verify", "--data-dir", t.TempDir())
 	if want := "broken at position " + wording.Grouped(position); code != console.Failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
 	}
-	if again, _, _ := told(t, "verify", "--database-url", url, "--data-dir", t.TempDir()); again != console.Failed {
+	if again, _, _ := told(t, "verify", "--data-dir", t.TempDir()); again != console.Failed {
 		t.Errorf("verify ends with %d the second time", again)
 	}
 	open, err := p.Tables.For(projections.System).Incidents(t.Context(), projections.Listing{})

@@ -26,7 +26,7 @@ var currencies = func() map[string]int32 {
 // Settings are the flags and environment variables of an account at PayPal.
 type Settings struct {
 	ClientID     string `name:"paypal-client-id" env:"PAYPAL_CLIENT_ID" placeholder:"ID" help:"Of the app at PayPal; none: PayPal is not offered."`
-	ClientSecret string `name:"paypal-client-secret" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Of the app at PayPal."`
+	ClientSecret string `kong:"-" env:"PAYPAL_CLIENT_SECRET" secret:"" placeholder:"SECRET" help:"Of the app at PayPal."`
 	WebhookID    string `name:"paypal-webhook-id" env:"PAYPAL_WEBHOOK_ID" placeholder:"ID" help:"Under which PayPal sends webhooks; several with commas while it is being changed."`
 	APIURL       string `name:"paypal-api-url" env:"PAYPAL_API_URL" placeholder:"URL" help:"PayPal's API; https://api-m.sandbox.paypal.com is the one without money."`
 

@@ -13,8 +13,8 @@ const name = "stripe"
 
 // Settings are the flags and environment variables of an account at Stripe.
 type Settings struct {
-	SecretKey     string `name:"stripe-secret-key" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered."`
-	WebhookSecret string `name:"stripe-webhook-secret" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs Stripe's webhooks; several with commas while rotating."`
+	SecretKey     string `kong:"-" env:"STRIPE_SECRET_KEY" secret:"" placeholder:"SECRET" help:"Of an account at Stripe, sk_live_… or sk_test_…; none: Stripe is not offered."`
+	WebhookSecret string `kong:"-" env:"STRIPE_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs Stripe's webhooks; several with commas while rotating."`
 	APIURL        string `name:"stripe-api-url" env:"STRIPE_API_URL" placeholder:"URL" help:"Where Stripe's API is; none: at Stripe."`
 }
 

@@ -15,7 +15,7 @@ const name = "test"
 // Settings are the flags and environment variables of the test provider.
 type Settings struct {
 	Payments      string `name:"test-payments" env:"HOSTPANEL_TEST_PAYMENTS" placeholder:"off" help:"Offer payments without money: on or off."`
-	WebhookSecret string `name:"test-webhook-secret" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
+	WebhookSecret string `kong:"-" env:"HOSTPANEL_TEST_WEBHOOK_SECRET" secret:"" placeholder:"SECRET" help:"Signs the test provider's webhooks; none: derived from the secret key."`
 }
 
 // Method is the test provider as a payment method.

@@ -18,9 +18,12 @@ import (
 func parsed(t *testing.T, args ...string) Settings {
 	t.Helper()
 	var all struct{ Settings }
-	parser, err := kong.New(&all, kong.Resolvers(SecretFiles{}))
+	parser, err := kong.New(&all)
 	if err == nil {
 		_, err = parser.Parse(args)
+	}
+	if err == nil {
+		err = all.ReadSecrets()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -61,9 +64,6 @@ func TestASecretMayStandInAFile(t *testing.T) {
 	t.Setenv("HOSTPANEL_ADMIN_PASSWORD", "from the variable")
 	if got := parsed(t).AdminPassword; got != "from the variable" {
 		t.Errorf("the variable should win: %q", got)
-	}
-	if got := parsed(t, "--admin-password", "from the flag").AdminPassword; got != "from the flag" {
-		t.Errorf("the flag should win: %q", got)
 	}
 	t.Setenv("HOSTPANEL_LISTEN_FILE", file)
 	if got := parsed(t).Listen; got != "" {
@@ -145,9 +145,60 @@ func TestVariablesThatHaveNoEffectGiveAWarning(t *testing.T) {
 		"HOSTPANEL_CORS_ORIGINS=https://a.example", "PROXMOX_URL=https://b.example",
 	})
 	want := "HOSTPANEL_CORS_ORIGINS has no effect in this version\nHOSTPANEL_LISTEN_FILE is not a setting of hostpanel\n" +
-		"HOSTPANEL_LITSEN is not a setting of hostpanel\nPROXMOX_URL has no effect in this version"
+		"HOSTPANEL_LITSEN is not a setting of hostpanel: did you mean HOSTPANEL_LISTEN?\nPROXMOX_URL has no effect in this version"
 	if got := strings.Join(warnings, "\n"); err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+func TestAMisspeltVariableIsComparedWithOurs(t *testing.T) {
+	for set, want := range map[string]string{
+		"HOSTPANEL_LISTN=x":              "did you mean HOSTPANEL_LISTEN?",
+		"HOSTPANEL_PUBLIC_UR=x":          "did you mean HOSTPANEL_PUBLIC_URL?",
+		"HOSTPANEL_BEST_HOSTER=x":        "HOSTPANEL_BEST_HOSTER is not a setting of hostpanel",
+		"STRIPE_SECRET_KEYS=x":           "did you mean STRIPE_SECRET_KEY?",
+		"ISPCONFIG_USER_NAME=x":          "did you mean ISPCONFIG_USERNAME?",
+		"STRIPE_CLI_TELEMETRY_OPTOUT=1":  "",
+		"SMTPD=x":                        "",
+		"HOSTPANEL_SECRET_KEY_FILE=/key": "",
+	} {
+		warnings, err := checkEnvironment([]string{set})
+		if got := strings.Join(warnings, "\n"); err != nil || !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, %v; want %q", set, got, err, want)
+		}
+	}
+}
+
+func TestASecretUnderAMisspeltNameIsRefused(t *testing.T) {
+	for name, meant := range map[string]string{
+		"HOSTPANEL_SECRETKEY":       "HOSTPANEL_SECRET_KEY",
+		"HOSTPANEL_SECRET_KEYFILE":  "HOSTPANEL_SECRET_KEY_FILE",
+		"HOSTPANEL_ADMIN_PASSWROD":  "HOSTPANEL_ADMIN_PASSWORD",
+		"HOSTPANEL_ADMIN_PASS_FILE": "",
+	} {
+		_, err := checkEnvironment([]string{name + "=canary-value"})
+		if meant == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), meant) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v should name %s, and not the value", name, err, meant)
+		}
+	}
+}
+
+func TestASecretIsNoFlag(t *testing.T) {
+	for _, s := range All() {
+		flag := flagOf(strings.TrimPrefix(s.Variable, "HOSTPANEL_"))
+		err := RefuseSecretFlags([]string{"serve", flag + "=canary-value"})
+		if refused := err != nil; refused != s.Secret {
+			t.Errorf("%s is a secret: %t, %v", flag, s.Secret, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), s.Variable+"_FILE") || strings.Contains(err.Error(), "canary")) {
+			t.Errorf("%s: %v", flag, err)
+		}
 	}
 }
 

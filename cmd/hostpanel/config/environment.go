@@ -7,60 +7,101 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"hostpanel/cmd/hostpanel/console"
 )
 
-// SecretFiles reads a secret from the file that <NAME>_FILE names, unless the
-// flag or the variable itself is given.
-type SecretFiles struct{}
+// A Setting is one line of the declarations in Settings, or in those of a
+// payment provider.
+type Setting struct {
+	Variable    string
+	Secret      bool // no flag; also from the file that Variable_FILE names
+	Placeholder string
+	Help        string
+}
 
-// Validate has nothing to check.
-func (SecretFiles) Validate(*kong.Application) error { return nil }
+// All are the settings, in the order of their declarations.
+func All() (all []Setting) {
+	eachField(&Settings{Payments: Providers()}, func(s Setting, _ reflect.Value) { all = append(all, s) })
+	return all
+}
 
-// Resolve reads the file that belongs to a secret flag.
-func (SecretFiles) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if !flag.Tag.Has("secret") || os.Getenv(flag.Envs[0]) != "" {
-		return nil, nil
+// eachField visits the fields that are settings.
+func eachField(s *Settings, visit func(Setting, reflect.Value)) {
+	for _, part := range append([]any{s}, s.Payments...) {
+		value := reflect.ValueOf(part).Elem()
+		for i := range value.NumField() {
+			tag := value.Type().Field(i).Tag
+			if name, isSetting := tag.Lookup("env"); isSetting {
+				_, secret := tag.Lookup("secret")
+				visit(Setting{name, secret, tag.Get("placeholder"), tag.Get("help")}, value.Field(i))
+			}
+		}
 	}
-	variable := flag.Envs[0] + "_FILE"
-	path := os.Getenv(variable)
+}
+
+// ReadSecrets sets the secrets: each from its variable, else from the file that
+// <NAME>_FILE names. A final line break of the file is not part of the secret.
+func (s *Settings) ReadSecrets() (err error) {
+	eachField(s, func(one Setting, field reflect.Value) {
+		if !one.Secret || err != nil {
+			return
+		}
+		var text string
+		if text, err = secretOf(one.Variable); text != "" {
+			field.SetString(text)
+		}
+	})
+	return err
+}
+
+func secretOf(variable string) (string, error) {
+	if text := os.Getenv(variable); text != "" {
+		return text, nil
+	}
+	path := os.Getenv(variable + "_FILE")
 	if path == "" {
-		return nil, nil
+		return "", nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", variable, err)
+		return "", console.Misused("%s_FILE: %w", variable, err)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
+// RefuseSecretFlags refuses arguments that look like a flag for a secret, and
+// names the variable to use.
+func RefuseSecretFlags(args []string) error {
+	for _, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		for _, s := range All() {
+			if s.Secret && (name == flagOf(s.Variable) || name == flagOf(strings.TrimPrefix(s.Variable, "HOSTPANEL_"))) {
+				return console.Misused("%s: a secret is no flag, because every process of the machine can read flags: set %s, or %s_FILE to the path of a file",
+					name, s.Variable, s.Variable)
+			}
+		}
+	}
+	return nil
+}
+
+func flagOf(variable string) string {
+	return "--" + strings.ReplaceAll(strings.ToLower(variable), "_", "-")
+}
+
 // Variables are the names of all environment variables that we read.
-func Variables() []string {
-	names := variablesOf(reflect.TypeFor[Settings]())
-	for _, one := range Providers() {
-		names = append(names, variablesOf(reflect.TypeOf(one).Elem())...)
-	}
-	return names
-}
-
-func variablesOf(settings reflect.Type) (names []string) {
-	for f := range settings.Fields() {
-		name, isSetting := f.Tag.Lookup("env")
-		if !isSetting {
-			continue
-		}
-		names = append(names, name)
-		if _, secret := f.Tag.Lookup("secret"); secret {
-			names = append(names, name+"_FILE")
+func Variables() (names []string) {
+	for _, s := range All() {
+		names = append(names, s.Variable)
+		if s.Secret {
+			names = append(names, s.Variable+"_FILE")
 		}
 	}
 	return names
 }
 
-// checkEnvironment refuses settings of parts that are not there, and answers
-// with warnings about those that have no effect.
+// checkEnvironment refuses settings of parts that are not there, and secrets
+// under a misspelt name, which would be missing without a word. It answers
+// with warnings about variables that have no effect.
 func checkEnvironment(environment []string) (warnings []string, err error) {
 	known := Variables()
 	for _, pair := range environment {
@@ -72,10 +113,85 @@ func checkEnvironment(environment []string) (warnings []string, err error) {
 			return nil, console.Misused("%s is set, but this version cannot use it: take it out of the environment", name)
 		case slices.Contains(idle, plain):
 			warnings = append(warnings, name+" has no effect in this version")
-		case strings.HasPrefix(name, "HOSTPANEL_"):
-			warnings = append(warnings, name+" is not a setting of hostpanel")
+		default:
+			warning, err := misspelt(name)
+			if err != nil {
+				return nil, err
+			}
+			warnings = append(warnings, warning...)
 		}
 	}
 	slices.Sort(warnings)
 	return warnings, nil
+}
+
+// families are the prefixes of our variables. Only the first is ours alone:
+// another program may have one that begins with the name of a provider.
+func families() (all []string) {
+	for _, s := range All() {
+		family, _, _ := strings.Cut(s.Variable, "_")
+		if !slices.Contains(all, family) {
+			all = append(all, family)
+		}
+	}
+	return all
+}
+
+// misspelt judges a variable that is none of ours: a warning with the nearest
+// name, or a refusal if that one is a secret.
+func misspelt(name string) (warnings []string, err error) {
+	family, _, _ := strings.Cut(name, "_")
+	ours := family == "HOSTPANEL"
+	near, secret := nearest(name)
+	switch {
+	case ours && secret:
+		return nil, console.Misused("%s is not a setting of hostpanel: did you mean %s, a secret? Rename it, or take it out of the environment", name, near)
+	case near != "" && slices.Contains(families(), family):
+		return []string{fmt.Sprintf("%s is not a setting of hostpanel: did you mean %s?", name, near)}, nil
+	case ours:
+		return []string{name + " is not a setting of hostpanel"}, nil
+	}
+	return nil, nil
+}
+
+// typos is how many letters a misspelt name may differ in.
+const typos = 3
+
+// nearest is the variable with the least difference, and whether it is a
+// secret; empty if every one differs too much.
+func nearest(name string) (variable string, secret bool) {
+	least := typos + 1
+	for _, s := range All() {
+		candidates := []string{s.Variable}
+		if s.Secret {
+			candidates = append(candidates, s.Variable+"_FILE")
+		}
+		for _, candidate := range candidates {
+			if d := distance(name, candidate); d < least {
+				least, variable, secret = d, candidate, s.Secret
+			}
+		}
+	}
+	return variable, secret
+}
+
+// distance counts the letters to insert, drop or replace between two names
+// (https://en.wikipedia.org/wiki/Levenshtein_distance).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

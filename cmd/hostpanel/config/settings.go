@@ -4,29 +4,31 @@ import "github.com/alecthomas/kong"
 
 // Settings are what can be set, by flag, else by environment variable, else by
 // default; an empty text is the default. docs/configuration.md explains each.
-// Those marked secret may also come from a file named by <NAME>_FILE.
+// Secrets are no flags, because every process of the machine can read those.
+// [Settings.ReadSecrets] takes them from the variable, or from the file that
+// <NAME>_FILE names.
 type Settings struct {
-	DatabaseURL string `group:"settings" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
+	DatabaseURL string `kong:"-" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
 	DataDir     string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
 	Listen      string `group:"settings" env:"HOSTPANEL_LISTEN" placeholder:"127.0.0.1:8080" help:"Address to serve on; port 0 is any free one."`
 	PublicURL   string `group:"settings" env:"HOSTPANEL_PUBLIC_URL" placeholder:"URL" help:"How the world reaches us; none: http:// and the address."`
-	SecretKey   string `group:"settings" env:"HOSTPANEL_SECRET_KEY" secret:"" placeholder:"BASE64" help:"32 bytes; several with commas while rotating. Generated with the own Postgres."`
+	SecretKey   string `kong:"-" env:"HOSTPANEL_SECRET_KEY" secret:"" placeholder:"BASE64" help:"32 bytes; several with commas while rotating. Generated with the own Postgres."`
 
 	AdminEmail    string `group:"settings" env:"HOSTPANEL_ADMIN_EMAIL" placeholder:"admin@localhost" help:"First superuser, made when there is none."`
-	AdminPassword string `group:"settings" env:"HOSTPANEL_ADMIN_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the first superuser; none: a random one, printed once."`
+	AdminPassword string `kong:"-" env:"HOSTPANEL_ADMIN_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the first superuser; none: a random one, printed once."`
 
 	Engine  string `group:"settings" env:"HOSTPANEL_ENGINE" placeholder:"sandbox" help:"Hosting engine: sandbox or ispconfig."`
 	Compute string `group:"settings" env:"HOSTPANEL_COMPUTE" placeholder:"sandbox" help:"Where virtual machines are made."`
 
 	ISPConfigURL      string `name:"ispconfig-url" group:"settings" env:"ISPCONFIG_URL" placeholder:"URL" help:"Where ISPConfig is, with its port."`
 	ISPConfigUsername string `name:"ispconfig-username" group:"settings" env:"ISPCONFIG_USERNAME" placeholder:"NAME" help:"ISPConfig's remote user."`
-	ISPConfigPassword string `name:"ispconfig-password" group:"settings" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the remote user."`
+	ISPConfigPassword string `kong:"-" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the remote user."`
 	ISPConfigServerID string `name:"ispconfig-server-id" group:"settings" env:"ISPCONFIG_SERVER_ID" placeholder:"NUMBER" help:"ISPConfig's server, or web=1,database=2,dns=3,mail=4."`
 
 	EngineWait  string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s" help:"How long an answer waits for the engine, up to 20s; 0: not at all."`
 	NameServers string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…" help:"Of DNS zones; none: ns1. and ns2. of the public host."`
 
-	SMTPURL  string `name:"smtp-url" group:"settings" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
+	SMTPURL  string `kong:"-" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
 	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails; none: hostpanel@ and the public host."`
 
 	WebhookNetworks string `group:"settings" env:"HOSTPANEL_WEBHOOK_NETWORKS" placeholder:"CIDR,…" help:"Networks that webhooks of tenants may reach besides the internet."`

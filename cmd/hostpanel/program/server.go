@@ -2,7 +2,6 @@ package program
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
@@ -23,7 +22,7 @@ func (p *Program) Server() *panel.Server {
 	s := &panel.Server{
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
-			Version: version(), PublicURL: p.PublicURL, Currency: p.Config.Currency,
+			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency,
 			EngineWait: p.Config.EngineWait, Offers: p.offers(),
 			Abuse: p.Config.AbuseLimits, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Unavailable: isAway,
 		},
@@ -73,14 +72,6 @@ func (p *Program) unsubscribeKeys() (all [][]byte) {
 		all = append(all, key.Key)
 	}
 	return all
-}
-
-// version is that of the build.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
 }
 
 // Work starts the background work.
