@@ -33,9 +33,7 @@ const (
 
 // overdue are the walls that are still to be built. The list only shrinks: a
 // line that is kept by now fails the test.
-var overdue = map[string]bool{
-	"sagas.Runner": true,
-}
+var overdue = map[string]bool{}
 
 // packageSize is what is measured of one package. Tests do not count.
 type packageSize struct {

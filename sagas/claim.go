@@ -31,14 +31,14 @@ func FreeClaims(owner domain.Stream, kept Claim) eventstore.TxStatement {
 }
 
 // ClaimOwner is the stream of the resource that has claimed an object; "": none.
-func (s *Runner) ClaimOwner(ctx context.Context, c Claim) (owner string, err error) {
+func (s *core) ClaimOwner(ctx context.Context, c Claim) (owner string, err error) {
 	err = s.pool.QueryRow(ctx, `select coalesce(max(owner), '') from external_claim where server = $1 and kind = $2 and name = $3`,
 		c.Server, c.Kind, c.Name).Scan(&owner)
 	return owner, SQLError(err, "read the owner of %s %s", c.Kind, c.Name)
 }
 
 // ClaimOpen tells whether no other resource has the claim.
-func (s *Runner) ClaimOpen(ctx context.Context, c Claim) (bool, error) {
+func (s *core) ClaimOpen(ctx context.Context, c Claim) (bool, error) {
 	owner, err := s.ClaimOwner(ctx, c)
 	return owner == "" || owner == c.Owner.String(), err
 }
@@ -54,7 +54,7 @@ type Contest struct {
 
 // contend lets the call decide about a claim that another resource has. The
 // answer is never nil: the next attempt may take the claim.
-func (s *Runner) contend(ctx context.Context, c claimed, step step, call Call) error {
+func (s *executor) contend(ctx context.Context, c claimed, step step, call Call) error {
 	contest := Contest{Claim: call.Claim, Quarantine: step.policy.Quarantine}
 	var idle float64
 	err := s.pool.QueryRow(ctx, `
@@ -75,7 +75,7 @@ func (s *Runner) contend(ctx context.Context, c claimed, step step, call Call) e
 
 // ExpireClaim deletes a claim whose holder never created the object. A claim
 // that was renewed in the meantime is kept.
-func (s *Runner) ExpireClaim(ctx context.Context, c Contest) error {
+func (s *core) ExpireClaim(ctx context.Context, c Contest) error {
 	_, err := s.Exec(ctx, "expire a claim", `delete from external_claim where server = $1 and kind = $2 and name = $3 and owner = $4 and taken_at = $5`,
 		c.Claim.Server, c.Claim.Kind, c.Claim.Name, c.Holder, c.taken)
 	return err

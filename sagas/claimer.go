@@ -7,7 +7,7 @@ import (
 
 // serve claims the runs of one queue and works on them, a bounded number at a
 // time, until ctx ends. The work itself goes on in its own context.
-func (s *Runner) serve(ctx, work context.Context, queue string, limit int) {
+func (s *executor) serve(ctx, work context.Context, queue string, limit int) {
 	var active atomic.Int32
 	woken := s.wakes.of(queue)
 	for ctx.Err() == nil {
@@ -30,7 +30,7 @@ func (s *Runner) serve(ctx, work context.Context, queue string, limit int) {
 	}
 }
 
-func (s *Runner) claimSome(ctx context.Context, queue string, room int) ([]claimed, error) {
+func (s *executor) claimSome(ctx context.Context, queue string, room int) ([]claimed, error) {
 	if room <= 0 {
 		return nil, nil
 	}

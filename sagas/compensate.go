@@ -9,7 +9,7 @@ import (
 
 // compensateStep undoes the step that a compensating run stands at. A step that has
 // changed nothing, or that cannot be taken back, is passed.
-func (s *Runner) compensateStep(ctx context.Context, c claimed, step step) (attemptResult, error) {
+func (s *executor) compensateStep(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	switch {
 	case step.effect != nil && !step.effect.lasting:
 		return s.undoEffect(ctx, c, step)
@@ -21,7 +21,7 @@ func (s *Runner) compensateStep(ctx context.Context, c claimed, step step) (atte
 
 // undoEffect runs the protocol of effects backwards: whatever the ledger says
 // may exist is looked for and removed, again and again until it is gone.
-func (s *Runner) undoEffect(ctx context.Context, c claimed, step step) (attemptResult, error) {
+func (s *executor) undoEffect(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	key := step.effect.key(c.in)
 	known, err := s.Effect(ctx, key)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Runner) undoEffect(ctx context.Context, c claimed, step step) (attemptR
 	return gone, s.undo(ctx, c, step, call, r)
 }
 
-func (s *Runner) undo(ctx context.Context, c claimed, step step, call Call, r Result) error {
+func (s *executor) undo(ctx context.Context, c claimed, step step, call Call, r Result) error {
 	err := s.limited(ctx, c, step, func(ctx context.Context) error {
 		if err := s.faultAt(Sent, c); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *Runner) undo(ctx context.Context, c claimed, step step, call Call, r Re
 }
 
 // markUndoing is the intent of an undo.
-func (s *Runner) markUndoing(ctx context.Context, c claimed, key string) error {
+func (s *executor) markUndoing(ctx context.Context, c claimed, key string) error {
 	if err := s.faultAt(BeforeIntent, c); err != nil {
 		return err
 	}

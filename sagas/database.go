@@ -31,7 +31,7 @@ func DatabaseAway(err error) bool {
 }
 
 // Exec carries out one statement and tells how many rows it touched.
-func (s *Runner) Exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
+func (s *core) Exec(ctx context.Context, what, sql string, args ...any) (int64, error) {
 	tag, err := s.pool.Exec(ctx, sql, args...)
 	return tag.RowsAffected(), SQLError(err, "%s", what)
 }

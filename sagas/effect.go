@@ -16,7 +16,7 @@ import (
 const Unanswered = "unanswered"
 
 // doEffect makes one attempt at an effect.
-func (s *Runner) doEffect(ctx context.Context, c claimed, step step) (attemptResult, error) {
+func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	key := step.effect.key(c.in)
 	known, err := s.Effect(ctx, key)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Runner) doEffect(ctx context.Context, c claimed, step step) (attemptRes
 
 // lookBefore looks up the result of an earlier attempt. Not found without an error
 // means that the effect was certainly not done.
-func (s *Runner) lookBefore(ctx context.Context, c claimed, step step, call Call, known LedgerEntry) (Result, bool, error) {
+func (s *executor) lookBefore(ctx context.Context, c claimed, step step, call Call, known LedgerEntry) (Result, bool, error) {
 	if call.Lookup == nil {
 		return Result{}, false, s.resendable(step, known)
 	}
@@ -70,7 +70,7 @@ func (s *Runner) lookBefore(ctx context.Context, c claimed, step step, call Call
 
 // resendable allows a repeat of an effect that cannot be looked up, such as a mail:
 // up to the policy's number of sends, and after the quarantine.
-func (s *Runner) resendable(step step, known LedgerEntry) error {
+func (s *executor) resendable(step step, known LedgerEntry) error {
 	if known.Sends == 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s *Runner) resendable(step step, known LedgerEntry) error {
 	return nil
 }
 
-func (s *Runner) lookUp(ctx context.Context, c claimed, step step, call Call) (Result, Found, error) {
+func (s *executor) lookUp(ctx context.Context, c claimed, step step, call Call) (Result, Found, error) {
 	var r Result
 	found := No
 	err := s.limited(ctx, c, step, func(ctx context.Context) (err error) {
@@ -97,7 +97,7 @@ func (s *Runner) lookUp(ctx context.Context, c claimed, step step, call Call) (R
 }
 
 // limited makes an outside call with a timeout that fits into the lease.
-func (s *Runner) limited(ctx context.Context, c claimed, step step, do func(context.Context) error) error {
+func (s *executor) limited(ctx context.Context, c claimed, step step, do func(context.Context) error) error {
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Runner) limited(ctx context.Context, c claimed, step step, do func(cont
 }
 
 // send makes the call of the effect, between its intent and its completion.
-func (s *Runner) send(ctx context.Context, c claimed, step step, call Call, key string) (attemptResult, error) {
+func (s *executor) send(ctx context.Context, c claimed, step step, call Call, key string) (attemptResult, error) {
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
 		return attemptResult{}, err
 	}
@@ -135,7 +135,7 @@ func (s *Runner) send(ctx context.Context, c claimed, step step, call Call, key 
 	return s.failedCall(ctx, c, step, call, key, err)
 }
 
-func (s *Runner) do(ctx context.Context, c claimed, step step, call Call) (Result, error) {
+func (s *executor) do(ctx context.Context, c claimed, step step, call Call) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, s.call(step))
 	defer cancel()
 	if err := s.faultAt(Sent, c); err != nil {
@@ -150,7 +150,7 @@ func (s *Runner) do(ctx context.Context, c claimed, step step, call Call) (Resul
 
 // failedCall records how a call failed. After the last attempt it looks the effect
 // up once more.
-func (s *Runner) failedCall(ctx context.Context, c claimed, step step, call Call, key string, failure error) (attemptResult, error) {
+func (s *executor) failedCall(ctx context.Context, c claimed, step step, call Call, key string, failure error) (attemptResult, error) {
 	class, _ := Classify(failure)
 	if err := s.noteFailure(ctx, c, key, class); err != nil {
 		return attemptResult{}, errors.Join(failure, err)
@@ -176,7 +176,7 @@ func (s *Runner) failedCall(ctx context.Context, c claimed, step step, call Call
 }
 
 // adopted completes the step with an existing object.
-func (s *Runner) adopted(c claimed, call Call, key string, r Result) attemptResult {
+func (s *executor) adopted(c claimed, call Call, key string, r Result) attemptResult {
 	e := c.confirmed(call, r, true)
 	e.work.Rows = append(e.work.Rows, confirmedRow(key, c, r))
 	return e

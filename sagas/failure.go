@@ -14,7 +14,7 @@ import (
 // handleFailure records a failed attempt (docs/sagas.md, "Errors"). A worker that
 // lost its lease, or was killed by a test, writes nothing. The result holds a lease
 // if the run skips the step and this worker continues the run.
-func (s *Runner) handleFailure(ctx context.Context, c claimed, step step, err error) (claimed, error) {
+func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err error) (claimed, error) {
 	if ctx.Err() != nil { // the reason is more specific than the error of the interrupted call
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
@@ -51,7 +51,7 @@ func (s *Runner) handleFailure(ctx context.Context, c claimed, step step, err er
 
 // reportAttempt executes the commands that the effect declares for a failed attempt
 // that will be repeated.
-func (s *Runner) reportAttempt(ctx context.Context, c claimed, step step, l FailedAttempt) error {
+func (s *executor) reportAttempt(ctx context.Context, c claimed, step step, l FailedAttempt) error {
 	if step.effect == nil || step.effect.failed == nil || c.Direction == DirectionUndo {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (p Policy) usedUp(c claimed) bool {
 	return c.late() || p.Attempts > 0 && c.attempt >= p.Attempts
 }
 
-func (s *Runner) putBackUnlessFenced(ctx context.Context, c claimed, v attemptOutcome) error {
+func (s *executor) putBackUnlessFenced(ctx context.Context, c claimed, v attemptOutcome) error {
 	err := c.hold.write(func() error { return s.putBack(ctx, c, v) })
 	if errors.Is(err, ErrFenced) {
 		s.fenced.Add(1)
@@ -95,13 +95,13 @@ func (s *Runner) putBackUnlessFenced(ctx context.Context, c claimed, v attemptOu
 }
 
 // release returns a run to its queue without counting an attempt.
-func (s *Runner) release(ctx context.Context, c claimed) error {
+func (s *executor) release(ctx context.Context, c claimed) error {
 	return s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "released"})
 }
 
 // giveUp ends the attempts at a step. The run skips the step if the step allows
 // that. Otherwise it is parked until an operator decides.
-func (s *Runner) giveUp(ctx context.Context, c claimed, step step, class domain.Class, cause error) (claimed, error) {
+func (s *executor) giveUp(ctx context.Context, c claimed, step step, class domain.Class, cause error) (claimed, error) {
 	e := attemptResult{outcome: "parked", class: class, text: Scrub(cause)}
 	code := CodeOf(cause)
 	if step.effect != nil && step.policy.Defer && c.Direction == DirectionDo {
@@ -119,7 +119,7 @@ func (s *Runner) giveUp(ctx context.Context, c claimed, step step, class domain.
 
 // park parks a run, together with the commands for its subject. If the subject
 // refuses them because it has changed, only the run is parked.
-func (s *Runner) park(ctx context.Context, c claimed, e attemptResult, code string) error {
+func (s *executor) park(ctx context.Context, c claimed, e attemptResult, code string) error {
 	e.command = Park{Key: c.Key, Step: c.Step, Code: code}
 	tell := c.definition.parked
 	if c.Direction == DirectionUndo {
@@ -140,7 +140,7 @@ func (s *Runner) park(ctx context.Context, c claimed, e attemptResult, code stri
 }
 
 // dropFenced counts the lost lease of a worker and drops the error.
-func (s *Runner) dropFenced(err error) error {
+func (s *executor) dropFenced(err error) error {
 	if errors.Is(err, ErrFenced) || errors.Is(err, errMovedOn) {
 		s.fenced.Add(1)
 		return nil

@@ -23,7 +23,7 @@ type RunGauges struct {
 }
 
 // RunGauges reads the figures of the moment.
-func (s *Runner) RunGauges(ctx context.Context) (g RunGauges, err error) {
+func (s *Operators) RunGauges(ctx context.Context) (g RunGauges, err error) {
 	var ready float64
 	err = s.pool.QueryRow(ctx, `
 		select
@@ -41,14 +41,14 @@ func (s *Runner) RunGauges(ctx context.Context) (g RunGauges, err error) {
 }
 
 // Completed is how many steps this process has completed.
-func (s *Runner) Completed() int64 { return s.completed.Load() }
+func (s *core) Completed() int64 { return s.completed.Load() }
 
 // Fenced is how many writes of this process were dropped, because its lease was
 // lost.
-func (s *Runner) Fenced() int64 { return s.fenced.Load() }
+func (s *core) Fenced() int64 { return s.fenced.Load() }
 
 // CountFenced counts a write that was dropped because its lease was lost.
-func (s *Runner) CountFenced() { s.fenced.Add(1) }
+func (s *core) CountFenced() { s.fenced.Add(1) }
 
 // Seconds is a number of seconds as Postgres extracts it.
 func Seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }

@@ -20,7 +20,7 @@ const IncidentReporter = "system:incidents"
 
 // ReportIncident records an incident together with its rows. An open incident is
 // not recorded again.
-func (s *Runner) ReportIncident(ctx context.Context, t operations.Trouble, rows ...eventstore.TxStatement) error {
+func (s *core) ReportIncident(ctx context.Context, t operations.Trouble, rows ...eventstore.TxStatement) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()
 	_, err := s.store.ExecuteWith(ctx, domain.Metadata{Actor: IncidentReporter}, rows, t.Report(s.now()))
@@ -28,7 +28,7 @@ func (s *Runner) ReportIncident(ctx context.Context, t operations.Trouble, rows 
 }
 
 // SettleIncidents settles incidents.
-func (s *Runner) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
+func (s *core) SettleIncidents(ctx context.Context, cause domain.Metadata, ids []uuid.UUID, reason string) error {
 	for _, id := range ids {
 		cause.ID, cause.IdempotencyKey, cause.ExpectedVersions, cause.Traceparent = uuid.New(), nil, nil, "" // the request's own apply to its own commands
 		if _, err := s.store.Execute(ctx, cause, operations.Settle{ID: id, Reason: reason, At: s.now()}); err != nil {
@@ -41,7 +41,7 @@ func (s *Runner) SettleIncidents(ctx context.Context, cause domain.Metadata, ids
 // SetAside writes the row that sets a message aside for an operator, together with
 // the incident. If the incident cannot be recorded, the row is written alone.
 // Otherwise the message would fail again for ever.
-func (s *Runner) SetAside(ctx context.Context, t operations.Trouble, aside eventstore.TxStatement) error {
+func (s *core) SetAside(ctx context.Context, t operations.Trouble, aside eventstore.TxStatement) error {
 	err := s.ReportIncident(ctx, t, aside)
 	if err == nil || errors.Is(err, ErrSetAside) {
 		return nil

@@ -23,14 +23,14 @@ const keySends = 2
 const StoredError = "stored_error"
 
 // abandonKey writes down that the present key will bring no other answer.
-func (s *Runner) abandonKey(ctx context.Context, c claimed, key string) error {
+func (s *executor) abandonKey(ctx context.Context, c claimed, key string) error {
 	_, err := s.Exec(ctx, "give up a key", `update effect set keyed_from = sends - $3::int where key = $1 and token = $2`, key, c.token, keySends)
 	return err
 }
 
 // withGeneration makes an effect that is sent under a key ready for the generation
 // that is due. Nothing has been done under those before it.
-func (s *Runner) withGeneration(ctx context.Context, c claimed, key string, call Call) (Call, error) {
+func (s *executor) withGeneration(ctx context.Context, c claimed, key string, call Call) (Call, error) {
 	if call.Under == nil {
 		return call, nil
 	}
@@ -39,7 +39,7 @@ func (s *Runner) withGeneration(ctx context.Context, c claimed, key string, call
 	return call, err
 }
 
-func (s *Runner) nextGeneration(ctx context.Context, c claimed, key string) (generation int, err error) {
+func (s *executor) nextGeneration(ctx context.Context, c claimed, key string) (generation int, err error) {
 	err = c.hold.write(func() error {
 		return s.pool.QueryRow(ctx, `
 			with fence as (

@@ -100,7 +100,7 @@ func (l *leases) all() (ids []uuid.UUID, holds []*hold) {
 
 // renewLeases keeps our runs ours until ctx ends. What is not ours any more is
 // stopped at once.
-func (s *Runner) renewLeases(ctx context.Context) {
+func (s *executor) renewLeases(ctx context.Context) {
 	for ctx.Err() == nil {
 		Pausing(ctx, s.times.Lease/3, nil)
 		if s.FaultAt(RenewingLeases, Run{}) != nil { // tests stop a process this way
@@ -116,7 +116,7 @@ func (s *Runner) renewLeases(ctx context.Context) {
 	}
 }
 
-func (s *Runner) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) error {
+func (s *executor) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) error {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
 	tokens, writes := make([]int64, len(holds)), make([]int, len(holds))
@@ -144,7 +144,7 @@ func (s *Runner) renewAll(ctx context.Context, ids []uuid.UUID, holds []*hold) e
 }
 
 // ensureLease makes sure that a call of the given length fits into the lease.
-func (s *Runner) ensureLease(ctx context.Context, c claimed, call time.Duration) error {
+func (s *executor) ensureLease(ctx context.Context, c claimed, call time.Duration) error {
 	if c.hold.left() >= call {
 		return nil
 	}

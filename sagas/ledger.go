@@ -48,7 +48,7 @@ func (e LedgerEntry) MayHaveHappened() bool {
 }
 
 // Effect reads one row of the ledger. An effect without a row has the state "".
-func (s *Runner) Effect(ctx context.Context, key string) (LedgerEntry, error) {
+func (s *core) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	var e LedgerEntry
 	var age float64
 	var external *string
@@ -91,7 +91,7 @@ with fence as (
 select (select count(*) from fence), (select count(*) from claim), (select count(*) from intent)`
 
 // intend records the effect before the call.
-func (s *Runner) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
+func (s *executor) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
 	macs := s.store.Keys().MACs("effect request", Encode(call.Request)) // an earlier intent may have used an older key
 	o := call.Claim
 	var fence, claim, intent int
@@ -114,7 +114,7 @@ func (s *Runner) intend(ctx context.Context, c claimed, step step, key string, c
 
 // noteFailure records a failed call. A call that was certainly not made does not
 // count as sent.
-func (s *Runner) noteFailure(ctx context.Context, c claimed, key string, class domain.Class) error {
+func (s *executor) noteFailure(ctx context.Context, c claimed, key string, class domain.Class) error {
 	state, back := EffectUnknown, 0
 	if class == domain.Transient || class == domain.Permanent || class == domain.Waiting {
 		state, back = EffectAbsent, 1

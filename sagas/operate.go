@@ -14,10 +14,14 @@ import (
 // A command on a running run ends the lease, so that either the worker or the
 // operator wins (docs/sagas.md, "Operators").
 
+// Operators are the views of runs, and the commands with which a person
+// overrules them (docs/sagas.md, "Operators").
+type Operators struct{ *core }
+
 // ResumeRun continues a parked run at its present step, with the same effect keys
 // (rule T15). Corrections change the input of the step; nil: no change. More are
 // commands for the run's subject.
-func (s *Runner) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, corrections map[string]string, reason string, more ...domain.Command) error {
+func (s *Operators) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, corrections map[string]string, reason string, more ...domain.Command) error {
 	resume := Retry{Key: run.Key, Reason: reason, Corrections: corrections}
 	var rows []eventstore.TxStatement
 	if len(corrections) > 0 {
@@ -31,7 +35,7 @@ func (s *Runner) ResumeRun(ctx context.Context, cause domain.Metadata, run Run, 
 
 // correct returns a run's input with corrections. They may concern only effects
 // that were certainly not done with the old input.
-func (s *Runner) correct(ctx context.Context, run Run, corrections map[string]string) (json.RawMessage, []eventstore.TxStatement, error) {
+func (s *Operators) correct(ctx context.Context, run Run, corrections map[string]string) (json.RawMessage, []eventstore.TxStatement, error) {
 	c, step, err := s.standing(run)
 	if err != nil {
 		return nil, nil, err
@@ -70,7 +74,7 @@ func (s *Runner) correct(ctx context.Context, run Run, corrections map[string]st
 }
 
 // standing returns a run with its decoded input, and its present step.
-func (s *Runner) standing(run Run) (c claimed, step step, err error) {
+func (s *Operators) standing(run Run) (c claimed, step step, err error) {
 	d, step, known := s.stepOf(run)
 	if !known {
 		return c, step, NotNow("The run belongs to another version of the program.")
@@ -94,7 +98,7 @@ func ByOperator(c domain.Metadata, order uuid.UUID) domain.Metadata {
 // SkipStep completes the step of a parked run that an operator has done by hand. It
 // looks the object up first. Local steps and waits cannot be skipped. More are
 // commands for the run's subject.
-func (s *Runner) SkipStep(ctx context.Context, cause domain.Metadata, run Run, name, external, reason string, more ...domain.Command) error {
+func (s *Operators) SkipStep(ctx context.Context, cause domain.Metadata, run Run, name, external, reason string, more ...domain.Command) error {
 	c, step, err := s.standing(run)
 	switch {
 	case err != nil:
@@ -121,7 +125,7 @@ func (s *Runner) SkipStep(ctx context.Context, cause domain.Metadata, run Run, n
 }
 
 // proof looks up the object that an operator has created by hand.
-func (s *Runner) proof(ctx context.Context, c claimed, step step, external string) (Call, Result, error) {
+func (s *Operators) proof(ctx context.Context, c claimed, step step, external string) (Call, Result, error) {
 	call, err := step.effect.prepare(ctx, c.in)
 	if err != nil || call.Lookup == nil {
 		return call, Result{External: external}, err
@@ -139,23 +143,23 @@ func (s *Runner) proof(ctx context.Context, c claimed, step step, external strin
 }
 
 // RetryRun continues a parked run at its present step.
-func (s *Runner) RetryRun(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (s *Operators) RetryRun(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	return s.direct(ctx, cause, id, func(r Run) Command { return Retry{Key: r.Key, Reason: reason} })
 }
 
 // Pause pauses a run.
-func (s *Runner) Pause(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (s *Operators) Pause(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	return s.direct(ctx, cause, id, func(r Run) Command { return Pause{Key: r.Key, Reason: reason} })
 }
 
 // Continue ends a pause.
-func (s *Runner) Continue(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (s *Operators) Continue(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	return s.direct(ctx, cause, id, func(r Run) Command { return Resume{Key: r.Key, Reason: reason} })
 }
 
 // TakeBack compensates a run: it undoes its steps, last step first. A saga may add
 // further commands.
-func (s *Runner) TakeBack(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (s *Operators) TakeBack(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	run, err := s.runWithID(ctx, id)
 	if err != nil {
 		return err
@@ -167,7 +171,7 @@ func (s *Runner) TakeBack(ctx context.Context, cause domain.Metadata, id uuid.UU
 }
 
 // Compensation is the command that compensates a run from its present step.
-func (s *Runner) Compensation(r Run, reason string) Compensate {
+func (s *Operators) Compensation(r Run, reason string) Compensate {
 	from := r.Step
 	if _, step, _ := s.stepOf(r); step.effect == nil {
 		from-- // the present step has not happened yet, or changes nothing
@@ -176,7 +180,7 @@ func (s *Runner) Compensation(r Run, reason string) Compensate {
 }
 
 // Release ends the lease of a running run, or makes a waiting run due now.
-func (s *Runner) Release(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
+func (s *Operators) Release(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error {
 	run, err := s.runWithID(ctx, id)
 	if err != nil {
 		return err
@@ -196,7 +200,7 @@ func (s *Runner) Release(ctx context.Context, cause domain.Metadata, id uuid.UUI
 	return err
 }
 
-func (s *Runner) direct(ctx context.Context, cause domain.Metadata, id uuid.UUID, what func(Run) Command) error {
+func (s *Operators) direct(ctx context.Context, cause domain.Metadata, id uuid.UUID, what func(Run) Command) error {
 	run, err := s.runWithID(ctx, id)
 	if err != nil {
 		return err
@@ -204,7 +208,7 @@ func (s *Runner) direct(ctx context.Context, cause domain.Metadata, id uuid.UUID
 	return s.Overrule(ctx, ByOperator(cause, run.Order), run, what(run), nil)
 }
 
-func (s *Runner) runWithID(ctx context.Context, id uuid.UUID) (Run, error) {
+func (s *core) runWithID(ctx context.Context, id uuid.UUID) (Run, error) {
 	run, _, err := eventstore.Fold(ctx, s.store, Decider, domain.Stream{Category: Category, ID: id.String()})
 	if err == nil && run.Key == "" {
 		err = ErrNoRun
@@ -216,7 +220,7 @@ func (s *Runner) runWithID(ctx context.Context, id uuid.UUID) (Run, error) {
 var ErrNoRun = domain.Refuse(domain.NotFound, "No Saga matches the given query.")
 
 // RunNamed returns the run with a key, or [ErrNoRun].
-func (s *Runner) RunNamed(ctx context.Context, key string) (Run, error) {
+func (s *core) RunNamed(ctx context.Context, key string) (Run, error) {
 	run, _, err := eventstore.Fold(ctx, s.store, Decider, StreamOf(key))
 	if err == nil && run.Key == "" {
 		err = ErrNoRun
@@ -225,7 +229,7 @@ func (s *Runner) RunNamed(ctx context.Context, key string) (Run, error) {
 }
 
 // Overrule executes an operator's command on a run, with further rows and commands.
-func (s *Runner) Overrule(ctx context.Context, cause domain.Metadata, run Run, c Command, rows []eventstore.TxStatement, more ...domain.Command) error {
+func (s *Operators) Overrule(ctx context.Context, cause domain.Metadata, run Run, c Command, rows []eventstore.TxStatement, more ...domain.Command) error {
 	events, err := Decider.Decide(run, c)
 	if err != nil || len(events) == 0 {
 		return err

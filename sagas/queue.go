@@ -72,7 +72,7 @@ const breaks = 5
 
 // claim leases up to limit runs of a queue: due runs, and runs with an expired
 // lease. Both statements are one transaction and one round trip.
-func (s *Runner) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
+func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
 	until := clock.Now().Add(s.times.Lease)
@@ -121,7 +121,7 @@ type attemptOutcome struct {
 }
 
 // putBack ends the lease, schedules the next attempt, and records this one.
-func (s *Runner) putBack(ctx context.Context, c claimed, v attemptOutcome) error {
+func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) error {
 	free := 1
 	if v.counts {
 		free = 0
@@ -147,7 +147,7 @@ func (s *Runner) putBack(ctx context.Context, c claimed, v attemptOutcome) error
 }
 
 // failed counts a failure against the breaker of a queue.
-func (s *Runner) failed(ctx context.Context, queue string) error {
+func (s *executor) failed(ctx context.Context, queue string) error {
 	_, err := s.pool.Exec(ctx, `
 		update saga_queue set fails = fails + 1, open_until = case when fails + 1 >= $2 then
 			real_now() + least($4::interval, $3::interval * power(2, least(fails + 1 - $2, 20))) end

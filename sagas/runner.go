@@ -36,8 +36,24 @@ type Options struct {
 }
 
 // A Runner carries out sagas. Any number of processes may do so on one database;
-// all are equal.
+// all are equal. It starts runs and reads the log; its executor works on runs,
+// and its Operators let people look at them and overrule them.
 type Runner struct {
+	*core
+	Operators
+	executor *executor
+
+	drill     Definition[struct{}]
+	starters  []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
+	reactions []func(context.Context, eventstore.RecordedEvent) error
+	loops     []func(ctx, work context.Context)
+	chores    []chore
+	limits    map[string]int
+}
+
+// core is what the parts of a runner share: the log and the tables, clock, times
+// and log lines, the definitions, and the queues with their wake-ups.
+type core struct {
 	store *eventstore.Store
 	pool  *pgxpool.Pool
 	times Times
@@ -46,18 +62,8 @@ type Runner struct {
 	fault func(Point, Run) error // nil outside tests
 
 	definitions map[string]*definition
-	drill       Definition[struct{}]
-	starters    []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
-	reactions   []func(context.Context, eventstore.RecordedEvent) error
-	loops       []func(ctx, work context.Context)
-	chores      []chore
 	queues      map[string]int
-	limits      map[string]int
-	worker      string
-
-	wakes   *wakes
-	leases  leases
-	workers sync.WaitGroup
+	wakes       *wakes
 
 	completed, fenced atomic.Int64
 }
@@ -75,19 +81,22 @@ const (
 // attach the runner to the store as its Starter before the first command is
 // executed.
 func New(o Options) *Runner {
-	s := &Runner{
+	c := &core{
 		store: o.Store, pool: o.Store.Pool(), times: o.Times, now: o.Now, log: o.Log, fault: o.Fault,
-		definitions: map[string]*definition{}, queues: map[string]int{}, limits: o.Limits,
-		worker: workerName(), wakes: newWakes(), leases: leases{holds: map[uuid.UUID]*hold{}},
+		definitions: map[string]*definition{}, queues: map[string]int{}, wakes: newWakes(),
 	}
-	if s.times == (Times{}) {
-		s.times = Defaults
+	if c.times == (Times{}) {
+		c.times = Defaults
 	}
-	if s.now == nil {
-		s.now = o.Store.Clock().Now
+	if c.now == nil {
+		c.now = o.Store.Clock().Now
 	}
-	if s.log == nil {
-		s.log = slog.Default()
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	s := &Runner{
+		core: c, Operators: Operators{c}, limits: o.Limits,
+		executor: &executor{core: c, worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}},
 	}
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)
@@ -195,7 +204,7 @@ func (s *Runner) Run(ctx context.Context) error {
 	defer stop(nil)
 	var claimers, loops, others sync.WaitGroup
 	for queue, limit := range s.queues {
-		claimers.Go(func() { s.serve(ctx, work, queue, limit) })
+		claimers.Go(func() { s.executor.serve(ctx, work, queue, limit) })
 	}
 	for _, loop := range s.loops {
 		loops.Go(func() { loop(ctx, work) })
@@ -204,11 +213,11 @@ func (s *Runner) Run(ctx context.Context) error {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)
-	others.Go(func() { s.renewLeases(renewing) })
+	others.Go(func() { s.executor.renewLeases(renewing) })
 
 	<-ctx.Done()
 	claimers.Wait()
-	s.drain(stop, &loops)
+	s.executor.drain(stop, &loops)
 	end()
 	others.Wait()
 	return nil
@@ -225,7 +234,7 @@ func (s *Runner) prepared(ctx context.Context) (react func(context.Context), err
 
 // drain waits for what is running; what takes too long is stopped and given
 // back (rule G-8).
-func (s *Runner) drain(stop context.CancelCauseFunc, loops *sync.WaitGroup) {
+func (s *executor) drain(stop context.CancelCauseFunc, loops *sync.WaitGroup) {
 	idle := make(chan struct{})
 	go func() {
 		s.workers.Wait()
@@ -278,7 +287,7 @@ func (s *Runner) refuseUnknownSteps(ctx context.Context) error {
 }
 
 // definitionNames are those of all registered sagas.
-func (s *Runner) definitionNames() []string {
+func (s *core) definitionNames() []string {
 	names := make([]string, 0, len(s.definitions))
 	for name := range s.definitions {
 		names = append(names, name)
@@ -298,18 +307,18 @@ func (s *Runner) Queues() []string {
 
 // Alarm writes a log line that an operator has to act on. It names things by
 // their ids only.
-func (s *Runner) Alarm(ctx context.Context, what string, about ...any) {
+func (s *core) Alarm(ctx context.Context, what string, about ...any) {
 	s.log.ErrorContext(ctx, what, append([]any{slog.Bool("alarm", true)}, about...)...)
 }
 
 // Log is where the runner logs.
-func (s *Runner) Log() *slog.Logger { return s.log }
+func (s *core) Log() *slog.Logger { return s.log }
 
 // Times are the runner's own times.
-func (s *Runner) Times() Times { return s.times }
+func (s *core) Times() Times { return s.times }
 
 // Now is the business time.
-func (s *Runner) Now() time.Time { return s.now() }
+func (s *core) Now() time.Time { return s.now() }
 
 // System is the cause of what the program does of its own accord, for an order
 // unless that is zero.

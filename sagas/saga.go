@@ -292,7 +292,7 @@ func InputOf[I any](r Run) (in I, err error) {
 }
 
 // Says tells steps of a definition in the customer's words, one a line.
-func (s *Runner) Says(definition string, names ...string) (lines string) {
+func (s *core) Says(definition string, names ...string) (lines string) {
 	for _, name := range names {
 		lines += s.definitions[definition].steps[name].says + "\n"
 	}
@@ -300,7 +300,7 @@ func (s *Runner) Says(definition string, names ...string) (lines string) {
 }
 
 // stepOf is the step that a run stands at.
-func (s *Runner) stepOf(r Run) (d *definition, at step, known bool) {
+func (s *core) stepOf(r Run) (d *definition, at step, known bool) {
 	d = s.definitions[r.Definition]
 	at, known = d.step(r.At().Name)
 	return d, at, known

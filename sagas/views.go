@@ -41,7 +41,7 @@ type RunFilter struct {
 }
 
 // RunsOf are the runs of an order, with their attempts and effects.
-func (s *Runner) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
+func (s *Operators) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error) {
 	runs, err := s.Runs(ctx, RunFilter{Order: order})
 	slices.SortFunc(runs, func(a, b RunView) int { return strings.Compare(b.Key, a.Key) })
 	return runs, err
@@ -49,7 +49,7 @@ func (s *Runner) RunsOf(ctx context.Context, order uuid.UUID) ([]RunView, error)
 
 // Runs are the runs that a filter lets through, the latest first, with their
 // attempts and effects.
-func (s *Runner) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
+func (s *Operators) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 	return s.runsWhere(ctx, `
 		where ($1 = '' or key = $1) and ($2::uuid is null or order_id = $2) and ($3 = '' or status = $3) and ($4 = '' or about = $4)
 		order by run_at desc, key limit nullif($5, 0)`, f.Key, uuid.NullUUID{UUID: f.Order, Valid: f.Order != uuid.Nil}, string(f.Status), f.About, f.Limit)
@@ -57,12 +57,12 @@ func (s *Runner) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 
 // RunsListed are the runs that operators ask for, without what became of each
 // try: by status, kind, order and step; ordered also by key and next_run_at.
-func (s *Runner) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
+func (s *Operators) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
 	return projections.ListTable[operations.Run](ctx, s.pool, runTable, l)
 }
 
 // RunNumbered is one run, with its attempts and effects.
-func (s *Runner) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, error) {
+func (s *Operators) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run, error) {
 	runs, err := s.runsWhere(ctx, ` where id = $1`, id)
 	if err == nil && len(runs) == 0 {
 		err = ErrNoRun
@@ -75,7 +75,7 @@ func (s *Runner) RunNumbered(ctx context.Context, id uuid.UUID) (operations.Run,
 
 // runsWhere reads runs, and in one more round trip all that was tried and done
 // for them.
-func (s *Runner) runsWhere(ctx context.Context, narrowed string, args ...any) ([]operations.Run, error) {
+func (s *Operators) runsWhere(ctx context.Context, narrowed string, args ...any) ([]operations.Run, error) {
 	rows, _ := s.pool.Query(ctx, `select `+runTable.Columns+` from `+runTable.From+narrowed, args...)
 	runs, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Run])
 	if err != nil || len(runs) == 0 {

@@ -34,7 +34,7 @@ func Await(about domain.Stream, code string, after time.Duration) error {
 }
 
 // waitOf is the error of an attempt that has to wait, as an outcome.
-func (s *Runner) waitOf(c claimed, step step, class domain.Class, after time.Duration, err error) attemptOutcome {
+func (s *executor) waitOf(c claimed, step step, class domain.Class, after time.Duration, err error) attemptOutcome {
 	v := attemptOutcome{outcome: "wait", class: string(class), text: Scrub(err), delay: max(after, s.times.Floor)}
 	if a, is := errors.AsType[*awaiting](err); is {
 		v.awaits, v.delay = a.about.String(), cmp.Or(after, max(step.policy.nextLook(c), s.times.Floor))
@@ -109,7 +109,7 @@ func (s *Runner) hasten(ctx context.Context, r earlierRun) error {
 }
 
 // IsLive tells whether there is a run with a key that is not over.
-func (s *Runner) IsLive(ctx context.Context, key string) (live bool, err error) {
+func (s *core) IsLive(ctx context.Context, key string) (live bool, err error) {
 	err = s.pool.QueryRow(ctx, `select exists (select from saga_run where key = $1 and status not in ('done', 'undone'))`, key).Scan(&live)
 	return live, SQLError(err, "look for run %s", key)
 }

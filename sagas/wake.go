@@ -57,7 +57,7 @@ func nudge(c chan struct{}) {
 }
 
 // Wake wakes the workers of a queue in all processes.
-func (s *Runner) Wake(queue string) {
+func (s *core) Wake(queue string) {
 	nudge(s.wakes.of(queue))
 	s.wakes.mu.Lock()
 	s.wakes.untold[queue] = true
@@ -66,14 +66,14 @@ func (s *Runner) Wake(queue string) {
 }
 
 // WakeHere wakes the workers of a queue in this process only.
-func (s *Runner) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
+func (s *core) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
 
 // Woken is the channel of a queue's wake-ups. Each value goes to one receiver.
-func (s *Runner) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
+func (s *core) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }
 
 // Advanced returns a channel that is closed when the business clock is advanced
 // next.
-func (s *Runner) Advanced() <-chan struct{} { return s.store.Clock().Moved() }
+func (s *core) Advanced() <-chan struct{} { return s.store.Clock().Moved() }
 
 // wakeOnAdvance wakes all queues of this process when the business clock is
 // advanced: more may be due.
@@ -91,7 +91,7 @@ func (s *Runner) wakeOnAdvance(ctx context.Context) {
 
 // WakeLater wakes the workers of a queue after a delay. Delays beyond the poll
 // interval need no wake-up.
-func (s *Runner) WakeLater(queue string, d time.Duration) {
+func (s *core) WakeLater(queue string, d time.Duration) {
 	if d <= s.times.Poll {
 		time.AfterFunc(d, func() { nudge(s.wakes.of(queue)) })
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,10 +35,19 @@ const (
 	Notifying      Point = "notifying"       // an error keeps processes from waking each other
 )
 
-func (s *Runner) faultAt(p Point, c claimed) error { return s.FaultAt(p, c.Run) }
+// An executor claims runs and works on their steps: it calls systems outside,
+// keeps the ledger and the leases, settles failures, and compensates.
+type executor struct {
+	*core
+	worker  string
+	leases  leases
+	workers sync.WaitGroup
+}
+
+func (s *executor) faultAt(p Point, c claimed) error { return s.FaultAt(p, c.Run) }
 
 // FaultAt asks the tests, if any, for a fault at this point of a run.
-func (s *Runner) FaultAt(p Point, r Run) error {
+func (s *core) FaultAt(p Point, r Run) error {
 	if s.fault == nil {
 		return nil
 	}
@@ -45,7 +55,7 @@ func (s *Runner) FaultAt(p Point, r Run) error {
 }
 
 // workOn executes the steps of a run until it ends, waits or fails.
-func (s *Runner) workOn(ctx context.Context, c claimed) {
+func (s *executor) workOn(ctx context.Context, c claimed) {
 	id := c.id
 	for on := true; on && ctx.Err() == nil; {
 		stepCtx, h := s.leases.take(ctx, c)
@@ -57,7 +67,7 @@ func (s *Runner) workOn(ctx context.Context, c claimed) {
 
 // attemptStep makes one attempt at the run's present step. It returns the run after
 // it, and whether this worker continues with the run.
-func (s *Runner) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
+func (s *executor) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 	d, step, known := s.stepOf(c.Run)
 	if !known {
 		s.Alarm(ctx, "a run names a step that this program lacks", "run", c.id, "step", c.At().Name)
@@ -94,7 +104,7 @@ func decoded(d *definition, input json.RawMessage) (*definition, any, []byte, er
 }
 
 // stepInDirection returns a step with the policy for the direction of its run.
-func (s *Runner) stepInDirection(r Run, step step) step {
+func (s *core) stepInDirection(r Run, step step) step {
 	if r.Direction == DirectionUndo && step.effect != nil {
 		quarantine := step.policy.Quarantine
 		step.policy = s.times.UndoPolicy()
@@ -127,7 +137,7 @@ type attemptResult struct {
 }
 
 // attempt tries the step once.
-func (s *Runner) attempt(ctx context.Context, c claimed, step step) (attemptResult, error) {
+func (s *executor) attempt(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	if err := s.begin(ctx, c); err != nil {
 		return attemptResult{}, err
 	}
@@ -144,7 +154,7 @@ func (s *Runner) attempt(ctx context.Context, c claimed, step step) (attemptResu
 
 // begin tells the run's subject at the first claim that the run has begun (rule
 // T12).
-func (s *Runner) begin(ctx context.Context, c claimed) error {
+func (s *executor) begin(ctx context.Context, c claimed) error {
 	if c.Step > 0 || c.Direction == DirectionUndo || c.definition.begun == nil {
 		return nil
 	}
@@ -159,7 +169,7 @@ func fenceRow(c claimed) eventstore.TxStatement {
 	}
 }
 
-func (s *Runner) doLocal(ctx context.Context, c claimed, do func(context.Context, any) (Work, error)) (attemptResult, error) {
+func (s *executor) doLocal(ctx context.Context, c claimed, do func(context.Context, any) (Work, error)) (attemptResult, error) {
 	work, err := do(ctx, c.in)
 	if err != nil {
 		return attemptResult{}, err
@@ -168,7 +178,7 @@ func (s *Runner) doLocal(ctx context.Context, c claimed, do func(context.Context
 }
 
 // checkWait checks the condition of a wait.
-func (s *Runner) checkWait(ctx context.Context, c claimed, step step) (attemptResult, error) {
+func (s *executor) checkWait(ctx context.Context, c claimed, step step) (attemptResult, error) {
 	var ready bool
 	var work Work
 	err := s.limited(ctx, c, step, func(ctx context.Context) (err error) {
@@ -196,7 +206,7 @@ func (p Policy) nextLook(c claimed) time.Duration {
 }
 
 // call is the timeout of one call of a step, which is shorter than a lease.
-func (s *Runner) call(step step) time.Duration {
+func (s *core) call(step step) time.Duration {
 	limit := step.policy.Timeout
 	if limit == 0 {
 		limit = s.times.Call
@@ -206,7 +216,7 @@ func (s *Runner) call(step step) time.Duration {
 
 // timedOut returns the reason for the stop of the worker, if it was stopped. It is
 // more specific than the error of the interrupted call.
-func (s *Runner) timedOut(worker, call context.Context, err error) error {
+func (s *executor) timedOut(worker, call context.Context, err error) error {
 	if worker.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(worker), err)
 	}
@@ -231,7 +241,7 @@ func (c claimed) learnt() json.RawMessage {
 
 // finish ends an attempt: fence, rows and events are one append. The result holds a
 // lease if this worker continues with the run.
-func (s *Runner) finish(ctx context.Context, c claimed, e attemptResult) (claimed, error) {
+func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (claimed, error) {
 	events, err := Decider.Decide(c.Run, e.command)
 	if err != nil {
 		return c, err
@@ -267,7 +277,7 @@ const appends = 3
 
 // append writes the result of an attempt. Without an answer it is sent again; the
 // same cause adds nothing twice.
-func (s *Runner) append(ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command) error {
+func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata, rows []eventstore.TxStatement, commands []domain.Command) error {
 	return c.hold.write(func() (err error) {
 		for range appends {
 			if _, err = s.store.ExecuteWith(ctx, cause, rows, commands...); !errors.Is(err, eventstore.ErrUnavailable) {
@@ -279,7 +289,7 @@ func (s *Runner) append(ctx context.Context, c claimed, cause domain.Metadata, r
 	})
 }
 
-func (s *Runner) endingRows(c claimed, next Run, keep bool, e attemptResult) []eventstore.TxStatement {
+func (s *executor) endingRows(c claimed, next Run, keep bool, e attemptResult) []eventstore.TxStatement {
 	rows := append([]eventstore.TxStatement{s.advanceRow(c, next, keep)}, e.work.Rows...)
 	if e.counted || e.class != "" {
 		rows = append(rows, attemptRow(c, e))
@@ -311,7 +321,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 }
 
 // advanced returns the claimed run after a completed step.
-func (s *Runner) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
+func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
 	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until}
 	if budget := s.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
@@ -327,7 +337,7 @@ func (s *Runner) advanced(c claimed, next Run, keep bool, until time.Time) claim
 
 // causeOf is the metadata of a worker's write. A repeat after a lost answer has the
 // same id, so that it adds nothing.
-func (s *Runner) causeOf(c claimed, what string) domain.Metadata {
+func (s *executor) causeOf(c claimed, what string) domain.Metadata {
 	id := uuid.NewSHA1(c.id, fmt.Appendf(nil, "%d/%d/%s", c.token, c.Step, what))
 	return domain.Metadata{ID: id, Actor: "system:" + c.definition.name, Saga: c.Key}
 }

@@ -30,7 +30,7 @@ type workRow struct {
 }
 
 // row derives the work row of a run (rule V8).
-func (s *Runner) row(r Run) workRow {
+func (s *core) row(r Run) workRow {
 	w := workRow{
 		id: r.ID(), key: r.Key, def: r.Definition, steps: Encode(r.Steps), input: r.Input, direction: r.Direction,
 		status: r.Status, step: min(r.Step, len(r.Steps)-1), queue: r.At().Queue, cancel: r.Cancel, version: r.Version,
@@ -58,7 +58,7 @@ func Encode(v any) []byte {
 
 // startRows are the work row of a new run, and the row of its queue, which may be
 // new as well.
-func (s *Runner) startRows(r Run) []eventstore.TxStatement {
+func (s *core) startRows(r Run) []eventstore.TxStatement {
 	w := s.row(r)
 	return []eventstore.TxStatement{{
 		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`,
@@ -78,7 +78,7 @@ func (s *Runner) startRows(r Run) []eventstore.TxStatement {
 
 // advanceRow updates the work row to the run's next state, if the worker still has
 // the lease. With keep the worker keeps the lease.
-func (s *Runner) advanceRow(c claimed, next Run, keep bool) eventstore.TxStatement {
+func (s *executor) advanceRow(c claimed, next Run, keep bool) eventstore.TxStatement {
 	w := s.row(next)
 	status, lease := w.status, (*time.Duration)(nil)
 	if keep {
@@ -109,7 +109,7 @@ func attempts(keep bool) int {
 
 // overruleRow updates the work row for an operator's command. It ends the lease of a
 // worker.
-func (s *Runner) overruleRow(next Run) eventstore.TxStatement {
+func (s *Operators) overruleRow(next Run) eventstore.TxStatement {
 	w := s.row(next)
 	return eventstore.TxStatement{
 		Key: "saga_run/" + w.id.String(),
@@ -125,7 +125,7 @@ func (s *Runner) overruleRow(next Run) eventstore.TxStatement {
 }
 
 // budget is the longest duration of the run's present step; nil: unlimited.
-func (s *Runner) budget(r Run) *time.Duration {
+func (s *core) budget(r Run) *time.Duration {
 	if r.Over() {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Runner) budget(r Run) *time.Duration {
 
 // Rebuild rebuilds the work rows from the log, for instance after their loss. No
 // worker may run at the same time. Each effect is looked up before it is repeated.
-func (s *Runner) Rebuild(ctx context.Context) error {
+func (s *Operators) Rebuild(ctx context.Context) error {
 	runs := map[uuid.UUID]Run{}
 	err := s.store.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
 		if e, ok := r.Event.(event); ok && r.Stream.Category == Category {
@@ -159,7 +159,7 @@ func (s *Runner) Rebuild(ctx context.Context) error {
 	return s.replaceRows(ctx, ids, runs)
 }
 
-func (s *Runner) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid.UUID]Run) error {
+func (s *Operators) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid.UUID]Run) error {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("rebuild the work rows: %w", err)
