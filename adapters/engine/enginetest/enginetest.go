@@ -3,6 +3,8 @@
 package enginetest
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -16,65 +18,115 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// An Engine is one to try, empty, and what the suite has to know of the server
-// behind it.
+// An Engine is one to try, and what the suite has to know of the server behind
+// it. What is nil is not tried.
 type Engine struct {
 	hosting.EngineServer
-	Settle func()                                // lets the server carry out what it has accepted; nil: it does so at once
-	Books  func() string                         // all that the server keeps and has said, to search for secrets
-	Lose   func(t *testing.T, call, kind string) // the next such call ("create", "change", "remove") is carried out, and its answer is lost
-	Lacks  []string                              // kinds that it has not
+	Settle   func()                                            // lets the server carry out what it has accepted; nil: it does so itself
+	Patience time.Duration                                     // how long the server may take for that; 0: a minute
+	Books    func() string                                     // all that the server keeps and has said, to search for secrets
+	Lose     func(t T, call, kind string)                      // the next such call ("create", "change", "remove") is carried out, and its answer is lost
+	Cut      func(n int) (cut func() bool)                     // the nth call over the network from now on is carried out, and its answer is lost; cut tells whether there was one, and ends it
+	Serves   func(context.Context, hosting.EngineObject) error // whether the server behind the engine really does what it says; for kinds that Tells names
+	Tells    []string                                          // kinds that Serves can tell of
+	Lacks    []string                                          // kinds that it has not
+}
+
+// A T is a check under way: a test, or a line of the report on a live engine.
+type T interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// A check is one thing that the panel asks of an engine, named in words.
+type check struct {
+	name  string
+	test  func(*world)
+	needs func(Engine) string // why it cannot be tried, if so
+}
+
+var checks = []check{
+	{"every kind is made, found, listed and removed", (*world).life, nil},
+	{"what is true of an object is read back", (*world).readBack, nil},
+	{"every kind is changed", (*world).changes, nil},
+	{"a change is about the fields that it names", (*world).namedFields, nil},
+	{"a change of what is not there says so", (*world).absent, nil},
+	{"a site keeps its place when its name changes", (*world).renamed, nil},
+	{"a record of another type is found by its new name", (*world).replaced, nil},
+	{"a job is found by when it runs and what it does", (*world).rescheduled, nil},
+	{"what was made without an answer is found and made once", (*world).lostCreation, losing},
+	{"what was changed without an answer is changed again", (*world).lostChange, losing},
+	{"what was removed without an answer is gone", (*world).lostRemoval, losing},
+	{"no lost answer leaves half an object behind", (*world).cuts, cutting},
+	{"what is applied is served", (*world).served, serving},
+	{"twins at once are one", (*world).twins, nil},
+	{"a name of another client is taken", (*world).taken, nil},
+	{"nothing of another client is touched", (*world).foreign, nil},
+	{"nothing belongs to what is not there", (*world).orphans, nil},
+	{"nothing is left behind", (*world).leftBehind, nil},
+	{"a database outlives its site", (*world).databases, nil},
+	{"names that the server would change are refused", (*world).names, nil},
+	{"what needs a secret is not made without", (*world).secretless, nil},
+	{"secrets are kept nowhere", (*world).secrets, reading},
+	{"what the engine has not is not supported", (*world).unsupported, nil},
+	{"usage is of one client", (*world).usage, nil},
+}
+
+func losing(e Engine) string  { return missing(e.Lose == nil, "answers cannot be lost here") }
+func cutting(e Engine) string { return missing(e.Cut == nil, "answers cannot be lost here") }
+func serving(e Engine) string {
+	return missing(e.Serves == nil, "what the servers do cannot be seen from here")
+}
+func reading(e Engine) string { return missing(e.Books == nil, "what is kept cannot be read here") }
+
+func missing(is bool, why string) string {
+	if is {
+		return why
+	}
+	return ""
 }
 
 // Run tries an engine. open starts an empty one for each test.
 func Run(t *testing.T, open func(t *testing.T) Engine) {
-	for _, c := range []struct {
-		name string
-		test func(*world)
-	}{
-		{"EveryKindIsMadeFoundListedAndRemoved", (*world).life},
-		{"WhatIsTrueOfAnObjectIsReadBack", (*world).readBack},
-		{"EveryKindIsChanged", (*world).changes},
-		{"AChangeIsAboutTheFieldsThatItNames", (*world).namedFields},
-		{"AChangeOfWhatIsNotThereSaysSo", (*world).absent},
-		{"ASiteKeepsItsPlaceWhenItsNameChanges", (*world).renamed},
-		{"ARecordOfAnotherTypeIsFoundByItsNewName", (*world).replaced},
-		{"AJobIsFoundByWhenItRunsAndWhatItDoes", (*world).rescheduled},
-		{"WhatWasMadeWithoutAnAnswerIsFoundAndMadeOnce", (*world).lostCreation},
-		{"WhatWasChangedWithoutAnAnswerIsChangedAgain", (*world).lostChange},
-		{"WhatWasRemovedWithoutAnAnswerIsGone", (*world).lostRemoval},
-		{"TwinsAtOnceAreOne", (*world).twins},
-		{"ANameOfSomebodyElseIsTaken", (*world).taken},
-		{"NothingOfSomebodyElseIsTouched", (*world).foreign},
-		{"NothingBelongsToWhatIsNotThere", (*world).orphans},
-		{"NothingIsLeftBehind", (*world).leftBehind},
-		{"ADatabaseOutlivesItsSite", (*world).databases},
-		{"NamesThatTheServerWouldChangeAreRefused", (*world).names},
-		{"WhatNeedsASecretIsNotMadeWithout", (*world).secretless},
-		{"SecretsAreKeptNowhere", (*world).secrets},
-		{"WhatTheEngineHasNotIsNotSupported", (*world).unsupported},
-		{"UsageIsOfOneClient", (*world).usage},
-	} {
-		t.Run(c.name, func(t *testing.T) { c.test(&world{T: t, Engine: open(t), made: map[string]int64{}}) })
+	tag := NewTag()
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			e := open(t)
+			if c.needs != nil && c.needs(e) != "" {
+				t.Skip(c.needs(e))
+			}
+			w := newWorld(t, e, tag)
+			c.test(w)
+			if left := w.clean(t.Context()); len(left) > 0 {
+				t.Errorf("not taken away again: %s", strings.Join(left, "; "))
+			}
+		})
 	}
 }
 
-// patience bounds every wait; the machine may be busy.
-const patience = time.Minute
-
 // A world is an engine, a client on it, and the numbers of what the client has
-// by kind.
+// by kind. The tag begins every name.
 type world struct {
-	*testing.T
+	T
 	Engine
+	tag    string
 	client int64
 	made   map[string]int64
 }
 
+func newWorld(t T, e Engine, tag string) *world {
+	return &world{T: t, Engine: e, tag: tag, made: map[string]int64{}}
+}
+
+// beyond any number that an engine has given out.
+const beyond = 2_000_000_000
+
 // inhabited gives the client one of every kind.
 func (w *world) inhabited() {
 	w.Helper()
-	w.client = w.create(tenant("t17"))
+	w.client = w.create(w.tenant(17))
 	for _, kind := range kinds {
 		w.made[kind] = w.create(w.object(kind))
 	}
@@ -133,15 +185,32 @@ func (w *world) there(o hosting.EngineObject) hosting.EngineObject {
 // applied waits until an object has been carried out.
 func (w *world) applied(o hosting.EngineObject) hosting.EngineObject {
 	w.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	var found hosting.EngineObject
+	if !w.eventually(func() bool {
 		w.settle()
-		if found := w.there(o); found.Applied {
-			return found
-		}
-		if time.Now().After(deadline) {
-			w.Fatalf("the %s %s is never applied", o.Kind, o.Name)
-		}
+		found = w.there(o)
+		return found.Applied
+	}) {
+		w.Fatalf("the %s %s is never applied", o.Kind, o.Name)
 	}
+	return found
+}
+
+// eventually asks again, less often with time.
+func (w *world) eventually(is func() bool) bool {
+	limit := cmp.Or(w.Patience, time.Minute)
+	for begun, pause := time.Now(), 10*time.Millisecond; !is(); pause = min(2*pause, time.Second) {
+		if time.Since(begun) > limit || w.Context().Err() != nil {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
+}
+
+func (w *world) lose(call, kind string) {
+	w.Helper()
+	w.Lose(w.T, call, kind)
 }
 
 // fails wants a failure of a class, with one of the codes; none: with any.

@@ -45,10 +45,10 @@ func backwards(all []string) []string {
 func (w *world) readBack() {
 	w.inhabited()
 	client := w.there(w.own("tenant"))
-	if client.Ref != "t17" || client.Name != "t17" || client.ID != w.client {
+	if client.Ref != w.number(17) || client.Name != w.number(17) || client.ID != w.client {
 		w.Errorf("client: %+v", client)
 	}
-	for _, by := range [][2]string{{"t17", ""}, {"", "t17"}} {
+	for _, by := range [][2]string{{w.number(17), ""}, {"", w.number(17)}} {
 		if found, is := w.look("tenant", by[0], by[1]); !is || found.ID != w.client {
 			w.Errorf("by %q: %+v", by, found)
 		}
@@ -63,7 +63,7 @@ func (w *world) readBack() {
 			w.Errorf("%s belongs to %v", kind, found.Parents)
 		}
 	}
-	if found, is := w.look("site", "acme.tes", ""); is {
+	if found, is := w.look("site", strings.TrimSuffix(w.domain(), "t"), ""); is {
 		w.Errorf("a part of a name is no name: %+v", found)
 	}
 }
@@ -104,7 +104,7 @@ func (w *world) absent() {
 	w.inhabited()
 	for _, kind := range []string{"site", "database", "dns_zone", "mail_domain", "mailbox", "ftp_account", "shell_user"} {
 		o := with(w.object(kind), "is_active", false)
-		o.ID += 4000
+		o.ID += beyond
 		w.fails(w.Change(w.Context(), o), domain.Permanent, "absent")
 		o.ID = 0
 		w.fails(w.Change(w.Context(), o), domain.Permanent)
@@ -115,8 +115,8 @@ func (w *world) absent() {
 func (w *world) renamed() {
 	w.inhabited()
 	before := w.there(w.object("site"))
-	o := with(w.object("site"), "domain", "acme.example")
-	o.Former, o.Name = o.Name, "acme.example"
+	o := with(w.object("site"), "domain", w.tag+".example")
+	o.Former, o.Name = o.Name, w.tag+".example"
 	for range 2 {
 		w.change(o)
 		after := w.applied(o)
@@ -124,7 +124,7 @@ func (w *world) renamed() {
 			w.Errorf("%+v", after)
 		}
 	}
-	if found, is := w.look("site", "acme.test", ""); is {
+	if found, is := w.look("site", w.domain(), ""); is {
 		w.Errorf("the former name still stands: %+v", found)
 	}
 }
@@ -133,8 +133,8 @@ func (w *world) renamed() {
 // number may be another then.
 func (w *world) replaced() {
 	w.inhabited()
-	o := with(w.object("dns_record"), "record_type", "CNAME", "data", "acme.test.")
-	o.Former, o.Name = o.Name, "acme.test. www.acme.test. CNAME 0 acme.test."
+	o := with(w.object("dns_record"), "record_type", "CNAME", "data", w.domain()+".")
+	o.Former, o.Name = o.Name, w.record("CNAME", w.domain()+".")
 	w.change(o)
 	o.ID = w.there(o).ID
 	w.change(o)
@@ -151,8 +151,8 @@ func (w *world) replaced() {
 func (w *world) rescheduled() {
 	w.inhabited()
 	before := w.there(w.object("cron_job"))
-	o := with(w.object("cron_job"), "schedule", "0 0 1 1 *", "command", "https://acme.test/?a=50%&b=%25")
-	o.Former, o.Name = o.Name, fmt.Sprintf("%d 0 0 1 1 * https://acme.test/?a=50%%&b=%%25", w.made["site"])
+	o := with(w.object("cron_job"), "schedule", "0 0 1 1 *", "command", "https://"+w.domain()+"/?a=50%&b=%25")
+	o.Former, o.Name = o.Name, fmt.Sprintf("%d 0 0 1 1 * https://%s/?a=50%%&b=%%25", w.made["site"], w.domain())
 	for range 2 {
 		w.change(o)
 		after := w.applied(o)
@@ -166,7 +166,8 @@ func (w *world) rescheduled() {
 		w.Errorf("the former job still runs: %+v", found)
 	}
 	other := w.object("site")
-	other.Name, other.Values = "other.test", values("domain", "other.test", "ip_address", "*", "is_active", true)
+	other.Name = w.tag + "-other.test"
+	other.Values = values("domain", other.Name, "ip_address", "*", "is_active", true)
 	site := w.create(other)
 	twin := o
 	twin.ID, twin.Former, twin.Changed, twin.Parents = 0, "", nil, map[string]int64{"site": site}
@@ -201,7 +202,7 @@ func (w *world) databases() {
 // usage tells of what one client has, and of no other's.
 func (w *world) usage() {
 	w.inhabited()
-	other := w.create(tenant("t18"))
+	other := w.create(w.tenant(18))
 	own, err := w.Usage(w.Context(), w.client)
 	if err != nil || own.ReadAt.IsZero() {
 		w.Errorf("%+v, %v", own, err)
@@ -214,6 +215,6 @@ func (w *world) usage() {
 	if foreign, err := w.Usage(w.Context(), other); err != nil || len(foreign.Storage) != 0 || len(foreign.Traffic) != 0 {
 		w.Errorf("%+v, %v", foreign, err)
 	}
-	_, err = w.Usage(w.Context(), other+4000)
+	_, err = w.Usage(w.Context(), other+beyond)
 	w.fails(err, domain.Permanent, "owner_missing")
 }

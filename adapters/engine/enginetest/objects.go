@@ -22,16 +22,24 @@ var parts = map[string]string{
 
 var fields = map[string]string{"dns_zone": "zone", "mail_domain": "mail_domain", "site": "site"}
 
-func tenant(number string) hosting.EngineObject {
+// number is the customer number and the login of a client.
+func (w *world) number(n int) string { return fmt.Sprintf("%st%d", w.tag, n) }
+
+func (w *world) domain() string { return w.tag + ".test" }
+
+func (w *world) command() string { return "https://" + w.domain() + "/cron.php?at=%20" }
+
+// record names the record of www.
+func (w *world) record(kind, data string) string {
+	return fmt.Sprintf("%s. www.%[1]s. %s 0 %s", w.domain(), kind, data)
+}
+
+func (w *world) tenant(n int) hosting.EngineObject {
 	return hosting.EngineObject{
-		Kind: "tenant", Name: number, Ref: number,
+		Kind: "tenant", Name: w.number(n), Ref: w.number(n),
 		Values: values("name", "Acme GmbH", "email", "ada@acme.test", "country", "ES", "max_sites", 5, "max_mailboxes", -1),
 	}
 }
-
-const aCommand = "https://acme.test/cron.php?at=%20"
-
-const aRecord = "acme.test. www.acme.test. A 0 192.0.2.10"
 
 // object is the client's one of a kind, as it is asked for.
 func (w *world) object(kind string) hosting.EngineObject {
@@ -41,31 +49,31 @@ func (w *world) object(kind string) hosting.EngineObject {
 	}
 	switch kind {
 	case "site":
-		o.Name, o.Values = "acme.test", values("domain", "acme.test", "ip_address", "*", "is_active", true)
+		o.Name, o.Values = w.domain(), values("domain", w.domain(), "ip_address", "*", "is_active", true)
 	case "database":
-		o.Name, o.Values = "c17_shop", values("engine_user", "c17_shop", "is_active", true)
+		o.Name, o.Values = w.tag+"_shop", values("engine_user", w.tag+"_shop", "is_active", true)
 		o.Parents["site"], o.Secrets = w.made["site"], hosting.Secrets{"db_password": password}
 	case "dns_zone":
-		o.Name, o.Values = "acme.test.", values("ns_primary", "ns1.example.test.", "admin_email", "hostmaster.acme.test.", "ttl", 3600, "is_active", true)
+		o.Name, o.Values = w.domain()+".", values("ns_primary", "ns1.example.test.", "admin_email", "hostmaster."+w.domain()+".", "ttl", 3600, "is_active", true)
 	case "dns_record":
-		o.Name, o.Values = aRecord, values("record_type", "A", "name", "www", "data", "192.0.2.10", "priority", 0, "ttl", 3600, "is_active", true)
+		o.Name, o.Values = w.record("A", "192.0.2.10"), values("record_type", "A", "name", "www", "data", "192.0.2.10", "priority", 0, "ttl", 3600, "is_active", true)
 	case "mail_domain":
-		o.Name, o.Values = "acme.test", values("domain", "acme.test", "is_active", true)
+		o.Name, o.Values = w.domain(), values("domain", w.domain(), "is_active", true)
 	case "mailbox":
-		o.Name = "info@acme.test"
+		o.Name = "info@" + w.domain()
 		o.Values = values("name", "Info", "quota_mb", 100, "is_active", true, "imap_enabled", true, "pop3_enabled", true, "smtp_enabled", true)
 		o.Secrets = hosting.Secrets{"password": password}
 	case "mail_alias":
-		o.Name, o.Values = "sales@acme.test", values("destination", "info@acme.test", "alias_type", "alias", "is_active", true)
+		o.Name, o.Values = "sales@"+w.domain(), values("destination", "info@"+w.domain(), "alias_type", "alias", "is_active", true)
 	case "ftp_account":
-		o.Name, o.Values = "c17_ftp", values("directory", "/", "quota_mb", 500, "is_active", true)
+		o.Name, o.Values = w.tag+"_ftp", values("directory", "/", "quota_mb", 500, "is_active", true)
 		o.Secrets = hosting.Secrets{"password": password}
 	case "shell_user":
-		o.Name, o.Values = "c17_sh", values("shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "")
+		o.Name, o.Values = w.tag+"_sh", values("shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "")
 		o.Secrets = hosting.Secrets{"password": password}
 	case "cron_job":
-		o.Name = fmt.Sprintf("%d */5 3 * * 1-5 %s", w.made["site"], aCommand)
-		o.Values = values("schedule", "*/5 3 * * 1-5", "command", aCommand, "is_active", true)
+		o.Name = fmt.Sprintf("%d */5 3 * * 1-5 %s", w.made["site"], w.command())
+		o.Values = values("schedule", "*/5 3 * * 1-5", "command", w.command(), "is_active", true)
 	}
 	return o
 }
@@ -101,7 +109,7 @@ func (w *world) own(kind string) hosting.EngineObject {
 	if kind != "tenant" {
 		return w.object(kind)
 	}
-	o := tenant("t17")
+	o := w.tenant(17)
 	o.ID = w.client
 	return o
 }

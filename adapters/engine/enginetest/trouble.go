@@ -13,9 +13,9 @@ import (
 func (w *world) until(kind string) hosting.EngineObject {
 	w.Helper()
 	if kind == "tenant" {
-		return tenant("t17")
+		return w.tenant(17)
 	}
-	w.client = w.create(tenant("t17"))
+	w.client = w.create(w.tenant(17))
 	for _, k := range []string{"site", parts[kind]} {
 		if k != kind && k != "" && w.made[k] == 0 {
 			w.made[k] = w.create(w.object(k))
@@ -32,7 +32,7 @@ func (w *world) emptied() {
 			w.remove(hosting.EngineObject{Kind: kind, ID: found.ID, Owner: found.Owner, Name: found.Name, Values: w.object(kind).Values})
 		}
 	}
-	if found, is := w.look("tenant", "t17", "t17"); is {
+	if found, is := w.look("tenant", w.number(17), w.number(17)); is {
 		w.remove(hosting.EngineObject{Kind: "tenant", ID: found.ID, Name: found.Name, Ref: found.Ref})
 	}
 	w.made, w.client = map[string]int64{}, 0
@@ -43,7 +43,7 @@ func (w *world) emptied() {
 func (w *world) lostCreation() {
 	for _, kind := range append([]string{"tenant"}, kinds...) {
 		o := w.until(kind)
-		w.Lose(w.T, "create", kind)
+		w.lose("create", kind)
 		_, err := w.Create(w.Context(), o)
 		w.fails(err, domain.Unknown)
 		found := w.there(o)
@@ -63,7 +63,7 @@ func (w *world) lostChange() {
 	w.inhabited()
 	for _, c := range changeable {
 		o := with(w.own(c.kind), c.field, c.value)
-		w.Lose(w.T, "change", c.kind)
+		w.lose("change", c.kind)
 		w.fails(w.Change(w.Context(), o), domain.Unknown)
 		w.change(o)
 		if found := w.there(o); string(found.Values[c.field]) != string(o.Values[c.field]) {
@@ -79,7 +79,7 @@ func (w *world) lostRemoval() {
 	w.inhabited()
 	for _, kind := range append(backwards(kinds), "tenant") {
 		o := w.own(kind)
-		w.Lose(w.T, "remove", kind)
+		w.lose("remove", kind)
 		w.fails(w.Remove(w.Context(), o), domain.Unknown)
 		w.remove(o)
 		if found, is := w.look(kind, o.Name, o.Ref); is {
@@ -115,7 +115,7 @@ func (w *world) twins() {
 
 func (w *world) taken() {
 	w.inhabited()
-	other := w.create(tenant("t18"))
+	other := w.create(w.tenant(18))
 	for _, kind := range []string{"site", "database", "dns_zone", "mail_domain"} {
 		o := w.object(kind)
 		o.ID, o.Owner = 0, other
@@ -126,8 +126,8 @@ func (w *world) taken() {
 			w.Errorf("%+v", found)
 		}
 	}
-	o := tenant("t19")
-	o.Name = "t17"
+	o := w.tenant(19)
+	o.Name = w.number(17)
 	_, err := w.Create(w.Context(), o)
 	w.fails(err, domain.Permanent, "name_taken")
 }
@@ -135,7 +135,7 @@ func (w *world) taken() {
 // foreign asks for things of one client in the name of another.
 func (w *world) foreign() {
 	w.inhabited()
-	other := w.create(tenant("t18"))
+	other := w.create(w.tenant(18))
 	for _, kind := range kinds {
 		o := w.object(kind)
 		o.Owner, o.Secrets = other, nil
@@ -147,7 +147,7 @@ func (w *world) foreign() {
 	}
 	for kind := range parts {
 		o := w.object(kind)
-		o.ID, o.Owner, o.Name = 0, other, beside(o.Name)
+		o.ID, o.Owner, o.Name = 0, other, w.beside(o.Name)
 		_, err := w.Create(w.Context(), o)
 		w.fails(err, domain.Permanent, "drift", "parent_missing")
 	}
@@ -156,18 +156,18 @@ func (w *world) foreign() {
 			w.Errorf("touched: %+v", found)
 		}
 	}
-	client := tenant("t18")
+	client := w.tenant(18)
 	client.ID = w.client
 	w.fails(w.Change(w.Context(), with(client, "max_sites", 1)), domain.Permanent, "drift")
 	w.fails(w.Remove(w.Context(), client), domain.Permanent, "drift")
 }
 
 // beside is another name in the same place.
-func beside(name string) string {
+func (w *world) beside(name string) string {
 	if _, is := hosting.ParseRecordName(name); is {
 		return strings.Replace(name, "www.", "ftp.", 1)
 	}
-	if strings.HasSuffix(name, aCommand) {
+	if strings.HasSuffix(name, w.command()) {
 		return name + "&more"
 	}
 	return "x" + name
@@ -177,19 +177,19 @@ func (w *world) orphans() {
 	w.inhabited()
 	for _, kind := range kinds {
 		o := w.object(kind)
-		o.ID, o.Name = 0, beside(o.Name)
+		o.ID, o.Name = 0, w.beside(o.Name)
 		homeless := o
 		homeless.Owner = 0
 		_, err := w.Create(w.Context(), homeless)
 		w.fails(err, domain.Permanent, "owner_missing")
-		homeless.Owner = w.client + 4000
+		homeless.Owner = w.client + beyond
 		_, err = w.Create(w.Context(), homeless)
 		w.fails(err, domain.Permanent, "owner_missing")
 	}
 	for kind, parent := range parts {
 		o := w.object(kind)
-		o.ID, o.Name = 0, beside(o.Name)
-		o.Parents = map[string]int64{fields[parent]: w.made[parent] + 4000}
+		o.ID, o.Name = 0, w.beside(o.Name)
+		o.Parents = map[string]int64{fields[parent]: w.made[parent] + beyond}
 		_, err := w.Create(w.Context(), o)
 		w.fails(err, domain.Permanent, "parent_missing")
 	}
@@ -207,11 +207,11 @@ func (w *world) leftBehind() {
 }
 
 func (w *world) names() {
-	w.client = w.create(tenant("t17"))
+	w.client = w.create(w.tenant(17))
 	for kind, wrong := range map[string][]string{
-		"site":        {"münchen.test", "Acme.test", "a b.test", "a%.test"},
-		"mail_domain": {"münchen.test", "Acme.test"},
-		"dns_zone":    {"acme.test", "Acme.test."},
+		"site":        {"münchen-" + w.domain(), "A" + w.domain(), "a b-" + w.domain(), "a%" + w.domain()},
+		"mail_domain": {"münchen-" + w.domain(), "A" + w.domain()},
+		"dns_zone":    {w.domain(), "A" + w.domain() + "."},
 	} {
 		for _, name := range wrong {
 			o := w.object(kind)
@@ -257,9 +257,9 @@ func (w *world) secrets() {
 }
 
 func (w *world) unsupported() {
-	w.client = w.create(tenant("t17"))
+	w.client = w.create(w.tenant(17))
 	for _, kind := range append(slices.Clone(w.Lacks), "vm", "") {
-		o := hosting.EngineObject{Kind: kind, ID: 1, Owner: w.client, Name: "acme.test"}
+		o := hosting.EngineObject{Kind: kind, ID: 1, Owner: w.client, Name: w.domain()}
 		_, err := w.Create(w.Context(), o)
 		w.fails(err, domain.Permanent, "not_supported")
 		w.fails(w.Change(w.Context(), o), domain.Permanent, "not_supported")

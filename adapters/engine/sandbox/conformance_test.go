@@ -15,7 +15,7 @@ func TestTheSandboxIsAHostingEngine(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T) enginetest.Engine {
 		emptied(t, p)
 		e := sandbox.New(p)
-		return enginetest.Engine{EngineServer: e, Books: func() string { return books(t, p) }, Lose: func(t *testing.T, call, kind string) {
+		return enginetest.Engine{EngineServer: e, Books: func() string { return books(t, p) }, Lose: func(_ enginetest.T, call, kind string) {
 			order(t, e, faults.Fault{What: faults.TimeoutAfter, Call: call, Kind: kind})
 		}}
 	})
