@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -79,7 +80,11 @@ func TestWhatDeadRunsLeftIsDroppedAndWhatLivesIsKept(t *testing.T) {
 	must(t, err)
 	kept, err := living.template("plans", nil)
 	must(t, err)
+	server := dead.alive.PgConn().PID()
 	must(t, dead.alive.Close(t.Context()))
+	for count(t, given, fmt.Sprintf("select count(*) from pg_stat_activity where pid = %d", server)) != 0 {
+		time.Sleep(time.Millisecond) // its process ends, and with it its locks, after its client has gone
+	}
 
 	connected(t, given)
 	const names = "select count(*) from pg_database where datname = '%s'"
