@@ -34,7 +34,7 @@ func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err 
 		return claimed{}, s.putBackUnlessFenced(ctx, c, s.waitOf(c, step, class, wait, err))
 	}
 	if step.outside() && !step.independent && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
-		if err := s.failed(ctx, c.At().Queue); err != nil {
+		if err := s.failed(ctx, c); err != nil {
 			return claimed{}, err
 		}
 	}

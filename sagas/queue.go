@@ -30,6 +30,7 @@ type claimed struct {
 	left     time.Duration // until the step's deadline; negative: past it
 	deadline bool          // whether it has one
 	until    time.Time     // end of the lease, by our clock, counted from before the claim
+	since    time.Time     // of the claim, by the database's clock
 	hold     *hold
 
 	correlation uuid.UUID
@@ -65,7 +66,7 @@ update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, le
 from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
-	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null`
+	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now()`
 
 // breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5
@@ -94,7 +95,7 @@ func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []c
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
 	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
-		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline)
+		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since)
 	c.Status, c.left = StatusReady, Seconds(left)
 	return c, err
 }
@@ -146,14 +147,16 @@ func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) err
 	return nil
 }
 
-// failed counts a failure against the breaker of a queue.
-func (s *executor) failed(ctx context.Context, queue string) error {
+// failed counts a failure against the breaker of the run's queue. The breaker counts
+// outages, not calls: a call that was made before the breaker opened says nothing
+// about the time after.
+func (s *executor) failed(ctx context.Context, c claimed) error {
 	_, err := s.pool.Exec(ctx, `
 		update saga_queue set fails = fails + 1, open_until = case when fails + 1 >= $2 then
 			real_now() + least($4::interval, $3::interval * power(2, least(fails + 1 - $2, 20))) end
-		where queue = $1`, queue, breaks, s.times.Break, s.times.BreakMax)
+		where queue = $1 and coalesce(open_until, '-infinity') <= $5`, c.At().Queue, breaks, s.times.Break, s.times.BreakMax, c.since)
 	if err != nil {
-		return fmt.Errorf("count a failure of %s: %w", queue, err)
+		return fmt.Errorf("count a failure of %s: %w", c.At().Queue, err)
 	}
 	return nil
 }

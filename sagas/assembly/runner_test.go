@@ -78,6 +78,54 @@ func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
 	w.settled(id)
 }
 
+func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
+	const calls = 10
+	w := newWorld(t, func(o *Options) {
+		o.Limits["engine:one"] = calls
+		o.Times.Break, o.Times.BreakMax = 10*time.Minute, 100*time.Minute
+	})
+	var asked atomic.Int32
+	all := make(chan struct{})
+	w.engine.tell(func(call, _ string) error {
+		if call != "create" {
+			return nil
+		}
+		if asked.Add(1) == calls {
+			close(all)
+		}
+		<-all // the outage meets all of them
+		return domain.Fail(domain.Transient, "busy", errLie)
+	}, nil)
+	w.goes()
+	for range calls {
+		w.buy(ordering{})
+	}
+	w.eventually("all calls have failed", func() bool {
+		return w.count(`select count(*) from saga_attempt where outcome = 'retry' and error_class = 'transient'`) == calls
+	})
+	w.equal("failures that count", w.count(`select fails from saga_queue where queue = 'engine:one'`), 5)
+	w.equal("the rest is the first one", w.count(`select count(*) from saga_queue where open_until <= real_now() + interval '10 minutes'`), 1)
+}
+
+// The first call after a rest decides: it counts, and doubles the next rest.
+func TestACallAfterTheRestCounts(t *testing.T) { // G-7
+	w := newWorld(t)
+	var down atomic.Bool
+	down.Store(true)
+	w.engine.tell(func(call, _ string) error {
+		if call == "create" && down.Load() {
+			return domain.Fail(domain.Transient, "busy", errLie)
+		}
+		return nil
+	}, nil)
+	w.goes()
+	id := w.buy(ordering{})
+	w.eventually("failures after the rest count", func() bool { return w.count(`select fails from saga_queue where queue = 'engine:one'`) >= 8 })
+	down.Store(false)
+	w.becomes(id, order.StatusActive)
+	w.equal("failures in a row, after a success", w.count(`select fails from saga_queue where queue = 'engine:one'`), 0)
+}
+
 func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
 	w := newWorld(t, func(o *Options) { o.Times.Grace = 100 * time.Millisecond })
 	called := make(chan struct{})
