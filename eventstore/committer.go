@@ -137,13 +137,8 @@ func (c *committer) commitNumbered(ctx context.Context, conn *pgxpool.Conn, grou
 				return err
 			}
 		}
-		return c.send(ctx, tx, group)
+		return c.sendLocked(ctx, tx, group)
 	})
-}
-
-// sender is a connection or a transaction.
-type sender interface {
-	SendBatch(context.Context, *pgx.Batch) pgx.BatchResults
 }
 
 const lockWriters = `select pg_advisory_xact_lock(4801223014)`
@@ -168,12 +163,38 @@ with last as (
 select position from head`
 
 // send executes the group's batch in one round trip.
-func (c *committer) send(ctx context.Context, conn sender, group []*pending) error {
+func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*pending) error {
 	b := &pgx.Batch{}
+	queueLocks(b, group)
+	queueEvents(b, group)
+	return conn.SendBatch(ctx, b).Close()
+}
+
+// sendLocked takes the locks in a round trip of its own. Inside a transaction,
+// Postgres locks the tables of a statement when it is prepared. Read tables must
+// be locked after the writers' lock, as a rebuild does.
+func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*pending) error {
+	locks, events := &pgx.Batch{}, &pgx.Batch{}
+	queueLocks(locks, group)
+	queueEvents(events, group)
+	if err := tx.SendBatch(ctx, locks).Close(); err != nil {
+		return err
+	}
+	return tx.SendBatch(ctx, events).Close()
+}
+
+// queueLocks queues the rows, the writers' lock and the check of the keys.
+func queueLocks(b *pgx.Batch, group []*pending) {
 	queueRows(b, group)
-	if events := args(group); events != nil {
+	if slices.ContainsFunc(group, func(p *pending) bool { return len(p.events) > 0 }) {
 		b.Queue(lockWriters)
 		queueKeys(b, group)
+	}
+}
+
+// queueEvents queues the events and their statements for read tables.
+func queueEvents(b *pgx.Batch, group []*pending) {
+	if events := args(group); events != nil {
 		b.Queue(insertEvents, events...).QueryRow(func(r pgx.Row) error {
 			var head int64
 			if err := r.Scan(&head); err != nil {
@@ -191,7 +212,6 @@ func (c *committer) send(ctx context.Context, conn sender, group []*pending) err
 			b.Queue(s.SQL, s.Args...)
 		}
 	}
-	return conn.SendBatch(ctx, b).Close()
 }
 
 // refusal maps the error of a failed transaction to that of a request. The
@@ -223,7 +243,7 @@ func refusal(err error, group []*pending) error {
 				return taken
 			}
 		}
-	case "40001", "40P01":
+	case "40001", deadlock:
 		return errLost
 	}
 	// The text of a Postgres error may quote values, so only code and place are kept.

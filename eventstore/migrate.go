@@ -34,22 +34,26 @@ type Migration struct {
 // one works, the others wait and find nothing left to do. A schema newer than
 // this program is refused, and one that was not begun with its first files.
 func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error {
-	return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
-			set local lock_timeout = '60s';
-			select pg_advisory_xact_lock(hashtext('hostpanel migrations'));
-			create table if not exists schema_migrations (
-				area text, number int, name text not null, applied_at timestamptz not null, primary key (area, number))`)
-		if err != nil {
-			return fmt.Errorf("prepare migrations: %w", err)
-		}
-		for _, m := range slices.Concat([]Migration{{"clock", clock.Migrations}, {"log", ownMigrations}}, more) {
-			if err := m.apply(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return numberKinds(ctx, tx)
+	return repeatDeadlocked(ctx, func() error {
+		return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error { return migrate(ctx, tx, more) })
 	})
+}
+
+func migrate(ctx context.Context, tx pgx.Tx, more []Migration) error {
+	_, err := tx.Exec(ctx, `
+		set local lock_timeout = '60s';
+		select pg_advisory_xact_lock(hashtext('hostpanel migrations'));
+		create table if not exists schema_migrations (
+			area text, number int, name text not null, applied_at timestamptz not null, primary key (area, number))`)
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	for _, m := range slices.Concat([]Migration{{"clock", clock.Migrations}, {"log", ownMigrations}}, more) {
+		if err := m.apply(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return numberKinds(ctx, tx)
 }
 
 func (m Migration) apply(ctx context.Context, tx pgx.Tx) error {

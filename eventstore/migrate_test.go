@@ -67,3 +67,42 @@ func TestTheLogOfTheFirstMigrationsIsRefusedAndStaysAsItIs(t *testing.T) {
 		t.Errorf("the database has %s: %v", tables, err)
 	}
 }
+
+// Processes that serve lock tables in an order of their own. A migration that ends
+// in a deadlock with one of them is repeated.
+func TestAMigrationOutlivesADeadlockWithAProcessThatServes(t *testing.T) {
+	made := eventstore.Migration{Area: "loans", Files: fstest.MapFS{"0001_books.sql": {Data: []byte(
+		`create table books (id int); create table loans (id int); grant select on books, loans to hostpanel_app`)}}}
+	url := eventstoretest.URL(t, made)
+	owner := eventstoretest.Owner(t, url)
+	reader, err := owner.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Exec(t.Context(), `set local deadlock_timeout = '1min'; select from loans`); err != nil {
+		t.Fatal(err)
+	}
+	made.Files.(fstest.MapFS)["0002_notes.sql"] = &fstest.MapFile{Data: []byte(
+		`alter table books add note text; alter table loans add note text`)}
+	migrated := make(chan error, 1)
+	go func() { migrated <- eventstore.Migrate(t.Context(), owner, made) }()
+	for waits := false; !waits; {
+		select {
+		case err := <-migrated:
+			t.Fatalf("the migration did not wait: %v", err)
+		default:
+		}
+		if err := owner.QueryRow(t.Context(), `select exists (select from pg_locks where relation = 'loans'::regclass and not granted)`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := reader.Exec(t.Context(), `select from books`); err != nil {
+		t.Errorf("the reader failed: %v", err)
+	}
+	if err := reader.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Error(err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 func TestAnEventIsInTheReadTableOnceItIsInTheLog(t *testing.T) {
@@ -227,6 +228,89 @@ func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := contents(t, l.owner, "books"); !strings.HasPrefix(got, "(1,Emma,1,") {
+		t.Fatal(got)
+	}
+}
+
+// A reader that locks the tables of a rebuild in another order makes a deadlock.
+// Neither the rebuild nor the reader fails of it.
+func TestAReaderThatLocksTheTablesInAnotherOrderStopsNoRebuild(t *testing.T) {
+	set := Set{New("books", shelfSQL+`; create table loans (book text primary key)`,
+		On(`insert into books (id, title, since) values ($1, $2, recorded_at())`,
+			func(at eventstore.RecordedEvent, e bookPut) []any { return []any{at.Stream.ID, e.Title} }))}
+	l := openLibrary(t, set)
+	l.do(t, Put{"1", "Emma"})
+	reader, err := l.owner.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Exec(t.Context(), `set local deadlock_timeout = '1min'; select from loans`); err != nil {
+		t.Fatal(err)
+	}
+	rebuilt := make(chan error, 1)
+	go func() { rebuilt <- set.rebuild(t.Context(), l.owner, l, nil) }()
+	awaitLockOn(t, l, "loans") // the rebuild has books, and waits
+	if _, err := reader.Exec(t.Context(), `select from books`); err != nil {
+		t.Errorf("the reader failed: %v", err)
+	}
+	if err := reader.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-rebuilt; err != nil {
+		t.Errorf("the rebuild failed: %v", err)
+	}
+}
+
+// bookBilled is numbered, so its transaction makes several round trips.
+type bookBilled struct{ Number int64 }
+
+func (bookBilled) EventName() string                 { return "book.billed" }
+func (bookBilled) Says() string                      { return "billed" }
+func (bookBilled) Series() string                    { return "BILL" }
+func (e bookBilled) WithNumber(n int64) domain.Event { e.Number = n; return e }
+
+// A writer that waits for its turn holds no read table. Otherwise a rebuild, whose
+// turn it is, would wait for the writer.
+func TestAWriterHasNoLockOnAReadTableBeforeItsTurn(t *testing.T) {
+	url := eventstoretest.URL(t)
+	l := library{eventstore.Open(eventstoretest.Pool(t, url), domain.NewCatalogue([]domain.EventType{domain.Register[bookBilled]()}), eventstoretest.Keys(t), eventstoretest.Caused()), eventstoretest.Owner(t, url)}
+	eventstore.Serve(l.Store, "book", domain.Decider[book, domain.Command, domain.Event]{
+		Decide: func(book, domain.Command) ([]domain.Event, error) { return []domain.Event{bookBilled{}}, nil },
+		Evolve: func(b book, _ domain.Event) book { return b },
+	})
+	l.prepare(t, Set{New("bills", `create table bills (number bigint primary key)`,
+		On(`insert into bills values ($1)`, func(_ eventstore.RecordedEvent, e bookBilled) []any { return []any{e.Number} }))})
+
+	turn, err := l.owner.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := eventstore.LockWriters(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := l.Execute(t.Context(), domain.Metadata{}, Lend{"1"})
+		written <- err
+	}()
+	const held = `select exists (select from pg_locks where relation = 'bills'::regclass)
+		from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
+	var holds bool
+	for deadline := time.Now().Add(time.Minute); ; {
+		if err = l.owner.QueryRow(t.Context(), held).Scan(&holds); err == nil || time.Now().After(deadline) {
+			break
+		}
+	}
+	if err != nil || holds {
+		t.Errorf("the waiting writer holds a lock on the read table: %v, %v", holds, err)
+	}
+	if err := turn.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, l.owner, "bills"); got != "(1)" {
 		t.Fatal(got)
 	}
 }

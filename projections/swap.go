@@ -2,13 +2,11 @@ package projections
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"hostpanel/eventstore"
 )
@@ -18,16 +16,13 @@ const (
 	swapTries = 15   // with the writers set free in between
 )
 
-// lockTimeout is Postgres's code for a lock that did not come in time.
-const lockTimeout = "55P03"
-
-// swapPatiently swaps as soon as no long reader is in the way.
+// swapPatiently swaps as soon as no reader is in the way. A reader that locks
+// tables in another order than the swap makes a deadlock, which ends a try as well.
 func (r *rebuild) swapPatiently(ctx context.Context) error {
 	for try := 1; ; try++ {
 		before := r.position
 		err := r.swap(ctx)
-		var pg *pgconn.PgError
-		if !errors.As(err, &pg) || pg.Code != lockTimeout || try == swapTries {
+		if !eventstore.LockLost(err) || try == swapTries {
 			return err
 		}
 		r.position = before // what was taken under the lock has been undone
@@ -59,6 +54,9 @@ func (r *rebuild) replace(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, `set local search_path = public; set local lock_timeout = '`+swapWait+`'`); err != nil {
 		return err
 	}
+	if err := r.lockOld(ctx, tx); err != nil {
+		return err
+	}
 	for _, p := range r.set {
 		if err := p.replace(ctx, tx, r.position); err != nil {
 			return fmt.Errorf("put %s in place: %w", p.name, err)
@@ -66,6 +64,25 @@ func (r *rebuild) replace(ctx context.Context, tx pgx.Tx) error {
 	}
 	_, err := tx.Exec(ctx, `drop schema `+shadow)
 	return err
+}
+
+// lockOld locks all old tables in one statement. So the swap waits before the
+// readers that wait for it, and Postgres ends the swap in a deadlock, not a reader.
+func (r *rebuild) lockOld(ctx context.Context, tx pgx.Tx) error {
+	rows, _ := tx.Query(ctx, `
+		select t from projections, unnest(tables) t
+		where projections.name = any($1) and to_regclass('public.' || quote_ident(t)) is not null order by t`, r.set.names())
+	old, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("list the old tables: %w", err)
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, "lock table "+strings.Join(qualified(old), ", ")+" in access exclusive mode"); err != nil {
+		return fmt.Errorf("lock the old tables: %w", err)
+	}
+	return nil
 }
 
 func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) error {
