@@ -160,7 +160,7 @@ func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
 			s.do(t, account.GrantMembership{User: ana, Tenant: int64(100 + i), Role: account.Member, At: time.Now()})
 		}
 		if i%7 == 0 { // writing calls read the caller from the database first
-			return s.call("TRACE", paths[i%4], "", bearer(s.known["ana"])...)
+			return s.call("TRACE", paths[i%4&^1], "", bearer(s.known["ana"])...)
 		}
 		return reads(processes[i%2], paths[i%4], s.known["ana"])
 	}) {

@@ -2,8 +2,10 @@ package projections
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,15 +24,8 @@ func setsSQL() string {
 	var sql strings.Builder
 	for _, kind := range hosting.Kinds {
 		for i, set := range kind.Sets {
-			columns := make([]string, len(set))
-			for j, name := range set {
-				columns[j] = "(spec ->> '" + name + "')"
-				if name == "tenant" {
-					columns[j] = "tenant::text"
-				}
-			}
-			fmt.Fprintf(&sql, "create unique index %s on resources (md5(%s)) where kind = '%s' and present;\n",
-				setIndex(kind, i), strings.Join(columns, " || chr(10) || "), kind.Name)
+			fmt.Fprintf(&sql, "create unique index %s on resources (%s) where kind = '%s' and present;\n",
+				setIndex(kind, i), setHash(set), kind.Name)
 		}
 		if kind.Single != "" {
 			fmt.Fprintf(&sql, "create unique index %s on resources (kind) where kind = '%s' and spec ->> '%s' = 'true' and present;\n",
@@ -40,6 +35,41 @@ func setsSQL() string {
 	sql.WriteString(`create unique index resources_address on resources ((spec ->> 'email')) ` +
 		`where kind in (` + kindsThat(func(k hosting.Kind) bool { return k.Address != "" }) + `) and present`)
 	return sql.String()
+}
+
+// setHash is the expression that the index of a set is made of.
+func setHash(set []string) string {
+	columns := make([]string, len(set))
+	for i, name := range set {
+		columns[i] = "(spec ->> '" + name + "')"
+		if name == "tenant" {
+			columns[i] = "tenant::text"
+		}
+	}
+	return "md5(" + strings.Join(columns, " || chr(10) || ") + ")"
+}
+
+// SetTaken reports whether another resource of the kind has the same values in
+// a set of fields that no two of them may have in common.
+func (s ResourceReader) SetTaken(ctx context.Context, kind hosting.Kind, set []string, id, tenant int64, values field.Values) (bool, error) {
+	texts := make([]string, len(set))
+	for i, name := range set {
+		if json.Unmarshal(values[name], &texts[i]) != nil {
+			texts[i] = string(values[name]) // a number or boolean
+		}
+		if name == "tenant" {
+			texts[i] = strconv.FormatInt(tenant, 10)
+		}
+	}
+	w := s.public()
+	w.conditions = append(w.conditions, "kind = '"+kind.Name+"'", "present")
+	w.and(setHash(set)+" = md5(?)", strings.Join(texts, "\n"))
+	w.and("id <> ?", id)
+	taken, err := value[bool](ctx, s, `select exists (select from resources`, w, `)`)
+	if err != nil {
+		err = fmt.Errorf("look for a %s with the same values: %w", kind.Label, err)
+	}
+	return taken, err
 }
 
 // kindsThat are the names of the kinds for which a condition holds, as a list in SQL.

@@ -46,6 +46,15 @@ func (e *Errors) Add(field, message string) {
 // Join adds what a refusal says about fields, as [ErrorsOf] reads it.
 func (e *Errors) Join(err error) { collect(err, e) }
 
+// Says tells whether all that a refusal says about fields is known.
+func (e Errors) Says(err error) bool {
+	return !slices.ContainsFunc(ErrorsOf(err), func(w Wrong) bool {
+		return !slices.ContainsFunc(e, func(known Wrong) bool {
+			return known.Field == w.Field && !slices.ContainsFunc(w.Messages, func(m string) bool { return !slices.Contains(known.Messages, m) })
+		})
+	})
+}
+
 // Has tells whether something is known to be wrong with the field.
 func (e Errors) Has(field string) bool {
 	return slices.ContainsFunc(e, func(w Wrong) bool { return w.Field == field })

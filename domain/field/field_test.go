@@ -35,6 +35,9 @@ type sample struct {
 	Metadata  json.RawMessage
 	Zone      string
 	CreatedAt time.Time
+	Email     string
+	Slug      string
+	URL       string
 }
 
 func (s *sample) Fields() field.Set {
@@ -60,6 +63,9 @@ func (s *sample) Fields() field.Set {
 		field.Any("metadata", &s.Metadata),
 		field.Text("zone", &s.Zone).Once(),
 		field.Time("created_at", &s.CreatedAt).ReadOnly(),
+		field.Text("email", &s.Email).Is(field.Email),
+		field.Text("slug", &s.Slug).Is(field.Slug),
+		field.Text("url", &s.URL).Is(field.HTTPSURL),
 	}
 }
 
@@ -123,6 +129,12 @@ func TestFieldMessages(t *testing.T) {
 		{`"options":[]`, `{"options":["This list may not be empty."]}`},
 		{`"options":["a","b","c","d"]`, `{"options":["Ensure this field has no more than 3 elements."]}`},
 		{`"options":["long enough","ok",null]`, `{"options":{"0":["Ensure this field has no more than 4 characters."],"2":["This field may not be null."]}}`},
+		{`"metadata":{"a":["b\u0000c"]}`, `{"metadata":["Null characters are not allowed."]}`},
+		{`"metadata":{"\u0000":1}`, `{"metadata":["Null characters are not allowed."]}`},
+		{`"email":true`, `{"email":["Enter a valid email address."]}`},
+		{`"email":[]`, `{"email":["Enter a valid email address."]}`},
+		{`"slug":{}`, `{"slug":["Enter a valid \"slug\" consisting of letters, numbers, underscores or hyphens."]}`},
+		{`"url":false`, `{"url":["Enter a valid URL."]}`},
 		{`"metadata":{"a":["\udfff"]}`, `{"metadata":["Surrogate characters are not allowed: U+DFFF."]}`},
 	}
 	for _, test := range tests {
@@ -181,6 +193,8 @@ func TestCoercion(t *testing.T) {
 		{`"price":0`, "price", `"0.00"`},
 		{`"starts":"2024-01-01 10:00"`, "starts", `"2024-01-01T10:00:00Z"`},
 		{`"starts":"2024-01-01T10:00:00.12+02:00"`, "starts", `"2024-01-01T08:00:00.120000Z"`},
+		{`"starts":"2024-01-01T10:00:00+0200"`, "starts", `"2024-01-01T08:00:00Z"`},
+		{`"starts":"2024-01-01 10:00-02"`, "starts", `"2024-01-01T12:00:00Z"`},
 		{`"starts":"2024-01-01T10:00:00.1234567Z"`, "starts", `"2024-01-01T10:00:00.123456Z"`},
 		{`"ends":null`, "ends", `null`},
 		{`"ends":"2024-01-01T00:00:00Z"`, "ends", `"2024-01-01T00:00:00Z"`},

@@ -33,7 +33,10 @@ func (s Set) Filter(query map[string][]string) (Set, error) {
 
 func (f *Field) filter(s string) (message string, ignored bool) {
 	if strings.IndexByte(s, 0) >= 0 {
-		return "Null characters are not allowed.", false
+		return noNUL, false
+	}
+	if t, isText := f.kind.(interface{ keep(string) bool }); isText && f.OneOf == nil && t.keep(s) {
+		return "", false
 	}
 	sent := Value{Kind: TextValue, Text: s}
 	if _, isList := f.kind.(interface{ readItems(Value) Errors }); isList {
@@ -43,6 +46,35 @@ func (f *Field) filter(s string) (message string, ignored bool) {
 		return "", false
 	}
 	return f.notFiltering(s)
+}
+
+// keep takes the text of a filter without its checks. One that no record can
+// have finds none; without it, the filter would find all.
+func (t text) keep(s string) bool {
+	*t.at = strings.TrimSpace(s)
+	return true
+}
+
+func (n nullable[T]) keep(s string) bool {
+	v := new(T)
+	inner, isText := n.of("", v).kind.(text)
+	if isText {
+		*n.at = v
+		inner.keep(s)
+	}
+	return isText
+}
+
+// keep takes the texts of a set, parted by commas.
+func (l list[T]) keep(s string) bool {
+	texts, are := any(l.at).(*[]string)
+	if are {
+		*texts = strings.Split(s, ",")
+		for i := range *texts {
+			(*texts)[i] = strings.TrimSpace((*texts)[i])
+		}
+	}
+	return are
 }
 
 // filterSet reads "1,2" as a list.
@@ -61,12 +93,18 @@ func (f *Field) filterSet(s string) string {
 	return "Enter a number."
 }
 
+// notFiltering is what is wrong with a filter. A wrong boolean filters nothing.
 func (f *Field) notFiltering(s string) (message string, ignored bool) {
-	switch f.kind.(type) {
+	if f.OneOf != nil {
+		return NotAmong(s), false
+	}
+	of := f.kind
+	if n, is := of.(interface{ inner() kind }); is {
+		of = n.inner()
+	}
+	switch of.(type) {
 	case flag:
 		return "", true
-	case integer, amount:
-		return "Enter a number.", false
 	case reference:
 		return NoSuchChoice, false
 	case identifier:
@@ -74,8 +112,5 @@ func (f *Field) notFiltering(s string) (message string, ignored bool) {
 	case moment:
 		return "Enter a valid date/time.", false
 	}
-	if f.OneOf != nil {
-		return NotAmong(s), false
-	}
-	return "", true // a text that no record can have is left to the list, which is empty
+	return "Enter a number.", false
 }

@@ -1,6 +1,8 @@
 package field_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +20,10 @@ type filters struct {
 	Since  time.Time
 	IDs    []int64
 	Name   string
+	Note   *string
+	Slugs  []string
+	Parent *int64
+	Until  *time.Time
 }
 
 func (f *filters) Fields() field.Set {
@@ -30,6 +36,10 @@ func (f *filters) Fields() field.Set {
 		field.Time("created_at__gte", &f.Since),
 		field.Refs("id__in", &f.IDs),
 		field.Text("name", &f.Name),
+		field.NullText("note", &f.Note),
+		field.Texts("slug__in", &f.Slugs, nil),
+		field.NullRef("parent", &f.Parent),
+		field.NullTime("until", &f.Until),
 	}
 }
 
@@ -41,12 +51,24 @@ func TestFiltersSpeakOfChoices(t *testing.T) {
 		"order":           {"x", "Enter a valid UUID."},
 		"created_at__gte": {"x", "Enter a valid date/time."},
 		"id__in":          {"1,x", "Enter a number."},
+		"parent":          {"x", "Select a valid choice. That choice is not one of the available choices."},
+		"until":           {"x", "Enter a valid date/time."},
 		"name":            {"a\x00", "Null characters are not allowed."},
 	}
 	for name, test := range tests {
 		_, err := (&filters{}).Fields().Filter(map[string][]string{name: {test.sent}})
 		if got := string(field.ErrorsOf(err).AppendJSON(nil)); got != `{"`+name+`":["`+test.want+`"]}` {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestATextThatNoRecordCanHaveFiltersAllOfThem(t *testing.T) {
+	for _, sent := range []string{strings.Repeat("x", 300), "a\nb", "a\u2028b", "\uFFFD", "<b>"} {
+		var f filters
+		given, err := f.Fields().Filter(map[string][]string{"name": {sent}, "note": {sent}, "slug__in": {sent + ", b"}})
+		if err != nil || len(given) != 3 || f.Name != sent || f.Note == nil || *f.Note != sent || !slices.Equal(f.Slugs, []string{sent, "b"}) {
+			t.Errorf("%q filters by %v %+v (%v)", sent, given, f, err)
 		}
 	}
 }

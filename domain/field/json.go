@@ -137,6 +137,11 @@ func (v Value) surrogate() (rune, bool) {
 	return 0, false
 }
 
+// hasNUL finds a null character, in this value or below. Postgres keeps none.
+func (v Value) hasNUL() bool {
+	return strings.IndexByte(v.Text, 0) >= 0 || strings.IndexByte(v.Name, 0) >= 0 || slices.ContainsFunc(v.Items, Value.hasNUL)
+}
+
 func surrogateIn(s string) (rune, bool) {
 	if utf8.ValidString(s) {
 		return 0, false

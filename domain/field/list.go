@@ -52,6 +52,7 @@ func orNull[T any](at **T, of func(string, *T) Field) kind { return nullable[T]{
 
 func (n nullable[T]) place() any  { return n.at }
 func (n nullable[T]) apart() kind { return nullable[T]{new(*T), n.of} }
+func (n nullable[T]) inner() kind { return n.of("", new(T)).kind }
 
 func (n nullable[T]) read(sent Value, f *Field) []string {
 	v := new(T)
@@ -187,6 +188,9 @@ func (a anything) schema(*Field) map[string]any { return map[string]any{} }
 func (a anything) read(sent Value, _ *Field) []string {
 	if r, has := sent.surrogate(); has {
 		return []string{fmt.Sprintf("Surrogate characters are not allowed: U+%X.", r)}
+	}
+	if sent.hasNUL() {
+		return []string{noNUL}
 	}
 	*a.at = sent.AppendJSON(nil)
 	return nil

@@ -43,6 +43,7 @@ const (
 	notInteger    = "A valid integer is required."
 	notNumber     = "A valid number is required."
 	tooLarge      = "String value too large."
+	noNUL         = "Null characters are not allowed."
 )
 
 // NoSuchChoice says that a filter names a record that the caller does not see.

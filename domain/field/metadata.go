@@ -20,6 +20,8 @@ type Metadata struct {
 	MaxLength *int64    `json:"max_length,omitempty"`
 	MinValue  *int64    `json:"min_value,omitempty"`
 	MaxValue  *int64    `json:"max_value,omitempty"`
+	MaxDigits *int32    `json:"max_digits,omitempty"`
+	Places    *int32    `json:"decimal_places,omitempty"`
 	Choices   []Choice  `json:"choices,omitempty"`
 	Child     *Metadata `json:"child,omitempty"` // of each item of a list
 	Children  Described `json:"children,omitempty"`
@@ -131,25 +133,34 @@ func (text) describe(f *Field, m *Metadata) {
 
 func (integer) describe(f *Field, m *Metadata) {
 	m.Type = "integer"
-	if least := f.limit.min; f.limit.hasMin {
-		if f.limit.hasOr {
-			least = min(least, f.limit.or)
+	f.limit.values(m)
+}
+
+// values puts the bounds of a number into what a form has to know.
+func (l limit) values(m *Metadata) {
+	if least := l.min; l.hasMin {
+		if l.hasOr {
+			least = min(least, l.or)
 		}
 		m.MinValue = &least
 	}
-	if f.limit.hasMax {
-		m.MaxValue = &f.limit.max
+	if l.hasMax {
+		m.MaxValue = &l.max
 	}
 }
 
-func (amount) describe(_ *Field, m *Metadata)     { m.Type = "decimal" }
+func (a amount) describe(f *Field, m *Metadata) {
+	m.Type, m.MaxDigits, m.Places = "decimal", &a.digits, &a.places
+	f.limit.values(m)
+}
+
 func (flag) describe(_ *Field, m *Metadata)       { m.Type = "boolean" }
 func (moment) describe(_ *Field, m *Metadata)     { m.Type = "datetime" }
 func (identifier) describe(_ *Field, m *Metadata) { m.Type = "string" }
 func (reference) describe(_ *Field, m *Metadata)  { m.Type = "field" }
 func (anything) describe(_ *Field, m *Metadata)   { m.Type = "field" }
 
-func (n nullable[T]) describe(f *Field, m *Metadata) { n.of("", new(T)).kind.describe(f, m) }
+func (n nullable[T]) describe(f *Field, m *Metadata) { n.inner().describe(f, m) }
 
 func (l list[T]) describe(f *Field, m *Metadata) {
 	item := l.item(new(T))

@@ -28,7 +28,7 @@ func ExampleSet_Describe() {
 		field.NullRef("parent", &parent).Doc("Another one."),
 		field.Int("quota_mb", &number).Between(1, 10).Or(-1),
 		field.Flag("is_active", &on).Default(true),
-		field.Amount("price", &price, 10, 2),
+		field.Amount("price", &price, 10, 2).Min(0),
 		field.Texts("names", &names, nil).Max(3),
 		field.Time("created_at", &at).ReadOnly(),
 		field.Text("key", &text).OneTime().When(false),
@@ -45,7 +45,7 @@ func ExampleSet_Describe() {
 	// parent {"type":"field","required":false,"read_only":false,"label":"Parent","help_text":"Another one."}
 	// quota_mb {"type":"integer","required":false,"read_only":false,"label":"Quota mb","min_value":-1,"max_value":10}
 	// is_active {"type":"boolean","required":false,"read_only":false,"label":"Is active"}
-	// price {"type":"decimal","required":false,"read_only":false,"label":"Price"}
+	// price {"type":"decimal","required":false,"read_only":false,"label":"Price","min_value":0,"max_digits":10,"decimal_places":2}
 	// names {"type":"list","required":false,"read_only":false,"label":"Names","max_length":3,"child":{"type":"string","required":false,"read_only":false,"label":"","max_length":255}}
 	// created_at {"type":"datetime","required":false,"read_only":true,"label":"Created at"}
 	// password {"type":"string","required":true,"read_only":false,"label":"Password","min_length":8,"max_length":128}

@@ -15,6 +15,7 @@ type Rule struct {
 	Pattern string // likewise, if the rule is one
 	Max     int64  // characters, where the field names no limit of its own
 	Message string // what the caller reads when it does not hold
+	OfType  bool   // likewise, of a value that is no text
 	Tidy    func(string) string
 	Holds   func(string) bool
 
@@ -54,7 +55,7 @@ var (
 
 	Username = Match(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$`)
 	Color    = Rule{Pattern: `^#[0-9A-Fa-f]{6}$`, Max: 7, Message: "Enter a valid color in the form #RRGGBB.", Holds: matches(`^#[0-9A-Fa-f]{6}$`)}
-	Slug     = Rule{Pattern: `^[-a-zA-Z0-9_]+$`, Message: `Enter a valid "slug" consisting of letters, numbers, underscores or hyphens.`, Holds: matches(`^[-a-zA-Z0-9_]+$`)}
+	Slug     = Rule{Pattern: `^[-a-zA-Z0-9_]+$`, OfType: true, Message: `Enter a valid "slug" consisting of letters, numbers, underscores or hyphens.`, Holds: matches(`^[-a-zA-Z0-9_]+$`)}
 	Language = withMax(Match(`^[a-z]{2}(-[A-Z]{2})?$`), 5)
 	Phone    = withMax(Match(`^[0-9+() .-]*$`), 32)
 	Currency = withMax(Match(`^[A-Z]{3}$`), 3)
@@ -63,11 +64,11 @@ var (
 	Path = Rule{Max: 255, Message: notPattern, Holds: isPath}
 
 	// Email is an address without a display name.
-	Email = Rule{Format: "email", Max: 254, Message: "Enter a valid email address.", Tidy: tidyEmail, Holds: IsEmail}
+	Email = Rule{Format: "email", Max: 254, OfType: true, Message: "Enter a valid email address.", Tidy: tidyEmail, Holds: IsEmail}
 
 	// HTTPSURL is a https URL (http only for this machine) without user
 	// information, of a public host.
-	HTTPSURL = Rule{Format: "uri", Max: 2048, Message: notURL, Holds: isHTTPSURL}
+	HTTPSURL = Rule{Format: "uri", Max: 2048, OfType: true, Message: notURL, Holds: isHTTPSURL}
 
 	// IP is an IPv4 or IPv6 address.
 	IP = Rule{Format: "ip", Message: "Enter a valid IPv4 or IPv6 address.", Tidy: tidyIP, Holds: isIP}

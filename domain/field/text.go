@@ -29,7 +29,7 @@ func (t text) read(sent Value, f *Field) []string {
 		return t.choose(sent, f)
 	}
 	if sent.Kind != TextValue && (sent.Kind != NumberValue || f.verbatim) {
-		return []string{"Not a valid string."}
+		return []string{f.notText()}
 	}
 	s := sent.Text
 	if !f.verbatim {
@@ -44,7 +44,21 @@ func (t text) read(sent Value, f *Field) []string {
 	}
 	tidy, wrong := checkText(s, f)
 	*t.at = tidy
+	if !utf8.ValidString(tidy) || strings.IndexByte(tidy, 0) >= 0 {
+		*t.at = "" // the database can look for no such text
+	}
 	return wrong
+}
+
+// notText is said of values of another type. Rules with a format of their own
+// say what they want instead, as Django REST Framework does.
+func (f *Field) notText() string {
+	for _, r := range f.rules {
+		if r.OfType {
+			return r.Message
+		}
+	}
+	return "Not a valid string."
 }
 
 // choose takes one of the field's choices, as it is.
@@ -105,7 +119,7 @@ func checkLength(s string, f *Field, most int64) (wrong []string) {
 
 func checkCharacters(s string, lines bool) (wrong []string) {
 	if strings.IndexByte(s, 0) >= 0 {
-		wrong = append(wrong, "Null characters are not allowed.")
+		wrong = append(wrong, noNUL)
 	}
 	if r, has := surrogateIn(s); has {
 		wrong = append(wrong, fmt.Sprintf("Surrogate characters are not allowed: U+%X.", r))

@@ -49,7 +49,14 @@ func (m moment) read(sent Value, _ *Field) []string {
 
 // times are the forms of a moment; Go reads a fraction after the seconds by
 // itself, and Z also for +00:00.
-var times = []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04"}
+var times = func() (all []string) {
+	for _, clock := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		for _, zone := range []string{"Z07:00", "Z0700", "Z07", ""} {
+			all = append(all, clock+zone)
+		}
+	}
+	return all
+}()
 
 // ParseTime reads a moment: T or a blank between day and hour, seconds and
 // zone optional (UTC), microseconds.

@@ -168,7 +168,7 @@ func preset[T any](value T, at ...**T) {
 // null, which only those of other sorts may be.
 func (p *Plan) CheckGiven(brought field.Set, wrong *field.Errors) {
 	for name, value := range p.own().Values() {
-		if brought.Has(name) && string(value) == "null" {
+		if brought.Has(name) && string(value) == "null" && !wrong.Has(name) {
 			wrong.Add(name, field.NotNull)
 		}
 	}

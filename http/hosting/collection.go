@@ -45,9 +45,7 @@ func (k *collection) routes() []route.Route {
 	}
 	if k.has(hosting.Create) {
 		create := k.writing(route.Post(k.path(), "Make a "+k.kind.Label, k.create), "create")
-		routes = append(routes, create.For(k.writers().Requiring(func(ctx context.Context, _ route.Request, c route.Caller) error {
-			return k.open(ctx, caller.IdentityOf(c))
-		})))
+		routes = append(routes, create.Barring(k.barSuspended))
 	}
 	if k.has(hosting.Replace) {
 		routes = append(routes, k.writing(route.Put(one, "Replace a "+k.kind.Label, k.change), "replace").Finding(k.findOpen))
@@ -288,6 +286,11 @@ func (k *collection) findOpen(ctx context.Context, c route.Call) (any, string, e
 }
 
 var suspended = &route.Refusal{Status: http.StatusForbidden, Detail: "The tenant is suspended.", Code: "tenant_suspended"}
+
+// barSuspended refuses new records of a suspended tenant.
+func (k *collection) barSuspended(ctx context.Context, c route.Call) error {
+	return k.open(ctx, caller.Of(c))
+}
 
 // open refuses writes in a suspended tenant, and in one whose order is suspended.
 func (k *collection) open(ctx context.Context, who caller.Identity) error {

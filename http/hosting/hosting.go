@@ -44,7 +44,7 @@ type Service interface {
 	ChangeTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
 	TerminateTenant(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
 	// SettleTenant is whose a new record is.
-	SettleTenant(ctx context.Context, by projections.Caller, tenant *int64, wrong *field.Errors) error
+	SettleTenant(ctx context.Context, by projections.Caller, sent field.Set, tenant *int64, wrong *field.Errors) error
 	LimitsOf(ctx context.Context, t *hosting.Tenant) (hosting.Limits, error)
 	// InNumbers says which limit was reached, if that is what err is about.
 	InNumbers(ctx context.Context, d *hosting.Draft, err error) error

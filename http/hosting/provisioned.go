@@ -18,15 +18,14 @@ import (
 func (s *handlers) provisionRoute() route.Route {
 	sites := s.kindOf("site")
 	r := route.Post(sites.path()+"provision_full/", "Make a site with what goes with it", s.provision).As("site_provision").
-		For(s.Writing().Requiring(func(ctx context.Context, _ route.Request, c route.Caller) error {
-			return sites.open(ctx, caller.IdentityOf(c))
-		})).
+		For(s.Writing()).Barring(sites.barSuspended).
 		Checking(route.Check(s.checkProvision)).Asking(newProvision).Resuming(s.showProvision).
 		Saying("All of it is asked for in one go, or nothing. What is there already stays as it is. Steps that were not asked for are skipped.")
 	return r.Answering(func() field.Set { return (&provisioned{handlers: s}).Fields() })
 }
 
 func (s *handlers) checkProvision(ctx context.Context, c route.Call, p *provision, wrong *field.Errors) error {
+	p.Owner.Sent = c.Sent
 	return s.Service.PrepareSite(ctx, caller.Of(c).Reader(), p.order(), wrong)
 }
 

@@ -48,13 +48,10 @@ const secretOnce = "The secret is in this answer and nowhere else. A repeat with
 func (s *handlers) endpointRoutes() []route.Route {
 	e := s.endpoints()
 	one := e.path() + "{id:int}/"
-	open := e.writers().Requiring(func(ctx context.Context, _ route.Request, c route.Caller) error {
-		return e.open(ctx, caller.IdentityOf(c))
-	})
 	routes := []route.Route{
 		listing.Pages[endpoint](e.path(), "All webhook endpoints", e.listSpec(), e.list).As("webhook_endpoint_list").For(e.readers()),
 		route.Get(one, "One webhook endpoint", record.Found[endpoint]).As("webhook_endpoint_read").For(e.readers()).Finding(e.find),
-		route.Post(e.path(), "Make a webhook endpoint", e.create).As("webhook_endpoint_create").For(open).
+		route.Post(e.path(), "Make a webhook endpoint", e.create).As("webhook_endpoint_create").For(e.writers()).Barring(e.barSuspended).
 			Caching("no-store").Checking(route.Check(e.check)).Saying(secretOnce),
 		e.changing(route.Put(one, "Replace a webhook endpoint", e.change), "replace").Checking(route.Check(e.check)),
 		e.changing(route.Patch(one, "Change some fields of a webhook endpoint", e.change), "change").Checking(route.Check(e.check)),
@@ -171,7 +168,7 @@ func (e endpoints) check(ctx context.Context, c route.Call, w *endpoint, wrong *
 	if w.ID != 0 {
 		return nil
 	}
-	return e.Service.SettleTenant(ctx, caller.Of(c).Reader(), &w.Tenant, wrong)
+	return e.Service.SettleTenant(ctx, caller.Of(c).Reader(), c.Sent, &w.Tenant, wrong)
 }
 
 func (e endpoints) create(ctx context.Context, c route.Call, w *endpoint) (*endpoint, error) {

@@ -61,13 +61,13 @@ func (s *inbox) inboxRoutes() []route.Route {
 			Resuming(func(context.Context, route.Call, string) (route.Answer, error) {
 				return (&replayAnswer{DryRun: false}).Fields(), nil
 			}),
-		route.Get(webhookPath, "A webhook as it came", record.Found[webhookDetail]).As("stored_webhook_read").Of("Webhook").Finding(s.findWebhook),
+		route.Get(webhookPath, "A webhook as it came", record.Found[webhookDetail]).As("stored_webhook_read").Of("WebhookEvent").Finding(s.findWebhook),
 		route.Post(webhookPath+"replay/", "Act on a webhook again", func(ctx context.Context, c route.Call, w *asking) (*webhookDetail, error) {
 			if err := s.Payments.ReplayWebhook(ctx, c.Cause(), c.ID("id"), w.Reason); err != nil {
 				return nil, err
 			}
 			return show(ctx, c)
-		}).As("stored_webhook_replay").Of("Webhook").With(http.StatusAccepted).Finding(s.findWebhook).
+		}).As("stored_webhook_replay").Of("WebhookEvent").With(http.StatusAccepted).Finding(s.findWebhook).
 			Saying("The provider is asked for the truth; what was booked is not booked again.").
 			Resuming(func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
 				w, err := show(ctx, c)

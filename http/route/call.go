@@ -85,7 +85,7 @@ func (c Call) Form() (url.Values, error) {
 		return nil, unsupported(c.Header.Get("Content-Type"))
 	}
 	form, err := url.ParseQuery(string(c.Body))
-	if err != nil {
+	if err != nil || !areTexts(form) {
 		return nil, &Refusal{Status: http.StatusBadRequest, Detail: "The form could not be read.", Slug: "parse_error"}
 	}
 	return form, nil

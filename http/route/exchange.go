@@ -92,7 +92,7 @@ func (x *exchange) begin() {
 	x.cors.before(h, x.r.Header.Get("Origin"))
 	x.secure(h)
 	x.call = Call{
-		RequestID: id, Method: x.r.Method, Path: x.r.URL.Path, Query: x.r.URL.Query(), Header: x.r.Header,
+		RequestID: id, Method: x.r.Method, Path: x.r.URL.Path, Query: parseQuery(x.r.URL.RawQuery), Header: x.r.Header,
 		IP: x.t.clientIP(x.r), id: unique, reply: &reply{header: http.Header{}}, table: x.t,
 	}
 	origin := domain.Origin{Cause: domain.RequestCause(unique)}
@@ -125,8 +125,11 @@ func (x *exchange) locate() error {
 	x.w.Header().Set("Allow", x.endpoint.allow)
 	x.route = x.endpoint.of(x.r.Method)
 	x.access = x.endpoint.first.Access
-	if x.route != nil {
+	switch {
+	case x.route != nil:
 		x.access = x.route.Access
+	case !isSafe(x.r.Method) && len(x.endpoint.writes) > 0:
+		x.access = x.endpoint.writes[0].Access
 	}
 	return nil
 }
@@ -173,7 +176,21 @@ func (x *exchange) identify() (err error) {
 	return err
 }
 
+// writing is the rule for methods that the path lacks: that of a write which
+// the caller may make, or of the first.
+func (x *exchange) writing() {
+	for _, r := range x.endpoint.writes {
+		if fits := r.Access.Fits; fits == nil || fits(x.call.Caller) {
+			x.access = r.Access
+			return
+		}
+	}
+}
+
 func (x *exchange) admit() error {
+	if x.route == nil && !isSafe(x.r.Method) {
+		x.writing()
+	}
 	if x.access.Admit != nil {
 		if err := x.access.Admit(x.r.Context(), x.request(), x.call.Caller); err != nil {
 			if errors.Is(err, WrongOrigin) {
@@ -238,15 +255,21 @@ func (x *exchange) findSubject() error {
 	if err := x.checkNumbers(); err != nil {
 		return err
 	}
-	if x.route.Find == nil {
-		return nil
+	version, err := x.load()
+	if err == nil && x.route.Bar != nil {
+		err = x.route.Bar(x.r.Context(), x.call)
 	}
-	subject, version, err := x.route.Find(x.r.Context(), x.call)
-	if err != nil {
+	if err != nil || x.route.Find == nil {
 		return err
 	}
-	x.call.Subject = subject
 	return x.matchVersion(version)
+}
+
+func (x *exchange) load() (version string, err error) {
+	if x.route.Find != nil {
+		x.call.Subject, version, err = x.route.Find(x.r.Context(), x.call)
+	}
+	return version, err
 }
 
 // checkNumbers refuses numbers that no record can have.

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -38,11 +39,12 @@ var invalidPage = &Refusal{Status: http.StatusNotFound, Detail: "Invalid page.",
 // paged shows the page that the call asks for. Which one the last is, only the
 // list knows, so that page is asked for twice.
 func paged[A any, PA record[A]](ctx context.Context, c Call, list func(context.Context, Call, Window) (Page[A], error)) (Answer, error) {
-	number, err := c.pageNumber()
-	if err != nil {
-		return nil, err
-	}
 	size := c.pageSize()
+	number, err := c.pageNumber()
+	if err != nil { // a wrong filter is told first
+		_, wrong := list(ctx, c, Window{Limit: size})
+		return nil, cmp.Or(wrong, err)
+	}
 	asked := max(number, 1)
 	page, err := list(ctx, c, Window{Offset: (asked - 1) * size, Limit: size})
 	if err != nil {

@@ -188,7 +188,7 @@ func (r *Route) statuses() map[int]string {
 	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
 	when(r.Answer.Paged && len(r.Params) > 0, http.StatusBadRequest, "A filter or the search is wrong.")
 	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
-	when(secured && r.Access.Admit != nil, http.StatusForbidden, "The caller may not do this.")
+	when(secured && (r.Access.Admit != nil || r.Bar != nil), http.StatusForbidden, "The caller may not do this.")
 	when(json || strings.Contains(r.Path, "{"), http.StatusNotFound, "There is no such thing, or format, for this caller.")
 	when(json, http.StatusNotAcceptable, "The answer would be JSON.")
 	when(secured && r.keep != "", http.StatusConflict, "Not in the present state, or a request with this key is running.")

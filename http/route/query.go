@@ -1,12 +1,56 @@
 package route
 
 import (
+	"encoding/hex"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hostpanel/domain/field"
 )
+
+// parseQuery reads a query as Python's parse_qsl does, and so Django: ";" is a
+// character like others, and a "%" that begins no escape is itself. Bytes that
+// are no UTF-8 become U+FFFD, which no record has.
+func parseQuery(raw string) url.Values {
+	query := url.Values{}
+	for pair := range strings.SplitSeq(raw, "&") {
+		if name, value, _ := strings.Cut(pair, "="); pair != "" {
+			query.Add(unescaped(name), unescaped(value))
+		}
+	}
+	return query
+}
+
+func unescaped(s string) string {
+	var text []byte
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if code, err := hex.DecodeString(s[min(i+1, len(s)):min(i+3, len(s))]); c == '%' && err == nil && len(code) == 1 {
+			c, i = code[0], i+2
+		} else if c == '+' {
+			c = ' '
+		}
+		text = append(text, c)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
+
+// isText tells what Postgres takes as a text: UTF-8 without a null character.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// areTexts tells whether all names and values of a form are texts. Browsers
+// send no others.
+func areTexts(form url.Values) bool {
+	for name, values := range form {
+		if !isText(name) || slices.ContainsFunc(values, func(s string) bool { return !isText(s) }) {
+			return false
+		}
+	}
+	return true
+}
 
 // Filter reads the query into fields that describe filters, and returns those
 // that were given.

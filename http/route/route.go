@@ -41,6 +41,10 @@ type Route struct {
 	// at. It becomes the call's Subject; its version is compared with If-Match.
 	Find func(context.Context, Call) (subject any, etag string, err error)
 
+	// Bar refuses callers because of the state of what they would write in. It
+	// is asked after Find. nil: no caller is refused for it.
+	Bar func(context.Context, Call) error
+
 	// Check says what else is wrong with a request, such as references that
 	// lead nowhere. It is asked even if some fields could not be read, which
 	// it is told, so that all that is wrong is said at once.
@@ -342,6 +346,9 @@ func (r Route) Finding(f func(context.Context, Call) (any, string, error)) Route
 	r.Find = f
 	return r
 }
+
+// Barring refuses callers because of the state of what they would write in.
+func (r Route) Barring(f func(context.Context, Call) error) Route { r.Bar = f; return r }
 
 // Failing documents a refusal.
 func (r Route) Failing(status int, when string) Route {

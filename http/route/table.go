@@ -62,7 +62,8 @@ type endpoint struct {
 	plain   string // as the API document has it: "/sites/{id}/"
 	area    *Area
 	methods map[string]*Route
-	first   *Route // whose access rule holds for methods that there are not
+	first   *Route   // whose access rule holds for methods that there are not
+	writes  []*Route // likewise, of methods that would change something
 	allow   string
 }
 
@@ -134,6 +135,9 @@ func (t *Table) collect(a *Area) {
 		if e.first == nil {
 			e.first = &r
 		}
+		if !isSafe(r.Method) {
+			e.writes = append(e.writes, &r)
+		}
 	}
 }
 
@@ -169,6 +173,11 @@ func allowed(methods map[string]*Route) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// isSafe tells whether a method only reads.
+func isSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
 // of is the route of a method; HEAD is GET without a body.
@@ -221,9 +230,10 @@ func (t *Table) find(path string) (*endpoint, map[string]string) {
 	return e, match.Vars
 }
 
-// clean paths have no empty, "." or ".." segments. Others are never corrected.
+// clean paths are UTF-8 and have no empty, "." or ".." segments. Others are
+// never corrected.
 func clean(path string) bool {
-	if !strings.HasPrefix(path, "/") {
+	if !strings.HasPrefix(path, "/") || !isText(path) {
 		return false
 	}
 	for segment := range strings.SplitSeq(strings.TrimSuffix(path[1:], "/"), "/") {

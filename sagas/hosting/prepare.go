@@ -49,7 +49,10 @@ func (s *Service) prepareIn(ctx context.Context, d *hosting.Draft, place hosting
 		return err
 	}
 	hosting.Check(d.Spec, place, wrong)
-	if err := s.checkNames(ctx, d, wrong); err != nil || len(*wrong) > 0 {
+	if err := s.checkNames(ctx, d, wrong); err != nil {
+		return err
+	}
+	if err := s.checkSets(ctx, d, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}
 	if isStillHalted(d) {
@@ -114,14 +117,17 @@ func (s *Service) PrepareOwner(ctx context.Context, by projections.Caller, d *ho
 	if !d.IsNew() {
 		return nil
 	}
-	return s.SettleTenant(ctx, by, &d.Tenant, wrong)
+	return s.SettleTenant(ctx, by, d.Sent, &d.Tenant, wrong)
 }
 
 // SettleTenant is whose a new record is: the caller's tenant, unless a
-// superuser names another.
-func (s *Service) SettleTenant(ctx context.Context, by projections.Caller, tenant *int64, wrong *field.Errors) error {
+// superuser names another in the request.
+func (s *Service) SettleTenant(ctx context.Context, by projections.Caller, sent field.Set, tenant *int64, wrong *field.Errors) error {
 	switch {
 	case wrong.Has("tenant"):
+		return nil
+	case *tenant == 0 && sent.Has("tenant"):
+		wrong.Add("tenant", field.NoSuchPK(0))
 		return nil
 	case *tenant == 0 && by.Tenant == 0:
 		wrong.Add("tenant", field.Missing)
@@ -208,6 +214,39 @@ func (s *Service) checkNames(ctx context.Context, d *hosting.Draft, wrong *field
 		}
 	}
 	return nil
+}
+
+// checkSets adds which sets of fields another record has in common with this
+// one. Sets of several fields are compared once all fields are right.
+func (s *Service) checkSets(ctx context.Context, d *hosting.Draft, wrong *field.Errors) error {
+	right := len(*wrong) == 0
+	for _, set := range d.Kind.Sets {
+		if !isSent(d, set) || !right && (len(set) > 1 || wrong.Has(set[0])) {
+			continue
+		}
+		taken, err := s.system().SetTaken(ctx, d.Kind, set, d.ID, d.Tenant, d.Spec.Fields().Values())
+		if err != nil {
+			return err
+		}
+		if refusal := d.Kind.NotUnique(set); taken && !wrong.Says(refusal) {
+			wrong.Join(refusal)
+		}
+	}
+	return nil
+}
+
+// isSent reports whether a request brings new values of a set. The tenant
+// counts only of sets without other fields. A set with derived values alone is
+// left to the database.
+func isSent(d *hosting.Draft, set []string) bool {
+	if len(set) == 1 && set[0] == "tenant" {
+		return d.IsNew()
+	}
+	changed := d.Changes()
+	return slices.ContainsFunc(set, func(name string) bool {
+		_, isNew := changed[name]
+		return isNew && name != "tenant" && d.Sent.Has(name)
+	})
 }
 
 // ownSlug gives a record whose name others have too a slug of its own.

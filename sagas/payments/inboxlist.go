@@ -77,7 +77,7 @@ func (s *Inbox) WebhookNumbered(ctx context.Context, id int64) (operations.Webho
 	rows, _ := s.pool.Query(ctx, `select `+webhookColumns+`, i.body from webhook_inbox i where i.id = $1`, id)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook])
 	if err == nil && len(found) == 0 {
-		err = domain.Refuse(domain.NotFound, "No Webhook matches the given query.")
+		err = domain.Refuse(domain.NotFound, "No WebhookEvent matches the given query.")
 	}
 	if err != nil {
 		return operations.Webhook{}, sagas.SQLError(err, "read webhook %d", id)
