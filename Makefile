@@ -6,6 +6,7 @@ DATA ?= .data
 ORDERS ?= 50
 ROUNDS ?= 42
 SEED ?=
+SERVER_ID ?= 1
 TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hostpanel-tools
 
 help: ## list the targets
@@ -58,6 +59,9 @@ webhooks: ## let the library of Standard Webhooks verify what we send to tenants
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	$(GO) test -tags webhooks -count=1 -v -run TestTheLibraryOfStandardWebhooksVerifiesWhatWeSend ./adapters/webhook
 
+engine-conformance: ## try an ISPConfig of yours: URL=… USERNAME=… ARGS=--yes; its password is in ISPCONFIG_PASSWORD or the file that ISPCONFIG_PASSWORD_FILE names
+	@ISPCONFIG_URL='$(URL)' ISPCONFIG_USERNAME='$(USERNAME)' ISPCONFIG_SERVER_ID='$(SERVER_ID)' $(GO) run ./cmd/hostpanel engine check $(ARGS)
+
 structure: ## measure packages, receivers, files and functions, and write docs/generated/structure.md
 	$(GO) test -count=1 -run TestNothingOutgrowsItsWalls . -args -structure
 
@@ -67,4 +71,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults generate clients providers webhooks zonecheck structure verify ci
+.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck structure verify ci

@@ -16,6 +16,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/database"
+	"hostpanel/cmd/hostpanel/engine"
 	"hostpanel/cmd/hostpanel/history"
 	"hostpanel/cmd/hostpanel/operations"
 	"hostpanel/cmd/hostpanel/sandbox"
@@ -37,6 +38,7 @@ type commands struct {
 	History     history.Command      `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders      operations.Orders    `cmd:"" help:"List, show and retry orders."`
 	Runs        operations.Runs      `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
+	Engine      engine.Command       `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
 	Sandbox     sandbox.Command      `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User        users.Command        `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks    operations.Webhooks  `cmd:"" help:"List and replay what payment providers have sent."`

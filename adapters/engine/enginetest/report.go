@@ -70,7 +70,7 @@ func (c check) try(ctx context.Context, w *world) Result {
 
 // A trial is a check without the tools of tests.
 type trial struct {
-	ctx context.Context //nolint:containedctx // as testing.T has it
+	ctx context.Context
 
 	mu       sync.Mutex
 	failures []string

@@ -1,0 +1,154 @@
+// Package engine has the command that tries a hosting engine before the panel
+// is pointed at it (docs/engines.md, "Your own engine").
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"hostpanel/adapters/engine/enginetest"
+	"hostpanel/adapters/engine/ispconfig"
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+)
+
+// Command is `hostpanel engine`.
+type Command struct {
+	Check Check `cmd:"" help:"Try the hosting engine of the settings: make one of everything, change it, and take it away."`
+}
+
+// Check is `hostpanel engine check`.
+type Check struct {
+	Yes       bool          `help:"Objects may be made on the engine, with names of their own, and removed again."`
+	ThrowAway bool          `help:"The engine is one to throw away: answers may be lost on the way, too."`
+	Zones     string        `placeholder:"FOLDER" help:"Folder of the zone files that the engine writes for BIND, to see that they are taken."`
+	Database  string        `placeholder:"HOST:PORT" help:"The engine's database server, to see that logins work."`
+	Patience  time.Duration `default:"3m" help:"How long the engine may take to carry out what it has accepted."`
+	Only      string        `placeholder:"WORDS" help:"Only the checks with these words in their names."`
+	Clean     string        `placeholder:"NAMES" help:"Take away what an interrupted check has left: the beginning of its names."`
+}
+
+// Run tries the engine and tells each check in words.
+func (c Check) Run(ctx context.Context, s config.Settings, out console.Console) error {
+	s.Engine = "ispconfig"
+	settings, err := config.New(s, false)
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		return console.Misused("this makes clients, sites, databases, zones and mailboxes on %s, and removes them: say --yes", settings.ISPConfig.URL)
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	tried, closed, err := c.open(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	if c.Clean != "" {
+		return c.cleaned(ctx, tried, out)
+	}
+	return c.try(ctx, tried, out)
+}
+
+// open connects to the engine, through a proxy of our own where answers may be
+// lost.
+func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.Engine, closed func(), err error) {
+	to, log := *settings.ISPConfig, &record{}
+	to.NameServers, to.Log = settings.NameServers, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	behind := enginetest.Servers{ZoneFolder: c.Zones, ZonePrefix: "pri.", NameServers: to.NameServers, Database: c.Database}
+	e = enginetest.Engine{Patience: c.Patience, Books: log.String, Lacks: []string{"cms", "proxy"}, Tells: behind.Tells()}
+	if len(e.Tells) > 0 {
+		e.Serves = behind.Serves
+	}
+	if c.ThrowAway {
+		proxy, err := enginetest.NewProxy(context.WithoutCancel(ctx), to.URL, ispconfig.CallOf)
+		if err != nil {
+			return e, nil, err
+		}
+		to.URL, e.Cut = proxy.URL, proxy.Cut
+		e.Lose = func(_ enginetest.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) }
+	}
+	engine, err := ispconfig.New(to)
+	if err != nil {
+		return e, nil, err
+	}
+	if err := engine.Check(ctx); err != nil {
+		return e, nil, fmt.Errorf("the engine: %w", err)
+	}
+	e.EngineServer = engine
+	return e, func() { _ = engine.Close(context.WithoutCancel(ctx)) }, nil
+}
+
+func (c Check) cleaned(ctx context.Context, e enginetest.Engine, out console.Console) error {
+	left := enginetest.Clean(ctx, e, c.Clean)
+	for _, one := range left {
+		fmt.Fprintln(out.Out, "left     ", one)
+	}
+	if len(left) > 0 {
+		return console.ErrReported
+	}
+	fmt.Fprintln(out.Out, "nothing is left whose name begins with", c.Clean)
+	return nil
+}
+
+func (c Check) try(ctx context.Context, e enginetest.Engine, out console.Console) error {
+	names, ink := enginetest.NewTag(), out.Ink()
+	fmt.Fprintln(out.Out, "All names begin with "+names+".")
+	var held, failed, rest int
+	enginetest.Check(ctx, e, names, c.Only, func(r enginetest.Result) {
+		verdict := ink.Green("held     ")
+		switch {
+		case r.Held():
+			held++
+		case r.NotTried != "" && len(r.Left) == 0:
+			rest++
+			verdict, r.Check = ink.Faint("not tried"), r.Check+": "+r.NotTried
+		default:
+			failed++
+			verdict = ink.Red("failed   ")
+		}
+		fmt.Fprintf(out.Out, "%s %s (%s)\n", verdict, r.Check, r.Took.Round(time.Millisecond))
+		for _, why := range append(r.Failures, prefixed("not taken away: ", r.Left)...) {
+			fmt.Fprintln(out.Out, "            "+console.OneLine(why))
+		}
+	})
+	fmt.Fprintf(out.Out, "%d held, %d failed, %d not tried.\n", held, failed, rest)
+	if failed > 0 || ctx.Err() != nil {
+		fmt.Fprintln(out.Out, "What may be left is removed by: hostpanel engine check --yes --clean "+names)
+		return console.ErrReported
+	}
+	return nil
+}
+
+func prefixed(with string, all []string) (out []string) {
+	for _, one := range all {
+		out = append(out, with+one)
+	}
+	return out
+}
+
+// A record keeps what the adapter logs, to search for secrets.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write keeps a line of the log.
+func (r *record) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(line)
+}
+
+// String is all that was logged.
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Clone(r.text.String())
+}
