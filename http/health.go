@@ -17,7 +17,8 @@ func (s *Server) watch() route.Area {
 		Name: "Health", Access: route.Open,
 		About: "Whether the panel is well.",
 		Routes: []route.Route{
-			route.File("/healthz", "Tell that the process lives", s.alive).As("healthz").Caching("no-store"),
+			route.File("/healthz", "Tell that the process lives", s.alive).As("healthz").Caching("no-store").
+				Failing(http.StatusServiceUnavailable, "A part that the process runs itself has ended; checks says which."),
 			route.File("/readyz", "Tell whether requests can be served", s.ready).As("readyz").Caching("no-store").
 				Failing(http.StatusServiceUnavailable, "Something that every request needs is missing; checks says what."),
 		},
@@ -55,17 +56,21 @@ func isLocal(r route.Request) bool {
 }
 
 func (s *Server) alive(context.Context, route.Call) (*route.Document, error) {
-	return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`)}, nil
+	return healthOf(s.Health.Alive())
 }
 
 const readyTime = 5 * time.Second
 
-func (s *Server) ready(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s *Server) ready(ctx context.Context, _ route.Call) (*route.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	checks := s.Health.Ready(ctx)
+	return healthOf(s.Health.Ready(ctx))
+}
+
+// healthOf answers with the failed checks.
+func healthOf(checks map[string]string) (*route.Document, error) {
 	if len(checks) == 0 {
-		return s.alive(ctx, c)
+		return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`)}, nil
 	}
 	body, err := json.Marshal(struct {
 		Status string            `json:"status"`

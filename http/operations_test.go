@@ -122,6 +122,8 @@ func TestFiguresAreForThisMachine(t *testing.T) {
 // slow is a check of the panel's health that takes until it is told to end.
 type slow struct{ asked, end chan struct{} }
 
+func (slow) Alive() map[string]string { return nil }
+
 func (s slow) Ready(context.Context) map[string]string {
 	close(s.asked)
 	<-s.end

@@ -99,6 +99,9 @@ type Accounts interface {
 // Health names the failed checks: "database", "migrations", "projections".
 // Empty: the panel is ready.
 type Health interface {
+	// Alive names what of the process has ended, such as "postgres", the server
+	// that it runs itself.
+	Alive() map[string]string
 	Ready(context.Context) map[string]string
 }
 

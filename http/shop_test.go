@@ -242,6 +242,8 @@ func (l countedListener) Close() {
 	l.open.Add(-1)
 }
 
+func (health) Alive() map[string]string { return nil }
+
 func (h health) Ready(ctx context.Context) map[string]string {
 	if err := h.Pool().Ping(ctx); err != nil {
 		return map[string]string{"database": "does not answer"}

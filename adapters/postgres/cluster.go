@@ -65,6 +65,11 @@ func (c *Cluster) settle(ctx context.Context) (err error) {
 		}
 		c.options.Dir = c.temp.path
 	}
+	if c.options.Existing {
+		if err := mustExist(c.options.Dir); err != nil {
+			return err
+		}
+	}
 	if c.home, err = openHome(c.options.Dir); err != nil {
 		return err
 	}

@@ -58,6 +58,19 @@ func TestThePasswordIsAskedForAndKeptPrivate(t *testing.T) {
 	refused(t, Options{Dir: c.home.dir}, os.ErrNotExist, "postgres.password")
 }
 
+func TestACommandMakesNoCluster(t *testing.T) {
+	dir := dataDir(t)
+	for _, missing := range []string{dir, filepath.Join(dir, "mistyped")} {
+		refused(t, Options{Dir: missing, Existing: true}, ErrNoCluster)
+	}
+	left, err := os.ReadDir(dir)
+	must(t, err)
+	if len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+	expect(t, start(t, Options{Dir: madeDir(t), Existing: true}).URL(), "select '1'", "1")
+}
+
 func TestASecondServeIsRefusedAndNamesTheFirst(t *testing.T) {
 	dir := madeDir(t)
 	first := startPanel(t, Options{Dir: dir, Serve: true})

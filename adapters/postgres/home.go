@@ -34,6 +34,15 @@ func (h home) everything() []string {
 	return []string{h.data(), h.unfinished(), h.passwordFile(), h.log()}
 }
 
+// mustExist refuses a directory without a cluster, and changes nothing in it.
+func mustExist(dir string) error {
+	major, err := home{dir: dir}.major()
+	if err == nil && major == 0 {
+		err = ErrNoCluster
+	}
+	return err
+}
+
 // openHome makes the data directory. Where it runs as root, the server's user
 // must pass through, so the directory is opened for passing, not for reading.
 func openHome(dir string) (home, error) {

@@ -24,6 +24,10 @@ var ErrServed = errors.New("another process serves this data directory")
 // names the package to install.
 var ErrMissing = errors.New("no usable PostgreSQL")
 
+// ErrNoCluster says that the directory has no cluster, and that none was to be
+// made.
+var ErrNoCluster = errors.New("there is no cluster")
+
 // startLimit bounds a start whose context has no end of its own. Recovery after
 // a crash of the machine may take minutes, nothing else takes more than
 // seconds.
@@ -42,6 +46,9 @@ type Options struct {
 	// Without it the running cluster is joined, or started for the caller's
 	// own time.
 	Serve bool
+	// Existing only uses a cluster that is there: without one the start ends
+	// with [ErrNoCluster] and leaves nothing behind.
+	Existing bool
 	// Settings are further settings of the server; they win over ours.
 	Settings map[string]string
 	// Repository is the base URL of the Maven repository which the binaries

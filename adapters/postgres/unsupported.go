@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"log/slog"
 )
 
 var errUnsupported = errors.New("the embedded Postgres needs a Unix system: set DATABASE_URL")
@@ -23,3 +24,9 @@ func (c *Cluster) Crash(context.Context) error { return errUnsupported }
 
 // Stop has nothing to do.
 func (c *Cluster) Stop() error { return nil }
+
+// Watch has nothing to watch.
+func (c *Cluster) Watch(context.Context, *slog.Logger) error { return nil }
+
+// Running is false.
+func (c *Cluster) Running() bool { return false }

@@ -80,7 +80,7 @@ func Private(t testing.TB, settings map[string]string) *postgres.Cluster {
 	maps.Copy(all, settings)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	c, err := postgres.Start(ctx, postgres.Options{Volatile: true, Settings: all})
+	c, err := throwAway(ctx, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,32 @@ func Private(t testing.TB, settings map[string]string) *postgres.Cluster {
 var cluster = sync.OnceValues(func() (*postgres.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return postgres.Start(ctx, postgres.Options{Volatile: true})
+	return throwAway(ctx, nil)
 })
+
+// missing is how the first attempt to find or fetch PostgreSQL failed. Further
+// attempts would each wait for the same answer.
+var missing struct {
+	mu  sync.Mutex
+	err error
+}
+
+// throwAway starts a cluster that dies with this test binary.
+func throwAway(ctx context.Context, settings map[string]string) (*postgres.Cluster, error) {
+	missing.mu.Lock()
+	known := missing.err
+	missing.mu.Unlock()
+	if known != nil {
+		return nil, known
+	}
+	c, err := postgres.Start(ctx, postgres.Options{Volatile: true, Settings: settings})
+	if errors.Is(err, postgres.ErrMissing) {
+		missing.mu.Lock()
+		missing.err = err
+		missing.mu.Unlock()
+	}
+	return c, err
+}
 
 // A server is where the databases of this test binary stand.
 type server struct {

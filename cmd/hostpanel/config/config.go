@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/adapters/engine/ispconfig"
@@ -25,6 +26,7 @@ import (
 type Config struct {
 	Demo           bool
 	DatabaseURL    string // empty: Postgres of our own
+	PostgresMirror string // of its programs, where the machine has none; empty: Maven Central
 	DataDir        string
 	Listen         string
 	PublicURL      string // empty: known once we listen
@@ -62,7 +64,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.networks, c.secrets, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.networks, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -76,9 +78,23 @@ func (c *Config) place(s Settings) (err error) {
 	return err
 }
 
+// mirror checks where programs of Postgres are fetched from.
+func (c *Config) mirror(s Settings) error {
+	c.PostgresMirror = s.PostgresMirror
+	u, err := url.Parse(s.PostgresMirror)
+	if s.PostgresMirror != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil) {
+		return console.Misused("HOSTPANEL_POSTGRES_MIRROR is not a URL such as https://maven.example.com/maven2")
+	}
+	return nil
+}
+
 // address checks where we listen and how we are reached.
 func (c *Config) address(s Settings) error {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port) //nolint:noctx // a number, or a name of /etc/services
+	}
+	if err != nil {
 		return console.Misused("HOSTPANEL_LISTEN: %q is not an address such as 127.0.0.1:8080", c.Listen)
 	}
 	if s.PublicURL == "" {
@@ -215,7 +231,13 @@ func networks(setting, list string) (all []netip.Prefix, err error) {
 	return all, nil
 }
 
+// postgresURL is a URL, or a list of parameters such as "host=/tmp dbname=x".
+var postgresURL = regexp.MustCompile(`^(postgres|postgresql)://|^[a-z_]+ *=`)
+
 func (c *Config) secrets(s Settings) error {
+	if _, err := pgx.ParseConfig(s.DatabaseURL); s.DatabaseURL != "" && (err != nil || !postgresURL.MatchString(s.DatabaseURL)) {
+		return console.Misused("DATABASE_URL is not a Postgres URL such as postgres://user:password@host/database") // err has the password
+	}
 	if s.DatabaseURL != "" && s.SecretKey == "" {
 		return console.Misused("HOSTPANEL_SECRET_KEY is needed with DATABASE_URL, the same one in every process; make one with: openssl rand -base64 32")
 	}

@@ -77,6 +77,11 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		says string
 	}{
 		{Settings{Listen: "8080"}, "HOSTPANEL_LISTEN"},
+		{Settings{Listen: "127.0.0.1:99999"}, "HOSTPANEL_LISTEN"},
+		{Settings{Listen: "127.0.0.1:-1"}, "HOSTPANEL_LISTEN"},
+		{Settings{DatabaseURL: "mysql://h/d", SecretKey: "x"}, "DATABASE_URL"},
+		{Settings{DatabaseURL: "postgres://u:canary@h:99999/d", SecretKey: "x"}, "DATABASE_URL"},
+		{Settings{PostgresMirror: "maven.example.com"}, "HOSTPANEL_POSTGRES_MIRROR"},
 		{Settings{PublicURL: "panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
 		{Settings{PublicURL: "https://panel.example.com/below"}, "HOSTPANEL_PUBLIC_URL"},
 		{Settings{PublicURL: "ftp://panel.example.com"}, "HOSTPANEL_PUBLIC_URL"},
@@ -99,7 +104,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},
 	} {
 		_, err := New(c.set, false)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%+v: %v should speak of %s", c.set, err, c.says)
 		}
 		if code := (console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}).Complain(err); code != console.Usage {
@@ -269,11 +274,14 @@ func TestTheSecretKeyIsMadeOnceAndKeptPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Config{DataDir: dir}
-	first, err := c.Keyring()
+	if _, err := c.Keyring(false); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a command should miss the key: %v", err)
+	}
+	first, err := c.Keyring(true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := c.Keyring()
+	second, err := c.Keyring(true)
 	if err != nil || !bytes.Equal(first.Derive("test"), second.Derive("test")) {
 		t.Errorf("the second start has another key: %v", err)
 	}
@@ -286,11 +294,11 @@ func TestTheSecretKeyIsMadeOnceAndKeptPrivate(t *testing.T) {
 		t.Errorf("the data directory: %v, %v", folder.Mode(), err)
 	}
 	c.secretKey = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
-	if set, err := c.Keyring(); err != nil || bytes.Equal(set.Derive("test"), first.Derive("test")) {
+	if set, err := c.Keyring(true); err != nil || bytes.Equal(set.Derive("test"), first.Derive("test")) {
 		t.Errorf("a key that is set should win: %v", err)
 	}
 	c.secretKey = "too short"
-	if _, err := c.Keyring(); err == nil || strings.Contains(err.Error(), "too short") {
+	if _, err := c.Keyring(true); err == nil || strings.Contains(err.Error(), "too short") {
 		t.Errorf("a bad key is refused, and not told: %v", err)
 	}
 }

@@ -46,13 +46,17 @@ func MakeDataDir(dir string) error {
 	return nil
 }
 
+// HasSecretKey tells whether the secret key is set, so that the data directory
+// needs none.
+func (c *Config) HasSecretKey() bool { return c.secretKey != "" }
+
 // Keyring opens the secret keys: those that are set, else the one in the data
-// directory, which is made with the first start.
-func (c *Config) Keyring() (*sealing.Keyring, error) {
+// directory. The first start makes it with create.
+func (c *Config) Keyring(create bool) (*sealing.Keyring, error) {
 	list := c.secretKey
 	if list == "" {
 		var err error
-		if list, err = keptKey(filepath.Join(c.DataDir, "secret.key")); err != nil {
+		if list, err = c.keptKey(create); err != nil {
 			return nil, err
 		}
 	}
@@ -63,15 +67,19 @@ func (c *Config) Keyring() (*sealing.Keyring, error) {
 	return keys, nil
 }
 
-// keptKey reads the key in a file, or makes both. Of two processes that make
-// it at once, one finds the other's.
-func keptKey(path string) (string, error) {
+// keptKey reads the key in the data directory, and makes it with create. Of two
+// processes that make it at once, one finds the other's.
+func (c *Config) keptKey(create bool) (string, error) {
+	path := filepath.Join(c.DataDir, "secret.key")
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := writeOnce(path, []byte(sealing.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("keep a new secret key: %w", err)
 		}
 		text, err = os.ReadFile(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", console.Misused("there is no secret key in %s: name the data directory of your panel with --data-dir or HOSTPANEL_DATA_DIR, or put the copy of its secret.key there", c.DataDir)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the secret key: %w", err)

@@ -8,11 +8,12 @@ import "github.com/alecthomas/kong"
 // [Settings.ReadSecrets] takes them from the variable, or from the file that
 // <NAME>_FILE names.
 type Settings struct {
-	DatabaseURL string `kong:"-" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
-	DataDir     string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
-	Listen      string `group:"settings" env:"HOSTPANEL_LISTEN" placeholder:"127.0.0.1:8080" help:"Address to serve on; port 0 is any free one."`
-	PublicURL   string `group:"settings" env:"HOSTPANEL_PUBLIC_URL" placeholder:"URL" help:"How the world reaches us; none: http:// and the address."`
-	SecretKey   string `kong:"-" env:"HOSTPANEL_SECRET_KEY" secret:"" placeholder:"BASE64" help:"32 bytes; several with commas while rotating. Generated with the own Postgres."`
+	DatabaseURL    string `kong:"-" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
+	DataDir        string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
+	PostgresMirror string `group:"settings" env:"HOSTPANEL_POSTGRES_MIRROR" placeholder:"URL" help:"Maven repository to fetch Postgres from, where the machine has none; none: Maven Central."`
+	Listen         string `group:"settings" env:"HOSTPANEL_LISTEN" placeholder:"127.0.0.1:8080" help:"Address to serve on; port 0 is any free one."`
+	PublicURL      string `group:"settings" env:"HOSTPANEL_PUBLIC_URL" placeholder:"URL" help:"How the world reaches us; none: http:// and the address."`
+	SecretKey      string `kong:"-" env:"HOSTPANEL_SECRET_KEY" secret:"" placeholder:"BASE64" help:"32 bytes; several with commas while rotating. Generated with the own Postgres."`
 
 	AdminEmail    string `group:"settings" env:"HOSTPANEL_ADMIN_EMAIL" placeholder:"admin@localhost" help:"First superuser, made when there is none."`
 	AdminPassword string `kong:"-" env:"HOSTPANEL_ADMIN_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the first superuser; none: a random one, printed once."`

@@ -9,6 +9,15 @@ import (
 	"hostpanel/projections"
 )
 
+// Alive tells which part has ended that the process runs itself. It is being
+// restarted, or the process is about to end.
+func (p *Program) Alive() map[string]string {
+	if p.cluster != nil && !p.cluster.Running() {
+		return map[string]string{"postgres": "the embedded server does not run"}
+	}
+	return nil
+}
+
 // Ready tells what keeps the panel from serving, by the name of the check.
 func (p *Program) Ready(ctx context.Context) map[string]string {
 	states, err := p.Tables.For(projections.System).States(ctx)

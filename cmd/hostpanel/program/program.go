@@ -5,7 +5,6 @@ package program
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"path/filepath"
@@ -72,13 +71,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 		}
 	}()
 	p.SetPublicURL(c.PublicURL)
-	if err := config.MakeDataDir(c.DataDir); err != nil {
-		return p, err
-	}
-	if p.Keys, err = c.Keyring(); err != nil {
-		return p, err
-	}
-	if err := p.database(ctx, as); err != nil {
+	if err := p.reach(ctx, as.need()); err != nil {
 		return p, err
 	}
 	if as == Serving {
@@ -129,22 +122,6 @@ func connections(as Part) int32 {
 	return int32(min(16+8*runtime.NumCPU(), 64))
 }
 
-// database finds the database, or runs one in the data directory.
-func (p *Program) database(ctx context.Context, as Part) (err error) {
-	if p.URL = p.Config.DatabaseURL; p.URL != "" {
-		return nil
-	}
-	p.cluster, err = postgres.Start(ctx, postgres.Options{Dir: p.Config.DataDir, Serve: as == Serving})
-	if errors.Is(err, postgres.ErrServed) {
-		return fmt.Errorf("%w (give this one another HOSTPANEL_DATA_DIR, or stop the other)", err)
-	}
-	if err != nil {
-		return err
-	}
-	p.URL = p.cluster.URL()
-	return nil
-}
-
 // prepare brings the database up to date and gives it its business clock: that
 // of the demo has an offset.
 func (p *Program) prepare(ctx context.Context) error {
@@ -163,16 +140,10 @@ func (p *Program) prepare(ctx context.Context) error {
 }
 
 // Migrate brings the database of these settings up to date.
-func Migrate(ctx context.Context, c *config.Config, log *slog.Logger) (err error) {
+func Migrate(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	p := &Program{Config: c, Log: log}
 	defer p.Close()
-	if err := config.MakeDataDir(c.DataDir); err != nil {
-		return err
-	}
-	if p.Keys, err = c.Keyring(); err != nil {
-		return err
-	}
-	if err := p.database(ctx, Reading); err != nil {
+	if err := p.reach(ctx, need{create: true}); err != nil {
 		return err
 	}
 	return p.migrate(ctx)

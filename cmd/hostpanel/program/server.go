@@ -78,5 +78,8 @@ func (p *Program) unsubscribeKeys() (all [][]byte) {
 func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { p.Store.Follow(ctx); return nil })
 	group.Go(func() error { return p.Sagas.Run(ctx) })
+	if p.cluster != nil {
+		group.Go(func() error { return p.cluster.Watch(ctx, p.Log) })
+	}
 	p.runProviders(ctx, group)
 }

@@ -51,10 +51,24 @@ type demoPlans struct {
 }
 
 // SeedDemo sets the demo up with the first start and leaves it alone with
-// every later one, but for where it is reached. The file is written first: if
-// the program dies before the log has what stands in it, the next start makes
-// both anew.
+// every later one, but for where it is reached. One process at a time does so:
+// the file of another would name accounts that the log does not have.
 func SeedDemo(ctx context.Context, p *program.Program) error {
+	tx, err := p.Pool.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("set the demo up: %w", err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	_, err = tx.Exec(ctx, `set local idle_in_transaction_session_timeout = 0; select pg_advisory_xact_lock(hashtext('hostpanel demo'))`)
+	if err != nil {
+		return fmt.Errorf("wait for another process that sets the demo up: %w", err)
+	}
+	return seedDemo(ctx, p)
+}
+
+// seedDemo writes the file first: if the program dies before the log has what
+// stands in it, the next start makes both anew.
+func seedDemo(ctx context.Context, p *program.Program) error {
 	path := filepath.Join(p.Config.DataDir, "demo.json")
 	d, err := ReadDemo(path)
 	if err != nil {

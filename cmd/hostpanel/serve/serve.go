@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -66,12 +67,29 @@ func Listen(ctx context.Context, p *program.Program) (net.Listener, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", p.Config.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", p.Config.Listen, err)
+		return nil, whyNoAddress(p.Config.Listen, err)
 	}
 	if p.Config.PublicURL == "" {
 		p.SetPublicURL("http://" + reachable(listener.Addr()))
 	}
 	return listener, nil
+}
+
+// whyNoAddress says what to do about an address that cannot be listened on.
+// An address that is taken, or not there yet, may be free at the next start.
+func whyNoAddress(address string, err error) error {
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("another program listens on %s: stop it, or choose another address with HOSTPANEL_LISTEN (port 0 is any free one)", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("this machine does not have the address %s: correct HOSTPANEL_LISTEN, or wait for the network", address)
+	case errors.Is(err, syscall.EACCES):
+		return console.Misused("HOSTPANEL_LISTEN: this user may not listen on %s: choose a port from 1024 on, behind a proxy", address)
+	case errors.As(err, &unknown):
+		return console.Misused("HOSTPANEL_LISTEN: the host of %s has no address", address)
+	}
+	return fmt.Errorf("listen on %s: %w", address, err)
 }
 
 // reachable is an address that a browser can go to: one that listens on every
