@@ -15,7 +15,7 @@ import (
 func Text(data string) (string, bool) {
 	text := data
 	if strings.HasPrefix(data, `"`) {
-		unquoted, ok := unquote(data)
+		unquoted, ok := Unquote(data)
 		if !ok || strings.HasPrefix(unquoted, `"`) {
 			return "", false
 		}
@@ -28,8 +28,9 @@ func isText(s string) bool {
 	return s != "" && utf8.ValidString(s) && !strings.ContainsAny(s, "\r\n\x00") && strings.Count(s, `"`)%2 == 0
 }
 
-// unquote joins texts in quotes with blanks between them.
-func unquote(data string) (string, bool) {
+// Unquote joins the strings of a zone file's text, each in quotes and with blanks
+// between them. It reports whether data consists of such strings.
+func Unquote(data string) (string, bool) {
 	var b strings.Builder
 	for data != "" {
 		rest, opened := strings.CutPrefix(data, `"`)

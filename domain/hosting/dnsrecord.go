@@ -83,6 +83,11 @@ func (r *DNSRecord) check(p Place, wrong *field.Errors) {
 	}
 }
 
+// normal writes the name in full and the data as engines keep it.
+func (r *DNSRecord) normal() {
+	r.Name, r.Data = dns.Full(r.Name, r.ZoneOrigin), dns.Normal(r.Type, r.Data, r.ZoneOrigin)
+}
+
 // near are the records of the zone that have the same name.
 func (r *DNSRecord) near(int64) []Query {
 	return []Query{{dnsRecords.Name, map[string]any{"zone": r.Zone, "name": r.Name}}}

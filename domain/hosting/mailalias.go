@@ -104,6 +104,14 @@ func (a *MailAlias) complete(p Place) {
 	a.Destinations = unique(a.Destinations)
 }
 
+// normal sorts the destinations, in lower case.
+func (a *MailAlias) normal() {
+	for i, one := range a.Destinations {
+		a.Destinations[i] = strings.ToLower(one)
+	}
+	slices.Sort(a.Destinations)
+}
+
 // unique leaves out what is there already, in whatever case.
 func unique(all []string) (once []string) {
 	for _, one := range all {

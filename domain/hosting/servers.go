@@ -1,6 +1,10 @@
 package hosting
 
-import "context"
+import (
+	"context"
+
+	"hostpanel/domain/field"
+)
 
 // The servers that hosting resources run on, as the panel needs them. What does
 // not work is answered with a *domain.Failure, whose class decides about the next
@@ -29,6 +33,15 @@ type EngineServer interface {
 	List(ctx context.Context, kind string, owner int64) ([]EngineObject, error)
 	// Usage reads what a client uses.
 	Usage(ctx context.Context, owner int64) (Usage, error)
+}
+
+// A FormChecker is an EngineServer that does not take every value that the panel
+// takes.
+type FormChecker interface {
+	// CheckForm returns the fields of an object whose values the engine would
+	// refuse or spoil, each with the reason. Of a change only the fields count
+	// that it names.
+	CheckForm(context.Context, EngineObject) (field.Errors, error)
 }
 
 // Hypervisor is one hypervisor or a cluster of them.

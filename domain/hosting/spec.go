@@ -45,6 +45,19 @@ func Derived(s Spec, now time.Time, linked bool) field.Set {
 	return nil
 }
 
+// Normal are the values of a spec in the form in which two specs that mean the same
+// are equal. Values that are none of the kind's stay as they are.
+func Normal(kind Kind, values field.Values) field.Values {
+	spec := kind.New()
+	if spec.Fields().Load(values) != nil {
+		return values
+	}
+	if n, can := spec.(interface{ normal() }); can {
+		n.normal()
+	}
+	return spec.Fields().Values()
+}
+
 // A Link leads to the resource of a kind that has this value in a field.
 type Link struct{ Kind, Field, Value string }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"hostpanel/domain"
@@ -105,6 +106,8 @@ func (t *Tenant) complete(p Place) {
 	}
 	t.suspend(p)
 }
+
+func (t *Tenant) normal() { t.Email = strings.ToLower(t.Email) }
 
 // suspend keeps the time and reason while the tenant is suspended. A terminated
 // tenant keeps the reason.

@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -124,13 +125,16 @@ func (c *compared) beside(theirs []hosting.EngineObject) {
 	}
 }
 
-// differences are those in the fields that both speak of and that are asked
+// differences are those, in normal form, in the fields that both speak of and that are asked
 // for, not observed. Secrets are not compared.
 func (c *compared) differences(theirs hosting.EngineObject) (all []drift) {
+	seen := maps.Clone(c.object.Values)
+	maps.Copy(seen, theirs.Values)
+	ours, seen := hosting.Normal(c.kind, c.object.Values), hosting.Normal(c.kind, seen)
 	for _, f := range c.kind.New().Fields() {
 		mine, wanted := c.object.Values[f.Name]
 		other, told := theirs.Values[f.Name]
-		if !wanted || !told || f.IsReadOnly() || f.IsSecret() || sameJSON(mine, other) {
+		if !wanted || !told || f.IsReadOnly() || f.IsSecret() || sameJSON(ours[f.Name], seen[f.Name]) {
 			continue
 		}
 		all = append(all, drift{Resource: c.row.Kind, ID: c.row.ID, Field: f.Name, Panel: mine, Engine: other})

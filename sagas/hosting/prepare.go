@@ -55,6 +55,9 @@ func (s *Service) prepareIn(ctx context.Context, d *hosting.Draft, place hosting
 	if err := s.checkSets(ctx, d, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}
+	if s.checkForm(ctx, d, place, wrong); len(*wrong) > 0 {
+		return nil
+	}
 	if isStillHalted(d) {
 		return hosting.ErrSiteInactive
 	}

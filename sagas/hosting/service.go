@@ -33,6 +33,8 @@ type Options struct {
 	Numbers   Numbers
 	Subjects  Subjects
 
+	Forms hosting.FormChecker // what the engine takes; nil: all that the panel takes
+
 	PublicURL   func() string // of the panel
 	NameServers []string      // of zones that name none, with final dots
 

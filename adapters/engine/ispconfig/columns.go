@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
@@ -52,6 +50,7 @@ type column struct {
 	changes bool                       // an update sends it if it differs
 	always  bool                       // an update also sends an equal value, as it is stored
 	secret  func(*wish) (string, bool) // write-only value, never read back
+	same    func(*wish, row) bool      // the row says what is desired; nil: the texts are equal
 }
 
 // fixed is a column with a constant value.
@@ -126,6 +125,10 @@ func (c column) shows(field string, value func(row) any) column {
 	return c
 }
 
+// alike sets how a stored value is compared with the desired one, where both have
+// several forms.
+func (c column) alike(same func(*wish, row) bool) column { c.same = same; return c }
+
 // yes encodes a flag as "y" or "n". The engine stores any other value as "n" or as
 // an empty text.
 func yes(is bool) string {
@@ -186,6 +189,9 @@ func (c column) differs(w *wish, have row) (value any, differs bool) {
 		return c.secret(w)
 	}
 	value = c.wish(w)
+	if c.same != nil {
+		return value, value != nil && !c.same(w, have)
+	}
 	return value, value != nil && !same(have[c.name], value)
 }
 
@@ -216,31 +222,6 @@ func (r *resource) shown(have row) field.Values {
 		}
 	}
 	return all
-}
-
-// speakable refuses values that the engine would store differently.
-func (w *wish) speakable(r *resource) error {
-	texts := []string{w.Name, w.Ref}
-	for _, raw := range w.Values {
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			texts = append(texts, s)
-		}
-	}
-	for _, s := range texts {
-		if strings.ContainsFunc(s, func(c rune) bool { return c > 0xFFFF || c == '\u0000' || c == unicode.ReplacementChar }) {
-			return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s with a character that the engine cannot store", w.Kind))
-		}
-	}
-	if !r.canonical(w.Name) {
-		return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s whose name is not as the engine stores it", w.Kind))
-	}
-	for _, field := range []string{"name", "company_name", "contact_name"} {
-		if strings.ContainsAny(w.text(field), "<>") {
-			return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s with a tag in %s", w.Kind, field))
-		}
-	}
-	return nil
 }
 
 // canonical tells whether a name has the form that the engine stores and finds:

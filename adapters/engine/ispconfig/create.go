@@ -13,10 +13,10 @@ import (
 // object's turns, and refuses invalid values that the engine would accept.
 func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
 	w = &wish{EngineObject: o, server: r.on(e.Servers), today: e.today()}
-	if err := w.speakable(r); err != nil {
+	if err := e.writable(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := e.writable(ctx); err != nil {
+	if err := w.speakable(ctx, e, r); err != nil {
 		return nil, nil, err
 	}
 	switch {

@@ -16,6 +16,10 @@ var cronJobs = resource{
 		cronPart(5, "schedule"), cronPart(6, "command").shows("command", cronShown(6, 7)),
 		given("type", cronType).from("command"), fixed("log", "n"), changing(flag("active", "is_active")),
 	},
+	forms: []form{
+		{field: "schedule", sent: "in its five parts"},
+		sending(single("command"), "`%` as `\\%`"),
+	},
 }
 
 func init() {

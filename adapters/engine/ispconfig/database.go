@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -37,6 +38,12 @@ var databases = resource{
 		fixed("remote_access", "n"), fixed("remote_ips", ""),
 		fixed("database_quota", -1),
 		changing(flag("active", "is_active")),
+	},
+	forms: []form{
+		{
+			field: "db_password", stored: "as a hash of the text with escapes", refused: "The hosting server takes no quotes and no backslash in a database password.",
+			travels: func(w *wish) bool { return !strings.ContainsAny(w.Secrets["db_password"], "'\"\\\x00\n\r\x1a") },
+		},
 	},
 }
 

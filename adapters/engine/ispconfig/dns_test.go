@@ -120,7 +120,7 @@ func TestRecordsThatTheEngineWouldSpoilAreRefused(t *testing.T) {
 	w := inhabited(t)
 	good := []string{
 		"AAAA 0 2001:db8::1", "MX 10 mail.acme.test.", "NS 0 ns9.example.test.", "TXT 0 v=spf1 mx -all 100%", "SRV 10 5 5060 sip.acme.test.",
-		`CAA 0 0 issue "letsencrypt.org"`, "PTR 0 host.acme.test.",
+		`CAA 0 0 issue "letsencrypt.org"`, "PTR 0 host.acme.test.", "MX 0 .", "SRV 10 0 0 .",
 	}
 	for _, rest := range good {
 		o := w.object("dns_record")
@@ -133,7 +133,8 @@ func TestRecordsThatTheEngineWouldSpoilAreRefused(t *testing.T) {
 	for _, name := range []string{
 		"acme.test. @ A 0 192.0.2.1", "acme.test. www A 0 192.0.2.1", "acme.test. a_b.acme.test. A 0 192.0.2.1",
 		"acme.test. x.acme.test. CNAME 0 undotted", "acme.test. x.acme.test. MX 10 mail", "acme.test. x.acme.test. SRV 1 5060 sip.",
-		"acme.test. x.acme.test. CAA 0 ", "acme.test. x.acme.test. TXT 0 " + strings.Repeat("x", 601),
+		"acme.test. x.acme.test. CAA 0 ", "acme.test. x.acme.test. TXT 0 ", "acme.test. x.acme.test. MX 10 a_b.test.",
+		"acme.test. x.acme.test. SRV 10 5 5060 " + strings.Repeat("x", 60) + ".test.", "acme.test. " + strings.Repeat("x", 55) + ".acme.test. A 0 192.0.2.1",
 	} {
 		o := w.object("dns_record")
 		o.Name = name

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/dns"
 	"hostpanel/domain/hosting"
 )
 
@@ -26,13 +27,41 @@ var records = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		always(given("zone", func(w *wish) any { return w.zone.number("id") })),
-		part("name", "name", func(k hosting.RecordKey) any { return k.Name }),
+		part("name", "name", func(k hosting.RecordKey) any { return k.Name }).alike(sameName),
 		part("type", "record_type", func(k hosting.RecordKey) any { return k.Type }),
-		part("data", "data", func(k hosting.RecordKey) any { return k.Data }),
+		part("data", "data", storedData).alike(sameData),
 		part("aux", "priority", func(k hosting.RecordKey) any { return k.Priority }),
 		changing(number("ttl", "ttl")), changing(flag("active", "is_active")),
 	},
+	forms: []form{
+		{
+			field: "name", sent: "in full, with the final dot", stored: "in lower case; may also be relative to the zone",
+			refused: "The hosting server does not take this name for a record of this type.",
+			travels: nameTravels,
+		},
+		{
+			field: "data", sent: "hosts in full with the final dot; texts with `\"`, `\\` and bytes outside ASCII escaped", stored: "as sent",
+			served: "texts in strings of at most 255 bytes", refused: "The hosting server does not take this data for a record of this type.",
+			travels: dataTravels,
+		},
+	},
 	replaced: func(w *wish, have row) bool { return keyOf(w).Type != have["type"] },
+}
+
+// nameTravels tells whether the engine takes the name of a record of a known type.
+func nameTravels(w *wish) bool {
+	key := keyOf(w)
+	form, known := recordForms[key.Type]
+	return !known || form.name.MatchString(key.Name)
+}
+
+func dataTravels(w *wish) bool {
+	key := keyOf(w)
+	if key.Type == dns.TXT {
+		return key.Data != "" && len(storedText(key.Data)) <= mostText
+	}
+	taken := recordForms[key.Type].data
+	return taken == nil || taken.MatchString(key.Data)
 }
 
 func init() {
@@ -49,7 +78,9 @@ func part(name, field string, value func(hosting.RecordKey) any) column {
 		case "aux":
 			return r.number(name)
 		case "name":
-			return relative(r[name], r["origin"])
+			return relative(fullName(r["name"], r["origin"]), r["origin"])
+		case "data":
+			return servedData(r, r["origin"])
 		}
 		return r[name]
 	})
@@ -58,46 +89,82 @@ func part(name, field string, value func(hosting.RecordKey) any) column {
 // relative is a record's name as the panel has it: within its zone.
 func relative(name, origin string) string {
 	if name == origin {
-		return "@"
+		return dns.Apex
 	}
 	return strings.TrimSuffix(name, "."+origin)
 }
 
+// fullName is a row's name as it is served. The engine keeps it relative or full,
+// and the apex as "@" or empty.
+func fullName(name, origin string) string { return dns.Full(strings.ToLower(name), origin) }
+
+// storedData is a record's data as it is written to its row.
+func storedData(k hosting.RecordKey) any {
+	if k.Type == dns.TXT {
+		return storedText(k.Data)
+	}
+	return k.Data
+}
+
+// servedData is a row's data in the panel's normal form, as it is served.
+func servedData(r row, origin string) string {
+	data := r["data"]
+	switch r["type"] {
+	case dns.TXT:
+		return servedText(data)
+	case dns.CNAME, dns.MX, dns.NS, dns.PTR, dns.SRV:
+		if !strings.HasSuffix(data, ".") {
+			data += "." + origin // as a name server completes it
+		}
+	}
+	return dns.Normal(r["type"], data, origin)
+}
+
+func sameName(w *wish, have row) bool {
+	return fullName(have["name"], w.zone["origin"]) == keyOf(w).Name
+}
+
+func sameData(w *wish, have row) bool {
+	return servedData(have, w.zone["origin"]) == keyOf(w).Data
+}
+
 func recordName(r row) string {
-	return hosting.RecordName(hosting.RecordKey{Origin: r["origin"], Name: r["name"], Type: r["type"], Priority: r.number("aux"), Data: r["data"]})
+	return hosting.RecordName(hosting.RecordKey{
+		Origin: r["origin"], Name: fullName(r["name"], r["origin"]), Type: r["type"], Priority: r.number("aux"), Data: servedData(r, r["origin"]),
+	})
 }
 
 var (
-	host  = regexp.MustCompile(`^[a-zA-Z0-9.\-_]{1,254}\.$`)
+	alias = regexp.MustCompile(`^[a-zA-Z0-9.\-_]{1,254}\.$`)
+	host  = regexp.MustCompile(`^[a-zA-Z0-9.\-]{1,254}\.$`)
+	mx    = regexp.MustCompile(`^(\.|[a-zA-Z0-9.\-]{1,254}\.)$`)
 	caa   = regexp.MustCompile(`^(0|128) (issue|issuewild|iodef) "[^"]*"$`)
-	srv   = regexp.MustCompile(`^[0-9]{1,5} [0-9]{1,5} (\.|[a-zA-Z0-9.\-_]{1,254}\.)$`)
+	srv   = regexp.MustCompile(`^[0-9]{1,5} [0-9]{1,5} [a-zA-Z0-9.\-_]{0,63}\.$`)
 	label = `[a-zA-Z0-9.\-*]`
 )
 
-// What the engine takes of each type. It checks less, and appends the origin
-// to a target without a final dot.
-var forms = map[string]struct{ name, data *regexp.Regexp }{
-	"A":     {regexp.MustCompile(`^` + label + `{1,64}$`), nil},
-	"AAAA":  {regexp.MustCompile(`^` + label + `{1,64}$`), nil},
-	"CNAME": {regexp.MustCompile(`^[a-zA-Z0-9.\-*_]{1,255}$`), host},
-	"MX":    {regexp.MustCompile(`^` + label + `{1,255}$`), host},
-	"NS":    {regexp.MustCompile(`^[_a-zA-Z0-9.\-]{1,255}$`), host},
-	"TXT":   {regexp.MustCompile(`^(\*\.)?[a-zA-Z0-9.\-_]{1,255}$`), regexp.MustCompile(`(?s)^.{1,600}$`)},
-	"SRV":   {regexp.MustCompile(`^[a-zA-Z0-9.\-_]{1,255}$`), srv},
-	"CAA":   {regexp.MustCompile(`^[a-zA-Z0-9.\-_*]{1,255}$`), caa},
-	"PTR":   {regexp.MustCompile(`^[a-zA-Z0-9.\-]{1,255}$`), host},
+// mostText is how many bytes of a text's stored form the engine's column takes.
+const mostText = 60000
+
+// What the engine takes of each type: names in full, and data in the panel's
+// normal form. It checks less, and appends the origin to a target without a final
+// dot.
+var recordForms = map[string]struct{ name, data *regexp.Regexp }{
+	dns.A:     {regexp.MustCompile(`^` + label + `{1,63}\.$`), nil},
+	dns.AAAA:  {regexp.MustCompile(`^` + label + `{1,63}\.$`), nil},
+	dns.CNAME: {regexp.MustCompile(`^[a-zA-Z0-9.\-*_]{1,254}\.$`), alias},
+	dns.MX:    {regexp.MustCompile(`^` + label + `{1,254}\.$`), mx},
+	dns.NS:    {regexp.MustCompile(`^[_a-zA-Z0-9.\-]{1,254}\.$`), host},
+	dns.TXT:   {regexp.MustCompile(`^(\*\.)?[a-zA-Z0-9.\-_]{1,252}\.$`), nil},
+	dns.SRV:   {regexp.MustCompile(`^[a-zA-Z0-9.\-_]{1,254}\.$`), srv},
+	dns.CAA:   {regexp.MustCompile(`^[a-zA-Z0-9.\-_*]{1,254}\.$`), caa},
+	dns.PTR:   {regexp.MustCompile(`^[a-zA-Z0-9.\-]{1,254}\.$`), host},
 }
 
 func recordReady(ctx context.Context, e *Engine, w *wish) error {
-	key, ok := hosting.ParseRecordName(w.Name)
-	form, known := forms[key.Type]
-	switch {
-	case !ok || !known:
+	key := keyOf(w)
+	if _, known := recordForms[key.Type]; !known {
 		return domain.Fail(domain.Permanent, "not_supported", fmt.Errorf("the engine has no records of type %q", key.Type))
-	case !form.name.MatchString(key.Name) || !strings.HasSuffix(key.Name, "."):
-		return domain.Fail(domain.Permanent, "invalid", errors.New("the engine does not take the record's name"))
-	case form.data != nil && !form.data.MatchString(key.Data):
-		return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("the engine does not take the data of the %s record", key.Type))
 	}
 	zone, err := e.parent(ctx, &zones, w.Parents["zone"], w.group)
 	if err != nil {

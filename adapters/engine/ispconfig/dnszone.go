@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"hostpanel/domain"
+	"hostpanel/domain/dns"
 	"hostpanel/domain/hosting"
 )
 
@@ -24,14 +26,34 @@ var zones = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		natural("origin"),
-		changing(text("ns", "ns_primary")), changing(text("mbox", "admin_email")),
+		changing(text("ns", "ns_primary")), given("mbox", func(w *wish) any { return contactOf(w) }).from("admin_email").shows("admin_email", func(r row) any { return r["mbox"] }),
 		fixed("refresh", 7200), fixed("retry", 540), fixed("expire", 604800), fixed("minimum", 3600),
 		changing(number("ttl", "ttl")),
 		given("serial", func(w *wish) any { return w.today + "01" }),
 		changing(flag("active", "is_active")),
 		fixed("xfer", ""), fixed("also_notify", ""), fixed("update_acl", ""),
 	},
+	forms: []form{
+		{
+			field: "origin", sent: "with the final dot", refused: "The hosting server takes no zone with an underscore in its name.",
+			travels: func(w *wish) bool { return origin.MatchString(strings.TrimSuffix(w.Name, ".")) },
+		},
+		matching("ns_primary", `^[a-zA-Z0-9.\-]{0,255}$`, "The hosting server does not take this name server."),
+		{
+			field: "admin_email", sent: "as a name in DNS; hostmaster of the zone in place of a blank",
+			refused: "The hosting server takes no contact with a dot or a special character before the @.",
+			travels: func(w *wish) bool { return contact.MatchString(contactOf(w)) },
+		},
+	},
 }
+
+var (
+	origin  = regexp.MustCompile(`^[a-zA-Z0-9.\-/]{1,255}\.[a-zA-Z0-9\-]{2,63}$`)
+	contact = regexp.MustCompile(`^[a-zA-Z0-9.\-_+]{0,254}\.?$`) // the final dot is looked for elsewhere
+)
+
+// contactOf is who answers for a zone. One that was erased is its hostmaster.
+func contactOf(w *wish) string { return either(w.text("admin_email"), dns.Hostmaster(w.Name)) }
 
 func init() {
 	zones.habits = habits{prepare: zoneReady, made: nameServers, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
@@ -41,7 +63,7 @@ func init() {
 func zoneTurn(origin string) Turn { return Turn{Name: "zone/" + origin} }
 
 func zoneReady(_ context.Context, _ *Engine, w *wish) error {
-	for _, name := range []string{w.Name, w.text("ns_primary"), w.text("admin_email")} {
+	for _, name := range []string{w.Name, w.text("ns_primary"), contactOf(w)} {
 		if !strings.HasSuffix(name, ".") || strings.Contains(name, "@") || strings.ToLower(name) != name && name == w.Name {
 			return domain.Fail(domain.Permanent, "invalid", errors.New("a zone with a name that is not dotted"))
 		}
@@ -109,7 +131,7 @@ func (e *Engine) serversOf(primary string) []string {
 
 // defaultNS tells whether a record is one that the zone came with.
 func defaultNS(r row, origin string, servers []string) bool {
-	return r["type"] == "NS" && r["name"] == origin && slices.Contains(servers, r["data"])
+	return r["type"] == dns.NS && fullName(r["name"], origin) == origin && slices.Contains(servers, servedData(r, origin))
 }
 
 func (e *Engine) ownRecords(ctx context.Context, zone row) (ours, defaults []row, err error) {

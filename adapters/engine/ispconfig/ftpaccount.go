@@ -33,6 +33,10 @@ var ftpAccounts = resource{
 			from("directory").shows("directory", func(r row) any { return belowRoot(r["dir"]) }),
 		fixed("quota_files", -1), fixed("ul_ratio", -1), fixed("dl_ratio", -1), fixed("ul_bandwidth", -1), fixed("dl_bandwidth", -1),
 	},
+	forms: []form{
+		sending(matching("directory", `^(/[a-zA-Z0-9 ._/-]{0,79})?$`,
+			"The hosting server takes letters, digits, spaces and . _ - / in a directory, and up to 80 characters."), "below the site's own"),
+	},
 }
 
 func init() {

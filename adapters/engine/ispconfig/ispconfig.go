@@ -56,6 +56,8 @@ type Engine struct {
 
 	survey sync.Mutex
 	known  bool // the version and the servers have been looked at
+
+	addresses addresses
 }
 
 // A connection makes calls of the engine's API, a few at a time, in one session.

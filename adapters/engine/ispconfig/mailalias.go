@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -30,10 +31,14 @@ var aliases = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		natural("source"),
-		given("destination", func(w *wish) any { return destinations(w) }).from("destination", "destinations").
+		given("destination", func(w *wish) any { return destinations(w) }).from("destination", "destinations").alike(sameDestinations).
 			shows("destination", func(r row) any { return strings.Split(r["destination"], ",") }),
 		given("type", func(w *wish) any { return aliasType(w) }).shows("alias_type", func(r row) any { return r["type"] }),
 		changing(flag("active", "is_active")),
+	},
+	forms: []form{
+		{field: "source", sent: "as the address; `@domain` for everything else", stored: "in lower case"},
+		{field: "destination", sent: "parted by commas", stored: "in lower case, answered as one text"},
 	},
 	replaced: func(w *wish, have row) bool { return aliasType(w) != have["type"] },
 }
@@ -69,6 +74,20 @@ func aliasType(w *wish) string {
 		return "alias"
 	}
 	return "forward"
+}
+
+// sameDestinations compares addresses in any order and case.
+func sameDestinations(w *wish, have row) bool {
+	return slices.Equal(sortedAddresses(have["destination"]), sortedAddresses(destinations(w)))
+}
+
+func sortedAddresses(list string) []string {
+	all := strings.Split(strings.ToLower(list), ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	slices.Sort(all)
+	return all
 }
 
 // destinations are the addresses, joined as the engine wants them.

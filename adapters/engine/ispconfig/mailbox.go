@@ -25,7 +25,7 @@ var mailboxes = resource{
 	turns: addressTurns,
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
-		always(natural("email")), natural("login"), secret("password", "password"),
+		always(natural("email")), natural("login"), mailPassword,
 		changing(text("name", "name")),
 		given("uid", func(w *wish) any { return w.mail.number("mailuser_uid") }),
 		given("gid", func(w *wish) any { return w.mail.number("mailuser_gid") }),
@@ -38,7 +38,27 @@ var mailboxes = resource{
 		barred("disableimap", "imap_enabled"), barred("disablepop3", "pop3_enabled"), barred("disablesmtp", "smtp_enabled"),
 		fixed("disabledeliver", "n"), fixed("greylisting", "n"), fixed("purge_trash_days", 0), fixed("purge_junk_days", 0),
 	},
+	forms: []form{
+		{
+			field: "local_part", sent: "as the address, which is the login", refused: "The hosting server takes addresses of up to 64 characters.",
+			travels: func(w *wish) bool { return login.MatchString(w.Name) },
+		},
+		storable("name"),
+		{field: "password", sent: "each byte of its UTF-8 as a character", stored: "hashed as Latin-1, which gives the bytes back"},
+	},
 }
+
+// mailPassword is a mailbox's password. The engine turns it into Latin-1 before it
+// hashes it, and mail programs send UTF-8: each byte goes as the character of its
+// number.
+var mailPassword = column{name: "password", changes: true, fields: []string{"password"}, secret: func(w *wish) (string, bool) {
+	password := w.Secrets["password"]
+	characters := make([]rune, 0, len(password))
+	for i := range len(password) {
+		characters = append(characters, rune(password[i]))
+	}
+	return string(characters), password != ""
+}}
 
 func init() {
 	mailboxes.habits = habits{prepare: mailboxReady, before: ownDirectory}
@@ -73,9 +93,6 @@ func maildir(w *wish) string {
 var login = regexp.MustCompile(`^[_a-z0-9][\w.\-@]{1,63}$`)
 
 func mailboxReady(ctx context.Context, e *Engine, w *wish) error {
-	if !login.MatchString(w.Name) {
-		return domain.Fail(domain.Permanent, "invalid", errors.New("a mailbox with an address that the engine does not take"))
-	}
 	if w.ID == 0 && w.Secrets["password"] == "" {
 		return secretNeeded("a mailbox")
 	}

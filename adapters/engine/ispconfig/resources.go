@@ -21,6 +21,7 @@ type resource struct {
 	functions func(row) string // the stem of its functions, by the row: "mail_alias"
 	stems     []string         // all of them
 	columns   []column         // what is written; those with a name are read as well
+	forms     []form           // fields of the panel whose values are another one's at the engine
 	reads     []string         // further columns that are read
 	name      func(row) string // the natural key that a row has
 	queries   func(name, ref string, s Servers) []query

@@ -34,7 +34,15 @@ var shellUsers = resource{
 			from("chroot").shows("chroot", func(r row) any { return map[bool]string{true: "jailkit", false: "none"}[r["chroot"] == "jailkit"] }),
 		changing(text("ssh_rsa", "ssh_public_key")),
 	},
+	forms: []form{
+		{
+			field: "ssh_public_key", refused: "The hosting server takes keys of up to 1024 characters.",
+			travels: func(w *wish) bool { return len(w.text("ssh_public_key")) <= mostKey },
+		},
+	},
 }
+
+const mostKey = 1024 // characters that the engine stores
 
 func init() {
 	shellUsers.habits = habits{prepare: shellReady, remarks: shellRemarks}
@@ -55,8 +63,6 @@ func shellReady(ctx context.Context, e *Engine, w *wish) error {
 		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell user without a name of its own"))
 	case !slices.Contains(shells, w.text("shell")):
 		return domain.Fail(domain.Permanent, "invalid", errors.New("a shell that is none of ours"))
-	case len(w.text("ssh_public_key")) > 1024:
-		return domain.Fail(domain.Permanent, "invalid", errors.New("the engine would cut the public key"))
 	case w.ID == 0 && w.Secrets["password"] == "" && w.text("ssh_public_key") == "":
 		return secretNeeded("a shell user without a key")
 	case w.ID == 0 && w.Secrets["password"] == "": // with a key alone an empty password must not log in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"hostpanel/domain"
@@ -44,6 +45,12 @@ var sites = resource{
 		fixed("http_port", 80), fixed("https_port", 443),
 		changing(flag("active", "is_active")),
 	},
+	forms: []form{
+		{
+			field: "ip_address", sent: "IPv4 and IPv6 in columns of their own; `*` for any", stored: "as sent, an unknown address too",
+			refused: "The hosting server does not have this address.", known: knowsAddress,
+		},
+	},
 }
 
 func init() {
@@ -66,6 +73,16 @@ func address(w *wish, fits func(netip.Addr) bool, otherwise string) string {
 		return otherwise
 	}
 	return a.String()
+}
+
+// knowsAddress tells whether the web server has the address of a site.
+func knowsAddress(ctx context.Context, e *Engine, w *wish) (bool, error) {
+	wanted, err := netip.ParseAddr(w.text("ip_address"))
+	if err != nil {
+		return true, nil //nolint:nilerr // any address
+	}
+	all, err := e.addresses.of(ctx, e, w.server)
+	return slices.Contains(all, wanted), err
 }
 
 func alsoWWW(domain string) string {

@@ -28,13 +28,12 @@ var clients = resource{
 	columns: []column{
 		natural("username"),
 		given("customer_no", func(w *wish) any { return w.Ref }),
-		given("contact_name", func(w *wish) any { return either(w.text("contact_name"), w.text("name"), w.Ref) }).from("contact_name", "name"),
-		given("company_name", func(w *wish) any { return either(w.text("company_name"), w.text("name")) }).from("company_name", "name"),
-		changing(text("email", "email")),
+		given("contact_name", func(w *wish) any { return short(either(w.text("contact_name"), w.text("name"), w.Ref), 64) }).from("contact_name", "name"),
+		given("company_name", func(w *wish) any { return short(either(w.text("company_name"), w.text("name")), 64) }).from("company_name", "name"),
+		changing(text("email", "email")).alike(func(w *wish, have row) bool { return strings.EqualFold(have["email"], w.text("email")) }),
 		changing(text("telephone", "phone")),
-		changing(text("vat_id", "tax_id")),
 		changing(text("street", "address")),
-		changing(text("city", "city")),
+		given("city", func(w *wish) any { return short(w.text("city"), 64) }).from("city"),
 		changing(text("zip", "postal_code")),
 		given("country", func(w *wish) any { return strings.ToUpper(w.text("country")) }).from("country"),
 		secret("password", "password"),
@@ -46,6 +45,13 @@ var clients = resource{
 		limit("limit_web_quota", "max_storage_mb", hosting.Unlimited), limit("limit_traffic_quota", "max_traffic_mb", hosting.Unlimited),
 		limit("limit_mailquota", "max_storage_mb", hosting.Unlimited), fixed("limit_dns_record", hosting.Unlimited),
 	}, // and the limits of each kind
+	forms: []form{
+		sending(storable("name"), "where the other two are blank"), sending(storable("contact_name"), "its first 64 characters"),
+		sending(storable("company_name"), "its first 64 characters"), sending(storable("city"), "its first 64 characters"),
+		storable("address"), storable("postal_code"), storable("phone"),
+		{field: "email", stored: "in lower case"},
+		{field: "tax_id", sent: "never: the engine looks numbers of the European Union up at an authority, and refuses the client meanwhile"},
+	},
 }
 
 func init() {
@@ -62,6 +68,13 @@ func limit(name, field string, unset int64) column {
 		return w.number(field)
 	}).from(field)
 	return c.shows(field, func(r row) any { return r.number(name) })
+}
+
+// short is a text as a column of that many characters keeps it. The engine would cut
+// it without a word.
+func short(s string, most int) string {
+	characters := []rune(s)
+	return string(characters[:min(len(characters), most)])
 }
 
 func either(texts ...string) string {

@@ -197,6 +197,9 @@ func (w *world) object(kind string) hosting.EngineObject {
 	case "shell_user":
 		o.Name, o.Values = "c17_sh", values("shell", "/bin/bash", "chroot", "jailkit", "quota_mb", -1, "is_active", true, "ssh_public_key", "")
 		o.Parents["site"], o.Secrets = w.made["site"], hosting.Secrets{"password": secret}
+	case "cron_job":
+		o.Name, o.Values = "1 0 0 1 1 * https://acme.test/", values("schedule", "0 0 1 1 *", "command", "https://acme.test/", "is_active", true)
+		o.Parents["site"] = w.made["site"]
 	}
 	return o
 }

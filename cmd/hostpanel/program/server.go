@@ -43,10 +43,14 @@ func (p *Program) Server() *panel.Server {
 
 // hosting carries out what is asked of hosting resources.
 func (p *Program) hosting() *hosting.Service {
-	return hosting.New(hosting.Options{
+	o := hosting.Options{
 		Tables: p.Tables, Resources: p.Sagas.Reconciler, Numbers: p.Store, Subjects: p.Store,
 		PublicURL: p.PublicURL, NameServers: p.Config.NameServers, StyleSheet: css.Problems, Now: p.Store.Clock().Now,
-	})
+	}
+	if p.ispconfig != nil {
+		o.Forms = p.ispconfig
+	}
+	return hosting.New(o)
 }
 
 // storefront places orders.

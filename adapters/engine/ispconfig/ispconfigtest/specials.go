@@ -20,6 +20,7 @@ func init() {
 		"server_get_all": {nil, func(*call) answer {
 			return ok([]any{object{{"server_id", "1"}, {"server_name", "server1.example.test"}}})
 		}},
+		"server_ip_get":            {[]string{"primary_id"}, (*call).addresses},
 		"server_get":               {[]string{"server_id", "section"}, (*call).server},
 		"client_get_groupid":       {[]string{"client_id"}, (*call).groupID},
 		"client_get_by_groupid":    {[]string{"group_id"}, (*call).byGroup},
@@ -70,6 +71,21 @@ func (c *call) server() answer {
 		{"mailuser_gid", "5000"},
 		{"relayhost_password", "relay-secret"},
 	})
+}
+
+// serverAddresses are those of the only server.
+var serverAddresses = []string{"192.0.2.7", "192.0.2.10", "2001:db8::7"}
+
+func (c *call) addresses() answer {
+	filter, _ := c.value("primary_id").(object)
+	server, _ := filter.get("server_id")
+	all := []any{}
+	if s := plain(server); s != nil && *s == "1" {
+		for i, address := range serverAddresses {
+			all = append(all, object{{"server_ip_id", strconv.Itoa(i + 1)}, {"server_id", "1"}, {"ip_address", address}, {"virtualhost", "y"}})
+		}
+	}
+	return ok(all)
 }
 
 func (c *call) groupID() answer {

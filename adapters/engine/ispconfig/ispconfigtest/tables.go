@@ -81,6 +81,9 @@ func (t *table) has(column string) bool { return slices.Contains(t.columns, colu
 // put writes a value as MySQL would: a flag that is none is lost.
 func (t *table) put(r *record, column string, value any) {
 	v := plain(value)
+	if v != nil {
+		*v = filtered(t.name, column, *v)
+	}
 	if t.flags[column] {
 		v = plain(asFlag(value))
 		if strings.HasPrefix(t.name, "dns_") {

@@ -60,7 +60,9 @@ func (c *call) newPassword(t *table, r *record, params object) {
 		}
 		switch {
 		case password != "" && t.name == "web_database_user":
-			r.set(column, "*"+strings.ToUpper(hashed(password)[3:]))
+			r.set(column, mysqlHash(password))
+		case password != "" && t.name == "mail_user":
+			r.set(column, hashed(latin1(password)))
 		case password != "":
 			r.set(column, hashed(password))
 		case !told && t.name == "client":

@@ -1,6 +1,7 @@
 package ispconfigtest
 
 import (
+	"crypto/sha1" //nolint:gosec // the hash of MySQL's own passwords
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,6 +88,9 @@ func (c *call) add(stem string, t *table) answer {
 	}
 	v := merged(nil, params)
 	r := t.insert(params, or(v("server_id"), "0"), group)
+	if t.name == "dns_rr" {
+		lowerRecord(r)
+	}
 	e.finish(t, r, v, c)
 	e.note(t, "i", nil, r)
 	if t.name == "dns_rr" && c.value("update_serial") == true {
@@ -158,10 +162,32 @@ func (e *Engine) finish(t *table, r *record, v lookup, c *call) {
 	case "web_database":
 		e.follow(r, v("parent_domain_id"))
 	case "web_database_user":
-		r.set("database_password", "*"+strings.ToUpper(hashed(v("database_password"))[3:]))
-	case "ftp_user", "shell_user", "mail_user":
+		r.set("database_password", mysqlHash(v("database_password")))
+	case "ftp_user", "shell_user":
 		r.set("password", hashed(v("password")))
+	case "mail_user":
+		r.set("password", hashed(latin1(v("password"))))
 	}
+}
+
+// mysqlHash hashes the text as it is escaped for SQL, which is what the engine does.
+func mysqlHash(password string) string {
+	escaped := strings.NewReplacer("\\", `\\`, "'", `\'`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\x1a", `\Z`).Replace(password)
+	inner := sha1.Sum([]byte(escaped))
+	outer := sha1.Sum(inner[:])
+	return fmt.Sprintf("*%X", outer)
+}
+
+// latin1 is a text in the character set in which mailbox passwords are hashed.
+func latin1(s string) string {
+	var b []byte
+	for _, c := range s {
+		if c > 0xFF {
+			c = '?'
+		}
+		b = append(b, byte(c))
+	}
+	return string(b)
 }
 
 func hashed(password string) string {
@@ -222,6 +248,9 @@ func (c *call) update(stem string, t *table) answer {
 	}
 	was := r.copy()
 	c.rewrite(stem, t, r, params)
+	if t.name == "dns_rr" {
+		lowerRecord(r)
+	}
 	if group, known := e.groups[c.number("client_id")]; known && stem != "client" {
 		r.set("sys_groupid", strconv.Itoa(group))
 	}

@@ -1,0 +1,105 @@
+package ispconfig
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+)
+
+// A form is what one field of the panel becomes at the engine. The texts are a row
+// of the table in docs/engine-ispconfig.md.
+type form struct {
+	field  string
+	sent   string // what the panel sends, where it is not the value itself
+	stored string // what the engine stores and answers, where it differs
+	served string // what its servers make of it
+
+	refused string           // what the caller reads about a value that cannot travel
+	travels func(*wish) bool // nil: each value that the panel takes
+
+	// known looks the value up at the engine; nil: it need not know it.
+	known func(context.Context, *Engine, *wish) (bool, error)
+}
+
+// CheckForm returns the fields of an object whose values the engine would refuse,
+// or would store or serve as something else, with the reason. Of a change only the
+// fields count that it names.
+func (e *Engine) CheckForm(ctx context.Context, o hosting.EngineObject) (field.Errors, error) {
+	r, err := resourceOf(o.Kind)
+	if err != nil {
+		return nil, nil //nolint:nilerr // what the engine lacks is refused elsewhere
+	}
+	return r.checkForms(ctx, e, &wish{EngineObject: o, server: r.on(e.Servers)})
+}
+
+func (r *resource) checkForms(ctx context.Context, e *Engine, w *wish) (wrong field.Errors, err error) {
+	for _, f := range r.forms {
+		if !w.touches([]string{f.field}) {
+			continue
+		}
+		travels := f.travels == nil || f.travels(w)
+		if travels && f.known != nil {
+			if travels, err = f.known(ctx, e, w); err != nil {
+				return nil, err
+			}
+		}
+		if !travels {
+			wrong.Add(f.field, f.refused)
+		}
+	}
+	return wrong, nil
+}
+
+// speakable refuses what the engine would not take, or would store differently.
+func (w *wish) speakable(ctx context.Context, e *Engine, r *resource) error {
+	wrong, err := r.checkForms(ctx, e, w)
+	switch {
+	case err != nil:
+		return err
+	case len(wrong) > 0:
+		return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s whose %s the engine does not take", w.Kind, wrong[0].Field))
+	case !r.canonical(w.Name):
+		return domain.Fail(domain.Permanent, "invalid", fmt.Errorf("a %s whose name is not as the engine stores it", w.Kind))
+	}
+	return nil
+}
+
+// unstorable tells whether the engine's columns lose a character: they hold three
+// bytes of UTF-8.
+func unstorable(c rune) bool { return c > 0xFFFF || c == 0 || c == unicode.ReplacementChar }
+
+// storable is the form of a text that the engine keeps as it is.
+func storable(name string) form {
+	return form{
+		field: name, stored: "without tags and line breaks", refused: "The hosting server takes no emoji and no tags here.",
+		travels: func(w *wish) bool {
+			s := w.text(name)
+			return !strings.ContainsFunc(s, unstorable) && !strings.ContainsAny(s, "<>\r\n")
+		},
+	}
+}
+
+// single is the form of a text of one line that may hold tags.
+func single(name string) form {
+	return form{
+		field: name, refused: "The hosting server takes no emoji and no line breaks here.",
+		travels: func(w *wish) bool {
+			return !strings.ContainsFunc(w.text(name), func(c rune) bool { return unstorable(c) || c == '\n' || c == '\r' })
+		},
+	}
+}
+
+// sending says how the panel sends the field.
+func sending(f form, sent string) form { f.sent = sent; return f }
+
+// matching is a form of a text that the engine takes only in this pattern.
+func matching(name, pattern, refused string) form {
+	re := regexp.MustCompile(pattern)
+	return form{field: name, refused: refused, travels: func(w *wish) bool { return re.MatchString(w.text(name)) }}
+}
