@@ -25,6 +25,7 @@ type Versions map[Stream]int
 // request (header Idempotency-Key).
 type IdempotencyKey struct {
 	Principal    string // user or API key
+	Tenant       int64  // in whose name the user acts; 0: none
 	Method       string
 	Path         string
 	Key          string

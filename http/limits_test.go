@@ -54,10 +54,12 @@ func TestOrdersInMassesAreSlowedDown(t *testing.T) {
 
 func TestWhoTriesManyKeysHasToWait(t *testing.T) {
 	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
-	for i := range 62 {
-		w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["unknown"])
-		if want := map[bool]int{true: http.StatusUnauthorized, false: http.StatusTooManyRequests}[i < 60]; w.Code != want {
-			t.Fatalf("try %d: got %d, want %d", i+1, w.Code, want)
+	for _, key := range []string{"unknown", "mistyped"} {
+		for i := range 62 {
+			w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known[key])
+			if want := map[bool]int{true: http.StatusUnauthorized, false: http.StatusTooManyRequests}[i < 60]; w.Code != want {
+				t.Fatalf("try %d of a key that is %s: got %d, want %d", i+1, key, w.Code, want)
+			}
 		}
 	}
 	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"]); w.Code != http.StatusOK {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -52,7 +53,11 @@ func Statement(k domain.IdempotencyKey) eventstore.TxStatement {
 }
 
 func scope(k domain.IdempotencyKey) []byte {
-	sum := sha256.Sum256([]byte(strings.Join([]string{k.Principal, k.Method, k.Path, k.Key}, "\x00")))
+	parts := []string{k.Principal, k.Method, k.Path, k.Key}
+	if k.Tenant != 0 {
+		parts = append(parts, strconv.FormatInt(k.Tenant, 10))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return sum[:]
 }
 

@@ -67,6 +67,10 @@ func TestAKeyBindsOneRequest(t *testing.T) {
 	if got := state(key).State; got != domain.ReplayRunning {
 		t.Errorf("while it runs: %s", got)
 	}
+	elsewhere := key
+	if elsewhere.Tenant = 7; state(elsewhere).State != domain.ReplayFree {
+		t.Error("the key is taken in another tenant, too")
+	}
 	if err := keys.Release(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}

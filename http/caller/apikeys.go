@@ -70,7 +70,7 @@ type holders struct{ *Callers }
 func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (route.Caller, error) {
 	parts, ok := storefront.ParseKey(text)
 	if !ok {
-		return route.Caller{}, route.InvalidKey
+		return route.Caller{}, s.malformedKey(from)
 	}
 	key, err := s.key(ctx, parts.ID)
 	if err != nil {
@@ -113,7 +113,38 @@ func (s *Callers) refusedKey(ctx context.Context, from netip.Addr) error {
 	if !from.IsValid() {
 		return route.InvalidKey
 	}
-	return errors.Join(s.Limit(ctx, "refused_key", from.String(), refusedKeys, time.Minute), route.InvalidKey)
+	return errors.Join(s.Limit(ctx, "refused_key", Network(from, 32, 64), refusedKeys, time.Minute), route.InvalidKey)
+}
+
+// malformedKey is the answer to a text that was never a key. The database is
+// not asked, so each process counts for itself.
+func (s *Callers) malformedKey(from netip.Addr) error {
+	if wait := s.deps.Caches.malformed.count(Network(from, 32, 64), clock.Now()); s.deps.Abuse && wait > 0 {
+		return route.Throttle(wait)
+	}
+	return route.InvalidKey
+}
+
+// A tally counts malformed keys by network, from the first of a minute on.
+type tally struct {
+	mu    sync.Mutex
+	since time.Time
+	of    map[string]int
+}
+
+// count counts one more. It returns how long its sender has to wait; 0: not at
+// all.
+func (t *tally) count(network string, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil || now.Sub(t.since) >= time.Minute || len(t.of) >= keysKept {
+		t.since, t.of = now, map[string]int{}
+	}
+	t.of[network]++
+	if t.of[network] <= refusedKeys {
+		return 0
+	}
+	return time.Minute - now.Sub(t.since)
 }
 
 // KeyOf is the key with which a call was made.

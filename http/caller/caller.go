@@ -37,8 +37,9 @@ type Deps struct {
 // Caches remember callers for a moment between their calls. All [Callers] of one
 // server share them. The zero value is empty and ready to use.
 type Caches struct {
-	keys   keyring
-	tokens memory
+	keys      keyring
+	tokens    memory
+	malformed tally
 }
 
 // New returns the callers of a panel.

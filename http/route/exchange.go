@@ -29,6 +29,7 @@ type exchange struct {
 	access    Access
 	call      Call
 	key       *domain.IdempotencyKey // of the request, while its answer is not kept
+	isRepeat  bool                   // the key was looked up for the last time
 	indent    int
 	fresh     bool // it started again: no caller is cached
 

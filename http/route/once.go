@@ -44,6 +44,12 @@ func (x *exchange) repeat() error {
 	if err != nil {
 		return err
 	}
+	return x.repeated(key, before)
+}
+
+// repeated answers according to what became of the request with the key. nil:
+// there was none.
+func (x *exchange) repeated(key *domain.IdempotencyKey, before domain.Replay) error {
 	switch before.State {
 	case domain.ReplayRunning:
 		return stillRunning
@@ -59,6 +65,27 @@ func (x *exchange) repeat() error {
 		x.key, x.call.key = key, key
 		return nil
 	}
+}
+
+// overtaken looks a key up once more when its request is refused: a repeat that
+// ran at the same time may have done what stands in the way by now. Its answer
+// is then this one's, too.
+func (x *exchange) overtaken(err error) error {
+	refusal := x.t.refusalOf(err)
+	if x.key == nil || x.isRepeat || refusal == nil || refusal.Status < http.StatusBadRequest || refusal.Status >= http.StatusInternalServerError {
+		return err
+	}
+	key := x.key
+	x.key, x.call.key, x.isRepeat = nil, nil, true
+	before, lost := x.t.options.Once.Look(x.r.Context(), *key)
+	if lost != nil {
+		return lost
+	}
+	if before.State == domain.ReplayFree {
+		return err
+	}
+	x.call.reply = &reply{header: http.Header{}}
+	return x.repeated(key, before)
 }
 
 // onceText is the key without quotes: 1 to 255 visible ASCII characters.
@@ -80,7 +107,7 @@ func (x *exchange) onceKey(text string, body []byte) *domain.IdempotencyKey {
 		shows = x.t.url(x.t.record(x.r.URL.Path))
 	}
 	return &domain.IdempotencyKey{
-		Principal: x.call.Caller.Principal, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
+		Principal: x.call.Caller.Principal, Tenant: x.call.Caller.Tenant, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
 		Fingerprints: x.t.options.Once.Fingerprints([]byte(x.r.Method), []byte(path), []byte(x.r.Header.Get("Content-Type")), body),
 		Status:       x.route.Status, Location: shows, Keep: x.route.keep,
 	}

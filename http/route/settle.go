@@ -21,7 +21,9 @@ func (x *exchange) end(err error) {
 		x.again()
 		return
 	}
-	x.refuse(err)
+	if err = x.overtaken(err); !errors.Is(err, errAnswered) {
+		x.refuse(err)
+	}
 }
 
 // settle makes sure of a caller who was remembered, and spends their call. It
