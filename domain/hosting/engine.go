@@ -24,6 +24,8 @@ type EngineObject struct {
 	Secrets  Secrets          `json:"-"`          // handed over with the call, never kept
 	Observed field.Values     // what only the engine knows, such as document_root
 	Applied  bool             // not only accepted, but carried out
+	Refused  bool             `json:",omitempty"` // accepted, and then the server would not carry it out
+	Partial  bool             `json:",omitempty"` // perhaps not whole: a creation may have been cut short; another completes it
 }
 
 // Secrets are the secret fields of a resource in clear text, by field. They

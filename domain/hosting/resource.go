@@ -185,6 +185,7 @@ func (c Confirm) decide(r Resource) ([]Event, error) {
 
 func (c Decline) decide(r Resource) ([]Event, error) {
 	open := r.Status == Wanted || r.Status == Changing || r.Status == Leaving || r.Certificate.awaited()
+	open = open || r.Status == Running && r.Certificate.Stage == "" && c.Version == r.Wish // accepted, and then not carried out
 	if !open || r.late(c.Version) || r.Code == c.Code {
 		return nil, nil // no request is open, or the answer is a repeat
 	}

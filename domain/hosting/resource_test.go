@@ -140,6 +140,19 @@ func TestTheEngineMayRefuse(t *testing.T) {
 	given(t, requested, made, leaving, refused).When(decline).Then()
 }
 
+// The engine may refuse what it has accepted before, as long as nothing else has
+// been asked for.
+func TestTheEngineMayRefuseWhatItHasAccepted(t *testing.T) {
+	late := hosting.EngineRefused{Code: "engine_refused"}
+	decline := hosting.Decline{Ref: site, Code: late.Code, Version: 1}
+	given(t, requested, confirmed(1)).When(decline).Then(late)
+	given(t, requested, confirmed(1), late).When(decline).Then()
+	given(t, requested, confirmed(1), changed).When(decline).Then() // it answers an earlier request
+	given(t, requested, confirmed(1), changed, confirmed(3)).When(decline).Then()
+	stands(t, hosting.Refused, requested, confirmed(1), late)
+	stands(t, hosting.Changing, requested, confirmed(1), late, changed) // tried again
+}
+
 func TestWhatIsNotThereCannotBeChanged(t *testing.T) {
 	for _, history := range [][]hosting.Event{nil, {requested, made, leaving}, {requested, made, leaving, hosting.Removed{}}} {
 		given(t, history...).When(hosting.Change{Ref: site, Spec: off}).

@@ -33,6 +33,31 @@ func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T
 	h.equal("the run that was overtaken", h.runOf(fmt.Sprintf("engine:site-%d/1", s.ID)).Status, sagas.StatusDone)
 }
 
+// What the engine has accepted and then would not carry out is no more as it was
+// asked for, whatever it said first. The next request tries again.
+func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
+	h := newHousehold(t)
+	var mu sync.Mutex
+	refuses := true
+	h.engine.refused = func(o hosting.EngineObject) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return refuses && o.Name == "bad.example.com"
+	}
+	s := h.ask(h.draw("site"), site("bad.example.com"))
+	h.carry(s)
+	h.goes()
+	row := h.stands(s.Ref, hosting.Refused)
+	h.equal("sync", row.SyncStatus+" "+row.SyncError, "error engine_refused")
+	mu.Lock()
+	refuses = false
+	mu.Unlock()
+	h.carry(set(s.Ref, `{"ip_address":"192.0.2.1"}`))
+	row = h.stands(s.Ref, hosting.Running)
+	h.equal("sync", row.SyncStatus+row.SyncError, "synced")
+	h.quiet()
+}
+
 func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
 	h := newHousehold(t)
 	h.engine.tell(func(call, name string) error {

@@ -22,7 +22,8 @@ type fakeEngine struct {
 	changed map[string]int
 	last    int64
 	applied func(hosting.EngineObject) bool
-	strict  bool // what has another name than the one that is told is neither renamed nor removed
+	refused func(hosting.EngineObject) bool // accepted, and then not carried out
+	strict  bool                            // what has another name than the one that is told is neither renamed nor removed
 }
 
 func newEngine() *fakeEngine {
@@ -38,7 +39,8 @@ func (e *fakeEngine) Find(_ context.Context, kind, name, _ string) (hosting.Engi
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o, ok := e.objects[kind+"/"+name]
-	o.Applied = ok && (e.applied == nil || e.applied(o))
+	o.Refused = ok && e.refused != nil && e.refused(o)
+	o.Applied = ok && !o.Refused && (e.applied == nil || e.applied(o))
 	return o, ok, nil
 }
 

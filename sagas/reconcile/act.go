@@ -52,7 +52,8 @@ func (a *attempt) findSuspended(ctx context.Context, run *hosting.Generation) er
 func (plain) refused(_ context.Context, _ *attempt, failure error) error { return failure }
 
 // bring changes what is there, adopts what an earlier attempt has made, and
-// creates what there is not. Then it reads the object back (rule E-7).
+// creates what there is not, or what such an attempt may have left half made.
+// Then it reads the object back (rule E-7).
 func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 	if untouched, err := a.strategy.untouched(ctx, a); err != nil || untouched {
 		return a.result(), err
@@ -63,10 +64,10 @@ func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 	found, is, err := a.find(ctx)
 	switch {
 	case err != nil:
-	case is:
+	case is && !found.Partial:
 		a.object.ID = found.ID
 		err = a.change(ctx)
-	case a.secretMissing:
+	case !is && a.secretMissing:
 		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
 	default:
 		a.object.ID, err = a.engine.Create(ctx, a.object)

@@ -156,6 +156,8 @@ func (c certificates) applied(ctx context.Context, w *desired) (bool, sagas.Work
 		return false, sagas.Work{}, err
 	case is && !w.ours(found):
 		return false, sagas.Work{}, errNotOurs
+	case is && found.Refused:
+		return c.notIssued(w, o, sagas.CodeOf(errRefused))
 	}
 	if observed, answered := o.answeredBy(found); is && answered {
 		confirm := hosting.Confirm{Ref: w.ref, EngineID: found.ID, Observed: observed, Version: w.row.Wish}

@@ -15,6 +15,9 @@ import (
 // errNotOurs refuses a name that another has at the engine.
 var errNotOurs = domain.Fail(domain.Permanent, "name_taken", errors.New("an object of that name belongs to another owner"))
 
+// errRefused is what was accepted, and refused when it was to be carried out.
+var errRefused = domain.Fail(domain.Permanent, "engine_refused", errors.New("the server has refused what the engine had accepted"))
+
 // look finds the object under any of its names.
 func (a *attempt) look(ctx context.Context) (sagas.Result, sagas.Found, error) {
 	for _, name := range append([]string{a.object.Name}, a.former...) {

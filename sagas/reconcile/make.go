@@ -38,8 +38,8 @@ type making struct {
 
 func (m *making) look(ctx context.Context) (sagas.Result, sagas.Found, error) {
 	found, is, err := m.findOurs(ctx, m.object)
-	if err != nil || !is {
-		return sagas.Result{}, sagas.No, err
+	if err != nil || !is || found.Partial {
+		return sagas.Result{}, sagas.No, err // half made: another creation completes it
 	}
 	m.seen = found
 	return sagas.Result{External: strconv.FormatInt(found.ID, 10)}, sagas.Yes, nil
@@ -63,7 +63,7 @@ func (m *making) remove(ctx context.Context, made sagas.Result) error {
 	if err != nil {
 		return domain.Fail(domain.Permanent, "no_id", err)
 	}
-	if _, found, err := m.look(ctx); err != nil || found == sagas.No {
+	if _, is, err := m.findOurs(ctx, m.object); err != nil || !is {
 		return err
 	}
 	o := m.object
@@ -82,9 +82,13 @@ func (r *Reconciler) findOurs(ctx context.Context, o hosting.EngineObject) (host
 	return found, is, err
 }
 
-// IsMade tells whether the engine has carried out an object.
+// IsMade tells whether the engine has carried out an object. One that it accepted
+// and would not carry out is a permanent failure.
 func (r *Reconciler) IsMade(ctx context.Context, o hosting.EngineObject) (bool, error) {
 	found, is, err := r.findOurs(ctx, o)
+	if err == nil && is && found.Refused {
+		err = errRefused
+	}
 	return is && found.Applied, err
 }
 

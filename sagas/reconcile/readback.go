@@ -81,6 +81,8 @@ func (p plain) applied(ctx context.Context, w *desired) (bool, sagas.Work, error
 		return false, sagas.Work{}, err
 	case !w.ours(found):
 		return false, sagas.Work{}, errNotOurs
+	case found.Refused:
+		return false, sagas.Work{}, errRefused
 	}
 	seen := hosting.Confirm{Ref: w.ref, EngineID: found.ID, Observed: found.Observed, Version: w.row.Wish}
 	return found.Applied, sagas.Work{Commands: []domain.Command{seen}}, nil

@@ -27,6 +27,8 @@ type Engine struct {
 	Books    func() string                                     // all that the server keeps and has said, to search for secrets
 	Lose     func(t T, call, kind string)                      // the next such call ("create", "change", "remove") is carried out, and its answer is lost
 	Cut      func(n int) (cut func() bool)                     // the nth call over the network from now on is carried out, and its answer is lost; cut tells whether there was one, and ends it
+	Die      func(kind string, steps int) (mend func() bool)   // the server dies at that step of a creation, a step being whatever could be its last, and answers nothing until it is mended; mend tells whether it did
+	Torn     func() []string                                   // what the server has that is not whole; nil: that cannot be
 	Serves   func(context.Context, hosting.EngineObject) error // whether the server behind the engine really does what it says; for kinds that Tells names
 	Tells    []string                                          // kinds that Serves can tell of
 	Lacks    []string                                          // kinds that it has not
@@ -60,6 +62,7 @@ var checks = []check{
 	{"what was changed without an answer is changed again", (*world).lostChange, losing},
 	{"what was removed without an answer is gone", (*world).lostRemoval, losing},
 	{"no lost answer leaves half an object behind", (*world).cuts, cutting},
+	{"what a server that died has left is completed", (*world).deaths, dying},
 	{"what is applied is served", (*world).served, serving},
 	{"twins at once are one", (*world).twins, nil},
 	{"a name of another client is taken", (*world).taken, nil},
@@ -76,6 +79,7 @@ var checks = []check{
 
 func losing(e Engine) string  { return missing(e.Lose == nil, "answers cannot be lost here") }
 func cutting(e Engine) string { return missing(e.Cut == nil, "answers cannot be lost here") }
+func dying(e Engine) string   { return missing(e.Die == nil, "the server does not die for tests") }
 func serving(e Engine) string {
 	return missing(e.Serves == nil, "what the servers do cannot be seen from here")
 }

@@ -57,7 +57,7 @@ func (c issuer) certificate(ctx context.Context, domainName string) (none hostin
 	if err != nil || !found || !have.on("ssl") || have["domain"] != domainName {
 		return none, false, err
 	}
-	applied, err := c.applied(ctx, &sites, have)
+	p, err := c.progress(ctx, &sites, have)
 	if err != nil {
 		return none, false, err
 	}
@@ -70,10 +70,10 @@ func (c issuer) certificate(ctx context.Context, domainName string) (none hostin
 	}
 	sort := map[bool]string{true: "acme", false: "custom"}[have.on("ssl_letsencrypt")]
 	o := hosting.EngineObject{
-		Kind: certificates.kind, ID: have.number("domain_id"), Owner: owner, Name: domainName, Applied: applied,
+		Kind: certificates.kind, ID: have.number("domain_id"), Owner: owner, Name: domainName, Applied: p.applied && !p.refused, Refused: p.refused,
 		Parents: map[string]int64{"site": have.number("domain_id")}, Values: values("cert_type", sort), Observed: values(),
 	}
-	if ends, known := c.served(ctx, domainName); applied && sort == "acme" && known {
+	if ends, known := c.served(ctx, domainName); o.Applied && sort == "acme" && known {
 		o.Observed["expires_at"] = field.AppendTime(nil, ends)
 	}
 	return o, true, nil
@@ -110,11 +110,11 @@ func (c issuer) order(ctx context.Context, o hosting.EngineObject) (int64, error
 	case !have.on("active"):
 		return 0, domain.Fail(domain.Permanent, "site_inactive", errors.New("the site is off"))
 	}
-	applied, err := c.applied(ctx, &sites, have)
+	p, err := c.progress(ctx, &sites, have)
 	if err != nil {
 		return 0, err
 	}
-	if !applied {
+	if !p.applied {
 		return 0, domain.Fail(domain.Waiting, "site_pending", errors.New("the site is not served yet"))
 	}
 	return site, c.flags(ctx, have, members{{"ssl", "y"}, {"ssl_letsencrypt", "y"}})

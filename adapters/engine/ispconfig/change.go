@@ -55,10 +55,14 @@ func (e *Engine) changeRow(ctx context.Context, r *resource, w *wish, have row) 
 		_, err := e.replace(ctx, r, w, have)
 		return err
 	}
-	if r.adopt != nil {
-		return r.adopt(ctx, e, w, have)
+	have, err := mending(e).completed(ctx, r, w, have)
+	if err != nil {
+		return err
 	}
-	return e.push(ctx, r, w, have)
+	if err := e.adopted(ctx, r, w, have); err != nil || r.lacks == nil {
+		return err
+	}
+	return e.finish(ctx, r, w, have.number(r.key))
 }
 
 func (e *Engine) replace(ctx context.Context, r *resource, w *wish, have row) (int64, error) {
@@ -75,7 +79,7 @@ func (e *Engine) replace(ctx context.Context, r *resource, w *wish, have row) (i
 func (e *Engine) push(ctx context.Context, r *resource, w *wish, have row) error {
 	params := r.difference(w, have)
 	if len(params) == 0 {
-		return nil
+		return mending(e).reannounce(ctx, r, have)
 	}
 	write := func() error { return e.update(ctx, r, have, params) }
 	if r.change != nil {
@@ -121,9 +125,5 @@ func (e *Engine) update(ctx context.Context, r *resource, have row, params membe
 	if r.serial {
 		arguments = append(arguments, member{"update_serial", true})
 	}
-	err := e.call(ctx, r.functions(have)+"_update", arguments, nil)
-	if err == nil {
-		e.writes.note(r.table, number, e.Now())
-	}
-	return err
+	return e.call(ctx, r.functions(have)+"_update", arguments, nil)
 }

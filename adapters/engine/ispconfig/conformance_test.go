@@ -17,6 +17,7 @@ func TestISPConfigIsAHostingEngine(t *testing.T) {
 		w.config.URL = proxy.URL
 		return enginetest.Engine{
 			EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Cut: proxy.Cut,
+			Die: func(_ string, steps int) func() bool { return w.fake.Cut(steps) }, Torn: w.fake.Torn,
 			Books: func() string { return w.fake.Answered() + w.log.String() },
 			Lose:  func(_ enginetest.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) },
 		}

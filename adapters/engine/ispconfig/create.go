@@ -22,7 +22,9 @@ func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) 
 	switch {
 	case r == &clients && o.ID == 0: // owns nothing yet
 	case r == &clients:
-		w.group, err = e.groupOf(ctx, o.ID)
+		if w.group, err = e.groupOf(ctx, o.ID); ownerless(err) {
+			err = nil // a client that was only half made
+		}
 	default:
 		w.group, err = e.groupOf(ctx, o.Owner)
 	}
@@ -153,26 +155,39 @@ func taken(r *resource) error {
 
 // adoptRow adopts the row of an earlier attempt.
 func (e *Engine) adoptRow(ctx context.Context, r *resource, w *wish, have row) (int64, error) {
+	if r.replaced != nil && r.replaced(w, have) {
+		w.ID = have.number(r.key)
+		return e.replace(ctx, r, w, have)
+	}
+	have, err := mending(e).completed(ctx, r, w, have)
+	if err != nil {
+		return 0, err
+	}
 	number := have.number(r.key)
 	w.ID = number
 	if r == &clients {
-		group, err := e.groupOf(ctx, number)
-		if err != nil {
+		if w.group, err = e.groupOf(ctx, number); err != nil {
 			return 0, err
 		}
-		w.group = group
 	}
-	adopt := e.push
-	if r.adopt != nil {
-		adopt = func(ctx context.Context, _ *resource, w *wish, have row) error { return r.adopt(ctx, e, w, have) }
-	}
-	if r.replaced != nil && r.replaced(w, have) {
-		return e.replace(ctx, r, w, have)
-	}
-	if err := adopt(ctx, r, w, have); err != nil {
+	if err := mending(e).announce(ctx, r, have); err != nil {
 		return 0, err
 	}
-	return number, e.finish(ctx, r, w, number)
+	if err := e.adopted(ctx, r, w, have); err != nil {
+		return 0, err
+	}
+	if err := e.finish(ctx, r, w, number); err != nil {
+		return 0, err
+	}
+	return number, mending(e).announceParts(ctx, r, have)
+}
+
+// adopted brings a row that was found to what is wanted.
+func (e *Engine) adopted(ctx context.Context, r *resource, w *wish, have row) error {
+	if r.adopt != nil {
+		return r.adopt(ctx, e, w, have)
+	}
+	return e.push(ctx, r, w, have)
 }
 
 // add inserts the row, with the function of its kind if it has one.
@@ -193,7 +208,6 @@ func (e *Engine) insert(ctx context.Context, r *resource, w *wish) (int64, error
 	if err := e.call(ctx, r.functions(asRow(params))+"_add", arguments, &made); err != nil {
 		return 0, err
 	}
-	e.writes.note(r.table, int64(made), e.Now())
 	return int64(made), nil
 }
 

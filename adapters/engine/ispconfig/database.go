@@ -53,7 +53,7 @@ func init() {
 }
 
 var databaseUsers = resource{
-	kind: "database user", table: "web_database_user", key: "database_user_id", stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
+	kind: "database user", table: "web_database_user", silent: true, key: "database_user_id", stems: []string{"sites_database_user"}, functions: stem("sites_database_user"),
 	on: func(s Servers) int64 { return s.Database }, name: named("database_user"),
 	queries: func(name, _ string, _ Servers) []query {
 		return []query{{"sites_database_user", members{{"database_user", name}}}}
@@ -93,7 +93,13 @@ func (e *Engine) databaseUser(ctx context.Context, w *wish) (number int64, fresh
 		return 0, false, err
 	}
 	if found { // of an attempt whose answer was lost; the password handed over now is the one that counts
-		return have.number("database_user_id"), false, e.push(ctx, &databaseUsers, &u, have)
+		stays, err := e.keepUser(ctx, w, have)
+		if err == nil && stays {
+			err = e.push(ctx, &databaseUsers, &u, have)
+		}
+		if err != nil || stays {
+			return have.number("database_user_id"), false, err
+		}
 	}
 	if w.Secrets["db_password"] == "" {
 		return 0, false, secretNeeded("a database user")
@@ -103,6 +109,30 @@ func (e *Engine) databaseUser(ctx context.Context, w *wish) (number int64, fresh
 		return 0, false, err
 	}
 	return number, true, afterwards(e.verify(ctx, &databaseUsers, &u, number))
+}
+
+// keepUser keeps a user that was found, unless the servers may not have been told
+// of it and no database lets it in: then it goes, to be made again.
+func (e *Engine) keepUser(ctx context.Context, w *wish, have row) (stays bool, err error) {
+	p, err := e.progress(ctx, &databaseUsers, have)
+	if err != nil || p.known || w.Secrets["db_password"] == "" {
+		return true, err
+	}
+	if used, err := e.letsIn(ctx, have.number("database_user_id")); err != nil || used {
+		return true, err
+	}
+	return false, e.erase(ctx, &databaseUsers, have)
+}
+
+// letsIn tells whether a database lets a user in.
+func (e *Engine) letsIn(ctx context.Context, user int64) (bool, error) {
+	for _, column := range []string{"database_user_id", "database_ro_user_id"} {
+		found, err := e.seek(ctx, &databases, []query{{databases.stems[0], members{{column, user}}}})
+		if err != nil || len(found) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // adoptDatabase brings a database that was found, and its user, to what is wanted.
@@ -131,11 +161,8 @@ func removeDatabaseUser(ctx context.Context, e *Engine, gone row) error {
 	if number < 1 {
 		return nil
 	}
-	for _, column := range []string{"database_user_id", "database_ro_user_id"} {
-		users, err := e.seek(ctx, &databases, []query{{databases.stems[0], members{{column, number}}}})
-		if err != nil || len(users) > 0 {
-			return err
-		}
+	if used, err := e.letsIn(ctx, number); err != nil || used {
+		return err
 	}
 	have, present, err := e.get(ctx, &databaseUsers, number)
 	if err != nil || !present {

@@ -56,7 +56,7 @@ var (
 func contactOf(w *wish) string { return either(w.text("admin_email"), dns.Hostmaster(w.Name)) }
 
 func init() {
-	zones.habits = habits{prepare: zoneReady, made: nameServers, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
+	zones.habits = habits{prepare: zoneReady, made: nameServers, lacks: zoneLacks, parts: zoneParts, change: changeZone, keeps: zoneKeeps, leaving: removeNameServers}
 	register(&zones)
 }
 
@@ -85,8 +85,17 @@ func raised(serial, today string) string {
 	return strconv.FormatInt(n+1, 10)
 }
 
-// changeZone updates a zone and its serial, lest secondaries miss the change.
-func changeZone(ctx context.Context, e *Engine, _ *wish, have row, params members) error {
+// changeZone updates a zone and its serial, lest secondaries miss the change. The
+// record of a former primary name server makes room for the new one's.
+func changeZone(ctx context.Context, e *Engine, w *wish, have row, params members) error {
+	if ns := params.text("ns"); ns != "" {
+		if err := nameServers(ctx, e, w, have.number("id")); err != nil {
+			return err
+		}
+		if err := e.dropNameServer(ctx, have, have["ns"], e.serversOf(ns)); err != nil {
+			return err
+		}
+	}
 	serial := member{"serial", raised(have["serial"], e.today())}
 	return e.update(ctx, &zones, have, append(params, serial))
 }
@@ -117,6 +126,37 @@ func nameServers(ctx context.Context, e *Engine, w *wish, zone int64) error {
 		}
 	}
 	return nil
+}
+
+// dropNameServer removes the record of a name server that is none of those that
+// stay.
+func (e *Engine) dropNameServer(ctx context.Context, zone row, name string, stay []string) error {
+	if slices.Contains(stay, name) {
+		return nil
+	}
+	_, defaults, err := e.ownRecords(ctx, zone)
+	for _, r := range defaults {
+		if err == nil && r["data"] == name {
+			err = e.erase(ctx, &records, r)
+		}
+	}
+	return err
+}
+
+// zoneLacks tells whether a zone is without one of its name servers.
+func zoneLacks(ctx context.Context, e *Engine, zone row) (bool, error) {
+	_, defaults, err := e.ownRecords(ctx, zone)
+	for _, server := range e.serversOf(zone["ns"]) {
+		if !slices.ContainsFunc(defaults, func(r row) bool { return r["data"] == server && r.on("active") }) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+func zoneParts(ctx context.Context, e *Engine, zone row) (*resource, []row, error) {
+	_, defaults, err := e.ownRecords(ctx, zone)
+	return &records, defaults, err
 }
 
 func (e *Engine) serversOf(primary string) []string {

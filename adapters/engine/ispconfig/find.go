@@ -8,10 +8,9 @@ import (
 )
 
 // Find looks an object up by its natural key or by our reference in it, or by
-// both. It reads only. Owner is 0 where the object's owner is unknown; Applied
-// tells whether the server has carried out everything that was asked of it. A
-// row that the server refused to carry out is a permanent failure,
-// "engine_refused".
+// both. It reads only. Owner is 0 where the object's owner is unknown. Applied
+// tells whether the server has carried out everything that was asked of it,
+// Refused that it would not.
 func (e *Engine) Find(ctx context.Context, kind, name, ref string) (hosting.EngineObject, bool, error) {
 	r, err := resourceOf(kind)
 	if err != nil {
@@ -31,7 +30,12 @@ func (e *Engine) Find(ctx context.Context, kind, name, ref string) (hosting.Engi
 	if err != nil {
 		return hosting.EngineObject{}, false, err
 	}
-	o.Applied, err = e.applied(ctx, r, found[0])
+	p, err := e.progress(ctx, r, found[0])
+	if err != nil {
+		return hosting.EngineObject{}, false, err
+	}
+	missing, partial, err := mending(e).partial(ctx, r, found[0], p)
+	o.Applied, o.Refused, o.Partial = p.applied && !p.refused && !missing, p.refused, partial
 	return o, err == nil, err
 }
 

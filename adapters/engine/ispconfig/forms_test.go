@@ -113,7 +113,7 @@ func TestAnAddressCanBeTakenAwayFromASite(t *testing.T) {
 // written because of them.
 func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	w := inhabited(t)
-	w.fake.Tell("dns_a_update", `{"client_id": 0, "primary_id": 100003, "params": {"name": "WWW"}}`)
+	w.fake.Tell("dns_a_update", `{"client_id": 0, "primary_id": 100003, "params": {"name": "WWW", "zone": 1}, "update_serial": true}`)
 	alias := with(w.object("mail_alias"), "destination", "B@x.test, a@x.test", "alias_type", "forward")
 	alias.Name = "all@acme.test"
 	alias.ID = w.create(alias)
@@ -124,7 +124,7 @@ func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	w.change(again)
 	six := w.object("dns_record")
 	six.Name = "acme.test. six.acme.test. AAAA 0 2001:db8::1"
-	w.fake.Tell("dns_aaaa_add", `{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", "data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}}`)
+	w.fake.Tell("dns_aaaa_add", `{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", "data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}, "update_serial": true}`)
 	six.ID = w.find("dns_record", six.Name).ID
 	w.change(six)
 	client := with(tenant("t17"), "email", "ADA@acme.test", "tax_id", "ES-of-no-authority", "company_name", strings.Repeat("Ñ", 100))

@@ -89,7 +89,7 @@ func New(c Config) (*Engine, error) {
 	c.HTTP = polite(c.HTTP)
 	to := &connection{Config: c, slots: make(chan struct{}, inFlight)}
 	to.sessions = &sessionPool{door: to, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
-	return &Engine{connection: to, owners: &owners{connection: to}, journal: &journal{connection: to}}, nil
+	return &Engine{connection: to, owners: &owners{connection: to}, journal: newJournal(to)}, nil
 }
 
 // polite is a client as given that follows no redirects: a redirected write
@@ -132,6 +132,9 @@ func (e *Engine) writable(ctx context.Context) error {
 		return domain.Fail(domain.Permanent, "engine_version", fmt.Errorf("version %q is not of the line %sx: the panel only reads from it", version.Version, lineage))
 	}
 	if err := e.compareServers(ctx); err != nil {
+		return err
+	}
+	if err := e.follow(ctx); err != nil {
 		return err
 	}
 	e.known = true

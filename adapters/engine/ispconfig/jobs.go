@@ -3,107 +3,72 @@ package ispconfig
 import (
 	"context"
 	"errors"
-	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"hostpanel/domain"
 )
 
-// Accepted is not applied: the engine journals a change, and its servers carry
-// the journal out once a minute.
-const (
-	journalSlack  = 300 * time.Second // between our clock and the engine's
-	journalWindow = 30 * time.Minute  // looked at for what another process wrote
-	writesKept    = 6 * time.Hour
-)
-
-// writes remembers when rows were written, to know how far back to look.
-type writes struct {
-	mu sync.Mutex
-	at map[string]time.Time
+// A progress is how far a row has come: it is accepted, journaled, and carried
+// out or refused by the server.
+type progress struct {
+	known   bool // the journal, as far as it is known, has a job of the row
+	told    bool // it tells the servers of the row as it is now
+	applied bool // the server has come as far as that
+	refused bool // and has put an error into the job
 }
 
-func writeKey(table string, number int64) string { return table + ":" + decimal(number) }
-
-func (w *writes) note(table string, number int64, at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.at == nil {
-		w.at = map[string]time.Time{}
+// progress reads how far a row has come. The row has been read before. A row
+// without a job that is known has its last one, if any, before all that are.
+func (j *journal) progress(ctx context.Context, r *resource, have row) (p progress, err error) {
+	if err := j.follow(ctx); err != nil {
+		return p, err
 	}
-	for k, t := range w.at {
-		if at.Sub(t) > writesKept {
-			delete(w.at, k)
-		}
-	}
-	w.at[writeKey(table, number)] = at
-}
-
-func (w *writes) forget(table string, number int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.at, writeKey(table, number))
-}
-
-func (w *writes) since(table string, number int64, now time.Time) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if at, known := w.at[writeKey(table, number)]; known {
-		return at.Add(-journalSlack)
-	}
-	return now.Add(-journalWindow)
-}
-
-// A journal tells how far the engine's servers have carried out what was written.
-type journal struct {
-	*connection
-	writes writes
-}
-
-// applied tells whether a row has been carried out. The row has been read
-// before; a queue that is empty now was empty of its change. A queue that never
-// runs dry is counted against the jobs after the row's last one.
-func (j *journal) applied(ctx context.Context, r *resource, have row) (bool, error) {
 	server := have.number("server_id")
 	if r == &clients {
 		server = j.Servers.Web
 	}
-	job, found, err := j.lastJob(ctx, r, have.number(r.key))
+	waiting, err := j.queued(ctx, server) // after the journal: the other order would see what is not there yet
 	if err != nil {
-		return false, err
+		return p, err
 	}
-	done, err := j.through(ctx, server, job, found)
-	if err != nil || !done || !found {
-		return done, err
+	if err := j.take(ctx); err != nil {
+		return p, err
 	}
-	return true, j.complaint(ctx, r, job)
+	defer j.leave()
+	last, known := j.last[rowKey(r.table, have.number(r.key))]
+	p.known, p.applied = known, waiting <= j.after(last, server)
+	p.told = j.tells(r, have)
+	if known && p.applied {
+		p.refused, err = j.complaint(ctx, last)
+	}
+	return p, err
 }
 
-// through tells whether the server has come as far as the job.
-func (j *journal) through(ctx context.Context, server int64, job row, found bool) (bool, error) {
-	waiting, err := j.queued(ctx, server)
-	if err != nil || waiting == 0 || !found {
-		return waiting == 0, err
-	}
-	after, err := j.rows(ctx, "sys_datalog_get", members{{"datalog_id", job.number("datalog_id")}, {"newer", true}}, []string{"datalog_id", "server_id"})
-	if err != nil {
+// told tells whether the journal, as far as it has been read, tells the servers of
+// a row as it is now.
+func (j *journal) told(ctx context.Context, r *resource, have row) (bool, error) {
+	if err := j.take(ctx); err != nil {
 		return false, err
 	}
-	later := int64(0)
-	for _, other := range after {
-		mine := other.number("server_id") == server || other.number("server_id") == 0
-		if mine && other.number("datalog_id") > job.number("datalog_id") {
-			later++
+	defer j.leave()
+	return j.tells(r, have), nil
+}
+
+// tells: of a DNS record they are told only with a higher serial after it.
+func (j *journal) tells(r *resource, have row) bool {
+	last, known := j.last[rowKey(r.table, have.number(r.key))]
+	return known && last.tells(r, have) && (!r.serial || j.last[rowKey(zones.table, have.number("zone"))].id > last.id)
+}
+
+// after counts the jobs for a server that came after one.
+func (j *journal) after(last job, server int64) (count int64) {
+	for i := len(j.jobs) - 1; i >= 0 && j.jobs[i].id > last.id; i-- {
+		if j.jobs[i].server == server || j.jobs[i].server == 0 {
+			count++
 		}
 	}
-	if waiting, err = j.queued(ctx, server); err != nil { // after the list: the other order would see what is not there yet
-		return false, err
-	}
-	return waiting <= later, nil
+	return count
 }
 
 // queued counts the jobs that the server has not carried out.
@@ -124,36 +89,30 @@ func (c *countText) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// lastJob finds the last job of a row in the journal, newest first. The job of
-// a new row does not name it, except in the row that it carries.
-func (j *journal) lastJob(ctx context.Context, r *resource, number int64) (row, bool, error) {
-	since := j.writes.since(r.table, number, j.Now())
-	found, err := j.rows(ctx, "sys_datalog_get_by_tstamp", members{{"tstamp", since.Unix()}}, []string{"datalog_id", "server_id", "dbtable", "dbidx", "data"})
+// complaint reads whether the server refused a job that it has come to. That
+// does not change any more. The text is dropped, because it may quote the row.
+func (j *journal) complaint(ctx context.Context, of job) (bool, error) {
+	if refused, judged := j.judged[of.id]; judged {
+		return refused, nil
+	}
+	found, err := j.rows(ctx, "sys_datalog_get", members{{"datalog_id", of.id}}, []string{"datalog_id", "error"})
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
-	named := r.key + ":" + decimal(number)
-	fresh := regexp.MustCompile(fmt.Sprintf(`"new";a:\d+:\{s:%d:"%s";(s:\d+:"%d"|i:%d);`, len(r.key), r.key, number, number))
-	for _, job := range found {
-		if job["dbtable"] == r.table && (job["dbidx"] == named || job["dbidx"] == r.key+":" && fresh.MatchString(job["data"])) {
-			delete(job, "data") // it carries every column, secrets too
-			return job, true, nil
-		}
+	refused := false
+	for _, one := range found {
+		refused = refused || one["error"] != "" && one.number("datalog_id") == of.id
 	}
-	return nil, false, nil
+	j.judged[of.id] = refused
+	return refused, nil
 }
 
-// complaint reads whether the server refused a job. Its text is dropped,
-// because it may quote the row.
-func (j *journal) complaint(ctx context.Context, r *resource, job row) error {
-	found, err := j.rows(ctx, "sys_datalog_get", members{{"datalog_id", job.number("datalog_id")}}, []string{"datalog_id", "error"})
-	if err != nil {
-		return err
-	}
-	for _, j := range found {
-		if j["error"] != "" && j.number("datalog_id") == job.number("datalog_id") {
-			return domain.Fail(domain.Permanent, "engine_refused", fmt.Errorf("the server refused job %d of a %s", job.number("datalog_id"), r.kind))
+// tells tells whether a job told the servers of the row as it is now.
+func (o job) tells(r *resource, have row) bool {
+	for _, c := range r.told() {
+		if o.readable && !same(o.told[c], have[c]) {
+			return false
 		}
 	}
-	return nil
+	return true
 }

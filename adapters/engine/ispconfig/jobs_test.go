@@ -62,17 +62,109 @@ func TestABusyQueueIsCounted(t *testing.T) {
 	}
 }
 
-// A2: "ok" says nothing, an error says that the server refused it.
+// A2: "ok" says nothing, an error says that the server refused it. That is a
+// state of the object, which is found, changed and removed as any other.
 func TestAServerThatRefusesIsHeard(t *testing.T) {
 	w := inhabited(t)
 	w.fake.FailJobs("web_domain")
 	w.change(with(w.object("site"), "ip_address", "192.0.2.7"))
-	if w.find("site", "acme.test").Applied {
-		t.Error("it was not carried out")
+	if found := w.find("site", "acme.test"); found.Applied || found.Refused {
+		t.Error("it was not carried out", found)
 	}
 	w.fake.Tick()
-	_, _, err := w.engine.Find(t.Context(), "site", "acme.test", "")
-	refused(t, err, domain.Permanent, "engine_refused")
+	for range 2 {
+		if found := w.find("site", "acme.test"); found.Applied || !found.Refused || found.ID != w.made["site"] {
+			t.Error(found)
+		}
+	}
+	w.fake.FailJobs("")
+	w.change(with(w.object("site"), "ip_address", "192.0.2.10"))
+	w.fake.Tick()
+	if found := w.find("site", "acme.test"); !found.Applied || found.Refused {
+		t.Error(found)
+	}
+}
+
+// What the server has refused it is told once more when it is asked for again.
+func TestARefusedChangeIsToldAgain(t *testing.T) {
+	w := inhabited(t)
+	for _, kind := range kinds {
+		o := w.object(kind)
+		o.Secrets = nil
+		w.fake.FailJobs(places[kind].table)
+		w.change(with(o, "is_active", false))
+		w.fake.Tick()
+		if found := w.find(kind, o.Name); !found.Refused {
+			t.Errorf("%s: %+v", kind, found)
+		}
+		w.fake.FailJobs("")
+		w.change(with(o, "is_active", false))
+		w.fake.Tick()
+		if found := w.find(kind, o.Name); !found.Applied || found.Refused || string(found.Values["is_active"]) != "false" {
+			t.Errorf("%s: %+v", kind, found)
+		}
+		w.change(o)
+	}
+	w.fake.Tick()
+	w.fake.FailJobs("dns_rr")
+	w.change(with(w.object("dns_record"), "ttl", 60))
+	w.fake.Tick()
+	if err := w.engine.Remove(t.Context(), w.object("dns_record")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The journal is read forward: each job once, and no more than one answer holds.
+func TestTheJournalIsReadForward(t *testing.T) {
+	w := inhabited(t)
+	w.find("site", "acme.test")
+	begun := w.fake.Calls("sys_datalog_get_by_tstamp")
+	w.fake.Noise(3000)
+	w.fake.Tick()
+	w.find("site", "acme.test")
+	before := w.fake.Told("")
+	for range 20 {
+		w.change(with(w.object("site"), "ip_address", "192.0.2.7"))
+		w.find("site", "acme.test")
+		w.fake.Tick()
+		w.find("site", "acme.test")
+		w.change(with(w.object("site"), "ip_address", "*"))
+	}
+	if told := w.fake.Told("") - before; told > 40*40_000 {
+		t.Errorf("%d bytes for 40 changes", told)
+	}
+	if n := w.fake.Calls("sys_datalog_get_by_tstamp") - begun; n != 0 {
+		t.Errorf("the journal was begun %d times more", n)
+	}
+}
+
+// A journal that is longer than an answer is begun nearer to its end, and goes
+// on from there.
+func TestALongJournalIsReadFromNearItsEnd(t *testing.T) {
+	w := inhabited(t)
+	for range 2 {
+		w.fake.Bulk(9, 1<<20)
+		w.fake.Pass(4 * time.Minute)
+	}
+	w.fake.Tick()
+	other := w.open(w.config)
+	change := with(w.object("site"), "ip_address", "192.0.2.7")
+	if err := other.Change(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	if found, _, err := other.Find(t.Context(), "site", "acme.test", ""); err != nil || found.Applied {
+		t.Error(found, err)
+	}
+	w.fake.Bulk(17, 1<<20) // between two looks
+	w.fake.Pass(4 * time.Minute)
+	w.fake.Noise(3)
+	if found, _, err := other.Find(t.Context(), "site", "acme.test", ""); err != nil || found.Applied {
+		t.Error(found, err)
+	}
+	w.fake.Tick()
+	if found, _, err := other.Find(t.Context(), "site", "acme.test", ""); err != nil || !found.Applied {
+		t.Error(found, err)
+	}
 }
 
 func (w *world) certificate() hosting.EngineObject {

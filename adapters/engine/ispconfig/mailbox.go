@@ -14,7 +14,7 @@ import (
 // no login. Its directory is told once and never again, for the engine erases
 // what already stands at a path that a mailbox moves to.
 var mailboxes = resource{
-	kind: "mailbox", table: "mail_user", lower: true, limits: []string{"limit_mailbox"},
+	kind: "mailbox", table: "mail_user", lower: true, flag: "postfix", limits: []string{"limit_mailbox"},
 	off:     members{{"postfix", "n"}, {"disableimap", "y"}, {"disablepop3", "y"}, {"disablesmtp", "y"}},
 	storage: &storage{"mailquota_get_by_user", "email", "used_raw", "used_raw"},
 	key:     "mailuser_id", stems: []string{"mail_user"}, functions: stem("mail_user"),

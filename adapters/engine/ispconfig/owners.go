@@ -14,6 +14,7 @@ type groups struct {
 	mu       sync.Mutex
 	ofClient map[int64]int64
 	ofGroup  map[int64]int64
+	whole    map[int64]bool // clients that have a login
 }
 
 func (g *groups) learn(client, group int64) {
@@ -30,6 +31,22 @@ func (g *groups) forget(client int64) {
 	defer g.mu.Unlock()
 	delete(g.ofGroup, g.ofClient[client])
 	delete(g.ofClient, client)
+	delete(g.whole, client)
+}
+
+func (g *groups) markWhole(client int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.whole == nil {
+		g.whole = map[int64]bool{}
+	}
+	g.whole[client] = true
+}
+
+func (g *groups) isWhole(client int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.whole[client]
 }
 
 func (g *groups) lookup(client, group int64) (ofClient, ofGroup int64) {

@@ -125,7 +125,6 @@ func (e *Engine) erase(ctx context.Context, r *resource, have row) error {
 	if err := e.call(ctx, r.functions(have)+"_delete", arguments, nil); err != nil {
 		return err
 	}
-	e.writes.forget(r.table, number)
 	if r == &clients {
 		e.groups.forget(number)
 	}

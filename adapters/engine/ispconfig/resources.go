@@ -34,6 +34,9 @@ type resource struct {
 	lower    bool              // its names are stored in lower case
 	anyName  bool              // its names may have any characters
 	parents  map[string]string // columns that name another row, and the panel's field
+	remade   bool              // what lacks a part is removed and made again
+	silent   bool              // no server acts on its rows
+	flag     string            // the flag that switches it; "": active
 	needs    bool              // it does not outlast the site that it belongs to
 	off      members           // what a row says that is off; nil: it cannot be
 	limits   []string          // the client's columns that limit how many it has
@@ -56,17 +59,19 @@ type apart struct {
 // as for every kind.
 type habits struct {
 	find    func(ctx context.Context, e *Engine, name string) ([]row, error)
-	prepare func(context.Context, *Engine, *wish) error                // look at what it belongs to
-	before  func(context.Context, *Engine, *wish) error                // look once more, right before it is added
-	insert  func(context.Context, *Engine, *wish) (int64, error)       // make the row
-	made    func(context.Context, *Engine, *wish, int64) error         // what a new row still needs
-	adopt   func(context.Context, *Engine, *wish, row) error           // bring what was found to what is wanted
-	change  func(context.Context, *Engine, *wish, row, members) error  // write an update
-	keeps   func(context.Context, *Engine, row) (string, error)        // what a row still owns; "": nothing
-	leaving func(context.Context, *Engine, row) error                  // before it is removed
-	left    func(context.Context, *Engine, row) error                  // after it has been removed
-	remains func(context.Context, *Engine, hosting.EngineObject) error // of an object that is gone
-	remarks func(row, field.Values)                                    // what only the engine knows
+	prepare func(context.Context, *Engine, *wish) error                   // look at what it belongs to
+	before  func(context.Context, *Engine, *wish) error                   // look once more, right before it is added
+	insert  func(context.Context, *Engine, *wish) (int64, error)          // make the row
+	made    func(context.Context, *Engine, *wish, int64) error            // what a new row still needs
+	adopt   func(context.Context, *Engine, *wish, row) error              // bring what was found to what is wanted
+	change  func(context.Context, *Engine, *wish, row, members) error     // write an update
+	lacks   func(context.Context, *Engine, row) (bool, error)             // whether a part is missing that its creation makes
+	parts   func(context.Context, *Engine, row) (*resource, []row, error) // further rows that its creation makes
+	keeps   func(context.Context, *Engine, row) (string, error)           // what a row still owns; "": nothing
+	leaving func(context.Context, *Engine, row) error                     // before it is removed
+	left    func(context.Context, *Engine, row) error                     // after it has been removed
+	remains func(context.Context, *Engine, hosting.EngineObject) error    // of an object that is gone
+	remarks func(row, field.Values)                                       // what only the engine knows
 }
 
 // A query is one look-up: the stem of the function and a filter.

@@ -14,7 +14,7 @@ import (
 // A site is a virtual host. Its number names its directory and its system
 // user, which stay whatever its domain becomes.
 var sites = resource{
-	kind: "site", table: "web_domain", lower: true, off: members{{"active", "n"}}, limits: []string{"limit_web_domain"},
+	kind: "site", table: "web_domain", lower: true, remade: true, off: members{{"active", "n"}}, limits: []string{"limit_web_domain"},
 	storage: &storage{"quota_get_by_user", "domain", "used_raw", "used"},
 	key:     "domain_id", stems: []string{"sites_web_domain"}, functions: stem("sites_web_domain"),
 	on:    func(s Servers) int64 { return s.Web },
@@ -54,7 +54,7 @@ var sites = resource{
 }
 
 func init() {
-	sites.habits = habits{change: changeSite, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
+	sites.habits = habits{change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
 	register(&sites)
 }
 
@@ -103,7 +103,6 @@ func changeSite(ctx context.Context, e *Engine, _ *wish, have row, params member
 	rest := without(params, "active")
 	if status != nil {
 		err := e.call(ctx, "sites_web_domain_set_status", members{{"primary_id", have.number("domain_id")}, {"status", status}}, nil)
-		e.writes.note(sites.table, have.number("domain_id"), e.Now())
 		if err != nil || len(rest) == len(sites.repeats(have)) {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 // number; the row itself belongs to the administrator.
 var clients = resource{
 	kind: "tenant", table: "client", key: "client_id", identity: "client_id", stems: []string{"client"}, functions: stem("client"),
+	remade: true, silent: true,
 	on:    func(s Servers) int64 { return s.Web },
 	reads: []string{"customer_no", "username", "locked", "canceled"},
 	name:  named("username"),
@@ -55,7 +56,7 @@ var clients = resource{
 }
 
 func init() {
-	clients.habits = habits{insert: addClient, change: changeClient, keeps: clientOwns}
+	clients.habits = habits{insert: addClient, change: changeClient, lacks: clientLacks, keeps: clientOwns}
 	register(&clients)
 }
 
@@ -118,7 +119,6 @@ func changeClient(ctx context.Context, e *Engine, w *wish, _ row, params members
 			return err
 		}
 	}
-	e.writes.note(clients.table, w.ID, e.Now())
 	if password == "" {
 		return nil
 	}
@@ -138,6 +138,9 @@ func without(all members, name string) (rest members) {
 // stay behind without an owner.
 func clientOwns(ctx context.Context, e *Engine, have row) (string, error) {
 	group, err := e.groupOf(ctx, have.number("client_id"))
+	if ownerless(err) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}

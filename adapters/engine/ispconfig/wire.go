@@ -23,6 +23,16 @@ type member struct {
 
 type members []member
 
+// text is the value of a name, as the engine stores it; "": there is none.
+func (m members) text(name string) string {
+	for _, one := range m {
+		if one.name == name {
+			return stored(one.value)
+		}
+	}
+	return ""
+}
+
 // MarshalJSON writes the members in their order.
 func (m members) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
@@ -128,10 +138,13 @@ func (c *connection) post(ctx context.Context, function string, body []byte) ([]
 	case response.StatusCode != http.StatusOK:
 		return nil, unclear(function, fmt.Errorf("status %d", response.StatusCode))
 	case len(raw) > answerLimit:
-		return nil, unclear(function, errors.New("the answer is too long"))
+		return nil, unclear(function, errTooLong)
 	}
 	return raw, nil
 }
+
+// errTooLong is an answer of more than [answerLimit].
+var errTooLong = errors.New("the answer is too long")
 
 // unclear is the failure of a call that may have been carried out.
 func unclear(function string, err error) error {

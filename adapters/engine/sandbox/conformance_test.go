@@ -17,6 +17,11 @@ func TestTheSandboxIsAHostingEngine(t *testing.T) {
 		e := sandbox.New(p)
 		return enginetest.Engine{EngineServer: e, Books: func() string { return books(t, p) }, Lose: func(_ enginetest.T, call, kind string) {
 			order(t, e, faults.Fault{What: faults.TimeoutAfter, Call: call, Kind: kind})
+		}, Die: func(kind string, steps int) func() bool {
+			if steps == 1 { // each of its creations is one transaction
+				order(t, e, faults.Fault{What: faults.TimeoutAfter, Call: "create", Kind: kind})
+			}
+			return func() bool { return steps == 1 }
 		}}
 	})
 }

@@ -31,7 +31,8 @@ type Engine struct {
 	mu         sync.Mutex
 	now        time.Time
 	tables     map[string]*table
-	groups     map[int]int // of clients
+	groups     map[int]int  // of clients
+	logins     map[int]bool // clients that have one
 	nextGroup  int
 	sessions   map[string]time.Time
 	failures   int
@@ -39,8 +40,11 @@ type Engine struct {
 	journal    []*job
 	updated    map[int]int // the last job that each server has carried out
 	calls      map[string]int
+	told       map[string]int // bytes
 	violations []string
 	faults     []*Fault
+	left       int  // steps until PHP ends; 0: it does not
+	dead       bool // it has
 	between    func()
 	acmeFails  bool
 	jobFails   string
@@ -55,8 +59,8 @@ type Engine struct {
 func Start(t *testing.T) *Engine {
 	t.Helper()
 	e := &Engine{
-		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, nextGroup: 2,
-		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, used: map[string]int64{}, version: "3.2.11p2",
+		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, logins: map[int]bool{}, nextGroup: 2,
+		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{}, used: map[string]int64{}, version: "3.2.11p2",
 	}
 	server := httptest.NewServer(e)
 	e.URL = server.URL
@@ -93,6 +97,20 @@ func (e *Engine) Calls(function string) int {
 	}
 	sum := 0
 	for _, n := range e.calls {
+		sum += n
+	}
+	return sum
+}
+
+// Told tells how many bytes a function has answered; of "" all of them.
+func (e *Engine) Told(function string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if function != "" {
+		return e.told[function]
+	}
+	sum := 0
+	for _, n := range e.told {
 		sum += n
 	}
 	return sum
@@ -199,6 +217,9 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	if e.isDead() {
+		panic(http.ErrAbortHandler)
+	}
 	function, _, _ := strings.Cut(r.URL.RawQuery, "&")
 	struck := e.strike(function)
 	var a answer
@@ -211,6 +232,13 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (e *Engine) serve(function string, body []byte) answer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	defer func() {
+		if reason := recover(); reason == (died{}) {
+			panic(http.ErrAbortHandler)
+		} else if reason != nil {
+			panic(reason)
+		}
+	}()
 	e.calls[function]++
 	value, err := parse(body)
 	given, ok := value.(object)
@@ -219,6 +247,8 @@ func (e *Engine) serve(function string, body []byte) answer {
 	}
 	c := &call{engine: e, function: function, arguments: given}
 	a := c.admitted()
+	c.step()
+	e.told[function] += len(a.body)
 	e.transcript.WriteString(a.body + "\n")
 	return a
 }

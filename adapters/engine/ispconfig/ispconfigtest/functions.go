@@ -126,6 +126,7 @@ func (c *call) remove(stem string, t *table) answer {
 	if stem == "client" {
 		c.violate(e.ownsRows(id), "client_delete of a client who owns rows")
 		delete(e.groups, id)
+		delete(e.logins, id)
 	}
 	t.remove(r)
 	e.note(t, "d", r, nil)

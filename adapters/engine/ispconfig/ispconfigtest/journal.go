@@ -2,6 +2,7 @@ package ispconfigtest
 
 import (
 	"strconv"
+	"strings"
 )
 
 // A job is one change in the journal, which servers carry out later. Its
@@ -119,6 +120,16 @@ func (e *Engine) FailJobs(table string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.jobFails = table
+}
+
+// Bulk writes jobs of other clients with so many bytes each.
+func (e *Engine) Bulk(jobs, bytes int) {
+	e.Noise(jobs)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, j := range e.journal[len(e.journal)-jobs:] {
+		j.data = strings.Repeat("x", bytes)
+	}
 }
 
 // Noise writes jobs of other clients, so that the journal does not run dry.

@@ -24,6 +24,7 @@ func init() {
 		"server_get":               {[]string{"server_id", "section"}, (*call).server},
 		"client_get_groupid":       {[]string{"client_id"}, (*call).groupID},
 		"client_get_by_groupid":    {[]string{"group_id"}, (*call).byGroup},
+		"client_get_by_username":   {[]string{"username"}, (*call).byLogin},
 		"client_change_password":   {[]string{"client_id", "new_password"}, (*call).changePassword},
 		"client_delete_everything": {[]string{"client_id"}, (*call).deleteEverything},
 		"sites_web_domain_set_status": {[]string{"primary_id", "status"}, func(c *call) answer {
@@ -110,6 +111,24 @@ func (c *call) byGroup() answer {
 	return remote("There is no user account for this client_id")
 }
 
+// byLogin tells of a login, with its hash.
+func (c *call) byLogin() answer {
+	for _, r := range c.engine.tables["client"].rows {
+		if id := number(r.text("client_id")); r.text("username") == c.text("username") && c.engine.logins[id] {
+			return ok(object{
+				{"userid", strconv.Itoa(c.engine.groups[id])},
+				{"username", r.text("username")},
+				{"passwort", r.text("password")},
+				{"typ", "user"},
+				{"active", "1"},
+				{"default_group", strconv.Itoa(c.engine.groups[id])},
+				{"client_id", r.text("client_id")},
+			})
+		}
+	}
+	return remote("There is no user account for this user name.")
+}
+
 func (c *call) changePassword() answer {
 	r := c.engine.tables["client"].find(c.number("client_id"))
 	if r == nil {
@@ -135,6 +154,7 @@ func (c *call) deleteEverything() answer {
 	}
 	e.tables["client"].remove(r)
 	delete(e.groups, client)
+	delete(e.logins, client)
 	return ok(1)
 }
 

@@ -91,13 +91,35 @@ func (c *call) add(stem string, t *table) answer {
 	if t.name == "dns_rr" {
 		lowerRecord(r)
 	}
-	e.finish(t, r, v, c)
+	e.hash(t, r, v)
+	c.step()
+	if t.name == "web_domain" {
+		e.house(r, v, c)
+		c.step()
+	}
+	if t.name == "web_database" {
+		e.follow(r, v("parent_domain_id"))
+	}
 	e.note(t, "i", nil, r)
+	c.step()
+	if t.name == "client" {
+		c.admit(number(r.text(t.key)))
+	}
 	if t.name == "dns_rr" && c.value("update_serial") == true {
 		c.moveZone(r.text("zone"), group)
 		e.raise(r.text("zone"))
 	}
 	return ok(r.text(t.key))
+}
+
+// admit gives a new client its group, then its login.
+func (c *call) admit(id int) {
+	e := c.engine
+	e.groups[id] = e.nextGroup
+	e.nextGroup++
+	c.step()
+	e.logins[id] = true
+	c.step()
 }
 
 func or(a, b string) string {
@@ -118,7 +140,7 @@ func (c *call) groupFor(stem string) (int, bool) {
 		return 1, true
 	}
 	group, known := c.engine.groups[client]
-	return group, known
+	return group, known && c.engine.logins[client]
 }
 
 // indexed is the complaint of the database itself, which is all that stands
@@ -135,32 +157,12 @@ func (e *Engine) indexed(t *table, params object) string {
 	return ""
 }
 
-// finish fills what the engine fills itself.
-func (e *Engine) finish(t *table, r *record, v lookup, c *call) {
-	id, _ := strconv.Atoi(r.text(t.key))
+// hash stores passwords as the engine does.
+func (e *Engine) hash(t *table, r *record, v lookup) {
 	switch t.name {
 	case "client":
-		e.groups[id] = e.nextGroup
-		e.nextGroup++
 		r.set("password", hashed(v("password")))
 		r.set("created_at", strconv.FormatInt(e.now.Unix(), 10))
-	case "web_domain":
-		if v("server_id") != "1" {
-			break
-		}
-		r.set("sys_perm_group", "ru")
-		client := c.text("client_id")
-		root := fmt.Sprintf("/var/www/clients/client%s/web%d", client, id)
-		r.set("document_root", root)
-		r.set("php_open_basedir", strings.Join([]string{
-			root + "/web", root + "/private", root + "/tmp", "/var/www/" + v("domain") + "/web", "/srv/www/" + v("domain") + "/web", "/usr/share/php/8.2",
-			"/usr/share/php", "/tmp", "/usr/share/phpmyadmin", "/etc/phpmyadmin", "/var/lib/phpmyadmin", "/dev/random", "/dev/urandom",
-		}, ":"))
-		r.set("system_user", fmt.Sprintf("web%d", id))
-		r.set("system_group", "client"+client)
-		r.set("is_subdomainwww", map[bool]string{true: "1", false: "0"}[v("subdomain") == "www"])
-	case "web_database":
-		e.follow(r, v("parent_domain_id"))
 	case "web_database_user":
 		r.set("database_password", mysqlHash(v("database_password")))
 	case "ftp_user", "shell_user":
@@ -188,6 +190,25 @@ func latin1(s string) string {
 		b = append(b, byte(c))
 	}
 	return string(b)
+}
+
+// house gives a new site its directory and its user, in a step of its own.
+func (e *Engine) house(r *record, v lookup, c *call) {
+	if v("server_id") != "1" {
+		return
+	}
+	id := r.text("domain_id")
+	r.set("sys_perm_group", "ru")
+	client := c.text("client_id")
+	root := fmt.Sprintf("/var/www/clients/client%s/web%s", client, id)
+	r.set("document_root", root)
+	r.set("php_open_basedir", strings.Join([]string{
+		root + "/web", root + "/private", root + "/tmp", "/var/www/" + v("domain") + "/web", "/srv/www/" + v("domain") + "/web", "/usr/share/php/8.2",
+		"/usr/share/php", "/tmp", "/usr/share/phpmyadmin", "/etc/phpmyadmin", "/var/lib/phpmyadmin", "/dev/random", "/dev/urandom",
+	}, ":"))
+	r.set("system_user", "web"+id)
+	r.set("system_group", "client"+client)
+	r.set("is_subdomainwww", map[bool]string{true: "1", false: "0"}[v("subdomain") == "www"])
 }
 
 func hashed(password string) string {
@@ -255,7 +276,9 @@ func (c *call) update(stem string, t *table) answer {
 		r.set("sys_groupid", strconv.Itoa(group))
 	}
 	changed := serialised(t.columns, was.values) != serialised(t.columns, r.values)
+	c.step()
 	e.note(t, "u", was, r)
+	c.step()
 	if t.name == "dns_rr" && c.value("update_serial") == true {
 		if _, told := params.get("zone"); !told {
 			return html()
