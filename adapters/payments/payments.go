@@ -42,6 +42,10 @@ type Migrating interface {
 // A Runner is a provider with work in the background. Run ends with its context.
 type Runner interface{ Run(context.Context) error }
 
+// A Reacher is a provider outside the panel. Reach tells whether its API answers
+// and accepts the credentials; it changes nothing there.
+type Reacher interface{ Reach(context.Context) error }
+
 // A Panel is what a provider may use of the panel.
 type Panel struct {
 	PublicURL func() string               // without a slash at the end

@@ -80,6 +80,33 @@ func TestMistakesOfTheDatabaseEndWithTwo(t *testing.T) {
 	}
 }
 
+func TestAStartWarnsOfAMailServerThatIsAway(t *testing.T) {
+	away, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, away.Close())
+	h := newHome(t)
+	h.env = []string{"SMTP_URL=smtp://me:canary@" + away.Addr().String()}
+	r := h.start()
+	eventually(t, "the log warns", patience, func() bool { return strings.Contains(r.stderr(), "mails are not taken now") })
+	r.ask(200, "GET", "/readyz", "")
+	r.stop()
+	if said := r.stderr(); !strings.Contains(said, away.Addr().String()) || strings.Contains(said, "canary") {
+		t.Errorf("it says: %s", said)
+	}
+}
+
+// A fresh demo is well, also while it is served and beside its own Postgres.
+func TestTheDoctorFindsAFreshDemoWell(t *testing.T) {
+	h := ownHome(t)
+	r := h.start()
+	for range 2 {
+		if out := h.must("doctor"); strings.Count(out, "ok ") < 12 || strings.Contains(out, "\nwarning") {
+			t.Errorf("it says:\n%s", out)
+		}
+		r.stop()
+	}
+}
+
 // worked is what the figures say once a step of a run is done.
 var worked = regexp.MustCompile(`(?m)^hostpanel_saga_steps_total [1-9]`)
 

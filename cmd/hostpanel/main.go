@@ -16,6 +16,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/database"
+	"hostpanel/cmd/hostpanel/doctor"
 	"hostpanel/cmd/hostpanel/engine"
 	"hostpanel/cmd/hostpanel/history"
 	"hostpanel/cmd/hostpanel/operations"
@@ -44,6 +45,7 @@ type commands struct {
 	Webhooks    operations.Webhooks  `cmd:"" help:"List and replay what payment providers have sent."`
 	Projections database.Projections `cmd:"" help:"List read tables, and build them anew from the log."`
 	Zone        zone.Command         `cmd:"" help:"Write a DNS zone as a zone file."`
+	Doctor      doctor.Command       `cmd:"" help:"Examine the panel and all that it depends on, and name each fault with its mend."`
 	Verify      history.Verify       `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
 	Bench       benchCommand         `cmd:"" help:"Measure how fast this machine is at it."`
 	Completion  shell.Completion     `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`

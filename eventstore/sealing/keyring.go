@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -111,6 +112,11 @@ func (r *Keyring) DeriveAll(purpose string) []DerivedKey {
 		all[i] = DerivedKey{key.id, key.derive(purpose)}
 	}
 	return all
+}
+
+// Holds tells whether a key with this id is among them.
+func (r *Keyring) Holds(id string) bool {
+	return slices.ContainsFunc(r.keys, func(k secretKey) bool { return k.id == id })
 }
 
 // Retired returns the ids of all keys but the first.

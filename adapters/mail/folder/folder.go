@@ -6,7 +6,9 @@ package folder
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +39,20 @@ func (f *Folder) Send(_ context.Context, m notice.Mail) error {
 	}
 	return nil
 }
+
+// Check tells whether messages can be kept. A folder that is not there is made
+// when the first message comes.
+func (f *Folder) Check(context.Context) error {
+	if _, err := os.Stat(f.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	half, err := write(f.dir, nil)
+	_ = os.Remove(half)
+	return err
+}
+
+// Address is the folder.
+func (f *Folder) Address() string { return f.dir }
 
 // put gives the file its name only once it is whole, and is done only when a
 // power cut would not take it away again.

@@ -52,6 +52,19 @@ func (s *Server) Send(ctx context.Context, m notice.Mail) error {
 	if err != nil {
 		return err
 	}
+	return s.connected(ctx, func(c *smtp.Client) error { return deliver(c, letter) })
+}
+
+// Check connects, encrypts and signs in as for a message, and sends none.
+func (s *Server) Check(ctx context.Context) error {
+	return s.connected(ctx, func(*smtp.Client) error { return nil })
+}
+
+// Address is the server's host and port.
+func (s *Server) Address() string { return s.address }
+
+// connected does something with a server that has let us in.
+func (s *Server) connected(ctx context.Context, do func(*smtp.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	conn, err := s.dial(ctx)
@@ -61,7 +74,7 @@ func (s *Server) Send(ctx context.Context, m notice.Mail) error {
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	return s.converse(conn, letter)
+	return s.converse(conn, do)
 }
 
 func (s *Server) dial(ctx context.Context) (net.Conn, error) {
@@ -71,7 +84,7 @@ func (s *Server) dial(ctx context.Context) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
 }
 
-func (s *Server) converse(conn net.Conn, letter mail.Letter) error {
+func (s *Server) converse(conn net.Conn, do func(*smtp.Client) error) error {
 	c, err := smtp.NewClient(conn, s.host)
 	if err != nil {
 		return refused("greeting", err)
@@ -79,7 +92,7 @@ func (s *Server) converse(conn net.Conn, letter mail.Letter) error {
 	if err := s.introduce(c); err != nil {
 		return err
 	}
-	if err := deliver(c, letter); err != nil {
+	if err := do(c); err != nil {
 		return err // and close the connection: a QUIT would end a message that stands half written
 	}
 	_ = c.Quit() // the letter is accepted whatever becomes of the farewell

@@ -130,6 +130,9 @@ func (c *Config) names(s Settings) error {
 	return nil
 }
 
+// nowhere is a domain that does not exist (RFC 2606).
+const nowhere = "hostpanel.invalid."
+
 // publicHost is the domain under which we are reached, with a final dot. One
 // that has no name in the world's DNS gets one that does not exist.
 func (c *Config) publicHost() string {
@@ -139,7 +142,7 @@ func (c *Config) publicHost() string {
 	}
 	name := dns.Origin.Tidy(host)
 	if _, err := netip.ParseAddr(host); err == nil || IsLoopback(host) || !dns.Origin.Holds("ns1."+name) {
-		return "hostpanel.invalid."
+		return nowhere
 	}
 	return name
 }
@@ -258,6 +261,13 @@ func (c *Config) logging(s Settings) error {
 }
 
 func (c *Config) warn(text string) { c.warnings = append(c.warnings, text) }
+
+// Warnings are about settings that are allowed, and seldom meant.
+func (c *Config) Warnings() []string { return c.warnings }
+
+// NamesNoServers tells that the name servers of zones are made up, because no
+// setting gives a public name.
+func (c *Config) NamesNoServers() bool { return strings.HasSuffix(c.NameServers[0], nowhere) }
 
 // Announce logs the settings for the operator who starts the program.
 func (c *Config) Announce(log *slog.Logger) {

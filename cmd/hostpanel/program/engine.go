@@ -52,6 +52,18 @@ func (p *Program) engineKnown(ctx context.Context) error {
 	return nil
 }
 
+// CheckEngine asks the hosting engine whether it lets us in, is what the settings
+// say, and grants every function that is needed. The sandbox does.
+func (p *Program) CheckEngine(ctx context.Context) error {
+	if p.ispconfig == nil {
+		return nil
+	}
+	if err := p.ispconfig.Check(ctx); err != nil {
+		return err
+	}
+	return p.ispconfig.Permissions(ctx)
+}
+
 // leaveEngine ends our session with the engine.
 func (p *Program) leaveEngine() {
 	if p.ispconfig == nil {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
-	"path/filepath"
 	"runtime"
 	"sync/atomic"
 
@@ -15,19 +13,15 @@ import (
 
 	"hostpanel/adapters/compute/sandbox"
 	"hostpanel/adapters/engine/ispconfig"
-	"hostpanel/adapters/mail/folder"
-	"hostpanel/adapters/mail/smtp"
 	"hostpanel/adapters/postgres"
 	"hostpanel/adapters/webhook"
 	"hostpanel/cmd/hostpanel/config"
-	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
-	"hostpanel/sagas/notify"
 )
 
 // A Program is the panel, put together: the log, the read tables, the sagas,
@@ -178,7 +172,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	if err := p.Store.Clock().Load(ctx); err != nil {
 		return err
 	}
-	mail, err := p.mail()
+	mail, err := p.Mail()
 	if err != nil {
 		return err
 	}
@@ -193,32 +187,10 @@ func (p *Program) assemble(ctx context.Context) error {
 	p.Sagas = assembly.New(assembly.Options{
 		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: mail, Webhooks: webhook.New(webhook.Options{Networks: p.Config.Webhooks}),
 		Engine: engine, Compute: sandbox.New(p.Pool),
-		PublicURL: p.PublicURL, MailFrom: p.mailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Log: p.Log,
+		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Log: p.Log,
 	})
 	p.Store.Attach(eventstore.WithStarter(p.Sagas))
 	return nil
-}
-
-func (p *Program) mail() (notify.Mail, error) {
-	if p.Config.SMTPURL == "" {
-		return folder.New(filepath.Join(p.Config.DataDir, "outbox")), nil
-	}
-	server, err := smtp.New(p.Config.SMTPURL, p.mailFrom())
-	if err != nil {
-		return nil, console.Misused("SMTP_URL: %w", err)
-	}
-	return server, nil
-}
-
-func (p *Program) mailFrom() string {
-	if p.Config.MailFrom != "" {
-		return p.Config.MailFrom
-	}
-	host := "localhost"
-	if u, err := url.Parse(p.Config.PublicURL); err == nil && u.Hostname() != "" && !config.IsLoopback(u.Hostname()) {
-		host = u.Hostname()
-	}
-	return "hostpanel@" + host
 }
 
 // PublicURL is where the world reaches us, without a slash at the end.

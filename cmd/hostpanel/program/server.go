@@ -82,6 +82,7 @@ func (p *Program) unsubscribeKeys() (all [][]byte) {
 func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { p.Store.Follow(ctx); return nil })
 	group.Go(func() error { return p.Sagas.Run(ctx) })
+	group.Go(func() error { p.checkMail(ctx); return nil })
 	if p.cluster != nil {
 		group.Go(func() error { return p.cluster.Watch(ctx, p.Log) })
 	}
