@@ -21,6 +21,7 @@ import (
 	"hostpanel/cmd/hostpanel/history"
 	"hostpanel/cmd/hostpanel/operations"
 	"hostpanel/cmd/hostpanel/sandbox"
+	"hostpanel/cmd/hostpanel/secrets"
 	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/cmd/hostpanel/shell"
 	"hostpanel/cmd/hostpanel/users"
@@ -40,6 +41,7 @@ type commands struct {
 	Orders      operations.Orders    `cmd:"" help:"List, show and retry orders."`
 	Runs        operations.Runs      `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
 	Engine      engine.Command       `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
+	Secrets     secrets.Command      `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
 	Sandbox     sandbox.Command      `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User        users.Command        `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks    operations.Webhooks  `cmd:"" help:"List and replay what payment providers have sent."`

@@ -119,6 +119,25 @@ func (r *Keyring) Holds(id string) bool {
 	return slices.ContainsFunc(r.keys, func(k secretKey) bool { return k.id == id })
 }
 
+// IDs are the ids of all keys, the first one first.
+func (r *Keyring) IDs() []string {
+	ids := make([]string, len(r.keys))
+	for i, key := range r.keys {
+		ids[i] = key.id
+	}
+	return ids
+}
+
+// CheckValue proves that the keyring has the key of an id; nil: it has none.
+func (r *Keyring) CheckValue(id string) []byte {
+	for _, key := range r.keys {
+		if key.id == id {
+			return key.mac("check value", []byte(id))
+		}
+	}
+	return nil
+}
+
 // Retired returns the ids of all keys but the first.
 func (r *Keyring) Retired() []string {
 	var ids []string

@@ -68,10 +68,15 @@ func (c *Config) Keyring(create bool) (*sealing.Keyring, error) {
 }
 
 // keptKey reads the key in the data directory, and makes it with create. Of two
-// processes that make it at once, one finds the other's.
+// processes that make it at once, one finds the other's. A key is never made for
+// a database that exists: another key has sealed what is in it.
 func (c *Config) keptKey(create bool) (string, error) {
 	path := filepath.Join(c.DataDir, "secret.key")
 	text, err := os.ReadFile(path)
+	if _, made := os.Stat(filepath.Join(c.DataDir, "postgres")); errors.Is(err, fs.ErrNotExist) && made == nil {
+		return "", console.Misused("%s is missing, and the database beside it was sealed with the key in it. "+
+			`Put the file back from your backup. If the key is lost for good, see "A lost key" in docs/security.md`, path)
+	}
 	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := writeOnce(path, []byte(sealing.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("keep a new secret key: %w", err)

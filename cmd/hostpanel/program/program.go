@@ -76,6 +76,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.connect(ctx, as); err != nil {
 		return p, orEmpty(err)
 	}
+	if err := checkKeys(ctx, p.Pool, p.Keys); err != nil {
+		return p, orEmpty(err)
+	}
 	if err := p.assemble(ctx); err != nil {
 		return p, err
 	}
@@ -151,6 +154,9 @@ func (p *Program) migrate(ctx context.Context) error {
 	}
 	defer owner.Close()
 	if err := eventstore.Migrate(ctx, owner, Migrations()...); err != nil {
+		return err
+	}
+	if err := checkKeys(ctx, owner, p.Keys); err != nil {
 		return err
 	}
 	err = projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)))
