@@ -12,8 +12,8 @@ import (
 // cutsAtMost bounds the calls of one creation.
 const cutsAtMost = 60
 
-// cuts loses the answer of each call of a creation in turn: the creation is
-// repeated, and the object is as whole as one that was made undisturbed.
+// cuts loses the answer of each call of a creation in turn: what is not there
+// then, or perhaps in part, is created again, and the object is as whole as one that was made undisturbed.
 func (w *world) cuts() {
 	for _, kind := range append([]string{"tenant"}, kinds...) {
 		o := w.until(kind)
@@ -38,11 +38,20 @@ func (w *world) cutCreation(o hosting.EngineObject, n int, whole hosting.EngineO
 		w.Errorf("%s, answer %d lost: %v", o.Kind, n, err)
 	}
 	if err != nil {
-		w.create(o)
+		w.again(o)
 	}
 	w.sameAs(whole, o, n)
 	w.gone(o)
 	return there
+}
+
+// again does what the panel does after a creation without an answer: what is
+// found whole is not created again.
+func (w *world) again(o hosting.EngineObject) {
+	w.Helper()
+	if found, is := w.look(o.Kind, o.Name, o.Ref); !is || found.Partial {
+		w.create(o)
+	}
 }
 
 // sameAs compares what was made in spite of a lost answer with what was made
