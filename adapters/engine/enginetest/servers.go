@@ -17,15 +17,14 @@ import (
 // Servers are what stands behind an engine, to see whether it does what the
 // engine says. What is empty is not looked at.
 type Servers struct {
-	ZoneFolder  string   // of the zone files that the engine writes for BIND
-	ZonePrefix  string   // of their names; what BIND refused ends in ".err"
-	NameServers []string // that every zone has
-	Database    string   // "127.0.0.1:3306" of MariaDB or MySQL
+	Zone        func(origin string) (string, error) // reads the zone file that is served
+	NameServers []string                            // that every zone has
+	Database    string                              // "127.0.0.1:3306" of MariaDB or MySQL
 }
 
 // Tells names the kinds that can be looked at.
 func (s Servers) Tells() (kinds []string) {
-	if s.ZoneFolder != "" {
+	if s.Zone != nil {
 		kinds = append(kinds, "dns_zone", "dns_record")
 	}
 	if s.Database != "" {
@@ -49,25 +48,28 @@ func (s Servers) Serves(ctx context.Context, o hosting.EngineObject) error {
 	return nil
 }
 
-// zoneFile reads what is served of a zone: the file that BIND took last. One
-// that it refused stands beside it.
-func (s Servers) zoneFile(origin string) ([]zoneLine, error) {
-	path := filepath.Join(s.ZoneFolder, s.ZonePrefix+strings.TrimSuffix(origin, "."))
-	if _, err := os.Stat(path + ".err"); err == nil {
-		return nil, errors.New("BIND refused the zone as it is now")
+// ZoneFiles reads zones from the files that an engine writes for BIND: those
+// that BIND took last. One that it refused stands beside and ends in ".err".
+func ZoneFiles(folder, prefix string) func(origin string) (string, error) {
+	return func(origin string) (string, error) {
+		path := filepath.Join(folder, prefix+strings.TrimSuffix(origin, "."))
+		if _, err := os.Stat(path + ".err"); err == nil {
+			return "", errors.New("BIND refused the zone as it is now")
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", errors.New("there is no zone file")
+		}
+		return string(text), nil
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, errors.New("there is no zone file")
-	}
-	return zoneLines(string(text), origin), nil
 }
 
 func (s Servers) zone(origin string) error {
-	lines, err := s.zoneFile(origin)
+	text, err := s.Zone(origin)
 	if err != nil {
 		return err
 	}
+	lines := zoneLines(text, origin)
 	for _, server := range s.NameServers {
 		if !slices.Contains(lines, zoneLine{origin, "NS", server}) {
 			return fmt.Errorf("the zone has no NS record of %s", server)
@@ -78,14 +80,14 @@ func (s Servers) zone(origin string) error {
 
 func (s Servers) record(name string) error {
 	key, _ := hosting.ParseRecordName(name)
-	lines, err := s.zoneFile(key.Origin)
+	text, err := s.Zone(key.Origin)
 	if err != nil {
 		return err
 	}
 	if key.Type == "MX" || key.Type == "SRV" {
 		key.Data = strconv.FormatInt(key.Priority, 10) + " " + key.Data
 	}
-	if !slices.Contains(lines, zoneLine{key.Name, key.Type, key.Data}) {
+	if !slices.Contains(zoneLines(text, key.Origin), zoneLine{key.Name, key.Type, key.Data}) {
 		return fmt.Errorf("the zone has no such %s record", key.Type)
 	}
 	return nil

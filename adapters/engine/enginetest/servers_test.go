@@ -24,12 +24,13 @@ txt.acme.test. 3600      TXT        "say \"hello\" \\ \195\164" " ; two"
 `
 
 func TestAZoneIsReadFromTheFileThatBINDTook(t *testing.T) {
-	s := Servers{ZoneFolder: t.TempDir(), ZonePrefix: "pri.", NameServers: []string{"ns1.example.test."}}
+	folder := t.TempDir()
+	s := Servers{Zone: ZoneFiles(folder, "pri."), NameServers: []string{"ns1.example.test."}}
 	zone := hosting.EngineObject{Kind: "dns_zone", Name: "acme.test."}
 	if s.Serves(t.Context(), zone) == nil {
 		t.Error("a zone without a file is served")
 	}
-	file := filepath.Join(s.ZoneFolder, "pri.acme.test")
+	file := filepath.Join(folder, "pri.acme.test")
 	if err := os.WriteFile(file, []byte(aZone), 0o600); err != nil {
 		t.Fatal(err)
 	}

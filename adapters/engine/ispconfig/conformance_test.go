@@ -15,8 +15,10 @@ func TestISPConfigIsAHostingEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.config.URL = proxy.URL
+		behind := enginetest.Servers{NameServers: w.config.NameServers, Zone: func(origin string) (string, error) { return w.fake.Zone(origin), nil }}
 		return enginetest.Engine{
 			EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Cut: proxy.Cut,
+			Serves: behind.Serves, Tells: behind.Tells(),
 			Die: func(_ string, steps int) func() bool { return w.fake.Cut(steps) }, Torn: w.fake.Torn,
 			Books: func() string { return w.fake.Answered() + w.log.String() },
 			Lose:  func(_ enginetest.T, call, kind string) { proxy.Lose(ispconfig.Writes(call, kind)...) },

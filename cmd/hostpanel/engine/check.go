@@ -61,7 +61,10 @@ func (c Check) Run(ctx context.Context, s config.Settings, out console.Console) 
 func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.Engine, closed func(), err error) {
 	to, log := *settings.ISPConfig, &record{}
 	to.NameServers, to.Log = settings.NameServers, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	behind := enginetest.Servers{ZoneFolder: c.Zones, ZonePrefix: "pri.", NameServers: to.NameServers, Database: c.Database}
+	behind := enginetest.Servers{NameServers: to.NameServers, Database: c.Database}
+	if c.Zones != "" {
+		behind.Zone = enginetest.ZoneFiles(c.Zones, "pri.")
+	}
 	e = enginetest.Engine{Patience: c.Patience, Books: log.String, Lacks: []string{"cms", "proxy"}, Tells: behind.Tells()}
 	if len(e.Tells) > 0 {
 		e.Serves = behind.Serves
