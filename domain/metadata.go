@@ -25,7 +25,7 @@ type Versions map[Stream]int
 // request (header Idempotency-Key).
 type IdempotencyKey struct {
 	Principal    string // user or API key
-	Tenant       int64  // in whose name the user acts; 0: none
+	Tenant       int64  // in whose name it is done; 0: none
 	Method       string
 	Path         string
 	Key          string

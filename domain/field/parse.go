@@ -6,13 +6,14 @@ import (
 )
 
 const (
-	depthMax    = 32 // objects and lists within each other
-	membersScan = 16 // members of an object above which names are looked up in a map
+	depthMax    = 32     // objects and lists within each other
+	valuesMax   = 10_000 // in one text, so that none takes many times its length in memory
+	membersScan = 16     // members of an object above which names are looked up in a map
 )
 
 // Parse reads a JSON text strictly: no duplicate keys, no NaN, nothing after
-// the value, at most 32 levels, only UTF-8. An empty text is {}. The error is
-// a [*SyntaxError].
+// the value, at most 32 levels and 10,000 values, only UTF-8. An empty text is
+// {}. The error is a [*SyntaxError].
 func Parse(body []byte) (Value, error) {
 	if len(body) == 0 {
 		return Value{Kind: ObjectValue}, nil
@@ -37,6 +38,7 @@ type parser struct {
 	text  string
 	at    int
 	depth int
+	count int // of values
 	wrong *SyntaxError
 }
 
@@ -62,6 +64,10 @@ func (p *parser) peek() byte {
 
 func (p *parser) value() Value {
 	p.blanks()
+	if p.count++; p.count > valuesMax {
+		p.fail("Too many values", p.at)
+		return Value{}
+	}
 	switch p.peek() {
 	case '"':
 		return Value{Kind: TextValue, Text: p.string()}

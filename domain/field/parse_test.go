@@ -45,6 +45,16 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 	}
 }
 
+func TestATextHasTenThousandValuesAtMost(t *testing.T) {
+	list := func(n int) []byte { return []byte("[" + strings.Repeat("0,", n-2) + "0]") } // with the list itself
+	if _, err := field.Parse(list(10_000)); err != nil {
+		t.Error(err)
+	}
+	if _, err := field.Parse(list(10_001)); err == nil || !strings.HasPrefix(err.Error(), "JSON parse error - Too many values: line 1 column") {
+		t.Error(err)
+	}
+}
+
 func TestTwoAndThirtyLevelsAreNotTooDeep(t *testing.T) {
 	if _, err := field.Parse([]byte(strings.Repeat("[", 32) + strings.Repeat("]", 32))); err != nil {
 		t.Error(err)

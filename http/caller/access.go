@@ -34,15 +34,17 @@ func (s *Callers) Superuser() route.Access {
 
 // TenantAdmin admits administrators of their active tenant, and superusers.
 func (s *Callers) TenantAdmin() route.Access {
-	return s.onlyFor("tenant administrator", func(who Identity) bool { return who.IsSuperuser || who.Role == account.Admin }, s.denied)
+	return ofTenant(s.onlyFor("tenant administrator", func(who Identity) bool { return who.IsSuperuser || who.Role == account.Admin }, s.denied))
 }
 
 // Writing admits users who have an active tenant to write in. Superusers may
 // name one in the request instead.
 func (s *Callers) Writing() route.Access {
-	return s.onlyFor("user with an active tenant", func(who Identity) bool { return who.ActiveTenant != nil || who.IsSuperuser },
-		func(context.Context, route.Request, Identity) error { return noActiveTenant })
+	return ofTenant(s.onlyFor("user with an active tenant", func(who Identity) bool { return who.ActiveTenant != nil || who.IsSuperuser },
+		func(context.Context, route.Request, Identity) error { return noActiveTenant }))
 }
+
+func ofTenant(a route.Access) route.Access { a.OfTenant = true; return a }
 
 // onlyFor admits users of one sort. Who is turned away was looked up for it.
 func (s *Callers) onlyFor(rule string, may func(Identity) bool, refuse func(context.Context, route.Request, Identity) error) route.Access {

@@ -15,6 +15,7 @@ type Access struct {
 	Scheme    string         // name of the security scheme in the API document; "": no credentials
 	Security  map[string]any // the scheme in the API document
 	Challenge string         // WWW-Authenticate of its 401s
+	OfTenant  bool           // what it admits to is done in the name of the active tenant
 
 	// Identify tells who calls, or refuses with 401.
 	Identify func(context.Context, Request) (Caller, error)

@@ -11,21 +11,27 @@ import (
 
 // read reads the body once, up to the limit of the route.
 func (x *exchange) read() ([]byte, error) {
-	if x.isRead {
-		return x.body, nil
+	if !x.isRead {
+		x.body, x.unread = x.readAll()
+		x.isRead = true
 	}
+	return x.body, x.unread
+}
+
+func (x *exchange) readAll() ([]byte, error) {
 	if x.r.ContentLength > x.route.bodyMax {
 		return nil, tooLarge
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.route.bodyMax))
+	body, err := io.ReadAll(&metered{Reader: http.MaxBytesReader(x.w, x.r.Body, x.route.bodyMax), x: x})
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return nil, tooLarge
+	case errors.Is(err, unavailable):
+		return nil, unavailable
 	case err != nil:
 		return nil, &Refusal{Status: http.StatusBadRequest, Detail: "The request body could not be read.", Slug: "parse_error"}
 	}
-	x.body, x.isRead = body, true
 	return body, nil
 }
 

@@ -38,6 +38,7 @@ func Raw(path, summary string, take func(context.Context, Call) (*Document, erro
 
 const (
 	bodyMax = 1 << 20   // bytes of a JSON body
+	openMax = 16 << 10  // bytes of a body of a caller who needs no credentials
 	rawMax  = 256 << 10 // bytes of a raw body
 	formMax = 64 << 10  // bytes of a form
 )

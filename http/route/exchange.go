@@ -35,7 +35,9 @@ type exchange struct {
 
 	body   []byte
 	isRead bool
-	status int // sent; 0: nothing yet
+	unread error // why the body could not be read
+	held   int64 // of the budget for bodies
+	status int   // sent; 0: nothing yet
 	fault  error
 }
 
@@ -66,6 +68,7 @@ func (t *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{t: t, w: w, r: r.WithContext(ctx), whole: r.Context(), started: t.options.Now()}
 	x.begin()
 	defer x.log()
+	defer x.letGo()
 	x.run()
 }
 

@@ -103,11 +103,15 @@ func (x *exchange) onceKey(text string, body []byte) *domain.IdempotencyKey {
 		path += "?" + x.r.URL.RawQuery
 	}
 	var shows string
+	var tenant int64
+	if x.route.Access.OfTenant {
+		tenant = x.call.Caller.Tenant
+	}
 	if x.route.Status == http.StatusOK {
 		shows = x.t.url(x.t.record(x.r.URL.Path))
 	}
 	return &domain.IdempotencyKey{
-		Principal: x.call.Caller.Principal, Tenant: x.call.Caller.Tenant, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
+		Principal: x.call.Caller.Principal, Tenant: tenant, Method: x.r.Method, Path: x.r.URL.Path, Key: text,
 		Fingerprints: x.t.options.Once.Fingerprints([]byte(x.r.Method), []byte(path), []byte(x.r.Header.Get("Content-Type")), body),
 		Status:       x.route.Status, Location: shows, Keep: x.route.keep,
 	}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -37,6 +38,7 @@ type Options struct {
 	Unavailable    func(error) bool // tells that the database is away
 	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
 	Timeout        time.Duration    // of a call; zero: 30 s, for which an Idempotency-Key counts as busy
+	Bodies         int64            // bytes of bodies in memory at a time; zero: 32 MiB
 	Streams        int              // that may be open at a time; zero: 5,000
 	Heartbeat      time.Duration    // between the signs of life of a stream; zero: 15 s
 	Log            *slog.Logger
@@ -52,6 +54,7 @@ type Table struct {
 	variable  *mux.Router
 	endpoints []*endpoint
 	audience  *audience
+	budget    *bodyBudget
 
 	described func() description // the API by itself; written when it is first asked for
 }
@@ -70,7 +73,7 @@ type endpoint struct {
 // Mount makes the table of all routes. It panics when a declaration makes no
 // sense: a route without an access rule, a method declared twice.
 func Mount(o Options, areas ...Area) *Table {
-	t := &Table{options: o.complete(), fixed: map[string]*endpoint{}, audience: newAudience(o.Streams)}
+	t := &Table{options: o.complete(), fixed: map[string]*endpoint{}, audience: newAudience(o.Streams), budget: newBodyBudget(o.Bodies)}
 	t.areas = append(slices.Clone(areas), t.docs())
 	t.variable = mux.NewRouter().SkipClean(true)
 	for i := range t.areas {
@@ -124,9 +127,7 @@ func (t *Table) collect(a *Area) {
 		case r.answers() != 1:
 			panic(fmt.Sprintf("route: %s %s needs one of Serve, Show and Follow", r.Method, r.Path))
 		}
-		if r.bodyMax == 0 {
-			r.bodyMax = bodyMax
-		}
+		r.bodyMax = r.longestBody()
 		e := t.endpoint(a, r.Path)
 		if e.methods[r.Method] != nil {
 			panic(fmt.Sprintf("route: %s %s is declared twice", r.Method, r.Path))
@@ -139,6 +140,16 @@ func (t *Table) collect(a *Area) {
 			e.writes = append(e.writes, &r)
 		}
 	}
+}
+
+// longestBody is how long a body may be. Before a caller is known it is short;
+// webhooks of payment providers have a limit of their own.
+func (r *Route) longestBody() int64 {
+	most := cmp.Or(r.bodyMax, bodyMax)
+	if r.Access.Scheme == "" && !r.raw {
+		return min(most, openMax)
+	}
+	return most
 }
 
 // answers is how many ways of answering the route has.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"runtime"
 	"sync/atomic"
 
@@ -84,6 +85,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	}
 	if as == Reading {
 		return p, nil
+	}
+	if most := boundMemory(os.DirFS("/"), os.Getenv, p.cluster != nil); most > 0 {
+		log.InfoContext(ctx, "memory is bounded", "mib", most>>20)
 	}
 	if p.Store.Clock().Ahead() > 0 && !p.Config.Demo {
 		return p, clock.ErrAhead
