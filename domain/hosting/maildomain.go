@@ -1,6 +1,10 @@
 package hosting
 
-import "hostpanel/domain/field"
+import (
+	"encoding/base64"
+
+	"hostpanel/domain/field"
+)
 
 var mailDomains = Kind{
 	Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id", CanBeDisabled: true,
@@ -21,7 +25,8 @@ type MailDomain struct {
 	Domain       string
 	DKIM         bool // mails are signed
 	DKIMSelector string
-	DKIMPublic   string // empty until the engine has made a key, and while mails are not signed
+	DKIMPublic   string // what DNS has to say of the key; empty while mails are not signed
+	DKIMPrivate  string // sealed, until the engine has it
 	IsActive     bool
 }
 
@@ -32,12 +37,35 @@ func (d *MailDomain) Fields() field.Set {
 		field.Flag("dkim_enabled", &d.DKIM).Default(false),
 		field.Text("dkim_selector", &d.DKIMSelector).Is(field.Match(`^[a-z0-9]{1,63}$`)).Default("default"),
 		field.Text("dkim_public", &d.DKIMPublic).ReadOnly().Doc("What to publish in DNS; blank while mails are not signed."),
+		field.Text("dkim_private", &d.DKIMPrivate).Secret().ReadOnly(),
 		field.Flag("is_active", &d.IsActive).Default(true),
 	}
 }
 
 func (d *MailDomain) complete(Place) {
 	if !d.DKIM {
-		d.DKIMPublic = ""
+		d.DKIMPublic, d.DKIMPrivate = "", ""
 	}
 }
+
+// NeedsKey reports whether a draft wants mails to be signed and has no key for it:
+// signing was off, or another selector was chosen. A selector names one key, so
+// another selector is how a key is replaced.
+func NeedsKey(d *Draft) bool {
+	m, is := d.Spec.(*MailDomain)
+	if !is || !m.DKIM {
+		return false
+	}
+	return m.DKIMPublic == "" || !d.IsNew() && text(d.Before(), "dkim_selector") != m.DKIMSelector
+}
+
+// SetKey gives a draft the key that it needs: the private part in PEM, and the DER
+// form of the public part.
+func SetKey(d *Draft, private string, public []byte) {
+	if m, is := d.Spec.(*MailDomain); is {
+		m.DKIMPrivate, m.DKIMPublic = private, dkimPrefix+base64.StdEncoding.EncodeToString(public)
+	}
+}
+
+// dkimPrefix begins the record of a key of RSA (RFC 6376, 3.6.1).
+const dkimPrefix = "v=DKIM1; k=rsa; p="

@@ -25,6 +25,9 @@ func (s *Service) Change(ctx context.Context, cause hosting.Cause, by projection
 	if err != nil {
 		return domain.Receipt{}, err
 	}
+	if err := makeKey(d); err != nil {
+		return domain.Receipt{}, err
+	}
 	secrets := seal(d)
 	commands := append(append(resigning, evicting...), hosting.Change{Ref: d.Ref(), Spec: d.Changes()})
 	receipt, err := s.carry(ctx, cause, by, d, secrets, append(commands, led...)...)

@@ -15,6 +15,9 @@ func (s *Service) Create(ctx context.Context, cause hosting.Cause, by projection
 		return domain.Receipt{}, nil, err
 	}
 	given := generate(d)
+	if err := makeKey(d); err != nil {
+		return domain.Receipt{}, nil, err
+	}
 	commands, err := s.evicting(ctx, d)
 	if err != nil {
 		return domain.Receipt{}, nil, err

@@ -2,6 +2,10 @@ package hosting
 
 import (
 	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -42,6 +46,28 @@ func generate(d *hosting.Draft) *hosting.Credentials {
 		panic("hosting: " + err.Error()) // the row names a field that is no text
 	}
 	return &hosting.Credentials{User: hosting.TextIn(d.Spec, "db_user"), Password: password}
+}
+
+// signingBits is the size of keys that sign mails (RFC 8301, 3.2).
+const signingBits = 2048
+
+// makeKey makes the key pair of a draft that needs one. The private part is sealed
+// with the other secrets.
+func makeKey(d *hosting.Draft) error {
+	if !hosting.NeedsKey(d) {
+		return nil
+	}
+	key, err := rsa.GenerateKey(rand.Reader, signingBits)
+	if err != nil {
+		return fmt.Errorf("make a key that signs mails: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return fmt.Errorf("write the public key: %w", err)
+	}
+	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	hosting.SetKey(d, string(private), public)
+	return nil
 }
 
 // newPassword draws a password of 130 bits or more, with letters of both cases

@@ -137,3 +137,35 @@ func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	w.change(client) // its first 64 characters
 	w.change(client)
 }
+
+// A domain that signs has the key at the engine that its record names. A key is sent
+// once, and asked for again where the engine has another.
+func TestAMailDomainSignsWithTheKeyOfItsRecord(t *testing.T) {
+	w := inhabited(t)
+	o := with(w.object("mail_domain"), "dkim_enabled", true, "dkim_selector", "s1", "dkim_public", "v=DKIM1; k=rsa; p=QUJDRA==")
+	refused(t, w.engine.Change(t.Context(), o), domain.Permanent, "secret_needed")
+	o.Secrets, o.Changed = hosting.Secrets{"dkim_private": "PEM-KEY-ONE"}, append(o.Changed, "dkim_private")
+	w.change(o)
+	row := w.rowOf("mail_domain")
+	if row["dkim"] != "y" || row["dkim_selector"] != "s1" || row["dkim_private"] != "PEM-KEY-ONE" ||
+		row["dkim_public"] != "-----BEGIN PUBLIC KEY-----\nQUJDRA==\n-----END PUBLIC KEY-----\n" {
+		t.Error(row)
+	}
+	o.Secrets = nil
+	writes := w.fake.Calls("mail_domain_update")
+	w.change(o)
+	if w.fake.Calls("mail_domain_update") != writes {
+		t.Error("written again")
+	}
+	another := with(o, "dkim_selector", "s2", "dkim_public", "v=DKIM1; k=rsa; p=RUZHSA==")
+	refused(t, w.engine.Change(t.Context(), another), domain.Permanent, "secret_needed")
+	off := with(o, "dkim_enabled", false, "dkim_public", "")
+	w.change(off)
+	if row := w.rowOf("mail_domain"); row["dkim"] != "n" || row["domain"] != "acme.test" {
+		t.Error(row)
+	}
+	fresh := w.object("mail_domain")
+	fresh.Name, fresh.Values = "signs.test", values("domain", "signs.test", "is_active", true, "dkim_enabled", true, "dkim_selector", "s1", "dkim_public", "v=DKIM1; k=rsa; p=QUJDRA==")
+	_, err := w.engine.Create(t.Context(), fresh)
+	refused(t, err, domain.Permanent, "secret_needed")
+}

@@ -64,7 +64,6 @@ var changes = []struct {
 	{"dns_record", []any{"ttl", 60}, "ttl", "60"},
 	{"dns_record", []any{"is_active", false}, "active", "N"},
 	{"mail_domain", []any{"is_active", false}, "active", "n"},
-	{"mail_domain", []any{"dkim_enabled", true, "dkim_selector", "s1", "dkim_public", "p=abc"}, "dkim_selector", "s1"},
 	{"mailbox", []any{"quota_mb", 2048}, "quota", "2147483648"},
 	{"mailbox", []any{"quota_mb", -1}, "quota", "0"},
 	{"mailbox", []any{"pop3_enabled", false}, "disablepop3", "y"},

@@ -2,7 +2,12 @@ package ispconfig
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
 	"strings"
+
+	"hostpanel/domain"
 )
 
 // A mail domain is always sent with its name as it is stored: an update
@@ -19,13 +24,50 @@ var mailDomains = resource{
 		always(changing(flag("active", "is_active"))),
 		dkim("dkim", func(w *wish) any { return yes(w.flag("dkim_enabled")) }).shows("dkim_enabled", func(r row) any { return r.on("dkim") }),
 		dkim("dkim_selector", func(w *wish) any { return w.text("dkim_selector") }),
-		dkim("dkim_public", func(w *wish) any { return w.text("dkim_public") }),
+		dkim("dkim_public", func(w *wish) any { return publicPEM(w.text("dkim_public")) }).alike(sameKey),
 		secret("dkim_private", "dkim_private"),
+	},
+	forms: []form{
+		{field: "dkim_public", sent: "in PEM, without the tags of the record"},
+		{field: "dkim_private", sent: "in PEM, once", stored: "readable to who may read the engine's tables"},
 	},
 }
 
+// publicPEM is the public key of a DKIM record as the engine keeps it.
+func publicPEM(record string) string {
+	_, key, found := strings.Cut(record, "p=")
+	if !found {
+		return record
+	}
+	der, err := base64.StdEncoding.DecodeString(key)
+	if err != nil {
+		return record
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
+// sameKey compares keys, however their lines are broken.
+func sameKey(w *wish, have row) bool {
+	return strings.Join(strings.Fields(have["dkim_public"]), "") == strings.Join(strings.Fields(publicPEM(w.text("dkim_public"))), "")
+}
+
+// signerReady refuses a domain that is to sign with a key that the engine does not
+// have: it would send mails unsigned, or signed with another.
+func signerReady(ctx context.Context, e *Engine, w *wish) error {
+	if !w.flag("dkim_enabled") || w.Secrets["dkim_private"] != "" || !w.touches([]string{"dkim_enabled", "dkim_selector", "dkim_public"}) {
+		return nil
+	}
+	if w.ID != 0 {
+		have, present, err := e.get(ctx, &mailDomains, w.ID)
+		if err != nil || present && sameKey(w, have) {
+			return err
+		}
+	}
+	return domain.Fail(domain.Permanent, "secret_needed", errors.New("the engine has another key than the mail domain: choose another selector"))
+}
+
 func init() {
-	mailDomains.habits = habits{find: findMailDomain, keeps: mailDomainKeeps}
+	mailDomains.habits = habits{prepare: signerReady, find: findMailDomain, keeps: mailDomainKeeps}
 	register(&mailDomains)
 }
 

@@ -15,12 +15,15 @@ func mailDomain(o hosting.EngineObject) error {
 	return need(isDomain(o.Name), "not a domain name in lower case and punycode")
 }
 
-// signing makes a mail domain's key. A key that signs nothing is not kept.
+// signing shows a mail domain's key: the panel's, or one of its own where the panel
+// has none. A key that signs nothing is not kept.
 func signing(o, _ hosting.EngineObject) (observed, error) {
 	known := text(hosting.EngineObject{Values: o.Observed}, "dkim_public")
 	switch {
 	case !flag(o, "dkim_enabled"):
 		return observed{"dkim_public": ""}, nil
+	case text(o, "dkim_public") != "":
+		return observed{"dkim_public": text(o, "dkim_public")}, nil
 	case known != "":
 		return observed{"dkim_public": known}, nil
 	}
