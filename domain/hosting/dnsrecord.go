@@ -128,6 +128,6 @@ func nameOfRecord(spec, parent field.Values) string {
 	}
 	return RecordName(RecordKey{
 		Origin: origin, Name: dns.Full(text(spec, "name"), origin), Type: sort,
-		Priority: number(spec, "priority"), Data: strings.TrimSpace(dns.Normal(sort, text(spec, "data"), origin)),
+		Priority: number(spec, "priority"), Data: dns.Normal(sort, text(spec, "data"), origin),
 	})
 }

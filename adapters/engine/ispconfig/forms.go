@@ -32,7 +32,7 @@ type form struct {
 // fields count that it names.
 func (e *Engine) CheckForm(ctx context.Context, o hosting.EngineObject) (field.Errors, error) {
 	r, err := resourceOf(o.Kind)
-	if err != nil {
+	if err != nil || len(r.forms) == 0 {
 		return nil, nil //nolint:nilerr // what the engine lacks is refused elsewhere
 	}
 	return r.checkForms(ctx, e, &wish{EngineObject: o, server: r.on(e.Servers)})

@@ -69,7 +69,7 @@ func TestOnlyChangedFieldsAreChecked(t *testing.T) {
 // Each object that the tests are about passes its forms.
 func TestUsualValuesTravel(t *testing.T) {
 	w := inhabited(t)
-	for _, kind := range append(kinds, "nothing") {
+	for _, kind := range append(kinds, "ssl_certificate", "nothing") {
 		if wrong, err := w.engine.CheckForm(t.Context(), w.object(kind)); err != nil || len(wrong) > 0 {
 			t.Error(kind, wrong, err)
 		}
