@@ -29,6 +29,9 @@ func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err 
 	case DatabaseAway(err):
 		return claimed{}, s.putBackUnlessFenced(ctx, c, attemptOutcome{outcome: "wait", class: "database", text: Scrub(err), delay: s.times.Poll})
 	}
+	if lack := lackOf(err); lack != nil {
+		return claimed{}, s.withoutAccess(ctx, c, lack, err)
+	}
 	class, wait := Classify(err)
 	if class == domain.Waiting && !c.late() {
 		return claimed{}, s.putBackUnlessFenced(ctx, c, s.waitOf(c, step, class, wait, err))

@@ -4,7 +4,7 @@ package notice
 // "webhook_parked", and what it is about, by ids.
 func Incident(kind string, about map[string]string, language string) Text {
 	var values []string
-	for _, name := range []string{"webhook", "provider", "event", "position", "projection"} {
+	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "queue", "code", "lacks"} {
 		values = append(values, "{"+name+"}", about[name])
 	}
 	return say(kind, language, values...)
@@ -31,6 +31,10 @@ var toWatchers = map[string]entry{
 	"projection_failed": {System, map[string]phrase{
 		"en": {"A read table could not be built", "The read table {projection} could not be built."},
 		"es": {"No se ha podido construir una tabla de lectura", "No se ha podido construir la tabla de lectura {projection}."},
+	}},
+	"access_refused": {Warning, map[string]phrase{
+		"en": {"A server refuses access", "Work for {queue} waits: the server does not grant “{lacks}” ({code}). It goes on by itself once it does."},
+		"es": {"Un servidor deniega el acceso", "El trabajo para {queue} espera: el servidor no concede «{lacks}» ({code}). Seguirá solo en cuanto lo haga."},
 	}},
 	"provider_down": {Warning, map[string]phrase{
 		"en": {"A payment provider does not answer", "{provider} has not answered for a while. Payments are looked at as soon as it does."},

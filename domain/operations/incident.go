@@ -21,10 +21,11 @@ const (
 	LogBroken        = "log_broken"        // it is not as it was written
 	ProjectionFailed = "projection_failed" // a read table could not be built
 	ProviderDown     = "provider_down"     // a payment provider stays away
+	AccessRefused    = "access_refused"    // a server does not let us do what we have to
 )
 
 // IncidentKinds are all that there are.
-var IncidentKinds = []string{WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown}
+var IncidentKinds = []string{WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused}
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident
 // within an hour. The others stand in the list of incidents alone, so that a

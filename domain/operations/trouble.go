@@ -17,6 +17,12 @@ func ProviderTrouble(name string) Trouble {
 	return Trouble{Kind: ProviderDown, Subject: name, About: map[string]string{"provider": name}}
 }
 
+// AccessTrouble is a server that does not grant us what it lacks: the login, or a
+// function. The queue is that of the work which waits for it.
+func AccessTrouble(queue, code, lacks string) Trouble {
+	return Trouble{Kind: AccessRefused, Subject: queue + "/" + lacks, About: map[string]string{"queue": queue, "code": code, "lacks": lacks}}
+}
+
 // TableTrouble is a read table that could not be built.
 func TableTrouble(name string) Trouble {
 	return Trouble{Kind: ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}

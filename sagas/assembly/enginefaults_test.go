@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/operations"
 	"hostpanel/sagas"
 )
 
@@ -56,6 +57,43 @@ func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
 	row = h.stands(s.Ref, hosting.Running)
 	h.equal("sync", row.SyncStatus+row.SyncError, "synced")
 	h.quiet()
+}
+
+// A server that does not let the panel in, or not call a function, is one incident.
+// Nothing is parked for it, the queue rests, and all goes on by itself.
+func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
+	for _, lack := range []string{"login", "sites_web_domain_add"} {
+		h := newHousehold(t)
+		refuse := func(call, _ string) error {
+			if call == "find" {
+				return nil
+			}
+			return &domain.Failure{Class: domain.Transient, Code: "engine_access", Err: errLie, Lacks: lack, Rest: 30 * time.Millisecond, RetryAfter: 60 * time.Millisecond}
+		}
+		h.engine.tell(refuse, nil)
+		var asked []hosting.Request
+		for i := range 8 {
+			s := h.ask(h.draw("site"), site(fmt.Sprintf("s%d.example.com", i)))
+			h.carry(s)
+			asked = append(asked, s)
+		}
+		h.goes()
+		trouble := operations.AccessTrouble("engine:one", "engine_access", lack)
+		h.eventually("it is reported", func() bool { reported, _ := h.reports(trouble); return reported == 1 })
+		h.eventually("the queue rests", func() bool {
+			return h.count(`select count(*) from saga_queue where queue = 'engine:one' and open_until > real_now()`) == 1
+		})
+		h.must(h.Operations.ReviewIncidents(t.Context()))
+		h.equal("parked", h.count(`select count(*) from saga_run where status = 'parked'`), 0)
+		reported, settled := h.reports(trouble)
+		h.equal("reported and settled", fmt.Sprint(reported, settled), "1 0")
+		h.engine.tell(nil, nil)
+		for _, s := range asked {
+			h.stands(s.Ref, hosting.Running)
+		}
+		h.ends(trouble, 1)
+		h.equal("queue", h.count(`select count(*) from saga_queue where queue = 'engine:one' and fails = 0 and open_until is null`), 1)
+	}
 }
 
 func TestAnOperatorContinuesARefusedRequest(t *testing.T) {

@@ -24,6 +24,8 @@ const over = `
 		when 'webhook_parked' then not exists (select from webhook_inbox w where w.id = (i.about ->> 'webhook')::bigint and w.state = 'parked')
 		when 'reaction_failed' then not exists (select from poisoned p where p.reader = i.about ->> 'reader' and p.position = (i.about ->> 'position')::bigint)
 		when 'provider_down' then not exists (select from payment_watch w where w.provider = i.about ->> 'provider' and w.failing_since < real_now() - $1::interval)
+		when 'access_refused' then not exists (select from saga_run r where r.status in ('waiting', 'running', 'ready')
+			and r.awaits = 'access/' || (i.about ->> 'queue') || '/' || (i.about ->> 'lacks'))
 		when 'projection_failed' then not exists (select from projections p where p.name = i.about ->> 'projection' and p.status = 'failed')
 		else false end
 	order by i.reported_at limit $2`

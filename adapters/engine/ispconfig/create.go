@@ -115,7 +115,11 @@ func afterwards(err error) error {
 	if !ok || f.Class != domain.Transient {
 		return err
 	}
-	return &domain.Failure{Class: domain.Unknown, Code: "unconfirmed", RetryAfter: f.RetryAfter, Err: err}
+	unsure := &domain.Failure{Class: domain.Unknown, Code: "unconfirmed", RetryAfter: f.RetryAfter, Err: err}
+	if unsure.Lacks, unsure.Rest = f.Lacks, f.Rest; f.Lacks != "" {
+		unsure.Code = f.Code
+	}
+	return unsure
 }
 
 func (e *Engine) finish(ctx context.Context, r *resource, w *wish, made int64) error {

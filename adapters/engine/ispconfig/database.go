@@ -75,7 +75,7 @@ func addDatabase(ctx context.Context, e *Engine, w *wish) (int64, error) {
 	}
 	w.user = user
 	made, err := e.insert(ctx, &databases, w)
-	if err != nil && fresh && domain.ClassOf(err) == domain.Permanent {
+	if err != nil && fresh && (domain.ClassOf(err) == domain.Permanent || domain.LackOf(err) != "") {
 		err = errors.Join(err, e.erase(ctx, &databaseUsers, row{"database_user_id": decimal(user)}))
 	}
 	return made, afterwards(err)

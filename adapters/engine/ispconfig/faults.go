@@ -147,9 +147,9 @@ var consequences = map[class]struct {
 }{
 	expired:        {domain.Transient, "engine_session", "sessions do not live"},
 	locked:         {domain.Transient, "engine_locked", "the engine has locked us out, or soon would"},
-	badCredentials: {domain.Permanent, "engine_credentials", "the remote user's name or password is wrong"},
-	badAddress:     {domain.Permanent, "engine_address", "the remote user may not come from this address"},
-	noPermission:   {domain.Permanent, "engine_permission", "the remote user lacks a function"},
+	badCredentials: {domain.Transient, "engine_credentials", "the remote user's name or password is wrong"},
+	badAddress:     {domain.Transient, "engine_address", "the remote user may not come from this address"},
+	noPermission:   {domain.Transient, "engine_permission", "the remote user lacks a function"},
 	maintenance:    {domain.Transient, "engine_maintenance", "the engine is under maintenance"},
 	wrongCall:      {domain.Permanent, "engine_call", "the engine does not understand the call"},
 	conflict:       {domain.Permanent, "name_taken", "there is one with this name"},
@@ -168,8 +168,24 @@ func (f *fault) failure(function string, after time.Duration) error {
 		return unclear(function, f)
 	}
 	err := fmt.Errorf("%s: %s: %w", function, c.hint, f)
-	return &domain.Failure{Class: c.class, Code: c.code, RetryAfter: after, Err: err}
+	failure := &domain.Failure{Class: c.class, Code: c.code, RetryAfter: after, Err: err}
+	switch f.class {
+	case badCredentials:
+		failure.Lacks = "login"
+	case badAddress:
+		failure.Lacks = "address"
+	case noPermission:
+		failure.Lacks, failure.RetryAfter, failure.Rest = function, permissionAgain, permissionRest
+	default: // it is about what was asked
+	}
+	return failure
 }
+
+// Without a function all that needs it waits, and what does not need it a little.
+const (
+	permissionAgain = 5 * time.Minute
+	permissionRest  = 30 * time.Second
+)
 
 // refusedAs tells whether err is a failure that follows from a fault of the class.
 func refusedAs(err error, c class) bool {

@@ -19,10 +19,10 @@ func TestEveryTextOfTheEngineIsUnderstood(t *testing.T) {
 		{"The Session is expired or does not exist.", domain.Transient, "engine_session"},
 		{"The login failure limit has been reached.", domain.Transient, "engine_locked"},
 		{"The Session failure limit has been reached.", domain.Transient, "engine_locked"},
-		{"The login failed. Username or password wrong.", domain.Permanent, "engine_credentials"},
-		{"Session IP mismatch.", domain.Permanent, "engine_address"},
-		{"The login is not allowed from 192.0.2.1", domain.Permanent, "engine_address"},
-		{"You do not have the permissions to access this function.", domain.Permanent, "engine_permission"},
+		{"The login failed. Username or password wrong.", domain.Transient, "engine_credentials"},
+		{"Session IP mismatch.", domain.Transient, "engine_address"},
+		{"The login is not allowed from 192.0.2.1", domain.Transient, "engine_address"},
+		{"You do not have the permissions to access this function.", domain.Transient, "engine_permission"},
 		{"This ISPConfig installation is currently under maintenance. We should be back shortly.", domain.Transient, "engine_maintenance"},
 		{"The SessionID is empty.", domain.Permanent, "engine_call"},
 		{"Wrong SessionID datatype.", domain.Permanent, "engine_call"},
@@ -59,6 +59,22 @@ func TestEveryTextOfTheEngineIsUnderstood(t *testing.T) {
 	}
 	if f := classify("invalid_method", "Method x does not exist"); f.class != wrongCall {
 		t.Error(f)
+	}
+}
+
+// What the engine does not grant at all is told apart from what was asked.
+func TestWhatIsNotGrantedIsNamed(t *testing.T) {
+	for message, want := range map[string]string{
+		"The login failed. Username or password wrong.":            "login",
+		"Session IP mismatch.":                                     "address",
+		"The login is not allowed from 192.0.2.1":                  "address",
+		"You do not have the permissions to access this function.": "sites_cron_add",
+		"ttl_range_error<br />":                                    "",
+		"The Session is expired or does not exist.":                "",
+	} {
+		if lacks := domain.LackOf(classify("remote_fault", message).failure("sites_cron_add", 0)); lacks != want {
+			t.Errorf("%s: %q", message, lacks)
+		}
 	}
 }
 

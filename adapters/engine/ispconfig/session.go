@@ -46,7 +46,7 @@ type sessionPool struct {
 
 	incidents []time.Time     // dead sessions and wrong logins
 	blocked   *domain.Failure // why nothing is sent
-	until     time.Time       // zero while blocked: until the configuration changes
+	until     time.Time
 }
 
 func (k *sessionPool) take(ctx context.Context) error {
@@ -84,13 +84,14 @@ func (k *sessionPool) open() error {
 	if k.blocked == nil {
 		return nil
 	}
-	if !k.until.IsZero() && !k.now().Before(k.until) {
+	if !k.now().Before(k.until) {
 		k.blocked = nil
 		return nil
 	}
 	failure := *k.blocked
-	if !k.until.IsZero() {
-		failure.RetryAfter = k.until.Sub(k.now())
+	failure.RetryAfter = k.until.Sub(k.now())
+	if failure.Lacks != "" {
+		failure.Rest = failure.RetryAfter
 	}
 	return &failure
 }
@@ -118,7 +119,7 @@ func (k *sessionPool) turnedAway(err error) error {
 	switch refusal.class {
 	case badCredentials, badAddress:
 		k.incident()
-		k.block(refusal, time.Time{})
+		k.block(refusal, k.now().Add(lockedFor))
 	case locked:
 		k.block(refusal, k.now().Add(lockedFor))
 	case maintenance:
@@ -162,7 +163,7 @@ func (k *sessionPool) heed(ctx context.Context, s *session, refusal *fault, agai
 	case locked:
 		k.block(refusal, k.now().Add(lockedFor))
 	case badAddress:
-		k.block(refusal, time.Time{})
+		k.block(refusal, k.now().Add(lockedFor))
 	default: // the session is not to blame
 	}
 	return true
@@ -189,7 +190,7 @@ func (k *sessionPool) block(why *fault, until time.Time) {
 func (k *sessionPool) pause() time.Duration {
 	k.turn <- struct{}{}
 	defer k.leave()
-	if k.blocked == nil || k.until.IsZero() {
+	if k.blocked == nil {
 		return 0
 	}
 	return max(0, k.until.Sub(k.now()))

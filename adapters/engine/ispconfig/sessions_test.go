@@ -1,6 +1,8 @@
 package ispconfig_test
 
 import (
+	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,20 +53,51 @@ func TestASessionIsRenewedAheadOfItsEnd(t *testing.T) {
 	}
 }
 
-// S3: a wrong password is tried once.
-func TestAWrongPasswordIsTriedOnce(t *testing.T) {
+// S3: a wrong password is tried once in five minutes, which never adds up to a
+// lock-out. It is noticed by itself when the password is right.
+func TestAWrongPasswordIsTriedSeldom(t *testing.T) {
 	w := empty(t)
-	w.config.Password = "wrong"
-	e := w.open(w.config)
-	for range 5 {
-		_, _, err := e.Find(t.Context(), "site", "acme.test", "")
-		refused(t, err, domain.Permanent, "engine_credentials")
-		w.fake.Pass(time.Hour)
+	w.fake.Password("Another-Secret-0815!")
+	for range 20 {
+		for range 5 {
+			_, _, err := w.engine.Find(t.Context(), "site", "acme.test", "")
+			refused(t, err, domain.Transient, "engine_credentials")
+			if f, _ := errors.AsType[*domain.Failure](err); f.Lacks != "login" || f.Rest <= 5*time.Minute {
+				t.Fatalf("%+v", f)
+			}
+		}
+		if w.fake.Failures() > 1 {
+			t.Fatalf("%d failures", w.fake.Failures())
+		}
+		w.fake.Pass(5*time.Minute + 11*time.Second)
 	}
-	if w.fake.Calls("") != 1 {
+	if w.fake.Calls("") != 20 {
 		t.Errorf("%d calls", w.fake.Calls(""))
 	}
+	w.fake.Password(ispconfigtest.Password)
+	if _, _, err := w.engine.Find(t.Context(), "site", "acme.test", ""); err != nil {
+		t.Error(err)
+	}
 }
+
+// A function that the remote user lacks is named, and asked for again.
+func TestAFunctionThatIsMissingIsNamed(t *testing.T) {
+	w := inhabited(t)
+	w.fake.Forbid("sites_cron_add")
+	job := w.object("site")
+	job.Kind, job.Name, job.Parents["site"] = "cron_job", decimal(w.made["site"])+" 0 3 * * * https://acme.test/", w.made["site"]
+	job.ID, job.Values = 0, values("schedule", "0 3 * * *", "command", "https://acme.test/", "is_active", true)
+	_, err := w.engine.Create(t.Context(), job)
+	refused(t, err, domain.Transient, "engine_permission")
+	if domain.LackOf(err) != "sites_cron_add" {
+		t.Error(err)
+	}
+	w.change(with(w.object("site"), "ip_address", "192.0.2.7")) // which does not need it
+	w.fake.Forbid()
+	w.create(job)
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // S4: while we are locked out nothing is sent, for five minutes and ten seconds.
 func TestALockOutIsWaitedFor(t *testing.T) {

@@ -45,7 +45,7 @@ func (p *Program) engineKnown(ctx context.Context) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case domain.ClassOf(err) == domain.Permanent:
+	case domain.ClassOf(err) == domain.Permanent, domain.LackOf(err) != "":
 		return console.Misused("ISPCONFIG_URL, _USERNAME, _PASSWORD, _SERVER_ID: %w", err)
 	}
 	p.Log.Warn("the hosting engine does not answer; what is asked of it waits", "error", err)

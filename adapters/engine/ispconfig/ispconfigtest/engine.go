@@ -43,8 +43,10 @@ type Engine struct {
 	told       map[string]int // bytes
 	violations []string
 	faults     []*Fault
-	left       int  // steps until PHP ends; 0: it does not
-	dead       bool // it has
+	password   string
+	forbidden  []string // functions that the remote user may not call
+	left       int      // steps until PHP ends; 0: it does not
+	dead       bool     // it has
 	between    func()
 	acmeFails  bool
 	jobFails   string
@@ -60,7 +62,7 @@ func Start(t *testing.T) *Engine {
 	t.Helper()
 	e := &Engine{
 		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, logins: map[int]bool{}, nextGroup: 2,
-		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{}, used: map[string]int64{}, version: "3.2.11p2",
+		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{}, used: map[string]int64{}, password: Password, version: "3.2.11p2",
 	}
 	server := httptest.NewServer(e)
 	e.URL = server.URL

@@ -3,6 +3,7 @@ package ispconfigtest
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"time"
 )
 
@@ -41,7 +42,24 @@ func (c *call) admitted() answer {
 		e.failures, e.failedAt = e.failures+1, e.now
 		return remote("The Session is expired or does not exist.")
 	}
+	if slices.Contains(e.forbidden, c.function) {
+		return remote("You do not have the permissions to access this function.")
+	}
 	return c.answer()
+}
+
+// Password changes the remote user's password.
+func (e *Engine) Password(password string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.password = password
+}
+
+// Forbid takes functions away from the remote user, and gives all others back.
+func (e *Engine) Forbid(functions ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.forbidden = functions
 }
 
 func (c *call) login() answer {
@@ -54,7 +72,7 @@ func (c *call) login() answer {
 		return remote("The login username is empty.")
 	case password == "":
 		return remote("The login password is empty.")
-	case user != User || password != Password:
+	case user != User || password != e.password:
 		e.failures, e.failedAt = e.failures+1, e.now
 		return remote("The login failed. Username or password wrong.")
 	}
