@@ -20,6 +20,8 @@ import (
 //	saga.step_skipped          the same, with an operator's reason
 //	saga.step_deferred         the run goes on without the step, which another run
 //	                           takes over
+//	saga.effect_lost           what a step had made outside is gone; the run goes back to it
+//	saga.superseded            a later run of the same stream takes the run's place
 //	saga.parked                an operator is needed, and why
 //	saga.retried               with the operator's reason and corrections
 //	saga.paused, .resumed      by an operator
@@ -33,6 +35,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[Started](), domain.Register[StepCompleted](), domain.Register[StepUndone](), domain.Register[StepSkipped](),
 	domain.Register[Deferred](), domain.Register[Parked](), domain.Register[Retried](), domain.Register[Paused](),
 	domain.Register[Resumed](), domain.Register[CompensationStarted](), domain.Register[LeaseReleased](),
+	domain.Register[EffectLost](), domain.Register[Superseded](),
 }
 
 type (
@@ -71,6 +74,19 @@ type (
 		Step int    `json:"step"`
 		Name string `json:"name"`
 		Code string `json:"code"`
+	}
+	// EffectLost: look-ups have proved that what a step had made outside is gone. The
+	// run goes back to that step. At is the wait that missed it.
+	EffectLost struct {
+		Step int    `json:"step"`
+		Name string `json:"name"`
+		At   string `json:"at"`
+	}
+	// Superseded: a later run of the same stream takes the place of a parked run,
+	// which ends at this step.
+	Superseded struct {
+		Step int    `json:"step"`
+		Name string `json:"name"`
 	}
 	// Parked: the run waits for an operator at a step; Code says why.
 	Parked struct {
@@ -111,6 +127,8 @@ func (StepCompleted) EventName() string       { return "saga.step_completed" }
 func (StepUndone) EventName() string          { return "saga.step_undone" }
 func (StepSkipped) EventName() string         { return "saga.step_skipped" }
 func (Deferred) EventName() string            { return "saga.step_deferred" }
+func (EffectLost) EventName() string          { return "saga.effect_lost" }
+func (Superseded) EventName() string          { return "saga.superseded" }
 func (Parked) EventName() string              { return "saga.parked" }
 func (Retried) EventName() string             { return "saga.retried" }
 func (Paused) EventName() string              { return "saga.paused" }
@@ -133,10 +151,18 @@ func (e StepSkipped) Says() string {
 }
 
 func (e Deferred) Says() string { return "put off: " + e.Name + ", " + wording.Spaced(e.Code) }
-func (e Parked) Says() string   { return "stopped at " + e.Name + ": " + wording.Spaced(e.Code) }
-func (e Retried) Says() string  { return "goes on at " + e.Name + wording.Around(" (", e.Reason, ")") }
-func (e Paused) Says() string   { return "paused" + wording.Around(" (", e.Reason, ")") }
-func (e Resumed) Says() string  { return "goes on" + wording.Around(" (", e.Reason, ")") }
+func (e EffectLost) Says() string {
+	return "missed at " + e.At + ": what was made is gone, back to " + e.Name
+}
+
+func (e Superseded) Says() string {
+	return "ended at " + e.Name + ": a later request takes its place"
+}
+
+func (e Parked) Says() string  { return "stopped at " + e.Name + ": " + wording.Spaced(e.Code) }
+func (e Retried) Says() string { return "goes on at " + e.Name + wording.Around(" (", e.Reason, ")") }
+func (e Paused) Says() string  { return "paused" + wording.Around(" (", e.Reason, ")") }
+func (e Resumed) Says() string { return "goes on" + wording.Around(" (", e.Reason, ")") }
 func (e LeaseReleased) Says() string {
 	return "taken from the worker that held it" + wording.Around(" (", e.Reason, ")")
 }
@@ -160,6 +186,13 @@ func (Deferred) evolve(r Run) Run { return r.forward() }
 
 func (StepUndone) evolve(r Run) Run { return r.backTo(r.Step - 1) }
 
+func (e EffectLost) evolve(r Run) Run {
+	r.Step, r.Lost = e.Step, r.Lost+1
+	return r
+}
+
+func (Superseded) evolve(r Run) Run { r.Status = StatusDone; return r }
+
 func (Parked) evolve(r Run) Run  { r.Status = StatusParked; return r }
 func (Paused) evolve(r Run) Run  { r.Status = StatusPaused; return r }
 func (Resumed) evolve(r Run) Run { r.Status = StatusReady; return r }
@@ -167,7 +200,7 @@ func (Resumed) evolve(r Run) Run { r.Status = StatusReady; return r }
 func (LeaseReleased) evolve(r Run) Run { return r }
 
 func (e Retried) evolve(r Run) Run {
-	r.Status = StatusReady
+	r.Status, r.Lost = StatusReady, 0
 	return r.learn(e.Input)
 }
 

@@ -1,6 +1,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -96,32 +97,54 @@ func ByOperator(c domain.Metadata, order uuid.UUID) domain.Metadata {
 }
 
 // SkipStep completes the step of a parked run that an operator has done by hand. It
-// looks the object up first. Local steps and waits cannot be skipped. More are
-// commands for the run's subject.
+// looks the object up first. A wait is skipped with the proof of the effect that it
+// waits for. Local steps and other waits cannot be skipped. More are commands for
+// the run's subject.
 func (s *Operators) SkipStep(ctx context.Context, cause domain.Metadata, run Run, name, external, reason string, more ...domain.Command) error {
 	c, step, err := s.standing(run)
 	switch {
 	case err != nil:
 		return err
 	case run.Status != StatusParked:
-		return NotNow("The run is not parked.")
-	case step.name != name || step.effect == nil:
+		return errNotParked
+	case step.name != name:
 		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
 	}
-	call, proof, err := s.proof(ctx, c, step, external)
+	made, _ := c.definition.step(cmp.Or(step.of, name))
+	if made.effect == nil {
+		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
+	}
+	call, proof, err := s.proof(ctx, c, made, external)
 	if err != nil {
 		return err
 	}
 	e := c.confirmed(call, proof, true)
-	key := step.effect.key(c.in)
+	if e.work, err = s.passed(ctx, c, step, e.work); err != nil {
+		return err
+	}
+	key := made.effect.key(c.in)
 	rows := append(e.work.Rows, eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, $3, 'skipped', ''::bytea, nullif($4, ''), 0)
 			on conflict (key) do update set state = 'skipped', external_id = excluded.external_id, updated_at = real_now()`,
-		Args: []any{key, run.ID(), step.name, external}, WantRows: 1,
+		Args: []any{key, run.ID(), made.name, external}, WantRows: 1,
 	})
 	skip := Skip{Key: run.Key, Step: run.Step, External: external, Reason: reason, Input: c.learnt()}
 	return s.Overrule(ctx, ByOperator(cause, run.Order), run, skip, rows, append(more, e.work.Commands...)...)
+}
+
+// passed adds what a skipped wait has seen. An effect has seen nothing more.
+func (s *Operators) passed(ctx context.Context, c claimed, step step, work Work) (Work, error) {
+	if step.wait == nil {
+		return work, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	defer cancel()
+	_, seen, err := step.wait(limited, c.in)
+	if err != nil {
+		return work, NotNow("What the run waits for cannot be looked at now.")
+	}
+	return work.And(seen), nil
 }
 
 // proof looks up the object that an operator has created by hand.

@@ -61,6 +61,7 @@ type Run struct {
 	Status     Status
 	Step       int
 	Cancel     bool // an operator has asked for compensation
+	Lost       int  // how often what a step made was lost, since an operator decided last
 	Version    int64
 }
 
@@ -96,6 +97,9 @@ type (
 // errMovedOn refuses a command that was decided on an earlier state of the run.
 var errMovedOn = domain.Refuse(domain.Conflict, "The run has moved on.")
 
+// errNotParked refuses what needs a parked run.
+var errNotParked = NotNow("The run is not parked.")
+
 // NotNow refuses a command that the run's state does not allow.
 func NotNow(message string) error {
 	return &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: message}
@@ -124,6 +128,13 @@ type (
 		Step int
 		Code string
 	}
+	// GoBack leads from a wait back to the step whose effect is gone.
+	GoBack struct {
+		Key      string
+		Step, To int
+	}
+	// Supersede ends a parked run, because a later one takes its place.
+	Supersede struct{ Key string }
 	// Park stops a run at the present step until an operator decides.
 	Park struct {
 		Key  string
@@ -168,6 +179,8 @@ type (
 func (c Start) Stream() domain.Stream        { return StreamOf(c.Key) }
 func (c Complete) Stream() domain.Stream     { return StreamOf(c.Key) }
 func (c Defer) Stream() domain.Stream        { return StreamOf(c.Key) }
+func (c GoBack) Stream() domain.Stream       { return StreamOf(c.Key) }
+func (c Supersede) Stream() domain.Stream    { return StreamOf(c.Key) }
 func (c Park) Stream() domain.Stream         { return StreamOf(c.Key) }
 func (c Retry) Stream() domain.Stream        { return StreamOf(c.Key) }
 func (c Skip) Stream() domain.Stream         { return StreamOf(c.Key) }
@@ -201,6 +214,20 @@ func (c Defer) decide(r Run) ([]event, error) {
 	return []event{Deferred{c.Step, r.At().Name, c.Code}}, nil
 }
 
+func (c GoBack) decide(r Run) ([]event, error) {
+	if r.Status != StatusReady || r.Direction != DirectionDo || r.Step != c.Step || c.To < 0 || c.To >= c.Step {
+		return nil, errMovedOn
+	}
+	return []event{EffectLost{Step: c.To, Name: r.Steps[c.To].Name, At: r.At().Name}}, nil
+}
+
+func (c Supersede) decide(r Run) ([]event, error) {
+	if r.Status != StatusParked {
+		return nil, errNotParked
+	}
+	return []event{Superseded{r.Step, r.At().Name}}, nil
+}
+
 func (c Park) decide(r Run) ([]event, error) {
 	if r.Status != StatusReady || r.Step != c.Step {
 		return nil, errMovedOn
@@ -210,7 +237,7 @@ func (c Park) decide(r Run) ([]event, error) {
 
 func (c Retry) decide(r Run) ([]event, error) {
 	if r.Status != StatusParked {
-		return nil, NotNow("The run is not parked.")
+		return nil, errNotParked
 	}
 	return []event{Retried{r.Step, r.At().Name, c.Reason, c.Corrections, c.Input}}, nil
 }

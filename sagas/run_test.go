@@ -111,6 +111,8 @@ func TestWhatWasOnceWrittenReadsForEver(t *testing.T) {
 		StepUndone{Step: 2, Name: "tenant.engine"},
 		StepSkipped{Step: 4, Name: "site", External: "12", Reason: "made by hand", Input: input},
 		Deferred{Step: 5, Name: "welcome", Code: "unanswered"},
+		EffectLost{Step: 4, Name: "site", At: "site.ready"},
+		Superseded{Step: 0, Name: "push"},
 		Parked{Step: 4, Name: "site", Code: "name_taken"},
 		Retried{Step: 4, Name: "site", Reason: "another name", Corrections: map[string]string{"domain": "b.example.com"}, Input: input},
 		Paused{Reason: "maintenance"},

@@ -59,6 +59,8 @@ type Step[I any] struct {
 	Local  *Local[I]
 	Effect *Effect[I]
 	Wait   func(context.Context, *I) (ready bool, then Work, err error) // until it is ready
+	// Of names the step whose effect a wait waits for. [ErrAbsent] leads back to it.
+	Of string
 }
 
 // A Local step changes only our own database: it happens exactly once.
@@ -170,6 +172,7 @@ type step struct {
 	local       *local
 	effect      *effect
 	wait        func(context.Context, any) (bool, Work, error)
+	of          string
 }
 
 type local struct {
@@ -213,7 +216,7 @@ func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
 
 // erased is the step with inputs of any type.
 func (s Step[I]) erased() step {
-	e := step{name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent, corrections: map[string]func(any, string){}}
+	e := step{name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent, of: s.Of, corrections: map[string]func(any, string){}}
 	if s.Queue != "" {
 		e.queue = func(any) string { return s.Queue }
 	}

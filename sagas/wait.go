@@ -61,7 +61,7 @@ type earlierRun struct {
 }
 
 // AfterEarlier lets runs of the same stream with lower numbers come first. One
-// that is parked is resumed: it finds that it has nothing to do any more.
+// that is parked is superseded.
 func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number int) error {
 	rows, _ := s.pool.Query(ctx, `
 		select id, status, queue from saga_run
@@ -70,30 +70,62 @@ func (s *Runner) AfterEarlier(ctx context.Context, stream domain.Stream, number 
 	if err != nil {
 		return SQLError(err, "look for earlier runs of %s", stream)
 	}
+	wait := false
 	for _, r := range earlier {
+		over := false
 		if r.Status == StatusParked {
-			err = s.overtake(ctx, r.ID)
+			over, err = s.supersede(ctx, r.ID)
 		} else {
 			err = s.hasten(ctx, r)
 		}
 		if err != nil {
 			return err
 		}
+		wait = wait || !over
 	}
-	if len(earlier) > 0 {
+	if wait {
 		return Await(stream, "earlier_wish", 0)
 	}
 	return nil
 }
 
-// overtake resumes a parked run, now that a later one takes its place.
-func (s *Runner) overtake(ctx context.Context, id uuid.UUID) error {
-	cause := domain.Metadata{ID: uuid.NewSHA1(id, []byte("overtaken")), Actor: "system:engine"}
-	err := s.direct(ctx, cause, id, func(r Run) Command { return Retry{Key: r.Key, Reason: "overtaken by a later wish"} })
-	if domain.CodeOf(err) == domain.Conflict {
-		return nil // it has been resumed in the meantime
+// supersede ends a parked run, now that a later one takes its place. A call
+// without an answer may still be on its way: its quarantine comes first.
+func (s *Runner) supersede(ctx context.Context, id uuid.UUID) (over bool, err error) {
+	run, err := s.runWithID(ctx, id)
+	if err != nil {
+		return false, err
 	}
-	return err
+	c, step, err := s.standing(run)
+	if err != nil {
+		return false, err
+	}
+	var rows []eventstore.TxStatement
+	if step.effect != nil {
+		key := step.effect.key(c.in)
+		known, err := s.Effect(ctx, key)
+		if err != nil {
+			return false, err
+		}
+		if left := step.policy.Quarantine - known.Age; known.MayHaveHappened() && left > 0 {
+			return false, TooEarly("earlier_wish", left)
+		}
+		rows = append(rows, supersededRow(key))
+	}
+	cause := domain.Metadata{ID: uuid.NewSHA1(id, []byte("superseded")), Actor: "system:engine"}
+	err = s.Overrule(ctx, cause, run, Supersede{Key: run.Key}, rows)
+	if domain.CodeOf(err) == domain.Conflict {
+		return false, nil // an operator has decided in the meantime
+	}
+	return err == nil, err
+}
+
+// supersededRow leaves an effect without an answer to the run that takes over.
+func supersededRow(key string) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "effect/" + key, SQL: `update effect set state = 'deferred', updated_at = real_now() where key = $1 and state in ('intended', 'unknown')`,
+		Args: []any{key}, WantRows: eventstore.AnyRows,
+	}
 }
 
 // hasten makes an earlier run due, instead of letting it wait for its next

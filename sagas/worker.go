@@ -185,11 +185,14 @@ func (s *executor) checkWait(ctx context.Context, c claimed, step step) (attempt
 		ready, work, err = step.wait(ctx, c.in)
 		return err
 	})
+	if errors.Is(err, ErrAbsent) {
+		return s.missed(ctx, c, step)
+	}
 	if err != nil {
 		return attemptResult{}, err
 	}
 	if !ready {
-		return attemptResult{}, &domain.Failure{Class: domain.Waiting, Code: "not_ready", RetryAfter: step.policy.nextLook(c), Err: errors.New("not yet")}
+		return attemptResult{}, notReady(c, step)
 	}
 	return attemptResult{command: c.completed(Result{}, false), work: work, outside: true}, nil
 }
@@ -253,7 +256,8 @@ func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (clai
 	if err := s.faultAt(BeforeComplete, c); err != nil {
 		return c, err
 	}
-	keep := next.Status == StatusReady && (next.At().Queue == c.queue || next.At().Queue == LocalQueue)
+	back := c.Direction == DirectionDo && next.Step < c.Step // needs another token, for its causes and attempts
+	keep := next.Status == StatusReady && !back && (next.At().Queue == c.queue || next.At().Queue == LocalQueue)
 	until := clock.Now().Add(s.times.Lease)
 	commands := append([]domain.Command{e.command}, e.work.Commands...)
 	if next.Status == StatusUndone && c.definition.undone != nil {

@@ -1,10 +1,7 @@
 package sagas
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -135,55 +132,4 @@ func (s *core) budget(r Run) *time.Duration {
 		return nil
 	}
 	return &step.policy.Budget
-}
-
-// Rebuild rebuilds the work rows from the log, for instance after their loss. No
-// worker may run at the same time. Each effect is looked up before it is repeated.
-func (s *Operators) Rebuild(ctx context.Context) error {
-	runs := map[uuid.UUID]Run{}
-	err := s.store.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
-		if e, ok := r.Event.(event); ok && r.Stream.Category == Category {
-			id := uuid.MustParse(r.Stream.ID)
-			runs[id] = Decider.Evolve(runs[id], e)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read the runs: %w", err)
-	}
-	ids := make([]uuid.UUID, 0, len(runs))
-	for id := range runs {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	return s.replaceRows(ctx, ids, runs)
-}
-
-func (s *Operators) replaceRows(ctx context.Context, ids []uuid.UUID, runs map[uuid.UUID]Run) error {
-	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		return fmt.Errorf("rebuild the work rows: %w", err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, `delete from saga_run`); err != nil {
-		return fmt.Errorf("rebuild the work rows: %w", err)
-	}
-	for _, id := range ids {
-		w := s.row(runs[id])
-		_, err := tx.Exec(ctx, `
-			insert into saga_run (id, key, definition, steps, input, order_id, direction, status, step, queue, cancel_requested,
-				step_deadline, stream_version, about, number, lease_token, created_at, cause, correlation)
-			select $1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, $8, $9, $10, $11, business_now() + $12::interval, $13, $14, $15,
-				coalesce((select max(token) from saga_attempt where saga_id = $1), 0) + 1000, recorded_at, causation, correlation
-			from events where stream = $16 and version = 1`,
-			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, string(w.direction), string(w.status), w.step, w.queue,
-			w.cancel, s.budget(runs[id]), w.version, w.about, w.number, StreamOf(w.key).String())
-		if err != nil {
-			return fmt.Errorf("rebuild the work row of %s: %w", w.key, err)
-		}
-	}
-	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("rebuild the work rows: %w", err)
-	}
-	return nil
 }

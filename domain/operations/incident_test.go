@@ -58,5 +58,6 @@ func TestEveryEventThatWasEverWrittenCanBeRead(t *testing.T) {
 			Webhook: 7, Provider: "test", Event: "evt_1", Type: "checkout.session.completed", Before: "unmatched", Reason: "the order is there now", At: noon,
 		},
 		operations.WebhooksReplayed{Filter: map[string]string{"provider": "test", "state": "parked"}, Count: 12, Reason: "the fault is mended", At: noon},
+		operations.RunsRebuilt{Count: 3, Reason: "rows were lost", At: noon},
 	)
 }

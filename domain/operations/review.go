@@ -11,9 +11,10 @@ import (
 )
 
 // Requests of operators that change nothing by themselves are kept in journals:
-// one per order, and one for the inbox (docs/operations.md).
+// one per order, one for the inbox, and one for runs (docs/operations.md).
 
-// ReviewCategory is that of the journals "review-<order>" and "review-inbox".
+// ReviewCategory is that of the journals "review-<order>", "review-inbox" and
+// "review-runs".
 const ReviewCategory = "review"
 
 // ReviewStream is the journal of an order, or with uuid.Nil that of the inbox.
@@ -27,6 +28,7 @@ func ReviewStream(order uuid.UUID) domain.Stream {
 // ReviewEventTypes lists every event of these journals.
 var ReviewEventTypes = []domain.EventType{
 	domain.Register[RecheckRequested](), domain.Register[WebhookReplayed](), domain.Register[WebhooksReplayed](),
+	domain.Register[RunsRebuilt](),
 }
 
 type (
@@ -53,11 +55,24 @@ type (
 		Reason string            `json:"reason,omitempty"`
 		At     time.Time         `json:"at"`
 	}
+	// RunsRebuilt: the work rows of runs were compared with the log, and so many
+	// were written anew.
+	RunsRebuilt struct {
+		Count  int64     `json:"count"`
+		Reason string    `json:"reason"`
+		At     time.Time `json:"at"`
+	}
 )
 
 func (RecheckRequested) EventName() string { return "operations.recheck_requested" }
 func (WebhookReplayed) EventName() string  { return "operations.webhook_replayed" }
 func (WebhooksReplayed) EventName() string { return "operations.webhooks_replayed" }
+
+func (RunsRebuilt) EventName() string { return "operations.runs_rebuilt" }
+
+func (e RunsRebuilt) Says() string {
+	return "rebuilt from the log: " + wording.Count(e.Count, "run") + wording.Around(" (", e.Reason, ")")
+}
 
 func (e RecheckRequested) Says() string {
 	return "the payment provider is to be asked again" + wording.Around(" (", e.Reason, ")")
@@ -72,14 +87,19 @@ func (e WebhooksReplayed) Says() string {
 }
 
 // NoteReview writes an event into the journal of an order, or with uuid.Nil
-// into that of the inbox.
+// into that of the inbox or of runs.
 type NoteReview struct {
 	Order uuid.UUID
 	Event domain.Event
 }
 
 // Stream is the journal.
-func (n NoteReview) Stream() domain.Stream { return ReviewStream(n.Order) }
+func (n NoteReview) Stream() domain.Stream {
+	if _, is := n.Event.(RunsRebuilt); is {
+		return domain.Stream{Category: ReviewCategory, ID: "runs"}
+	}
+	return ReviewStream(n.Order)
+}
 
 // Reviews is the behaviour of the journals. They have no state: each event
 // stands by itself.

@@ -77,6 +77,16 @@ func (o Order) Open() (open []Ask) {
 	return open
 }
 
+// IsDue tells whether a refund that was decided on is still to be sent.
+func (o Order) IsDue(a Ask) bool { return o.isOpen(a) }
+
+// IsNeedless tells whether nothing is left to do for a refund that was decided on: it
+// has gone back, nothing is left of its payment, or it failed and was decided anew.
+func (o Order) IsNeedless(a Ask) bool {
+	anew := slices.ContainsFunc(o.Asked, func(b Ask) bool { return b.N > a.N && b.Payment == a.Payment })
+	return o.hasCompleted(a) || o.Returned(a.Payment) >= o.Payments[a.Payment].Minor || a.Failed && anew
+}
+
 // isOpen tells whether a refund is still to come. One of a payment of which
 // nothing is left is not needed any more.
 func (o Order) isOpen(a Ask) bool {

@@ -231,7 +231,7 @@ func TestRunsForTheEngineSurviveARestart(t *testing.T) {
 	h.end()
 	h.engine.tell(nil, nil)
 	h.instance = h.node(url)
-	h.must(h.Rebuild(t.Context()))
+	h.loses()
 	h.goes()
 	h.stands(s.Ref, hosting.Running)
 	h.quiet()

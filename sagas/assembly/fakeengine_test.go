@@ -22,6 +22,7 @@ type fakeEngine struct {
 	changed map[string]int
 	last    int64
 	applied func(hosting.EngineObject) bool
+	hidden  func(name string) bool          // it is not shown
 	refused func(hosting.EngineObject) bool // accepted, and then not carried out
 	strict  bool                            // what has another name than the one that is told is neither renamed nor removed
 }
@@ -39,6 +40,9 @@ func (e *fakeEngine) Find(_ context.Context, kind, name, _ string) (hosting.Engi
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o, ok := e.objects[kind+"/"+name]
+	if e.hidden != nil && e.hidden(kind+"/"+name) {
+		return hosting.EngineObject{}, false, nil
+	}
 	o.Refused = ok && e.refused != nil && e.refused(o)
 	o.Applied = ok && !o.Refused && (e.applied == nil || e.applied(o))
 	return o, ok, nil
@@ -167,6 +171,13 @@ func (e *fakeEngine) creations(name string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.made[name]
+}
+
+// forget loses an object that the engine has confirmed.
+func (e *fakeEngine) forget(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.objects, name)
 }
 
 // wake switches an object on that should be off.

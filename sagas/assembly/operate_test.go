@@ -233,7 +233,19 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 	before := rows()
 	_, err := w.pool.Exec(t.Context(), `delete from saga_run`)
 	w.must(err)
-	w.must(w.Rebuild(t.Context()))
+	runs := w.count(`select count(distinct stream) from events where stream like 'saga-%'`)
+	rebuilt := func() int64 {
+		n, err := w.RebuildRuns(t.Context(), operator, "the rows were lost")
+		w.must(err)
+		return n
+	}
+	w.equal("rebuilt", rebuilt(), runs)
+	w.equal("rebuilt, once more", rebuilt(), 0)
+	_, err = w.pool.Exec(t.Context(), `update saga_run set stream_version = stream_version - 1 where key = $1`, "mail:"+sagas.EffectKey(waiting, "welcome"))
+	w.must(err)
+	w.equal("rebuilt of a row that is wrong", rebuilt(), 1)
+	_, err = w.RebuildRuns(t.Context(), operator, "")
+	w.equal("without a reason", domain.CodeOf(err), domain.Invalid)
 	if after := rows(); after != before || len(before) < 500 {
 		t.Errorf("rebuilt rows differ\nbefore %s\nafter  %s", before, after)
 	}

@@ -119,6 +119,13 @@ func (c *fakeCompute) RemoveVM(_ context.Context, external string) error {
 	return c.ask(true, "remove", name)
 }
 
+// forget loses all machines.
+func (c *fakeCompute) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.vms)
+}
+
 // state is how a machine stands; "": there is none.
 func (c *fakeCompute) state(name string) string {
 	c.mu.Lock()

@@ -137,6 +137,45 @@ func TestARefundThatIsRefusedHoldsTheOrderUntilItIsDecidedAnew(t *testing.T) { /
 	w.becomes(id, order.StatusRefunded)
 	w.equal("holds", len(w.order(id).Holds), 0)
 	w.equal("refunds", []int{w.pay.refunds(reference(id, 1)), w.pay.refunds(reference(id, 2))}, []int{0, 1})
+	w.eventually("the run that was refused is over", func() bool { return w.refundRun(id, 1).Status == sagas.StatusDone })
+}
+
+// The bank takes back itself what the panel could not give back.
+func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
+	for _, how := range []string{"dispute", "refund"} {
+		for _, sent := range []error{
+			domain.Fail(domain.Permanent, "charge_disputed", errLie), // nothing went out
+			domain.Fail(domain.Unknown, "timeout", errLie),           // no answer, until the time is up
+		} {
+			w := newWorld(t, func(o *Options) { o.Times.RefundBudget = 100 * time.Millisecond }).goes()
+			id := w.bought()
+			var calls atomic.Int32
+			w.pay.tell(func(call, _ string) error {
+				if call == "refund" {
+					calls.Add(1)
+					return sent
+				}
+				return nil
+			}, nil)
+			w.must(w.back(id, ""))
+			w.eventually("it is parked", func() bool { return w.refundRun(id, 1).Status == sagas.StatusParked })
+			before := calls.Load()
+			w.pay.change(id, func(p *order.Payment) {
+				if how == "dispute" {
+					p.Disputes = []order.Dispute{{ID: "dp_1", State: order.DisputeLost, Minor: p.Minor, Currency: p.Currency, At: time.Now()}}
+				} else {
+					p.Refunds = append(p.Refunds, order.Refund{ID: "re_1", State: order.RefundSucceeded, Minor: p.Minor, Currency: p.Currency, At: time.Now()})
+				}
+			})
+			w.must(w.Payments.Hint(t.Context(), id, "clock"))
+			w.becomes(id, order.StatusRefunded)
+			w.eventually("its run is over", func() bool { return w.refundRun(id, 1).Status == sagas.StatusDone })
+			w.equal(how+": sent after that", calls.Load()-before, int32(0))
+			w.equal(how+": holds", len(w.order(id).Holds), 0)
+			w.balance(id, 0)
+			w.end()
+		}
+	}
 }
 
 func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21

@@ -85,6 +85,15 @@ func (w *world) pauses(queue string) {
 	w.must(err)
 }
 
+// loses the work rows, and has them rebuilt.
+func (w *world) loses() {
+	w.t.Helper()
+	_, err := w.pool.Exec(w.t.Context(), `delete from saga_run`)
+	w.must(err)
+	_, err = w.RebuildRuns(w.t.Context(), operator, "the rows were lost")
+	w.must(err)
+}
+
 // count asks the database for a number.
 func (w *world) count(sql string, args ...any) (n int) {
 	w.t.Helper()

@@ -263,7 +263,10 @@ func (ops *Operations) installApplied(ctx context.Context, job *InstallInput) (b
 		return false, sagas.Work{}, err
 	}
 	found, is, err := ops.Engine.Find(ctx, "cms", o.Install.Place(), job.Operation.String())
-	if err != nil || !is || !found.Applied {
+	if err == nil && !is {
+		err = sagas.ErrAbsent
+	}
+	if err != nil || !found.Applied {
 		return false, sagas.Work{}, err
 	}
 	result := field.Values{}

@@ -60,7 +60,7 @@ func (ops *Operations) register() {
 			},
 			{
 				Name: "cms.applied", Says: "wait until the program is installed", Queue: engine, Policy: ops.EngineApplies,
-				Wait: ops.installApplied,
+				Wait: ops.installApplied, Of: "cms.install",
 			},
 		},
 	})

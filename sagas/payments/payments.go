@@ -6,6 +6,7 @@ package payments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -103,7 +104,11 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case order.Placed:
 		return s.watchPending(ctx, e.Order, e.Provider, e.At)
-	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed, billing.InvoiceIssued:
+	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed:
+		return errors.Join(s.writeCreditNotes(ctx, r), s.endNeedlessRefunds(ctx, r))
+	case order.RefundFailed, order.RefundRequested:
+		return s.endNeedlessRefunds(ctx, r)
+	case billing.InvoiceIssued:
 		return s.writeCreditNotes(ctx, r)
 	}
 	return nil

@@ -68,14 +68,17 @@ func (s *Service) refundCall(ctx context.Context, job *RefundInput) (sagas.Call,
 		Order: job.Order, Number: o.Number, Session: o.Payments[ask.Payment].Session, Payment: ask.Payment,
 		Reference: ask.Reference(job.Order), Minor: ask.Minor, Currency: ask.Currency,
 	}
-	needed, err := s.stillDue(ctx, o, job)
-	if err != nil || !needed {
+	known, err := s.runner.Effect(ctx, refundKey(*job))
+	if err != nil || !o.IsDue(ask) && (known.State == "" || known.State == sagas.EffectAbsent) {
 		return sagas.Call{}, err
 	}
 	return sagas.Call{
 		Request: map[string]any{"reference": call.Reference, "payment": call.Payment, "minor": call.Minor, "currency": call.Currency},
 		Lookup:  func(ctx context.Context) (sagas.Result, sagas.Found, error) { return refunded(ctx, p, call) },
 		Under: func(ctx context.Context, generation int) (sagas.Result, error) {
+			if !o.IsDue(ask) {
+				return sagas.Result{}, nil // the look-up has found that nothing was sent, and nothing needs to be
+			}
 			call.Key = sagas.KeyOfGeneration(call.Reference, generation)
 			r, err := p.Refund(ctx, call)
 			return sagas.Result{External: r.ID}, err
@@ -84,17 +87,32 @@ func (s *Service) refundCall(ctx context.Context, job *RefundInput) (sagas.Call,
 	}, nil
 }
 
-// stillDue tells whether a refund is still to be sent. It is not if it was given
-// up, or if nothing is left of its payment. If it may have been sent already,
-// the run has to look it up.
-func (s *Service) stillDue(ctx context.Context, o order.Order, job *RefundInput) (bool, error) {
-	for _, open := range o.Open() {
-		if open.N == job.Refund {
-			return true, nil
+// endNeedlessRefunds lets the parked runs of refunds go on that nothing is left to do
+// for: the bank has taken the money back itself, or the refund was decided anew. They
+// look once more what was sent, and end.
+func (s *Service) endNeedlessRefunds(ctx context.Context, r eventstore.RecordedEvent) error {
+	o, _, err := eventstore.Fold(ctx, s.store, order.Decider, r.Stream)
+	if err != nil {
+		return err
+	}
+	for _, ask := range o.Asked {
+		if !o.IsNeedless(ask) {
+			continue
+		}
+		run, err := s.runner.RunNamed(ctx, fmt.Sprintf("refund:%s/%d", o.ID, ask.N))
+		if errors.Is(err, sagas.ErrNoRun) || err == nil && run.Status != sagas.StatusParked {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, fmt.Appendf(nil, "needless/%d", ask.N)), Actor: "system:reactions", Correlation: o.ID}
+		err = s.runner.Overrule(ctx, cause, run, sagas.Retry{Key: run.Key, Reason: "nothing is left to give back"}, nil)
+		if err != nil && domain.CodeOf(err) != domain.Conflict { // otherwise an operator was faster
+			return err
 		}
 	}
-	e, err := s.runner.Effect(ctx, refundKey(*job))
-	return e.State != "" && e.State != sagas.EffectAbsent, err
+	return nil
 }
 
 // refunded looks up our reference in the provider's books.

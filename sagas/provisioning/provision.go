@@ -71,7 +71,7 @@ func (p *Provisioner) registerProvision() {
 			},
 			{
 				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready,
-				Wait: p.tenantReady,
+				Wait: p.tenantReady, Of: "tenant.engine",
 			},
 			{
 				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine,
@@ -80,7 +80,7 @@ func (p *Provisioner) registerProvision() {
 			},
 			{
 				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready,
-				Wait: p.siteReady,
+				Wait: p.siteReady, Of: "site",
 			},
 			{
 				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine,
@@ -89,7 +89,7 @@ func (p *Provisioner) registerProvision() {
 			},
 			{
 				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine,
-				Wait: p.vmReady,
+				Wait: p.vmReady, Of: "vm",
 			},
 			{
 				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local,

@@ -167,11 +167,11 @@ func (p *Provisioner) vmCall(ctx context.Context, job *ProvisionInput) (sagas.Ca
 // vmReady is when the machine has booted: only then is it as it was ordered.
 func (p *Provisioner) vmReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
 	found, runs, err := p.deps.Outside.RunningMachine(ctx, job.Order.String(), hosting.MachineName(job.VM))
-	if err != nil || !runs {
+	if err != nil {
 		return false, sagas.Work{}, err
 	}
 	address := (&hosting.Machine{Address: found.Address}).Fields().Values()["address"]
-	return true, sagas.Work{Commands: []domain.Command{hosting.Confirm{
+	return runs, sagas.Work{Commands: []domain.Command{hosting.Confirm{
 		Ref: hosting.Ref{Kind: "vm", ID: job.VM}, External: found.External, Observed: map[string]json.RawMessage{"address": address},
 	}}}, nil
 }

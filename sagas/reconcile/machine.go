@@ -75,10 +75,14 @@ func machineBrought(row projections.Resource, r sagas.Result) sagas.Work {
 // machineApplied is when the machine is on or off as it is wanted to be.
 func (r *Reconciler) machineApplied(ctx context.Context, run *hosting.Generation) (bool, sagas.Work, error) {
 	row, err := r.recorded(ctx, run)
-	if err != nil || row.Wish > run.Version || row.Status != hosting.Running {
-		return err == nil, sagas.Work{}, err // a later generation, or nothing to wait for
+	if err != nil || settled(row, run) {
+		return err == nil, sagas.Work{}, err
 	}
 	found, is, err := r.ourMachine(ctx, row)
+	if err == nil && !is {
+		err = sagas.ErrAbsent
+	}
 	wanted := map[bool]string{true: "running", false: "stopped"}[row.Active]
-	return is && found.State == wanted, sagas.Work{}, err
+	seen := hosting.Confirm{Ref: row.Ref(), External: found.External, Version: row.Wish}
+	return found.State == wanted, sagas.Work{Commands: []domain.Command{seen}}, err
 }

@@ -83,13 +83,19 @@ func (r *Reconciler) findOurs(ctx context.Context, o hosting.EngineObject) (host
 }
 
 // IsMade tells whether the engine has carried out an object. One that it accepted
-// and would not carry out is a permanent failure.
+// and would not carry out is a permanent failure, one that it has lost is
+// [sagas.ErrAbsent].
 func (r *Reconciler) IsMade(ctx context.Context, o hosting.EngineObject) (bool, error) {
 	found, is, err := r.findOurs(ctx, o)
-	if err == nil && is && found.Refused {
-		err = errRefused
+	switch {
+	case err != nil:
+		return false, err
+	case !is:
+		return false, sagas.ErrAbsent
+	case found.Refused:
+		return false, errRefused
 	}
-	return is && found.Applied, err
+	return found.Applied, nil
 }
 
 // IsGone tells whether nothing is left of what a call has made. What has its name
@@ -134,14 +140,16 @@ func (r *Reconciler) MakeMachine(ref hosting.Ref, vm hosting.VM) sagas.Call {
 }
 
 // RunningMachine finds a machine that has booted and has an address: only then is
-// it as it was ordered.
+// it as it was ordered. One that the hypervisor has lost is [sagas.ErrAbsent].
 func (r *Reconciler) RunningMachine(ctx context.Context, tag, name string) (vm hosting.VM, runs bool, err error) {
 	vm, is, err := r.compute.FindVM(ctx, tag, name)
-	if err != nil || !is || vm.State != "running" || vm.Address == "" {
+	switch {
+	case err != nil:
 		return vm, false, err
+	case !is:
+		return vm, false, sagas.ErrAbsent
+	case vm.Tag != tag:
+		return hosting.VM{}, false, errNotOurs
 	}
-	if vm.Tag != tag {
-		return vm, false, errNotOurs
-	}
-	return vm, true, nil
+	return vm, vm.State == "running" && vm.Address != "", nil
 }

@@ -80,11 +80,13 @@ func (r *Reconciler) shape(ctx context.Context, w *desired) error {
 // generation has been confirmed, or a later run brings it. A call of this run that
 // is still without an answer has to be finished.
 func (r *Reconciler) upToDate(ctx context.Context, run *hosting.Generation, w desired) (bool, error) {
-	if w.row.Status != hosting.Gone && w.row.Wish == run.Version && w.row.SyncStatus != "synced" {
+	present := w.row.Status != hosting.Gone && w.row.Wish == run.Version
+	if present && w.row.SyncStatus != "synced" {
 		return false, nil
 	}
 	known, err := r.runner.Effect(ctx, pushKey(*run))
-	return err == nil && !known.MayHaveHappened(), err
+	lost := present && known.State == sagas.EffectAbsent // what was confirmed is gone
+	return err == nil && !known.MayHaveHappened() && !lost, err
 }
 
 // nothing is the call of a run that has nothing to do.

@@ -8,6 +8,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -67,18 +68,26 @@ func (a *attempt) removed(sagas.Result) sagas.Work {
 // change but carried it out. What it has observed by then is kept.
 func (r *Reconciler) applied(ctx context.Context, run *hosting.Generation) (bool, sagas.Work, error) {
 	w, err := r.desired(ctx, run)
-	if err != nil || w.row.Wish > run.Version || w.row.Status != hosting.Running || w.object.ID == 0 {
-		return err == nil, sagas.Work{}, err // a later generation, or nothing to wait for
+	if err != nil || settled(w.row, run) || w.object.ID == 0 {
+		return err == nil, sagas.Work{}, err
 	}
 	return w.strategy.applied(ctx, &w)
+}
+
+// settled tells whether there is nothing to wait for: a later generation has come,
+// or the resource neither runs nor was refused in the end.
+func settled(row projections.Resource, run *hosting.Generation) bool {
+	return row.Wish > run.Version || row.Status != hosting.Running && row.Status != hosting.Refused
 }
 
 // applied is when the engine says so.
 func (p plain) applied(ctx context.Context, w *desired) (bool, sagas.Work, error) {
 	found, is, err := p.engine.Find(ctx, w.object.Kind, w.object.Name, w.object.Ref)
 	switch {
-	case err != nil || !is:
+	case err != nil:
 		return false, sagas.Work{}, err
+	case !is:
+		return false, sagas.Work{}, sagas.ErrAbsent
 	case !w.ours(found):
 		return false, sagas.Work{}, errNotOurs
 	case found.Refused:

@@ -32,7 +32,7 @@ func (r *Reconciler) register() {
 		},
 		sagas.Step[hosting.Generation]{
 			Name: "applied", Says: "wait until the hosting engine has applied it", Queue: engine, Policy: policies.Ready,
-			Wait: r.applied,
+			Wait: r.applied, Of: "push",
 		})
 	r.machineRuns = r.registerRuns("machine",
 		sagas.Step[hosting.Generation]{
@@ -41,7 +41,7 @@ func (r *Reconciler) register() {
 		},
 		sagas.Step[hosting.Generation]{
 			Name: "machine.applied", Says: "wait until the hypervisor has carried it out", Queue: compute, Policy: policies.Machine,
-			Wait: r.machineApplied,
+			Wait: r.machineApplied, Of: "machine",
 		})
 }
 
