@@ -47,6 +47,7 @@ type Server struct {
 	OrderDetails     operations.OrderDetails
 	Orders           operations.Orders
 	RunAdmin         operations.RunAdmin
+	IncidentAdmin    operations.IncidentAdmin
 	Credentials      caller.Credentials
 	Tokens           auth.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them

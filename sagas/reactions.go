@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
@@ -112,9 +113,15 @@ func (s *Runner) Poison(ctx context.Context, r eventstore.RecordedEvent, reason 
 
 func (poisoned) Close() error { return nil }
 
-// Requeue handles an event that was set aside once more, with the same id. Completed
-// work is not repeated.
-func (s *Runner) Requeue(ctx context.Context, position int64) error {
+// errFailedAgain refuses what still cannot be handled.
+var errFailedAgain = &domain.Error{Code: domain.Conflict, Reason: "failed_again", Message: "It has failed again; the log tells why."}
+
+// Requeue handles an event that was set aside once more, with the same id, and
+// settles its incident. Completed work is not repeated.
+func (s *Runner) Requeue(ctx context.Context, cause domain.Metadata, position int64, reason string) error {
+	if reason == "" {
+		return domain.RefuseField("reason", "This field is required.")
+	}
 	found, err := s.store.After(ctx, position-1, 1)
 	if err != nil {
 		return err
@@ -123,12 +130,16 @@ func (s *Runner) Requeue(ctx context.Context, position int64) error {
 		return domain.Refuse(domain.NotFound, "No event at this position.")
 	}
 	if err := s.React(ctx, found[0]); err != nil {
-		return fmt.Errorf("handle event %d again: %w", position, err)
+		if DatabaseAway(err) {
+			return err
+		}
+		s.log.WarnContext(ctx, "a reaction has failed again", "position", position, "error", Scrub(err))
+		return errFailedAgain
 	}
 	forget := eventstore.TxStatement{
 		Key: "poisoned/" + strconv.FormatInt(position, 10), SQL: `delete from poisoned where reader = $1 and position = $2`,
 		Args: []any{ReactionsReader, position}, WantRows: eventstore.AnyRows,
 	}
-	_, err = s.store.ExecuteWith(ctx, domain.Metadata{Actor: IncidentReporter}, []eventstore.TxStatement{forget}, ReactionTrouble(found[0]).Settle("handled again", s.now()))
+	_, err = s.store.ExecuteWith(ctx, ByOperator(cause, uuid.Nil), []eventstore.TxStatement{forget}, ReactionTrouble(found[0]).Settle(reason, s.now()))
 	return err
 }

@@ -42,6 +42,7 @@ type commands struct {
 	Runs        operations.Runs      `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
 	Engine      engine.Command       `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
 	Secrets     secrets.Command      `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
+	Incidents   operations.Incidents `cmd:"" help:"List, requeue and settle problems that need an operator."`
 	Sandbox     sandbox.Command      `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User        users.Command        `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks    operations.Webhooks  `cmd:"" help:"List and replay what payment providers have sent."`

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"hostpanel/adapters/faults"
 	"hostpanel/adapters/payments/test"
@@ -43,6 +44,13 @@ func TestAParkedRunIsFoundAndGoesOn(t *testing.T) {
 	if _, complaint, code := h.command("runs", "retry", "engine:site-1/1", "--reason", "once more"); code != console.Failed || !strings.Contains(complaint, "not parked") {
 		t.Errorf("a run that is done was let go on: %d %s", code, complaint)
 	}
+	if out := h.must("runs", "rebuild", "--reason", "to be sure"); !strings.Contains(out, "0 runs rebuilt") {
+		t.Errorf("rows that are right were written: %s", out)
+	}
+	if _, complaint, code := h.command("incidents", "requeue", uuid.NewString(), "--reason", "try"); code != console.Failed || !strings.Contains(complaint, "No Incident") {
+		t.Errorf("an incident that is not there: %d %s", code, complaint)
+	}
+	h.must("incidents", "list", "--all")
 	if _, complaint, code := h.command("runs", "show", "engine:site-9/1"); code != console.Failed || !strings.Contains(complaint, "no run") {
 		t.Errorf("a run that is not there: %d %s", code, complaint)
 	}

@@ -28,6 +28,7 @@ type Deps struct {
 	OrderDetails   OrderDetails
 	Orders         Orders
 	RunAdmin       RunAdmin
+	IncidentAdmin  IncidentAdmin
 	Payments       Payments
 	Mails          Mails
 	TestPayments   bool     // whether the test provider is on

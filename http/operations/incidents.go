@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/operations"
 	"hostpanel/http/listing"
@@ -44,7 +45,33 @@ func (s *incidents) incidentRoutes() []route.Route {
 				}
 				return i.Fields(), nil
 			}),
+		route.Post(incidentPath+"requeue/", "Handle again what an incident is about", s.requeueIncident).As("incident_requeue").Of("Incident").
+			With(http.StatusOK).Finding(s.findIncident).
+			Saying("The event that a reaction could not handle is handled once more, the webhook that could not be acted on is acted on again. That settles the incident. Work that was done is not repeated.").
+			Failing(http.StatusConflict, "Nothing of the incident can be handled again (invalid_state), or it has failed again (failed_again).").
+			Resuming(func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
+				i, err := s.shownIncident(ctx, c)
+				if err != nil {
+					return nil, err
+				}
+				return i.Fields(), nil
+			}),
 	}
+}
+
+// IncidentAdmin acts on incidents.
+type IncidentAdmin interface {
+	// HandleAgain handles once more what an incident is about, and settles it. What
+	// cannot be handled is refused with domain.Conflict.
+	HandleAgain(ctx context.Context, cause domain.Metadata, incident uuid.UUID, reason string) error
+}
+
+func (s *incidents) requeueIncident(ctx context.Context, c route.Call, v *verdict) (*incidentEntry, error) {
+	i := c.Subject.(*incidentEntry) //nolint:forcetypeassert // found by findIncident
+	if err := s.IncidentAdmin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason); err != nil {
+		return nil, err
+	}
+	return s.shownIncident(ctx, c)
 }
 
 func (s *incidents) listIncidents(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[incidentEntry], error) {

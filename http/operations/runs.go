@@ -25,6 +25,9 @@ type RunAdmin interface {
 	Continue(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error
 	Release(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error
 	RetryRun(ctx context.Context, cause domain.Metadata, id uuid.UUID, reason string) error
+	// RebuildRuns makes the work rows what the log says, and counts those that it has
+	// written.
+	RebuildRuns(ctx context.Context, cause domain.Metadata, reason string) (int64, error)
 }
 
 const (
@@ -57,6 +60,12 @@ func (s *runs) sagaRoutes() []route.Route {
 			Saying("One that waits for its time goes on at once."),
 		s.runAction("retry", "Let a parked run go on at the step where it stopped", retryRun).
 			Saying("The setup of an order is retried with the order."),
+		route.Post(runsPath+"rebuild/", "Make the work rows of all runs what the log says", func(ctx context.Context, c route.Call, v *verdict) (*rebuiltRuns, error) {
+			n, err := s.RunAdmin.RebuildRuns(ctx, c.Cause(), v.Reason)
+			return &rebuiltRuns{n}, err
+		}).As("saga_rebuild").With(http.StatusOK).
+			Saying("For instance after a loss of rows. Workers may go on meanwhile; rows that are right stay as they are.").
+			Resuming(func(context.Context, route.Call, string) (route.Answer, error) { return (&rebuiltRuns{}).Fields(), nil }),
 	}
 }
 
@@ -99,6 +108,14 @@ func retryRun(m RunAdmin, ctx context.Context, cause domain.Metadata, id uuid.UU
 func (s *runs) listRuns(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[runEntry], error) {
 	runs, err := s.RunAdmin.RunsListed(ctx, l)
 	return record.Map(runs, err, func(r operations.Run) runEntry { return runEntry{r} })
+}
+
+// rebuiltRuns says how many work rows were written.
+type rebuiltRuns struct{ rebuilt int64 }
+
+// Fields are the answer.
+func (r *rebuiltRuns) Fields() field.Set {
+	return field.Set{field.Int("rebuilt", &r.rebuilt).ReadOnly().Doc("How many work rows were written.")}
 }
 
 func (s *runs) run(ctx context.Context, id uuid.UUID) (*runDetail, error) {

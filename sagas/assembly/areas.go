@@ -55,7 +55,7 @@ func (s *Panel) addAccounts(limits *ratelimit.Windows) {
 func (s *Panel) addOperations() {
 	s.Operations = operations.New(operations.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Times: s.times.OperationsTimes, ProviderDown: s.times.DownAlarm,
-		Webhooks: s.Payments.LatestWebhooks,
+		Webhooks: s.Payments.LatestWebhooks, Replay: s.Payments.ReplayWebhook,
 	})
 }
 

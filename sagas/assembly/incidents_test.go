@@ -157,7 +157,7 @@ func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
 	}
 	heard(1)
 	w.must(w.Poison(t.Context(), broken, "again")) // another process has failed too
-	if err := w.Requeue(t.Context(), broken.Position); err == nil {
+	if err := w.Requeue(t.Context(), operator, broken.Position, "try"); err == nil {
 		t.Error("there is still no such order")
 	}
 	reported, settled := w.reports(trouble)
@@ -177,7 +177,7 @@ func TestWhatIsHandledAgainIsNoTroubleAnyMore(t *testing.T) {
 	found, err := w.store.After(t.Context(), position-1, 1)
 	w.must(err)
 	w.must(w.Poison(t.Context(), found[0], "it failed"))
-	w.must(w.Requeue(t.Context(), position))
+	w.must(w.Requeue(t.Context(), operator, position, "try"))
 	reported, settled := w.reports(sagas.ReactionTrouble(found[0]))
 	w.equal("reported, settled", []int{reported, settled}, []int{1, 1})
 	w.equal("poisoned", w.count(`select count(*) from poisoned`), 0)

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore"
 	"hostpanel/sagas"
 )
 
@@ -310,7 +311,49 @@ func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-2
 		return w.count(`select count(*) from notifications where notification_type = 'success'`) == 1
 	})
 	w.equal("poisoned", w.count(`select count(*) from poisoned`), 1)
-	w.must(w.Requeue(t.Context(), int64(w.count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))))
+	handled := int64(w.count(`select position from events where name = 'order.activated' and stream = $1`, order.Stream(id).String()))
+	w.must(w.Requeue(t.Context(), operator, handled, "once more"))
 	w.equal("notifications after a repeat", w.count(`select count(*) from notifications where notification_type = 'success'`), 1)
-	w.equal("an event that never was", domain.CodeOf(w.Requeue(t.Context(), 1<<40)), domain.NotFound)
+	w.equal("an event that never was", domain.CodeOf(w.Requeue(t.Context(), operator, 1<<40, "try")), domain.NotFound)
+}
+
+// incident is the one of a kind.
+func (w *world) incident(kind string) (id uuid.UUID) {
+	w.t.Helper()
+	w.must(w.pool.QueryRow(w.t.Context(), `select id from incidents where kind = $1`, kind).Scan(&id))
+	return id
+}
+
+func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, F-24
+	w := newWorld(t)
+	var broken atomic.Bool
+	broken.Store(true)
+	var handled atomic.Int32
+	w.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
+		switch {
+		case r.Name != "order.activated":
+			return nil
+		case broken.Load():
+			return errors.New("the reaction is broken")
+		}
+		handled.Add(1)
+		return nil
+	})
+	w.goes()
+	id := w.buy(ordering{})
+	w.becomes(id, order.StatusActive)
+	w.eventually("it is an incident", func() bool { return w.count(`select count(*) from incidents where kind = 'reaction_failed'`) == 1 })
+	again := func(reason string) error {
+		return w.Operations.HandleAgain(t.Context(), operator, w.incident("reaction_failed"), reason)
+	}
+	w.equal("without a reason", domain.CodeOf(again("")), domain.Invalid)
+	w.equal("while it is broken", domain.CodeOf(again("try")), domain.Conflict)
+	w.equal("still set aside", w.count(`select count(*) from poisoned`), 1)
+	broken.Store(false)
+	w.must(again("a new version runs"))
+	w.equal("handled", handled.Load(), int32(1))
+	w.equal("set aside", w.count(`select count(*) from poisoned`), 0)
+	w.equal("settled", w.count(`select count(*) from incidents where is_settled and reason = 'a new version runs' and settled_by = 'operator:1'`), 1)
+	w.equal("notifications", w.count(`select count(*) from notifications where notification_type = 'success'`), 1)
+	w.equal("an incident that is none", domain.CodeOf(w.Operations.HandleAgain(t.Context(), operator, uuid.New(), "try")), domain.NotFound)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -27,6 +28,8 @@ type Deps struct {
 	ProviderDown time.Duration
 	// Webhooks lists the webhooks of payment providers, newest first.
 	Webhooks func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
+	// Replay acts on a webhook again.
+	Replay func(ctx context.Context, cause domain.Metadata, webhook int64, reason string) error
 }
 
 // Times are the durations of checks that run by themselves.
@@ -47,12 +50,13 @@ type Service struct {
 	times        Times
 	providerDown time.Duration
 	webhooks     func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
+	replay       func(ctx context.Context, cause domain.Metadata, webhook int64, reason string) error
 }
 
 // New registers what operations do by themselves with the runner.
 func New(d Deps) *Service {
 	s := &Service{
-		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks,
+		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay,
 	}
 	s.runner.Background(func(ctx, _ context.Context) { s.verify(ctx) })
 	s.runner.EachRound("incidents were not reviewed", s.ReviewIncidents)

@@ -8,6 +8,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
+	"hostpanel/domain/wording"
 	"hostpanel/sagas"
 )
 
@@ -16,6 +17,8 @@ type Runs struct {
 	List  runsList  `cmd:"" help:"List runs, the latest first."`
 	Show  runsShow  `cmd:"" help:"Show one run and what became of each try."`
 	Retry runsRetry `cmd:"" help:"Let a parked run go on at the step where it stopped."`
+
+	Rebuild runsRebuild `cmd:"" help:"Make the work rows of all runs what the log says."`
 }
 
 type runsList struct {
@@ -83,6 +86,22 @@ func (cmd runsRetry) Run(ctx context.Context, s config.Settings, c console.Conso
 			return fmt.Errorf("retry %s: %w", r.Key, err)
 		}
 		fmt.Fprintf(c.Out, "%s goes on\n", r.Key)
+		return nil
+	})
+}
+
+type runsRebuild struct {
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run rebuilds the work rows.
+func (cmd runsRebuild) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		n, err := p.Sagas.RebuildRuns(ctx, program.AtConsole, cmd.Reason)
+		if err != nil {
+			return fmt.Errorf("rebuild runs: %w", err)
+		}
+		fmt.Fprintf(c.Out, "%s rebuilt\n", wording.Count(n, "run"))
 		return nil
 	})
 }

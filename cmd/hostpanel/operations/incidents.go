@@ -1,0 +1,105 @@
+package operations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/operations"
+	"hostpanel/domain/wording"
+	"hostpanel/projections"
+)
+
+// Incidents is `hostpanel incidents`: problems that belong to no order, run or record.
+type Incidents struct {
+	List    incidentsList    `cmd:"" help:"List problems that need an operator, newest first."`
+	Requeue incidentsRequeue `cmd:"" help:"Handle again what an incident is about."`
+	Settle  incidentsSettle  `cmd:"" help:"Settle an incident that you have seen to."`
+}
+
+type incidentsList struct {
+	All   bool `help:"Those that are settled, too."`
+	Limit int  `default:"100" help:"At most so many."`
+	JSON  bool `name:"json" help:"For programs."`
+}
+
+// An incidentLine is an incident as --json shows it.
+type incidentLine struct {
+	ID         uuid.UUID         `json:"id"`
+	Kind       string            `json:"kind"`
+	About      map[string]string `json:"about"`
+	Times      int64             `json:"times"`
+	IsSettled  bool              `json:"is_settled"`
+	Reason     string            `json:"reason"`
+	ReportedAt time.Time         `json:"reported_at"`
+}
+
+func asIncident(i projections.Incident) incidentLine {
+	return incidentLine{i.ID, i.Kind, i.About, i.Times, i.IsSettled, i.Reason, i.ReportedAt}
+}
+
+// Run lists incidents.
+func (l incidentsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		asked := projections.Listing{Limit: int64(l.Limit)}
+		if !l.All {
+			asked.Filters = []projections.Filter{{Field: "is_settled", Op: "=", Value: false}}
+		}
+		found, err := p.Tables.For(projections.System).Incidents(ctx, asked)
+		if err != nil {
+			return err
+		}
+		if l.JSON {
+			return c.JSON(console.Each(found.Rows, asIncident))
+		}
+		i := c.Ink()
+		t := console.Table{Head: []string{"incident", "kind", "about", "times", "reported (UTC)", "settled"}}
+		for _, row := range found.Rows {
+			t.Add(console.Plain(row.ID.String()), console.Painted(row.Kind, i.Red), console.Plain(wording.Pairs(row.About)), console.Number(int(row.Times)),
+				console.Moment(row.ReportedAt), console.Plain(row.Reason))
+		}
+		t.Print(c)
+		return nil
+	})
+}
+
+// An incidentChoice says which incident is acted on, and why.
+type incidentChoice struct {
+	ID     uuid.UUID `arg:"" name:"incident" help:"Id, as the list shows it."`
+	Reason string    `required:"" help:"Why; it stands in the log."`
+}
+
+type incidentsRequeue struct{ incidentChoice }
+
+// Run handles again what an incident is about.
+func (r incidentsRequeue) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		if err := p.Sagas.Operations.HandleAgain(ctx, program.AtConsole, r.ID, r.Reason); err != nil {
+			return fmt.Errorf("requeue incident %s: %w", r.ID, err)
+		}
+		fmt.Fprintln(c.Out, "it is handled again, and settled")
+		return nil
+	})
+}
+
+type incidentsSettle struct{ incidentChoice }
+
+// Run settles an incident.
+func (r incidentsSettle) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		if _, err := p.Tables.For(projections.System).Incident(ctx, r.ID); err != nil {
+			return err
+		}
+		settle := operations.Settle{ID: r.ID, Reason: r.Reason, At: p.Store.Clock().Now()}
+		if _, err := p.Store.Execute(ctx, program.AtConsole, settle); err != nil {
+			return fmt.Errorf("settle incident %s: %w", r.ID, err)
+		}
+		fmt.Fprintln(c.Out, "it is settled")
+		return nil
+	})
+}
