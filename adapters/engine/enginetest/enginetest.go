@@ -31,6 +31,7 @@ type Engine struct {
 	Torn     func() []string                                   // what the server has that is not whole; nil: that cannot be
 	Serves   func(context.Context, hosting.EngineObject) error // whether the server behind the engine really does what it says; for kinds that Tells names
 	Tells    []string                                          // kinds that Serves can tell of
+	Address  string                                            // one that its web server has for sites; "": none is tried
 	Lacks    []string                                          // kinds that it has not
 }
 

@@ -71,7 +71,7 @@ func (w *world) readBack() {
 // changes changes each field that may change, and again, and sees it.
 func (w *world) changes() {
 	w.inhabited()
-	for _, c := range changeable {
+	for _, c := range w.changeable() {
 		o := with(w.own(c.kind), c.field, c.value)
 		for range 2 {
 			w.change(o)

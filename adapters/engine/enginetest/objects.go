@@ -78,13 +78,23 @@ func (w *world) object(kind string) hosting.EngineObject {
 	return o
 }
 
-// changeable are fields that may change, with another value.
-var changeable = []struct {
+// A changing field may change, to another value.
+type changing struct {
 	kind, field string
 	value       any
-}{
+}
+
+// changeable are the fields that may change; an address only to one that the
+// server has.
+func (w *world) changeable() []changing {
+	if w.Address == "" {
+		return changeable
+	}
+	return append([]changing{{"site", "ip_address", w.Address}}, changeable...)
+}
+
+var changeable = []changing{
 	{"tenant", "max_sites", 7},
-	{"site", "ip_address", "192.0.2.7"},
 	{"site", "is_active", false},
 	{"database", "is_active", false},
 	{"dns_zone", "ttl", 600},

@@ -61,7 +61,7 @@ func (w *world) lostCreation() {
 
 func (w *world) lostChange() {
 	w.inhabited()
-	for _, c := range changeable {
+	for _, c := range w.changeable() {
 		o := with(w.own(c.kind), c.field, c.value)
 		w.lose("change", c.kind)
 		w.fails(w.Change(w.Context(), o), domain.Unknown)

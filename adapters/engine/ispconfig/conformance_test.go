@@ -17,7 +17,7 @@ func TestISPConfigIsAHostingEngine(t *testing.T) {
 		w.config.URL = proxy.URL
 		behind := enginetest.Servers{NameServers: w.config.NameServers, Zone: func(origin string) (string, error) { return w.fake.Zone(origin), nil }}
 		return enginetest.Engine{
-			EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Cut: proxy.Cut,
+			EngineServer: w.open(w.config), Settle: w.fake.Tick, Lacks: []string{"cms", "proxy"}, Address: "192.0.2.7", Cut: proxy.Cut,
 			Serves: behind.Serves, Tells: behind.Tells(),
 			Die: func(_ string, steps int) func() bool { return w.fake.Cut(steps) }, Torn: w.fake.Torn,
 			Books: func() string { return w.fake.Answered() + w.log.String() },

@@ -28,6 +28,7 @@ type Check struct {
 	ThrowAway bool          `help:"The engine is one to throw away: answers may be lost on the way, too."`
 	Zones     string        `placeholder:"FOLDER" help:"Folder of the zone files that the engine writes for BIND, to see that they are taken."`
 	Database  string        `placeholder:"HOST:PORT" help:"The engine's database server, to see that logins work."`
+	Address   string        `placeholder:"IP" help:"An address that the engine's web server has for sites, to see that a site moves to it."`
 	Patience  time.Duration `default:"3m" help:"How long the engine may take to carry out what it has accepted."`
 	Only      string        `placeholder:"WORDS" help:"Only the checks with these words in their names."`
 	Clean     string        `placeholder:"NAMES" help:"Take away what an interrupted check has left: the beginning of its names."`
@@ -65,7 +66,7 @@ func (c Check) open(ctx context.Context, settings *config.Config) (e enginetest.
 	if c.Zones != "" {
 		behind.Zone = enginetest.ZoneFiles(c.Zones, "pri.")
 	}
-	e = enginetest.Engine{Patience: c.Patience, Books: log.String, Lacks: []string{"cms", "proxy"}, Tells: behind.Tells()}
+	e = enginetest.Engine{Patience: c.Patience, Address: c.Address, Books: log.String, Lacks: []string{"cms", "proxy"}, Tells: behind.Tells()}
 	if len(e.Tells) > 0 {
 		e.Serves = behind.Serves
 	}
