@@ -135,6 +135,32 @@ func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
 }
 
 // What the panel may not say, it does not take over: it goes on reporting it.
+// The limits that a package sets are no fields of the tenant. They are compared all
+// the same, and repaired; the engine's own are never adopted.
+func TestLimitsOfATenantAreComparedAsWell(t *testing.T) {
+	w := newHouse(t)
+	p := hosting.Package{Name: "P", Slug: "p", Limits: hosting.NoLimits().With("sites", 5), IsActive: true}
+	w.carry(hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: p.Fields().Values()})
+	w.carry(hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 5}, Spec: field.Values{"package": []byte("1")}})
+	name := "tenant/" + hosting.CustomerNumber(5)
+	theirs := func() string { return string(w.engine.all()[name].Values["max_sites"]) }
+	w.eventually("the engine knows the limit", func() bool { return theirs() == "5" })
+	w.have(hosting.Ref{Kind: "tenant", ID: 5})
+	w.equal("drift", len(w.found(w.sync(hosting.Sync{})).Drift), 0)
+
+	w.meddle(name, func(o *hosting.EngineObject) { o.Values["max_sites"] = []byte("500") })
+	for _, how := range []hosting.Sync{{}, {Adopt: true}} {
+		found := w.found(w.sync(how))
+		if len(found.Drift) != 1 || found.Updated != 0 {
+			t.Fatal(found, found.Drift)
+		}
+		d := found.Drift[0]
+		w.equal("drift", fmt.Sprint(d.Resource, d.ID, d.Field, string(d.Panel), string(d.Engine)), "tenant5max_sites5500")
+	}
+	w.equal("repaired", w.found(w.sync(hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("theirs", theirs(), "5")
+}
+
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	w := newHouse(t)
 	w.do(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice

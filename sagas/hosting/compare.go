@@ -25,6 +25,7 @@ type compared struct {
 	object  hosting.EngineObject // as the engine is to have it
 	values  field.Values         // of the record, as it runs
 	parent  field.Values         // of what it is a part of
+	limits  field.Values         // of a tenant, by its package
 	missing bool                 // the engine had it, and has it no more
 	drift   []drift
 
@@ -138,6 +139,17 @@ func (c *compared) differences(theirs hosting.EngineObject) (all []drift) {
 			continue
 		}
 		all = append(all, drift{Resource: c.row.Kind, ID: c.row.ID, Field: f.Name, Panel: mine, Engine: other})
+	}
+	return append(all, c.otherLimits(theirs)...)
+}
+
+// otherLimits are the limits of a tenant that are others at the engine. They are
+// fields of its package, not of its own.
+func (c *compared) otherLimits(theirs hosting.EngineObject) (all []drift) {
+	for _, name := range slices.Sorted(maps.Keys(c.limits)) {
+		if other, told := theirs.Values[name]; told && !sameJSON(c.limits[name], other) {
+			all = append(all, drift{Resource: c.row.Kind, ID: c.row.ID, Field: name, Panel: c.limits[name], Engine: other})
+		}
 	}
 	return all
 }

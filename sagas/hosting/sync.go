@@ -94,6 +94,9 @@ func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*co
 	if found.tenant.EngineID == nil {
 		return found, nil // the engine has nothing of a tenant that it does not know
 	}
+	if err := ops.findLimits(ctx, found); err != nil {
+		return nil, err
+	}
 	for kind, records := range found.byKind() {
 		theirs, err := ops.theirs(ctx, kind, found.tenant)
 		if domain.ClassOf(err) == domain.Permanent && sagas.CodeOf(err) == "not_supported" {
@@ -107,6 +110,26 @@ func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*co
 		}
 	}
 	return found, nil
+}
+
+// findLimits finds the limits that the tenant's package sets.
+func (ops *Operations) findLimits(ctx context.Context, found *comparison) error {
+	var id int64
+	if json.Unmarshal(found.tenant.Spec["package"], &id) != nil || id == 0 {
+		return nil // it has none
+	}
+	ref := hosting.Ref{Kind: "package", ID: id}
+	rows, err := ops.system().Recorded(ctx, ref)
+	if err != nil {
+		return err
+	}
+	for _, r := range found.records {
+		if r.kind.Owner {
+			r.limits = field.Values{}
+			hosting.LimitsAtEngine(r.limits, rows[ref].Spec)
+		}
+	}
+	return nil
 }
 
 // theirs are the engine's objects of a kind that the tenant owns.

@@ -33,7 +33,7 @@ func init() {
 // An issuer orders, installs and withdraws the certificates of sites.
 type issuer struct{ *Engine }
 
-var sslColumns = []string{"ssl", "ssl_letsencrypt", "ssl_domain", "active"}
+var sslColumns = []string{"ssl", "ssl_letsencrypt", "ssl_domain", "ssl_cert", "active"}
 
 // secured reads a site with the flags of its certificate.
 func (c issuer) secured(ctx context.Context, argument any) (row, bool, error) {
@@ -207,7 +207,7 @@ func (c issuer) withdraw(ctx context.Context, o hosting.EngineObject) error {
 		return badID(o.Kind, o.ID)
 	}
 	have, found, err := c.secured(ctx, o.ID)
-	if err != nil || !found || !have.on("ssl") && !have.on("ssl_letsencrypt") {
+	if err != nil || !found || !have.on("ssl") && !have.on("ssl_letsencrypt") && have["ssl_cert"] == "" {
 		return err
 	}
 	if o.Owner == 0 {
@@ -220,5 +220,12 @@ func (c issuer) withdraw(ctx context.Context, o hosting.EngineObject) error {
 		return err
 	}
 	defer release()
-	return c.flags(ctx, have, members{{"ssl", "n"}, {"ssl_letsencrypt", "n"}})
+	down := members{{"ssl", "n"}, {"ssl_letsencrypt", "n"}}
+	if have["ssl_cert"] != "" && !have.on("ssl_letsencrypt") {
+		down = append(down, ownCertificate...)
+	}
+	return c.flags(ctx, have, down)
 }
+
+// ownCertificate takes a certificate of the customer's own away, with its key.
+var ownCertificate = members{{"ssl_cert", ""}, {"ssl_key", ""}, {"ssl_bundle", ""}, {"ssl_request", ""}, {"ssl_action", "del"}}

@@ -121,7 +121,7 @@ func (e *Engine) update(ctx context.Context, r *resource, have row, params membe
 	if number < 1 {
 		return badID(r.kind, number)
 	}
-	arguments := members{{"client_id", 0}, r.byID(number), {"params", params}}
+	arguments := members{{"client_id", 0}, r.byID(number), {"params", params.once()}}
 	if r.serial {
 		arguments = append(arguments, member{"update_serial", true})
 	}

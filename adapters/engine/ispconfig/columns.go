@@ -14,13 +14,15 @@ import (
 // for it.
 type wish struct {
 	hosting.EngineObject
-	server int64 // the server of the object
-	group  int64 // the group of the owner
-	site   row   // the parent site
-	zone   row
-	mail   row   // the settings of the mail server
-	user   int64 // the database user
-	today  string
+	server  int64 // the server of the object
+	servers Servers
+	storage int64 // the owner's limit in MB; 0: not known
+	group   int64 // the group of the owner
+	site    row   // the parent site
+	zone    row
+	mail    row   // the settings of the mail server
+	user    int64 // the database user
+	today   string
 }
 
 func (w *wish) text(name string) (s string) {
@@ -217,8 +219,13 @@ func (r *resource) shown(have row) field.Values {
 		if c.show == nil {
 			continue
 		}
-		if name, value := c.show(have); name != "" {
-			all[name], _ = json.Marshal(value) // text, numbers and flags have no errors
+		name, value := c.show(have)
+		if name == "" {
+			continue
+		}
+		told, again := all[name]
+		if all[name], _ = json.Marshal(value); again && string(told) != string(all[name]) { // text, numbers and flags have no errors
+			all[name] = []byte("null") // its columns say different things
 		}
 	}
 	return all

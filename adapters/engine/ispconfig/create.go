@@ -12,7 +12,7 @@ import (
 // The desired state of an object, ready to be written. The call waits for the
 // object's turns, and refuses invalid values that the engine would accept.
 func (e *Engine) wish(ctx context.Context, r *resource, o hosting.EngineObject) (w *wish, release func(), err error) {
-	w = &wish{EngineObject: o, server: r.on(e.Servers), today: e.today()}
+	w = &wish{EngineObject: o, server: r.on(e.Servers), servers: e.Servers, today: e.today()}
 	if err := e.writable(ctx); err != nil {
 		return nil, nil, err
 	}

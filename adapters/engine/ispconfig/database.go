@@ -36,7 +36,7 @@ var databases = resource{
 		given("database_user_id", func(w *wish) any { return w.user }),
 		fixed("database_ro_user_id", 0), fixed("database_charset", "utf8mb4"),
 		fixed("remote_access", "n"), fixed("remote_ips", ""),
-		fixed("database_quota", -1),
+		storageColumn("database_quota"),
 		changing(flag("active", "is_active")),
 	},
 	forms: []form{
@@ -48,7 +48,7 @@ var databases = resource{
 }
 
 func init() {
-	databases.habits = habits{prepare: underSite, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
+	databases.habits = habits{prepare: databaseReady, insert: addDatabase, adopt: adoptDatabase, left: removeDatabaseUser, remains: strayDatabaseUser}
 	register(&databases)
 }
 
@@ -65,6 +65,13 @@ var databaseUsers = resource{
 }
 
 func init() { register(&databaseUsers) }
+
+func databaseReady(ctx context.Context, e *Engine, w *wish) error {
+	if err := underSite(ctx, e, w); err != nil {
+		return err
+	}
+	return limitStorage(ctx, e, w)
+}
 
 // addDatabase makes the user, then the database. A refused database leaves no
 // user behind.

@@ -33,7 +33,7 @@ var sites = resource{
 		given("ipv6_address", func(w *wish) any { return address(w, netip.Addr.Is6, "") }).from("ip_address"),
 		changing(natural("domain")),
 		fixed("type", "vhost"), fixed("parent_domain_id", 0), fixed("vhost_type", "name"),
-		fixed("hd_quota", -1), fixed("traffic_quota", -1), // a quota here would switch sites off and on by itself
+		storageColumn("hd_quota"), fixed("traffic_quota", -1), // which would switch sites off and on by itself
 		fixed("cgi", "n"), fixed("ssi", "n"), fixed("suexec", "y"), fixed("errordocs", 1),
 		given("subdomain", func(w *wish) any { return alsoWWW(w.Name) }),
 		fixed("ssl", "n"), fixed("ssl_letsencrypt", "n"), fixed("php", "php-fpm"), fixed("allow_override", "All"), fixed("stats_type", ""),
@@ -54,7 +54,7 @@ var sites = resource{
 }
 
 func init() {
-	sites.habits = habits{change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
+	sites.habits = habits{prepare: limitStorage, change: changeSite, lacks: siteLacks, keeps: siteKeeps, leaving: detachDatabases, remarks: siteRemarks}
 	register(&sites)
 }
 

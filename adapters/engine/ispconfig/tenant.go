@@ -43,6 +43,9 @@ var clients = resource{
 		fixed("limit_client", 0), fixed("locked", "n"), fixed("canceled", "n"),
 		given("default_webserver", func(w *wish) any { return w.server }),
 		given("web_servers", func(w *wish) any { return decimal(w.server) }),
+		defaultServer("default_mailserver", func(s Servers) int64 { return s.Mail }),
+		defaultServer("default_dbserver", func(s Servers) int64 { return s.Database }),
+		defaultServer("default_dnsserver", func(s Servers) int64 { return s.DNS }),
 		limit("limit_web_quota", "max_storage_mb", hosting.Unlimited), limit("limit_traffic_quota", "max_traffic_mb", hosting.Unlimited),
 		limit("limit_mailquota", "max_storage_mb", hosting.Unlimited), fixed("limit_dns_record", hosting.Unlimited),
 	}, // and the limits of each kind
@@ -56,8 +59,13 @@ var clients = resource{
 }
 
 func init() {
-	clients.habits = habits{insert: addClient, change: changeClient, lacks: clientLacks, keeps: clientOwns}
+	clients.habits = habits{insert: addClient, change: changeClient, made: spreadStorage, lacks: clientLacks, keeps: clientOwns}
 	register(&clients)
+}
+
+// defaultServer is the server on which the client itself would make something.
+func defaultServer(name string, of func(Servers) int64) column {
+	return changing(given(name, func(w *wish) any { return of(w.servers) }))
 }
 
 // limit is the tenant's limit that a field has; where it is not told, it is unset.

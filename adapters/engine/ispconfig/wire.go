@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"time"
 
 	"hostpanel/domain"
@@ -31,6 +32,16 @@ func (m members) text(name string) string {
 		}
 	}
 	return ""
+}
+
+// once keeps the last value of each name.
+func (m members) once() (all members) {
+	for i, one := range m {
+		if !slices.ContainsFunc(m[i+1:], func(later member) bool { return later.name == one.name }) {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // MarshalJSON writes the members in their order.

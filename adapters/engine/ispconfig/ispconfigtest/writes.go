@@ -33,6 +33,11 @@ var repeated = map[string]string{
 var neverSent = []string{"_primary_id", "document_root", "system_user", "system_group"}
 
 func (c *call) inspect(t *table, params object, needed string) {
+	names := map[string]bool{}
+	for _, p := range params {
+		c.violate(names[p.name], "column "+p.name+" twice")
+		names[p.name] = true
+	}
 	for _, p := range params {
 		c.violate(!t.has(p.name), "unknown column "+p.name)
 		c.violate(slices.Contains(neverSent, p.name), "column "+p.name)
