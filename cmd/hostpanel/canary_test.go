@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/cmd/hostpanel/offers"
+	"hostpanel/domain/storefront"
 )
 
 // In this story everything that the panel does is done once, with secrets and
@@ -61,7 +62,7 @@ func (m *mine) somebodyOrders() *customer {
 	placed := place(201, m.demo.APIKey, body, key)
 	place(201, m.demo.APIKey, body, key)
 	place(422, m.demo.APIKey, strings.Replace(body, `"en"`, `"es"`, 1), key)
-	place(401, m.known("unknown storefront key", serve.NewKey()), body, m.secret("Idempotency-Key of a refused call"))
+	place(401, m.known("unknown storefront key", offers.NewKey(storefront.Test)), body, m.secret("Idempotency-Key of a refused call"))
 	m.call(303, "POST", pathOf(t, placed.field(t, "payment_url")), "action=pay", "Content-Type", asForm)
 	m.awaitActive(placed.field(t, "order_id"), m.demo.APIKey, patience)
 	return c

@@ -19,6 +19,7 @@ import (
 	"hostpanel/cmd/hostpanel/doctor"
 	"hostpanel/cmd/hostpanel/engine"
 	"hostpanel/cmd/hostpanel/history"
+	"hostpanel/cmd/hostpanel/offers"
 	"hostpanel/cmd/hostpanel/operations"
 	"hostpanel/cmd/hostpanel/sandbox"
 	"hostpanel/cmd/hostpanel/secrets"
@@ -43,6 +44,8 @@ type commands struct {
 	Engine      engine.Command       `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
 	Secrets     secrets.Command      `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
 	Incidents   operations.Incidents `cmd:"" help:"List, requeue and settle problems that need an operator."`
+	Plans       offers.Plans         `cmd:"" help:"List, offer and change plans."`
+	Keys        offers.Keys          `cmd:"" help:"List, make, change and end the storefront keys of websites."`
 	Sandbox     sandbox.Command      `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
 	User        users.Command        `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
 	Webhooks    operations.Webhooks  `cmd:"" help:"List and replay what payment providers have sent."`

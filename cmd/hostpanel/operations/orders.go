@@ -119,13 +119,15 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 				orderLine
 				moneyLines
 				Runs []runLine `json:"runs"`
-			}{summary(o), money, console.Each(runs, asRun)})
+				GoOn []string  `json:"go_on"` // commands
+			}{summary(o), money, console.Each(runs, asRun), goOn(o, runs)})
 		}
 		printOrder(c, o)
 		printMoney(c, money)
 		for _, r := range runs {
 			printRun(c, r)
 		}
+		printGoOn(c, goOn(o, runs))
 		return nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/offers"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -133,7 +134,7 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 		BaseURL:     p.PublicURL(),
 		Superuser:   Login{Username: p.Config.AdminEmail, Password: cmp.Or(p.Config.AdminPassword, newPassword())},
 		TenantAdmin: Login{Username: "customer@demo.example", Password: newPassword(), Tenant: tenant},
-		APIKey:      NewKey(), APIKeyDefault: NewKey(), WidgetID: newWidgetID(),
+		APIKey:      offers.NewKey(storefront.Test), APIKeyDefault: offers.NewKey(storefront.Test), WidgetID: newWidgetID(),
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
 		TestWebhookSecret: p.Hosted().WebhookSecret(),
 	}
@@ -238,22 +239,6 @@ func (d Demo) write(path string) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// NewKey draws a storefront key.
-func NewKey() string {
-	return storefront.ComposeKey(storefront.Test, letters(8), letters(32))
-}
-
-// letters draws letters and digits.
-func letters(n int) string {
-	var b [128]byte
-	for {
-		rand.Read(b[:])
-		if text := storefront.Letters(b[:], n); len(text) == n {
-			return text
-		}
-	}
 }
 
 func newWidgetID() string {

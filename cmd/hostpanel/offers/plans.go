@@ -1,0 +1,196 @@
+// Package offers has the commands for what is sold and who may sell it: plans, and the
+// storefront keys of websites (docs/storefront.md).
+package offers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/storefront"
+	"hostpanel/projections"
+)
+
+// Plans is `hostpanel plans`.
+type Plans struct {
+	List   plansList   `cmd:"" help:"List plans, also those that are not active."`
+	Create plansCreate `cmd:"" help:"Offer a plan."`
+	Change plansChange `cmd:"" help:"Change fields of a plan."`
+}
+
+type plansList struct {
+	JSON bool `name:"json" help:"For programs."`
+}
+
+// all is how many rows a list of the console has at most.
+const all = 1000
+
+// Run lists plans.
+func (l plansList) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		found, err := p.Tables.For(projections.System).AllPlans(ctx, projections.Listing{Limit: all})
+		if err != nil {
+			return err
+		}
+		if l.JSON {
+			return c.JSON(console.Each(found.Rows, func(p projections.Plan) field.Set { return p.Record() }))
+		}
+		t := console.Table{Head: []string{"id", "name", "slug", "sort", "price", "active"}}
+		for _, plan := range found.Rows {
+			t.Add(console.Number(plan.ID), console.Plain(plan.Name), console.Plain(plan.Slug), console.Plain(plan.ResourceType),
+				console.Cell{Text: plan.Price.StringFixed(2) + " " + plan.Currency, Right: true}, console.Plain(yesNo(plan.IsActive)))
+		}
+		t.Print(c)
+		return nil
+	})
+}
+
+func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
+
+const fieldsOfPlans = `Fields are those of the API, such as: name="Web S" price=2.99 resource_type=hosting quota_sites=1. ` +
+	`A list is JSON: vps_os_options='["debian-12"]'. docs/storefront.md and /api/schema/ describe them.`
+
+type plansCreate struct {
+	Fields []string `arg:"" placeholder:"FIELD=VALUE" help:"At least name, price and resource_type (hosting, vps or saas)."`
+}
+
+// Help tells how fields are written.
+func (plansCreate) Help() string { return fieldsOfPlans }
+
+// Run offers a plan, by the rules and with the words of the API.
+func (cmd plansCreate) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	plan := storefront.Plan{}
+	sent, err := fieldsFrom(plan.Fields(), cmd.Fields, field.Create)
+	if err != nil {
+		return err
+	}
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		if !mentions(cmd.Fields, "currency") {
+			plan.Currency = cmp.Or(p.Config.Currency, plan.Currency)
+		}
+		if err := mayBeOffered(ctx, p, &plan, sent, 0); err != nil {
+			return err
+		}
+		id, err := offer(ctx, p, &plan)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Out, "plan %d is on offer\n", id)
+		return nil
+	})
+}
+
+// offer gives the plan a slug of its own where its name's is taken.
+func offer(ctx context.Context, p *program.Program, plan *storefront.Plan) (int64, error) {
+	ids, err := p.Store.NextIDs(ctx, "plan")
+	if err != nil {
+		return 0, err
+	}
+	put := func() error {
+		_, err := p.Store.Execute(ctx, program.AtConsole, storefront.OfferPlan{Plan: ids[0], Spec: plan.Fields().Values(), At: p.Store.Clock().Now()})
+		return err
+	}
+	derived := plan.Slug == ""
+	err = put()
+	if derived && domain.CodeOf(err) == domain.Invalid {
+		plan.Slug = field.OwnSlug(plan.Name, ids[0])
+		err = put()
+	}
+	return ids[0], err
+}
+
+type plansChange struct {
+	ID     int64    `arg:"" help:"As the list shows it."`
+	Fields []string `arg:"" placeholder:"FIELD=VALUE" help:"What changes; is_active=false takes the plan off the shop."`
+}
+
+// Help tells how fields are written.
+func (plansChange) Help() string { return fieldsOfPlans }
+
+// Run changes a plan. Orders that were placed keep what they agreed on.
+func (cmd plansChange) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		plan, err := p.Tables.For(projections.System).Plan(ctx, cmd.ID)
+		if domain.CodeOf(err) == domain.NotFound {
+			return fmt.Errorf("there is no plan %d", cmd.ID)
+		}
+		if err != nil {
+			return err
+		}
+		sent, err := fieldsFrom(plan.Plan.Fields(), cmd.Fields, field.Patch)
+		if err != nil {
+			return err
+		}
+		if err := mayBeOffered(ctx, p, &plan.Plan, sent, cmd.ID); err != nil {
+			return err
+		}
+		if _, err := p.Store.Execute(ctx, program.AtConsole, storefront.ChangePlan{Plan: cmd.ID, Spec: sent.Values(), At: p.Store.Clock().Now()}); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Out, "plan %d is changed\n", cmd.ID)
+		return nil
+	})
+}
+
+// mayBeOffered looks at what the fields alone do not tell.
+func mayBeOffered(ctx context.Context, p *program.Program, plan *storefront.Plan, sent field.Set, id int64) error {
+	var wrong field.Errors
+	system := p.Tables.For(projections.System)
+	if sent.Has("slug") && plan.Slug != "" {
+		taken, err := system.SlugTaken(ctx, plan.Slug, id)
+		if err != nil {
+			return err
+		}
+		if taken {
+			wrong.Add("slug", field.AlreadyExists("plan", "slug"))
+		}
+	}
+	plan.CheckGiven(sent, &wrong)
+	if plan.ResourceType == storefront.HostingPlan && plan.Package != nil {
+		_, err := system.Resource(ctx, hosting.Ref{Kind: "package", ID: *plan.Package})
+		if domain.CodeOf(err) == domain.NotFound {
+			wrong.Add("package", field.NoSuchPK(*plan.Package))
+		} else if err != nil {
+			return err
+		}
+	}
+	return wrong.Err()
+}
+
+// fieldsFrom reads FIELD=VALUE as the API reads a request: a value is a text
+// unless it is a list or null of JSON. A field that is not there is refused.
+func fieldsFrom(set field.Set, pairs []string, mode field.Mode) (field.Set, error) {
+	var body strings.Builder
+	for i, pair := range pairs {
+		name, value, found := strings.Cut(pair, "=")
+		if _, known := set.Named(name); !found || !known {
+			return nil, console.Misused("%q is not FIELD=VALUE of a field: the fields are %s", pair, strings.Join(names(set), ", "))
+		}
+		if !strings.HasPrefix(value, "[") && value != "null" {
+			value = strconv.Quote(value)
+		}
+		body.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + strconv.Quote(name) + ":" + value)
+	}
+	return set.DecodeJSON([]byte(body.String()+"}"), mode)
+}
+
+func names(set field.Set) []string {
+	return console.Each(set, func(f field.Field) string { return f.Name })
+}
+
+func mentions(pairs []string, name string) bool {
+	for _, pair := range pairs {
+		if strings.HasPrefix(pair, name+"=") {
+			return true
+		}
+	}
+	return false
+}

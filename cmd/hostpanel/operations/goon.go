@@ -1,0 +1,62 @@
+package operations
+
+import (
+	"fmt"
+
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// forHold are the commands that answer a hold (docs/operations.md, "An order on
+// hold").
+var forHold = map[order.Hold][]string{
+	order.MismatchHold: {"accept", "refund"},
+	order.RefundHold:   {"refund"},
+	order.OperatorHold: {"retry", "refund"},
+}
+
+// goOn are the commands that let a stopped order go on, or answer what stopped
+// it; none for an order that goes on by itself.
+func goOn(o projections.Order, runs []sagas.RunView) (commands []string) {
+	for _, hold := range o.Holds {
+		for _, verb := range forHold[hold] {
+			commands = append(commands, forOrder(verb, o))
+		}
+	}
+	if o.Status == order.StatusFailed {
+		commands = append(commands, forOrder("retry", o))
+	}
+	for _, r := range runs {
+		if r.Status == "parked" && o.Status != order.StatusFailed {
+			commands = append(commands, fmt.Sprintf(`hostpanel runs retry %s --reason "…"`, r.Key))
+		}
+	}
+	return unique(commands)
+}
+
+func forOrder(verb string, o projections.Order) string {
+	return fmt.Sprintf(`hostpanel orders %s %s --reason "…"`, verb, o.OrderNumber)
+}
+
+func unique(all []string) (out []string) {
+	known := map[string]bool{}
+	for _, one := range all {
+		if !known[one] {
+			known[one], out = true, append(out, one)
+		}
+	}
+	return out
+}
+
+// printGoOn prints them below the order.
+func printGoOn(c console.Console, commands []string) {
+	if len(commands) == 0 {
+		return
+	}
+	fmt.Fprintf(c.Out, "\nIt waits for an operator. When the cause is gone:\n\n")
+	for _, command := range commands {
+		fmt.Fprintf(c.Out, "  %s\n", command)
+	}
+}

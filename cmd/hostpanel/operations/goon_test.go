@@ -1,0 +1,42 @@
+package operations
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// An operator who looks at a stopped order is told the command that lets it go
+// on.
+func TestAStoppedOrderNamesTheCommandThatLetsItGoOn(t *testing.T) {
+	parked := []sagas.RunView{{Key: "deprovision:1", Status: "parked"}, {Key: "mail:1", Status: "waiting"}}
+	for _, c := range []struct {
+		order projections.Order
+		runs  []sagas.RunView
+		want  string
+	}{
+		{projections.Order{Status: order.StatusActive}, nil, ""},
+		{projections.Order{Status: order.StatusFailed}, parked, `hostpanel orders retry ORD-1 --reason "…"`},
+		{projections.Order{Status: order.StatusActive}, parked, `hostpanel runs retry deprovision:1 --reason "…"`},
+		{projections.Order{Status: order.StatusPending, Holds: []order.Hold{order.MismatchHold}}, nil, `hostpanel orders accept ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`},
+		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.RefundHold}}, nil, `hostpanel orders refund ORD-1 --reason "…"`},
+		{projections.Order{Status: order.StatusFailed, Holds: []order.Hold{order.OperatorHold}}, nil, `hostpanel orders retry ORD-1 --reason "…" | hostpanel orders refund ORD-1 --reason "…"`},
+		{projections.Order{Status: order.StatusActive, Holds: []order.Hold{order.DuplicateHold}}, nil, ""},
+	} {
+		c.order.OrderNumber = "ORD-1"
+		commands := goOn(c.order, c.runs)
+		if got := strings.Join(commands, " | "); got != c.want {
+			t.Errorf("%s %v: %s instead of %s", c.order.Status, c.order.Holds, got, c.want)
+		}
+		var out bytes.Buffer
+		printGoOn(console.Console{Out: &out, Err: &out}, commands)
+		if told := out.Len() > 0; told != (c.want != "") {
+			t.Errorf("it prints %q", out.String())
+		}
+	}
+}
