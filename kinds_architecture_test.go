@@ -15,9 +15,10 @@ import (
 // mayLookUp are the kinds of hosting resources that a part of the program may
 // look up by name, because what it does is about that kind: orders make tenants,
 // sites and machines; a site comes with all that goes with it; a CMS needs a
-// database; certificates are ordered for sites; packages limit tenants.
+// database; certificates are ordered for sites; packages limit tenants, and plans
+// name them.
 var mayLookUp = map[string][]string{
-	"cmd":         {"tenant"},
+	"cmd":         {"tenant", "package"},
 	"projections": {"tenant"},
 	"http":        {"tenant", "package", "site", "database", "ssl_certificate", "whitelabel"},
 	"sagas": {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,6 +186,10 @@ func persons(n int64) string {
 	return wording.Grouped(n) + " people"
 }
 
+// ofAccess are failures that an engine calls passing, because an operator can
+// mend them while work waits.
+var ofAccess = []string{"engine_credentials", "engine_address", "engine_permission"}
+
 // engine lets us in and grants what is needed.
 func (p *patient) engine(ctx context.Context) Finding {
 	if p.cfg.ISPConfig == nil {
@@ -195,7 +200,8 @@ func (p *patient) engine(ctx context.Context) Finding {
 		return Finding{State: ok, Says: p.cfg.ISPConfig.URL + " lets us in and grants every function"}
 	}
 	mend := "start it, or correct ISPCONFIG_URL"
-	if domain.ClassOf(err) == domain.Permanent {
+	refusal, is := errors.AsType[*domain.Failure](err)
+	if is && (refusal.Class == domain.Permanent || slices.Contains(ofAccess, refusal.Code)) {
 		mend = "correct ISPCONFIG_USERNAME, ISPCONFIG_PASSWORD or ISPCONFIG_SERVER_ID, or the functions of the remote user (docs/engine-ispconfig.md)"
 	}
 	return Finding{State: failed, Says: p.cfg.ISPConfig.URL + ": " + why(err), Mend: mend}
