@@ -86,6 +86,13 @@ func (r *Reader) recorded(e row) (RecordedEvent, error) {
 	if err != nil {
 		return RecordedEvent{}, fmt.Errorf("event %d: %w", e.position, err)
 	}
+	recorded, err := e.envelope()
+	recorded.Event = event
+	return recorded, err
+}
+
+// envelope decodes a row without its event.
+func (e row) envelope() (RecordedEvent, error) {
 	var m meta
 	if len(e.meta) > len(`{}`) {
 		if err := json.Unmarshal(e.meta, &m); err != nil {
@@ -104,7 +111,7 @@ func (r *Reader) recorded(e row) (RecordedEvent, error) {
 		Metadata: domain.Metadata{
 			Actor: e.actor, Correlation: e.correlation, Cause: cause, Saga: e.saga, Request: m.Request, Traceparent: m.Traceparent,
 		},
-		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Event: event, Subjects: e.subjects,
+		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Subjects: e.subjects,
 	}, nil
 }
 

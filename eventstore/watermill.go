@@ -75,16 +75,33 @@ func (c calm) With(fields watermill.LogFields) watermill.LoggerAdapter {
 
 // FromMessage returns the event in a message of [Topic].
 func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEvent, error) {
-	var e row
-	if err := json.Unmarshal([]byte(m.Metadata["event"]), &e); err != nil {
-		return RecordedEvent{}, fmt.Errorf("event of message %s: %w", m.UUID, err)
+	e, err := rowOf(m)
+	if err != nil {
+		return RecordedEvent{}, err
 	}
-	e.data = m.Payload
 	rows := []row{e}
 	if err := s.open(ctx, rows); err != nil {
 		return RecordedEvent{}, err
 	}
 	return s.recorded(rows[0])
+}
+
+// EnvelopeOf returns the event in a message of [Topic] without its content, which
+// may be impossible to open.
+func EnvelopeOf(m *message.Message) (RecordedEvent, error) {
+	e, err := rowOf(m)
+	if err != nil {
+		return RecordedEvent{}, err
+	}
+	return e.envelope()
+}
+
+func rowOf(m *message.Message) (e row, err error) {
+	if err := json.Unmarshal([]byte(m.Metadata["event"]), &e); err != nil {
+		return row{}, fmt.Errorf("event of message %s: %w", m.UUID, err)
+	}
+	e.data = m.Payload
+	return e, nil
 }
 
 // patience blocks a reader at the end of the log until new events arrive, or a

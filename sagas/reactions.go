@@ -82,9 +82,9 @@ type poisoned struct{ s *Runner }
 
 func (p poisoned) Publish(_ string, messages ...*message.Message) error {
 	for _, m := range messages {
-		r, err := p.s.store.FromMessage(m.Context(), m)
+		r, err := eventstore.EnvelopeOf(m) // its content may be what cannot be read
 		if err != nil {
-			return err // the reader waits: an unreadable event must not be skipped
+			return err // the reader waits: without its position no event can be set aside
 		}
 		reason, ctx := m.Metadata.Get(middleware.ReasonForPoisonedKey), r.Follow(m.Context())
 		if err := p.s.Poison(ctx, r, reason); err != nil {

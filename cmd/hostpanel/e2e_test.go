@@ -189,7 +189,7 @@ func TestAWorkerWorksBesideServe(t *testing.T) {
 func TestACommandOnAnEmptyDatabaseSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	h := ownHome(t)
-	if _, complaint, code := h.command("verify"); code != console.Failed || !strings.Contains(complaint, `run "hostpanel migrate"`) {
+	if _, complaint, code := h.command("verify"); code != console.Usage || !strings.Contains(complaint, "name the data directory of your panel") {
 		t.Errorf("verify ended with %d: %s", code, complaint)
 	}
 	if out := h.must("migrate"); !strings.Contains(out, "up to date") {

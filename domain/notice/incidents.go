@@ -4,7 +4,7 @@ package notice
 // "webhook_parked", and what it is about, by ids.
 func Incident(kind string, about map[string]string, language string) Text {
 	var values []string
-	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "queue", "code", "lacks"} {
+	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks"} {
 		values = append(values, "{"+name+"}", about[name])
 	}
 	return say(kind, language, values...)
@@ -35,6 +35,10 @@ var toWatchers = map[string]entry{
 	"access_refused": {Warning, map[string]phrase{
 		"en": {"A server refuses access", "Work for {queue} waits: the server does not grant “{lacks}” ({code}). It goes on by itself once it does."},
 		"es": {"Un servidor deniega el acceso", "El trabajo para {queue} espera: el servidor no concede «{lacks}» ({code}). Seguirá solo en cuanto lo haga."},
+	}},
+	"reader_stuck": {System, map[string]phrase{
+		"en": {"A reader of the log does not move", "{reader} has not moved from event {position} for a minute. Notifications and mails wait."},
+		"es": {"Un lector del registro no avanza", "{reader} no avanza del evento {position} desde hace un minuto. Las notificaciones y los correos esperan."},
 	}},
 	"provider_down": {Warning, map[string]phrase{
 		"en": {"A payment provider does not answer", "{provider} has not answered for a while. Payments are looked at as soon as it does."},

@@ -10,11 +10,11 @@ import (
 // Everything about an incident that operators read is filled in, in both
 // languages.
 func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
-	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "queue": "engine:main", "lacks": "login", "code": "engine_credentials"}
+	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials"}
 	seen := map[string]bool{}
 	for kind, want := range map[string]notice.Type{
 		"webhook_unmatched": notice.Warning, "webhook_parked": notice.Warning, "provider_down": notice.Warning, "access_refused": notice.Warning,
-		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System,
+		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System, "reader_stuck": notice.System,
 	} {
 		for _, language := range []string{"es-MX", "en", "fr"} {
 			told := notice.Incident(kind, about, language)
@@ -29,7 +29,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 14 {
+	if len(seen) != 16 {
 		t.Errorf("%d different titles", len(seen))
 	}
 }

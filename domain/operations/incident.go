@@ -20,12 +20,13 @@ const (
 	ReactionFailed   = "reaction_failed"   // to an event of the log, for good
 	LogBroken        = "log_broken"        // it is not as it was written
 	ProjectionFailed = "projection_failed" // a read table could not be built
+	ReaderStuck      = "reader_stuck"      // a reader of the log does not move
 	ProviderDown     = "provider_down"     // a payment provider stays away
 	AccessRefused    = "access_refused"    // a server does not let us do what we have to
 )
 
 // IncidentKinds are all that there are.
-var IncidentKinds = []string{WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused}
+var IncidentKinds = []string{WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck}
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident
 // within an hour. The others stand in the list of incidents alone, so that a

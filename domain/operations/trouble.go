@@ -23,6 +23,12 @@ func AccessTrouble(queue, code, lacks string) Trouble {
 	return Trouble{Kind: AccessRefused, Subject: queue + "/" + lacks, About: map[string]string{"queue": queue, "code": code, "lacks": lacks}}
 }
 
+// ReaderTrouble is a reader of the log that does not move from a position.
+func ReaderTrouble(name string, position int64) Trouble {
+	at := strconv.FormatInt(position, 10)
+	return Trouble{Kind: ReaderStuck, Subject: name, About: map[string]string{"reader": name, "position": at}}
+}
+
 // TableTrouble is a read table that could not be built.
 func TableTrouble(name string) Trouble {
 	return Trouble{Kind: ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}

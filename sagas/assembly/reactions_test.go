@@ -8,7 +8,30 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/eventstore"
+	"hostpanel/sagas"
 )
+
+// An event that cannot be opened is set aside by its position, and reported. The
+// events after it are handled.
+func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
+	w := watched(t)
+	w.opens(1, "ana@example.com", "en")
+	w.opens(2, "bob@example.com", "en")
+	_, err := w.pool.Exec(t.Context(), `update subject_keys set key_id = 'ffffffff' where subject = (select subject from users where id = 1)`)
+	w.must(err)
+	_, err = w.store.Execute(t.Context(), domain.Metadata{Actor: "user:2"}, account.NoteReuse{User: 2, Family: uuid.New(), At: w.Now()})
+	w.must(err)
+	position := int64(w.count(`select position::int from events where stream = 'user-1' and data::text like '%sealed:1:%' order by position limit 1`))
+	w.instance = w.node(w.pool.Config().ConnString()) // which has not opened anything yet
+	w.goes()
+	w.eventually("the second user is warned", func() bool {
+		return w.count(`select count(*) from events where name = 'notification.raised' and data ->> 'type' = 'warning' and data ->> 'user' = '2'`) == 1
+	})
+	w.equal("events set aside", w.count(`select count(*) from poisoned where position = $1`, position), 1)
+	reported, _ := w.reports(sagas.ReactionTrouble(eventstore.RecordedEvent{Position: position}))
+	w.equal("incidents", reported, 1)
+}
 
 func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 	w := newWorld(t).goes()

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -27,15 +28,35 @@ const over = `
 		when 'access_refused' then not exists (select from saga_run r where r.status in ('waiting', 'running', 'ready')
 			and r.awaits = 'access/' || (i.about ->> 'queue') || '/' || (i.about ->> 'lacks'))
 		when 'projection_failed' then not exists (select from projections p where p.name = i.about ->> 'projection' and p.status = 'failed')
+		when 'reader_stuck' then exists (select from readers r where r.name = i.about ->> 'reader' and r.position > (i.about ->> 'position')::bigint)
 		else false end
 	order by i.reported_at limit $2`
 
 // settledAtOnce limits one round.
 const settledAtOnce = 200
 
-// ReviewIncidents reports read tables that could not be built, and settles the
-// incidents that are over.
+// StuckReaders are the readers of the log that have not moved for a minute.
+func (s *Service) StuckReaders(ctx context.Context) ([]eventstore.StuckReader, error) {
+	return s.readers.Look(ctx, s.pool)
+}
+
+// reportStuckReaders reports them.
+func (s *Service) reportStuckReaders(ctx context.Context) error {
+	stuck, err := s.StuckReaders(ctx)
+	for _, r := range stuck {
+		if err := s.runner.ReportIncident(ctx, operations.ReaderTrouble(r.Name, r.Position)); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// ReviewIncidents reports read tables that could not be built and readers that do
+// not move, and settles the incidents that are over.
 func (s *Service) ReviewIncidents(ctx context.Context) error {
+	if err := s.reportStuckReaders(ctx); err != nil {
+		return err
+	}
 	states, err := s.tables.For(projections.System).States(ctx)
 	if err != nil {
 		return err

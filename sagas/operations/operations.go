@@ -49,6 +49,7 @@ type Service struct {
 	tables       *projections.Tables
 	times        Times
 	providerDown time.Duration
+	readers      eventstore.ReaderWatch
 	webhooks     func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
 	replay       func(ctx context.Context, cause domain.Metadata, webhook int64, reason string) error
 }

@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"hostpanel/eventstore"
@@ -36,7 +37,23 @@ func (p *Program) Ready(ctx context.Context) map[string]string {
 	if len(failed) > 0 {
 		return map[string]string{"projections": "failed: " + strings.Join(failed, ", ")}
 	}
-	return nil
+	return p.readersMove(ctx)
+}
+
+// readersMove tells which readers of the log do not move.
+func (p *Program) readersMove(ctx context.Context) map[string]string {
+	stuck, err := p.Sagas.Operations.StuckReaders(ctx)
+	if err != nil {
+		return map[string]string{"database": "does not answer"}
+	}
+	if len(stuck) == 0 {
+		return nil
+	}
+	names := make([]string, len(stuck))
+	for i, r := range stuck {
+		names[i] = fmt.Sprintf("%s at position %d", r.Name, r.Position)
+	}
+	return map[string]string{"readers": "have not moved for a minute: " + strings.Join(names, ", ")}
 }
 
 // isAway tells that an error says nothing about the request, only about the

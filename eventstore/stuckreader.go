@@ -1,0 +1,69 @@
+package eventstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore/clock"
+)
+
+// readerPatience is how long a reader with unread events may stay at a position.
+const readerPatience = time.Minute
+
+// A ReaderWatch notices readers of the log that do not move although there are
+// events for them. It compares what it sees at each look.
+type ReaderWatch struct {
+	mu   sync.Mutex
+	seen map[string]readerSeen
+}
+
+type readerSeen struct {
+	position int64
+	since    time.Time
+}
+
+// A StuckReader has not moved for a minute from the position of its last event.
+type StuckReader struct {
+	Name     string
+	Position int64
+}
+
+type readerPosition struct {
+	Name           string
+	Position, Head int64
+}
+
+// Look returns the readers that are stuck, by name.
+func (w *ReaderWatch) Look(ctx context.Context, db *pgxpool.Pool) ([]StuckReader, error) {
+	rows, _ := db.Query(ctx, `select name, position, (select coalesce(max(position), 0) from events) from readers order by name`)
+	readers, err := pgx.CollectRows(rows, pgx.RowToStructByPos[readerPosition])
+	if err != nil {
+		return nil, fmt.Errorf("read how far readers are: %w", Unavailable(err))
+	}
+	return w.stuck(readers, clock.Now()), nil
+}
+
+func (w *ReaderWatch) stuck(readers []readerPosition, now time.Time) (stuck []StuckReader) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen == nil {
+		w.seen = map[string]readerSeen{}
+	}
+	for _, r := range readers {
+		seen, known := w.seen[r.Name]
+		if !known || r.Position != seen.position || r.Position >= r.Head {
+			seen = readerSeen{r.Position, now}
+			w.seen[r.Name] = seen
+		}
+		if now.Sub(seen.since) >= readerPatience {
+			stuck = append(stuck, StuckReader{r.Name, r.Position})
+		}
+	}
+	return slices.Clip(stuck)
+}
