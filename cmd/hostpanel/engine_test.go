@@ -56,6 +56,10 @@ func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
 	if len(sites) != 1 || len(clients) != 1 || sites[0]["active"] != "y" || sites[0]["system_group"] != "client"+clients[0]["client_id"] {
 		t.Errorf("the engine has %d sites and %d clients: %v", len(sites), len(clients), sites)
 	}
+	admin := "Bearer " + r.signIn(d.TenantAdmin).field(t, "access")
+	if a := r.ask(200, "GET", "/hosting/api/rest/sites/available_cms/", "", "Authorization", admin); strings.TrimSpace(a.body) != "[]" {
+		t.Errorf("offered is what this engine cannot install: %s", a.body)
+	}
 	r.stop()
 	if fake.Calls("logout") == 0 {
 		t.Error("the session was not ended")

@@ -20,7 +20,7 @@ const sitesPath = hostingPrefix + "sites/"
 
 func (s *handlers) cmsRoutes() []route.Route {
 	return []route.Route{
-		route.List(sitesPath+"available_cms/", "The content-management systems that can be installed", availableCMS).As("site_available_cms"),
+		route.List(sitesPath+"available_cms/", "The content-management systems that can be installed", s.availableCMS).As("site_available_cms"),
 		route.Post(sitesPath+"{id:int}/install_cms/", "Install a content-management system into a site", s.installCMS).
 			As("site_install_cms").Of("Site").With(http.StatusAccepted).For(s.Writing()).Finding(s.kindOf("site").findOpen).Resuming(s.showInstall).
 			Saying("The operation at Location tells what becomes of it. A database is made if the system needs one.").
@@ -28,8 +28,8 @@ func (s *handlers) cmsRoutes() []route.Route {
 	}
 }
 
-func availableCMS(context.Context, route.Call) ([]hosting.CMS, error) {
-	return hosting.Installable, nil
+func (s *handlers) availableCMS(ctx context.Context, _ route.Call) ([]hosting.CMS, error) {
+	return s.Jobs.Installable(ctx), nil
 }
 
 // An installForm says what to install, and how.

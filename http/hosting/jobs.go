@@ -21,6 +21,8 @@ import (
 // Jobs starts operations, which continue after their request (docs/sync.md). A
 // second operation of the same kind is refused with the reason "in_progress".
 type Jobs interface {
+	// Installable are the systems that the engine can install.
+	Installable(ctx context.Context) []hosting.CMS
 	// Install begins an installation in a site.
 	Install(context.Context, domain.Metadata, hosting.InstallationOrder) error
 	// Sync begins a comparison of a tenant's records with the engine's.

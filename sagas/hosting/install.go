@@ -57,6 +57,18 @@ func (ops *Operations) Install(ctx context.Context, cause domain.Metadata, o hos
 	return err
 }
 
+// Installable are the systems that can be installed here: none on an engine
+// without such a kind. An engine that does not answer now may have it.
+func (ops *Operations) Installable(ctx context.Context) []hosting.CMS {
+	ctx, cancel := context.WithTimeout(ctx, glimpse)
+	defer cancel()
+	_, _, err := ops.Engine.Find(ctx, "cms", "", "")
+	if domain.ClassOf(err) == domain.Permanent && sagas.CodeOf(err) == "not_supported" {
+		return []hosting.CMS{}
+	}
+	return hosting.Installable
+}
+
 // glimpse bounds a question to the engine while a caller waits.
 const glimpse = 2 * time.Second
 
