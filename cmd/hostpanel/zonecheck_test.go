@@ -97,7 +97,7 @@ func TestBINDLoadsWhatCustomersHavePutIntoTheirZones(t *testing.T) {
 		{"empty.test", nil},
 	} {
 		t.Run(zone.origin, func(t *testing.T) {
-			origin, id := r.zoneOf(t, as, zone.origin, zone.records)
+			origin, id := r.zoneOf(t, as, map[string]any{"origin": zone.origin}, zone.records)
 			want := []string{origin + " 3600 NS ns1.panel.test.", origin + " 3600 NS ns2.panel.test."}
 			for _, k := range zone.records {
 				if k.read != "" {
@@ -113,7 +113,7 @@ func TestBINDLoadsWhatCustomersHavePutIntoTheirZones(t *testing.T) {
 }
 
 // zoneOf makes a zone over the API and tells its origin and its number.
-func (r *running) zoneOf(t *testing.T, as []string, origin string, records []kept) (string, int64) {
+func (r *running) zoneOf(t *testing.T, as []string, asked map[string]any, records []kept) (string, int64) {
 	t.Helper()
 	t.Helper()
 	post := func(collection string, body map[string]any) answer {
@@ -125,7 +125,7 @@ func (r *running) zoneOf(t *testing.T, as []string, origin string, records []kep
 		ID     int64
 		Origin string
 	}
-	must(t, json.Unmarshal([]byte(post("dns-zones", map[string]any{"origin": origin}).body), &zone))
+	must(t, json.Unmarshal([]byte(post("dns-zones", asked).body), &zone))
 	for _, k := range records {
 		k.sent["zone"] = zone.ID
 		post("dns-records", k.sent)
@@ -170,4 +170,37 @@ func bindData(t *testing.T, rr master.RR) string {
 		text = append(text, rest[1:1+int(rest[0])]...)
 	}
 	return string(text)
+}
+
+// BIND loads the zone files that ISPConfig writes of the same records and of hostile
+// texts, by the check that ISPConfig makes of them. What it would not load is refused.
+func TestBINDLoadsWhatISPConfigWritesOfThem(t *testing.T) {
+	t.Parallel()
+	h, d, fake := onISPConfig(t)
+	ticking(t, fake)
+	r := h.serving("--listen", "127.0.0.1:0")
+	defer r.stop()
+	as := []string{"Authorization", "Bearer " + r.signIn(d.Superuser).field(t, "access"), "Content-Type", asJSON, "Prefer", "respond-async"}
+	var tenant struct{ ID int64 }
+	must(t, json.Unmarshal([]byte(r.ask(201, "POST", hostingAPI+"tenants/", `{"name":"Hostile","email":"hostile@example.com"}`, as...).body), &tenant))
+	var texts []kept
+	for i, text := range hostileData["TXT"] {
+		texts = append(texts, kept{record("TXT", fmt.Sprintf("t%d", i), text), ""})
+	}
+	for _, text := range []string{`x" ( "y`, `\`, `a \" b"`, "; no comment", "( open", "a" + strings.Repeat(`""`, 300), strings.Repeat(`\`, 511), strings.Repeat("é", 900)} {
+		texts = append(texts, kept{record("TXT", fmt.Sprintf("t%d", len(texts)), text), ""})
+	}
+	origin, id := r.zoneOf(t, as, map[string]any{"origin": "münchen.test", "tenant": tenant.ID}, slices.Concat(everything, texts))
+	eventually(t, "the engine has all records", patience, func() bool {
+		list := r.ask(200, "GET", fmt.Sprintf("%sdns-zones/%d/records/?page_size=100", hostingAPI, id), "", as...).body
+		return !strings.Contains(list, `"sync_status":"pending"`)
+	})
+	path := filepath.Join(t.TempDir(), "zone")
+	must(t, os.WriteFile(path, []byte(fake.Zone(origin)), 0o600))
+	if said, err := exec.CommandContext(t.Context(), "named-checkzone", origin, path).CombinedOutput(); err != nil || !strings.HasSuffix(string(said), "\nOK\n") {
+		t.Errorf("%v: %s\n%s", err, said, fake.Zone(origin))
+	}
+	if written := strings.Count(fake.Zone(origin), "\n"); written < len(everything)+len(texts) {
+		t.Errorf("%d lines are not all records", written)
+	}
 }

@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"cmp"
+	"strings"
 
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
@@ -50,6 +51,8 @@ func (z *DNSZone) complete(p Place) {
 		z.AdminEmail = dns.Hostmaster(z.Origin)
 	}
 }
+
+func (z *DNSZone) normal() { z.AdminEmail = strings.ToLower(z.AdminEmail) }
 
 // Published is the zone as it is to be published, without its records. Its
 // primary serves it, and so do the installation's name servers. The first of

@@ -26,7 +26,8 @@ var zones = resource{
 	columns: []column{
 		given("server_id", func(w *wish) any { return w.server }),
 		natural("origin"),
-		changing(text("ns", "ns_primary")), given("mbox", func(w *wish) any { return contactOf(w) }).from("admin_email").shows("admin_email", func(r row) any { return r["mbox"] }),
+		changing(text("ns", "ns_primary")), given("mbox", func(w *wish) any { return contactOf(w) }).from("admin_email").alike(sameContact).
+			shows("admin_email", func(r row) any { return r["mbox"] }),
 		fixed("refresh", 7200), fixed("retry", 540), fixed("expire", 604800), fixed("minimum", 3600),
 		changing(number("ttl", "ttl")),
 		given("serial", func(w *wish) any { return w.today + "01" }),
@@ -40,7 +41,7 @@ var zones = resource{
 		},
 		matching("ns_primary", `^[a-zA-Z0-9.\-]{0,255}$`, "The hosting server does not take this name server."),
 		{
-			field: "admin_email", sent: "as a name in DNS; hostmaster of the zone in place of a blank",
+			field: "admin_email", sent: "as a name in DNS; hostmaster of the zone in place of a blank", stored: "in lower case",
 			refused: "The hosting server takes no contact with a dot or a special character before the @.",
 			travels: func(w *wish) bool { return contact.MatchString(contactOf(w)) },
 		},
@@ -51,6 +52,8 @@ var (
 	origin  = regexp.MustCompile(`^[a-zA-Z0-9.\-/]{1,255}\.[a-zA-Z0-9\-]{2,63}$`)
 	contact = regexp.MustCompile(`^[a-zA-Z0-9.\-_+]{0,254}\.?$`) // the final dot is looked for elsewhere
 )
+
+func sameContact(w *wish, have row) bool { return strings.EqualFold(have["mbox"], contactOf(w)) }
 
 // contactOf is who answers for a zone. One that was erased is its hostmaster.
 func contactOf(w *wish) string { return either(w.text("admin_email"), dns.Hostmaster(w.Name)) }

@@ -127,6 +127,11 @@ func TestOtherFormsOfTheSameAreLeftAlone(t *testing.T) {
 	w.fake.Tell("dns_aaaa_add", `{"client_id": 1, "params": {"server_id": 1, "zone": 1, "name": "six.acme.test.", "type": "AAAA", "data": "2001:DB8:0::1", "ttl": 3600, "active": "y"}, "update_serial": true}`)
 	six.ID = w.find("dns_record", six.Name).ID
 	w.change(six)
+	w.change(with(w.object("dns_zone"), "admin_email", "Ada.acme.test."))
+	zones := w.fake.Calls("dns_zone_update")
+	if w.change(with(w.object("dns_zone"), "admin_email", "ADA.acme.test.")); w.fake.Calls("dns_zone_update") != zones {
+		t.Error("a contact in another case is written again")
+	}
 	client := with(tenant("t17"), "email", "ADA@acme.test", "tax_id", "ES-of-no-authority", "company_name", strings.Repeat("Ñ", 100))
 	client.ID, client.Changed = w.client, []string{"email", "tax_id"}
 	w.change(client)
