@@ -96,4 +96,8 @@ var toOperators = map[string]entry{
 		"en": {"A payment needs checking", "A payment for order {number} is not as ordered."},
 		"es": {"Hay que revisar un pago", "Un pago del pedido {number} no coincide con lo pedido."},
 	}},
+	"payment_disputed": {Warning, map[string]phrase{
+		"en": {"A payment is disputed", "The customer's bank disputes the payment of order {number}."},
+		"es": {"Se ha disputado un pago", "El banco del cliente ha disputado el pago del pedido {number}."},
+	}},
 }

@@ -77,6 +77,11 @@ func PaymentMismatch(number, language string) Text {
 	return say("payment_mismatch", language, "{number}", number)
 }
 
+// PaymentDisputed tells an operator that a payment is disputed.
+func PaymentDisputed(number, language string) Text {
+	return say("payment_disputed", language, "{number}", number)
+}
+
 // TokenReused tells a user that a used token of theirs was used again: one of
 // the two may have stolen it.
 func TokenReused(language string) Text { return say("token_reused", language) }

@@ -213,7 +213,7 @@ func ExampleTokenReused() {
 		text := notice.TokenReused(language)
 		fmt.Println(text.Type, text.URL, text.Title)
 	}
-	for _, text := range []notice.Text{notice.OrderParked("ORD-1", "es"), notice.PaymentMismatch("ORD-1", "en")} {
+	for _, text := range []notice.Text{notice.OrderParked("ORD-1", "es"), notice.PaymentMismatch("ORD-1", "en"), notice.PaymentDisputed("ORD-1", "en")} {
 		fmt.Println(text.Type, text.Message)
 	}
 	// Output:
@@ -221,6 +221,7 @@ func ExampleTokenReused() {
 	// warning / You have been signed out
 	// error La puesta en marcha del pedido ORD-1 se ha interrumpido.
 	// warning A payment for order ORD-1 is not as ordered.
+	// warning The customer's bank disputes the payment of order ORD-1.
 }
 
 // What is told leads into the panel, has no gaps left, and is said in two languages.

@@ -32,6 +32,7 @@ type Areas struct {
 func (s *Panel) addPayments(o Options) {
 	s.Payments = payments.New(payments.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Providers: o.Payments, PublicURL: o.PublicURL, Times: s.times.PaymentTimes,
+		RefundLate: o.Policy.RefundLate,
 	})
 }
 
@@ -74,13 +75,13 @@ func (s *Panel) addHosting(o Options) {
 }
 
 // addProvisioning adds what makes services of paid orders, and ends them.
-func (s *Panel) addProvisioning() {
+func (s *Panel) addProvisioning(keepDisputed bool) {
 	policies := s.Reconciler.Policies()
 	s.Provisioner = provisioning.NewProvisioner(provisioning.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
 		Policies:     provisioning.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
-		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook},
+		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: keepDisputed,
 	})
 }
 

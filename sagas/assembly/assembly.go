@@ -38,9 +38,17 @@ type Options struct {
 	MailFrom  string        // sender of mails
 	PublicURL func() string // where customers reach us, without a slash at the end
 	Times     Times         // zero: [Defaults]
+	Policy    Policy
 
 	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
 	UnsubscribeKeys [][]byte
+}
+
+// Policy is what an operator of the panel has settled about orders.
+type Policy struct {
+	KeepDisputed bool           // a dispute does not suspend the service: operators are told, and decide
+	RefundLate   bool           // late payments go back; none reopens its order
+	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
 }
 
 // A Panel is the runner with all sagas of the panel.
@@ -61,6 +69,9 @@ func New(o Options) *Panel {
 	if o.Times == (Times{}) {
 		o.Times = Defaults
 	}
+	if o.Policy.RefundGrace != nil {
+		o.Times.RefundGrace = *o.Policy.RefundGrace
+	}
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
 		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), pool: o.Store.Pool(), tables: o.Tables,
@@ -72,7 +83,7 @@ func New(o Options) *Panel {
 	s.addAccounts(limits)
 	s.addOperations()
 	s.addHosting(o)
-	s.addProvisioning()
+	s.addProvisioning(o.Policy.KeepDisputed)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

@@ -63,10 +63,10 @@ type bought struct {
 	own   hosting.Ref
 }
 
-func newBought(t *testing.T, kind string) bought {
+func newBought(t *testing.T, kind string, change ...func(*Options)) bought {
 	t.Helper()
 	clock := &virtual{at: time.Now()}
-	h := &household{newWorld(t, func(o *Options) { o.Now = clock.now }).goes(), 0}
+	h := &household{newWorld(t, append(change, func(o *Options) { o.Now = clock.now })...).goes(), 0}
 	o := ordering{kind: kind}
 	if kind == "hosting" {
 		o.domain = "bought.example.com"

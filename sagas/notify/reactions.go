@@ -27,6 +27,8 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 		return n.tellOperatorsOfOrder(ctx, r, notice.OrderParked)
 	case order.PaymentMismatchFound:
 		return n.tellOperatorsOfOrder(ctx, r, notice.PaymentMismatch)
+	case order.DisputeOpened:
+		return n.tellOperatorsOfOrder(ctx, r, notice.PaymentDisputed)
 	case account.TokenReused:
 		return n.tellReuse(ctx, r)
 	case operations.IncidentReported:

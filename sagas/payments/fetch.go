@@ -69,6 +69,9 @@ func (s *Service) otherSessions(ctx context.Context, c check, timeline paymentTi
 func (s *Service) observe(ctx context.Context, c check, timeline paymentTimeline, truths []order.Fetched) (commands []domain.Command, rows []eventstore.TxStatement, err error) {
 	for _, truth := range truths {
 		o := order.Observe{ID: c.order, Fetched: truth, At: s.runner.Now(), TimeUp: timeline.late && truth.Session == timeline.order.Session}
+		if s.refundLate {
+			o.ReopenWithin = -1
+		}
 		if timeline.order.Status == order.StatusCancelled {
 			if o.PlanStillOffered, o.NamesFree, err = s.reopenable(ctx, timeline); err != nil {
 				return nil, nil, err

@@ -29,6 +29,8 @@ type Deps struct {
 	Providers map[string]order.Provider // by name
 	PublicURL func() string             // where customers reach the panel, without a slash at the end
 	Times     Times
+
+	RefundLate bool // late payments go back; none reopens its order
 }
 
 // A Service carries out payments with all providers.
@@ -42,6 +44,8 @@ type Service struct {
 	providers map[string]order.Provider
 	publicURL func() string
 	times     Times
+
+	refundLate bool
 
 	captures sagas.Definition[CaptureInput]
 	refunds  sagas.Definition[RefundInput]
@@ -69,7 +73,8 @@ const (
 func New(d Deps) *Service {
 	s := &Service{
 		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
-		backoff: newProviderBackoff(),
+		refundLate: d.RefundLate,
+		backoff:    newProviderBackoff(),
 	}
 	for provider := range s.providers {
 		s.runner.AddQueue(paymentQueue(provider), callsAtOnce)

@@ -27,6 +27,7 @@ type Deps struct {
 	Empty        func(ctx context.Context, tenant int64, by string) error                    // asks for the removal of all that is in a tenant
 	UserNamed    func(ctx context.Context, email string) (user int64, known bool, err error) // the account of an address
 	Times        Times
+	KeepDisputed bool // a dispute does not suspend the service
 }
 
 // Times are those of orders that become services, and end.

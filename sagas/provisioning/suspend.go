@@ -30,6 +30,9 @@ func (p *Provisioner) keepService(ctx context.Context, r eventstore.RecordedEven
 	if _, begins := r.Event.(order.Activated); begins && service == order.ServiceRuns {
 		return nil // nothing has been suspended yet
 	}
+	if p.deps.KeepDisputed && service == order.ServiceSuspended {
+		return nil // the hold tells operators, who decide
+	}
 	in, err := p.provisioned(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err

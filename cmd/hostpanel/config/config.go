@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,7 @@ type Config struct {
 	Joined         bool // for one command, beside what serves
 	TaxRate        decimal.Decimal
 	Currency       string
+	Policy         assembly.Policy
 	AbuseLimits    bool
 	TrustedProxies []netip.Prefix
 	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
@@ -64,7 +66,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.networks, c.secrets, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.policy, c.networks, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -206,6 +208,35 @@ func (c *Config) money(s Settings) (err error) {
 		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
 	}
 	return nil
+}
+
+// policy is what is settled about orders that end, or are paid late.
+func (c *Config) policy(s Settings) (err error) {
+	if c.Policy.KeepDisputed, err = oneOf("HOSTPANEL_DISPUTES", s.Disputes, "suspend", "notify"); err != nil {
+		return err
+	}
+	if c.Policy.RefundLate, err = oneOf("HOSTPANEL_LATE_PAYMENTS", s.LatePayments, "reopen", "refund"); err != nil {
+		return err
+	}
+	if s.RefundGrace == "" {
+		return nil
+	}
+	const most = 90
+	days, err := strconv.Atoi(s.RefundGrace)
+	if err != nil || days < 0 || days > most {
+		return console.Misused("HOSTPANEL_REFUND_GRACE: %q is not a number of days from 0 to 90", s.RefundGrace)
+	}
+	grace := time.Duration(days) * 24 * time.Hour
+	c.Policy.RefundGrace = &grace
+	return nil
+}
+
+// oneOf tells whether a setting has its other value instead of the default.
+func oneOf(setting, value, otherwise, other string) (bool, error) {
+	if v := cmp.Or(value, otherwise); v != otherwise && v != other {
+		return false, console.Misused("%s is %s or %s, not %q", setting, otherwise, other, value)
+	}
+	return value == other, nil
 }
 
 func (c *Config) networks(s Settings) (err error) {

@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/adapters/payments/test"
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/sagas/assembly"
 )
 
 // parsed is what the program makes of flags and the environment.
@@ -97,6 +98,11 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{TaxRate: "101"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "21.005"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
+		{Settings{Disputes: "ignore"}, "HOSTPANEL_DISPUTES"},
+		{Settings{LatePayments: "keep"}, "HOSTPANEL_LATE_PAYMENTS"},
+		{Settings{RefundGrace: "7d"}, "HOSTPANEL_REFUND_GRACE"},
+		{Settings{RefundGrace: "91"}, "HOSTPANEL_REFUND_GRACE"},
+		{Settings{RefundGrace: "-1"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{TrustedProxies: "10.0.0.0/8,everybody"}, "HOSTPANEL_TRUSTED_PROXIES"},
 		{Settings{WebhookNetworks: "127.0.0.0/8,home"}, "HOSTPANEL_WEBHOOK_NETWORKS"},
 		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
@@ -110,6 +116,21 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		if code := (console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}).Complain(err); code != console.Usage {
 			t.Errorf("%+v ends with %d", c.set, code)
 		}
+	}
+}
+
+func TestThePolicyForOrdersIsSet(t *testing.T) {
+	plain, err := New(Settings{}, true)
+	if err != nil || plain.Policy != (assembly.Policy{}) {
+		t.Errorf("%+v %v", plain.Policy, err)
+	}
+	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, true)
+	if err != nil || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil || *set.Policy.RefundGrace != 0 {
+		t.Errorf("%+v %v", set.Policy, err)
+	}
+	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, true)
+	if err != nil || same.Policy != (assembly.Policy{}) {
+		t.Errorf("%+v %v", same.Policy, err)
 	}
 }
 

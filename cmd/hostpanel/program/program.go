@@ -197,7 +197,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	p.Sagas = assembly.New(assembly.Options{
 		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: mail, Webhooks: webhook.New(webhook.Options{Networks: p.Config.Webhooks}),
 		Engine: engine, Compute: sandbox.New(p.Pool),
-		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Log: p.Log,
+		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Log: p.Log,
 	})
 	p.Store.Attach(eventstore.WithStarter(p.Sagas))
 	return nil
