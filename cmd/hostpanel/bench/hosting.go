@@ -17,7 +17,8 @@ const sitesPath = "/hosting/api/rest/sites/"
 
 // hosting measures what customers do with what runs for them: pages and single
 // sites over real connections, against the same rows read with plain SQL, in a
-// small and in a large table; and how many sites are made.
+// small and in a large table; how many sites are made; and what it costs to watch
+// an engine carry out a change.
 func (r *run) hosting(ctx context.Context) error {
 	p, err := r.panelOn(ctx, "bench_hosting", func(pool *pgxpool.Pool) hosting.EngineServer { return engine.New(pool) })
 	if err != nil {
@@ -47,7 +48,10 @@ func (r *run) hosting(ctx context.Context) error {
 	if err := r.readSites(ctx, p, address, held, sites); err != nil {
 		return err
 	}
-	return r.makeSites(ctx, p, address, held)
+	if err := r.makeSites(ctx, p, address, held); err != nil {
+		return err
+	}
+	return r.watching(ctx)
 }
 
 // readSites measures in tables of these sizes, one after the other.

@@ -60,19 +60,25 @@ type Engine struct {
 // regret fails the test.
 func Start(t *testing.T) *Engine {
 	t.Helper()
-	e := &Engine{
-		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, logins: map[int]bool{}, nextGroup: 2,
-		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{}, used: map[string]int64{}, password: Password, version: "3.2.11p2",
-	}
-	server := httptest.NewServer(e)
-	e.URL = server.URL
+	e, end := Open()
 	t.Cleanup(func() {
-		server.Close()
+		end()
 		for _, v := range e.Violations() {
 			t.Errorf("the engine was asked for what it must never be asked for: %s", v)
 		}
 	})
 	return e
+}
+
+// Open runs an engine until its end, for what is no test.
+func Open() (e *Engine, end func()) {
+	e = &Engine{
+		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), tables: tables(), groups: map[int]int{}, logins: map[int]bool{}, nextGroup: 2,
+		sessions: map[string]time.Time{}, updated: map[int]int{}, calls: map[string]int{}, told: map[string]int{}, used: map[string]int64{}, password: Password, version: "3.2.11p2",
+	}
+	server := httptest.NewServer(e)
+	e.URL = server.URL
+	return e, server.Close
 }
 
 // Now is the engine's time.
