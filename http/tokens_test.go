@@ -210,7 +210,7 @@ func TestATokenIsAsItIsDescribed(t *testing.T) {
 			t.Errorf("id %v", claims["jti"])
 		}
 		begin, _ := claims["iat"].(float64)
-		if end, _ := claims["exp"].(float64); time.Duration(end-begin)*time.Second != want.life || len(claims) != 8 {
+		if end, _ := claims["exp"].(float64); time.Duration(end-begin)*time.Second != want.life || len(claims) != 9 || claims["sid"] == nil {
 			t.Errorf("%v", claims)
 		}
 	}
@@ -327,6 +327,14 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 	}
 	if n := s.count(t, `select count(*) from events where name = 'security.token_reused' and stream = 'security-2'`); n != 1 {
 		t.Fatalf("%d events", n)
+	}
+	for name, pair := range map[string]tokens{"first": first, "second": second, "third": third} {
+		if w := s.call("GET", "/api/me/", "", bearer(pair.Access)...); w.Code != http.StatusUnauthorized || w.Body.String() != invalidToken("Token is invalid") {
+			t.Errorf("the %s access token of the family: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if w := s.call("GET", "/api/me/", "", bearer(other.Access)...); w.Code != http.StatusOK {
+		t.Errorf("an access token of another family: %d %s", w.Code, w.Body)
 	}
 	if w := refresh(other.Refresh); w.Code != http.StatusOK {
 		t.Fatalf("another family: %d %s", w.Code, w.Body)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
@@ -18,9 +19,10 @@ import (
 // (docs/security.md, "Tokens"). It belongs to one call.
 type CallerCheck struct {
 	User    int64
-	Tenant  int64 // for which they act; 0: none
-	Session int   // the version of the user's sessions
-	Version int   // of the user's stream; 0: whichever
+	Tenant  int64     // for which they act; 0: none
+	Session int       // the version of the user's sessions
+	SignIn  uuid.UUID // the one that the token comes from, which may have been ended; zero: none
+	Version int       // of the user's stream; 0: whichever
 	Limit   Limit
 
 	asked, holds atomic.Bool
@@ -78,10 +80,10 @@ func (s *CallerCheck) join(b *pgx.Batch) (unread func() error) {
 
 func (s *CallerCheck) queue(b *pgx.Batch) {
 	if s.Limit == (Limit{}) {
-		b.Queue(`select`+stands("$1", "$2", "$3", "$4"), s.User, s.Session, s.Version, s.Tenant).QueryRow(s.hear(func(r pgx.Row) error { return r.Scan() }))
+		b.Queue(`select`+stands("$1", "$2", "$3", "$4", "$5"), s.User, s.Session, s.Version, s.Tenant, s.SignIn).QueryRow(s.hear(func(r pgx.Row) error { return r.Scan() }))
 		return
 	}
-	args := append(ratelimit.TakeArgs(s.Limit.Key, s.Limit.Calls, s.Limit.Window), s.User, s.Session, s.Version, s.Tenant)
+	args := append(ratelimit.TakeArgs(s.Limit.Key, s.Limit.Calls, s.Limit.Window), s.User, s.Session, s.Version, s.Tenant, s.SignIn)
 	b.Queue(countIfStands, args...).QueryRow(s.hear(func(r pgx.Row) error {
 		s.quota = domain.Quota{Limit: s.Limit.Calls, Window: s.Limit.Window}
 		return ratelimit.ScanQuota(r, &s.quota)
@@ -100,12 +102,13 @@ func (s *CallerCheck) hear(read func(pgx.Row) error) func(pgx.Row) error {
 	}
 }
 
-var countIfStands = ratelimit.TakeIf(stands("$4", "$5", "$6", "$7"))
+var countIfStands = ratelimit.TakeIf(stands("$4", "$5", "$6", "$7", "$8"))
 
 // stands is the row of the user, if the standing is still the same. Every event
 // that changes what a user may do raises the version, but the erasure and the
-// end of the tenant for which they act.
-func stands(user, session, version, tenant string) string {
+// end of the tenant for which they act, and the sign-out.
+func stands(user, session, version, tenant, signIn string) string {
 	return ` from users u where u.id = ` + user + ` and u.session_version = ` + session + ` and ` + version + ` in (0, u.version) and u.is_active and ` + notErased +
-		` and not exists (select from resources ended where ended.kind = 'tenant' and ended.id = ` + tenant + ` and not ended.present)`
+		` and not exists (select from resources ended where ended.kind = 'tenant' and ended.id = ` + tenant + ` and not ended.present)` +
+		` and not exists (select from refresh_families f where f.family = ` + signIn + ` and f.revoked_at is not null)`
 }

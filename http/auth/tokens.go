@@ -88,19 +88,20 @@ func (s *handlers) signIn(ctx context.Context, c route.Call, l *login) (*pair, e
 
 // issue makes the first pair of a family.
 func (s *handlers) issue(ctx context.Context, user int64, version int) (*pair, error) {
-	p, id, until, err := s.pair(user, version)
+	family := uuid.New()
+	p, id, until, err := s.pair(user, version, family)
 	if err != nil {
 		return nil, err
 	}
-	return p, s.Tokens.IssueRefresh(ctx, id, uuid.New(), user, until)
+	return p, s.Tokens.IssueRefresh(ctx, id, family, user, until)
 }
 
 // pair signs both tokens; id is that of the refresh token, which is not known
 // yet.
-func (s *handlers) pair(user int64, version int) (p *pair, id string, until time.Time, err error) {
+func (s *handlers) pair(user int64, version int, family uuid.UUID) (p *pair, id string, until time.Time, err error) {
 	p, until = &pair{}, clock.Now().UTC().Add(caller.RefreshTime)
-	if p.Refresh, id, err = s.Sign(caller.RefreshToken, user, version, until); err == nil {
-		p.Access, _, err = s.Sign(caller.AccessToken, user, version, clock.Now().Add(caller.AccessTime))
+	if p.Refresh, id, err = s.Sign(caller.RefreshToken, user, version, family, until); err == nil {
+		p.Access, _, err = s.Sign(caller.AccessToken, user, version, family, clock.Now().Add(caller.AccessTime))
 	}
 	return p, id, until, err
 }
@@ -133,7 +134,7 @@ func (s *handlers) refresh(ctx context.Context, c route.Call, shown *shownRefres
 	if err != nil {
 		return nil, err
 	}
-	next, id, until, err := s.pair(who.ID, who.SessionVersion)
+	next, id, until, err := s.pair(who.ID, who.SessionVersion, token.SignIn)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,10 @@ func (s *handlers) worth(ctx context.Context, c route.Call, r domain.Rotation) e
 
 // verify tells whether a token is good at this moment.
 func (s *handlers) verify(ctx context.Context, _ route.Call, shown *shownToken) (*route.Nothing, error) {
-	token, _, err := s.shown(ctx, shown.Token, caller.AnyToken)
+	token, who, err := s.shown(ctx, shown.Token, caller.AnyToken)
+	if err == nil && token.Type == caller.AccessToken && s.IsEnded(ctx, token, who) {
+		err = caller.RefusedToken(caller.TokenInvalid)
+	}
 	if err != nil || token.Type != caller.RefreshToken {
 		return &route.Nothing{}, err
 	}

@@ -181,7 +181,7 @@ func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (rou
 	}
 	id, _ := token.user() // of no user: which is refused below
 	limit := s.userLimit(Identity{projections.Identity{User: projections.User{ID: id}}})
-	scope := s.System().Given(&projections.CallerCheck{User: id, Session: token.Version, Limit: limit})
+	scope := s.System().Given(&projections.CallerCheck{User: id, Session: token.Version, SignIn: token.SignIn, Limit: limit})
 	who, err := s.holderIn(ctx, scope, token)
 	if err != nil {
 		if who.ID != 0 {
@@ -189,12 +189,16 @@ func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (rou
 		}
 		return route.Caller{}, refusedAccess(err)
 	}
+	left, ok := scope.Holds(ctx)
+	if !ok { // all else was just found to be so
+		return route.Caller{}, refusedAccess(TokenInvalid)
+	}
 	h := holder{Identity: who, reads: s.Reading(who)}
-	if left, ok := scope.Holds(ctx); ok && limit != (projections.Limit{}) {
+	if limit != (projections.Limit{}) {
 		h.counted = &left
 	}
 	if h.counted == nil || h.counted.Allowed {
-		s.deps.Caches.tokens.keep(s.hashOf(text), who, clock.Now(), token.Expires.Time)
+		s.deps.Caches.tokens.keep(s.hashOf(text), memorized{who, token.SignIn, token.Expires.Time}, clock.Now())
 	}
 	return h.caller(), nil
 }
@@ -219,6 +223,12 @@ func (c Claims) user() (int64, error) {
 		return 0, NoUserInToken
 	}
 	return id, nil
+}
+
+// IsEnded tells whether the sign-in that a token of a user comes from was ended.
+func (s *Callers) IsEnded(ctx context.Context, token Claims, who Identity) bool {
+	_, holds := s.System().Given(&projections.CallerCheck{User: who.ID, Session: token.Version, SignIn: token.SignIn}).Holds(ctx)
+	return !holds
 }
 
 // HolderOf is the user of a valid token. The error is the refusal, for a token

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -40,28 +42,28 @@ func (s *Callers) hashOf(token string) tokenHash {
 
 type memorized struct {
 	Identity
-	until time.Time
+	signIn uuid.UUID
+	until  time.Time
 }
 
-func (m *memory) of(token tokenHash, now time.Time) (Identity, bool) {
+func (m *memory) of(token tokenHash, now time.Time) (memorized, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, ok := m.holders[token]
-	return known.Identity, ok && now.Before(known.until)
+	return known, ok && now.Before(known.until)
 }
 
 // keep remembers a holder for a while, but no longer than the token is good.
-func (m *memory) keep(token tokenHash, who Identity, now, expires time.Time) {
-	until := now.Add(rememberedFor)
-	if expires.Before(until) {
-		until = expires
+func (m *memory) keep(token tokenHash, who memorized, now time.Time) {
+	if until := now.Add(rememberedFor); until.Before(who.until) {
+		who.until = until
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.holders == nil || len(m.holders) >= tokensRemembered {
 		m.holders = map[tokenHash]memorized{}
 	}
-	m.holders[token] = memorized{who, until}
+	m.holders[token] = who
 }
 
 func (m *memory) forget(token tokenHash) {
@@ -76,12 +78,13 @@ func (s *Callers) remember(r route.Request, token tokenHash, may func(Identity) 
 	if r.Fresh || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return route.Caller{}, false
 	}
-	who, known := s.deps.Caches.tokens.of(token, clock.Now())
+	kept, known := s.deps.Caches.tokens.of(token, clock.Now())
+	who := kept.Identity
 	if !known || !may(who) {
 		return route.Caller{}, false
 	}
 	reads := s.Reading(who).Given(&projections.CallerCheck{
-		User: who.ID, Tenant: who.Tenant(), Session: who.SessionVersion, Version: who.Version, Limit: s.userLimit(who),
+		User: who.ID, Tenant: who.Tenant(), Session: who.SessionVersion, Version: who.Version, SignIn: kept.signIn, Limit: s.userLimit(who),
 	})
 	c := holder{Identity: who, reads: reads}.caller()
 	c.Settle = func(ctx context.Context) (route.Limit, bool) {

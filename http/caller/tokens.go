@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
 
 	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
@@ -50,7 +51,8 @@ type Claims struct {
 	User     string           `json:"user_id"`
 	Issuer   string           `json:"iss"`
 	Audience string           `json:"aud"`
-	Version  int              `json:"sv"` // of the user's sessions
+	Version  int              `json:"sv"`  // of the user's sessions
+	SignIn   uuid.UUID        `json:"sid"` // from which all tokens of a family come
 }
 
 // GetExpirationTime is the time from which the token is refused.
@@ -106,14 +108,15 @@ func RefusedToken(err error) error {
 	return &route.Refusal{Status: http.StatusUnauthorized, Detail: string(bad), Code: "token_not_valid"}
 }
 
-// Sign makes a token of the type for the user, who has the session version.
-func (s *Callers) Sign(as TokenType, user int64, version int, until time.Time) (text, id string, err error) {
+// Sign makes a token of the type for a sign-in of the user, who has the session
+// version.
+func (s *Callers) Sign(as TokenType, user int64, version int, signIn uuid.UUID, until time.Time) (text, id string, err error) {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	id = hex.EncodeToString(random[:])
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, &Claims{
 		Type: as, Expires: jwt.NewNumericDate(until), Issued: jwt.NewNumericDate(clock.Now()), ID: id,
-		User: strconv.FormatInt(user, 10), Issuer: tokenIssuer, Audience: tokenAudience, Version: version,
+		User: strconv.FormatInt(user, 10), Issuer: tokenIssuer, Audience: tokenAudience, Version: version, SignIn: signIn,
 	})
 	key := s.deps.TokenKeys[0]
 	token.Header["kid"] = key.ID
