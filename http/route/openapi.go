@@ -254,6 +254,11 @@ func (r *Route) failureHeaders(status int) map[string]any {
 		names = append(names, "WWW-Authenticate")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		names = append(names, "Retry-After")
+	case http.StatusNotModified, http.StatusPreconditionFailed:
+		names = append(names, "ETag")
+	}
+	if status == http.StatusTooManyRequests && r.Access.Limit != nil {
+		names = append(names, "RateLimit", "RateLimit-Policy")
 	}
 	return headerRefs(names...)
 }

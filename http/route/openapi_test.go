@@ -87,3 +87,25 @@ func TestThePageOfTheAPIShowsEveryRoute(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Headers that refusals carry are described with them.
+func TestRefusalsNameTheirHeaders(t *testing.T) {
+	_, table := newShop()
+	for _, test := range []struct{ path, method, status, header string }{
+		{"/hosting/api/rest/sites/{id}/", "patch", "412", "ETag"},
+		{"/hosting/api/rest/sites/{id}/", "get", "304", "ETag"},
+		{"/storefront/api/orders/", "post", "429", "RateLimit"},
+	} {
+		var document struct {
+			Paths map[string]map[string]struct {
+				Responses map[string]struct{ Headers map[string]any }
+			}
+		}
+		if err := json.Unmarshal(table.JSON(), &document); err != nil {
+			t.Fatal(err)
+		}
+		if document.Paths[test.path][test.method].Responses[test.status].Headers[test.header] == nil {
+			t.Errorf("%s of %s %s does not name %s", test.status, test.method, test.path, test.header)
+		}
+	}
+}
