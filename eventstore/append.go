@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"hostpanel/domain"
 )
@@ -15,6 +18,7 @@ type Arg int
 const (
 	TheCause       Arg = iota // text; null: the request has none
 	TheCorrelation            // uuid
+	TheSubjects               // uuid[]: of the personal texts in the request's events
 )
 
 // AnyRows lets the statement of a [TxStatement] touch any number of rows.
@@ -63,10 +67,25 @@ func (s *Store) prepare(ctx context.Context, a *appendRequest) (err error) {
 			return err
 		}
 	}
+	a.nameSubjects()
 	if a.numbered() {
 		return nil
 	}
 	return s.encode(a)
+}
+
+// nameSubjects fills in [TheSubjects].
+func (a *appendRequest) nameSubjects() {
+	subjects := []uuid.UUID{}
+	for k := range a.keys {
+		subjects = append(subjects, k.subject)
+	}
+	for i, r := range a.rows {
+		if at := slices.Index(r.Args, any(TheSubjects)); at >= 0 {
+			a.rows[i].Args = slices.Clone(r.Args)
+			a.rows[i].Args[at] = subjects
+		}
+	}
 }
 
 func (a *appendRequest) numbered() bool {

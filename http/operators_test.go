@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	panel "hostpanel/http"
 	"hostpanel/http/route/routetest"
@@ -25,6 +28,27 @@ func office(t testing.TB, options ...func(*shop)) *shop {
 }
 
 // Conversations of operators with the API.
+// The kept answer of a request goes with the person whom it shows. Others stay.
+func TestAnErasedPersonIsNotInAKeptAnswer(t *testing.T) {
+	s := office(t)
+	asks := func(name string) *httptest.ResponseRecorder {
+		return s.operate("POST", "users/", `{"email":"`+name+`@kept.example","name":"`+name+` Kept","language":"en"}`, "Idempotency-Key", name)
+	}
+	var cleo, dora struct{ ID int64 }
+	decode(t, asks("cleo"), http.StatusCreated, &cleo)
+	first := asks("dora")
+	decode(t, first, http.StatusCreated, &dora)
+	if err := s.server.Accounts.Erase(t.Context(), domain.Metadata{ID: uuid.New(), Actor: "operator:1"}, cleo.ID); err != nil {
+		t.Fatal(err)
+	}
+	if again := asks("cleo"); strings.Contains(again.Body.String(), "Kept") || strings.Contains(again.Body.String(), "kept.example") {
+		t.Errorf("the repeat shows an erased person: %s", again.Body)
+	}
+	if again := asks("dora"); again.Body.String() != first.Body.String() || again.Code != first.Code {
+		t.Errorf("the repeat of another request is answered %d: %s", again.Code, again.Body)
+	}
+}
+
 func TestOperatorsConversations(t *testing.T) {
 	routetest.Run(t, "testdata/operations/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := office(t)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -43,12 +44,12 @@ func Statement(k domain.IdempotencyKey) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: fmt.Sprintf("once_keys/%x", scope(k)),
 		SQL: `
-			insert into once_keys as o (scope, fingerprint, status, location, running_until, expires_at)
-			values ($1, $2, $3, $4, real_now() + interval '30 seconds', real_now() + $5::interval)
+			insert into once_keys as o (scope, fingerprint, status, location, running_until, expires_at, subjects)
+			values ($1, $2, $3, $4, real_now() + interval '30 seconds', real_now() + $5::interval, $6::uuid[])
 			on conflict (scope) do update set fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location,
-				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at
+				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at, subjects = excluded.subjects
 			where o.expires_at <= real_now()`,
-		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep)}, WantRows: 1, ErrIfNot: ErrInProgress,
+		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep), eventstore.TheSubjects}, WantRows: 1, ErrIfNot: ErrInProgress,
 	}
 }
 
@@ -59,6 +60,15 @@ func scope(k domain.IdempotencyKey) []byte {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return sum[:]
+}
+
+// EraseAnswers drops the kept answers of requests that recorded personal data of
+// these people. A repeat is answered from what is left of the record.
+func EraseAnswers(subjects ...uuid.UUID) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "once_keys", SQL: `update once_keys set body = null, etag = null where subjects && $1::uuid[]`,
+		Args: []any{subjects}, WantRows: eventstore.AnyRows,
+	}
 }
 
 // Look returns what became of the request with this key.

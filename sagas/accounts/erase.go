@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/account"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/idempotency"
 	"hostpanel/projections"
 )
 
@@ -25,7 +26,7 @@ func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) 
 	for _, subject := range subjects {
 		commands = append(commands, account.EraseSubject{Subject: subject, At: s.runner.Now()})
 	}
-	rows := slices.Concat(eventstore.EraseRows(subjects...), credentials.SignOutRows(user), []eventstore.TxStatement{s.forget(subjects)})
+	rows := slices.Concat(eventstore.EraseRows(subjects...), credentials.SignOutRows(user), []eventstore.TxStatement{s.forget(subjects), idempotency.EraseAnswers(subjects...)})
 	_, err = s.store.ExecuteWith(ctx, cause, rows, commands...)
 	return err
 }

@@ -62,6 +62,7 @@ func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console
 			return err
 		}
 		fmt.Fprintf(c.Out, "user-%d is erased\n", user.ID)
+		fmt.Fprintln(c.Err, `Not reached: mails that were sent or are in outbox/, contact data at the hosting engine, operators' free text, backups (docs/accounts.md, "Erasure").`)
 		return nil
 	})
 }
