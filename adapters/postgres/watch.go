@@ -23,8 +23,10 @@ const lookEvery = 250 * time.Millisecond
 
 // Watch restarts the server, at the same address, each time it ends without
 // being told to. It returns at the end of ctx or after Stop, and with an error
-// when a restart fails or three within ten minutes have not helped.
-func (c *Cluster) Watch(ctx context.Context, log *slog.Logger) error {
+// when a restart fails or three within ten minutes have not helped. It calls
+// restarted before the server counts as running again: connections to the old
+// one are of no use.
+func (c *Cluster) Watch(ctx context.Context, log *slog.Logger, restarted func()) error {
 	var restarts []time.Time
 	for c.awaitEnd(ctx) {
 		now := clock.Now()
@@ -36,7 +38,7 @@ func (c *Cluster) Watch(ctx context.Context, log *slog.Logger) error {
 		}
 		restarts = append(restarts, now)
 		log.ErrorContext(ctx, "the Postgres server has ended: it is restarted", "alarm", true, "data", c.home.dir)
-		if err := c.restart(ctx); err != nil {
+		if err := c.restart(ctx, restarted); err != nil {
 			return fmt.Errorf("restart Postgres in %s: %w", c.home.dir, err)
 		}
 		log.WarnContext(ctx, "the Postgres server runs again")
@@ -77,7 +79,7 @@ func (c *Cluster) awaitEnd(ctx context.Context) bool {
 
 // restart takes the turn, so that of several processes one starts the server
 // and the others find it.
-func (c *Cluster) restart(ctx context.Context) error {
+func (c *Cluster) restart(ctx context.Context, restarted func()) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	c.mu.Lock()
@@ -94,12 +96,16 @@ func (c *Cluster) restart(ctx context.Context) error {
 	}
 	defer unlock(&turn)
 	s, err := c.found(ctx)
-	if err == nil && s != nil {
-		c.server = s
-		return nil
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case s != nil:
+		c.server = s
+	default:
+		if err := c.launch(ctx, c.server.address); err != nil {
+			return err
+		}
 	}
-	return c.launch(ctx, c.server.address)
+	restarted()
+	return nil
 }

@@ -17,7 +17,13 @@ func watching(t *testing.T, c *Cluster) <-chan error {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	ended := make(chan error, 1)
-	go func() { ended <- c.Watch(ctx, slog.New(slog.DiscardHandler)) }()
+	restarted := func() {
+		if c.mu.TryLock() {
+			t.Error("the server counts as running before its connections are made anew")
+			c.mu.Unlock()
+		}
+	}
+	go func() { ended <- c.Watch(ctx, slog.New(slog.DiscardHandler), restarted) }()
 	return ended
 }
 

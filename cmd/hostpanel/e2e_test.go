@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 const (
@@ -189,7 +191,11 @@ func TestAWorkerWorksBesideServe(t *testing.T) {
 func TestACommandOnAnEmptyDatabaseSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	h := ownHome(t)
-	if _, complaint, code := h.command("verify"); code != console.Usage || !strings.Contains(complaint, "name the data directory of your panel") {
+	if _, complaint, code := h.command("verify"); code != console.Usage || !strings.Contains(complaint, "--data-dir") {
+		t.Errorf("verify without a panel ended with %d: %s", code, complaint)
+	}
+	h.at = databaseAt(eventstoretest.Database(t, "empty", func(context.Context, string) error { return nil }))
+	if _, complaint, code := h.command("verify"); code != console.Failed || !strings.Contains(complaint, `run "hostpanel migrate"`) {
 		t.Errorf("verify ended with %d: %s", code, complaint)
 	}
 	if out := h.must("migrate"); !strings.Contains(out, "up to date") {

@@ -65,6 +65,7 @@ type connection struct {
 	Config
 	sessions *sessionPool
 	slots    chan struct{}
+	longest  int64 // answer, in bytes
 }
 
 // New returns the engine of a configuration. It calls nothing yet.
@@ -87,7 +88,7 @@ func New(c Config) (*Engine, error) {
 		c.Ask = servedBy(c.URL)
 	}
 	c.HTTP = polite(c.HTTP)
-	to := &connection{Config: c, slots: make(chan struct{}, inFlight)}
+	to := &connection{Config: c, slots: make(chan struct{}, inFlight), longest: answerLimit}
 	to.sessions = &sessionPool{door: to, now: c.Now, turn: make(chan struct{}, 1), jitter: rand.Int64N}
 	return &Engine{connection: to, owners: &owners{connection: to}, journal: newJournal(to)}, nil
 }

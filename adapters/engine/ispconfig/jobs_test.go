@@ -143,11 +143,12 @@ func TestTheJournalIsReadForward(t *testing.T) {
 func TestALongJournalIsReadFromNearItsEnd(t *testing.T) {
 	w := inhabited(t)
 	for range 2 {
-		w.fake.Bulk(9, 1<<20)
+		w.fake.Bulk(9, 64<<10)
 		w.fake.Pass(4 * time.Minute)
 	}
 	w.fake.Tick()
 	other := w.open(w.config)
+	other.Bound(1 << 20)
 	change := with(w.object("site"), "ip_address", "192.0.2.7")
 	if err := other.Change(t.Context(), change); err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func TestALongJournalIsReadFromNearItsEnd(t *testing.T) {
 	if found, _, err := other.Find(t.Context(), "site", "acme.test", ""); err != nil || found.Applied {
 		t.Error(found, err)
 	}
-	w.fake.Bulk(17, 1<<20) // between two looks
+	w.fake.Bulk(17, 64<<10) // between two looks
 	w.fake.Pass(4 * time.Minute)
 	w.fake.Noise(3)
 	if found, _, err := other.Find(t.Context(), "site", "acme.test", ""); err != nil || found.Applied {

@@ -142,19 +142,19 @@ func (c *connection) post(ctx context.Context, function string, body []byte) ([]
 		return nil, unclear(function, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
+	raw, err := io.ReadAll(io.LimitReader(response.Body, c.longest+1))
 	switch {
 	case err != nil:
 		return nil, unclear(function, err)
 	case response.StatusCode != http.StatusOK:
 		return nil, unclear(function, fmt.Errorf("status %d", response.StatusCode))
-	case len(raw) > answerLimit:
+	case int64(len(raw)) > c.longest:
 		return nil, unclear(function, errTooLong)
 	}
 	return raw, nil
 }
 
-// errTooLong is an answer of more than [answerLimit].
+// errTooLong is an answer that is longer than the engine's may be.
 var errTooLong = errors.New("the answer is too long")
 
 // unclear is the failure of a call that may have been carried out.

@@ -209,14 +209,22 @@ func (p *Program) PublicURL() string { return *p.public.Load() }
 // SetPublicURL says where the panel is reached.
 func (p *Program) SetPublicURL(url string) { p.public.Store(&url) }
 
+// eachPool does something with every pool of connections that is open.
+func (p *Program) eachPool(do func(*pgxpool.Pool)) {
+	for _, pool := range []*pgxpool.Pool{p.turns, p.Readers, p.Pool} {
+		if pool != nil {
+			do(pool)
+		}
+	}
+}
+
+// reconnect drops all connections, for a database that was restarted.
+func (p *Program) reconnect() { p.eachPool((*pgxpool.Pool).Reset) }
+
 // Close lets go of everything, the database last.
 func (p *Program) Close() {
 	p.leaveEngine()
-	for _, pool := range []*pgxpool.Pool{p.turns, p.Readers, p.Pool} {
-		if pool != nil {
-			pool.Close()
-		}
-	}
+	p.eachPool((*pgxpool.Pool).Close)
 	if p.cluster == nil {
 		return
 	}

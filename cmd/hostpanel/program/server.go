@@ -84,7 +84,7 @@ func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return p.Sagas.Run(ctx) })
 	group.Go(func() error { p.checkMail(ctx); return nil })
 	if p.cluster != nil {
-		group.Go(func() error { return p.cluster.Watch(ctx, p.Log) })
+		group.Go(func() error { return p.cluster.Watch(ctx, p.Log, p.reconnect) })
 	}
 	p.runProviders(ctx, group)
 }
