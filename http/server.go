@@ -58,6 +58,7 @@ type Server struct {
 	Now              func() time.Time // business time; nil: the real time
 	Metrics          http.Handler     // nil: /metrics does not exist
 	Log              *slog.Logger
+	Answered         func(method, route string, status int, took time.Duration) // counts answers; nil: nothing does
 
 	// UnsubscribeKeys verify the links in mails.
 	UnsubscribeKeys [][]byte
@@ -138,7 +139,7 @@ func (s *Server) Document() []byte { return s.table().JSON() }
 func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
-		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat,
+		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat, Answered: s.Answered,
 		ErrorPage: s.renderer().RefusalPage,
 	}, s.Areas()...)
 }

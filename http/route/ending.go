@@ -94,6 +94,9 @@ func (x *exchange) template() string {
 // called, a query, a body or credentials.
 func (x *exchange) log() {
 	took := x.t.options.Now().Sub(x.started)
+	if told := x.t.options.Answered; told != nil {
+		told(x.r.Method, x.template(), x.status, took)
+	}
 	attributes := []any{
 		"method", x.r.Method, "route", x.template(), "status", x.status,
 		"ms", float64(took.Microseconds()) / 1000, "request_id", x.call.RequestID,

@@ -42,8 +42,9 @@ type Options struct {
 	Streams        int              // that may be open at a time; zero: 5,000
 	Heartbeat      time.Duration    // between the signs of life of a stream; zero: 15 s
 	Log            *slog.Logger
-	ErrorPage      func(c Call, status int, detail string) *Document // shows a refusal to people; nil: plainly
-	Now            func() time.Time                                  // for what the log tells; nil: the clock
+	ErrorPage      func(c Call, status int, detail string) *Document          // shows a refusal to people; nil: plainly
+	Answered       func(method, route string, status int, took time.Duration) // is told of each answer; nil: nothing is
+	Now            func() time.Time                                           // for what the log tells; nil: the clock
 }
 
 // A Table serves routes.

@@ -83,7 +83,8 @@ func counter(name, help string, of func(assembly.Gauges) float64) figure {
 // registry has the figures and those of the process itself.
 func (p *Program) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	r.MustRegister(p.Figures(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	p.counts().register(r)
+	r.MustRegister(p.Figures(), pools{p}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 

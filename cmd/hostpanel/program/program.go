@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,6 +41,9 @@ type Program struct {
 	Tables  *projections.Tables
 	Sagas   *assembly.Panel
 	public  atomic.Pointer[string]
+
+	counting sync.Once
+	traffic  *traffic // see counts
 
 	ispconfig *ispconfig.Engine // nil: the engine is the sandbox
 }
@@ -195,8 +199,9 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	p.Sagas = assembly.New(assembly.Options{
-		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: mail, Webhooks: webhook.New(webhook.Options{Networks: p.Config.Webhooks}),
-		Engine: engine, Compute: sandbox.New(p.Pool),
+		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()},
+		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
+		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Log: p.Log,
 	})
 	p.Store.Attach(eventstore.WithStarter(p.Sagas))

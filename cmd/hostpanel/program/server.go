@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"net"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
@@ -34,11 +35,21 @@ func (p *Program) Server() *panel.Server {
 	}
 	figures := p.registry()
 	figures.MustRegister(openStreams(s.Streams))
-	s.Metrics = promhttp.HandlerFor(figures, promhttp.HandlerOpts{Timeout: 2 * scrapeTime})
+	s.Metrics = promhttp.HandlerFor(figures, scrapes)
+	s.Answered = p.counts().answered
 	if page := p.Hosted(); page != nil {
 		s.HostedCheckout = page
 	}
 	return s
+}
+
+// scrapes are bounded, as the figures are read from the database.
+var scrapes = promhttp.HandlerOpts{Timeout: 2 * scrapeTime}
+
+// Monitor serves health and figures of a process without the API, until ctx
+// ends.
+func (p *Program) Monitor(ctx context.Context, listener net.Listener) error {
+	return panel.Monitor(ctx, listener, p, promhttp.HandlerFor(p.registry(), scrapes))
 }
 
 // hosting carries out what is asked of hosting resources.

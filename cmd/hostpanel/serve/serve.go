@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -64,13 +65,21 @@ func (s Command) run(ctx context.Context, settings config.Settings, c console.Co
 
 // Listen claims the address, which tells where we are reached.
 func Listen(ctx context.Context, p *program.Program) (net.Listener, error) {
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", p.Config.Listen)
+	listener, err := listenOn(ctx, p.Config.Listen)
 	if err != nil {
-		return nil, whyNoAddress(p.Config.Listen, err)
+		return nil, err
 	}
 	if p.Config.PublicURL == "" {
 		p.SetPublicURL("http://" + reachable(listener.Addr()))
+	}
+	return listener, nil
+}
+
+func listenOn(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, whyNoAddress(address, err)
 	}
 	return listener, nil
 }
@@ -118,6 +127,9 @@ func Serve(ctx context.Context, p *program.Program, listener net.Listener, c con
 	group.Go(func() error {
 		if awaitReady(ctx, p) {
 			fmt.Fprintf(c.Out, "hostpanel is ready at %s\n", "http://"+reachable(listener.Addr()))
+			if p.Config.Demo {
+				welcome(c, p)
+			}
 		}
 		return nil
 	})
@@ -125,6 +137,21 @@ func Serve(ctx context.Context, p *program.Program, listener net.Listener, c con
 	err := group.Wait()
 	p.Log.Info("hostpanel has stopped")
 	return err
+}
+
+// welcome tells a newcomer where to go and what to try. It shows no password:
+// the output may be kept.
+func welcome(c console.Console, p *program.Program) {
+	fmt.Fprintf(c.Out, `
+This is a demo: payments take no money, and sandboxes stand for servers.
+
+  Go to         %[1]s/login/
+  Sign in as    %[2]s, or as customer@demo.example
+  Passwords in  %[3]s
+  Then try      an order: README.md, "Tour"
+                hostpanel doctor --data-dir %[4]s
+                hostpanel orders list --data-dir %[4]s
+`, p.PublicURL(), p.Config.AdminEmail, filepath.Join(p.Config.DataDir, "demo.json"), p.Config.DataDir)
 }
 
 // awaitReady waits until /readyz is 200.

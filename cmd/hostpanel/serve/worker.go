@@ -13,11 +13,13 @@ import (
 )
 
 // Worker is `hostpanel worker`.
-type Worker struct{}
+type Worker struct {
+	Health string `placeholder:"ADDRESS" help:"Serve /healthz, /readyz and /metrics on this address, such as 127.0.0.1:9090; none: not at all."`
+}
 
 // Run carries out what others accept, until it is told to stop. Any number of
 // workers may run beside any number of serves.
-func (Worker) Run(ctx context.Context, s config.Settings, c console.Console) error {
+func (w Worker) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	cfg, err := config.New(s, false)
 	if err != nil {
 		return err
@@ -35,6 +37,14 @@ func (Worker) Run(ctx context.Context, s config.Settings, c console.Console) err
 	defer p.Close()
 	stopped := ctx
 	group, ctx := errgroup.WithContext(ctx)
+	if w.Health != "" {
+		listener, err := listenOn(ctx, w.Health)
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return p.Monitor(ctx, listener) })
+		log.Info("health and metrics are served", "address", listener.Addr())
+	}
 	p.Work(ctx, group)
 	log.Info("the worker is ready")
 	return unlessStopped(stopped, group.Wait())

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A worker tells whether it is well, and its figures, without the API.
+func TestAWorkerTellsItsHealthAndFigures(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, free.Close())
+	h := newHome(t)
+	w := h.launch("worker", "--health", free.Addr().String())
+	w.base = "http://" + free.Addr().String()
+	eventually(t, "the worker answers", patience, func() bool {
+		a, err := call(t.Context(), "GET", w.base+"/readyz", "")
+		return err == nil && a.status == 200
+	})
+	w.ask(200, "GET", "/healthz", "")
+	for _, name := range []string{"hostpanel_up 1", "hostpanel_build_info{", `hostpanel_pool_connections{pool="work",state="used"}`} {
+		if said := w.ask(200, "GET", "/metrics", "").body; !strings.Contains(said, name) {
+			t.Errorf("%s is missing:\n%s", name, said)
+		}
+	}
+	w.end(syscall.SIGTERM)
+	if w.err != nil {
+		t.Errorf("it ends with %v: %s", w.err, w.stderr())
+	}
+}
+
+// A newcomer is told where to go, and sees there what a request counts.
+func TestADemoTellsWhereToGoAndCountsAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	r := h.start()
+	eventually(t, "the welcome", patience, func() bool { return strings.Contains(r.said.String(), "hostpanel doctor") })
+	said := r.said.String()
+	for _, want := range []string{r.base + "/login/", "admin@localhost", "demo.json"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s is missing: %s", want, said)
+		}
+	}
+	if strings.Contains(said, h.demo().Superuser.Password) {
+		t.Error("the password is shown")
+	}
+	r.ask(200, "GET", "/login/", "")
+	eventually(t, "the answer is counted", 10*time.Second, func() bool {
+		return strings.Contains(r.ask(200, "GET", "/metrics", "").body, `hostpanel_http_requests_total{method="GET",route="/login/",status="200"} `)
+	})
+	r.stop()
+}
