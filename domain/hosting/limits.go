@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -151,6 +153,13 @@ func LimitsAtEngine(tenant, pack field.Values) {
 			tenant[maxPrefix+k.Quota] = []byte("0")
 		}
 	}
+}
+
+// OwnLimits are the limits among the values of a tenant.
+func OwnLimits(tenant field.Values) field.Values {
+	own := maps.Clone(tenant)
+	maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool { return !strings.HasPrefix(name, maxPrefix) })
+	return own
 }
 
 // ChangesLimits tells whether a change of a package alters what [LimitsAtEngine]

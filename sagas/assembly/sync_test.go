@@ -161,6 +161,21 @@ func TestLimitsOfATenantAreComparedAsWell(t *testing.T) {
 	w.equal("theirs", theirs(), "5")
 }
 
+// A tenant that came with an order has limits of its own instead of a package.
+func TestLimitsThatATenantCameWithAreCompared(t *testing.T) {
+	w := newHouse(t)
+	w.carry(hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 5}, Spec: field.Values{"max_sites": []byte("5")}})
+	name := "tenant/" + hosting.CustomerNumber(5)
+	theirs := func() string { return string(w.engine.all()[name].Values["max_sites"]) }
+	w.eventually("the engine knows the limit", func() bool { return theirs() == "5" })
+	w.have(hosting.Ref{Kind: "tenant", ID: 5})
+	w.meddle(name, func(o *hosting.EngineObject) { o.Values["max_sites"] = []byte("500") })
+	found := w.found(w.sync(hosting.Sync{}))
+	w.equal("drift", len(found.Drift), 1)
+	w.equal("repaired", w.found(w.sync(hosting.Sync{Repair: true})).String(), "created 0 updated 1 missing 0")
+	w.equal("theirs", theirs(), "5")
+}
+
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 	w := newHouse(t)
 	w.do(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice

@@ -112,12 +112,11 @@ func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*co
 	return found, nil
 }
 
-// findLimits finds the limits that the tenant's package sets.
+// findLimits finds the limits of the tenant: those that its package sets, or
+// without one its own.
 func (ops *Operations) findLimits(ctx context.Context, found *comparison) error {
 	var id int64
-	if json.Unmarshal(found.tenant.Spec["package"], &id) != nil || id == 0 {
-		return nil // it has none
-	}
+	_ = json.Unmarshal(found.tenant.Spec["package"], &id) // null is 0: it has none
 	ref := hosting.Ref{Kind: "package", ID: id}
 	rows, err := ops.system().Recorded(ctx, ref)
 	if err != nil {
@@ -125,7 +124,7 @@ func (ops *Operations) findLimits(ctx context.Context, found *comparison) error 
 	}
 	for _, r := range found.records {
 		if r.kind.Owner {
-			r.limits = field.Values{}
+			r.limits = hosting.OwnLimits(found.tenant.Spec)
 			hosting.LimitsAtEngine(r.limits, rows[ref].Spec)
 		}
 	}
