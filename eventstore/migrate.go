@@ -125,6 +125,11 @@ func (m Migration) list() ([]migrationFile, error) {
 		err = fmt.Errorf("no migrations in %s", m.Area)
 	}
 	slices.SortFunc(files, func(a, b migrationFile) int { return cmp.Compare(a.Number, b.Number) })
+	for i, f := range files {
+		if i > 0 && err == nil && files[i-1].Number == f.Number {
+			err = fmt.Errorf("migrations %s/%s and %s have one number", m.Area, files[i-1].Name, f.Name)
+		}
+	}
 	return files, err
 }
 

@@ -28,6 +28,7 @@ func TestADatabaseThatWasBegunByAnOlderProgramIsRefused(t *testing.T) {
 		{area("0001_books.sql", "0002_authors.sql"), nil},
 		{area("0001_books.sql", "0002_authors.sql", "0003_loans.sql"), nil},
 		{area("0001_books.sql"), []string{"newer than this program (1)"}},
+		{area("0001_books.sql", "0002_authors.sql", "0003_loans.sql", "0003_fines.sql"), []string{"0003_fines.sql and 0003_loans.sql have one number"}},
 		{area("0001_shelf.sql"), []string{"made by an older hostpanel", "shelf schema has the migration 0001_books.sql", "has 0001_shelf.sql", "use an empty database", "HOSTPANEL_DATA_DIR"}},
 		{area("0001_books.sql", "0002_readers.sql", "0003_loans.sql"), []string{"has the migration 0002_authors.sql", "has 0002_readers.sql"}},
 	} {

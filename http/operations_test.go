@@ -168,6 +168,7 @@ func TestCallsThatRunWhenTheProgramStopsAreFinished(t *testing.T) {
 
 func TestHeadersHaveALimit(t *testing.T) {
 	s := declared()
+	s.Health = health{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
