@@ -60,7 +60,7 @@ func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
 			"no UTF-8":             {"{\"" + name + "\":\"\xff\"}", 400, "'utf-8' codec can't decode byte 0xff"},
 			"an overlong slash":    {"{\"" + name + "\":\"\xc0\xaf\"}", 400, "'utf-8' codec can't decode byte 0xc0"},
 			"33 levels":            {`{"unknown":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, 400, "Nesting too deep"},
-			"a million levels":     {strings.Repeat("[", 1_000_000), 400, "Nesting too deep"},
+			"ten thousand levels":  {strings.Repeat("[", 10_000), 400, "Nesting too deep"},
 			"more than 1 MiB":      {`{"unknown":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "Request body too large."},
 			"two bodies":           {`{} {}`, 400, "Extra data"},
 			"not a number":         {`{"unknown":NaN}`, 400, "Out of range float values"},
