@@ -82,6 +82,7 @@ func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 	const calls = 10
 	w := newWorld(t, func(o *Options) {
 		o.Limits["engine:one"] = calls
+		o.Times.Call, o.Times.Lease = time.Minute, time.Minute // the first call waits for the last one
 		o.Times.Break, o.Times.BreakMax = 10*time.Minute, 100*time.Minute
 	})
 	var asked atomic.Int32
