@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
@@ -59,6 +61,19 @@ func (s ResourceReader) LeavingOf(ctx context.Context, tenant int64) ([]Resource
 	w.and("r.tenant = ?", tenant)
 	w.conditions = append(w.conditions, "r.status = 'leaving'", belongs)
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id limit 10")
+}
+
+// keepsContact keeps the kinds in whose objects the engine has contact data.
+var keepsContact = "r.kind in (" + kindsThat(hosting.Kind.KeepsContact) + ")"
+
+// WithContactOf are the resources that hold data of one of these people which is
+// not erased yet, as far as the engine has, or may get, contact data with them.
+func (s ResourceReader) WithContactOf(ctx context.Context, subjects []uuid.UUID) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.subject = any(?)", subjects)
+	w.conditions = append(w.conditions, "r.status <> 'gone'", "(r.engine_id is not null or r.status = 'wanted')", keepsContact,
+		"jsonb_exists_any(r.spec, case r.kind"+personalFields()+" end)")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.kind, r.id")
 }
 
 // Asleep are the resources of a tenant that the engine has and that are off:

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/serve"
@@ -65,6 +67,49 @@ func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
 		t.Error("the session was not ended")
 	}
 	keepsSecrets(t, r.stderr(), ispconfigtest.Password, "ana@customer.example")
+}
+
+// After an erasure no engine has the contact data of the person, whose client goes
+// on with neutral data.
+func TestAnErasureReachesTheEngine(t *testing.T) {
+	t.Parallel()
+	t.Run("sandbox", func(t *testing.T) {
+		t.Parallel()
+		h := newHome(t)
+		pool, err := pgxpool.New(t.Context(), strings.TrimPrefix(h.at[0], "DATABASE_URL="))
+		must(t, err)
+		t.Cleanup(pool.Close)
+		h.forgetsItsClient(h.start(), h.demo(), func() (all string) {
+			must(t, pool.QueryRow(t.Context(), `select string_agg(sent::text, ' ') from sandbox_engine.objects where kind = 'tenant'`).Scan(&all))
+			return all
+		})
+	})
+	t.Run("ispconfig", func(t *testing.T) {
+		t.Parallel()
+		h, d, fake := onISPConfig(t)
+		ticking(t, fake)
+		h.forgetsItsClient(h.serving("--listen", "127.0.0.1:0"), d, func() string { return fmt.Sprint(fake.Rows("client", "locked", "n")) })
+		clients := fake.Rows("client", "locked", "n")
+		if len(clients) != 1 || clients[0]["contact_name"] != clients[0]["customer_no"] || clients[0]["email"] != clients[0]["customer_no"]+"@erased.invalid" {
+			t.Errorf("the client has no neutral contact: %v", clients)
+		}
+	})
+}
+
+func (h home) forgetsItsClient(r *running, d serve.Demo, clients func() string) {
+	h.t.Helper()
+	body := fmt.Sprintf(ordered, d.Plans.Hosting, "una@customer.example", "una.example")
+	a := r.ask(201, "POST", "/storefront/api/orders/", strings.Replace(body, "Ana Example", "Una Person", 1), "X-API-Key", d.APIKey, "Content-Type", asJSON, "Idempotency-Key", "one")
+	r.ask(303, "POST", pathOf(h.t, a.field(h.t, "payment_url")), "action=pay", "Content-Type", asForm)
+	r.awaitActive(a.field(h.t, "order_id"), d.APIKey, patience)
+	if all := clients(); !strings.Contains(all, "Una Person") || !strings.Contains(all, "una@customer.example") {
+		h.t.Fatalf("the engine does not know the customer: %s", all)
+	}
+	h.must("user", "erase", "una@customer.example", "--yes")
+	eventually(h.t, "the engine has forgotten the person", patience, func() bool {
+		all := clients()
+		return !strings.Contains(all, "Una Person") && !strings.Contains(all, "una@customer.example")
+	})
 }
 
 // A mistake is told at once; an engine that is away is waited for.

@@ -167,6 +167,14 @@ func Announced() (names []string) {
 	return names
 }
 
+// KeepsContact tells whether the engine keeps contact data of a person in the
+// kind's objects. Where the object's name is made of that data, it cannot be
+// taken out: it is the object.
+func (k Kind) KeepsContact() bool {
+	isPersonal := func(field string) bool { return slices.Contains(k.Personal, field) }
+	return k.Backend == Engine && len(k.Personal) > 0 && !slices.ContainsFunc(k.NamedBy, isPersonal)
+}
+
 // Noun is what one resource of the kind is called in a language ("es-MX"), or in
 // English where the language is not known.
 func (k Kind) Noun(language string) string {

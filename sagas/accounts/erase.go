@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
@@ -16,6 +17,7 @@ import (
 
 // Erase ends an account and destroys the personal data in it: the keys of the
 // person's data, and everything to sign in with (docs/log.md, "Personal data").
+// The engine gets neutral contact data by the runs that it starts.
 // A second time changes nothing.
 func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) error {
 	subjects, err := s.subjects(ctx, user)
@@ -26,9 +28,25 @@ func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) 
 	for _, subject := range subjects {
 		commands = append(commands, account.EraseSubject{Subject: subject, At: s.runner.Now()})
 	}
+	pushes, err := s.pushes(ctx, subjects)
+	if err != nil {
+		return err
+	}
+	commands = append(commands, pushes...)
 	rows := slices.Concat(eventstore.EraseRows(subjects...), credentials.SignOutRows(user), []eventstore.TxStatement{s.forget(subjects), idempotency.EraseAnswers(subjects...)})
 	_, err = s.store.ExecuteWith(ctx, cause, rows, commands...)
 	return err
+}
+
+// pushes bring what the panel still knows to the engine, in place of the contact
+// data that the engine has of these people. They come after the erasures, so the
+// runs that they start find no personal data.
+func (s *Service) pushes(ctx context.Context, subjects []uuid.UUID) (commands []domain.Command, err error) {
+	found, err := s.tables.For(projections.System).WithContactOf(ctx, subjects)
+	for _, r := range found {
+		commands = append(commands, hosting.Push{Ref: hosting.Ref{Kind: r.Kind, ID: r.ID}})
+	}
+	return commands, err
 }
 
 // subjects are those of a user's data: one for each address that the account

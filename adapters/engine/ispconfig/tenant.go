@@ -31,7 +31,8 @@ var clients = resource{
 		given("customer_no", func(w *wish) any { return w.Ref }),
 		given("contact_name", func(w *wish) any { return short(either(w.text("contact_name"), w.text("name"), w.Ref), 64) }).from("contact_name", "name"),
 		given("company_name", func(w *wish) any { return short(either(w.text("company_name"), w.text("name")), 64) }).from("company_name", "name"),
-		changing(text("email", "email")).alike(func(w *wish, have row) bool { return strings.EqualFold(have["email"], w.text("email")) }),
+		given("email", func(w *wish) any { return addressOf(w) }).from("email").shows("email", func(r row) any { return r["email"] }).
+			alike(func(w *wish, have row) bool { return strings.EqualFold(have["email"], addressOf(w)) }),
 		changing(text("telephone", "phone")),
 		changing(text("street", "address")),
 		given("city", func(w *wish) any { return short(w.text("city"), 64) }).from("city"),
@@ -53,7 +54,7 @@ var clients = resource{
 		sending(storable("name"), "where the other two are blank"), sending(storable("contact_name"), "its first 64 characters"),
 		sending(storable("company_name"), "its first 64 characters"), sending(storable("city"), "its first 64 characters"),
 		storable("address"), storable("postal_code"), storable("phone"),
-		{field: "email", stored: "in lower case"},
+		{field: "email", sent: "after an erasure: `<customer number>@erased.invalid`", stored: "in lower case"},
 		{field: "tax_id", sent: "never: the engine looks numbers of the European Union up at an authority, and refuses the client meanwhile"},
 	},
 }
@@ -62,6 +63,10 @@ func init() {
 	clients.habits = habits{insert: addClient, change: changeClient, made: spreadStorage, lacks: clientLacks, keeps: clientOwns}
 	register(&clients)
 }
+
+// addressOf is the client's address. The engine takes none without, so a client
+// whose person was erased has one where no mail can go.
+func addressOf(w *wish) string { return either(w.text("email"), w.Ref+"@erased.invalid") }
 
 // defaultServer is the server on which the client itself would make something.
 func defaultServer(name string, of func(Servers) int64) column {
