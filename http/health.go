@@ -11,6 +11,17 @@ import (
 	"hostpanel/http/route"
 )
 
+// healthSchema is the body of a health check.
+var healthSchema = map[string]any{
+	"type": "object", "required": []string{"status"},
+	"properties": map[string]any{
+		"status": map[string]any{"type": "string", "enum": []string{"ok", "unavailable"}},
+		"checks": map[string]any{
+			"type": "object", "additionalProperties": map[string]any{"type": "string"}, "description": "What is wrong, by the name of the failed check.",
+		},
+	},
+}
+
 // watch is the area for monitoring: health checks and metrics.
 func (s *Server) watch() route.Area {
 	area := route.Area{
@@ -18,14 +29,16 @@ func (s *Server) watch() route.Area {
 		About: "Whether the panel is well.",
 		Routes: []route.Route{
 			route.File("/healthz", "Tell that the process lives", s.alive).As("healthz").Caching("no-store").
+				Sending("application/json", healthSchema).OrWith(http.StatusServiceUnavailable).
 				Failing(http.StatusServiceUnavailable, "A part that the process runs itself has ended; checks says which."),
 			route.File("/readyz", "Tell whether requests can be served", s.ready).As("readyz").Caching("no-store").
+				Sending("application/json", healthSchema).OrWith(http.StatusServiceUnavailable).
 				Failing(http.StatusServiceUnavailable, "Something that every request needs is missing; checks says what."),
 		},
 	}
 	if s.Metrics != nil {
 		area.Routes = append(area.Routes, route.File("/metrics", "Figures about the panel, in the text format of Prometheus", s.figures).
-			As("metrics").For(s.watcher()).Caching("no-store"))
+			As("metrics").For(s.watcher()).Caching("no-store").Sending("text/plain", nil))
 	}
 	return area
 }

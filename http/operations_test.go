@@ -19,6 +19,7 @@ import (
 
 	"hostpanel/adapters/payments/test"
 	panel "hostpanel/http"
+	"hostpanel/http/route/routetest"
 )
 
 var update = flag.Bool("update", false, "write openapi.json and testdata/routes.txt anew")
@@ -60,6 +61,16 @@ func TestTheAPIDocumentIsCurrentAndValid(t *testing.T) {
 	if err := parsed.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	for path, item := range parsed.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.Description == "" || operation.Description == operation.Summary {
+				t.Errorf("%s %s has no description", method, path)
+			}
+			if success := operation.Responses.Status(http.StatusOK); success != nil && success.Value.Content == nil {
+				t.Errorf("%s %s does not say what it answers with", method, path)
+			}
+		}
+	}
 }
 
 // current compares a committed file with what it should be.
@@ -77,7 +88,8 @@ func current(t *testing.T, file, want string) {
 }
 
 func TestTheAPIDescribesItself(t *testing.T) {
-	handler := declared().Handler()
+	server := declared()
+	handler := routetest.Read(t, server.Document()).Watch(t, server.Handler())
 	for path, part := range map[string]string{
 		"/api/schema/": `"openapi":"3.1.0"`, "/api/schema/?format=yaml": "openapi: ", "/api/schema/swagger-ui/": "/storefront/api/orders/",
 	} {

@@ -20,7 +20,7 @@ func Routes(d Deps) route.Area {
 		Routes: []route.Route{
 			route.File(web.StylePath, "The style of the pages", func(context.Context, route.Call) (*route.Document, error) {
 				return &route.Document{Type: "text/css; charset=utf-8", Body: web.Style, ETag: tag, Cache: "public, max-age=300"}, nil
-			}).As("style"),
+			}).As("style").Sending("text/css", nil).Tagged(),
 			s.sheetFile(),
 		},
 	}

@@ -37,7 +37,7 @@ func (s *handlers) sheetFile() route.Route {
 			Type: "text/css; charset=utf-8", Body: []byte(served), ETag: hash[:16], Cache: "public, max-age=31536000, immutable",
 			Header: http.Header{"Content-Security-Policy": {"default-src 'none'"}},
 		}, nil
-	}).As("whitelabel_sheet").Of("WhiteLabelConfig")
+	}).As("whitelabel_sheet").Sending("text/css", nil).Tagged().Of("WhiteLabelConfig")
 }
 
 // sheetOf is the style sheet of a configuration and its hash, both blank if it

@@ -15,12 +15,17 @@ import (
 
 const docsPrefix = "/api/schema/"
 
+var object = map[string]any{"type": "object"}
+
 // docs is the area in which the API describes itself.
 func (t *Table) docs() Area {
 	return Area{
 		Name: "Documentation", About: "The API, described by itself.", Prefix: docsPrefix, Access: Open,
 		Routes: []Route{
-			File(docsPrefix, "OpenAPI document of all endpoints, as JSON or YAML", t.showDocument).As("schema"),
+			File(docsPrefix, "OpenAPI document of all endpoints, as JSON or YAML", t.showDocument).As("schema").
+				Sending("application/json", object).Sending("application/yaml", object).Tagged().
+				Failing(http.StatusNotFound, "There is no such format.").
+				Failing(http.StatusNotAcceptable, "The answer would be JSON or YAML."),
 			View(http.MethodGet, docsPrefix+"swagger-ui/", "All endpoints on a page", t.showDocs).As("schema_page"),
 		},
 	}

@@ -27,7 +27,8 @@ func File(path, summary string, show func(context.Context, Call) (*Document, err
 
 // View declares a page for people, or with POST what its form does.
 func View(method, path, summary string, show func(context.Context, Call) (*Document, error)) Route {
-	return Route{Method: method, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store", Show: show, page: true, bodyMax: formMax}
+	r := Route{Method: method, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store", Show: show, page: true, bodyMax: formMax}
+	return r.Sending("text/html", nil)
 }
 
 // Raw declares an endpoint that takes a body of any media type as it is, in

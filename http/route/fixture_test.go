@@ -222,7 +222,7 @@ func (s *shop) hosting() route.Area {
 		Name: "Hosting", Prefix: "/hosting/api/rest/", Access: bearer,
 		Routes: []route.Route{
 			route.Pages("/hosting/api/rest/sites/", "Sites", s.page),
-			route.Post("/hosting/api/rest/sites/", "Create a site", s.create),
+			route.Post("/hosting/api/rest/sites/", "Create a site", s.create).Tagged(),
 			route.Get(one, "A site", func(_ context.Context, c route.Call) (*site, error) {
 				found := c.Subject.(*site)
 				c.ETag(fmt.Sprintf("site-%d-%d", found.ID, found.Version))
@@ -245,10 +245,10 @@ func (s *shop) others() route.Area {
 				return nil, domain.Refuse(domain.Invalid, "Invalid signature.")
 			}
 			return &route.Document{Type: "application/json", Body: []byte(`{"received":true}`)}, nil
-		}).Failing(400, "The signature is wrong."),
+		}).Failing(400, "The signature is wrong.").Sending("application/json", map[string]any{"type": "object"}),
 		route.File("/healthz", "Whether the process lives", func(context.Context, route.Call) (*route.Document, error) {
 			return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`), ETag: "v1"}, nil
-		}),
+		}).Sending("application/json", map[string]any{"type": "object"}).Tagged(),
 		route.View(http.MethodGet, "/login/", "Log in", func(context.Context, route.Call) (*route.Document, error) {
 			return &route.Document{Type: "text/html; charset=utf-8", Body: []byte("<p>hello"), FormAction: []string{"https://pay.example", "https://x.example; script-src *"}}, nil
 		}),

@@ -69,16 +69,22 @@ var commonSchemas = schemas{
 	}}},
 }
 
+// limitHeaders are those of every answer to a call that was counted.
+var limitHeaders = []string{"RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+
 var answerHeaders = map[string]any{
-	"X-Request-ID":        textHeader("Names the request in our logs. Taken from the request if it has one."),
-	"X-Error-Code":        textHeader("What is wrong, for programs."),
-	"Retry-After":         numberHeader("Seconds until a repeat makes sense."),
-	"Location":            textHeader("URL of the record."),
-	"ETag":                textHeader("Version of the record."),
-	"WWW-Authenticate":    textHeader("Which credentials are asked for."),
-	"RateLimit":           textHeader("What is left of the quota."),
-	"RateLimit-Policy":    textHeader("The quota."),
-	"Idempotent-Replayed": textHeader("\"true\" when the answer was given before."),
+	"X-Request-ID":          textHeader("Names the request in our logs. Taken from the request if it has one."),
+	"X-Error-Code":          textHeader("What is wrong, for programs."),
+	"Retry-After":           numberHeader("Seconds until a repeat makes sense."),
+	"Location":              textHeader("URL of the record."),
+	"ETag":                  textHeader("Version of the record."),
+	"WWW-Authenticate":      textHeader("Which credentials are asked for."),
+	"RateLimit":             textHeader("What is left of the quota."),
+	"RateLimit-Policy":      textHeader("The quota."),
+	"X-RateLimit-Limit":     numberHeader("Calls of the quota."),
+	"X-RateLimit-Remaining": numberHeader("Calls that are left of the quota."),
+	"X-RateLimit-Reset":     numberHeader("Seconds until a call comes back to the quota."),
+	"Idempotent-Replayed":   textHeader("\"true\" when the answer was given before."),
 }
 
 func textHeader(about string) map[string]any {
@@ -92,11 +98,8 @@ func numberHeader(about string) map[string]any {
 // operation is one route in the document.
 func (r *Route) operation(e *endpoint, bodies schemas) map[string]any {
 	op := map[string]any{
-		"operationId": r.operationID(), "summary": r.Summary, "tags": []string{e.area.Name},
+		"operationId": r.operationID(), "summary": r.Summary, "description": r.description(), "tags": []string{e.area.Name},
 		"responses": r.responses(bodies), "security": []any{},
-	}
-	if r.About != "" {
-		op["description"] = r.About
 	}
 	if parameters := r.parameters(); len(parameters) > 0 {
 		op["parameters"] = parameters
@@ -184,7 +187,7 @@ func (r *Route) statuses() map[int]string {
 		}
 	}
 	json, takes, secured := r.Show == nil, r.Request.Fields != nil, r.Access.Scheme != ""
-	when(r.Method == http.MethodGet && (r.hashed || r.Find != nil), http.StatusNotModified, "Unchanged since If-None-Match.")
+	when(r.Method == http.MethodGet && r.hasVersion(), http.StatusNotModified, "Unchanged since If-None-Match.")
 	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
 	when(r.Answer.Paged && len(r.Params) > 0, http.StatusBadRequest, "A filter or the search is wrong.")
 	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
@@ -212,16 +215,32 @@ func (r *Route) responses(bodies schemas) map[string]any {
 	}
 	for status, when := range r.statuses() {
 		answer := map[string]any{"description": when, "headers": r.failureHeaders(status)}
-		switch {
-		case r.page || r.Show != nil && !r.raw: // pages and files show refusals in their own way
-		case status == http.StatusBadRequest && !r.raw:
-			answer["content"] = jsonOf(schemaRef(r.mistakes()))
-		case status >= http.StatusBadRequest:
-			answer["content"] = jsonOf(schemaRef("Error"))
+		if content := r.failure(status, bodies); content != nil {
+			answer["content"] = content
 		}
 		all[strconv.Itoa(status)] = answer
 	}
 	return all
+}
+
+// failure is the body of a refusal.
+func (r *Route) failure(status int, bodies schemas) map[string]any {
+	switch {
+	case status < http.StatusBadRequest:
+		return nil
+	case status == r.also:
+		return r.content(bodies)
+	case r.page && status == http.StatusNotFound: // a path that no route matches is refused as JSON
+		content := jsonOf(schemaRef("Error"))
+		maps.Copy(content, r.sends)
+		return content
+	case r.page:
+		return r.sends
+	case status == http.StatusBadRequest && !r.raw:
+		return jsonOf(schemaRef(r.mistakes()))
+	default:
+		return jsonOf(schemaRef("Error"))
+	}
 }
 
 // mistakes names what a body may be that says what is wrong with a request.
@@ -252,13 +271,15 @@ func (r *Route) failureHeaders(status int) map[string]any {
 	switch status {
 	case http.StatusUnauthorized:
 		names = append(names, "WWW-Authenticate")
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		names = append(names, "Retry-After")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
+		names = append(names, "Retry-After") // a conflict may be with a request that is running
 	case http.StatusNotModified, http.StatusPreconditionFailed:
 		names = append(names, "ETag")
+	case http.StatusSeeOther:
+		names = append(names, "Location")
 	}
-	if status == http.StatusTooManyRequests && r.Access.Limit != nil {
-		names = append(names, "RateLimit", "RateLimit-Policy")
+	if r.Access.Limit != nil && status != http.StatusUnauthorized && status != http.StatusNotAcceptable { // those two are not counted
+		names = append(names, limitHeaders...)
 	}
 	return headerRefs(names...)
 }
@@ -266,26 +287,49 @@ func (r *Route) failureHeaders(status int) map[string]any {
 func (r *Route) success(bodies schemas) map[string]any {
 	names := []string{"X-Request-ID"}
 	if r.Access.Limit != nil {
-		names = append(names, "RateLimit", "RateLimit-Policy")
+		names = append(names, limitHeaders...)
 	}
-	if r.Status == http.StatusCreated || r.Status == http.StatusAccepted {
+	if r.locates() {
 		names = append(names, "Location")
 	}
-	if r.hashed || r.Find != nil {
+	if r.hasVersion() {
 		names = append(names, "ETag")
 	}
 	if r.keep != "" && r.Access.Scheme != "" {
 		names = append(names, "Idempotent-Replayed")
 	}
 	answer := map[string]any{"description": http.StatusText(r.Status), "headers": headerRefs(names...)}
-	switch {
-	case r.Answer.Fields == nil, r.Status == http.StatusNoContent:
-	case r.Follow != nil:
-		answer["content"] = eventsOf(bodies.answer(r))
-	default:
-		answer["content"] = jsonOf(bodies.answer(r))
+	if content := r.content(bodies); content != nil {
+		answer["content"] = content
 	}
 	return answer
+}
+
+// locates tells whether a successful answer names a URL.
+func (r *Route) locates() bool {
+	return r.leadsOn() || r.Method == http.MethodPost && (r.Status == http.StatusCreated || r.Status == http.StatusAccepted || r.also != 0)
+}
+
+// leadsOn tells whether success is a redirect.
+func (r *Route) leadsOn() bool { return r.Status >= http.StatusMultipleChoices }
+
+// hasVersion tells whether a successful answer has an ETag.
+func (r *Route) hasVersion() bool { return r.hashed || r.tagged || r.Find != nil }
+
+// content is the body of a successful answer.
+func (r *Route) content(bodies schemas) map[string]any {
+	switch {
+	case r.leadsOn():
+		return nil
+	case r.sends != nil:
+		return r.sends
+	case r.Answer.Fields == nil, r.Status == http.StatusNoContent:
+		return nil
+	case r.Follow != nil:
+		return eventsOf(bodies.answer(r))
+	default:
+		return jsonOf(bodies.answer(r))
+	}
 }
 
 // eventsOf is a stream of events. What the data of each is, has no place in

@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"hostpanel/http/route"
+	"hostpanel/http/route/routetest"
 )
 
 var variable = regexp.MustCompile(`\{(\w+)(:[^/]*)?\}`)
@@ -85,6 +86,28 @@ func TestThePageOfTheAPIShowsEveryRoute(t *testing.T) {
 	}
 	if got := w.Header().Get("Content-Security-Policy"); !strings.Contains(got, "style-src 'self' 'unsafe-inline'") {
 		t.Error(got)
+	}
+}
+
+// The document describes also the answers of the area that serves it.
+func TestTheDocumentDescribesItsOwnAnswers(t *testing.T) {
+	_, table := newShop()
+	watched := routetest.Read(t, table.JSON()).Watch(t, table)
+	tag := call(table, "GET", "/api/schema/", "").Header().Get("ETag")
+	for _, test := range []struct {
+		query  string
+		header []string
+		want   int
+	}{
+		{"", nil, 200},
+		{"?format=yaml", nil, 200},
+		{"", []string{"If-None-Match", tag}, 304},
+		{"?format=xml", nil, 404},
+		{"", []string{"Accept", "image/png"}, 406},
+	} {
+		if w := call(watched, "GET", "/api/schema/"+test.query, "", test.header...); w.Code != test.want {
+			t.Errorf("%s %s: %d, want %d", test.query, test.header, w.Code, test.want)
+		}
 	}
 }
 

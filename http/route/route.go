@@ -12,6 +12,7 @@ package route
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"hostpanel/domain"
@@ -70,6 +71,8 @@ type Route struct {
 	also    int                 // another status of a successful answer; 0: none
 	keep    domain.Keep         // of Idempotency-Key; "": it is not looked at
 	hashed  bool                // the ETag is made from the body
+	tagged  bool                // the answer names its version by itself
+	sends   map[string]any      // media types of an answer that is no record, for the API document
 	raw     bool                // takes any media type, in both slash forms
 	page    bool                // is for people: security headers of pages, errors as pages
 	bodyMax int64
@@ -162,6 +165,7 @@ func ListOrPages[A any, PA record[A]](path, summary string, most int64, list fun
 // Post declares an endpoint that takes a Q and makes an A.
 func Post[Q, A any, PQ record[Q], PA record[A]](path, summary string, make func(context.Context, Call, PQ) (PA, error)) Route {
 	r := write[Q, A, PQ, PA](http.MethodPost, path, summary, field.Create, make)
+	_, r.tagged = any(PA(nil)).(interface{ Tag() string })
 	r.Status = http.StatusCreated
 	r.keep = domain.KeepDay
 	return r
@@ -267,6 +271,23 @@ func (r Route) Caching(directives string) Route { r.Cache = directives; return r
 
 // Hashed gives the answer an ETag made from its body.
 func (r Route) Hashed() Route { r.hashed = true; return r }
+
+// Tagged says that the handler gives the answer an ETag.
+func (r Route) Tagged() Route { r.tagged = true; return r }
+
+// Sending documents the media type of an answer that is no record, with its
+// schema; nil: a text.
+func (r Route) Sending(media string, schema map[string]any) Route {
+	if schema == nil {
+		schema = map[string]any{"type": "string"}
+	}
+	r.sends = maps.Clone(r.sends)
+	if r.sends == nil {
+		r.sends = map[string]any{}
+	}
+	r.sends[media] = map[string]any{"schema": schema}
+	return r
+}
 
 // Keeping says how long an Idempotency-Key is remembered; "": never looked at.
 func (r Route) Keeping(k domain.Keep) Route { r.keep = k; return r }

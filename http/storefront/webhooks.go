@@ -26,6 +26,7 @@ func (s *handlers) webhookArea() route.Area {
 		Routes: []route.Route{
 			route.Raw(webhooksPrefix+"{provider:"+s.providers()+"}/", "Take news from a payment provider", s.receive).
 				As("webhook_receive").Caching("no-store").
+				Sending("application/json", map[string]any{"type": "object", "properties": map[string]any{"received": map[string]any{"type": "boolean"}}}).
 				Saying("The signature is checked over the raw body. Events that were sent before, or are of no known kind, are taken too.").
 				Failing(http.StatusBadRequest, "The signature is missing, wrong or too old.").
 				Failing(http.StatusRequestEntityTooLarge, "The body has more than 256 KiB.").

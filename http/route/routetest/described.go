@@ -21,7 +21,9 @@ type Description struct{ router routers.Router }
 // Read reads an OpenAPI document.
 func Read(t testing.TB, document []byte) *Description {
 	t.Helper()
-	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
+	for _, text := range []string{"text/event-stream", "text/html", "text/css"} {
+		openapi3filter.RegisterBodyDecoder(text, openapi3filter.FileBodyDecoder)
+	}
 	described, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		t.Fatalf("read the document: %v", err)
@@ -34,8 +36,8 @@ func Read(t testing.TB, document []byte) *Description {
 }
 
 // Watch is the server with a watch on its answers: each has to be what the
-// description says that its route may answer, status and body. Paths that are
-// not in it are left alone.
+// description says that its route may answer: status, headers, media type and
+// body. Paths that are not in it are left alone.
 func (d *Description) Watch(t testing.TB, server http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
@@ -76,4 +78,30 @@ func compare(t testing.TB, r *http.Request, route *routers.Route, vars map[strin
 	if err != nil {
 		t.Errorf("%s %s is not answered as it is described: %v", r.Method, r.URL.Path, err)
 	}
+	if answered := route.Operation.Responses.Status(answer.Code); answered != nil && answered.Value != nil {
+		for _, missing := range undescribed(answered.Value, answer) {
+			t.Errorf("%s %s answers %d with a %s that is not described", r.Method, r.URL.Path, answer.Code, missing)
+		}
+	}
+}
+
+// undescribed are the headers of the API and the media type that an answer has
+// and its description lacks.
+func undescribed(described *openapi3.Response, answer *httptest.ResponseRecorder) (missing []string) {
+	for _, name := range apiHeaders {
+		if answer.Header().Get(name) != "" && described.Headers[name] == nil {
+			missing = append(missing, "header "+name)
+		}
+	}
+	media := answer.Header().Get("Content-Type")
+	if answer.Body.Len() > 0 && described.Content.Get(media) == nil {
+		missing = append(missing, "body of "+media)
+	}
+	return missing
+}
+
+// apiHeaders are the headers that programs act on.
+var apiHeaders = []string{
+	"ETag", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID", "X-Error-Code", "Idempotent-Replayed",
+	"RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 }
