@@ -18,16 +18,26 @@ import (
 // API document. A further area is a package and a line here.
 func (s *Server) Areas() []route.Area {
 	return slices.Concat(
-		auth.Routes(s.auth()),
-		[]route.Area{hosting.Routes(s.hosting())},
+		s.forBrowsers(auth.Routes(s.auth())...),
+		s.forBrowsers(hosting.Routes(s.hosting())),
 		storefront.Routes(s.storefront()),
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
-		[]route.Area{
-			operations.PageRoutes(s.operations()), notifications.Routes(s.notifications()), operations.Routes(s.operations()),
-			s.watch(), pages.Routes(pages.Deps{Callers: s.callers()}),
-		},
+		[]route.Area{operations.PageRoutes(s.operations())},
+		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations())),
+		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 	)
+}
+
+// forBrowsers opens areas to pages of the origins that the operator has named.
+// Callers prove who they are by a token; cookies open no such area.
+func (s *Server) forBrowsers(areas ...route.Area) []route.Area {
+	if len(s.Settings.Origins) > 0 {
+		for i := range areas {
+			areas[i].CORS = &route.CORS{Origins: s.Settings.Origins}
+		}
+	}
+	return areas
 }
 
 func (s *Server) callers() *caller.Callers {

@@ -80,6 +80,7 @@ type Settings struct {
 	Abuse      bool           // whether the rate limits apply
 	Webhooks   []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
 	Trusted    []netip.Prefix
+	Origins    []string // from which browsers may call the APIs, besides the storefront
 
 	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool

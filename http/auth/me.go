@@ -22,7 +22,7 @@ const mePath = "/api/me/"
 // (docs/accounts.md).
 func (s *handlers) ownArea() route.Area {
 	return route.Area{
-		Name: "Own account", Access: s.User(),
+		Name: "Own account", Prefix: "/api/", Access: s.User(),
 		About: "What users see and change of their own account.",
 		Routes: []route.Route{
 			route.Get(mePath, "Who is signed in", s.showMe).As("me_read").Finding(s.findMe),

@@ -15,8 +15,9 @@ type CORS struct {
 }
 
 const (
-	corsHeaders = "X-API-Key, Content-Type, Accept, Idempotency-Key, If-None-Match, Last-Event-ID, X-Request-ID, traceparent"
-	corsExposed = "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, " +
+	corsHeaders      = "X-API-Key, Content-Type, Accept, Idempotency-Key, If-None-Match, Last-Event-ID, X-Request-ID, traceparent"
+	corsTokenHeaders = ", Authorization, If-Match" // where the caller's token is not a public key
+	corsExposed      = "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, " +
 		"X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, Deprecation, Sunset"
 	corsVary   = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
 	corsMaxAge = "7200"
@@ -79,12 +80,20 @@ func isPreflight(r *http.Request) bool {
 // answers tells whether a preflight from that origin is answered at all.
 func (c *CORS) answers(from string) bool { return c != nil && (c.PerKey || c.admits(from)) }
 
+// headers are the request headers that a browser may send.
+func (c *CORS) headers() string {
+	if c.PerKey {
+		return corsHeaders
+	}
+	return corsHeaders + corsTokenHeaders
+}
+
 // preflight sets the headers of the answer to a preflight.
-func preflight(h http.Header, from, allow string) {
+func (c *CORS) preflight(h http.Header, from, allow string) {
 	h.Set("Access-Control-Allow-Origin", from)
 	h.Del("Access-Control-Expose-Headers")
 	h.Set("Access-Control-Allow-Methods", allow)
-	h.Set("Access-Control-Allow-Headers", corsHeaders)
+	h.Set("Access-Control-Allow-Headers", c.headers())
 	h.Set("Access-Control-Max-Age", corsMaxAge)
 	h.Set("Vary", corsVary)
 	h.Set("Content-Length", "0")

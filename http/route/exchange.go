@@ -151,7 +151,7 @@ func (x *exchange) answerPreflight() error {
 			return err
 		}
 	}
-	preflight(x.w.Header(), from, x.endpoint.allow)
+	x.cors.preflight(x.w.Header(), from, x.endpoint.allow)
 	x.send(http.StatusOK, nil)
 	return errAnswered
 }

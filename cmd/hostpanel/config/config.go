@@ -20,6 +20,7 @@ import (
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/dns"
+	"hostpanel/domain/field"
 	"hostpanel/sagas/assembly"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 	AbuseLimits    bool
 	TrustedProxies []netip.Prefix
 	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
+	Origins        []string       // from which browsers may call the APIs, besides the storefront
 	LogLevel       slog.Level
 	warnings       []string
 
@@ -66,7 +68,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.policy, c.networks, c.secrets, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.policy, c.networks, c.origins, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -263,6 +265,20 @@ func networks(setting, list string) (all []netip.Prefix, err error) {
 		all = append(all, network.Masked())
 	}
 	return all, nil
+}
+
+// origins are those from which browsers may call the APIs.
+func (c *Config) origins(s Settings) error {
+	for origin := range strings.SplitSeq(s.CORSOrigins, ",") {
+		if origin = strings.TrimSpace(origin); origin == "" {
+			continue
+		}
+		if origin = field.Origin.Tidy(origin); !field.Origin.Holds(origin) {
+			return console.Misused("HOSTPANEL_CORS_ORIGINS: %q is not an origin such as https://app.example.com", origin)
+		}
+		c.Origins = append(c.Origins, origin)
+	}
+	return nil
 }
 
 // postgresURL is a URL, or a list of parameters such as "host=/tmp dbname=x".

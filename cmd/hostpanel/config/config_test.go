@@ -104,6 +104,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{RefundGrace: "91"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "-1"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{TrustedProxies: "10.0.0.0/8,everybody"}, "HOSTPANEL_TRUSTED_PROXIES"},
+		{Settings{CORSOrigins: "*"}, "HOSTPANEL_CORS_ORIGINS"},
+		{Settings{CORSOrigins: "https://app.example/path"}, "HOSTPANEL_CORS_ORIGINS"},
 		{Settings{WebhookNetworks: "127.0.0.0/8,home"}, "HOSTPANEL_WEBHOOK_NETWORKS"},
 		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
 		{Settings{AdminPassword: "short"}, "HOSTPANEL_ADMIN_PASSWORD"},
@@ -154,6 +156,13 @@ func TestZonesHaveNameServers(t *testing.T) {
 	}
 }
 
+func TestOriginsOfBrowsersAreAList(t *testing.T) {
+	c, err := New(Settings{CORSOrigins: " https://App.example , *.example.com,localhost,"}, false)
+	if got := strings.Join(c.Origins, " "); err != nil || got != "https://app.example *.example.com localhost" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestASettingOfAPartThatIsNotThereIsRefused(t *testing.T) {
 	for _, name := range []string{"DATABASE_READ_URL", "NATS_URL", "NATS_URL_FILE"} {
 		if _, err := checkEnvironment([]string{name + "=x"}); err == nil || !strings.Contains(err.Error(), name) {
@@ -168,10 +177,10 @@ func TestASettingOfAPartThatIsNotThereIsRefused(t *testing.T) {
 func TestVariablesThatHaveNoEffectGiveAWarning(t *testing.T) {
 	warnings, err := checkEnvironment([]string{
 		"HOSTPANEL_LITSEN=127.0.0.1:1", "HOSTPANEL_LISTEN=127.0.0.1:1", "HOSTPANEL_SECRET_KEY_FILE=/k", "HOSTPANEL_LISTEN_FILE=/l",
-		"HOSTPANEL_CORS_ORIGINS=https://a.example", "PROXMOX_URL=https://b.example",
+		"PROXMOX_NODE=a", "PROXMOX_URL=https://b.example",
 	})
-	want := "HOSTPANEL_CORS_ORIGINS has no effect in this version\nHOSTPANEL_LISTEN_FILE is not a setting of hostpanel\n" +
-		"HOSTPANEL_LITSEN is not a setting of hostpanel: did you mean HOSTPANEL_LISTEN?\nPROXMOX_URL has no effect in this version"
+	want := "HOSTPANEL_LISTEN_FILE is not a setting of hostpanel\n" +
+		"HOSTPANEL_LITSEN is not a setting of hostpanel: did you mean HOSTPANEL_LISTEN?\nPROXMOX_NODE has no effect in this version\nPROXMOX_URL has no effect in this version"
 	if got := strings.Join(warnings, "\n"); err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}

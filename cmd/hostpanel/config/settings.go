@@ -43,6 +43,7 @@ type Settings struct {
 	RefundGrace    string `group:"settings" env:"HOSTPANEL_REFUND_GRACE" placeholder:"7" help:"Days, 0 to 90, for which a service that has ended is kept."`
 	AbuseLimits    string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
 	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Whose X-Forwarded-For is believed."`
+	CORSOrigins    string `name:"cors-origins" group:"settings" env:"HOSTPANEL_CORS_ORIGINS" placeholder:"ORIGIN,…" help:"From which browsers may call the APIs; none: only the storefront, as its keys say."`
 	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`
 }
 
@@ -55,5 +56,4 @@ var later = []string{
 // idle are settings that nothing here asks for yet; to set one does no harm.
 var idle = []string{
 	"PROXMOX_URL", "PROXMOX_TOKEN_ID", "PROXMOX_TOKEN_SECRET", "PROXMOX_NODE",
-	"HOSTPANEL_CORS_ORIGINS",
 }
