@@ -110,6 +110,7 @@ func (m *market) process() *instance {
 		o.Times.SettlementCheck, o.Times.CaptureCheck, o.Times.RefundCheck = 500*time.Millisecond, 200*time.Millisecond, 300*time.Millisecond
 		o.Times.CancelledChecks = [3]time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 		o.Times.CaptureDeadline, o.Times.RefundGrace = 5*time.Second, 200*time.Millisecond
+		o.Times.InboxMatch = time.Minute // a webhook about a payment waits until the bank has told of it, which fails often
 	})
 	s.fault = func(sagas.Point, sagas.Run) error {
 		if m.dies(2) {
