@@ -20,7 +20,7 @@ func TestTheProgramPassesOnEveryOption(t *testing.T) {
 	}{
 		{&hosting.Options, []string{"Forms"}}, // only of an engine outside the panel
 		{&storefront.Options, nil},
-		{&server.Settings, []string{"EngineWait", "Offers", "Abuse", "Webhooks", "Trusted"}},
+		{&server.Settings, []string{"EngineWait", "Offers", "Abuse", "Webhooks", "Trusted", "Origins"}},
 		{server, []string{"HostedCheckout"}},
 	} {
 		options := reflect.ValueOf(one.options).Elem()
