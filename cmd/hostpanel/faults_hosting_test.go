@@ -73,10 +73,18 @@ func (c *campaign) engineHasEachOnce(ctx context.Context, p *program.Program) {
 		if !kind.Works() || kind.Issued {
 			continue
 		}
-		listed, err := p.Tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		var listed projections.Listed[projections.Resource]
+		eventually(c.t, "no "+kind.Name+" is pending", recovery, func() (none bool) { // also those that no list of the API shows
+			all, err := p.Tables.For(projections.System).OfKind(ctx, kind, projections.Listing{Limit: 10_000})
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			listed, none = all, true
+			for _, row := range all.Rows {
+				none = none && row.SyncStatus != "pending"
+			}
+			return none
+		})
 		objects, err := engine.Objects(ctx, kind.Name)
 		if err != nil {
 			c.t.Fatal(err)
