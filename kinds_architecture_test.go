@@ -18,8 +18,8 @@ import (
 // database; certificates are ordered for sites; packages limit tenants, and plans
 // name them.
 var mayLookUp = map[string][]string{
-	"cmd":         {"tenant", "package"},
-	"projections": {"tenant"},
+	"cmd":         {"tenant"},
+	"projections": {"tenant", "package"},
 	"http":        {"tenant", "package", "site", "database", "ssl_certificate", "whitelabel"},
 	"sagas": {
 		"tenant", "package", "site", "vm", "database", "ssl_certificate", "proxy", "dns_zone", "dns_record", "mail_domain", "ftp_account",

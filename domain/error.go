@@ -45,6 +45,12 @@ func RefuseField(field, message string) error {
 	return &Error{Code: Invalid, Field: field, Message: message}
 }
 
+// RefusesField tells whether err refuses a command because of the field.
+func RefusesField(err error, field string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == Invalid && e.Field == field
+}
+
 // CodeOf returns the code of the first refusal in err, or "" if there is none.
 func CodeOf(err error) Code {
 	var e *Error

@@ -3,7 +3,6 @@ package eventstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -65,5 +64,5 @@ func (w *ReaderWatch) stuck(readers []readerPosition, now time.Time) (stuck []St
 			stuck = append(stuck, StuckReader{r.Name, r.Position})
 		}
 	}
-	return slices.Clip(stuck)
+	return stuck
 }

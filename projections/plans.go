@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
@@ -157,8 +158,35 @@ func (s StorefrontReader) Plan(ctx context.Context, id int64) (Plan, error) {
 	return r.plan()
 }
 
-// SlugTaken tells operators whether a plan other than this one has the slug.
-func (s StorefrontReader) SlugTaken(ctx context.Context, slug string, except int64) (bool, error) {
+// CheckPlan says what is wrong with a plan beside its own fields: a slug that
+// another plan has, a package that does not exist, and fields of its sort that a
+// request has sent as null. What is known to be wrong is left alone.
+func (s Scope) CheckPlan(ctx context.Context, p *storefront.Plan, id int64, sent field.Set, wrong *field.Errors) error {
+	if sent.Has("slug") && p.Slug != "" && !wrong.Has("slug") {
+		taken, err := s.slugTaken(ctx, p.Slug, id)
+		if err != nil {
+			return err
+		}
+		if taken {
+			wrong.Add("slug", field.AlreadyExists("plan", "slug"))
+		}
+	}
+	if !wrong.Has("resource_type") {
+		p.CheckGiven(sent, wrong)
+	}
+	if p.ResourceType != storefront.HostingPlan || p.Package == nil || wrong.Has("package") {
+		return nil
+	}
+	_, err := s.Resource(ctx, hosting.Ref{Kind: "package", ID: *p.Package})
+	if domain.CodeOf(err) == domain.NotFound {
+		wrong.Add("package", field.NoSuchPK(*p.Package))
+		return nil
+	}
+	return err
+}
+
+// slugTaken tells operators whether a plan other than this one has the slug.
+func (s StorefrontReader) slugTaken(ctx context.Context, slug string, except int64) (bool, error) {
 	w := s.operators()
 	w.and("slug = ?", slug)
 	w.and("id <> ?", except)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"hostpanel/cmd/hostpanel/offers"
 	"hostpanel/domain/storefront"
 )
 
@@ -62,7 +61,7 @@ func (m *mine) somebodyOrders() *customer {
 	placed := place(201, m.demo.APIKey, body, key)
 	place(201, m.demo.APIKey, body, key)
 	place(422, m.demo.APIKey, strings.Replace(body, `"en"`, `"es"`, 1), key)
-	place(401, m.known("unknown storefront key", offers.NewKey(storefront.Test)), body, m.secret("Idempotency-Key of a refused call"))
+	place(401, m.known("unknown storefront key", storefront.DrawKey(storefront.Test, rand.Read)), body, m.secret("Idempotency-Key of a refused call"))
 	m.call(303, "POST", pathOf(t, placed.field(t, "payment_url")), "action=pay", "Content-Type", asForm)
 	m.awaitActive(placed.field(t, "order_id"), m.demo.APIKey, patience)
 	return c
@@ -91,7 +90,7 @@ func (m *mine) followsTheLink(letter string, c *customer) {
 // signsIn does everything that a program does with tokens.
 func (m *mine) signsIn(c *customer) {
 	m.call(401, "POST", "/api/token/", passwordLogin(c.email, m.secret("wrong password")))
-	m.call(401, "POST", "/api/token/", passwordLogin(m.personal("unknown name", "%s@nobody.example"), m.secret("password of an unknown name")))
+	m.call(401, "POST", "/api/token/", passwordLogin(m.personal("unknown name", "%s@unknown.example"), m.secret("password of an unknown name")))
 	m.call(401, "POST", "/api/token/", passwordLogin(m.secret("password typed as a name"), "whatever"))
 	m.tokens(c, m.call(200, "POST", "/api/token/", passwordLogin(c.email, c.password)))
 	first := c.refresh
@@ -146,7 +145,7 @@ func (m *mine) agesTokens() {
 func (m *mine) forgetsThePassword(c *customer) {
 	before := len(m.post.to(c.email))
 	m.call(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, c.email))
-	m.call(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, m.personal("address without an account", "%s@nobody.example")))
+	m.call(200, "POST", "/api/password-reset/", fmt.Sprintf(`{"email":%q}`, m.personal("address without an account", "%s@unknown.example")))
 	m.followsTheLink(m.post.await(m.home.t, c.email, before+1), c)
 }
 

@@ -48,9 +48,10 @@ func TestShellsCompleteWithTheirScripts(t *testing.T) {
 	for shell, line := range typed {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)
-			if err != nil {
-				t.Skip("this machine has no " + shell)
+			if err != nil && shell != "bash" {
+				t.Skipf("this machine has no %s, which neither the panel nor its tests need otherwise", shell)
 			}
+			must(t, err)
 			_, script, _ := told(t, "completion", shell)
 			file := filepath.Join(t.TempDir(), "script")
 			must(t, os.WriteFile(file, []byte(script), 0o600))

@@ -48,6 +48,19 @@ func ComposeKey(mode Mode, id, secret string) string {
 	return text + "_" + checksum(text)
 }
 
+// DrawKey makes a new key. draw fills its argument with random bytes and never
+// fails, as crypto/rand.Read.
+func DrawKey(mode Mode, draw func([]byte) (int, error)) string {
+	const public, secret = 8, 32
+	for {
+		var random [128]byte
+		_, _ = draw(random[:])
+		if letters := Letters(random[:], public+secret); len(letters) == public+secret {
+			return ComposeKey(mode, letters[:public], letters[public:])
+		}
+	}
+}
+
 // Prefix is the part of a key that may be shown: "sfk_test_ab12CD34".
 func Prefix(mode Mode, id string) string { return "sfk_" + string(mode) + "_" + id }
 

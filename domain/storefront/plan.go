@@ -2,6 +2,7 @@ package storefront
 
 import (
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -172,6 +173,17 @@ func (p *Plan) CheckGiven(brought field.Set, wrong *field.Errors) {
 			wrong.Add(name, field.NotNull)
 		}
 	}
+}
+
+// PutOnOffer executes the command that offers the plan. Two plans may have one
+// name: a slug that is made of the name gets the plan's number where it is taken.
+func (p *Plan) PutOnOffer(id int64, at time.Time, execute func(OfferPlan) error) error {
+	err := execute(OfferPlan{Plan: id, Spec: p.Fields().Values(), At: at})
+	if p.Slug == "" && domain.RefusesField(err, "slug") {
+		p.Slug = field.OwnSlug(p.Name, id)
+		err = execute(OfferPlan{Plan: id, Spec: p.Fields().Values(), At: at})
+	}
+	return err
 }
 
 // Check holds a complete plan against the rules between its fields.

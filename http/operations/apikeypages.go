@@ -185,7 +185,7 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, number string) (string, error) {
 	who := caller.VisitOf(c).Who
 	mode := cmp.Or(storefront.Mode(wanted.Mode), s.usualMode())
-	text := newKey(mode)
+	text := storefront.DrawKey(mode, rand.Read)
 	key, _ := storefront.ParseKey(text)
 	cause := c.Cause()
 	cause.IdempotencyKey = &domain.IdempotencyKey{

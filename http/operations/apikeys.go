@@ -119,7 +119,7 @@ func (s *apiKeys) issueKey(ctx context.Context, c route.Call, k *keyForm) (*issu
 	if mode == "" {
 		mode = s.usualMode()
 	}
-	text := newKey(mode)
+	text := storefront.DrawKey(mode, rand.Read)
 	key, _ := storefront.ParseKey(text)
 	c.Location(keysPath + key.ID + "/")
 	_, err := s.Commands.Execute(ctx, c.Cause(), storefront.IssueKey{
@@ -139,18 +139,6 @@ func (s *apiKeys) usualMode() storefront.Mode {
 		return storefront.Test
 	}
 	return storefront.Live
-}
-
-// newKey draws a key.
-func newKey(mode storefront.Mode) string {
-	const public, secret = 8, 32
-	for {
-		var random [128]byte
-		_, _ = rand.Read(random[:]) // never fails
-		if letters := storefront.Letters(random[:], public+secret); len(letters) == public+secret {
-			return storefront.ComposeKey(mode, letters[:public], letters[public:])
-		}
-	}
 }
 
 // showIssuedKey answers a repeat whose first answer was never given: the key is

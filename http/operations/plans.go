@@ -8,7 +8,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"hostpanel/domain/hosting"
 	"hostpanel/domain/storefront"
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
@@ -74,25 +73,7 @@ func (s *catalog) findPlan(ctx context.Context, c route.Call) (any, string, erro
 // checkPlanRecord looks at what the fields alone do not tell. The rules
 // between them are the plan's own.
 func (s *catalog) checkPlanRecord(ctx context.Context, c route.Call, p *planRecord, wrong *field.Errors) error {
-	if c.Sent.Has("slug") && p.Slug != "" && !record.IsWrong(*wrong, "slug") {
-		taken, err := s.Scope(c).SlugTaken(ctx, p.Slug, p.ID)
-		if err != nil {
-			return err
-		}
-		if taken {
-			wrong.Add("slug", field.AlreadyExists("plan", "slug"))
-		}
-	}
-	if !record.IsWrong(*wrong, "resource_type") {
-		p.CheckGiven(c.Sent, wrong)
-	}
-	if p.ResourceType != storefront.HostingPlan {
-		return nil
-	}
-	return record.MayRefer(wrong, "package", p.Package, func(id int64) error {
-		_, err := s.Scope(c).Resource(ctx, hosting.Ref{Kind: "package", ID: id})
-		return err
-	})
+	return s.Scope(c).CheckPlan(ctx, &p.Plan.Plan, p.ID, c.Sent, wrong)
 }
 
 func (s *catalog) offerPlan(ctx context.Context, c route.Call, p *planRecord) (_ *planRecord, err error) {
@@ -103,21 +84,14 @@ func (s *catalog) offerPlan(ctx context.Context, c route.Call, p *planRecord) (_
 		return nil, err
 	}
 	c.Location(plansPath + strconv.FormatInt(p.ID, 10) + "/")
-	derived := p.Slug == ""
-	err = s.putOnOffer(ctx, c, p)
-	if derived && record.IsTaken(err, "slug") { // two plans may have the same name
-		p.Slug = field.OwnSlug(p.Name, p.ID)
-		err = s.putOnOffer(ctx, c, p)
-	}
+	err = p.PutOnOffer(p.ID, s.Now(), func(o storefront.OfferPlan) error {
+		_, err := s.Commands.Execute(ctx, c.Cause(), o)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return record.Shown(c, func() (*planRecord, error) { return s.plan(ctx, c, p.ID) })
-}
-
-func (s *catalog) putOnOffer(ctx context.Context, c route.Call, p *planRecord) error {
-	_, err := s.Commands.Execute(ctx, c.Cause(), storefront.OfferPlan{Plan: p.ID, Spec: p.Plan.Plan.Fields().Values(), At: s.Now()})
-	return err
 }
 
 func (s *catalog) changePlan(ctx context.Context, c route.Call, p *planRecord) (*planRecord, error) {

@@ -106,13 +106,6 @@ func NextNumber(ctx context.Context, from Numbers, sort string) (int64, error) {
 	return ids[0], nil
 }
 
-// IsTaken tells whether a change was refused because of what another record
-// has in this field.
-func IsTaken(err error, name string) bool {
-	var refusal *domain.Error
-	return errors.As(err, &refusal) && refusal.Code == domain.Invalid && refusal.Field == name
-}
-
 // MayRefer says so if a reference that was sent leads nowhere: look tells
 // whether it does. What is known to be wrong is left alone.
 func MayRefer(wrong *field.Errors, name string, id *int64, look func(int64) error) error {

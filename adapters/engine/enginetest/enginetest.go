@@ -99,7 +99,7 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
 			e := open(t)
-			if c.needs != nil && c.needs(e) != "" {
+			if c.needs != nil && c.needs(e) != "" { // a check of what only some engines can show; the report says why
 				t.Skip(c.needs(e))
 			}
 			w := newWorld(t, e, tag)

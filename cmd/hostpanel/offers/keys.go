@@ -71,7 +71,7 @@ func (cmd keysCreate) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		text := NewKey(storefront.Mode(cmd.Mode))
+		text := storefront.DrawKey(storefront.Mode(cmd.Mode), rand.Read)
 		key, _ := storefront.ParseKey(text)
 		_, err = p.Store.Execute(ctx, program.AtConsole, storefront.IssueKey{
 			ID: key.ID, Mode: key.Mode, Hash: storefront.HashKey(text), Spec: spec.Fields().Values(), CreatedBy: owner, Owner: owner, At: p.Store.Clock().Now(),
@@ -100,18 +100,6 @@ func superuser(ctx context.Context, p *program.Program, email string) (int64, er
 		return 0, errors.New(`there is no superuser yet: "hostpanel serve" makes the first, and so does "hostpanel user create EMAIL --superuser"`)
 	}
 	return 0, fmt.Errorf(`%s is not an active superuser: "hostpanel user list" shows who is`, email)
-}
-
-// NewKey draws a storefront key.
-func NewKey(mode storefront.Mode) string {
-	const public, secret = 8, 32
-	for {
-		var random [128]byte
-		_, _ = rand.Read(random[:]) // never fails
-		if letters := storefront.Letters(random[:], public+secret); len(letters) == public+secret {
-			return storefront.ComposeKey(mode, letters[:public], letters[public:])
-		}
-	}
 }
 
 type keysChange struct {

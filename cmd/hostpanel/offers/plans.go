@@ -14,7 +14,6 @@ import (
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"hostpanel/domain/hosting"
 	"hostpanel/domain/storefront"
 	"hostpanel/projections"
 )
@@ -88,23 +87,15 @@ func (cmd plansCreate) Run(ctx context.Context, s config.Settings, c console.Con
 	})
 }
 
-// offer gives the plan a slug of its own where its name's is taken.
 func offer(ctx context.Context, p *program.Program, plan *storefront.Plan) (int64, error) {
 	ids, err := p.Store.NextIDs(ctx, "plan")
 	if err != nil {
 		return 0, err
 	}
-	put := func() error {
-		_, err := p.Store.Execute(ctx, program.AtConsole, storefront.OfferPlan{Plan: ids[0], Spec: plan.Fields().Values(), At: p.Store.Clock().Now()})
+	return ids[0], plan.PutOnOffer(ids[0], p.Store.Clock().Now(), func(o storefront.OfferPlan) error {
+		_, err := p.Store.Execute(ctx, program.AtConsole, o)
 		return err
-	}
-	derived := plan.Slug == ""
-	err = put()
-	if derived && domain.CodeOf(err) == domain.Invalid {
-		plan.Slug = field.OwnSlug(plan.Name, ids[0])
-		err = put()
-	}
-	return ids[0], err
+	})
 }
 
 type plansChange struct {
@@ -143,24 +134,8 @@ func (cmd plansChange) Run(ctx context.Context, s config.Settings, c console.Con
 // mayBeOffered looks at what the fields alone do not tell.
 func mayBeOffered(ctx context.Context, p *program.Program, plan *storefront.Plan, sent field.Set, id int64) error {
 	var wrong field.Errors
-	system := p.Tables.For(projections.System)
-	if sent.Has("slug") && plan.Slug != "" {
-		taken, err := system.SlugTaken(ctx, plan.Slug, id)
-		if err != nil {
-			return err
-		}
-		if taken {
-			wrong.Add("slug", field.AlreadyExists("plan", "slug"))
-		}
-	}
-	plan.CheckGiven(sent, &wrong)
-	if plan.ResourceType == storefront.HostingPlan && plan.Package != nil {
-		_, err := system.Resource(ctx, hosting.Ref{Kind: "package", ID: *plan.Package})
-		if domain.CodeOf(err) == domain.NotFound {
-			wrong.Add("package", field.NoSuchPK(*plan.Package))
-		} else if err != nil {
-			return err
-		}
+	if err := p.Tables.For(projections.System).CheckPlan(ctx, plan, id, sent, &wrong); err != nil {
+		return err
 	}
 	return wrong.Err()
 }

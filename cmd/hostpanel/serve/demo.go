@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"hostpanel/cmd/hostpanel/config"
-	"hostpanel/cmd/hostpanel/offers"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -134,7 +133,7 @@ func newDemo(ctx context.Context, p *program.Program) (d Demo, commands []domain
 		BaseURL:     p.PublicURL(),
 		Superuser:   Login{Username: p.Config.AdminEmail, Password: cmp.Or(p.Config.AdminPassword, newPassword())},
 		TenantAdmin: Login{Username: "customer@demo.example", Password: newPassword(), Tenant: tenant},
-		APIKey:      offers.NewKey(storefront.Test), APIKeyDefault: offers.NewKey(storefront.Test), WidgetID: newWidgetID(),
+		APIKey:      storefront.DrawKey(storefront.Test, rand.Read), APIKeyDefault: storefront.DrawKey(storefront.Test, rand.Read), WidgetID: newWidgetID(),
 		Plans:             demoPlans{ids[3], ids[4], ids[5]},
 		TestWebhookSecret: p.Hosted().WebhookSecret(),
 	}
