@@ -145,7 +145,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		Tables: s.Tables, Resources: s.Reconciler, Numbers: s.Store, Subjects: s.Store, PublicURL: base, StyleSheet: css.Problems,
 	})
 	s.orders = provisioning.New(provisioning.Options{
-		Tables: s.Tables, Commands: s.Store, Subjects: s.Store, Payments: s.Payments, Offers: offers(), TaxRate: price("21"),
+		Tables: s.Tables, Commands: s.Store, Subjects: s.Store, Payments: s.Payments, Domains: s.hosting, Offers: offers(), TaxRate: price("21"),
 	})
 	s.server = &panel.Server{
 		Settings: panel.Settings{

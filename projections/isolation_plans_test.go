@@ -116,6 +116,10 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, err := s.NameTaken(ctx, "site", "domain", "42.example.com")
 			return err
 		}},
+		{"claims of a domain", program, func(ctx context.Context, s Scope) error {
+			_, err := s.ClaimedByOthers(ctx, "site", "shop.42.example.com", 7, uuid.Nil)
+			return err
+		}},
 		{"a notification", []Caller{System, {User: 42, Superuser: true}, {User: 42}}, func(ctx context.Context, s Scope) error {
 			_, err := s.Notification(ctx, notification)
 			return err

@@ -80,6 +80,7 @@ func namesSQL() string {
 		primary key (holder, field)
 	);
 	create index names_subject on names (subject) where subject is not null;
+	create index names_claimed on names (` + turnedName + ` text_pattern_ops) where held and (` + claimedNames() + `);
 	`)
 	eachUnique(func(kind hosting.Kind, name string) {
 		fmt.Fprintf(&sql, "create unique index %s on names (name) where kind = '%s' and field = '%s' and held and name <> '';\n",

@@ -14,7 +14,7 @@ var dnsZones = Kind{
 	Shown: words("id tenant tenant_name origin hosting_zone_id ns_primary admin_email ttl records_count is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Counts: []Count{{Field: "records_count", Kind: "dns_record", By: "zone"}},
-	Unique: []string{"origin"}, Personal: []string{"admin_email"},
+	Unique: []string{"origin"}, Claims: "origin", Personal: []string{"admin_email"},
 	Filters: []string{"origin"}, Search: []string{"origin"}, Called: "origin", Serial: true,
 	NamedBy: []string{"origin"}, Quota: "dns_zones", Plan: "quota_domains", Verbs: All, Writers: Member, New: spec[DNSZone],
 }

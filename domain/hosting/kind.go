@@ -35,6 +35,7 @@ type Kind struct {
 	Counts []Count  // fields of an answer that count other records
 
 	Unique   []string    // fields whose value no other live resource of the kind may have, in the whole panel
+	Claims   string      // the unique field with a domain, which has to go with the domains of others ([NotForTenants]); empty: none
 	Sets     [][]string  // fields that no two live resources may have in common; "tenant" is the tenant
 	Single   string      // flag that only one live resource of the kind has; empty: none
 	InUse    string      // refusal to remove it while others refer to it; empty: its parts go with it

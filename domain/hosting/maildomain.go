@@ -15,7 +15,7 @@ var mailDomains = Kind{
 		{Field: "mailboxes_count", Kind: "mailbox", By: "mail_domain"},
 		{Field: "aliases_count", Kind: "mail_alias", By: "mail_domain"},
 	},
-	Unique: []string{"domain"}, InUse: "The mail domain still has mailboxes.",
+	Unique: []string{"domain"}, Claims: "domain", InUse: "The mail domain still has mailboxes.",
 	Filters: []string{"domain"}, Search: []string{"domain"}, Called: "domain",
 	NamedBy: []string{"domain"}, Quota: "mail_domains", Plan: "quota_domains", Verbs: All, Writers: Member, New: spec[MailDomain],
 }

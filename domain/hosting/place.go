@@ -3,8 +3,11 @@ package hosting
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -65,3 +68,30 @@ func (k Kind) NotUnique(set []string) error {
 	}
 	return domain.RefuseField(field.NonField, "The fields "+strings.Join(set, ", ")+" must make a unique set.")
 }
+
+// No proof is asked for a domain that a tenant claims. Those that cannot be its
+// own are refused, except to superusers ([Kind.Claims]).
+
+// NearOthers is the refusal of a domain that another tenant has in another
+// place, or that is above or below one of another tenant.
+const NearOthers = "This domain, or one above or below it, belongs to another tenant."
+
+// NotForTenants is the refusal of a domain that no tenant may have: a public
+// suffix, and what is above or below a host of the panel; "": there is none.
+func NotForTenants(name string, hosts []string) string {
+	name = plainName(name)
+	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
+		return "This domain is a public suffix."
+	}
+	own := func(host string) bool {
+		host = plainName(host)
+		return host != "" && (Below(name, host) || Below(host, name))
+	}
+	if slices.ContainsFunc(hosts, own) {
+		return "This domain is the panel's own, or above or below it."
+	}
+	return ""
+}
+
+// plainName is a name in lower case and without its final dot.
+func plainName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }

@@ -7,7 +7,7 @@ var sites = Kind{
 	Nouns: map[string]string{"en": "site", "es": "sitio"},
 	Shown: words("id tenant tenant_name domain hosting_site_id ip_address document_root is_active ssl_enabled " +
 		"sync_status sync_error created_at updated_at"),
-	Unique:  []string{"domain"},
+	Unique: []string{"domain"}, Claims: "domain",
 	Filters: []string{"domain", "ip_address", "ssl_enabled"}, Search: []string{"domain"}, Ordering: []string{"domain"}, Called: "domain",
 	NamedBy: []string{"domain"}, Quota: "sites", Plan: "quota_sites", Verbs: All, Writers: Member, New: spec[Site],
 }

@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"context"
-	"net/url"
 
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
@@ -18,11 +17,8 @@ func (s *Service) placeOf(by projections.Caller, d *hosting.Draft) hosting.Place
 // surroundings adds what the installation and the tenant tell of a place.
 func (s *Service) surroundings(ctx context.Context, d *hosting.Draft, place *hosting.Place) error {
 	place.StyleSheet = s.StyleSheet
-	if panel, err := url.Parse(s.PublicURL()); err == nil {
-		place.Hosts = append(place.Hosts, panel.Hostname())
-	}
+	place.Hosts = append(place.Hosts, s.hosts()...)
 	place.NameServers = append(place.NameServers, s.NameServers...)
-	place.Hosts = append(place.Hosts, s.NameServers...)
 	if d.Kind.Owner {
 		var err error
 		place.Package, err = s.defaultPackage(ctx)

@@ -52,6 +52,9 @@ func (s *Service) prepareIn(ctx context.Context, d *hosting.Draft, place hosting
 	if err := s.checkNames(ctx, d, wrong); err != nil {
 		return err
 	}
+	if err := s.checkClaim(ctx, d, place, wrong); err != nil {
+		return err
+	}
 	if err := s.checkSets(ctx, d, wrong); err != nil || len(*wrong) > 0 {
 		return err
 	}

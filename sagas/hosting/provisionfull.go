@@ -216,7 +216,9 @@ func tellOfDomain(own field.Errors, wrong *field.Errors) {
 			name = w.Field
 		}
 		for _, message := range w.Messages {
-			wrong.Add(name, message)
+			if !wrong.Says(domain.RefuseField(name, message)) { // the same of several pieces is said once
+				wrong.Add(name, message)
+			}
 		}
 	}
 }

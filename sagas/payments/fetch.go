@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
@@ -83,6 +84,20 @@ func (s *Service) observe(ctx context.Context, c check, timeline paymentTimeline
 	return commands, rows, nil
 }
 
+// isDomainFree tells whether an order could have its domain again: it is free, and no other has
+// one above or below it.
+func isDomainFree(ctx context.Context, scope projections.Scope, name string, order uuid.UUID) (bool, error) {
+	if name == "" {
+		return true, nil
+	}
+	taken, err := scope.NameTakenByOthers(ctx, "site", "domain", name, order)
+	if err != nil || taken {
+		return false, err
+	}
+	claimed, err := scope.ClaimedByOthers(ctx, "site", name, 0, order)
+	return !claimed, err
+}
+
 // reopenable tells whether a cancelled order could be placed again: its plan is
 // offered at the same price, and its name is free.
 func (s *Service) reopenable(ctx context.Context, timeline paymentTimeline) (offered, free bool, err error) {
@@ -93,11 +108,6 @@ func (s *Service) reopenable(ctx context.Context, timeline paymentTimeline) (off
 	}
 	offered = err == nil && plan.IsActive && plan.Currency == timeline.placed.Currency &&
 		plan.Price.Equal(timeline.placed.Price) && plan.SetupFee.Equal(timeline.placed.SetupFee)
-	taken := false
-	if timeline.placed.Domain != "" {
-		taken, err = scope.NameTakenByOthers(ctx, "site", "domain", timeline.placed.Domain, timeline.placed.Order)
-	} else {
-		err = nil
-	}
-	return offered, !taken, err
+	free, err = isDomainFree(ctx, scope, timeline.placed.Domain, timeline.placed.Order)
+	return offered, free, err
 }

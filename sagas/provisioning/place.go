@@ -28,6 +28,7 @@ type Options struct {
 	Commands Commands
 	Subjects Subjects
 	Payments Payments
+	Domains  Domains
 	Offers   order.Offers
 	TaxRate  decimal.Decimal
 	Now      func() time.Time // business time; nil: the real time
@@ -41,6 +42,13 @@ type Commands interface {
 // Subjects finds the person with an address, or makes one.
 type Subjects interface {
 	Subject(ctx context.Context, email string) (uuid.UUID, error)
+}
+
+// Domains tells which domains customers may have.
+type Domains interface {
+	// RefuseDomain says why a new customer may not have a domain that is free;
+	// "": it may.
+	RefuseDomain(ctx context.Context, name string) (refusal string, err error)
 }
 
 // Payments opens pages on which customers pay.

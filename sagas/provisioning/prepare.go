@@ -91,8 +91,8 @@ func checkOS(d *order.Draft, plan projections.Plan, wrong *field.Errors) {
 	}
 }
 
-// checkDomain looks early whether the domain is free; a unique index decides
-// again.
+// checkDomain looks early whether the domain is free, where a unique index
+// decides again, and whether a customer may have it.
 func (s *Service) checkDomain(ctx context.Context, d *order.Draft, plan projections.Plan, wrong *field.Errors) error {
 	if d.Domain == "" || wrong.Has("plan_id") || wrong.Has("domain") || plan.ResourceType != storefront.HostingPlan {
 		return nil
@@ -100,6 +100,13 @@ func (s *Service) checkDomain(ctx context.Context, d *order.Draft, plan projecti
 	taken, err := s.scope(d).NameTaken(ctx, "site", "domain", d.Domain)
 	if taken {
 		wrong.Add("domain", field.AlreadyExists("site", "domain"))
+	}
+	if taken || err != nil {
+		return err
+	}
+	refusal, err := s.Domains.RefuseDomain(ctx, d.Domain)
+	if refusal != "" {
+		wrong.Add("domain", refusal)
 	}
 	return err
 }

@@ -67,8 +67,8 @@ func (p *Program) hosting() *hosting.Service {
 // storefront places orders.
 func (p *Program) storefront() *provisioning.Service {
 	return provisioning.New(provisioning.Options{
-		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas.Payments, Offers: p.offers(), TaxRate: p.Config.TaxRate,
-		Now: p.Store.Clock().Now,
+		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas.Payments, Domains: p.hosting(), Offers: p.offers(),
+		TaxRate: p.Config.TaxRate, Now: p.Store.Clock().Now,
 	})
 }
 
