@@ -75,6 +75,7 @@ type Settings struct {
 	Version    string
 	PublicURL  func() string  // of the panel, without a slash at the end
 	Currency   string         // of plans without a currency
+	Language   string         // of people, orders and widgets that name none; "": Spanish
 	EngineWait time.Duration  // longest wait of an answer for the hosting engine; 0: none
 	Offers     order.Offers   // payment methods, in the order in which the API names them
 	Abuse      bool           // whether the rate limits apply
@@ -141,7 +142,7 @@ func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
 		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat, Answered: s.Answered,
-		ErrorPage: s.renderer().RefusalPage,
+		ErrorPage: s.renderer().RefusalPage, Language: s.Settings.Language,
 	}, s.Areas()...)
 }
 

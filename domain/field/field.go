@@ -43,6 +43,7 @@ type Field struct {
 	oneTime, hidden, hasPreset       bool
 	blank, verbatim, lines           bool // of texts
 	orNull                           bool // of lists
+	spoken                           bool // of texts: the default is the installation's language
 	brief                            int32
 }
 
@@ -78,6 +79,16 @@ func (f Field) OneTime() Field { f.oneTime = true; return f }
 // Default is the value of a field that the creation of a record leaves out. A
 // text whose default is "" may be sent blank.
 func (f Field) Default(v any) Field { f.preset, f.hasPreset = v, true; return f }
+
+// DefaultLanguage is that of requests that name none, unless the operator sets another.
+const DefaultLanguage = "es"
+
+// Spoken texts name a language. One that is left out is the default language,
+// which [Set.Speaking] sets.
+func (f Field) Spoken() Field {
+	f.spoken = true
+	return f.Is(Language).Default(DefaultLanguage)
+}
 
 // Is adds a rule for the text.
 func (f Field) Is(r Rule) Field { f.rules = append(slices.Clip(f.rules), r); return f }
@@ -177,6 +188,16 @@ func (s Set) Has(name string) bool { _, has := s.Named(name); return has }
 // Only are the named fields, in the order of the set.
 func (s Set) Only(names ...string) Set {
 	return slices.DeleteFunc(slices.Clone(s), func(f Field) bool { return !slices.Contains(names, f.Name) })
+}
+
+// Speaking sets the default of the fields that name a language; "": as declared.
+func (s Set) Speaking(language string) Set {
+	for i := range s {
+		if s[i].spoken && language != "" {
+			s[i].preset = language
+		}
+	}
+	return s
 }
 
 // Seal replaces the secret texts of the record, so that none reaches the log.

@@ -74,7 +74,7 @@ func (t *Tenant) Fields() field.Set {
 		field.Text("city", &t.City).Max(100).Is(field.Plain).Default(""),
 		field.Text("postal_code", &t.PostalCode).Max(32).Is(field.Plain).Default(""),
 		field.Text("country", &t.Country).Is(field.Match("^[A-Z]{2}$")).Default(""),
-		field.Text("language", &t.Language).Is(field.Language).Default("es"),
+		field.Text("language", &t.Language).Spoken(),
 		field.NullRef("package", &t.Package).Doc("The default one when absent."),
 		field.NullRef("parent", &t.Parent).Once(),
 		field.Text("username", &t.Username).Is(field.Username).Default("").Once().Doc("Login at the engine; t{id} when absent."),

@@ -16,6 +16,7 @@ type Draft struct {
 	Period        Period
 	Domain, OS    string
 	Language      string
+	AnyLanguage   bool // none was asked for: a widget's own counts
 	Widget        string
 
 	APIKey    string // public id of the key that it is asked with

@@ -46,7 +46,7 @@ func (w *Widget) Fields() field.Set {
 		field.Flag("show_vps", &w.ShowVPS).Default(true),
 		field.Flag("require_phone", &w.RequirePhone).Default(false),
 		field.Flag("require_company", &w.RequireCompany).Default(false),
-		field.Text("language", &w.Language).Is(field.Language).Default("es"),
+		field.Text("language", &w.Language).Spoken(),
 		field.Text("success_url", &w.SuccessURL).Is(field.HTTPSURL).Default(""),
 		field.Text("cancel_url", &w.CancelURL).Is(field.HTTPSURL).Default(""),
 		field.Refs("plans", &w.Plans).Default([]int64{}),

@@ -50,7 +50,7 @@ func (f *installForm) Fields() field.Set {
 		field.Text("admin_user", &f.AdminUser).Is(field.Username).Default("admin"),
 		field.Text("admin_email", &f.secrets.AdminEmail).Is(field.Email).Doc("The caller's when absent."),
 		field.Password("admin_password", &f.secrets.AdminPassword).Doc("Made up when absent; the operation shows it once."),
-		field.Text("language", &f.secrets.Language).Is(field.Language).Default("es"),
+		field.Text("language", &f.secrets.Language).Spoken(),
 		field.Text("directory", &f.Directory).Is(field.Path).Default("/").Doc("Below the document root."),
 	}
 }

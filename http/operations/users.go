@@ -39,7 +39,7 @@ func (u *userRecord) Fields() field.Set {
 		field.Text("email", &u.Email).Required().Is(field.Email),
 		field.Text("name", &u.Name).Max(200).Is(field.Plain).Default(""),
 		field.Text("password", &u.password).Secret().Verbatim().Max(account.PasswordRead).Doc("Absent for a new account: its owner is mailed a link to choose one."),
-		field.Text("language", &u.Language).Is(field.Language).Default("es"),
+		field.Text("language", &u.Language).Spoken(),
 		field.Flag("is_superuser", &u.IsSuperuser).Default(false),
 		field.Flag("is_active", &u.IsActive).Default(true),
 		field.NullRef("active_tenant", &u.ActiveTenant).Default(nil).Doc("One of the memberships; a superuser's may be any tenant."),

@@ -211,7 +211,7 @@ func write[Q, A any, PQ record[Q], PA record[A]](
 				q = emptyOf[Q, PQ](c.blank)
 			}
 			var err error
-			c.Sent, err = q.Fields().Decode(c.json, mode)
+			c.Sent, err = q.Fields().Speaking(c.table.options.Language).Decode(c.json, mode)
 			if err = c.checkFurther(ctx, q, q.Fields(), err); err != nil {
 				return nil, err
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"hostpanel/domain/field"
 	"hostpanel/eventstore/clock"
 )
 
@@ -37,6 +38,7 @@ type Options struct {
 	Once           OnceKeys
 	Unavailable    func(error) bool // tells that the database is away
 	Trusted        []netip.Prefix   // proxies whose X-Forwarded-For counts
+	Language       string           // of requests that name none; "": as their fields say
 	Timeout        time.Duration    // of a call; zero: 30 s, for which an Idempotency-Key counts as busy
 	Bodies         int64            // bytes of bodies in memory at a time; zero: 32 MiB
 	Streams        int              // that may be open at a time; zero: 5,000
@@ -129,6 +131,9 @@ func (t *Table) collect(a *Area) {
 			panic(fmt.Sprintf("route: %s %s needs one of Serve, Show and Follow", r.Method, r.Path))
 		}
 		r.bodyMax = r.longestBody()
+		if fields := r.Request.Fields; fields != nil {
+			r.Request.Fields = func() field.Set { return fields().Speaking(t.options.Language) }
+		}
 		e := t.endpoint(a, r.Path)
 		if e.methods[r.Method] != nil {
 			panic(fmt.Sprintf("route: %s %s is declared twice", r.Method, r.Path))

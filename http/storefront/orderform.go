@@ -29,7 +29,7 @@ func (f *orderForm) Fields() field.Set {
 		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
-		field.Text("language", &f.Language).Is(field.Language).Default("es"),
+		field.Text("language", &f.Language).Spoken().Doc("That of the widget, if one is named, when absent."),
 		field.Text("widget_id", &f.Widget).Max(64).Default("").Doc("The widget that the order comes from."),
 	}
 }
@@ -37,6 +37,7 @@ func (f *orderForm) Fields() field.Set {
 // check looks up what the order needs, and says what else is wrong with it.
 func (s *handlers) check(ctx context.Context, c route.Call, f *orderForm, wrong *field.Errors) error {
 	key := caller.KeyOf(c)
+	f.AnyLanguage = !c.Sent.Has("language")
 	f.APIKey, f.Owner, f.TestMoney = key.ID, key.Owner, key.Mode == storefront.Test
 	return s.Orders.Prepare(ctx, &f.Draft, wrong)
 }

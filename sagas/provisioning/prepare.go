@@ -51,8 +51,8 @@ func (s *Service) checkPlan(ctx context.Context, d *order.Draft, wrong *field.Er
 	return plan, err
 }
 
-// checkWidget finds the widget, which must contain the plan, and what it wants
-// to know of customers.
+// checkWidget finds the widget, which must contain the plan. It says what
+// customers have to tell, and in which language an order is that names none.
 func (s *Service) checkWidget(ctx context.Context, d *order.Draft, wrong *field.Errors) error {
 	if d.Widget == "" || wrong.Has("widget_id") {
 		return nil
@@ -65,6 +65,9 @@ func (s *Service) checkWidget(ctx context.Context, d *order.Draft, wrong *field.
 		return nil
 	case err != nil:
 		return err
+	}
+	if d.AnyLanguage {
+		d.Language = widget.Language
 	}
 	if widget.RequirePhone && d.Customer.Phone == "" && !wrong.Has("customer_phone") {
 		wrong.Add("customer_phone", field.Missing)

@@ -44,6 +44,7 @@ type Config struct {
 	Joined         bool // for one command, beside what serves
 	TaxRate        decimal.Decimal
 	Currency       string
+	Language       string // of requests that name none
 	Policy         assembly.Policy
 	AbuseLimits    bool
 	TrustedProxies []netip.Prefix
@@ -68,7 +69,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.policy, c.networks, c.origins, c.secrets, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -210,6 +211,13 @@ func (c *Config) money(s Settings) (err error) {
 		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
 	}
 	return nil
+}
+
+// language is that of people, orders and widgets that name none.
+func (c *Config) language(s Settings) error {
+	c.Language = cmp.Or(s.Language, field.DefaultLanguage)
+	_, err := oneOf("HOSTPANEL_LANGUAGE", c.Language, "es", "en")
+	return err
 }
 
 // policy is what is settled about orders that end, or are paid late.

@@ -98,6 +98,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{TaxRate: "101"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "21.005"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
+		{Settings{Language: "fr"}, "HOSTPANEL_LANGUAGE"},
 		{Settings{Disputes: "ignore"}, "HOSTPANEL_DISPUTES"},
 		{Settings{LatePayments: "keep"}, "HOSTPANEL_LATE_PAYMENTS"},
 		{Settings{RefundGrace: "7d"}, "HOSTPANEL_REFUND_GRACE"},

@@ -23,7 +23,7 @@ func (p *Program) Server() *panel.Server {
 	s := &panel.Server{
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
-			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency,
+			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, Language: p.Config.Language,
 			EngineWait: p.Config.EngineWait, Offers: p.offers(),
 			Abuse: p.Config.AbuseLimits, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, Unavailable: isAway,
 		},

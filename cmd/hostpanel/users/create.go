@@ -22,7 +22,7 @@ type userCreate struct {
 	Tenant    int64  `placeholder:"ID" help:"Tenant to belong to."`
 	Role      string `placeholder:"ROLE" help:"In that tenant: member (default) or admin."`
 	Name      string `help:"Of the person."`
-	Language  string `placeholder:"es" help:"Of mails and pages."`
+	Language  string `placeholder:"es" help:"Of mails and pages; none: HOSTPANEL_LANGUAGE."`
 	SendLink  bool   `xor:"password" help:"Mail a link to choose a password, instead of setting one."`
 }
 
@@ -31,7 +31,7 @@ func (u userCreate) Run(ctx context.Context, s config.Settings, c console.Consol
 	if u.Role != "" && u.Tenant == 0 {
 		return console.Misused("--role goes with a --tenant")
 	}
-	person, err := u.person()
+	person, err := u.person(s.Language)
 	if err != nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func (p *person) Fields() field.Set {
 	return field.Set{
 		field.Text("email", &p.email).Is(field.Email).Required(),
 		field.Text("name", &p.name).Blank().Max(200),
-		field.Text("language", &p.language).Is(field.Language).Default("es"),
+		field.Text("language", &p.language).Spoken(),
 		field.Text("role", &p.role).Among(string(account.Member), string(account.Admin)).Default(string(account.Member)),
 	}
 }
 
 // person reads the arguments as the API would.
-func (u userCreate) person() (p person, err error) {
+func (u userCreate) person(otherwise string) (p person, err error) {
 	given := map[string]string{"email": u.Email, "name": u.Name}
 	for name, value := range map[string]string{"language": u.Language, "role": u.Role} {
 		if value != "" {
@@ -82,7 +82,7 @@ func (u userCreate) person() (p person, err error) {
 	}
 	text, err := json.Marshal(given)
 	if err == nil {
-		_, err = p.Fields().DecodeJSON(text, field.Create)
+		_, err = p.Fields().Speaking(otherwise).DecodeJSON(text, field.Create)
 	}
 	return p, err
 }
