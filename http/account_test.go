@@ -80,19 +80,6 @@ func TestASessionLivesHalfAnHourWithoutAVisitAndHalfADayAtMost(t *testing.T) {
 	}
 }
 
-func TestTheAPIIgnoresTheCookie(t *testing.T) {
-	s := openShop(t)
-	s.resident(t, 1, rootMail, "en", true)
-	b := s.browser(t).enter(rootMail)
-	for _, path := range []string{"/api/me/", "/hosting/api/rest/tenants/", "/storefront/api/plans/"} {
-		w := b.get(path)
-		if w.Code != http.StatusUnauthorized || len(w.Result().Cookies()) != 0 {
-			t.Errorf("%s: %d", path, w.Code)
-		}
-		has(t, w.Body.String(), "Authentication credentials were not provided.")
-	}
-}
-
 func TestPeopleChangeTheirProfile(t *testing.T) {
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)

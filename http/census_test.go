@@ -111,6 +111,8 @@ func takeCensus(t *testing.T) *census {
 	for role, user := range c.users {
 		c.credentials[role] = bearer(s.token(t, user, nil))
 	}
+	b := c.signedIn(t, root, true)
+	c.credentials["superuser in a browser"] = []string{"Cookie", "__Host-session=" + b.sessionID(), "X-CSRF-Token", b.csrf()}
 	return c
 }
 

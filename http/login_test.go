@@ -219,7 +219,7 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 		}
 		text := strings.Replace(w.Body.String(), `value="`+try[0]+`"`, "", 1)
 		_, sent := b.fill("sign_in")
-		pages = append(pages, strings.Replace(text, sent.Get("form_token"), "", 1))
+		pages = append(pages, strings.ReplaceAll(text, sent.Get("form_token"), ""))
 	}
 	for _, page := range pages[1:] {
 		if page != pages[0] {
@@ -311,7 +311,7 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 		has(t, w.Body.String(), "If the account exists, a message has been sent.")
-		pages = append(pages, w.Body.String())
+		pages = append(pages, strings.ReplaceAll(w.Body.String(), b.csrf(), ""))
 	}
 	if pages[0] != pages[1] {
 		t.Error("the pages differ")

@@ -61,6 +61,7 @@ var rights = []right{
 	{path: "/account/", may: visitors},
 	{path: "/storefront/", may: operatorsInABrowser},
 	{path: "/api/me/", may: signedIn},
+	{path: "/api/me/confirm/", may: sessionsOnly},
 	{path: "/api/token/", may: everybody},
 	{path: "/api/password-reset/", may: everybody},
 	{path: "/api/schema/", may: everybody},
@@ -101,6 +102,14 @@ func signedIn(role, object string) string {
 		return unknown
 	}
 	return everybody(role, object)
+}
+
+// sessionsOnly refuses tokens; a test of their own makes every call by session.
+func sessionsOnly(role, object string) string {
+	if signedIn(role, object) == unknown {
+		return unknown
+	}
+	return forbidden
 }
 
 // recipients see their own notifications. Superusers have no further rights.

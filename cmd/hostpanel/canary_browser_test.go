@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"html"
 	"maps"
 	"net/http"
@@ -35,6 +36,18 @@ func (b *browser) send(want int, page answer, path, form string, values ...strin
 	return b.kept(b.call(want, "POST", path, filled.Encode(), "Content-Type", asForm, "Cookie", b.cookie(), "Origin", b.base, "Sec-Fetch-Site", "same-origin"))
 }
 
+// givesThePasswordAgain does what a script of a page does, first with a wrong
+// password.
+func (b *browser) givesThePasswordAgain(wrong, right string) {
+	token := b.hidden(b.look(200, "/storefront/"), "sign_out").Get("form_token")
+	confirm := func(want int, password string) answer {
+		return b.kept(b.call(want, "POST", "/api/me/confirm/", fmt.Sprintf(`{"password":%q}`, password),
+			"Content-Type", asJSON, "Cookie", b.cookie(), "Origin", b.base, "X-CSRF-Token", token))
+	}
+	confirm(400, wrong)
+	b.known("CSRF token", confirm(200, right).field(b.running.t, "csrf_token"))
+}
+
 func (b *browser) cookie() string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(b.cookies)) {
@@ -53,6 +66,9 @@ func (b *browser) kept(a answer) answer {
 	}
 	return a
 }
+
+// pageToken is for scripts of the page.
+var pageToken = regexp.MustCompile(`<meta name="csrf-token" content="[^"]*">`)
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
 

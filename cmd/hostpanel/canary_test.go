@@ -171,6 +171,7 @@ func (m *mine) usesTheBrowser(c *customer) {
 	keys := su.look(200, "/storefront/")
 	created := su.send(200, keys, "/storefront/", "create", "name", "By page", "mode", "test", "rate_limit_per_minute", "60", "password", m.demo.Superuser.Password)
 	m.keyIn(created.body)
+	su.givesThePasswordAgain(m.secret("wrong password in a script"), m.demo.Superuser.Password)
 	su.send(303, su.look(200, "/storefront/"), "/logout/", "sign_out")
 }
 

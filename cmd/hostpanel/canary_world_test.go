@@ -138,8 +138,8 @@ func (m *mine) call(want int, method, path, body string, headers ...string) answ
 	a := m.ask(want, method, path, body, append([]string{"X-Forwarded-For", m.address}, headers...)...)
 	if a.status >= 400 {
 		head := a.header.Clone()
-		head.Del("Set-Cookie") // a page gives its reader what its forms need
-		fmt.Fprintln(&m.refusals, hiddenInput.ReplaceAllString(a.body, ""), head)
+		head.Del("Set-Cookie") // a page gives its reader what its forms and scripts need
+		fmt.Fprintln(&m.refusals, pageToken.ReplaceAllString(hiddenInput.ReplaceAllString(a.body, ""), ""), head)
 	}
 	return a
 }

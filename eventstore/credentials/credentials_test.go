@@ -94,6 +94,7 @@ func TestWithoutTheDatabaseNoUserIsLetIn(t *testing.T) {
 		"state":    func() error { _, err := s.RefreshState(ctx, "a"); return err },
 		"open":     func() error { _, err := s.OpenSession(ctx, 12, 1); return err },
 		"session":  func() error { _, _, err := s.Session(ctx, "a"); return err },
+		"peek":     func() error { _, _, err := s.PeekSession(ctx, "a"); return err },
 		"renew":    func() error { _, err := s.RenewSession(ctx, "a"); return err },
 		"end":      func() error { return s.EndSession(ctx, "a") },
 		"password": func() error { _, err := s.CheckPassword(ctx, 12, "correct horse"); return err },

@@ -33,14 +33,23 @@ func (v *Vault) OpenSession(ctx context.Context, user int64, version int) (id st
 // Session returns the session with this id, if it has not ended. The call counts
 // as a visit; visits are recorded once a minute.
 func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, error) {
-	var found domain.Session
-	var confirmed *time.Time
-	err := v.pool.QueryRow(ctx, `
+	return v.session(ctx, id, `
 		with visited as (
 			update browser_sessions set seen_at = real_now() where hash = $1 and seen_at < real_now() - interval '1 minute' and `+sessionLives+`
-		)
-		select user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and `+sessionLives, hashOf(id)).
-		Scan(&found.User, &found.Version, &found.StartedAt, &confirmed)
+		)`+selectSession)
+}
+
+// PeekSession is Session without a visit.
+func (v *Vault) PeekSession(ctx context.Context, id string) (domain.Session, bool, error) {
+	return v.session(ctx, id, selectSession)
+}
+
+const selectSession = ` select user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + sessionLives
+
+func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, bool, error) {
+	var found domain.Session
+	var confirmed *time.Time
+	err := v.pool.QueryRow(ctx, query, hashOf(id)).Scan(&found.User, &found.Version, &found.StartedAt, &confirmed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.Session{}, false, nil
 	}

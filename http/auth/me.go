@@ -31,6 +31,7 @@ func (s *handlers) ownArea() route.Area {
 				With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("Answers with a new pair of tokens.").
 				Failing(http.StatusTooManyRequests, "Too many calls, or the current password was wrong too often."),
+			s.confirmRoute(),
 			route.Post("/api/password-reset/", "Have a link to set a new password mailed", s.askReset).As("password_reset").
 				For(route.Open).With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("The answer does not tell whether there is such an account.").

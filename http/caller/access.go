@@ -15,14 +15,15 @@ import (
 )
 
 // The rules of who may call what. Those who sign in bring an access token
-// (docs/security.md, "Tokens"); what they may do is looked up with every call,
-// so that it ends at once when it is taken from them.
+// (docs/security.md, "Tokens"), or the session of their browser; what they may
+// do is looked up with every call, so that it ends at once when it is taken
+// from them.
 
 // User admits everybody who has signed in.
 func (s *Callers) User() route.Access {
 	return route.Access{
 		Rule: "user", Scheme: "bearer", Challenge: BearerChallenge,
-		Security: map[string]any{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+		Security: map[string]any{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}, Instead: sessionCredentials(),
 		Identify: s.identify(func(Identity) bool { return true }), Limit: s.limitUser,
 	}
 }
@@ -157,10 +158,14 @@ func (s *Callers) Scope(c route.Call) projections.Scope {
 	return s.Reading(Of(c))
 }
 
-// identify tells who has signed in, by the header Authorization. A caller whom
-// the route would refuse is looked up, even if cached.
+// identify tells who has signed in, by the header Authorization or by the
+// session of a browser. A caller whom the route would refuse is looked up, even
+// if cached.
 func (s *Callers) identify(may func(Identity) bool) func(context.Context, route.Request) (route.Caller, error) {
 	return func(ctx context.Context, r route.Request) (route.Caller, error) {
+		if id, brought := (pageScripts{s}).cookie(r); brought {
+			return pageScripts{s}.identify(ctx, r, id)
+		}
 		text, err := bearerToken(r.Header.Values("Authorization"))
 		if err != nil {
 			return route.Caller{}, err

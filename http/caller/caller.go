@@ -80,7 +80,9 @@ type Credentials interface {
 // holds.
 type Sessions interface {
 	OpenSession(ctx context.Context, user int64, version int) (id string, err error)
+	// Session counts as a visit; PeekSession does not.
 	Session(ctx context.Context, id string) (domain.Session, bool, error)
+	PeekSession(ctx context.Context, id string) (domain.Session, bool, error)
 	// RenewSession gives the session a new secret, after the password was
 	// asked for again.
 	RenewSession(ctx context.Context, id string) (newID string, err error)

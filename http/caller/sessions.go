@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hostpanel/domain"
-	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 )
 
@@ -19,7 +18,7 @@ const (
 	LoginPath     = "/login/" // of the page where users sign in
 	SessionCookie = "session" // its value is the browser's id
 
-	freshFor = 10 * time.Minute // that a password counts as just given
+	FreshFor = 10 * time.Minute // that a password counts as just given
 )
 
 // A Visit is one browser, and who has signed in there. Forms are bound to its
@@ -57,7 +56,7 @@ func (s *Callers) Browser() route.Access {
 func (s *Callers) Session() route.Access {
 	return route.Access{
 		Rule: "session", Scheme: "session",
-		Security: map[string]any{"type": "apiKey", "in": "cookie", "name": "__Host-" + SessionCookie},
+		Security: sessionCredentials()[0].Security,
 		Identify: s.signedIn, Admit: s.sameSite, Limit: s.limitUser,
 	}
 }
@@ -73,24 +72,32 @@ func (s *Callers) SuperuserSession() route.Access {
 	})
 }
 
-// arrive tells which browser calls, and who has signed in there: no user whose
-// sessions were ended since.
+// arrive tells which browser calls, and who has signed in there.
 func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, error) {
 	cookie, err := r.Cookie(s.CookieName(SessionCookie))
 	if err != nil || !isCookieID(cookie.Value) {
 		return route.Caller{Detail: Visit{ID: rand.Text(), IsNew: true}}, nil
 	}
-	v := Visit{ID: cookie.Value}
-	session, known, err := s.deps.Sessions.Session(ctx, v.ID)
-	if err != nil || !known {
+	v, err := s.visit(ctx, cookie.Value, s.deps.Sessions.Session)
+	if err != nil || !v.IsSignedIn() {
 		return route.Caller{Detail: v}, err
+	}
+	return v.caller(), nil
+}
+
+// visit tells who has signed in at a browser: no user whose sessions were ended
+// since. find looks the session up.
+func (s *Callers) visit(ctx context.Context, id string, find func(context.Context, string) (domain.Session, bool, error)) (Visit, error) {
+	v := Visit{ID: id}
+	session, known, err := find(ctx, id)
+	if err != nil || !known {
+		return v, err
 	}
 	who, known, err := s.System().Identity(ctx, session.User)
-	if err != nil || !known || !who.IsActive || who.SessionVersion != session.Version {
-		return route.Caller{Detail: v}, err
+	if err == nil && known && who.IsActive && who.SessionVersion == session.Version {
+		v.session, v.Who = session, Identity{who}
 	}
-	v.session, v.Who = session, Identity{who}
-	return v.caller(), nil
+	return v, err
 }
 
 // isCookieID tells whether a cookie can be one of ours.
@@ -121,18 +128,27 @@ var fromElsewhere = &route.Refusal{
 
 // sameSite refuses forms that another site has sent.
 func (s *Callers) sameSite(_ context.Context, r route.Request, _ route.Caller) error {
-	protection := http.NewCrossOriginProtection()
-	if err := protection.AddTrustedOrigin(s.deps.PublicURL()); err != nil {
-		s.Log().Warn("the public URL is no origin", "err", err.Error())
-	}
-	if protection.Check(r.Request) != nil {
+	if !isSafe(r.Method) && !s.isOwnPage(r) {
 		return fromElsewhere
 	}
 	return nil
 }
 
-// IsFresh tells whether the password was given a moment ago.
-func (s *Callers) IsFresh(v Visit) bool { return clock.Since(v.session.ConfirmedAt) < freshFor }
+// isOwnPage tells whether the browser says that a page of the panel calls, or
+// says nothing of another one.
+func (s *Callers) isOwnPage(r route.Request) bool {
+	protection := http.NewCrossOriginProtection()
+	if err := protection.AddTrustedOrigin(s.deps.PublicURL()); err != nil {
+		s.Log().Warn("the public URL is no origin", "err", err.Error())
+	}
+	changing := *r.Request // the protection lets all calls pass that only read
+	changing.Method = http.MethodPost
+	return protection.Check(&changing) == nil
+}
+
+func isSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
 
 // Token binds a form to a browser.
 func (s *Callers) Token(browser string) string {

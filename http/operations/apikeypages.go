@@ -146,10 +146,7 @@ func (s *apiKeys) createForm(c route.Call, back *web.Returned) web.Form {
 		{Name: "rate_limit_per_minute", Type: "number", Value: "60", Required: true, Min: 1, Max: 6000},
 		{Name: "expires_at", Type: "datetime-local"},
 	}}
-	if !s.IsFresh(caller.VisitOf(c)) {
-		f.Inputs = append(f.Inputs, web.Input{Name: "username", Type: "username", Value: caller.VisitOf(c).Who.Email},
-			web.Input{Name: "password", Type: "password", Autocomplete: "current-password", Required: true})
-	}
+	f.Inputs = append(f.Inputs, s.PasswordInputs(c)...)
 	f.Inputs = append(f.Inputs, web.Input{Name: "number", Type: "hidden", Value: rand.Text()})
 	return s.Fill(c, f, back)
 }
@@ -160,11 +157,8 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 	if err := web.DecodeForm(&wanted, sent, "allowed_domains"); err != nil {
 		return nil, err
 	}
-	isFresh := s.IsFresh(caller.VisitOf(c))
-	if !isFresh {
-		if err := s.AskAgain(ctx, c, "password", sent); err != nil {
-			return nil, err
-		}
+	if err := s.AskUnlessFresh(ctx, c, sent); err != nil {
+		return nil, err
 	}
 	key, err := s.issueOnce(ctx, c, &wanted, sent.Get("number"))
 	if isRepeated(err) {
@@ -174,8 +168,8 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 		return nil, err
 	}
 	d, err := s.Sheet(c, http.StatusOK, "created", "created_title", map[string]any{"Text": key, "Name": wanted.Name})
-	if err == nil && !isFresh {
-		s.renew(ctx, c, d)
+	if err == nil {
+		s.RenewUnlessFresh(ctx, c, d)
 	}
 	return d, err
 }
@@ -211,17 +205,6 @@ func (s *apiKeys) createdBefore(c route.Call) (*route.Document, error) {
 	return s.Sheet(c, http.StatusConflict, "notice", "once_title", map[string]any{
 		"Text": w["once_about"], "About": "", "Path": web.StorefrontPath, "Way": w["created_next"],
 	})
-}
-
-// renew gives the session a new id, because its user has proved to know the
-// password, which counts for a while.
-func (s *apiKeys) renew(ctx context.Context, c route.Call, d *route.Document) {
-	id, err := s.Sessions.RenewSession(ctx, caller.VisitOf(c).ID)
-	if err != nil { // the key is made and has to be shown; the next one asks for the password again
-		s.Log().WarnContext(ctx, "a session was not renewed", "request_id", c.RequestID, "err", err.Error())
-		return
-	}
-	web.Giving(d, s.Cookie(caller.SessionCookie, id, 0))
 }
 
 // withdrawKey ends a key at once.

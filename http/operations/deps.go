@@ -10,7 +10,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
-	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -23,7 +22,6 @@ type Deps struct {
 	Subjects       record.Subjects
 	Numbers        record.Numbers
 	Once           route.OnceKeys
-	Sessions       caller.Sessions
 	Accounts       Accounts
 	OrderDetails   OrderDetails
 	Orders         Orders

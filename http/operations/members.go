@@ -55,12 +55,12 @@ func (m *membershipForm) Fields() field.Set {
 func (s *users) membershipRoutes() []route.Route {
 	const inactive = "The user is not active (invalid_state), or others were faster."
 	return []route.Route{
-		route.Post(membershipsPath, "Let a user act for a tenant", s.grantMembership).As("membership_create").Of("User").
+		route.Post(membershipsPath, "Let a user act for a tenant", s.grantMembership).As("membership_create").Of("User").For(s.SuperuserConfirmed()).
 			Finding(s.findUser).Checking(route.Check(s.checkMembership)).Resuming(s.showMembership).
 			Saying("The first tenant becomes the active one.").Failing(http.StatusConflict, inactive),
-		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).As("membership_change").Of("Membership").
+		route.Patch(membershipPath, "Change what a user may do for a tenant", s.changeMembership).As("membership_change").Of("Membership").For(s.SuperuserConfirmed()).
 			Finding(s.findMembership).Resuming(s.showMembership).Failing(http.StatusConflict, inactive),
-		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).As("membership_delete").Of("Membership").
+		route.Delete(membershipPath, "Let a user act for a tenant no longer", s.revokeMembership).As("membership_delete").Of("Membership").For(s.SuperuserConfirmed()).
 			Finding(s.findMembership).Failing(http.StatusConflict, lostRace),
 	}
 }

@@ -29,7 +29,7 @@ func (s *orders) orderActions() []route.Route {
 		orderAction(s, "accept", "Accept a payment that differs from what was ordered", s.acceptPayment),
 		orderAction(s, "recheck", "Ask the payment provider once more", s.recheckOrder),
 		orderAction(s, "resend_mail", "Mail a new link to the customer", s.resendMail).Saying("The old link is void."),
-		orderAction(s, "refund", "Give money back", s.refundOrder),
+		orderAction(s, "refund", "Give money back", s.refundOrder).For(s.SuperuserConfirmed()),
 		orderAction(s, "end_grace", "Remove what is left of a service that has ended, now", s.endGrace).
 			Saying("Without it, it is kept for seven days after its end."),
 		orderAction(s, "dispute", "Say how a dispute stands that only an operator can see", s.decideDispute).

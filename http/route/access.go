@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"hostpanel/domain"
 )
@@ -14,6 +15,7 @@ type Access struct {
 	Rule      string         // its name in lists of routes: "open", "user", "superuser"
 	Scheme    string         // name of the security scheme in the API document; "": no credentials
 	Security  map[string]any // the scheme in the API document
+	Instead   []Credential   // that do as well as those of the scheme, all of them together
 	Challenge string         // WWW-Authenticate of its 401s
 	OfTenant  bool           // what it admits to is done in the name of the active tenant
 
@@ -27,6 +29,13 @@ type Access struct {
 	// Limit counts the call and tells what is left. nil, or a limit without a
 	// name: there is none.
 	Limit func(context.Context, Request, Caller) (Limit, error)
+}
+
+// A Credential is a security scheme in the API document.
+type Credential struct {
+	Scheme   string
+	Security map[string]any
+	OfWrites bool // needed by methods that change something only
 }
 
 // A Request is what an access rule sees of a call.
@@ -83,4 +92,36 @@ func (a Access) Requiring(admit func(context.Context, Request, Caller) error) Ac
 		return admit(ctx, r, c)
 	}
 	return a
+}
+
+// describe adds the security schemes of the rule to those of the API document.
+func (a Access) describe(schemes map[string]any) {
+	if a.Scheme != "" {
+		schemes[a.Scheme] = a.Security
+	}
+	for _, c := range a.Instead {
+		schemes[c.Scheme] = c.Security
+	}
+}
+
+// requirements are the credentials that a method needs: those of the scheme, or
+// those that do instead.
+func (a Access) requirements(method string) []any {
+	all := []any{map[string]any{a.Scheme: []string{}}}
+	instead := map[string]any{}
+	for _, c := range a.Instead {
+		if !c.OfWrites || !isSafe(method) {
+			instead[c.Scheme] = []string{}
+		}
+	}
+	if len(instead) > 0 {
+		all = append(all, instead)
+	}
+	return all
+}
+
+// isForged tells whether the method may be refused because another site could
+// have made the call.
+func (a Access) isForged(method string) bool {
+	return !isSafe(method) && slices.ContainsFunc(a.Instead, func(c Credential) bool { return c.OfWrites })
 }

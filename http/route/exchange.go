@@ -176,6 +176,9 @@ func (x *exchange) request() Request {
 }
 
 func (x *exchange) identify() (err error) {
+	if len(x.access.Instead) > 0 {
+		x.w.Header().Add("Vary", "Cookie")
+	}
 	x.call.Caller, err = x.access.Identify(x.r.Context(), x.request())
 	return err
 }

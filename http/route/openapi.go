@@ -22,9 +22,7 @@ func (t *Table) Document() map[string]any {
 		item := map[string]any{}
 		for method, r := range e.methods {
 			item[strings.ToLower(method)] = r.operation(e, bodies)
-			if r.Access.Scheme != "" {
-				schemes[r.Access.Scheme] = r.Access.Security
-			}
+			r.Access.describe(schemes)
 		}
 		paths[e.plain] = item
 	}
@@ -105,7 +103,7 @@ func (r *Route) operation(e *endpoint, bodies schemas) map[string]any {
 		op["parameters"] = parameters
 	}
 	if r.Access.Scheme != "" {
-		op["security"] = []any{map[string]any{r.Access.Scheme: []string{}}}
+		op["security"] = r.Access.requirements(r.Method)
 	}
 	if r.Request.Fields != nil {
 		op["requestBody"] = map[string]any{"content": jsonOf(bodies.request(r))}
@@ -191,7 +189,7 @@ func (r *Route) statuses() map[int]string {
 	when(takes, http.StatusBadRequest, "The body or a field is wrong.")
 	when(r.Answer.Paged && len(r.Params) > 0, http.StatusBadRequest, "A filter or the search is wrong.")
 	when(secured, http.StatusUnauthorized, "The credentials are missing or wrong.")
-	when(secured && (r.Access.Admit != nil || r.Bar != nil), http.StatusForbidden, "The caller may not do this.")
+	when(secured && (r.Access.Admit != nil || r.Bar != nil || r.Access.isForged(r.Method)), http.StatusForbidden, "The caller may not do this.")
 	when(json || strings.Contains(r.Path, "{"), http.StatusNotFound, "There is no such thing, or format, for this caller.")
 	when(json, http.StatusNotAcceptable, "The answer would be JSON.")
 	when(secured && r.keep != "", http.StatusConflict, "Not in the present state, or a request with this key is running.")

@@ -44,7 +44,7 @@ type Renderer struct{ *caller.Callers }
 func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
 	shown := map[string]any{
 		"Words": Texts[language], "Language": language, "Style": StylePath, "Failed": status >= http.StatusBadRequest,
-		"Visit": nil, "Notice": "", "Wide": false,
+		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "",
 	}
 	maps.Copy(shown, data)
 	var b bytes.Buffer
@@ -58,7 +58,7 @@ func Page(status int, name, language string, data map[string]any) (*route.Docume
 // with what was just done. The title is one of the texts.
 func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[string]any) (*route.Document, error) {
 	v, language := caller.VisitOf(c), Readers(c)
-	data["Title"] = Texts[language][title]
+	data["Title"], data["FormToken"] = Texts[language][title], s.Token(v.ID)
 	notice, noted := s.notice(c)
 	if noted && status < http.StatusBadRequest {
 		data["Notice"] = Texts[language]["done_"+notice]
@@ -134,7 +134,7 @@ func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.D
 		"Detail": strings.Join(translated(language, []string{detail}), " "), "Visit": nil,
 	}
 	if v := caller.VisitOf(c); v.IsSignedIn() {
-		data["Visit"] = s.bearings(c)
+		data["Visit"], data["FormToken"] = s.bearings(c), s.Token(v.ID)
 	}
 	d, err := Page(status, "refusal", language, data)
 	if err != nil {

@@ -1,15 +1,11 @@
 package web
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strings"
 
-	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"hostpanel/http/caller"
-	"hostpanel/http/route"
 )
 
 // Needed refuses a form in which something was left empty.
@@ -59,18 +55,5 @@ func ChangeRecord(record field.Record, form url.Values, names ...string) error {
 		sent.Items = append(sent.Items, field.Value{Kind: field.TextValue, Name: name, Text: form.Get(name)})
 	}
 	_, err := record.Fields().Decode(sent, field.Patch)
-	return err
-}
-
-// AskAgain checks that the user at the browser now knows the password, which
-// stands in a field of the form.
-func (s *Renderer) AskAgain(ctx context.Context, c route.Call, name string, sent url.Values) error {
-	if err := Needed(sent, name); err != nil {
-		return err
-	}
-	right, err := s.Confirm(ctx, c, caller.VisitOf(c).Who.User, sent.Get(name))
-	if err == nil && !right {
-		err = domain.RefuseField(name, "The current password is wrong.")
-	}
 	return err
 }
