@@ -31,7 +31,8 @@ func desk(t *testing.T) *shop {
 	for name, a := range map[string]answer{"running": running, "failed": failed, "unpaid": unpaid} {
 		s.known[name], s.known[name+"_number"] = a.ID, a.Number
 	}
-	s.do(t, lonely.Report(time.Now()))
+	s.do(t, lonely.Report(time.Now()), changedAtEngine.Report(time.Now()))
+	s.known["changed"] = changedAtEngine.ID().String()
 	s.known["run"] = sagas.RunID("provision:" + running.ID).String()
 	s.known["parked"] = sagas.RunID("provision:" + failed.ID).String()
 	s.known["base"] = s.public
@@ -40,6 +41,9 @@ func desk(t *testing.T) *shop {
 
 // lonely is the incident of a parked webhook.
 var lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7", About: map[string]string{"webhook": "7", "provider": "test"}}
+
+// changedAtEngine is the incident of an object that no record is about any more.
+var changedAtEngine = seen.ChangedTrouble(1, "site", 4711, []string{"ip_address"})
 
 func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
 	routetest.Run(t, "testdata/desk/*.http", func(t *testing.T) (http.Handler, routetest.Known) {

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,7 @@ var incidents = New("incidents", `
 		about       jsonb   not null,
 		times       bigint  not null default 1, -- that it was reported after it had been settled, and the first
 		is_settled  boolean not null default false,
+		answer      text    not null default '', -- of an operator: adopt, remake, ignore; blank: none
 		reason      text    not null default '', -- for which it was settled
 		settled_by  text    not null default '', -- whoever did
 		reported_at timestamptz not null,        -- lastly
@@ -30,19 +32,24 @@ var incidents = New("incidents", `
 	) with (fillfactor = 90);
 	create index incidents_newest on incidents (created_at desc, id desc);
 	create index incidents_reported on incidents (kind, reported_at);
-	create index incidents_open on incidents (kind) where not is_settled`,
+	create index incidents_open on incidents (kind) where not is_settled or answer = 'ignore'`,
 
 	On(`insert into incidents as i (id, kind, about, reported_at, created_at, updated_at, version)
 		values ($1, $3, $4, recorded_at(), recorded_at(), recorded_at(), $2)
-		on conflict (id) do update set about = excluded.about, times = i.times + 1, is_settled = false, reason = '', settled_by = '',
+		on conflict (id) do update set about = excluded.about, times = i.times + 1, is_settled = false, answer = '', reason = '', settled_by = '',
 			reported_at = excluded.reported_at, settled_at = null, updated_at = excluded.updated_at, version = excluded.version`,
 		func(at eventstore.RecordedEvent, e desk.IncidentReported) []any {
 			return about(at, e.Kind, texts(e.About))
 		}),
-	On(`update incidents set is_settled = true, reason = $3, settled_by = $4, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
+	On(`update incidents set is_settled = true, answer = '', reason = $3, settled_by = $4, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
 		where id = $1`,
 		func(at eventstore.RecordedEvent, e desk.IncidentSettled) []any {
 			return about(at, e.Reason, at.Metadata.Actor)
+		}),
+	On(`update incidents set is_settled = true, answer = $3, reason = $4, settled_by = $5, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
+		where id = $1`,
+		func(at eventstore.RecordedEvent, e desk.IncidentAnswered) []any {
+			return about(at, e.Answer, e.Reason, at.Metadata.Actor)
 		}),
 )
 
@@ -53,6 +60,7 @@ type Incident struct {
 	About      map[string]string // ids
 	Times      int64             // that it was told
 	IsSettled  bool
+	Answer     string // of an operator, that stands: adopt, remake, ignore; "": none
 	Reason     string
 	SettledBy  string
 	ReportedAt time.Time // lastly
@@ -62,7 +70,7 @@ type Incident struct {
 	Version    int // of the incident's stream
 }
 
-const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.reason, i.settled_by, i.reported_at, i.settled_at, i.created_at, i.updated_at, i.version`
+const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.answer, i.reason, i.settled_by, i.reported_at, i.settled_at, i.created_at, i.updated_at, i.version`
 
 var incidentsBy = listedBy{
 	columns: incidentColumns, from: "incidents i", id: "i.id",
@@ -105,4 +113,14 @@ func (s OperationsReader) IncidentsReported(ctx context.Context, kind string, af
 	w.and("reported_at > ?", after)
 	w.and("reported_at <= ?", until)
 	return value[int64](ctx, s, `select count(*) from incidents`, w, "")
+}
+
+// DifferencesOf are the incidents about a tenant's objects at the engine that are
+// open, or ignored, for operators.
+func (s OperationsReader) DifferencesOf(ctx context.Context, tenant int64) ([]Incident, error) {
+	w := s.operators()
+	w.and("i.kind = any(?)", desk.Differences)
+	w.and("i.about ->> 'tenant' = ?", strconv.FormatInt(tenant, 10))
+	w.conditions = append(w.conditions, "(not i.is_settled or i.answer = 'ignore')")
+	return list[Incident](ctx, s, `select `+incidentColumns+` from incidents i`, w, "")
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // usage is what tenants use at the engine. It is measured, not decided, and so
-// no event: it stands beside the resources, and a rebuild keeps it.
+// no event: it stands beside the resources, and a rebuild keeps it. So is the place
+// at which the comparison of all tenants with the engine is.
 var usage = `
 	create table if not exists tenant_usage (
 		tenant  bigint primary key,
@@ -21,7 +22,16 @@ var usage = `
 	);
 	create index if not exists tenant_usage_due on tenant_usage (next_at);
 	grant select, insert, update, delete on tenant_usage to ` + eventstore.AppRole + `;
-	` + strings.Join(wall("tenant_usage", operators, ofTenant("tenant")), ";")
+	create table if not exists engine_comparison (
+		one      boolean primary key default true check (one),
+		tenant   bigint not null default 0, -- that was compared last in this round
+		began_at timestamptz not null default business_now(), -- the round
+		fails    int not null default 0, -- in a row
+		next_at  timestamptz not null default business_now() + interval '1 hour' -- also the end of the lease of the process that compares
+	);
+	insert into engine_comparison default values on conflict do nothing;
+	grant select, update on engine_comparison to ` + eventstore.AppRole + `;
+	` + strings.Join(append(wall("tenant_usage", operators, ofTenant("tenant")), wall("engine_comparison", operators)...), ";")
 
 // Usage is the last measurement of what a tenant uses; the zero one before the
 // first.

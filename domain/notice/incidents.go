@@ -4,7 +4,7 @@ package notice
 // "webhook_parked", and what it is about, by ids.
 func Incident(kind string, about map[string]string, language string) Text {
 	var values []string
-	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks"} {
+	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind", "id", "engine_id", "fields"} {
 		values = append(values, "{"+name+"}", about[name])
 	}
 	return say(kind, language, values...)
@@ -39,6 +39,18 @@ var toWatchers = map[string]entry{
 	"reader_stuck": {System, map[string]phrase{
 		"en": {"A reader of the log does not move", "{reader} has not moved from event {position} for a minute. Notifications and mails wait."},
 		"es": {"Un lector del registro no avanza", "{reader} no avanza del evento {position} desde hace un minuto. Las notificaciones y los correos esperan."},
+	}},
+	"engine_orphan": {Warning, map[string]phrase{
+		"en": {"The engine has an object that the panel does not know", "{kind} {engine_id} at the engine belongs to tenant {tenant}, and no record is about it."},
+		"es": {"El motor tiene un objeto que el panel no conoce", "{kind} {engine_id} del motor pertenece al inquilino {tenant} y ningún registro trata de él."},
+	}},
+	"engine_missing": {Warning, map[string]phrase{
+		"en": {"The engine has lost an object", "{kind} {id} of tenant {tenant} is no longer at the engine."},
+		"es": {"El motor ha perdido un objeto", "{kind} {id} del inquilino {tenant} ya no está en el motor."},
+	}},
+	"engine_changed": {Warning, map[string]phrase{
+		"en": {"An object was changed at the engine", "{kind} {id} of tenant {tenant} differs at the engine: {fields}."},
+		"es": {"Se ha cambiado un objeto en el motor", "{kind} {id} del inquilino {tenant} difiere en el motor: {fields}."},
 	}},
 	"provider_down": {Warning, map[string]phrase{
 		"en": {"A payment provider does not answer", "{provider} has not answered for a while. Payments are looked at as soon as it does."},

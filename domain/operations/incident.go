@@ -23,10 +23,16 @@ const (
 	ReaderStuck      = "reader_stuck"      // a reader of the log does not move
 	ProviderDown     = "provider_down"     // a payment provider stays away
 	AccessRefused    = "access_refused"    // a server does not let us do what we have to
+	EngineOrphan     = "engine_orphan"     // the engine has an object of a tenant that no record is about
+	EngineMissing    = "engine_missing"    // the engine has lost an object
+	EngineChanged    = "engine_changed"    // an object at the engine differs from its record
 )
 
 // IncidentKinds are all that there are.
-var IncidentKinds = []string{WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck}
+var IncidentKinds = []string{
+	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck,
+	EngineOrphan, EngineMissing, EngineChanged,
+}
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident
 // within an hour. The others stand in the list of incidents alone, so that a
@@ -59,8 +65,9 @@ func (t Trouble) Settle(reason string, at time.Time) Settle {
 
 // An Incident is what its history amounts to.
 type Incident struct {
-	Kind string
-	Open bool // it was reported, and not settled since
+	Kind    string
+	Open    bool // it was reported, and neither settled nor answered since
+	Ignored bool // until it is over
 }
 
 // Incidents is the behaviour of the streams "incident-<uuid>": a trouble is
@@ -112,21 +119,23 @@ func (c Report) decide(i Incident) ([]IncidentEvent, error) {
 	switch {
 	case !slices.Contains(IncidentKinds, c.Kind):
 		return nil, domain.RefuseField("kind", `"`+c.Kind+`" is not a valid choice.`)
-	case i.Open:
+	case i.Open, i.Ignored:
 		return nil, nil
 	}
 	return []IncidentEvent{IncidentReported{Kind: c.Kind, About: c.About, At: c.At}}, nil
 }
 
 func (c Settle) decide(i Incident) ([]IncidentEvent, error) {
-	if !i.Open {
+	if !i.Open && !i.Ignored {
 		return nil, nil
 	}
 	return []IncidentEvent{IncidentSettled{Reason: c.Reason, At: c.At}}, nil
 }
 
-// IncidentFacts lists every event that the streams of incidents may hold.
-var IncidentEventTypes = []domain.EventType{domain.Register[IncidentReported](), domain.Register[IncidentSettled]()}
+// IncidentEventTypes lists every event that the streams of incidents may hold.
+var IncidentEventTypes = []domain.EventType{
+	domain.Register[IncidentReported](), domain.Register[IncidentSettled](), domain.Register[IncidentAnswered](),
+}
 
 type (
 	// IncidentReported: something happened that operators have to see to.
@@ -152,4 +161,4 @@ func (e IncidentReported) Says() string {
 func (e IncidentSettled) Says() string { return "settled" + wording.Around(": ", e.Reason, "") }
 
 func (e IncidentReported) evolve(Incident) Incident  { return Incident{Kind: e.Kind, Open: true} }
-func (e IncidentSettled) evolve(i Incident) Incident { i.Open = false; return i }
+func (e IncidentSettled) evolve(i Incident) Incident { i.Open, i.Ignored = false, false; return i }

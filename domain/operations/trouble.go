@@ -1,6 +1,10 @@
 package operations
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // The troubles that are reported as incidents, each with its subject and what it
 // concerns.
@@ -43,4 +47,32 @@ func LogTrouble(position int64, stream, reason string) Trouble {
 		about["stream"] = stream
 	}
 	return Trouble{Kind: LogBroken, Subject: at, About: about}
+}
+
+// OrphanTrouble is an object at the engine that belongs to a tenant and that no
+// record is about.
+func OrphanTrouble(tenant int64, kind string, engineID int64) Trouble {
+	number := strconv.FormatInt(engineID, 10)
+	return Trouble{
+		Kind: EngineOrphan, Subject: kind + "/" + number,
+		About: map[string]string{"tenant": strconv.FormatInt(tenant, 10), "kind": kind, "engine_id": number},
+	}
+}
+
+// MissingTrouble is an object that the engine had and has no longer.
+func MissingTrouble(tenant int64, kind string, id int64) Trouble {
+	return Trouble{Kind: EngineMissing, Subject: kind + "-" + strconv.FormatInt(id, 10), About: aboutRecord(tenant, kind, id)}
+}
+
+// ChangedTrouble is an object at the engine that differs from its record in some
+// fields. Other fields are another trouble.
+func ChangedTrouble(tenant int64, kind string, id int64, fields []string) Trouble {
+	t := Trouble{Kind: EngineChanged, About: aboutRecord(tenant, kind, id)}
+	t.About["fields"] = strings.Join(slices.Compact(slices.Sorted(slices.Values(fields))), " ")
+	t.Subject = kind + "-" + t.About["id"] + " " + t.About["fields"]
+	return t
+}
+
+func aboutRecord(tenant int64, kind string, id int64) map[string]string {
+	return map[string]string{"tenant": strconv.FormatInt(tenant, 10), "kind": kind, "id": strconv.FormatInt(id, 10)}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
+	incidents "hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/sagas"
@@ -25,7 +27,8 @@ type Areas struct {
 	Operations  *operations.Service   // of the panel itself: incidents, the log
 	Reconciler  *reconcile.Reconciler // brings resources to the engine and the hypervisor
 	Maintenance *hosting.Maintenance
-	Jobs        *hosting.Operations // that people ask for and wait for
+	Jobs        *hosting.Operations  // that people ask for and wait for
+	Differences *hosting.Differences // between the log and the engine
 }
 
 // addPayments adds what watches and moves money.
@@ -57,6 +60,9 @@ func (s *Panel) addOperations() {
 	s.Operations = operations.New(operations.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Times: s.times.OperationsTimes, ProviderDown: s.times.DownAlarm,
 		Webhooks: s.Payments.LatestWebhooks, Replay: s.Payments.ReplayWebhook,
+		Answer: func(ctx context.Context, cause domain.Metadata, answer incidents.AnswerIncident) error {
+			return s.Differences.Answer(ctx, cause, answer)
+		},
 	})
 }
 
@@ -72,6 +78,9 @@ func (s *Panel) addHosting(o Options) {
 		Seal: s.Reconciler.Seal, SecretLife: s.times.SecretLife,
 	}
 	s.Maintenance, s.Jobs = hosting.NewMaintenance(deps), hosting.NewOperations(deps)
+	s.Differences = hosting.NewDifferences(deps, hosting.New(hosting.Options{
+		Tables: s.tables, Resources: s.Reconciler, Numbers: s.store, Subjects: s.store, PublicURL: o.PublicURL, Now: s.Now,
+	}))
 }
 
 // addProvisioning adds what makes services of paid orders, and ends them.

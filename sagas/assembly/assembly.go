@@ -44,11 +44,12 @@ type Options struct {
 	UnsubscribeKeys [][]byte
 }
 
-// Policy is what an operator of the panel has settled about orders.
+// Policy is what an operator of the panel has settled.
 type Policy struct {
 	KeepDisputed bool           // a dispute does not suspend the service: operators are told, and decide
 	RefundLate   bool           // late payments go back; none reopens its order
 	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
+	Compare      *time.Duration // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 }
 
 // A Panel is the runner with all sagas of the panel.
@@ -71,6 +72,9 @@ func New(o Options) *Panel {
 	}
 	if o.Policy.RefundGrace != nil {
 		o.Times.RefundGrace = *o.Policy.RefundGrace
+	}
+	if o.Policy.Compare != nil {
+		o.Times.Compare = *o.Policy.Compare
 	}
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{

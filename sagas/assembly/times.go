@@ -55,6 +55,7 @@ var Defaults = Times{
 	},
 	HostingTimes: HostingTimes{
 		SyncBudget: 2 * time.Minute, CertificateLook: day, BinLife: 30 * day, BinLook: 6 * time.Hour, Measure: day, MeasurePoll: time.Minute,
+		Compare: day, ComparePoll: time.Minute, CompareLease: 10 * time.Minute,
 	},
 	NotifyTimes:     notify.Defaults,
 	PaymentTimes:    payments.Defaults,

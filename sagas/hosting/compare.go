@@ -26,6 +26,7 @@ type compared struct {
 	values  field.Values         // of the record, as it runs
 	parent  field.Values         // of what it is a part of
 	limits  field.Values         // of a tenant, by its package
+	theirs  hosting.EngineObject // the engine's; zero: it was not found
 	missing bool                 // the engine had it, and has it no more
 	drift   []drift
 
@@ -117,6 +118,9 @@ func (c *compared) beside(theirs []hosting.EngineObject) {
 	}
 	if at < 0 {
 		at = slices.IndexFunc(theirs, func(o hosting.EngineObject) bool { return o.Name == c.object.Name })
+	}
+	if at >= 0 {
+		c.theirs = theirs[at]
 	}
 	switch {
 	case at >= 0 && !c.open():

@@ -39,6 +39,9 @@ type Times struct {
 	BinLook         time.Duration // the longest pause between two looks into it
 	Measure         time.Duration // between two measurements of what a tenant uses; 0: nothing is measured
 	MeasurePoll     time.Duration // between two looks for tenants to measure
+	Compare         time.Duration // in which every tenant is compared with the engine once; 0: none is
+	ComparePoll     time.Duration // between two looks for the next tenant to compare, and the most between two tenants
+	CompareLease    time.Duration // for which a process has a tenant to compare
 }
 
 // system reads as the program itself.

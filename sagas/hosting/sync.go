@@ -114,11 +114,11 @@ func (ops *Operations) comparison(ctx context.Context, o hosting.Operation) (*co
 
 // findLimits finds the limits of the tenant: those that its package sets, or
 // without one its own.
-func (ops *Operations) findLimits(ctx context.Context, found *comparison) error {
+func (d *Deps) findLimits(ctx context.Context, found *comparison) error {
 	var id int64
 	_ = json.Unmarshal(found.tenant.Spec["package"], &id) // null is 0: it has none
 	ref := hosting.Ref{Kind: "package", ID: id}
-	rows, err := ops.system().Recorded(ctx, ref)
+	rows, err := d.system().Recorded(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,12 @@ func (ops *Operations) findLimits(ctx context.Context, found *comparison) error 
 }
 
 // theirs are the engine's objects of a kind that the tenant owns.
-func (ops *Operations) theirs(ctx context.Context, kind string, tenant projections.Resource) ([]hosting.EngineObject, error) {
+func (d *Deps) theirs(ctx context.Context, kind string, tenant projections.Resource) ([]hosting.EngineObject, error) {
 	if of, _ := hosting.KindNamed(kind); !of.Owner {
-		return ops.Engine.List(ctx, kind, *tenant.EngineID)
+		return d.Engine.List(ctx, kind, *tenant.EngineID)
 	}
 	number := hosting.CustomerNumber(tenant.ID)
-	client, is, err := ops.Engine.Find(ctx, kind, number, number)
+	client, is, err := d.Engine.Find(ctx, kind, number, number)
 	if err != nil || !is {
 		return nil, err
 	}

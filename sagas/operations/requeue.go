@@ -45,3 +45,12 @@ func numbered(text string, do func(int64) error) error {
 	}
 	return do(n)
 }
+
+// Answer does what an operator has decided about an incident: adopt, remake or
+// ignore. That settles it.
+func (s *Service) Answer(ctx context.Context, cause domain.Metadata, id uuid.UUID, answer, reason string) error {
+	if reason == "" {
+		return domain.RefuseField("reason", "This field is required.")
+	}
+	return s.answer(ctx, cause, operations.AnswerIncident{ID: id, Answer: answer, Reason: reason, At: s.runner.Now()})
+}

@@ -69,7 +69,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -176,6 +176,19 @@ func (c *Config) patience(s Settings) (err error) {
 	if err != nil || c.EngineWait < 0 || c.EngineWait > most {
 		return console.Misused("HOSTPANEL_ENGINE_WAIT: %q is not a time of up to 20s, such as 3s or 500ms", s.EngineWait)
 	}
+	return nil
+}
+
+// comparing is how often tenants are compared with the engine.
+func (c *Config) comparing(s Settings) error {
+	if s.EngineCompare == "" {
+		return nil
+	}
+	every, err := time.ParseDuration(s.EngineCompare)
+	if err != nil || every != 0 && (every < time.Hour || every > 720*time.Hour) {
+		return console.Misused("HOSTPANEL_ENGINE_COMPARE: %q is neither 0 nor a time from 1h to 720h, such as 24h", s.EngineCompare)
+	}
+	c.Policy.Compare = &every
 	return nil
 }
 

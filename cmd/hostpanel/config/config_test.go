@@ -91,6 +91,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{NameServers: "ns1.example.com,com"}, "HOSTPANEL_NAMESERVERS"},
 		{Settings{EngineWait: "3"}, "HOSTPANEL_ENGINE_WAIT"},
 		{Settings{EngineWait: "21s"}, "HOSTPANEL_ENGINE_WAIT"},
+		{Settings{EngineCompare: "1m"}, "HOSTPANEL_ENGINE_COMPARE"},
+		{Settings{EngineCompare: "daily"}, "HOSTPANEL_ENGINE_COMPARE"},
 		{Settings{Payments: kong.Plugins{&test.Settings{Payments: "yes"}}}, "HOSTPANEL_TEST_PAYMENTS"},
 		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
 		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},

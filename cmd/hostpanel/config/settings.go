@@ -26,8 +26,9 @@ type Settings struct {
 	ISPConfigPassword string `kong:"-" env:"ISPCONFIG_PASSWORD" secret:"" placeholder:"PASSWORD" help:"Of the remote user."`
 	ISPConfigServerID string `name:"ispconfig-server-id" group:"settings" env:"ISPCONFIG_SERVER_ID" placeholder:"NUMBER" help:"ISPConfig's server, or web=1,database=2,dns=3,mail=4."`
 
-	EngineWait  string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s" help:"How long an answer waits for the engine, up to 20s; 0: not at all."`
-	NameServers string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…" help:"Of DNS zones; none: ns1. and ns2. of the public host."`
+	EngineWait    string `group:"settings" env:"HOSTPANEL_ENGINE_WAIT" placeholder:"3s" help:"How long an answer waits for the engine, up to 20s; 0: not at all."`
+	EngineCompare string `group:"settings" env:"HOSTPANEL_ENGINE_COMPARE" placeholder:"24h" help:"In which time every tenant is compared with the engine once, 1h to 720h; 0: none is."`
+	NameServers   string `name:"nameservers" group:"settings" env:"HOSTPANEL_NAMESERVERS" placeholder:"NAME,…" help:"Of DNS zones; none: ns1. and ns2. of the public host."`
 
 	SMTPURL  string `kong:"-" env:"SMTP_URL" secret:"" placeholder:"URL" help:"Mail server; none: a file for each mail in the outbox of the data directory."`
 	MailFrom string `group:"settings" env:"MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails; none: hostpanel@ and the public host."`

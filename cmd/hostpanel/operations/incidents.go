@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,9 @@ type Incidents struct {
 	List    incidentsList    `cmd:"" help:"List problems that need an operator, newest first."`
 	Requeue incidentsRequeue `cmd:"" help:"Handle again what an incident is about."`
 	Settle  incidentsSettle  `cmd:"" help:"Settle an incident that you have seen to."`
+	Adopt   incidentsAdopt   `cmd:"" help:"The engine is right: let the panel take over what it has."`
+	Remake  incidentsRemake  `cmd:"" help:"The panel is right: let the engine get the object again."`
+	Ignore  incidentsIgnore  `cmd:"" help:"Leave a difference to the engine as it is, and do not report it again while it lasts."`
 }
 
 type incidentsList struct {
@@ -35,12 +39,14 @@ type incidentLine struct {
 	About      map[string]string `json:"about"`
 	Times      int64             `json:"times"`
 	IsSettled  bool              `json:"is_settled"`
+	Offers     []string          `json:"offers"`
+	Answer     string            `json:"answer"`
 	Reason     string            `json:"reason"`
 	ReportedAt time.Time         `json:"reported_at"`
 }
 
 func asIncident(i projections.Incident) incidentLine {
-	return incidentLine{i.ID, i.Kind, i.About, i.Times, i.IsSettled, i.Reason, i.ReportedAt}
+	return incidentLine{i.ID, i.Kind, i.About, i.Times, i.IsSettled, append([]string{}, operations.Offers(i.Kind)...), i.Answer, i.Reason, i.ReportedAt}
 }
 
 // Run lists incidents.
@@ -58,10 +64,10 @@ func (l incidentsList) Run(ctx context.Context, s config.Settings, c console.Con
 			return c.JSON(console.Each(found.Rows, asIncident))
 		}
 		i := c.Ink()
-		t := console.Table{Head: []string{"incident", "kind", "about", "times", "reported (UTC)", "settled"}}
+		t := console.Table{Head: []string{"incident", "kind", "about", "times", "reported (UTC)", "offers", "settled"}}
 		for _, row := range found.Rows {
 			t.Add(console.Plain(row.ID.String()), console.Painted(row.Kind, i.Red), console.Plain(wording.Pairs(row.About)), console.Number(int(row.Times)),
-				console.Moment(row.ReportedAt), console.Plain(row.Reason))
+				console.Moment(row.ReportedAt), console.Plain(strings.Join(operations.Offers(row.Kind), " ")), console.Plain(row.Reason))
 		}
 		t.Print(c)
 		return nil
@@ -100,6 +106,37 @@ func (r incidentsSettle) Run(ctx context.Context, s config.Settings, c console.C
 			return fmt.Errorf("settle incident %s: %w", r.ID, err)
 		}
 		fmt.Fprintln(c.Out, "it is settled")
+		return nil
+	})
+}
+
+type (
+	incidentsAdopt  struct{ incidentChoice }
+	incidentsRemake struct{ incidentChoice }
+	incidentsIgnore struct{ incidentChoice }
+)
+
+// Run lets the panel take over what the engine has.
+func (a incidentsAdopt) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return a.answer(ctx, s, c, operations.Adopt, "it is taken over")
+}
+
+// Run lets the engine get an object again.
+func (r incidentsRemake) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return r.answer(ctx, s, c, operations.Remake, "the engine gets it again")
+}
+
+// Run leaves a difference as it is.
+func (i incidentsIgnore) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return i.answer(ctx, s, c, operations.Ignore, "it is left as it is")
+}
+
+func (i incidentChoice) answer(ctx context.Context, s config.Settings, c console.Console, answer, said string) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		if err := p.Sagas.Operations.Answer(ctx, program.AtConsole, i.ID, answer, i.Reason); err != nil {
+			return fmt.Errorf("%s incident %s: %w", answer, i.ID, err)
+		}
+		fmt.Fprintln(c.Out, said)
 		return nil
 	})
 }
