@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/adapters/faults"
+	"hostpanel/domain/field"
 	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
 	"hostpanel/projections"
 )
 
@@ -266,4 +269,57 @@ func TestCustomersAreSentOnlyToSitesThatTheKeyIsFor(t *testing.T) {
 	if back := follow(t, s.press(b, "action", "cancel").Header().Get("Location")); back.status != http.StatusSeeOther {
 		t.Fatalf("%d %v", back.status, back.location)
 	}
+}
+
+// An order says itself where its customer goes, if its key names the domain. Otherwise
+// links of the panel would lead anywhere.
+func TestAnOrderNamesThePagesOfItsShop(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	own := func(success, cancel string) string {
+		return strings.Replace(withWidget, "{", fmt.Sprintf(`{"success_url":%q,"cancel_url":%q,`, success, cancel), 1)
+	}
+	bound := []string{"X-API-Key", s.known["bound"]}
+	for _, test := range []struct{ action, success, cancel, want string }{
+		{"pay", "https://shop.example/done?cart=7", "", "https://shop.example/done?cart=7&order_id="},
+		{"cancel", "", "https://eu.sub.example/cart", "https://eu.sub.example/cart?order_id="},
+		{"cancel", "https://shop.example/done", "", "https://shop.example/cart?order_id="}, // the widget's
+		{"pay", "http://localhost:3000/done", "", "http://localhost:3000/done?order_id="},
+	} {
+		a := read(t, s.order(t, http.StatusCreated, own(test.success, test.cancel), bound...))
+		if policy := s.call("GET", pathOf(a.URL), "").Header().Get("Content-Security-Policy"); !strings.Contains(policy, hostOf(test.want)) {
+			t.Errorf("the form may not lead to %s: %s", test.want, policy)
+		}
+		if back := follow(t, s.press(a, "action", test.action).Header().Get("Location")); back.status != http.StatusSeeOther || back.location != test.want+a.ID {
+			t.Errorf("%+v: %d %s", test, back.status, back.location)
+		}
+	}
+	for _, key := range []string{"bound", "key"} {
+		for _, page := range []string{"https://evil.example/", "https://shop.example.evil.example/", "https://full.example/"} {
+			w := s.order(t, http.StatusBadRequest, own(page, page), "X-API-Key", s.known[key])
+			has(t, w.Body.String(), `{"success_url":["The key does not name this domain."],"cancel_url":["The key does not name this domain."]}`)
+		}
+	}
+	w := s.order(t, http.StatusBadRequest, own("javascript:alert(1)", "http://shop.example/"), bound...)
+	has(t, w.Body.String(), `"success_url":["Enter a valid`, `"cancel_url":["Enter a valid`)
+}
+
+// What a key no longer names is no longer gone to.
+func TestANarrowerKeyLeadsNowhereElse(t *testing.T) {
+	s := openShop(t).stock(t).open(t)
+	body := strings.Replace(withWidget, "{", `{"cancel_url":"https://eu.sub.example/cart",`, 1)
+	for _, domains := range []string{`["shop.example"]`, `[]`} {
+		a := read(t, s.order(t, http.StatusCreated, body, "X-API-Key", s.known["bound"]))
+		s.do(t, storefront.ChangeKey{ID: "BoundKey", Spec: field.Values{"allowed_domains": []byte(domains)}, At: time.Now()})
+		s.server.ForgetKey("BoundKey")
+		if back := follow(t, s.press(a, "action", "cancel").Header().Get("Location")); back.status != http.StatusOK {
+			t.Errorf("%s: %d %s", domains, back.status, back.location)
+		}
+		s.do(t, storefront.ChangeKey{ID: "BoundKey", Spec: field.Values{"allowed_domains": []byte(`["*.sub.example"]`)}, At: time.Now()})
+		s.server.ForgetKey("BoundKey")
+	}
+}
+
+func hostOf(address string) string {
+	u, _ := url.Parse(address)
+	return u.Scheme + "://" + u.Host
 }

@@ -46,6 +46,8 @@ var orders = New("orders", `
 		widget_id          text    not null,
 		api_key            text    not null, -- its public id
 		owner              bigint  not null, -- the user to whom the key belongs
+		success_url        text    not null, -- where the customer goes afterwards; '': where the widget says
+		cancel_url         text    not null,
 		session_id         text    not null default '',
 		payment_url        text    not null default '',
 		session_expires_at timestamptz,
@@ -68,9 +70,10 @@ var orders = New("orders", `
 
 	On(`insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company,
 			plan_id, plan_name, resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax,
-			currency, minor, payment_method, test, domain, os_choice, language, widget_id, api_key, owner, created_at, updated_at, version)
+			currency, minor, payment_method, test, domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url,
+			created_at, updated_at, version)
 		values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-			$20, $21, $22, $23, $24, $25, $26, $27, $28, $29, recorded_at(), recorded_at(), $30)`, placed).
+			$20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, recorded_at(), recorded_at(), $32)`, placed).
 		Unique("orders_number", errNumberTaken),
 	orderChange(`status = 'payment_processing', session_id = $3, payment_url = $4, session_expires_at = $5`,
 		func(e order.PaymentSessionOpened) []any { return []any{e.Session, e.URL, e.ExpiresAt} }),
@@ -117,7 +120,8 @@ var orders = New("orders", `
 	orderChange(warn, func(order.WelcomeMailDelayed) []any { return []any{order.MailWarning} }),
 	orderChange(warn, func(order.WelcomeMailGivenUp) []any { return []any{order.MailWarning} }),
 	orderChange(`warnings = array_remove(warnings, $3::text)`, func(order.WelcomeMailSent) []any { return []any{order.MailWarning} }),
-	erasing(`update orders set customer_name = '', customer_email = '', customer_phone = '', customer_company = '' where subject = $1`),
+	erasing(`update orders set customer_name = '', customer_email = '', customer_phone = '', customer_company = '',
+		success_url = '', cancel_url = '' where subject = $1`),
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner"))
 
@@ -157,6 +161,7 @@ func placed(at eventstore.RecordedEvent, e order.Placed) []any {
 		e.Plan.ID, e.Plan.Name, e.Plan.ResourceType, e.Plan, e.BillingPeriod,
 		e.Price.String(), e.PeriodPrice.String(), e.SetupFee.String(), e.TaxRate.String(),
 		e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.Currency, e.Minor,
-		e.Provider, e.Test, e.Domain, e.OS, e.Language, e.Widget, e.APIKey, e.Owner, at.Version,
+		e.Provider, e.Test, e.Domain, e.OS, e.Language, e.Widget, e.APIKey, e.Owner,
+		e.SuccessURL, e.CancelURL, at.Version,
 	}
 }

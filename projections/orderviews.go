@@ -111,6 +111,8 @@ type Order struct {
 	WidgetID         string
 	APIKey           string // public id
 	Owner            int64
+	SuccessURL       string // "": that of the widget
+	CancelURL        string
 	SessionID        string
 	PaymentURL       string
 	SessionExpiresAt *time.Time
@@ -126,7 +128,7 @@ type Order struct {
 const orderColumns = `id, order_number, status, holds, warnings, settling, failed_step, failed_code, cancel_reason, subject,
 	customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name, resource_type, plan,
 	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
-	domain, os_choice, language, widget_id, api_key, owner, session_id, payment_url, session_expires_at,
+	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
 	payment_id, payment_status, refunded, cancel_requested, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key

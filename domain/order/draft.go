@@ -18,6 +18,7 @@ type Draft struct {
 	Language      string
 	AnyLanguage   bool // none was asked for: a widget's own counts
 	Widget        string
+	Return        Return
 
 	APIKey    string // public id of the key that it is asked with
 	Owner     int64  // user to whom the key belongs

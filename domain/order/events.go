@@ -24,7 +24,7 @@ type Event interface {
 // EventTypes lists every event that an order's stream may hold.
 var EventTypes = []domain.EventType{
 	domain.Register[Placed]().Sealing(domain.Contact,
-		"customer_name", "customer_email", "customer_phone", "customer_company"),
+		"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"),
 	domain.Register[PaymentSessionOpened](),
 	domain.Register[PaymentSessionFailed](),
 	domain.Register[PaymentApproved](),
@@ -92,6 +92,11 @@ type Placed struct {
 	Widget   string `json:"widget_id"`
 	APIKey   string `json:"api_key"` // its public id
 	Owner    int64  `json:"owner"`   // the user to whom the key belongs
+
+	// Where the customer goes afterwards; "": where the widget says. Shops put ids of
+	// carts and people into them.
+	SuccessURL string `json:"success_url,omitempty"`
+	CancelURL  string `json:"cancel_url,omitempty"`
 
 	At time.Time `json:"at"`
 }

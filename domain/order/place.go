@@ -35,11 +35,16 @@ type Place struct {
 	Widget   string
 	APIKey   string // public id
 	Owner    int64  // user
+	Return   Return
 	At       time.Time
 }
 
 // A Customer is who placed the order.
 type Customer struct{ Name, Email, Phone, Company string }
+
+// A Return is where the customer goes after the payment, or without it; "": where the
+// widget says.
+type Return struct{ SuccessURL, CancelURL string }
 
 // A Period is how often a plan is billed.
 type Period string
@@ -99,7 +104,8 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Price: c.Price, PeriodPrice: cost.Period, SetupFee: c.SetupFee, TaxRate: c.TaxRate,
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,
 		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
-		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner, At: c.At,
+		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
+		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL, At: c.At,
 	})
 }
 

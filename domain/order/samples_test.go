@@ -112,7 +112,9 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.CompensationCompleted{Holds: []order.Hold{}, At: later},
 		order.ProviderEventIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
 	)
-	for _, e := range events(vps, saas) {
+	returning := placed
+	returning.SuccessURL, returning.CancelURL = "https://shop.example/thanks", "https://shop.example/cart"
+	for _, e := range events(vps, saas, returning) {
 		if got := reread(t, e); !equal(got, e) {
 			t.Errorf("%+v reads as %+v", e, got)
 		}
@@ -122,12 +124,12 @@ func TestEventsAreReadForever(t *testing.T) {
 // C-6: what tells of the customer is sealed, and nothing else is.
 func TestTheCustomersDataIsPersonal(t *testing.T) {
 	personal := domain.NewCatalogue(order.EventTypes).Personal("order.placed")
-	for _, name := range []string{"customer_name", "customer_email", "customer_phone", "customer_company"} {
+	for _, name := range []string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"} {
 		if personal[name] != domain.Contact {
 			t.Errorf("%s is not sealed", name)
 		}
 	}
-	if len(personal) != 4 {
+	if len(personal) != 6 {
 		t.Errorf("sealed: %v", personal)
 	}
 }

@@ -30,6 +30,8 @@ func (f *orderForm) Fields() field.Set {
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
 		field.Text("language", &f.Language).Spoken().Doc("That of the widget, if one is named, when absent."),
+		field.Text("success_url", &f.Return.SuccessURL).Is(field.HTTPSURL).Default("").Doc("Where the customer goes after the payment: a page of a domain that the key names. The widget's when absent."),
+		field.Text("cancel_url", &f.Return.CancelURL).Is(field.HTTPSURL).Default("").Doc("Likewise, where the payment is cancelled."),
 		field.Text("widget_id", &f.Widget).Max(64).Default("").Doc("The widget that the order comes from."),
 	}
 }
@@ -39,5 +41,10 @@ func (s *handlers) check(ctx context.Context, c route.Call, f *orderForm, wrong 
 	key := caller.KeyOf(c)
 	f.AnyLanguage = !c.Sent.Has("language")
 	f.APIKey, f.Owner, f.TestMoney = key.ID, key.Owner, key.Mode == storefront.Test
+	for name, page := range map[string]string{"success_url": f.Return.SuccessURL, "cancel_url": f.Return.CancelURL} {
+		if page != "" && !wrong.Has(name) && !s.mayReturnTo(key, page) {
+			wrong.Add(name, "The key does not name this domain.")
+		}
+	}
 	return s.Orders.Prepare(ctx, &f.Draft, wrong)
 }

@@ -78,33 +78,53 @@ func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (project
 	}
 }
 
-// shopPage is where the widget wants its customers to go, with the order's id.
-// It is nil where the widget names no page, or one on a site that the order's
-// key is not for.
+// shopPage is where the order, or else its widget, wants the customer to go, with the
+// order's id. It is nil where no page is named, or one on a site that the order's key
+// is not for.
 func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome string) (*url.URL, error) {
-	if o.WidgetID == "" {
-		return nil, nil
+	own := byOutcome(outcome, o.SuccessURL, o.CancelURL)
+	text, err := own, error(nil)
+	if own == "" {
+		text, err = s.widgetPage(ctx, o.WidgetID, outcome)
 	}
-	widget, err := s.Reading(caller.Identity{}).Widget(ctx, o.WidgetID)
-	if record.IsMissing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	text := widget.SuccessURL
-	if outcome == "cancel" {
-		text = widget.CancelURL
-	}
-	target, err := url.Parse(text)
 	if err != nil || text == "" {
-		return nil, nil //nolint:nilerr // a page that cannot be gone to is none
+		return nil, err
 	}
 	key, issued, err := s.System().APIKey(ctx, o.APIKey)
-	if err != nil || !issued || !route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL()) {
+	if err != nil || !issued || own != "" && !s.mayReturnTo(key, own) {
 		return nil, err
 	}
+	target, err := url.Parse(text)
+	if err != nil || !route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL()) {
+		return nil, nil //nolint:nilerr // a page that cannot be gone to is none
+	}
 	return withOrder(target, o.ID), nil
+}
+
+// widgetPage is where a widget wants its customers to go; "": nowhere.
+func (s *handlers) widgetPage(ctx context.Context, id, outcome string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	widget, err := s.Reading(caller.Identity{}).Widget(ctx, id)
+	if record.IsMissing(err) {
+		return "", nil
+	}
+	return byOutcome(outcome, widget.SuccessURL, widget.CancelURL), err
+}
+
+func byOutcome(outcome, success, cancel string) string {
+	if outcome == "cancel" {
+		return cancel
+	}
+	return success
+}
+
+// mayReturnTo tells whether an order may name a page for its customer. Keys are public,
+// so one without domains leads nowhere: links of the panel would lead anywhere else.
+func (s *handlers) mayReturnTo(key projections.APIKey, page string) bool {
+	target, err := url.Parse(page)
+	return err == nil && len(key.AllowedDomains) > 0 && route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL())
 }
 
 func withOrder(target *url.URL, id uuid.UUID) *url.URL {

@@ -141,6 +141,7 @@ func (s *Service) agreed(d *order.Draft, plan projections.Plan, offer order.Offe
 		Price: plan.Price, SetupFee: plan.SetupFee, TaxRate: s.TaxRate, Currency: plan.Currency,
 		Method: offer.Method, Test: !offer.Live,
 		Domain: d.Domain, OS: d.OS, Language: d.Language, Widget: d.Widget, APIKey: d.APIKey, Owner: d.Owner,
+		Return: d.Return,
 	}
 }
 
