@@ -56,6 +56,7 @@ func (x *exchange) takeBody() error {
 		return unsupported(x.r.Header.Get("Content-Type"))
 	}
 	x.call.json, err = field.Parse(body)
+	x.tellUnknown()
 	return err
 }
 

@@ -18,7 +18,7 @@ const (
 	corsHeaders      = "X-API-Key, Content-Type, Accept, Idempotency-Key, If-None-Match, Last-Event-ID, X-Request-ID, traceparent"
 	corsTokenHeaders = ", Authorization, If-Match" // where the caller's token is not a public key
 	corsExposed      = "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-		"X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, Deprecation, Sunset"
+		"X-RateLimit-Reset, X-Request-ID, X-Error-Code, Idempotent-Replayed, X-Unknown-Fields, Deprecation, Sunset"
 	corsVary   = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
 	corsMaxAge = "7200"
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 )
 
 const onceHeader = "Idempotency-Key"
@@ -56,6 +57,8 @@ func (x *exchange) repeated(key *domain.IdempotencyKey, before domain.Replay) er
 	case domain.ReplayReused:
 		return keyReused
 	case domain.ReplayFinished:
+		x.call.json, _ = field.Parse(x.body) // it was right
+		x.tellUnknown()
 		x.replay(before)
 		return errAnswered
 	case domain.ReplayOpen:

@@ -83,6 +83,7 @@ var answerHeaders = map[string]any{
 	"X-RateLimit-Remaining": numberHeader("Calls that are left of the quota."),
 	"X-RateLimit-Reset":     numberHeader("Seconds until a call comes back to the quota."),
 	"Idempotent-Replayed":   textHeader("\"true\" when the answer was given before."),
+	unknownFields:           textHeader("Fields of the request that mean nothing here, by name: they were ignored."),
 }
 
 func textHeader(about string) map[string]any {
@@ -279,6 +280,9 @@ func (r *Route) failureHeaders(status int) map[string]any {
 	if r.Access.Limit != nil && status != http.StatusUnauthorized && status != http.StatusNotAcceptable { // those two are not counted
 		names = append(names, limitHeaders...)
 	}
+	if r.Request.Fields != nil && status >= http.StatusBadRequest && status != http.StatusUnauthorized && status != http.StatusNotAcceptable {
+		names = append(names, unknownFields)
+	}
 	return headerRefs(names...)
 }
 
@@ -295,6 +299,9 @@ func (r *Route) success(bodies schemas) map[string]any {
 	}
 	if r.keep != "" && r.Access.Scheme != "" {
 		names = append(names, "Idempotent-Replayed")
+	}
+	if r.Request.Fields != nil {
+		names = append(names, unknownFields)
 	}
 	answer := map[string]any{"description": http.StatusText(r.Status), "headers": headerRefs(names...)}
 	if content := r.content(bodies); content != nil {

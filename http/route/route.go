@@ -76,6 +76,7 @@ type Route struct {
 	raw     bool                // takes any media type, in both slash forms
 	page    bool                // is for people: security headers of pages, errors as pages
 	bodyMax int64
+	known   func() map[string]bool // names of fields, of requests with a body
 
 	perCaller, perAddress int // streams at most; 0: any number
 }

@@ -133,6 +133,7 @@ func (t *Table) collect(a *Area) {
 		r.bodyMax = r.longestBody()
 		if fields := r.Request.Fields; fields != nil {
 			r.Request.Fields = func() field.Set { return fields().Speaking(t.options.Language) }
+			r.known = sync.OnceValue(r.names)
 		}
 		e := t.endpoint(a, r.Path)
 		if e.methods[r.Method] != nil {

@@ -102,6 +102,6 @@ func undescribed(described *openapi3.Response, answer *httptest.ResponseRecorder
 
 // apiHeaders are the headers that programs act on.
 var apiHeaders = []string{
-	"ETag", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID", "X-Error-Code", "Idempotent-Replayed",
+	"ETag", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID", "X-Error-Code", "Idempotent-Replayed", "X-Unknown-Fields",
 	"RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
 }
