@@ -46,8 +46,8 @@ var orders = New("orders", `
 		widget_id          text    not null,
 		api_key            text    not null, -- its public id
 		owner              bigint  not null, -- the user to whom the key belongs
-		success_url        text    not null, -- where the customer goes afterwards; '': where the widget says
-		cancel_url         text    not null,
+		success_url        text    not null default '', -- where the customer goes afterwards; '': where the widget says
+		cancel_url         text    not null default '',
 		session_id         text    not null default '',
 		payment_url        text    not null default '',
 		session_expires_at timestamptz,
