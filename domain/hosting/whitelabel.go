@@ -26,6 +26,8 @@ type WhiteLabel struct {
 	CustomCSS                     string // as sent
 	FooterText, FooterURL         string
 	EmailFromName, EmailFromEmail string
+	SenderRecord                  string // what proves the domain of that address, as a TXT record of the domain
+	SenderDomain                  string // where the record has been seen; empty: nowhere
 	CustomPanelDomain             string
 	IsActive                      bool
 }
@@ -46,8 +48,29 @@ func (w *WhiteLabel) Fields() field.Set {
 		field.Text("footer_url", &w.FooterURL).Is(field.HTTPSURL).Default(""),
 		field.Text("email_from_name", &w.EmailFromName).Max(100).Is(field.Plain).Default(""),
 		field.Text("email_from_address", &w.EmailFromEmail).Is(field.Email).Default(""),
+		field.Text("sender_record", &w.SenderRecord).ReadOnly(),
+		field.Text("sender_domain", &w.SenderDomain).ReadOnly(),
 		field.Text("custom_panel_domain", &w.CustomPanelDomain).Is(field.Domain).Default(""),
 		field.Flag("is_active", &w.IsActive).Default(true),
+	}
+}
+
+// AddressDomain is the domain of the address that mails are to come from.
+func (w *WhiteLabel) AddressDomain() string {
+	_, host, _ := strings.Cut(w.EmailFromEmail, "@")
+	return host
+}
+
+// IsProven reports whether the record has been seen at the domain of the address.
+func (w *WhiteLabel) IsProven() bool {
+	return w.EmailFromEmail != "" && w.SenderDomain == w.AddressDomain()
+}
+
+// SetSenderRecord gives a draft of a brand with an address the record that proves its
+// domain, once. The token makes it one that no other tenant has.
+func SetSenderRecord(d *Draft, token func() string) {
+	if w, is := d.Spec.(*WhiteLabel); is && w.EmailFromEmail != "" && w.SenderRecord == "" {
+		w.SenderRecord = "hostpanel-verify=" + token()
 	}
 }
 

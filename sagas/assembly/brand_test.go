@@ -38,9 +38,17 @@ func TestATenantsMailsComeFromTheTenant(t *testing.T) {
 			look.EmailFromName, look.EmailFromEmail = "Ana", "hello@bread.example"
 			changes()
 		}, `"Ana" <panel@example.com>`, "hello@bread.example"},
-		{"with an address in a domain of its own", func() {
+		{"with an address in a mail domain of its own that is not proven", func() {
 			does(hosting.Request{Ref: hosting.Ref{Kind: "mail_domain", ID: 1}, Tenant: 7, Spec: receives.Fields().Values(), For: "order:none"})
+		}, `"Ana" <panel@example.com>`, "hello@bread.example"},
+		{"with one that is proven", func() {
+			look.SenderDomain = "bread.example"
+			changes()
 		}, `"Ana" <hello@bread.example>`, ""},
+		{"with another that is not", func() {
+			look.EmailFromEmail = "hello@milk.example"
+			changes()
+		}, `"Ana" <panel@example.com>`, "hello@milk.example"},
 		{"with its look switched off", func() {
 			look.IsActive = false
 			changes()

@@ -25,7 +25,7 @@ func (s *Service) Change(ctx context.Context, cause hosting.Cause, by projection
 	if err != nil {
 		return domain.Receipt{}, err
 	}
-	if err := makeKey(d); err != nil {
+	if err := makeKeys(d); err != nil {
 		return domain.Receipt{}, err
 	}
 	secrets := seal(d)

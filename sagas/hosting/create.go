@@ -15,7 +15,7 @@ func (s *Service) Create(ctx context.Context, cause hosting.Cause, by projection
 		return domain.Receipt{}, nil, err
 	}
 	given := generate(d)
-	if err := makeKey(d); err != nil {
+	if err := makeKeys(d); err != nil {
 		return domain.Receipt{}, nil, err
 	}
 	commands, err := s.evicting(ctx, d)

@@ -51,9 +51,11 @@ func generate(d *hosting.Draft) *hosting.Credentials {
 // signingBits is the size of keys that sign mails (RFC 8301, 3.2).
 const signingBits = 2048
 
-// makeKey makes the key pair of a draft that needs one. The private part is sealed
-// with the other secrets.
-func makeKey(d *hosting.Draft) error {
+// makeKeys makes what a draft needs that is drawn at random: the key pair that signs
+// mails, and the record that proves the sender of a brand. The private part of the
+// pair is sealed with the other secrets.
+func makeKeys(d *hosting.Draft) error {
+	hosting.SetSenderRecord(d, rand.Text)
 	if !hosting.NeedsKey(d) {
 		return nil
 	}

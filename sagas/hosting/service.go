@@ -35,6 +35,7 @@ type Options struct {
 
 	Forms hosting.FormChecker // what the engine takes; nil: all that the panel takes
 
+	Resolver    Resolver      // of names on the internet
 	PublicURL   func() string // of the panel
 	NameServers []string      // of zones that name none, with final dots
 
@@ -58,6 +59,11 @@ type Numbers interface {
 // Subjects finds the person with an address, or makes one.
 type Subjects interface {
 	Subject(ctx context.Context, email string) (uuid.UUID, error)
+}
+
+// A Resolver finds the TXT records of a name. [net.Resolver] is one.
+type Resolver interface {
+	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
 
 // New returns a service.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/mail"
-	"strings"
 
 	"hostpanel/domain/notice"
 	"hostpanel/projections"
@@ -12,8 +11,8 @@ import (
 
 // branded gives a letter the brand of a tenant. The letter of tenant 0, or of a
 // tenant without a brand, comes from the panel. The tenant's own address is the
-// sender only where the panel receives the domain's mail; otherwise it stands in
-// Reply-To, because its owner is not proven (docs/white-label.md, "Mails").
+// sender only where its domain is proven and the panel receives the domain's mail;
+// otherwise it stands in Reply-To (docs/white-label.md, "Mails").
 func (n *Notifier) branded(ctx context.Context, tenant int64, l notice.Letter) (notice.Letter, error) {
 	scope := n.tables.For(projections.System)
 	look, has, err := scope.Branding(ctx, tenant)
@@ -29,12 +28,11 @@ func (n *Notifier) branded(ctx context.Context, tenant int64, l notice.Letter) (
 	}
 	sender.Name = cmp.Or(look.EmailFromName, look.BrandName)
 	if look.EmailFromEmail != "" {
-		_, host, _ := strings.Cut(look.EmailFromEmail, "@")
-		own, err := scope.ReceivesMail(ctx, tenant, host)
+		own, err := scope.ReceivesMail(ctx, tenant, look.AddressDomain())
 		if err != nil {
 			return l, err
 		}
-		if own {
+		if own && look.IsProven() {
 			sender.Address = look.EmailFromEmail
 		} else {
 			l.ReplyTo = look.EmailFromEmail

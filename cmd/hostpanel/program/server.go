@@ -55,7 +55,7 @@ func (p *Program) Monitor(ctx context.Context, listener net.Listener) error {
 // hosting carries out what is asked of hosting resources.
 func (p *Program) hosting() *hosting.Service {
 	o := hosting.Options{
-		Tables: p.Tables, Resources: p.Sagas.Reconciler, Numbers: p.Store, Subjects: p.Store,
+		Tables: p.Tables, Resources: p.Sagas.Reconciler, Numbers: p.Store, Subjects: p.Store, Resolver: net.DefaultResolver,
 		PublicURL: p.PublicURL, NameServers: p.Config.NameServers, StyleSheet: css.Problems, Now: p.Store.Clock().Now,
 	}
 	if p.ispconfig != nil {
