@@ -19,8 +19,10 @@ const senderPath = "/hosting/api/rest/whitelabel/1/sender/"
 // A tenant publishes a record at its domain, and asks for it to be looked at.
 func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
 	s := everything(t)
-	look := hosting.WhiteLabel{BrandName: "Bread", EmailFromEmail: "hello@bread.example", SenderRecord: "hostpanel-verify=ABC", IsActive: true,
-		PrimaryColor: "#111111", SecondaryColor: "#222222", SidebarBGColor: "#333333", SidebarColor: "#444444"}
+	look := hosting.WhiteLabel{
+		BrandName: "Bread", EmailFromEmail: "hello@bread.example", SenderRecord: "hostpanel-verify=ABC", IsActive: true,
+		PrimaryColor: "#111111", SecondaryColor: "#222222", SidebarBGColor: "#333333", SidebarColor: "#444444",
+	}
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: 1}, Tenant: 1, Spec: look.Fields().Values()})
 	name := &txtRecords{}
 	s.hosting.Resolver = name.resolver(t)
