@@ -21,21 +21,21 @@ const lookUpTime = 5 * time.Second
 // (docs/white-label.md, "Mails"). A record that is not there, and a domain that is no
 // active mail domain of the tenant, are refused with the name of the field.
 func (s *Service) ProveSender(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, look *hosting.WhiteLabel) (domain.Receipt, error) {
-	if err := s.hasMailDomain(ctx, d.Tenant, look.AddressDomain()); err != nil {
+	if err := hasMailDomain(ctx, s.system(), d.Tenant, look.AddressDomain()); err != nil {
 		return domain.Receipt{}, err
 	}
-	if err := s.seesRecord(ctx, look.AddressDomain(), look.SenderRecord); err != nil {
+	if err := seesRecord(ctx, s.Resolver, look.AddressDomain(), look.SenderRecord); err != nil {
 		return domain.Receipt{}, err
 	}
 	look.SenderDomain = look.AddressDomain()
 	return s.Change(ctx, cause, by, d)
 }
 
-func (s *Service) hasMailDomain(ctx context.Context, tenant int64, name string) error {
+func hasMailDomain(ctx context.Context, all projections.Scope, tenant int64, name string) error {
 	if name == "" {
 		return domain.RefuseField("email_from_address", "This field is required.")
 	}
-	own, err := s.system().ReceivesMail(ctx, tenant, name)
+	own, err := all.ReceivesMail(ctx, tenant, name)
 	if err == nil && !own {
 		err = domain.RefuseField("email_from_address", "Its domain is none of the tenant's active mail domains.")
 	}
@@ -44,10 +44,10 @@ func (s *Service) hasMailDomain(ctx context.Context, tenant int64, name string) 
 
 // seesRecord looks for a TXT record at a domain. A name server that answers nothing
 // proves nothing.
-func (s *Service) seesRecord(ctx context.Context, name, record string) error {
+func seesRecord(ctx context.Context, names Resolver, name, record string) error {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
-	found, err := s.Resolver.LookupTXT(ctx, strings.TrimSuffix(name, ".")+".")
+	found, err := names.LookupTXT(ctx, strings.TrimSuffix(name, ".")+".")
 	var failed *net.DNSError
 	switch {
 	case err == nil && record != "" && slices.Contains(found, record), err != nil && !errors.As(err, &failed):
