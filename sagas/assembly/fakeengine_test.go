@@ -66,11 +66,31 @@ func (e *fakeEngine) create(name string, o hosting.EngineObject) (int64, error) 
 	if _, taken := e.objects[name]; taken {
 		return 0, domain.Fail(domain.Permanent, "name_taken", fmt.Errorf("%s exists", name))
 	}
+	if err := e.belongs(o); err != nil {
+		return 0, err
+	}
 	e.last++
 	o.ID = e.last
 	e.objects[name] = o
 	e.made[name]++
 	return o.ID, nil
+}
+
+// belongs refuses an object whose client, or what it is a part of, is not there.
+func (e *fakeEngine) belongs(o hosting.EngineObject) error {
+	there := map[int64]bool{}
+	for _, other := range e.objects {
+		there[other.ID] = true
+	}
+	if o.Owner != 0 && !there[o.Owner] {
+		return domain.Fail(domain.Permanent, "owner_missing", fmt.Errorf("there is no client %d", o.Owner))
+	}
+	for field, id := range o.Parents {
+		if id != 0 && !there[id] {
+			return domain.Fail(domain.Permanent, "parent_missing", fmt.Errorf("there is no %s %d", field, id))
+		}
+	}
+	return nil
 }
 
 func (e *fakeEngine) Change(_ context.Context, o hosting.EngineObject) error {

@@ -275,3 +275,31 @@ func TestTheNextRequestSupersedesOneThatParksEachTime(t *testing.T) { // E-4
 		h.end()
 	}
 }
+
+// What belongs to an object that the engine has lost waits until that is made again.
+func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // V5
+	for _, whole := range []string{"site/", "tenant/"} {
+		h := newHousehold(t)
+		first := once()
+		h.engine.tell(nil, func(call, name string) error {
+			if call == "create" && strings.HasPrefix(name, whole) && first() {
+				h.engine.forget(name)
+			}
+			return nil
+		})
+		s := h.ask(h.draw("site"), site("lost.example.com"))
+		handle := uuid.New()
+		f := h.ask(h.draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "lost", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})
+		h.carrying(map[uuid.UUID]string{handle: "pass-word-1"}, s, f)
+		h.goes()
+		h.eventually("it is made again", func() bool {
+			return h.resource(f.Ref).Status == hosting.Running && h.resource(s.Ref).Status == hosting.Running
+		})
+		h.quiet()
+		for _, ref := range []hosting.Ref{s.Ref, f.Ref} {
+			h.equal(whole+": "+ref.Stream().String(), h.resource(ref).SyncStatus, "synced")
+		}
+		h.equal(whole+": parked", h.count(`select count(*) from saga_run where status = 'parked'`), 0)
+		h.end()
+	}
+}

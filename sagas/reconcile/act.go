@@ -71,8 +71,31 @@ func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 		err = domain.Fail(domain.Permanent, "secret_needed", errors.New("the password has to be sent again"))
 	default:
 		a.object.ID, err = a.engine.Create(ctx, a.object)
+		err = a.retryIfWholeIsRemade(ctx, err)
 	}
 	return a.readBack(ctx, a.retryIfNameFreed(ctx, err))
+}
+
+// retryIfWholeIsRemade waits for what the object is a part of, if the engine lacks
+// it and its own run is not over: a wait of that run misses it as well, and makes
+// it again.
+func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error {
+	if !sagas.RefusedAs(failure, "parent_missing") && !sagas.RefusedAs(failure, "owner_missing") {
+		return failure
+	}
+	for _, whole := range a.beside {
+		live, err := a.runner.IsLive(ctx, a.run(hosting.GenerationOf(whole.Ref().Stream(), whole.Wish)).Key)
+		if err == nil && !live {
+			live, err = a.beingOrdered(ctx, whole)
+		}
+		switch {
+		case err != nil:
+			return sagas.NothingSent(err)
+		case live:
+			return sagas.TooEarly("parent", a.times.ReadyFirst)
+		}
+	}
+	return failure
 }
 
 // untouched: the engine takes a plain object in any state.

@@ -38,7 +38,8 @@ func (c *call) step() {
 	}
 }
 
-func (e *Engine) isDead() bool {
+// Dead tells whether it has come to the end that Cut has set.
+func (e *Engine) Dead() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.dead
@@ -132,4 +133,39 @@ func (e *Engine) twice() (all []string) {
 		seen[key] = true
 	}
 	return all
+}
+
+// Forget loses a row, and the records of a zone with it, as a server does that an
+// older backup was restored to: no job tells of it.
+func (e *Engine) Forget(name string, id int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.tables[name].find(int(id))
+	if r == nil {
+		return false
+	}
+	e.tables[name].remove(r)
+	switch name {
+	case "client":
+		delete(e.groups, int(id))
+		delete(e.logins, int(id))
+	case "dns_soa":
+		records := e.tables["dns_rr"]
+		records.rows = slices.DeleteFunc(records.rows, func(part *record) bool { return part.text("zone") == r.text("id") })
+	}
+	return true
+}
+
+// Count tells how many rows a table has.
+func (e *Engine) Count(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.tables[name].rows)
+}
+
+// Jobs tells how many jobs the journal has.
+func (e *Engine) Jobs() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.journal)
 }

@@ -225,7 +225,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if e.isDead() {
+	if e.Dead() {
 		panic(http.ErrAbortHandler)
 	}
 	function, _, _ := strings.Cut(r.URL.RawQuery, "&")
