@@ -1,8 +1,9 @@
 package eventstore
 
 import (
-	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -11,16 +12,27 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/eventstore/sealing"
 )
+
+// addresses is the key of the hashes of addresses. It is wrapped like the keys of
+// subjects, so that a secret key can be removed although nothing tells the addresses.
+var addresses = subjectKey{uuid.Nil, "address"}
 
 // of returns the subject of an e-mail address; see [Store.Subject].
 func (c *subjectKeys) of(ctx context.Context, email string) (uuid.UUID, error) {
-	macs := c.keys.MACs("address", []byte(account.PlainAddress(email)))
-	subject, err := c.findSubject(ctx, macs)
+	key, err := c.addressKey(ctx)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(account.PlainAddress(email)))
+	mac := h.Sum(nil)
+	subject, err := c.findSubject(ctx, mac)
 	if errors.Is(err, pgx.ErrNoRows) {
-		_, err = c.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, macs[0], uuid.New())
+		_, err = c.pool.Exec(ctx, `insert into subjects (address_mac, subject) values ($1, $2) on conflict do nothing`, mac, uuid.New())
 		if err == nil {
-			subject, err = c.findSubject(ctx, macs)
+			subject, err = c.findSubject(ctx, mac)
 		}
 	}
 	if err != nil {
@@ -29,17 +41,29 @@ func (c *subjectKeys) of(ctx context.Context, email string) (uuid.UUID, error) {
 	return subject, nil
 }
 
-// findSubject looks for the hashes under all secret keys. A subject that was
-// found by a retired key is stored under the first key from then on.
-func (c *subjectKeys) findSubject(ctx context.Context, macs [][]byte) (subject uuid.UUID, err error) {
-	var mac []byte
-	err = c.pool.QueryRow(ctx, `
-		select address_mac, subject from subjects where address_mac = any($1) order by address_mac = $2 desc limit 1`, macs, macs[0]).Scan(&mac, &subject)
-	if err == nil && !bytes.Equal(mac, macs[0]) {
-		_, err = c.pool.Exec(ctx, `
-			update subjects set address_mac = $2 where address_mac = $1 and not exists (select from subjects where address_mac = $2)`, mac, macs[0])
-	}
+func (c *subjectKeys) findSubject(ctx context.Context, mac []byte) (subject uuid.UUID, err error) {
+	err = c.pool.QueryRow(ctx, `select subject from subjects where address_mac = $1`, mac).Scan(&subject)
 	return subject, err
+}
+
+// addressKey is made by the first process that needs it, and made anew after
+// `hostpanel secrets forget`.
+func (c *subjectKeys) addressKey(ctx context.Context) ([]byte, error) {
+	for {
+		found, err := c.load(ctx, []subjectKey{addresses})
+		if err != nil || len(found[addresses]) > 0 {
+			return found[addresses], err
+		}
+		c.forget(found)
+		id, wrapped := c.wrap(addresses, sealing.Random(32))
+		_, err = c.pool.Exec(ctx, `
+			insert into subject_keys (subject, purpose, key_id, wrapped) values ($1, $2, $3, $4)
+			on conflict (subject, purpose) do update set key_id = $3, wrapped = $4 where subject_keys.wrapped = ''`,
+			addresses.subject, string(addresses.purpose), id, wrapped)
+		if err != nil {
+			return nil, fmt.Errorf("make the key of addresses: %w", Unavailable(err))
+		}
+	}
 }
 
 // EraseRows destroy the keys of people's contact data, and the way from their

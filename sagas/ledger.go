@@ -82,7 +82,8 @@ with fence as (
 		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = real_now(), sends = effect.sends + 1,
 		token = excluded.token, updated_at = real_now()
 	where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
-		and effect.request_mac = any($10 || ''::bytea) and effect.state in ('intended', 'unknown', 'absent', 'deferred')
+		and (effect.request_mac = any($10) or substring(effect.request_mac for 8) <> all($12)) -- reset, or under a key that was removed since
+		and effect.state in ('intended', 'unknown', 'absent', 'deferred')
 	returning 1
 ), attempt as (
 	insert into saga_attempt (saga_id, token, step) select id, $2, $3 from fence where exists (select from intent)
@@ -92,11 +93,11 @@ select (select count(*) from fence), (select count(*) from claim), (select count
 
 // intend records the effect before the call.
 func (s *executor) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
-	macs := s.store.Keys().MACs("effect request", Encode(call.Request)) // an earlier intent may have used an older key
+	prints, ids := s.store.Keys().Prints("effect request", Encode(call.Request)) // an earlier intent may have used an older key
 	o := call.Claim
 	var fence, claim, intent int
 	err := c.hold.write(func() error {
-		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, macs, o.Owner.String()).
+		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, prints, o.Owner.String(), ids).
 			Scan(&fence, &claim, &intent)
 	})
 	switch {

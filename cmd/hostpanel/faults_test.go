@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -14,14 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"hostpanel/adapters/payments/test"
-	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/program"
-	"hostpanel/cmd/hostpanel/redact"
 	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -34,28 +29,32 @@ import (
 // the time before "not found" counts as proof, each with a margin.
 const recovery = 4 * time.Minute
 
-// The program is killed, as by a power cut, at random moments while customers
-// order and pay, and an administrator makes sites with all that goes with them. HOSTPANEL_FAULT_ORDERS and HOSTPANEL_FAULT_SEED choose how
-// many orders and which moments; the seed of a run is printed.
+// Customers order and pay, and an administrator makes sites with all that goes with
+// them. At random moments the program is killed, as by a power cut, or Postgres under
+// it, and the secret key is replaced. The engine loses answers, and objects.
+// HOSTPANEL_FAULT_ORDERS and HOSTPANEL_FAULT_SEED choose how many orders and which
+// moments; the seed of a run is printed.
 func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	orders := number64(t, "HOSTPANEL_FAULT_ORDERS", 12)
 	seed := number64(t, "HOSTPANEL_FAULT_SEED", time.Now().UnixNano())
 	t.Logf("HOSTPANEL_FAULT_ORDERS=%d HOSTPANEL_FAULT_SEED=%d", orders, seed)
-	c := &campaign{t: t, home: ownHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed), 1))}
+	c := &campaign{
+		t: t, home: ownHome(t), own: int(orders) / 4, chance: rand.New(rand.NewPCG(uint64(seed), 1)), paid: map[string]string{}, dealt: map[string]int{},
+	}
 	c.run = c.home.start()
 	c.demo = c.home.demo()
+	c.engineMisbehaves()
 
-	c.paid = map[string]string{}
 	var customers sync.WaitGroup
-	token := c.signsIn()
-	customers.Go(func() { c.administrator(token) })
+	customers.Go(c.administrator)
 	for n := range int(orders) {
 		customers.Go(func() { c.customer(n) })
 		if n%2 == 1 { // two at a time are on their way when the power fails
 			c.fail()
 		}
 	}
+	c.endRotation()
 	customers.Wait()
 	t.Logf("killed %d times; %d orders are paid", c.kills, len(c.paid))
 	if c.kills < int(orders)/2 || len(c.paid) != int(orders) {
@@ -64,6 +63,7 @@ func TestNoOrderIsLostOrDoneTwiceHoweverOftenTheProgramIsKilled(t *testing.T) {
 	for id := range c.paid {
 		c.run.awaitActive(id, c.demo.APIKey, recovery)
 	}
+	c.everyBlowWasDealt()
 	c.everythingIsThereOnce()
 	if out := c.home.must("verify"); !strings.HasPrefix(out, "intact: ") {
 		t.Errorf("verify says %s", out)
@@ -82,7 +82,13 @@ type campaign struct {
 	run   *running
 	paid  map[string]string // number of an order by its id
 	kills int
-	own   int // sites that the administrator makes
+	own   int            // sites that the administrator makes
+	deck  []blow         // those that come before any comes again
+	dealt map[string]int // how often each
+	steps int            // of replacements of the secret key
+
+	signing sync.Mutex
+	token   string // of the administrator
 }
 
 // customer orders, and repeats the same request until it is answered; then
@@ -132,21 +138,6 @@ func (c *campaign) insist(request func(base string) (answer, error), enough ...i
 	c.t.Errorf("a customer gave up: %v, status %d %s", err, last.status, last.body)
 }
 
-// fail kills the program at a random moment and starts it anew on the same
-// data; now and then the next start is killed too.
-func (c *campaign) fail() {
-	c.sleep(400)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kill(c.run)
-	if c.chance.IntN(4) == 0 {
-		early := c.home.launch("serve", "--demo", "--listen", "127.0.0.1:0")
-		c.sleep(600)
-		c.kill(early)
-	}
-	c.run = c.home.start()
-}
-
 func (c *campaign) kill(r *running) {
 	r.end(syscall.SIGKILL)
 	c.kills++
@@ -158,16 +149,10 @@ func (c *campaign) sleep(most int) { time.Sleep(time.Duration(c.chance.IntN(most
 // everythingIsThereOnce looks for each order's tenant, site, subscription and
 // invoice in the log's tables, and for what the engine has really made.
 func (c *campaign) everythingIsThereOnce() {
-	ctx := c.t.Context()
-	cfg, err := config.New(config.Settings{DataDir: c.home.dir, Payments: kong.Plugins{&test.Settings{Payments: "on"}}}, false)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	p, err := program.Open(ctx, cfg, redact.NewLog(os.Stderr, slog.LevelError), program.Reading)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer p.Close()
+	c.looking(c.looksAtEverything)
+}
+
+func (c *campaign) looksAtEverything(ctx context.Context, p *program.Program) {
 	for id, number := range c.paid {
 		c.hasEverythingOnce(ctx, p, uuid.MustParse(id))
 		if mails := mailsAbout(c.t, c.home.dir, number); len(mails) > 2 {
@@ -180,6 +165,8 @@ func (c *campaign) everythingIsThereOnce() {
 		}
 	}
 	c.everythingHasARoot(p)
+	c.engineHasMisbehaved(ctx, p)
+	c.nothingIsStuck(ctx, p)
 	c.engineHasEachOnce(ctx, p)
 	c.invoicesHaveNoGap(ctx, p)
 	if found, err := p.Tables.For(projections.System).Orders(ctx, projections.OrderFilter{Limit: 10_000}); err != nil || len(found) != len(c.paid) {

@@ -6,6 +6,7 @@ package credentials
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -49,12 +50,15 @@ var expired = []struct{ table, condition string }{
 }
 
 // Sweep deletes expired rows. After a rotation of the secret key it seals the
-// secrets of endpoints with the new key.
+// secrets of endpoints, and those in transit, with the new key.
 func (v *Vault) Sweep(ctx context.Context) error {
 	for _, e := range expired {
 		if err := eventstore.DeleteExpired(ctx, v.pool, e.table, e.condition); err != nil {
 			return err
 		}
 	}
-	return v.reseal(ctx)
+	if len(v.keys.Retired()) == 0 {
+		return nil
+	}
+	return errors.Join(v.resealEndpoints(ctx), v.resealHandOffs(ctx))
 }

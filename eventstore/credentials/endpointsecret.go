@@ -74,14 +74,10 @@ func (v *Vault) EndpointSecrets(ctx context.Context, endpoint int64) ([][]byte, 
 	return secrets, nil
 }
 
-// reseal seals the secrets of older secret keys with the first secret key, so that
+// resealEndpoints seals the secrets of older secret keys with the first secret key, so that
 // the older keys can be removed.
-func (v *Vault) reseal(ctx context.Context) error {
-	retired := v.keys.Retired()
-	if len(retired) == 0 {
-		return nil
-	}
-	rows, _ := v.pool.Query(ctx, `select id, endpoint, key_id, nonce, sealed from endpoint_secrets where key_id = any($1) limit $2`, retired, eventstore.RewrapAtOnce)
+func (v *Vault) resealEndpoints(ctx context.Context) error {
+	rows, _ := v.pool.Query(ctx, `select id, endpoint, key_id, nonce, sealed from endpoint_secrets where key_id = any($1) limit $2`, v.keys.Retired(), eventstore.RewrapAtOnce)
 	var id uuid.UUID
 	var endpoint int64
 	var old sealing.Sealed

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -87,6 +88,19 @@ func TestTheSecretsOfEndpointsOutliveTheKeyThatSealedThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	signs(t, after, 1, second, first)
+}
+
+func TestSecretsInTransitOutliveTheKeyThatSealedThem(t *testing.T) {
+	url := eventstoretest.URL(t)
+	old, fresh := sealing.NewSecretKey(), sealing.NewSecretKey()
+	before, during, after := open(t, url, old), open(t, url, fresh+","+old), open(t, url, fresh)
+	lay(t, before, before.HandOff("engine", "secret/1", []byte("pass-word"), time.Hour))
+	if err := during.Vault.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if secret, err := after.OpenHandOff(t.Context(), "engine", "secret/1"); err != nil || string(secret) != "pass-word" {
+		t.Errorf("%q, %v", secret, err)
+	}
 }
 
 // A sealed secret that is copied to another endpoint's row cannot be opened.

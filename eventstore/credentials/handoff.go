@@ -45,6 +45,32 @@ func (v *Vault) OpenHandOff(ctx context.Context, purpose, effectKey string) ([]b
 	return v.keys.Open("handoff "+purpose, effectKey, box)
 }
 
+// resealHandOffs seals secrets in transit that an older secret key sealed with the
+// first one, so that the older keys can be removed.
+func (v *Vault) resealHandOffs(ctx context.Context) error {
+	rows, _ := v.pool.Query(ctx, `select id, purpose, effect_key, key_id, nonce, sealed from secret_handoff where key_id = any($1) limit $2`,
+		v.keys.Retired(), eventstore.RewrapAtOnce)
+	var id uuid.UUID
+	var purpose, effectKey string
+	var old sealing.Sealed
+	b := &pgx.Batch{}
+	_, err := pgx.ForEachRow(rows, []any{&id, &purpose, &effectKey, &old.KeyID, &old.Nonce, &old.Box}, func() error {
+		secret, err := v.keys.Open("handoff "+purpose, effectKey, old)
+		if err == nil {
+			fresh := v.keys.Seal("handoff "+purpose, effectKey, secret)
+			b.Queue(`update secret_handoff set key_id = $2, nonce = $3, sealed = $4 where id = $1`, id, fresh.KeyID, fresh.Nonce, fresh.Box)
+		}
+		return err
+	})
+	if err == nil {
+		err = v.pool.SendBatch(ctx, b).Close()
+	}
+	if err != nil {
+		return fmt.Errorf("seal secrets in transit anew: %w", eventstore.Unavailable(err))
+	}
+	return nil
+}
+
 // Shred deletes the secret of an effect, in the transaction that records its
 // delivery.
 func Shred(effectKey string) eventstore.TxStatement {

@@ -94,6 +94,16 @@ func (r *Keyring) MACs(purpose string, data []byte) [][]byte {
 	return all
 }
 
+// Prints are MACs, each after the id of its key. One that was kept under a key that
+// is no longer there begins with none of these ids: it cannot be compared.
+func (r *Keyring) Prints(purpose string, data []byte) (prints, ids [][]byte) {
+	for _, key := range r.keys {
+		ids = append(ids, []byte(key.id))
+		prints = append(prints, append([]byte(key.id), key.mac(purpose, data)...))
+	}
+	return prints, ids
+}
+
 // Derive is a key of 32 bytes for one purpose, such as signing test webhooks.
 func (r *Keyring) Derive(purpose string) []byte { return r.keys[0].derive(purpose) }
 

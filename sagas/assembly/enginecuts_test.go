@@ -45,8 +45,17 @@ func TestWhateverAnEngineLosesEverythingIsThereOnce(t *testing.T) {
 // cutKinds are the kinds that ISPConfig has, in the order in which they need each
 // other, with the tables of their rows.
 var cutKinds = []struct{ name, table string }{
-	{"tenant", "client"}, {"site", "web_domain"}, {"database", "web_database"}, {"dns_zone", "dns_soa"}, {"dns_record", "dns_rr"}, {"mail_domain", "mail_domain"},
-	{"mailbox", "mail_user"}, {"mail_alias", "mail_forwarding"}, {"ftp_account", "ftp_user"}, {"shell_user", "shell_user"}, {"cron_job", "cron"},
+	{"tenant", "client"},
+	{"site", "web_domain"},
+	{"database", "web_database"},
+	{"dns_zone", "dns_soa"},
+	{"dns_record", "dns_rr"},
+	{"mail_domain", "mail_domain"},
+	{"mailbox", "mail_user"},
+	{"mail_alias", "mail_forwarding"},
+	{"ftp_account", "ftp_user"},
+	{"shell_user", "shell_user"},
+	{"cron_job", "cron"},
 }
 
 // cutting is a panel at an ISPConfig behind a proxy, with one customer, who asks for

@@ -6,6 +6,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/sealing"
 )
 
 // The secret key is rotated while the engine, the mail server and the
@@ -39,4 +40,34 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 	_, err := w.Payments.OpenSession(t.Context(), waiting)
 	w.must(err)
 	w.equal("status", w.order(waiting).Status, order.StatusPaymentProcessing)
+}
+
+// The old key is removed while an engine is away: the requests under it cannot be
+// compared any more, and are no other requests for that.
+func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
+	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
+	url := database(t)
+	old, fresh := sealing.NewSecretKey(), sealing.NewSecretKey()
+	process := func(keys string) *instance {
+		var err error
+		w.keys, err = sealing.ParseKeyring(keys)
+		w.must(err)
+		return w.node(url)
+	}
+	w.instance = process(old)
+	w.engine.tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", errLie) }, nil)
+	stop := w.start(w.instance)
+	id := w.buy(ordering{domain: "between.example.com"})
+	w.eventually("the engine has been asked", func() bool {
+		return w.count(`select count(*) from effect where step <> 'session' and state in ('intended', 'unknown', 'absent') and sends > 0`) > 0
+	})
+	stop()
+	during := process(fresh + "," + old)
+	w.must(during.store.Sweep(t.Context()))
+	w.must(during.vault.Sweep(t.Context()))
+	w.instance = process(fresh)
+	w.engine.tell(nil, nil)
+	w.goes()
+	w.becomes(id, order.StatusActive)
+	w.onlyOnce(id)
 }

@@ -94,13 +94,14 @@ func (s *Service) checkoutOf(o projections.Order, generation int) order.Checkout
 // generation is 0 if a session has been opened meanwhile.
 func (s *Service) intendSession(ctx context.Context, o projections.Order) (generation int, err error) {
 	request := map[string]any{"order": o.ID, "minor": o.Minor, "currency": o.Currency, "provider": o.PaymentMethod}
+	prints, ids := s.store.Keys().Prints("effect request", sagas.Encode(request))
 	err = s.pool.QueryRow(ctx, `
 		insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token) values ($1, $2, 'session', 'intended', ($3::bytea[])[1], real_now(), 1, 0)
 		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
-		where effect.request_mac = any($3) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
-		sagas.EffectKey(o.ID, "session"), o.ID, s.store.Keys().MACs("effect request", sagas.Encode(request)), s.runner.Times().KeyLife).Scan(&generation)
+		where (effect.request_mac = any($3) or substring(effect.request_mac for 8) <> all($5)) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
+		sagas.EffectKey(o.ID, "session"), o.ID, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, nil

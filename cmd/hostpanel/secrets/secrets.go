@@ -84,7 +84,7 @@ func state(k eventstore.SecretKey) string {
 		return "seals after a restart"
 	case k.SealingAt.IsZero():
 		return "new"
-	case k.Needed():
+	case k.Needed() || k.Transit > 0:
 		return "opens, still needed"
 	}
 	return "opens, not needed"
