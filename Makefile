@@ -64,6 +64,14 @@ webhooks: ## let the library of Standard Webhooks verify what we send to tenants
 engine-conformance: ## try an ISPConfig of yours: URL=… USERNAME=… ARGS=--yes; its password is in ISPCONFIG_PASSWORD or the file that ISPCONFIG_PASSWORD_FILE names
 	@ISPCONFIG_URL='$(URL)' ISPCONFIG_USERNAME='$(USERNAME)' ISPCONFIG_SERVER_ID='$(SERVER_ID)' $(GO) run ./cmd/hostpanel engine check $(ARGS)
 
+browser: ## install the Chromium that drives the browser tests; a Debian package, so as root
+	@command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-liberation)
+	@chromium --version
+
+screenshots: ## make pictures of the order form in every width, light and dark, and check each of them
+	@mkdir -p .screenshots
+	SCREENSHOTS=$(CURDIR)/.screenshots $(GO) test -count=1 -run 'TestTheOrderFormIsAccessibleInEveryForm' ./http
+
 structure: ## measure packages, receivers, files and functions, and write docs/generated/structure.md
 	$(GO) test -count=1 -run TestNothingOutgrowsItsWalls . -args -structure
 
@@ -73,4 +81,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck structure verify ci
+.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck browser screenshots structure verify ci

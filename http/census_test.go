@@ -17,6 +17,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
+	"hostpanel/http/web"
 )
 
 // An object is a target of calls: the values for the variables of a path.
@@ -46,6 +47,7 @@ func (s *shop) objects(t *testing.T) []object {
 			ofA: "1 " + deliveryOf[tenantA].String(), ofB: "2 " + deliveryOf[tenantB].String(), missing: none + " " + nowhere, deformed: "x x",
 		}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
+		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
 		{"/panel/whitelabel/", map[string]string{existing: "1 fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", missing: none + " fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", deformed: "1 x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},

@@ -81,6 +81,7 @@ var rights = []right{
 	{path: "/storefront/api/", may: holdersOfKeys},
 	{path: "/storefront/webhooks/", may: everybody},
 	{path: "/storefront/return/", may: everybody},
+	{path: "/storefront/widget", may: everybody},
 	{path: "/storefront/checkout/", may: everybody},
 	{path: "/set-password/", may: everybody},
 	{path: "/panel/", may: everybody},

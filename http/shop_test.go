@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,9 +48,9 @@ import (
 // offers are the payment methods: of them only the one without money is configured.
 func offers() order.Offers {
 	method := func(name string) order.Method {
-		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies()}
+		return order.Method{Name: name, Test: name == "test", Currencies: money.Currencies(), Label: order.Label{EN: "By " + name, ES: "Por " + name}}
 	}
-	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true}}
+	return order.Offers{{Method: method("stripe")}, {Method: method("paypal")}, {Method: method("test"), Configured: true, Host: "panel.example"}}
 }
 
 // A shop is the whole panel on a private database: log, read tables, sagas,
@@ -199,6 +200,10 @@ func (s *shop) open(t testing.TB) *shop {
 		t.Fatal(err)
 	}
 	s.public = "http://" + listener.Addr().String()
+	s.server.Settings.Offers = slices.Clone(s.server.Settings.Offers)
+	for i := range s.server.Settings.Offers {
+		s.server.Settings.Offers[i].Host = listener.Addr().String()
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var all errgroup.Group
 	all.Go(func() error { return s.server.Serve(ctx, listener) })

@@ -39,7 +39,8 @@ type Payable struct {
 type Offer struct {
 	Method
 	Configured bool
-	Live       bool // whether its money is real
+	Live       bool   // whether its money is real
+	Host       string // of its payment pages, as in a URL
 }
 
 // Offers are all payment methods, in the order in which the API names them.
@@ -51,6 +52,17 @@ func (all Offers) Names() (names []string) {
 		names = append(names, o.Name)
 	}
 	return names
+}
+
+// For returns the methods that customers can choose. Test money is only for
+// keys of that mode.
+func (all Offers) For(testMoney bool) (some Offers) {
+	for _, o := range all {
+		if o.Configured && (testMoney || !o.Test) {
+			some = append(some, o)
+		}
+	}
+	return some
 }
 
 // Configured returns the method of that name, if customers can choose it.

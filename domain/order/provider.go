@@ -16,7 +16,11 @@ type Method struct {
 	Test       bool             // no real money; the provider may be switched off altogether
 	Currencies map[string]int32 // that it takes, with the decimal places that it allows
 	Least      int64            // the smallest total in minor units; 0 allows free orders
+	Label      Label            // what customers read
 }
+
+// A Label is the name of a payment method in each language of the panel.
+type Label struct{ EN, ES string }
 
 // Charge converts a total into the minor units that are charged. It is not ok
 // where the provider cannot charge exactly this total.

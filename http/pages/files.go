@@ -17,11 +17,11 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Pages", Access: route.Open,
 		About: "What the pages for people consist of.",
-		Routes: []route.Route{
+		Routes: append([]route.Route{
 			route.File(web.StylePath, "The style of the pages", func(context.Context, route.Call) (*route.Document, error) {
 				return &route.Document{Type: "text/css; charset=utf-8", Body: web.Style, ETag: tag, Cache: "public, max-age=300"}, nil
 			}).As("style").Sending("text/css", nil).Tagged(),
 			s.sheetFile(),
-		},
+		}, s.widgetFiles()...),
 	}
 }

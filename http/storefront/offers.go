@@ -1,9 +1,11 @@
 package storefront
 
 import (
+	"net/url"
 	"slices"
 
 	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/projections"
 )
@@ -46,14 +48,58 @@ func offered(plans []projections.Plan) []offeredPlan {
 	return all
 }
 
-// An offeredWidget is an order form with its plans.
+// An offeredWidget is an order form with its plans, and with the ways to pay.
 type offeredWidget struct {
 	projections.Widget
-	plans []offeredPlan
+	plans   []offeredPlan
+	methods []offeredMethod
+	origins []string // that a payment page can have
 }
 
 // Fields are the widget (docs/storefront.md, "Plans and widgets").
 func (w *offeredWidget) Fields() field.Set {
 	set := slices.DeleteFunc(w.Widget.Fields(), func(f field.Field) bool { return f.Name == "plans" })
-	return append(set, field.Objects("plans", &w.plans))
+	return append(set,
+		field.Objects("plans", &w.plans),
+		field.Objects("payment_methods", &w.methods).Doc("Values for an order's payment_method with this key, with what customers read."),
+		field.Texts("payment_origins", &w.origins, nil).ReadOnly().Doc("Origins that payment_url can have. A page sends its customers nowhere else."),
+	)
+}
+
+// An offeredMethod is a payment method as customers see it.
+type offeredMethod struct {
+	name  string
+	label order.Label
+}
+
+// Fields are the method.
+func (m *offeredMethod) Fields() field.Set {
+	return field.Set{
+		field.Text("name", &m.name),
+		field.Within("label", true, func() field.Set { return field.Set{field.Text("en", &m.label.EN), field.Text("es", &m.label.ES)} }),
+	}
+}
+
+func methodsOf(offers order.Offers) []offeredMethod {
+	all := make([]offeredMethod, len(offers))
+	for i, o := range offers {
+		all[i] = offeredMethod{o.Name, o.Label}
+	}
+	return all
+}
+
+// originsOf are the origins of payment pages. They are on https, but for those
+// that the panel itself shows.
+func originsOf(offers order.Offers, public string) []string {
+	all := []string{}
+	for _, o := range offers {
+		origin := "https://" + o.Host
+		if own, err := url.Parse(public); err == nil && own.Host == o.Host {
+			origin = originOf(own)
+		}
+		if o.Host != "" && !slices.Contains(all, origin) {
+			all = append(all, origin)
+		}
+	}
+	return all
 }

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -58,7 +59,8 @@ func (s *handlers) plans(ctx context.Context, c route.Call) ([]offeredPlan, erro
 
 func (s *handlers) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Visitor(c).Widget(ctx, c.Var("widget_id"))
-	return &offeredWidget{widget, offered(widget.Offered)}, err
+	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
+	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), originsOf(offers, s.PublicURL())}, err
 }
 
 func (s *handlers) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {

@@ -37,7 +37,7 @@ type Settings struct {
 
 // Method is PayPal as a payment method. It refuses payments of nothing.
 func (*Settings) Method() order.Method {
-	return order.Method{Name: name, Currencies: currencies, Least: 1}
+	return order.Method{Name: name, Currencies: currencies, Least: 1, Label: order.Label{EN: "PayPal", ES: "PayPal"}}
 }
 
 // Check validates the settings. Without any of them PayPal is not offered.

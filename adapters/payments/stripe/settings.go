@@ -21,7 +21,7 @@ type Settings struct {
 // Method is Stripe as a payment method. Of currencies with three places it
 // wants the last digit to be 0, which totals always have.
 func (*Settings) Method() order.Method {
-	return order.Method{Name: name, Currencies: money.Currencies()}
+	return order.Method{Name: name, Currencies: money.Currencies(), Label: order.Label{EN: "Card (Stripe)", ES: "Tarjeta (Stripe)"}}
 }
 
 // Check validates the settings. Without a key Stripe is not offered.

@@ -20,7 +20,7 @@ type Settings struct {
 
 // Method is the test provider as a payment method.
 func (*Settings) Method() order.Method {
-	return order.Method{Name: name, Test: true, Currencies: money.Currencies()}
+	return order.Method{Name: name, Test: true, Currencies: money.Currencies(), Label: order.Label{EN: "Test payment, without money", ES: "Pago de prueba, sin dinero"}}
 }
 
 // Check validates the settings. The demo always offers the test provider.

@@ -35,7 +35,11 @@ func (p *Program) openProviders() (map[string]order.Provider, error) {
 // offers are the payment methods as the API shows them.
 func (p *Program) offers() (all order.Offers) {
 	for _, one := range p.Config.Payments {
-		all = append(all, order.Offer{Method: one.Method(), Configured: one.Opened != nil, Live: one.Opened != nil && one.Opened.Live()})
+		offer := order.Offer{Method: one.Method(), Configured: one.Opened != nil}
+		if offer.Configured {
+			offer.Live, offer.Host = one.Opened.Live(), one.Opened.Host()
+		}
+		all = append(all, offer)
 	}
 	return all
 }
