@@ -1,6 +1,7 @@
 package order
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -141,9 +142,15 @@ func (c DecideDispute) decide(o Order) ([]Event, error) {
 	return []Event{o.dispute(d, c.Reason, c.At)}, nil
 }
 
+// byOperator begins the ids of disputes that the provider does not name.
+const byOperator = "operator/"
+
+// ByOperator tells whether an operator has entered the dispute, not the provider.
+func (d SeenDispute) ByOperator() bool { return strings.HasPrefix(d.ID, byOperator) }
+
 // name is that of a dispute whose name at the provider is unknown.
 func (c DecideDispute) name(o Order) string {
-	name := "operator/" + c.ID.String()
+	name := byOperator + c.ID.String()
 	for range o.Disputes {
 		name += "+" // there was one before
 	}

@@ -19,8 +19,11 @@ var forHold = map[order.Hold][]string{
 
 // goOn are the commands that let a stopped order go on, or answer what stopped
 // it; none for an order that goes on by itself.
-func goOn(o projections.Order, runs []sagas.RunView) (commands []string) {
+func goOn(o projections.Order, runs []sagas.RunView, disputes []order.SeenDispute) (commands []string) {
 	for _, hold := range o.Holds {
+		if hold == order.DisputeHold {
+			commands = append(commands, decide(o, disputes)...)
+		}
 		for _, verb := range forHold[hold] {
 			commands = append(commands, forOrder(verb, o))
 		}
@@ -34,6 +37,17 @@ func goOn(o projections.Order, runs []sagas.RunView) (commands []string) {
 		}
 	}
 	return unique(commands)
+}
+
+// decide are the commands that say how a dispute has ended. One that the provider
+// names is read from there, so there is nothing to say.
+func decide(o projections.Order, disputes []order.SeenDispute) []string {
+	for _, d := range disputes {
+		if d.State == order.DisputeOpen && !d.ByOperator() {
+			return nil
+		}
+	}
+	return []string{forOrder("dispute --outcome won", o), forOrder("dispute --outcome lost", o)}
 }
 
 func forOrder(verb string, o projections.Order) string {

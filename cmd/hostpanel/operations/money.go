@@ -22,6 +22,8 @@ type moneyLines struct {
 	Refunds     []refundLine  `json:"refunds"`
 	Disputes    []disputeLine `json:"disputes"`
 	CreditNotes []creditLine  `json:"credit_notes"`
+
+	claimed []order.SeenDispute
 }
 
 // A refundLine is a refund as --json shows it.
@@ -56,7 +58,8 @@ func moneyOf(ctx context.Context, p *program.Program, id uuid.UUID) (m moneyLine
 		return m, fmt.Errorf("read the money of order %s: %w", id, err)
 	}
 	notes, err := p.Tables.For(projections.System).CreditNotesOfOrder(ctx, id)
-	return moneyLines{console.Each(o.MoneyBack(), asRefund), console.Each(o.Claimed(), asDispute), console.Each(notes, asCredit)}, err
+	claimed := o.Claimed()
+	return moneyLines{console.Each(o.MoneyBack(), asRefund), console.Each(claimed, asDispute), console.Each(notes, asCredit), claimed}, err
 }
 
 func asRefund(r order.SeenRefund) refundLine {

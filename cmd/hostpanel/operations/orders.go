@@ -30,6 +30,8 @@ type Orders struct {
 	Accept ordersAccept `cmd:"" help:"Accept a payment that differs from what was ordered."`
 	Cancel ordersCancel `cmd:"" help:"Give an order up, take it back, or end its service."`
 
+	Dispute ordersDispute `cmd:"" help:"Say how a dispute stands that the provider does not tell."`
+
 	EndGrace ordersEndGrace `cmd:"" help:"Remove what is left of a service that has ended, now."`
 }
 
@@ -120,14 +122,14 @@ func (cmd ordersShow) Run(ctx context.Context, s config.Settings, c console.Cons
 				moneyLines
 				Runs []runLine `json:"runs"`
 				GoOn []string  `json:"go_on"` // commands
-			}{summary(o), money, console.Each(runs, asRun), goOn(o, runs)})
+			}{summary(o), money, console.Each(runs, asRun), goOn(o, runs, money.claimed)})
 		}
 		printOrder(c, o)
 		printMoney(c, money)
 		for _, r := range runs {
 			printRun(c, r)
 		}
-		printGoOn(c, goOn(o, runs))
+		printGoOn(c, goOn(o, runs, money.claimed))
 		return nil
 	})
 }
@@ -313,6 +315,27 @@ func (k ordersCancel) Run(ctx context.Context, s config.Settings, c console.Cons
 			return fmt.Errorf("cancel %s: %w", o.OrderNumber, err)
 		}
 		fmt.Fprintf(c.Out, "%s is cancelled, or being taken back\n", o.OrderNumber)
+		return nil
+	})
+}
+
+type ordersDispute struct {
+	Order   string `arg:"" help:"Number or id."`
+	Outcome string `required:"" enum:"open,won,lost" help:"open, won or lost."`
+	Reason  string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run enters how a dispute stands.
+func (d ordersDispute) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		o, err := p.OrderNamed(ctx, d.Order)
+		if err != nil {
+			return err
+		}
+		if err := p.Sagas.Payments.Dispute(ctx, program.AtConsole, o.ID, order.DisputeState(d.Outcome), d.Reason); err != nil {
+			return fmt.Errorf("enter the dispute of %s: %w", o.OrderNumber, err)
+		}
+		fmt.Fprintf(c.Out, "the dispute of %s is %s\n", o.OrderNumber, d.Outcome)
 		return nil
 	})
 }
