@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/projections"
 )
@@ -170,4 +171,28 @@ func TestWhoTriesManyLinksIsStopped(t *testing.T) {
 	if w := s.call("POST", path, ""); w.Code != http.StatusOK {
 		t.Errorf("the right link: %d %s", w.Code, w.Body)
 	}
+}
+
+// Alarms reach some superuser: the last who gets them is not unsubscribed by a click.
+func TestAlarmsAreNotSwitchedOffByOneClickOfTheLastSuperuser(t *testing.T) {
+	s := openShop(t).people(t)
+	path := func(user int64) string {
+		about := notice.Unsubscription{User: user, Preference: notice.System.Preference()}
+		return "/notifications/unsubscribe/" + about.Token(s.server.UnsubscribeKeys[0]) + "/"
+	}
+	click := func(user int64, status int) {
+		t.Helper()
+		w := s.call("POST", path(user), "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded")
+		if w.Code != status || s.mails(t, user).OnSystem == (status == http.StatusOK) {
+			t.Fatalf("%d, mails %v: %s", w.Code, s.mails(t, user).OnSystem, w.Body)
+		}
+	}
+	click(ana, http.StatusOK) // no superuser: other mails of the same sort
+	click(root, http.StatusConflict)
+	s.person(t, 31, "second@example.com", true)
+	click(root, http.StatusOK)
+	click(31, http.StatusConflict)
+	s.do(t, notice.SetPreferences{User: root, Values: field.Values{"email_on_system": []byte("true")}})
+	s.do(t, account.Deactivate{User: root, At: time.Now()})
+	click(31, http.StatusConflict) // who may not sign in is told nothing
 }

@@ -89,15 +89,15 @@ var toTenants = map[string]entry{
 // toOperators is what every superuser is told of orders.
 var toOperators = map[string]entry{
 	"order_parked": {Error, map[string]phrase{
-		"en": {"An order needs attention", "Setting up order {number} was interrupted."},
-		"es": {"Un pedido necesita atención", "La puesta en marcha del pedido {number} se ha interrumpido."},
+		"en": {"An order needs attention", "Setting up order {number} was interrupted at {step}: {code}. `hostpanel orders show {number}` names the command that lets it go on."},
+		"es": {"Un pedido necesita atención", "La puesta en marcha del pedido {number} se ha interrumpido en {step}: {code}. `hostpanel orders show {number}` indica la orden con la que continúa."},
 	}},
 	"payment_mismatch": {Warning, map[string]phrase{
-		"en": {"A payment needs checking", "A payment for order {number} is not as ordered."},
-		"es": {"Hay que revisar un pago", "Un pago del pedido {number} no coincide con lo pedido."},
+		"en": {"A payment needs checking", "A payment for order {number} is not as ordered: it differs in {differs}. `hostpanel orders show {number}` names the commands that accept it or give it back."},
+		"es": {"Hay que revisar un pago", "Un pago del pedido {number} no coincide con lo pedido: difiere en {differs}. `hostpanel orders show {number}` indica las órdenes para aceptarlo o devolverlo."},
 	}},
 	"payment_disputed": {Warning, map[string]phrase{
-		"en": {"A payment is disputed", "The customer's bank disputes the payment of order {number}."},
-		"es": {"Se ha disputado un pago", "El banco del cliente ha disputado el pago del pedido {number}."},
+		"en": {"A payment is disputed", "The customer's bank claims back {amount} of order {number}. Answer it at the provider."},
+		"es": {"Se ha disputado un pago", "El banco del cliente reclama {amount} del pedido {number}. Responda ante el proveedor."},
 	}},
 }

@@ -1,5 +1,11 @@
 package notice
 
+import (
+	"strings"
+
+	"hostpanel/domain/wording"
+)
+
 // OrderActive tells a customer that what they ordered is running. The kind is
 // that of the plan: hosting, vps, saas.
 func OrderActive(kind, number, plan, language string) Text {
@@ -67,19 +73,20 @@ func WebhookDisabled(number, language string) Text {
 	return say("webhook_disabled", language, "{number}", number)
 }
 
-// OrderParked tells an operator that an order cannot go on by itself.
-func OrderParked(number, language string) Text {
-	return say("order_parked", language, "{number}", number)
+// OrderParked tells an operator that an order cannot go on by itself: at which step it
+// stopped, and why.
+func OrderParked(number, step, code, language string) Text {
+	return say("order_parked", language, "{number}", number, "{step}", step, "{code}", wording.Spaced(code))
 }
 
-// PaymentMismatch tells an operator that a payment is not as it was ordered.
-func PaymentMismatch(number, language string) Text {
-	return say("payment_mismatch", language, "{number}", number)
+// PaymentMismatch tells an operator in what a payment is not as it was ordered.
+func PaymentMismatch(number string, differs []string, language string) Text {
+	return say("payment_mismatch", language, "{number}", number, "{differs}", strings.Join(differs, ", "))
 }
 
-// PaymentDisputed tells an operator that a payment is disputed.
-func PaymentDisputed(number, language string) Text {
-	return say("payment_disputed", language, "{number}", number)
+// PaymentDisputed tells an operator how much of a payment is claimed back.
+func PaymentDisputed(number, amount, language string) Text {
+	return say("payment_disputed", language, "{number}", number, "{amount}", amount)
 }
 
 // TokenReused tells a user that a used token of theirs was used again: one of

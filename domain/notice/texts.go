@@ -39,9 +39,18 @@ func say(template, language string, values ...string) Text {
 	e := catalogue[template]
 	words := inLanguage(e.says, language)
 	return Text{
-		Template: template, Language: shortOf(e.says, language), Type: e.kind, URL: "/",
+		Template: template, Language: shortOf(e.says, language), Type: e.kind, URL: pageOf(template),
 		Title: words.title, Message: strings.NewReplacer(values...).Replace(words.message),
 	}
+}
+
+// pageOf is the path of the page about what a notification tells. Until orders and
+// incidents have pages, operators are led to the calls that show them.
+func pageOf(template string) string {
+	if (Text{Template: template}).ToOperators() {
+		return "/api/schema/swagger-ui/"
+	}
+	return "/"
 }
 
 // shortOf is the language that texts are there in: that of "es-MX" is "es".

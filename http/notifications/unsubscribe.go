@@ -38,6 +38,7 @@ func UnsubscribeRoutes(d Deps) route.Area {
 			route.View(http.MethodPost, unsubscribePath, "Stop the mails that the link is about", s.unsubscribe).
 				As("unsubscribe").Saying("Whatever the body, such as `List-Unsubscribe=One-Click`. A second time changes nothing.").
 				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network.").
+				Failing(http.StatusConflict, "The mails are alarms, and no other superuser gets them.").
 				Failing(http.StatusRequestEntityTooLarge, "The body has more than 64 KiB."),
 		},
 	}
@@ -58,6 +59,9 @@ func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Docume
 	if err != nil {
 		return s.wrongLink(c, err)
 	}
+	if last, err := s.isLastToHear(ctx, u); err != nil || last {
+		return s.lastToHear(c, err)
+	}
 	cause := c.Cause()
 	cause.Actor = u.Actor()
 	if _, err := s.Commands.Execute(ctx, cause, u.Command()); err != nil {
@@ -66,6 +70,38 @@ func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Docume
 	w := web.Texts[web.Readers(c)]
 	return secluded(s.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
 		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": "/", "Way": w["go_home"],
+	}))
+}
+
+// isLastToHear tells whether no superuser would get alarms by mail any more. One
+// click, which programs make too, does not decide that.
+func (s *handlers) isLastToHear(ctx context.Context, u notice.Unsubscription) (bool, error) {
+	if u.Preference != notice.System.Preference() {
+		return false, nil
+	}
+	superusers, err := s.System().Superusers(ctx)
+	isOne := false
+	for _, other := range superusers {
+		if other.ID == u.User {
+			isOne = true
+			continue
+		}
+		prefers, _, err := s.System().Preferences(ctx, other.ID)
+		if err != nil || prefers.OnSystem && other.EmailRefusedAt == nil {
+			return false, err
+		}
+	}
+	return isOne, err
+}
+
+// lastToHear is the page for the last superuser who gets alarms.
+func (s *handlers) lastToHear(c route.Call, err error) (*route.Document, error) {
+	if err != nil {
+		return nil, err
+	}
+	w := web.Texts[web.Readers(c)]
+	return secluded(s.Sheet(c, http.StatusConflict, "notice", "unsubscribe_last_title", map[string]any{
+		"Text": w["unsubscribe_last"], "About": w["unsubscribe_last_about"], "Path": "/", "Way": w["go_home"],
 	}))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
@@ -24,11 +25,12 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 	case order.Activated:
 		return n.tellActivated(ctx, r)
 	case order.ProvisioningParked:
-		return n.tellOperatorsOfOrder(ctx, r, notice.OrderParked)
+		return n.tellOperatorsOfOrder(ctx, r, func(number, language string) notice.Text { return notice.OrderParked(number, e.Step, e.Code, language) })
 	case order.PaymentMismatchFound:
-		return n.tellOperatorsOfOrder(ctx, r, notice.PaymentMismatch)
+		return n.tellOperatorsOfOrder(ctx, r, func(number, language string) notice.Text { return notice.PaymentMismatch(number, e.Differs, language) })
 	case order.DisputeOpened:
-		return n.tellOperatorsOfOrder(ctx, r, notice.PaymentDisputed)
+		claimed := money.Format(e.Dispute.Minor, e.Dispute.Currency)
+		return n.tellOperatorsOfOrder(ctx, r, func(number, language string) notice.Text { return notice.PaymentDisputed(number, claimed, language) })
 	case account.TokenReused:
 		return n.tellReuse(ctx, r)
 	case operations.IncidentReported:
