@@ -33,6 +33,15 @@ type Deps struct {
 	LinkRows func(link account.RequestLink, token string, command uuid.UUID) []eventstore.TxStatement
 	// Forget deletes what other areas keep of people besides events.
 	Forget func(subjects []uuid.UUID) eventstore.TxStatement
+	// Outbox keeps sent mails where the panel can delete them; nil: they are with a
+	// mail server.
+	Outbox Outbox
+}
+
+// An Outbox keeps mails that were sent.
+type Outbox interface {
+	// Forget deletes the mails to these addresses.
+	Forget(ctx context.Context, addresses []string) error
 }
 
 // Times are the durations of one-time links and of password resets.
@@ -52,13 +61,14 @@ type Service struct {
 	times    Times
 	linkRows func(account.RequestLink, string, uuid.UUID) []eventstore.TxStatement
 	forget   func([]uuid.UUID) eventstore.TxStatement
+	outbox   Outbox
 }
 
 // New registers the answers to password resets with the runner.
 func New(d Deps) *Service {
 	s := &Service{
 		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), vault: d.Vault, limits: d.Limits, tables: d.Tables, times: d.Times,
-		linkRows: d.LinkRows, forget: d.Forget,
+		linkRows: d.LinkRows, forget: d.Forget, outbox: d.Outbox,
 	}
 	s.runner.Background(func(ctx, _ context.Context) { s.answerResets(ctx) })
 	return s

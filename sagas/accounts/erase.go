@@ -17,10 +17,11 @@ import (
 
 // Erase ends an account and destroys the personal data in it: the keys of the
 // person's data, and everything to sign in with (docs/log.md, "Personal data").
-// The engine gets neutral contact data by the runs that it starts.
+// The engine gets neutral contact data by the runs that it starts. Mails to the
+// person that are files are deleted; after a crash in between that is done by hand.
 // A second time changes nothing.
 func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) error {
-	subjects, err := s.subjects(ctx, user)
+	subjects, addresses, err := s.subjects(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -34,8 +35,13 @@ func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) 
 	}
 	commands = append(commands, pushes...)
 	rows := slices.Concat(eventstore.EraseRows(subjects...), credentials.SignOutRows(user), []eventstore.TxStatement{s.forget(subjects), idempotency.EraseAnswers(subjects...)})
-	_, err = s.store.ExecuteWith(ctx, cause, rows, commands...)
-	return err
+	if _, err := s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
+		return err
+	}
+	if s.outbox == nil {
+		return nil
+	}
+	return s.outbox.Forget(ctx, addresses)
 }
 
 // pushes bring what the panel still knows to the engine, in place of the contact
@@ -50,13 +56,12 @@ func (s *Service) pushes(ctx context.Context, subjects []uuid.UUID) (commands []
 }
 
 // subjects are those of a user's data: one for each address that the account
-// has had. An address that another account has by now is left out.
-func (s *Service) subjects(ctx context.Context, user int64) ([]uuid.UUID, error) {
+// has had, and the addresses. One that another account has by now is left out.
+func (s *Service) subjects(ctx context.Context, user int64) (all []uuid.UUID, addresses []string, err error) {
 	history, err := s.store.Read(ctx, account.Stream(user))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []uuid.UUID
 	for _, r := range history {
 		for _, subject := range r.Subjects {
 			if slices.Contains(all, subject) {
@@ -64,12 +69,28 @@ func (s *Service) subjects(ctx context.Context, user int64) ([]uuid.UUID, error)
 			}
 			owner, known, err := s.tables.For(projections.System).UserBySubject(ctx, subject)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if !known || owner.ID == user {
-				all = append(all, subject)
+				all, addresses = append(all, subject), append(addresses, addressIn(r.Event)...)
 			}
 		}
 	}
-	return all, nil
+	return all, addresses, nil
+}
+
+// addressIn is the address that an event gives an account; none: it was erased, or
+// is not told.
+func addressIn(event domain.Event) (addresses []string) {
+	var email string
+	switch e := event.(type) {
+	case account.Opened:
+		email = e.Email
+	case account.ProfileChanged:
+		email = e.Email
+	}
+	if email == "" {
+		return nil
+	}
+	return []string{email}
 }

@@ -48,10 +48,11 @@ func (s *Panel) addNotify(o Options) {
 }
 
 // addAccounts adds passwords, links and resets.
-func (s *Panel) addAccounts(limits *ratelimit.Windows) {
+func (s *Panel) addAccounts(limits *ratelimit.Windows, mail notify.Mail) {
+	outbox, _ := mail.(accounts.Outbox)
 	s.Accounts = accounts.New(accounts.Deps{
 		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
-		Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
+		Outbox: outbox, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
 	})
 }
 

@@ -84,7 +84,7 @@ func New(o Options) *Panel {
 	limits := ratelimit.Open(s.pool)
 	s.addPayments(o)
 	s.addNotify(o)
-	s.addAccounts(limits)
+	s.addAccounts(limits, o.Mail)
 	s.addOperations()
 	s.addHosting(o)
 	s.addProvisioning(o.Policy.KeepDisputed)

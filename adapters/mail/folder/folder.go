@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	netmail "net/mail"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +55,45 @@ func (f *Folder) Check(context.Context) error {
 
 // Address is the folder.
 func (f *Folder) Address() string { return f.dir }
+
+// Forget deletes the messages to these addresses.
+func (f *Folder) Forget(ctx context.Context, addresses []string) error {
+	files, err := filepath.Glob(filepath.Join(f.dir, "*.eml"))
+	if err != nil {
+		return fmt.Errorf("list the outbox: %w", err)
+	}
+	for _, path := range files {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		to, err := recipient(path)
+		if err == nil && slices.ContainsFunc(addresses, func(address string) bool { return strings.EqualFold(address, to) }) {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete messages from the outbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// recipient is the address that a message goes to; "": it cannot be read.
+func recipient(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	message, err := netmail.ReadMessage(file)
+	if err != nil {
+		return "", nil // not one of ours
+	}
+	to, err := netmail.ParseAddress(message.Header.Get("To"))
+	if err != nil {
+		return "", nil
+	}
+	return to.Address, nil
+}
 
 // put gives the file its name only once it is whole, and is done only when a
 // power cut would not take it away again.

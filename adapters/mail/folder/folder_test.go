@@ -68,3 +68,34 @@ func TestAMalformedLetterLeavesNothingBehind(t *testing.T) {
 		t.Errorf("the folder was made: %v", err)
 	}
 }
+
+func TestTheMessagesToAnErasedPersonAreDeleted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "outbox")
+	f := folder.New(dir)
+	if err := f.Forget(t.Context(), []string{"jose@customer.test"}); err != nil {
+		t.Errorf("an outbox that is not there: %v", err)
+	}
+	for _, to := range []string{`"José" <Jose@customer.test>`, "jose@customer.test", "other.jose@customer.test"} {
+		m := letter()
+		m.To = to
+		if err := f.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "note.eml"), []byte("no message"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Forget(t.Context(), []string{"jose@customer.test"}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("left: %v, %v", files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		if err != nil || !strings.Contains(string(content), "other.jose@") && file.Name() != "note.eml" {
+			t.Errorf("left: %s, %v", content, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -62,7 +63,7 @@ func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console
 			return err
 		}
 		fmt.Fprintf(c.Out, "user-%d is erased\n", user.ID)
-		fmt.Fprintln(c.Err, `Not reached: mails that were sent or are in outbox/, contact data at the hosting engine, operators' free text, backups (docs/accounts.md, "Erasure").`)
+		fmt.Fprintf(c.Err, "Not reached (docs/accounts.md, \"Erasure\"):\n- %s\n", strings.Join(account.NotReached, "\n- "))
 		return nil
 	})
 }
