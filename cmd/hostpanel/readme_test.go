@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stand-ins let README's blocks run as they stand beside other panels: on another port,
+// in another folder, and with a program that is built already.
+const standIns = `
+curl() { command curl --max-time 60 "${@//http:\/\/127.0.0.1:8080/$BASE}"; }
+go() { shift 2; "$PROGRAM" "$@"; }
+id() { echo 1000; }
+`
+
+// A tourStop is a block of README's tour, with what it is said to show.
+type tourStop struct{ script, shows string }
+
+var tourStops = regexp.MustCompile("(?s)```bash\n(.*?)```(?:\\s+```text\n(.*?)```)?")
+
+// The tour in README can be pasted into a shell, and shows what README says.
+func TestReadmesTourRunsAsItStands(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "curl", "sed", "grep"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("README's tour needs %s, which this machine does not have", tool)
+		}
+	}
+	readme, err := os.ReadFile("../../README.md")
+	must(t, err)
+	_, tour, _ := strings.Cut(string(readme), "\n## Tour\n")
+	tour, _, _ = strings.Cut(tour, "\n## ")
+	var stops []tourStop
+	script := standIns
+	for _, block := range tourStops.FindAllStringSubmatch(tour, -1) {
+		stops = append(stops, tourStop{block[1], block[2]})
+		script += block[1] + "\necho '<<<stop>>>'\n"
+	}
+	shown := strings.Split(pasted(t, script), "<<<stop>>>")
+	if len(stops) < 8 || len(shown) != len(stops)+1 {
+		t.Fatalf("%d blocks, %d were shown", len(stops), len(shown)-1)
+	}
+	for i, stop := range stops {
+		for line := range strings.SplitSeq(unfolded(stop.shows), "\n") {
+			if !likeness(line).MatchString(unfolded(shown[i])) {
+				t.Errorf("README shows\n%s\nof\n%s\nwhich shows\n%s", line, stop.script, shown[i])
+			}
+		}
+	}
+}
+
+// pasted runs a script in a shell beside a demo, and returns what it shows.
+func pasted(t *testing.T, script string) string {
+	h := ownHome(t)
+	data := h.dir
+	h.dir = filepath.Join(data, "hostpanel")
+	must(t, os.Mkdir(h.dir, 0o711)) //nolint:gosec // Postgres may run as another user
+	r := h.start()
+	defer r.stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash")
+	shell.Stdin, shell.WaitDelay = strings.NewReader(script), time.Second
+	for _, setting := range h.prepare().Env {
+		if !strings.HasPrefix(setting, "XDG_DATA_HOME=") {
+			shell.Env = append(shell.Env, setting)
+		}
+	}
+	program, err := binary()
+	must(t, err)
+	shell.Env = append(shell.Env, "BASE="+r.base, "PROGRAM="+program, "XDG_DATA_HOME="+data)
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the shell ended with %v:\n%s", err, out)
+	}
+	return string(out)
+}
+
+// unfolded joins the lines of quoted-printable mails, which break where they are long.
+func unfolded(text string) string {
+	return strings.NewReplacer("=\r\n", "", "=\n", "", "\r", "").Replace(text)
+}
+
+// varying is what differs from run to run, and what may stand in its place. The first
+// that fits counts.
+var varying = []struct{ shown, pattern *regexp.Regexp }{
+	{regexp.MustCompile(`http://127\.0\.0\.1:8080`), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)},
+	same(`ORD-\d{8}-[0-9A-Z]{6}`), same(`(?:cs|pay|re)_test_\w+`), same(`token=3D\S+`), same(`whsec_[^"]+`), same(`"password":"[^"]*"`),
+	same(`api_key:\w+`), same(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), same(`[0-9a-f]{64}`), same(`[0-9a-f]{8}-`),
+	same(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?`), same(`\+[\d.]+m?s`), same(`\d{10} \d+`), same(`· \d+ events`),
+	same(`(?:id|intact): \d+`), same(`head \d+`), same(`hosting_site_id":\d+`), same(`client\d+/web\d+`), same(`has it as \d+`), same(`c\d+_shop_\d+`),
+	same(`done\s+1\s+\d+`),
+}
+
+func same(pattern string) struct{ shown, pattern *regexp.Regexp } {
+	p := regexp.MustCompile(pattern)
+	return struct{ shown, pattern *regexp.Regexp }{p, p}
+}
+
+// likeness matches what is shown instead of a line of README, on another day.
+func likeness(line string) *regexp.Regexp {
+	return regexp.MustCompile(pattern(strings.TrimSpace(line), 0))
+}
+
+// pattern matches text with what varies, from one of [varying] on.
+func pattern(text string, from int) string {
+	if from == len(varying) {
+		return literally(text)
+	}
+	at := varying[from].shown.FindStringIndex(text)
+	if at == nil {
+		return pattern(text, from+1)
+	}
+	return pattern(text[:at[0]], from+1) + varying[from].pattern.String() + pattern(text[at[1]:], from)
+}
+
+// literally is a pattern for text: "…" is anything on a line, and blanks are as many as
+// the table needs.
+func literally(text string) string {
+	var parts []string
+	for _, part := range strings.Split(text, "…") {
+		parts = append(parts, regexp.MustCompile(`\s+`).ReplaceAllString(regexp.QuoteMeta(part), `\s+`))
+	}
+	return strings.Join(parts, "[^\n]*?")
+}
