@@ -5,6 +5,7 @@ import (
 
 	"hostpanel/http/auth"
 	"hostpanel/http/caller"
+	"hostpanel/http/demo"
 	"hostpanel/http/hosting"
 	"hostpanel/http/notifications"
 	"hostpanel/http/operations"
@@ -26,6 +27,7 @@ func (s *Server) Areas() []route.Area {
 		[]route.Area{operations.PageRoutes(s.operations())},
 		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations())),
 		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
+		s.demo(),
 	)
 }
 
@@ -38,6 +40,14 @@ func (s *Server) forBrowsers(areas ...route.Area) []route.Area {
 		}
 	}
 	return areas
+}
+
+// demo are the pages that only a demo has.
+func (s *Server) demo() []route.Area {
+	if s.Demo == nil {
+		return nil
+	}
+	return []route.Area{demo.Routes(demo.Deps{Renderer: s.renderer(), Settings: *s.Demo, Sessions: s.Sessions, PublicURL: s.Settings.PublicURL})}
 }
 
 func (s *Server) callers() *caller.Callers {

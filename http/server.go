@@ -17,6 +17,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/http/auth"
 	"hostpanel/http/caller"
+	"hostpanel/http/demo"
 	"hostpanel/http/hosting"
 	"hostpanel/http/operations"
 	"hostpanel/http/record"
@@ -58,6 +59,7 @@ type Server struct {
 	Now              func() time.Time // business time; nil: the real time
 	Metrics          http.Handler     // nil: /metrics does not exist
 	Log              *slog.Logger
+	Demo             *demo.Settings                                             // nil: this is no demo
 	Answered         func(method, route string, status int, took time.Duration) // counts answers; nil: nothing does
 
 	// UnsubscribeKeys verify the links in mails.

@@ -126,7 +126,7 @@ func (h home) isKeptForTheNextStart(before serve.Demo, order string) {
 	if after.BaseURL != r.base {
 		h.t.Errorf("demo.json says %s, but we are reached at %s", after.BaseURL, r.base)
 	}
-	after.BaseURL = before.BaseURL
+	after.BaseURL, after.Shop.URL = before.BaseURL, before.Shop.URL
 	if after != before {
 		h.t.Errorf("the demo has changed from %+v to %+v", before, after)
 	}

@@ -40,7 +40,8 @@ func TestADemoTellsWhereToGoAndCountsAnswers(t *testing.T) {
 	r := h.start()
 	eventually(t, "the welcome", patience, func() bool { return strings.Contains(r.said.String(), "hostpanel doctor") })
 	said := r.said.String()
-	for _, want := range []string{r.base + "/login/", "admin@localhost", "demo.json"} {
+	shop := strings.Replace(r.base, "127.0.0.1", "localhost", 1) + "/demo/shop/"
+	for _, want := range []string{r.base + "/login/", "admin@localhost", "demo.json", shop, r.base + "/demo/mail/"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s is missing: %s", want, said)
 		}
@@ -48,6 +49,11 @@ func TestADemoTellsWhereToGoAndCountsAnswers(t *testing.T) {
 	if strings.Contains(said, h.demo().Superuser.Password) {
 		t.Error("the password is shown")
 	}
+	if strings.Contains(said, "token=") {
+		t.Error("a link that signs in is shown where it may be kept")
+	}
+	r.ask(200, "GET", "/demo/shop/", "")
+	r.ask(200, "GET", "/demo/mail/", "")
 	r.ask(200, "GET", "/login/", "")
 	eventually(t, "the answer is counted", 10*time.Second, func() bool {
 		return strings.Contains(r.ask(200, "GET", "/metrics", "").body, `hostpanel_http_requests_total{method="GET",route="/login/",status="200"} `)

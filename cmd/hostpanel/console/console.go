@@ -28,6 +28,9 @@ func terminal(end any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// IsTerminal tells whether the result is shown to a person, and not kept.
+func (c Console) IsTerminal() bool { return terminal(c.Out) }
+
 // An Ink colours words on a terminal; its zero value leaves them as they are.
 type Ink struct{ on bool }
 

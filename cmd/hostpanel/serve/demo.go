@@ -35,6 +35,14 @@ type Demo struct {
 	WidgetID          string    `json:"widget_id"`
 	Plans             demoPlans `json:"plans"`
 	TestWebhookSecret string    `json:"test_webhook_secret"`
+	Shop              demoShop  `json:"shop"`
+}
+
+// A demoShop is the website with an order form that customers come back to.
+type demoShop struct {
+	URL      string `json:"url"`
+	WidgetID string `json:"widget_id"`
+	Widget   int64  `json:"widget"`
 }
 
 // A Login is a user name with its password.
@@ -78,27 +86,30 @@ func seedDemo(ctx context.Context, p *program.Program) error {
 	if err != nil {
 		return err
 	}
-	if known {
-		if d.BaseURL == p.PublicURL() {
-			return nil
+	if !known {
+		if d, err = firstDemo(ctx, p, path); err != nil {
+			return err
 		}
-		d.BaseURL = p.PublicURL()
-		return d.write(path)
 	}
+	return d.openShop(ctx, p, path)
+}
+
+// firstDemo makes a demo with all that it has.
+func firstDemo(ctx context.Context, p *program.Program, path string) (Demo, error) {
 	if err := mustBeFresh(ctx, p); err != nil {
-		return err
+		return Demo{}, err
 	}
 	d, commands, rows, err := newDemo(ctx, p)
 	if err != nil {
-		return err
+		return d, err
 	}
 	if err := d.write(path); err != nil {
-		return err
+		return d, err
 	}
 	if _, err := p.Store.ExecuteWith(ctx, domain.Metadata{Actor: "system:demo"}, rows, commands...); err != nil {
-		return fmt.Errorf("set the demo up: %w", err)
+		return d, fmt.Errorf("set the demo up: %w", err)
 	}
-	return nil
+	return d, nil
 }
 
 // knows tells whether the log has what stands in the file.

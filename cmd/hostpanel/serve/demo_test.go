@@ -54,12 +54,25 @@ func TestTheDemoIsSetUpOnce(t *testing.T) {
 	if second.BaseURL != "https://elsewhere.example.com" {
 		t.Errorf("reached at %s", second.BaseURL)
 	}
-	second.BaseURL = first.BaseURL
+	if second.Shop.URL != "https://elsewhere.example.com/demo/shop/" {
+		t.Errorf("the shop is at %s", second.Shop.URL)
+	}
+	second.BaseURL, second.Shop.URL = first.BaseURL, first.Shop.URL
 	if second != first {
 		t.Errorf("%+v became %+v", first, second)
 	}
-	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head {
+	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head+1 { // where the shop's customers come back to
 		t.Errorf("the second start has written %d events, %v", after-head, err)
+	}
+	if err := serve.SetUp(t.Context(), next, quiet); err != nil {
+		t.Fatal(err)
+	}
+	if after, _, err := p.Store.Head(t.Context()); err != nil || after != head+1 {
+		t.Errorf("the third start has written %d events, %v", after-head-1, err)
+	}
+	shop, err := p.Tables.For(projections.System).Widget(t.Context(), second.Shop.WidgetID)
+	if err != nil || shop.SuccessURL != "https://elsewhere.example.com/demo/shop/" || len(shop.Offered) != 3 {
+		t.Errorf("%+v, %v", shop, err)
 	}
 	if file, err := os.Stat(filepath.Join(dir, "demo.json")); err != nil || file.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", file.Mode(), err)

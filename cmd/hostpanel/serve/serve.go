@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -122,13 +121,20 @@ func SetUp(ctx context.Context, p *program.Program, c console.Console) error {
 // Serve runs everything until ctx ends or a part breaks; then all parts end.
 func Serve(ctx context.Context, p *program.Program, listener net.Listener, c console.Console) error {
 	server := p.Server()
+	if p.Config.Demo {
+		settings, err := demoOf(p)
+		if err != nil {
+			return err
+		}
+		server.Demo = settings
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Serve(ctx, listener) })
 	group.Go(func() error {
 		if awaitReady(ctx, p) {
 			fmt.Fprintf(c.Out, "hostpanel is ready at %s\n", "http://"+reachable(listener.Addr()))
 			if p.Config.Demo {
-				welcome(c, p)
+				welcome(c, p, server.Demo.Link)
 			}
 		}
 		return nil
@@ -137,21 +143,6 @@ func Serve(ctx context.Context, p *program.Program, listener net.Listener, c con
 	err := group.Wait()
 	p.Log.Info("hostpanel has stopped")
 	return err
-}
-
-// welcome tells a newcomer where to go and what to try. It shows no password:
-// the output may be kept.
-func welcome(c console.Console, p *program.Program) {
-	fmt.Fprintf(c.Out, `
-This is a demo: payments take no money, and sandboxes stand for servers.
-
-  Go to         %[1]s/login/
-  Sign in as    %[2]s, or as customer@demo.example
-  Passwords in  %[3]s
-  Then try      an order: README.md, "Tour"
-                hostpanel doctor --data-dir %[4]s
-                hostpanel orders list --data-dir %[4]s
-`, p.PublicURL(), p.Config.AdminEmail, filepath.Join(p.Config.DataDir, "demo.json"), p.Config.DataDir)
 }
 
 // awaitReady waits until /readyz is 200.

@@ -911,7 +911,7 @@ td.do { display: table-cell; }
 .done .dot .icon { stroke-width: 4; }
 .now { color: var(--ink) !important; font-weight: 600; }
 .now .dot { border-color: var(--link); box-shadow: 0 0 0 4px var(--tint); }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1rem; padding: 1.125rem 1.25rem; border-radius: var(--r-small); background: var(--paper); }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, auto)); justify-content: space-between; gap: 1rem; padding: 1.125rem 1.25rem; border-radius: var(--r-small); background: var(--paper); }
 .facts dt { color: var(--soft); font-size: .875rem; }
 .facts dd { font-weight: 600; }
 
