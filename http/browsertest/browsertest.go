@@ -31,8 +31,8 @@ type Page struct {
 }
 
 const (
-	life    = 3 * time.Minute
-	enough  = 15 * time.Second // for a state to come
+	life    = 8 * time.Minute
+	enough  = time.Minute // for a state to come
 	between = 20 * time.Millisecond
 )
 
