@@ -83,7 +83,7 @@ func (c *customers) process() *instance {
 	return s
 }
 
-func (c *customers) worker() (stop func()) { return c.start(c.process()) }
+func (c *customers) worker() (stop func()) { return c.passing(c.process()) }
 
 // of are all things of a kind, gone or not.
 func (c *customers) of(kind string) (all []*thing) {

@@ -133,7 +133,7 @@ func (m *market) dies(inAHundred int) bool {
 	return !m.calm.Load() && m.death.IntN(100) < inAHundred
 }
 
-func (m *market) worker() (stop func()) { return m.start(m.process()) }
+func (m *market) worker() (stop func()) { return m.passing(m.process()) }
 
 // trade lets some customers come, each to a bank and with a life of their own.
 // over waits until they have lived it.

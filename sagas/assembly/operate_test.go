@@ -111,7 +111,7 @@ func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
 		w.must(w.TakeBack(t.Context(), operator, sagas.RunID("provision:"+id.String()), "the customer changed their mind"))
 		w.eventually("it is undone", func() bool { return w.provision(id).Status == sagas.StatusUndone })
 		w.equal("objects left outside", len(w.engine.all()), 0)
-		w.equal("effects left", w.count(`select count(*) from effect where state not in ('undone', 'absent') and step not in ('session', 'refund')`), 0)
+		w.equal("effects of the run that are left", w.count(`select count(*) from effect where state not in ('undone', 'absent') and saga_id = $1`, sagas.RunID("provision:"+id.String())), 0)
 		w.equal("claims left", w.count(`select count(*) from external_claim where kind = 'tenant'`), 0)
 		w.equal("tenants left", w.count(`select count(*) from resources where status <> 'gone'`), 0)
 		w.equal("died", dead.Load(), c.at != "")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/adapters/faults"
@@ -71,6 +72,14 @@ type instance struct {
 	resetFault func(uuid.UUID) error
 	frozen     bool // it renews no leases
 	silent     bool // it wakes no other process
+	readers    *pgxpool.Pool
+}
+
+// disconnect ends the connections of a process that comes to its end before its
+// test does: a server has a hundred for all.
+func (i *instance) disconnect() {
+	i.readers.Close()
+	i.store.Pool().Close()
 }
 
 func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
@@ -155,13 +164,13 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 // node is one process of the panel, on the database at url.
 func (w *world) node(url string, change ...func(*Options)) *instance {
 	w.t.Helper()
-	i := &instance{}
+	i := &instance{readers: eventstoretest.Readers(w.t, url)}
 	pool := eventstoretest.Pool(w.t, url)
 	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
 	Serve(store)
 	o := Options{
 		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
-		Tables: projections.Open(eventstoretest.Readers(w.t, url)), Payments: map[string]order.Provider{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
+		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: panelAddress, PublicURL: panelURL, Times: quick, UnsubscribeKeys: [][]byte{unsubscribeKey},
 	}
 	for _, c := range change {
@@ -177,6 +186,16 @@ func (w *world) goes() *world {
 	w.t.Helper()
 	w.end = w.start(w.instance)
 	return w
+}
+
+// passing starts a process that is not needed after its stop.
+func (w *world) passing(s *instance) (stop func()) {
+	w.t.Helper()
+	end := w.start(s)
+	return func() {
+		end()
+		s.disconnect()
+	}
 }
 
 func (w *world) start(s *instance) (stop func()) {
