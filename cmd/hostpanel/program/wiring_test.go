@@ -21,7 +21,7 @@ func TestTheProgramPassesOnEveryOption(t *testing.T) {
 		{&hosting.Options, []string{"Forms"}}, // only of an engine outside the panel
 		{&storefront.Options, nil},
 		{&server.Settings, []string{"EngineWait", "Offers", "Abuse", "Webhooks", "Trusted", "Origins"}},
-		{server, []string{"HostedCheckout"}},
+		{server, []string{"HostedCheckout", "Demo"}}, // serve adds the demo
 	} {
 		options := reflect.ValueOf(one.options).Elem()
 		for _, field := range reflect.VisibleFields(options.Type()) {
