@@ -184,7 +184,7 @@ func TestWhatNeedsASecretIsNotAdopted(t *testing.T) { // E-8
 // same tenant. An engine that is away is left alone, and no incident ends by that.
 func TestAllTenantsAreComparedInTurnAlsoAfterAnOutage(t *testing.T) { // E-8
 	w := newHouse(t, func(o *Options) {
-		o.Times.Compare, o.Times.ComparePoll, o.Times.CompareLease = 20*time.Millisecond, 5*time.Millisecond, 50*time.Millisecond
+		o.Times.Compare, o.Times.ComparePoll, o.Times.CompareLease = 20*time.Millisecond, 5*time.Millisecond, 2*time.Second
 	})
 	_, err := w.pool.Exec(t.Context(), `update engine_comparison set next_at = business_now()`)
 	w.must(err)
