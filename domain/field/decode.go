@@ -90,6 +90,10 @@ func (f *Field) decode(sent Value, present bool, mode Mode) Wrong {
 
 // take reads one value. Null is a value only of kinds that know it.
 func (f *Field) take(sent Value) []string {
+	if f.emptied && (sent.Kind == NullValue || blankText(sent)) {
+		f.preSet()
+		return nil
+	}
 	if sent.Kind == NullValue && !f.takesNull() {
 		return []string{NotNull}
 	}

@@ -43,6 +43,7 @@ type Field struct {
 	oneTime, hidden, hasPreset       bool
 	blank, verbatim, lines           bool // of texts
 	orNull                           bool // of lists
+	emptied                          bool // null and "" stand for the default
 	spoken                           bool // of texts: the default is the installation's language
 	brief                            int32
 }
@@ -89,6 +90,9 @@ func (f Field) Spoken() Field {
 	f.spoken = true
 	return f.Is(Language).Default(DefaultLanguage)
 }
+
+// Emptied fields take null and "" for their default.
+func (f Field) Emptied() Field { f.emptied = true; return f }
 
 // Is adds a rule for the text.
 func (f Field) Is(r Rule) Field { f.rules = append(slices.Clip(f.rules), r); return f }

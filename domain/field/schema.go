@@ -50,6 +50,10 @@ func (f *Field) Schema(mode Mode) map[string]any {
 	if f.oneTime && mode == Shown && !f.takesNull() {
 		s["type"] = []any{s["type"], "null"}
 	}
+	if f.emptied && mode != Shown {
+		s["type"] = []any{s["type"], "null"}
+		delete(s, "minLength")
+	}
 	if f.secret {
 		s["writeOnly"] = true
 	}

@@ -28,6 +28,7 @@ type Kind struct {
 	Soft          bool              // goes into a bin first, for 30 days
 	Shared        bool              // belongs to the installation and not to a tenant
 	Issued        bool              // a certificate: part of its parent's object at the engine, and it expires (certificatelife.go)
+	KeyIn         string            // the kind of the DNS records that publish its keys; empty: it has none
 	Serial        bool              // a zone: a change of it, or of its parts, gives it a new serial
 
 	Shown  []string // the fields of an answer, in order; empty: it has an answer of its own

@@ -2,12 +2,13 @@ package hosting
 
 import (
 	"encoding/base64"
+	"strings"
 
 	"hostpanel/domain/field"
 )
 
 var mailDomains = Kind{
-	Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id", CanBeDisabled: true,
+	Name: "mail_domain", Class: "MailDomain", Label: "mail domain", Collection: "mail-domains", EngineID: "hosting_mail_domain_id", CanBeDisabled: true, KeyIn: "dns_record",
 	Nouns: map[string]string{"en": "mail domain", "es": "dominio de correo"},
 	Shown: words("id tenant tenant_name domain hosting_mail_domain_id dkim_enabled dkim_selector dkim_public mailboxes_count aliases_count is_active " +
 		"sync_status sync_error created_at updated_at"),
@@ -66,6 +67,19 @@ func SetKey(d *Draft, private string, public []byte) {
 		m.DKIMPrivate, m.DKIMPublic = private, dkimPrefix+base64.StdEncoding.EncodeToString(public)
 	}
 }
+
+// KeyRecord is the TXT record under which the world finds the key of a mail domain:
+// its full name, with the final dot, and its text. False: mails are not signed.
+func KeyRecord(s Spec) (name, data string, signs bool) {
+	m, is := s.(*MailDomain)
+	if !is || !m.DKIM || m.DKIMPublic == "" {
+		return "", "", false
+	}
+	return m.DKIMSelector + "._domainkey." + m.Domain + ".", m.DKIMPublic, true
+}
+
+// IsKey tells whether a text of DNS is a key for the signatures of mails.
+func IsKey(text string) bool { return strings.HasPrefix(text, "v=DKIM1") }
 
 // dkimPrefix begins the record of a key of RSA (RFC 6376, 3.6.1).
 const dkimPrefix = "v=DKIM1; k=rsa; p="

@@ -10,6 +10,8 @@ import (
 func TestSites(t *testing.T) {
 	answers(t, "site", placeOf("site"), []asked{
 		{`{"domain":"Example.COM."}`, `{"domain":"example.com","ip_address":"*","is_active":true,"ssl_enabled":false,"document_root":""}`},
+		{`{"domain":"example.com","ip_address":null}`, `{"domain":"example.com","ip_address":"*"}`},
+		{`{"domain":"example.com","ip_address":" "}`, `{"domain":"example.com","ip_address":"*"}`},
 		{`{"domain":"müller.de","ip_address":"2001:DB8::1"}`, `{"domain":"xn--mller-kva.de","ip_address":"2001:db8::1"}`},
 		{`{"domain":"example.com","document_root":"/etc","hosting_site_id":3}`, `{"document_root":""}`},
 		{`{}`, `{"domain":["This field is required."]}`},

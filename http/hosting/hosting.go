@@ -39,6 +39,8 @@ type Service interface {
 	Change(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
 	Remove(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, force bool) (domain.Receipt, error)
 	Restore(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft) (domain.Receipt, error)
+	// PublishKey brings the record of a mail domain's DKIM key into the tenant's zone.
+	PublishKey(ctx context.Context, cause hosting.Cause, by projections.Caller, of *hosting.Draft) (*hosting.Draft, domain.Receipt, error)
 	// ProveSender looks for the record that proves the domain of a brand's address.
 	ProveSender(ctx context.Context, cause hosting.Cause, by projections.Caller, d *hosting.Draft, look *hosting.WhiteLabel) (domain.Receipt, error)
 

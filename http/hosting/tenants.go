@@ -29,7 +29,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Hosting", Prefix: hostingPrefix, Access: s.User(),
 		About:  "What runs for a tenant. Every call needs an access token and works in the caller's active tenant.",
-		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), s.endpointRoutes(), s.senderRoutes(), []route.Route{s.provisionRoute()}),
+		Routes: slices.Concat(s.tenantRoutes(), s.jobRoutes(), s.kindRoutes(), s.certificateRoutes(), s.endpointRoutes(), s.senderRoutes(), s.publishRoutes(), []route.Route{s.provisionRoute()}),
 	}
 }
 

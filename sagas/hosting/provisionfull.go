@@ -42,7 +42,7 @@ func (s *Service) ProvisionFull(ctx context.Context, cause hosting.Cause, by pro
 		}
 	}
 	if err != nil {
-		return nil, s.refusedSite(ctx, o, err)
+		return nil, refusedSite(ctx, s, o, err)
 	}
 	return versions, nil
 }
@@ -129,7 +129,7 @@ func (s *Service) asking(ctx context.Context, d *hosting.Draft) ([]domain.Comman
 }
 
 // refusedSite says what other calls were faster with.
-func (s *Service) refusedSite(ctx context.Context, o *hosting.SiteOrder, err error) error {
+func refusedSite(ctx context.Context, s *Service, o *hosting.SiteOrder, err error) error {
 	for _, one := range o.Pieces {
 		if !one.Missing || !isOverQuota(err) {
 			continue

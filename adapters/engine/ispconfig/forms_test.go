@@ -174,3 +174,18 @@ func TestAMailDomainSignsWithTheKeyOfItsRecord(t *testing.T) {
 	_, err := w.engine.Create(t.Context(), fresh)
 	refused(t, err, domain.Permanent, "secret_needed")
 }
+
+// What the client's change has woken is put to sleep again, with columns that every
+// update repeats. Each is named once in mail_domain_update: the engine's double
+// refuses a body that names one twice, where PHP takes the last without a word.
+func TestNoCallNamesAnArgumentTwice(t *testing.T) {
+	w := inhabited(t)
+	w.change(with(w.object("mail_domain"), "is_active", false))
+	updates := w.fake.Calls("mail_domain_update")
+	client := with(tenant("t17"), "city", "Madrid")
+	client.ID = w.client
+	w.change(client)
+	if row := w.rowOf("mail_domain"); row["active"] != "n" || w.fake.Calls("mail_domain_update") == updates {
+		t.Error(row["active"], w.fake.Calls("mail_domain_update"), updates)
+	}
+}

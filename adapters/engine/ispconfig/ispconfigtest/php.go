@@ -27,7 +27,8 @@ func (o object) get(name string) (any, bool) {
 	return nil, false
 }
 
-// parse reads JSON and keeps the order of members.
+// parse reads JSON and keeps the order of members. An object that names a member
+// twice is refused: PHP would take the last one without a word.
 func parse(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -48,6 +49,9 @@ func parseValue(d *json.Decoder) (any, error) {
 				return nil, err
 			}
 			value, err := parseValue(d)
+			if _, twice := all.get(fmt.Sprint(name)); twice {
+				return nil, fmt.Errorf("%v is named twice", name)
+			}
 			if err != nil {
 				return nil, err
 			}
