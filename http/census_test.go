@@ -63,6 +63,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/notifications/unsubscribe/", map[string]string{existing: s.unsubscribe(stranger), missing: s.unsubscribe(999999), deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
+		{"/storefront/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
 	}
 }
@@ -182,7 +183,11 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 	} else {
 		b.get("/login/")
 	}
-	sent := url.Values{"form": {emptyForms[path]}, "action": {"pay"}}
+	form := emptyForms[path]
+	if strings.HasPrefix(path, "/storefront/orders/") {
+		form = "cancel"
+	}
+	sent := url.Values{"form": {form}, "action": {"pay"}}
 	for _, hidden := range elements(b.page, "input") {
 		if attribute(hidden, "name") == "form_token" {
 			sent.Set("form_token", attribute(hidden, "value"))
@@ -199,7 +204,7 @@ func isPage(path string) bool {
 	if path == "/" || path == "/storefront/" {
 		return true
 	}
-	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/"},
+	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/", "/storefront/orders/"},
 		func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 

@@ -140,8 +140,11 @@ func visitors(role, object string) string {
 }
 
 func operatorsInABrowser(role, object string) string {
-	if role == "superuser" || visitors(role, object) == toLogin {
-		return visitors(role, object)
+	if role == "superuser" {
+		return everybody(role, object)
+	}
+	if visitors(role, object) == toLogin {
+		return toLogin
 	}
 	return forbidden
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,15 +25,15 @@ import (
 // PageRoutes are where superusers run the storefront (docs/accounts.md, "Pages").
 func PageRoutes(d Deps) route.Area {
 	s := &apiKeys{d}
-	keys := s.keysDesk()
+	keys, bought := s.keysDesk(), &orders{d}
 	return route.Area{
 		Name: "Storefront pages", Access: d.SuperuserSession(),
 		About: "Where superusers run the storefront.",
-		Routes: []route.Route{
+		Routes: append([]route.Route{
 			web.View(web.StorefrontPath, "The keys of the storefront", keys.Look).As("storefront_page").
 				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
 			s.Press(web.StorefrontPath, "Create or revoke a key", keys).As("storefront_form"),
-		},
+		}, bought.pageRoutes()...),
 	}
 }
 
@@ -46,12 +47,12 @@ const keysShown = 20 // on a page
 type keyCard struct {
 	Key                        projections.APIKey
 	State, StateText, ModeText string
-	Facts                      []keyFact
+	Facts                      []fact
 	Revoke                     *web.Form // nil: it is revoked
 }
 
-// A keyFact is one thing to know about a key. At is the moment, for programs.
-type keyFact struct{ Name, Text, At string }
+// A fact is one thing to know about something. At is the moment, for programs.
+type fact struct{ Name, Text, At string }
 
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number := pageNumber(c)
@@ -63,13 +64,7 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	for i, key := range keys.Rows {
 		cards[i] = s.keyCard(c, key, back)
 	}
-	newer, older := "", ""
-	if number > 1 {
-		newer = pagePath(number - 1)
-	}
-	if number*keysShown < keys.Count {
-		older = pagePath(number + 1)
-	}
+	newer, older := neighbours(c, number, keysShown, keys.Count)
 	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
 		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, back), "Wide": true,
 	})
@@ -86,8 +81,24 @@ func pageNumber(c route.Call) int64 {
 	return number
 }
 
-func pagePath(number int64) string {
-	return web.StorefrontPath + "?page=" + strconv.FormatInt(number, 10)
+// neighbours are where the pages before and after one of a list are, with the filters
+// of this one; "": there is none.
+func neighbours(c route.Call, number, size, count int64) (newer, older string) {
+	at := func(number int64) string {
+		query := maps.Clone(c.Query)
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("page", strconv.FormatInt(number, 10))
+		return c.Path + "?" + query.Encode()
+	}
+	if number > 1 {
+		newer = at(number - 1)
+	}
+	if number*size < count {
+		older = at(number + 1)
+	}
+	return newer, older
 }
 
 func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Returned) keyCard {
@@ -106,12 +117,12 @@ func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Return
 	return card
 }
 
-func keyFacts(w web.Words, key projections.APIKey) []keyFact {
+func keyFacts(w web.Words, key projections.APIKey) []fact {
 	domains := strings.Join(key.AllowedDomains, ", ")
 	if domains == "" {
 		domains = w["key_everywhere"]
 	}
-	facts := []keyFact{
+	facts := []fact{
 		{Name: w["key_domains"], Text: domains},
 		{Name: w["key_rate"], Text: strconv.FormatInt(key.RateLimit, 10)},
 		moment(w["key_created"], &key.CreatedAt, ""),
@@ -126,11 +137,11 @@ func keyFacts(w web.Words, key projections.APIKey) []keyFact {
 	return facts
 }
 
-func moment(name string, at *time.Time, otherwise string) keyFact {
+func moment(name string, at *time.Time, otherwise string) fact {
 	if at == nil {
-		return keyFact{Name: name, Text: otherwise}
+		return fact{Name: name, Text: otherwise}
 	}
-	return keyFact{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
+	return fact{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
 }
 
 // createForm asks for the password too, unless it was given a moment ago. Its
@@ -174,6 +185,15 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 	return d, err
 }
 
+// once is the call that a form with this number makes: however often it is sent, it is
+// carried out once.
+func (d Deps) once(c route.Call, number string) route.Call {
+	return c.Once(&domain.IdempotencyKey{
+		Principal: c.Caller.Principal, Method: c.Method, Path: c.Path, Key: number,
+		Fingerprints: d.Once.Fingerprints([]byte(c.Path), []byte(number)), Status: http.StatusOK, Keep: domain.KeepDay,
+	})
+}
+
 // issueOnce makes a key for the caller. The number of the form is what an
 // Idempotency-Key is to the API.
 func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, number string) (string, error) {
@@ -181,12 +201,7 @@ func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, 
 	mode := cmp.Or(storefront.Mode(wanted.Mode), s.usualMode())
 	text := storefront.DrawKey(mode, rand.Read)
 	key, _ := storefront.ParseKey(text)
-	cause := c.Cause()
-	cause.IdempotencyKey = &domain.IdempotencyKey{
-		Principal: c.Caller.Principal, Method: c.Method, Path: c.Path, Key: number,
-		Fingerprints: s.Once.Fingerprints([]byte(c.Path), []byte(number)), Status: http.StatusOK, Keep: domain.KeepDay,
-	}
-	_, err := s.Commands.Execute(ctx, cause, storefront.IssueKey{
+	_, err := s.Commands.Execute(ctx, s.once(c, number).Cause(), storefront.IssueKey{
 		ID: key.ID, Mode: mode, Hash: storefront.HashKey(text), Spec: wanted.APIKey.Fields().Values(),
 		CreatedBy: who.ID, Owner: who.ID, At: s.Now(),
 	})

@@ -101,6 +101,13 @@ func (c Call) Cause() domain.Metadata {
 	return m
 }
 
+// Once is the call with a key that makes a repeat of it change nothing. Forms have a
+// key of their own; the API takes it from the Idempotency-Key.
+func (c Call) Once(key *domain.IdempotencyKey) Call {
+	c.key = key
+	return c
+}
+
 // CauseOf is the [Call.Cause] of a change of the subject, whose streams were
 // found in these versions. If the caller has named the version with If-Match,
 // it is this one that is changed or none.

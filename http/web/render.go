@@ -28,6 +28,7 @@ const (
 	StylePath       = "/panel/style.css" // of the style sheet
 	AccountPath     = "/account/"        // where users land after a sign-in
 	StorefrontPath  = "/storefront/"     // where operators land
+	OrdersPath      = "/storefront/orders/"
 	LogoutPath      = "/logout/"         // ends a session
 	ResetPath       = "/password-reset/" // asks for a link to set a password
 	SetPasswordPath = "/set-password/"   // where that link leads
@@ -108,6 +109,7 @@ func (s *Renderer) bearings(c route.Call) Navigation {
 		path, text string
 		isOpen     bool
 	}{
+		{OrdersPath, "orders_title", v.Who.IsSuperuser},
 		{StorefrontPath, "keys_title", v.Who.IsSuperuser},
 		{AccountPath, "account_title", true},
 	} {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 )
@@ -12,7 +13,16 @@ type Words map[string]string
 const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
-var Texts = map[string]Words{English: inEnglish, "es": inSpanish}
+var Texts = map[string]Words{English: together(inEnglish, ordersInEnglish), "es": together(inSpanish, ordersInSpanish)}
+
+// together are the texts of all parts of the panel.
+func together(parts ...Words) Words {
+	all := Words{}
+	for _, part := range parts {
+		maps.Copy(all, part)
+	}
+	return all
+}
 
 // The API speaks English. What it says about fields, forms say in the
 // reader's language, as far as that is known here.
