@@ -17,6 +17,9 @@ func TestAnOperatorLetsAStoppedOrderGoOnInTheBrowser(t *testing.T) {
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
 	page := "/storefront/orders/" + s.known["failed"] + "/"
+	s.until(t, "operators are told, with the way to the page", func() bool {
+		return s.count(t, `select count(*) from events where name = 'notification.raised' and data->>'url' = $1`, page) > 0
+	})
 	has(t, b.get("/storefront/orders/").Body.String(), s.known["running_number"], s.known["failed_number"], s.known["unpaid_number"], `<span class="count">3</span>`)
 	failed := b.get("/storefront/orders/?status=failed&search=fails.example").Body.String()
 	has(t, failed, page, "Failed")

@@ -12,6 +12,7 @@ var ordersInEnglish = Words{
 	"filter_hold":              "Needs a person",
 	"filter_all":               "all",
 	"order_title":              "Order",
+	"order_told":               "The customer is told:",
 	"order_facts":              "What was ordered",
 	"order_money":              "Money",
 	"order_steps":              "Setup",

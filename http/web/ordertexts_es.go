@@ -12,6 +12,7 @@ var ordersInSpanish = Words{
 	"filter_hold":              "Necesita una persona",
 	"filter_all":               "todos",
 	"order_title":              "Pedido",
+	"order_told":               "Al cliente se le dice:",
 	"order_facts":              "Lo que se pidió",
 	"order_money":              "Dinero",
 	"order_steps":              "Puesta en marcha",

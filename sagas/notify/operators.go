@@ -15,13 +15,18 @@ import (
 // Operators are told of orders that need a decision and of incidents
 // (docs/operations.md, "Incidents").
 
-// tellOperatorsOfOrder notifies every superuser of an order.
+// tellOperatorsOfOrder notifies every superuser of an order, with the way to its page.
 func (n *Notifier) tellOperatorsOfOrder(ctx context.Context, r eventstore.RecordedEvent, what func(number, language string) notice.Text) error {
 	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	return n.tellOperators(ctx, r, func(language string) notice.Text { return what(o.OrderNumber, language) }, aboutOrder(o))
+	text := func(language string) notice.Text {
+		t := what(o.OrderNumber, language)
+		t.URL = "/storefront/orders/" + o.ID.String() + "/"
+		return t
+	}
+	return n.tellOperators(ctx, r, text, aboutOrder(o))
 }
 
 // incidentWindow is the time within which [operations.MostIncidentsTold] counts.
