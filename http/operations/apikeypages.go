@@ -47,12 +47,12 @@ const keysShown = 20 // on a page
 type keyCard struct {
 	Key                        projections.APIKey
 	State, StateText, ModeText string
-	Facts                      []fact
+	Facts                      []aspect
 	Revoke                     *web.Form // nil: it is revoked
 }
 
-// A fact is one thing to know about something. At is the moment, for programs.
-type fact struct{ Name, Text, At string }
+// An aspect is one thing to know about something. At is the moment, for programs.
+type aspect struct{ Name, Text, At string }
 
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number := pageNumber(c)
@@ -117,12 +117,12 @@ func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Return
 	return card
 }
 
-func keyFacts(w web.Words, key projections.APIKey) []fact {
+func keyFacts(w web.Words, key projections.APIKey) []aspect {
 	domains := strings.Join(key.AllowedDomains, ", ")
 	if domains == "" {
 		domains = w["key_everywhere"]
 	}
-	facts := []fact{
+	facts := []aspect{
 		{Name: w["key_domains"], Text: domains},
 		{Name: w["key_rate"], Text: strconv.FormatInt(key.RateLimit, 10)},
 		moment(w["key_created"], &key.CreatedAt, ""),
@@ -137,11 +137,11 @@ func keyFacts(w web.Words, key projections.APIKey) []fact {
 	return facts
 }
 
-func moment(name string, at *time.Time, otherwise string) fact {
+func moment(name string, at *time.Time, otherwise string) aspect {
 	if at == nil {
-		return fact{Name: name, Text: otherwise}
+		return aspect{Name: name, Text: otherwise}
 	}
-	return fact{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
+	return aspect{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
 }
 
 // createForm asks for the password too, unless it was given a moment ago. Its

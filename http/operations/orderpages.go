@@ -41,7 +41,7 @@ type orderRow struct {
 	projections.Order
 	Path, StatusText string
 	Holds            []string // in words
-	At               fact     // when it was placed
+	At               aspect     // when it was placed
 }
 
 // A filter is a choice above the list.
@@ -100,12 +100,12 @@ func holdTexts(w web.Words, holds []order.Hold) []string {
 // A stepRow is a step of the setup on the page of an order.
 type stepRow struct {
 	Name, Status, StatusText, Error, External, Attempts string
-	At                                                  fact // when it ended, or is tried next
+	At                                                  aspect // when it ended, or is tried next
 }
 
 // A moved is one line of the history on the page of an order.
 type moved struct {
-	At         fact
+	At         aspect
 	Text, Kind string
 	Actor      string
 }
@@ -126,8 +126,8 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, back *web.Returned
 }
 
 // orderFacts are who ordered what.
-func orderFacts(w web.Words, o *orderDetail) []fact {
-	facts := []fact{
+func orderFacts(w web.Words, o *orderDetail) []aspect {
+	facts := []aspect{
 		{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"},
 		{Name: w["order_plan"], Text: o.PlanName},
 		{Name: w["order_period"], Text: w["period_"+string(o.BillingPeriod)]},
@@ -135,28 +135,28 @@ func orderFacts(w web.Words, o *orderDetail) []fact {
 		moment(w["order_placed"], &o.CreatedAt, ""),
 		moment(w["order_changed"], &o.UpdatedAt, ""),
 	}
-	return append(facts, told(fact{Name: w["order_domain"], Text: o.Domain}, fact{Name: w["order_company"], Text: o.CustomerCompany},
-		fact{Name: w["order_phone"], Text: o.CustomerPhone}, fact{Name: w["order_os"], Text: o.OSChoice})...)
+	return append(facts, told(aspect{Name: w["order_domain"], Text: o.Domain}, aspect{Name: w["order_company"], Text: o.CustomerCompany},
+		aspect{Name: w["order_phone"], Text: o.CustomerPhone}, aspect{Name: w["order_os"], Text: o.OSChoice})...)
 }
 
 // paymentFacts are what came in and what went back.
-func paymentFacts(w web.Words, o *orderDetail) []fact {
-	facts := told(fact{Name: w["order_method"], Text: o.PaymentMethod}, fact{Name: w["order_payment"], Text: o.PaymentID},
-		fact{Name: w["order_payment_status"], Text: string(o.PaymentStatus)})
+func paymentFacts(w web.Words, o *orderDetail) []aspect {
+	facts := told(aspect{Name: w["order_method"], Text: o.PaymentMethod}, aspect{Name: w["order_payment"], Text: o.PaymentID},
+		aspect{Name: w["order_payment_status"], Text: string(o.PaymentStatus)})
 	for _, r := range o.Refunds {
-		facts = append(facts, fact{Name: w["order_refund"], Text: r.amount.StringFixed(2) + " " + strings.ToUpper(r.Currency) + " · " + string(r.State)})
+		facts = append(facts, aspect{Name: w["order_refund"], Text: r.amount.StringFixed(2) + " " + strings.ToUpper(r.Currency) + " · " + string(r.State)})
 	}
 	for _, d := range o.Disputes {
-		facts = append(facts, fact{Name: w["order_dispute"], Text: d.amount.StringFixed(2) + " " + strings.ToUpper(d.Currency) + " · " + string(d.State)})
+		facts = append(facts, aspect{Name: w["order_dispute"], Text: d.amount.StringFixed(2) + " " + strings.ToUpper(d.Currency) + " · " + string(d.State)})
 	}
 	if o.file.Invoice != nil {
-		facts = append(facts, fact{Name: w["order_invoice"], Text: o.file.Invoice.Number})
+		facts = append(facts, aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number})
 	}
 	return facts
 }
 
-// told are the facts of which something is known.
-func told(all ...fact) (known []fact) {
+// told leaves out what is not known.
+func told(all ...aspect) (known []aspect) {
 	for _, f := range all {
 		if f.Text != "" {
 			known = append(known, f)
@@ -186,7 +186,7 @@ func history(all []happening) []moved {
 	rows := make([]moved, len(all))
 	for i, h := range all {
 		rows[len(all)-1-i] = moved{
-			At: fact{Text: h.at.UTC().Format("2006-01-02 15:04:05 UTC"), At: h.at.UTC().Format(time.RFC3339Nano)}, Text: h.text, Kind: h.sort, Actor: h.actor,
+			At: aspect{Text: h.at.UTC().Format("2006-01-02 15:04:05 UTC"), At: h.at.UTC().Format(time.RFC3339Nano)}, Text: h.text, Kind: h.sort, Actor: h.actor,
 		}
 	}
 	return rows

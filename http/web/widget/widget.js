@@ -498,6 +498,7 @@ class Form {
         this.periods("form_period", () => { this.sum(plan); this.fillOffers(); this.syncPeriods(); }), this.form));
     this.rest();
     this.sum(plan);
+    this.root.querySelector("dialog")?.remove(); // one that is still closing has fields with the same names
     this.root.append(this.dialog);
     this.dialog.showModal();
     this.form.elements.customer_name.focus();
