@@ -44,8 +44,8 @@ func say(template, language string, values ...string) Text {
 	}
 }
 
-// pageOf is the path of the page about what a notification tells. Until orders and
-// incidents have pages, operators are led to the calls that show them.
+// pageOf is the path of the page about what a notification tells, where the caller
+// knows none. Until incidents have pages, operators are led to the calls that show them.
 func pageOf(template string) string {
 	if (Text{Template: template}).ToOperators() {
 		return "/api/schema/swagger-ui/"

@@ -41,7 +41,7 @@ type orderRow struct {
 	projections.Order
 	Path, StatusText string
 	Holds            []string // in words
-	At               aspect     // when it was placed
+	At               aspect   // when it was placed
 }
 
 // A filter is a choice above the list.
