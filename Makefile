@@ -38,7 +38,8 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 	HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./sagas/assembly
 	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas/assembly
 
-generate: ## write http/openapi.json, the list of routes and docs/generated/permissions.md anew
+generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
+	$(GO) test -count=1 -run 'TestEveryOperationHasAnExampleFromAConversation' ./http -args -update
 	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule|TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./http -args -update
 
 clients: ## make clients in TypeScript and Go from the API's document, and every call with them; needs npm

@@ -144,7 +144,7 @@ func (s *Server) table() *route.Table {
 	return route.Mount(route.Options{
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
 		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat, Answered: s.Answered,
-		ErrorPage: s.renderer().RefusalPage, Language: s.Settings.Language,
+		ErrorPage: s.renderer().RefusalPage, Examples: examples(), Language: s.Settings.Language,
 	}, s.Areas()...)
 }
 

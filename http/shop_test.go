@@ -72,6 +72,7 @@ type shop struct {
 	listeners atomic.Int64 // of the log, that are open
 	public    string
 	known     routetest.Known
+	close     func() // what open has started
 }
 
 const (
@@ -192,7 +193,7 @@ func (s *shop) loseDatabase() {
 }
 
 // open starts the server on a real port, the workers, and the provider's
-// deliveries. All of them stop with the test.
+// deliveries. All of them stop with close, or with the test.
 func (s *shop) open(t testing.TB) *shop {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -209,12 +210,13 @@ func (s *shop) open(t testing.TB) *shop {
 	all.Go(func() error { return s.server.Serve(ctx, listener) })
 	all.Go(func() error { return s.Run(ctx) })
 	all.Go(func() error { return s.provider.Run(ctx) })
-	t.Cleanup(func() {
+	s.close = sync.OnceFunc(func() {
 		stop()
 		if err := all.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(s.close)
 	return s
 }
 

@@ -21,7 +21,9 @@ func (t *Table) Document() map[string]any {
 	for _, e := range t.endpoints {
 		item := map[string]any{}
 		for method, r := range e.methods {
-			item[strings.ToLower(method)] = r.operation(e, bodies)
+			op := r.operation(e, bodies)
+			t.options.Examples[r.operationID()].exemplify(op)
+			item[strings.ToLower(method)] = op
 			r.Access.describe(schemes)
 		}
 		paths[e.plain] = item

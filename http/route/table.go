@@ -32,8 +32,9 @@ type Area struct {
 
 // Options are what all routes share.
 type Options struct {
-	Title, Version string // of the API document
-	License        string // SPDX, of the API document; "": not said
+	Title, Version string             // of the API document
+	License        string             // SPDX, of the API document; "": not said
+	Examples       map[string]Example // of the API document, by operation
 	PublicURL      func() string
 	Once           OnceKeys
 	Unavailable    func(error) bool // tells that the database is away

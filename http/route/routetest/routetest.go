@@ -14,7 +14,8 @@
 // the answer's headers only those named are compared; "Name: -" means that
 // there is none. "<uuid>", "<int>", "<time>", "<number>" and "<any>" stand for
 // whatever has that form, "<etc>" for anything at all; "<uuid:order>" keeps it as "<order>" for later turns
-// and for the rest of this one. The body is compared to the byte.
+// and for the rest of this one. A line of the body with a full stop alone is an
+// empty one. The body is compared to the byte.
 package routetest
 
 import (
@@ -109,8 +110,11 @@ func parseTurn(block string) (Turn, bool) {
 	first, t.Headers, t.Body = split(said)
 	t.Method, t.Path, _ = strings.Cut(first, " ")
 	t.Status, t.WantHeaders, t.WantBody = split(want)
+	t.WantBody = emptyLine.ReplaceAllString(t.WantBody, "")
 	return t, true
 }
+
+var emptyLine = regexp.MustCompile(`(?m)^\.$`)
 
 var header = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*):\s*(.*)$`)
 
