@@ -20,7 +20,8 @@ func (t *Table) Document() map[string]any {
 	}
 	for _, e := range t.endpoints {
 		item := map[string]any{}
-		for method, r := range e.methods {
+		for _, method := range slices.Sorted(maps.Keys(e.methods)) { // the first to have a schema names it
+			r := e.methods[method]
 			op := r.operation(e, bodies)
 			t.options.Examples[r.operationID()].exemplify(op)
 			item[strings.ToLower(method)] = op
