@@ -116,10 +116,10 @@ func (s *shop) differs(t *testing.T) {
 		where kind = 'site' and name = 'runs.example'`); err != nil {
 		t.Fatal(err)
 	}
-	for name, field := range map[string]string{"adopted": "ip_address", "remade": "is_active"} {
-		trouble := seen.ChangedTrouble(tenant, "site", site, []string{field})
+	for _, one := range [][2]string{{"adopted", "ip_address"}, {"remade", "is_active"}} {
+		trouble := seen.ChangedTrouble(tenant, "site", site, one[1:])
 		s.do(t, trouble.Report(time.Now()))
-		s.known[name] = trouble.ID().String()
+		s.known[one[0]] = trouble.ID().String()
 	}
 }
 
