@@ -22,16 +22,6 @@ const (
 	membershipPath  = membershipsPath + "{tenant:int}/"
 )
 
-// An erasure is what is left to do by hand after one.
-type erasure struct{ NotReached []string }
-
-// Fields declares the answer.
-func (e *erasure) Fields() field.Set {
-	return field.Set{
-		field.Texts("not_reached", &e.NotReached, nil).Doc("Places that may still tell of the person: see to them by hand."),
-	}
-}
-
 // A userRecord is an account as operators see and change it.
 type userRecord struct {
 	projections.User
@@ -95,9 +85,9 @@ func (s *users) userRoutes() []route.Route {
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
 		route.Patch(userPath, "Change some fields of an account", s.changeUser).As("user_change").Of("User").For(s.SuperuserConfirmed()).
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
-		route.DeleteShowing(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(s.SuperuserConfirmed()).
+		route.Delete(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(s.SuperuserConfirmed()).
 			Finding(s.findUser).Failing(http.StatusConflict, lastSuperuser).
-			Saying("The answer names the places that the erasure does not reach."),
+			Saying("These places are not reached: "+strings.Join(account.NotReached, "; ")+"."),
 		route.Post(userPath+"deactivate/", "End an account, for the time being", s.deactivateUser).As("user_deactivate").Of("User").
 			Finding(s.findUser).With(http.StatusOK).Failing(http.StatusConflict, lastSuperuser).
 			Saying("Sessions and tokens end at once. A second time changes nothing; is_active opens the account again."),
@@ -289,8 +279,7 @@ func (s *users) deactivateUser(ctx context.Context, c route.Call, _ *route.Nothi
 	return record.Shown(c, func() (*userRecord, error) { return s.userRecord(ctx, c, u.ID) })
 }
 
-func (s *users) eraseUser(ctx context.Context, c route.Call) (*erasure, error) {
+func (s *users) eraseUser(ctx context.Context, c route.Call) error {
 	u := c.Subject.(*userRecord) //nolint:forcetypeassert // found by findUser
-	err := s.Accounts.Erase(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID)
-	return &erasure{NotReached: account.NotReached}, err
+	return s.Accounts.Erase(ctx, c.CauseOf(domain.Versions{account.Stream(u.ID): u.Version}), u.ID)
 }

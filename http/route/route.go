@@ -199,15 +199,6 @@ func Delete(path, summary string, remove func(context.Context, Call) error) Rout
 	}
 }
 
-// DeleteShowing declares an endpoint that deletes, and shows an A about it.
-func DeleteShowing[A any, PA record[A]](path, summary string, remove func(context.Context, Call) (PA, error)) Route {
-	return Route{
-		Method: http.MethodDelete, Path: path, Summary: summary, Status: http.StatusOK, Cache: "no-store",
-		Answer: Shape{Fields: fieldsOf[A, PA], Mode: field.Shown},
-		Serve:  func(ctx context.Context, c Call) (Answer, error) { return shown[A](remove(ctx, c)) },
-	}
-}
-
 func write[Q, A any, PQ record[Q], PA record[A]](
 	method, path, summary string, mode field.Mode, do func(context.Context, Call, PQ) (PA, error),
 ) Route {
