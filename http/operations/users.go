@@ -87,7 +87,7 @@ func (s *users) userRoutes() []route.Route {
 			Finding(s.findUser).Checking(route.Check(s.checkUser)).Failing(http.StatusConflict, lastSuperuser),
 		route.Delete(userPath, "End an account and erase what it tells of a person", s.eraseUser).As("user_delete").Of("User").For(s.SuperuserConfirmed()).
 			Finding(s.findUser).Failing(http.StatusConflict, lastSuperuser).
-			Saying("These places are not reached: "+strings.Join(account.NotReached, "; ")+"."),
+			Saying("These places are not reached: " + strings.Join(account.NotReached, "; ") + "."),
 		route.Post(userPath+"deactivate/", "End an account, for the time being", s.deactivateUser).As("user_deactivate").Of("User").
 			Finding(s.findUser).With(http.StatusOK).Failing(http.StatusConflict, lastSuperuser).
 			Saying("Sessions and tokens end at once. A second time changes nothing; is_active opens the account again."),
