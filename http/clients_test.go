@@ -48,7 +48,7 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 // aPanel is one that runs, as the environment of those who call it.
 func aPanel(t *testing.T) []string {
 	t.Helper()
-	s := house(t).told(t).hooked(t).open(t)
+	s := house(t).told(t).hooked(t).provable(t).open(t)
 	known := maps.Clone(s.known)
 	known["url"] = s.public
 	text, err := json.Marshal(known)
