@@ -195,6 +195,26 @@ func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
 	}
 }
 
+// A webhook waits for its order while handling it fails now and then. Only failures in
+// a row are a reason to give it to an operator.
+func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
+	w := newWorld(t, func(o *Options) { o.Times.InboxMatch = time.Minute })
+	var handled atomic.Int32
+	w.inboxFault = func() error {
+		if handled.Add(1)%3 == 0 {
+			return errLie
+		}
+		return nil
+	}
+	w.goes()
+	id := w.placedLater()
+	w.must(w.webhook("evt_patient", id))
+	w.eventually("it has failed more often than one may in a row", func() bool { return handled.Load() > 3*12 })
+	w.equal("state", w.inboxState("evt_patient"), "stored")
+	w.placeAs(id)
+	w.eventually("it found its order", func() bool { return w.inboxState("evt_patient") == "done" })
+}
+
 func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17, I-18
 	w := newWorld(t)
 	var broken atomic.Bool

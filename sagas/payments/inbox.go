@@ -222,12 +222,12 @@ with found as (
 update webhook_inbox i set
 	state = case when exists (select from found) then 'done' else 'stored' end,
 	order_id = coalesce((select order_id from found), i.order_id), next_at = business_now() + $6::interval,
-	attempts = i.attempts + case when exists (select from found) then 1 else 0 end
+	attempts = case when exists (select from found) then i.attempts + 1 else 0 end
 where i.id = $1 returning state`
 
 // match returns what is to be done after the commit: a reader that is woken
-// earlier finds nothing. Waiting for an order is no failure and no attempt. The
-// pause doubles each time. A webhook that has waited too long is set aside.
+// earlier finds nothing. Waiting for an order is no failure and no attempt, and ends
+// a row of failures. The pause doubles each time. A webhook that has waited too long is set aside.
 func (s *Inbox) match(ctx context.Context, tx pgx.Tx, m queuedWebhook) (then func() error, err error) {
 	var state string
 	again := min(max(m.age, s.times.InboxBase), s.times.InboxCap)
@@ -256,7 +256,7 @@ func (m queuedWebhook) inState(state, problem string) eventstore.TxStatement {
 	}
 }
 
-// inboxTries is how often a webhook may fail before it needs an operator.
+// inboxTries is how often in a row a webhook may fail before it needs an operator.
 const inboxTries = 10
 
 // postpone schedules another attempt, or parks the webhook for an operator. If
