@@ -105,6 +105,7 @@ func TestDifferencesToEveryEngineAreAnswered(t *testing.T) { // E-8
 			l.headers = []string{"Authorization", "Bearer " + r.signIn(h.demo().Superuser).field(t, "access"), "Content-Type", asJSON}
 			l.areMade()
 			b := beside(l, h, fake)
+			b.secured()
 			if found := b.differ(); len(found) != 0 {
 				t.Fatal("as made:", found)
 			}
@@ -117,6 +118,16 @@ func TestDifferencesToEveryEngineAreAnswered(t *testing.T) { // E-8
 			r.stop()
 		})
 	}
+}
+
+// secured waits for the certificate of the site: with it the whole site goes to the
+// engine once more.
+func (b *engineBehind) secured() {
+	b.t.Helper()
+	eventually(b.t, "the site serves HTTPS", patience, func() bool {
+		site := b.ask(200, "GET", b.path(kindNamed("site")), "", b.headers...)
+		return strings.Contains(site.body, `"ssl_enabled":true`) && site.field(b.t, "sync_status") == "synced"
+	})
 }
 
 // meddles changes a site, removes a DNS record and adds another.
