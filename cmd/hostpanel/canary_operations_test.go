@@ -239,7 +239,7 @@ func (m *mine) erases(c *customer) {
 			m.call(409, "DELETE", path, "", su...) // the last one
 			continue
 		}
-		m.call(200, "DELETE", path, "", su...)
+		m.call(204, "DELETE", path, "", su...)
 	}
 	m.call(401, "POST", "/api/token/", passwordLogin(c.email, c.password))
 }
