@@ -20,9 +20,12 @@ func withDemo(s *shop) {
 
 func (s *shop) from(peer, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("GET", path, nil)
-	r.RemoteAddr = peer
+	r.RemoteAddr, r.Host = peer, "127.0.0.1:8080"
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
 	}
 	w := httptest.NewRecorder()
 	s.server.Handler().ServeHTTP(w, r)
@@ -87,15 +90,22 @@ func TestTheDemosMailsAndLinkAreForThisMachineOnly(t *testing.T) {
 	s.resident(t, 71, "olga@example.com", "en", true)
 	for _, path := range []string{"/demo/mail/", "/demo/mail/x.eml/", "/demo/mail/x.eml/html/", "/demo/sign-in/"} {
 		for _, call := range []struct{ peer, name, value string }{
-			{"192.0.2.7:5", "Accept", "*/*"}, {"127.0.0.1:5", "X-Forwarded-For", "127.0.0.1"}, {"[::1]:5", "Forwarded", "for=127.0.0.1"},
+			{"192.0.2.7:5", "Accept", "*/*"},
+			{"127.0.0.1:5", "X-Forwarded-For", "127.0.0.1"},
+			{"[::1]:5", "Forwarded", "for=127.0.0.1"},
+			{"127.0.0.1:5", "Host", "evil.example:8080"},
+			{"127.0.0.1:5", "Host", "localhost.evil.example"},
+			{"127.0.0.1:5", "Host", ""},
 		} {
 			if w := s.from(call.peer, path, call.name, call.value); w.Code != http.StatusForbidden {
 				t.Errorf("%s from %v: %d", path, call, w.Code)
 			}
 		}
 	}
-	if w := s.from("127.0.0.1:5", "/demo/mail/x.eml/"); w.Code != http.StatusNotFound {
-		t.Errorf("a mail that is not there: %d", w.Code)
+	for _, name := range []string{"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "localhost"} {
+		if w := s.from("127.0.0.1:5", "/demo/mail/x.eml/", "Host", name); w.Code != http.StatusNotFound {
+			t.Errorf("a mail that is not there, at %s: %d", name, w.Code)
+		}
 	}
 	plain := openShop(t)
 	for _, path := range []string{"/demo/mail/", "/demo/shop/", "/demo/sign-in/"} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
 )
 
 // The ledger has a row for each effect, written before the call. It never holds
@@ -65,9 +67,16 @@ func (s *core) Effect(ctx context.Context, key string) (LedgerEntry, error) {
 	return e, SQLError(err, "read effect %s", key)
 }
 
+// SameRequest is the condition that an effect was recorded for the same request. Prints
+// and ids are the places of what [sealing.Keyring.Prints] returns. A request that was
+// recorded under a key that is no longer there cannot be compared, and passes.
+func SameRequest(prints, ids string) string {
+	return fmt.Sprintf(`(effect.request_mac = any(%s) or substring(effect.request_mac for %d) <> all(%s))`, prints, sealing.IDLength, ids)
+}
+
 // intendEffect claims the object and records the intent. It requires a lease that
 // is long enough, no foreign claim, and the same request as before under the key.
-const intendEffect = `
+var intendEffect = `
 with fence as (
 	select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3
 		and lease_until >= real_now() + $4::interval for no key update
@@ -82,7 +91,7 @@ with fence as (
 		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = real_now(), sends = effect.sends + 1,
 		token = excluded.token, updated_at = real_now()
 	where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
-		and (effect.request_mac = any($10) or substring(effect.request_mac for 8) <> all($12)) -- reset, or under a key that was removed since
+		and ` + SameRequest("$10", "$12") + `
 		and effect.state in ('intended', 'unknown', 'absent', 'deferred')
 	returning 1
 ), attempt as (

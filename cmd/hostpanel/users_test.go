@@ -92,7 +92,13 @@ func (h home) accountsAreErased(r *running) {
 	}
 	h.must("user", "erase", "eva@example.com", "--yes")
 	r.ask(401, "POST", "/api/token/", passwordLogin("eva@example.com", "correct horse"), "Content-Type", asJSON)
+	if len(lettersTo(t, h.dir, "flo@example.com")) == 0 {
+		t.Fatal("flo has no mail that an erasure could delete")
+	}
 	h.must("user", "erase", "flo@example.com", "--yes")
+	if left := lettersTo(t, h.dir, "flo@example.com"); len(left) != 0 {
+		t.Errorf("mails to an erased person are left in the outbox: %v", left)
+	}
 	_, complaint, code := h.command("user", "erase", h.demo().Superuser.Username, "--yes")
 	if code != console.Failed || !strings.Contains(complaint, "The last active superuser cannot be removed.") {
 		t.Errorf("the last superuser: %d %s", code, complaint)

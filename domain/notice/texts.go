@@ -4,6 +4,8 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // A Text is what a notification says.
@@ -43,6 +45,9 @@ func say(template, language string, values ...string) Text {
 		Title: words.title, Message: strings.NewReplacer(values...).Replace(words.message),
 	}
 }
+
+// OrderPage is the path of the page of an order, for operators.
+func OrderPage(order uuid.UUID) string { return "/storefront/orders/" + order.String() + "/" }
 
 // pageOf is the path of the page about what a notification tells, where the caller
 // knows none. Until incidents have pages, operators are led to the calls that show them.

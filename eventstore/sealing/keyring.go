@@ -25,6 +25,9 @@ type secretKey struct {
 	secret []byte
 }
 
+// IDLength is the length of a key's id, in characters.
+const IDLength = 8
+
 // ErrKey means that something was sealed with a key that this installation
 // does not have, or was changed since.
 var ErrKey = errors.New("cannot be opened with the secret keys of this installation")
@@ -39,7 +42,7 @@ func ParseKeyring(list string) (*Keyring, error) {
 			return nil, errors.New("HOSTPANEL_SECRET_KEY: each key is the base64 text of 32 bytes")
 		}
 		id := sha256.Sum256(secret)
-		r.keys = append(r.keys, secretKey{hex.EncodeToString(id[:4]), secret})
+		r.keys = append(r.keys, secretKey{hex.EncodeToString(id[:IDLength/2]), secret})
 	}
 	return &r, nil
 }

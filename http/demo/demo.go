@@ -11,6 +11,8 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/netip"
+	"net/url"
 
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -75,14 +77,22 @@ func file(path, summary, about string, show func(context.Context, route.Call) (*
 	return route.File(path, summary, show).Sending("text/html", nil).Caching("no-store").Saying(about)
 }
 
-// thisMachine admits callers on this machine. A request that a proxy has
-// forwarded is from elsewhere.
+// thisMachine admits callers on this machine. A request that a proxy has forwarded is
+// from elsewhere. So is one to another name: the page of a stranger may have given
+// that name our address.
 var thisMachine = route.Open.As("this machine").Requiring(func(_ context.Context, r route.Request, _ route.Caller) error {
-	if r.IP.IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == "" {
+	if r.IP.IsLoopback() && isLoopback(r.Host) && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == "" {
 		return nil
 	}
 	return route.NoPermission
 })
+
+// isLoopback tells whether the Host of a request is a name of this machine.
+func isLoopback(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	address, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && address.IsLoopback()
+}
 
 //go:embed *.html
 var pageFiles embed.FS

@@ -4,16 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
-	"hostpanel/domain"
-	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore/clock"
 	"hostpanel/http/caller"
@@ -21,21 +16,6 @@ import (
 	"hostpanel/http/web"
 	"hostpanel/projections"
 )
-
-// PageRoutes are where superusers run the storefront (docs/accounts.md, "Pages").
-func PageRoutes(d Deps) route.Area {
-	s := &apiKeys{d}
-	keys, bought := s.keysDesk(), &orders{d}
-	return route.Area{
-		Name: "Storefront pages", Access: d.SuperuserSession(),
-		About: "Where superusers run the storefront.",
-		Routes: append([]route.Route{
-			web.View(web.StorefrontPath, "The keys of the storefront", keys.Look).As("storefront_page").
-				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
-			s.Press(web.StorefrontPath, "Create or revoke a key", keys).As("storefront_form"),
-		}, bought.pageRoutes()...),
-	}
-}
 
 func (s *apiKeys) keysDesk() web.FormPage {
 	return web.FormPage{Show: s.showKeys, Forms: map[string]web.FormHandler{"create": s.handOutKey, "revoke": s.withdrawKey}}
@@ -51,9 +31,6 @@ type keyCard struct {
 	Revoke                     *web.Form // nil: it is revoked
 }
 
-// An aspect is one thing to know about something. At is the moment, for programs.
-type aspect struct{ Name, Text, At string }
-
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number := pageNumber(c)
 	keys, err := s.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * keysShown, Limit: keysShown})
@@ -68,37 +45,6 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
 		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, back), "Wide": true,
 	})
-}
-
-// pageNumber is the page of a list that is asked for; the first, if it makes
-// no sense.
-func pageNumber(c route.Call) int64 {
-	const last = 1_000_000
-	number, err := strconv.ParseInt(c.Param("page"), 10, 64)
-	if err != nil || number < 1 || number > last {
-		return 1
-	}
-	return number
-}
-
-// neighbours are where the pages before and after one of a list are, with the filters
-// of this one; "": there is none.
-func neighbours(c route.Call, number, size, count int64) (newer, older string) {
-	at := func(number int64) string {
-		query := maps.Clone(c.Query)
-		if query == nil {
-			query = url.Values{}
-		}
-		query.Set("page", strconv.FormatInt(number, 10))
-		return c.Path + "?" + query.Encode()
-	}
-	if number > 1 {
-		newer = at(number - 1)
-	}
-	if number*size < count {
-		older = at(number + 1)
-	}
-	return newer, older
 }
 
 func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Returned) keyCard {
@@ -135,13 +81,6 @@ func keyFacts(w web.Words, key projections.APIKey) []aspect {
 		facts = append(facts, moment(w["key_revoked_at"], key.RevokedAt, ""))
 	}
 	return facts
-}
-
-func moment(name string, at *time.Time, otherwise string) aspect {
-	if at == nil {
-		return aspect{Name: name, Text: otherwise}
-	}
-	return aspect{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
 }
 
 // createForm asks for the password too, unless it was given a moment ago. Its
@@ -185,15 +124,6 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 	return d, err
 }
 
-// once is the call that a form with this number makes: however often it is sent, it is
-// carried out once.
-func (d Deps) once(c route.Call, number string) route.Call {
-	return c.Once(&domain.IdempotencyKey{
-		Principal: c.Caller.Principal, Method: c.Method, Path: c.Path, Key: number,
-		Fingerprints: d.Once.Fingerprints([]byte(c.Path), []byte(number)), Status: http.StatusOK, Keep: domain.KeepDay,
-	})
-}
-
 // issueOnce makes a key for the caller. The number of the form is what an
 // Idempotency-Key is to the API.
 func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, number string) (string, error) {
@@ -206,11 +136,6 @@ func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, 
 		CreatedBy: who.ID, Owner: who.ID, At: s.Now(),
 	})
 	return text, err
-}
-
-func isRepeated(err error) bool {
-	var refusal *domain.Error
-	return errors.As(err, &refusal) && refusal.Reason == "idempotency_in_progress"
 }
 
 // createdBefore answers a form that was sent twice. The key cannot be shown

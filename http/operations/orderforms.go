@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hostpanel/domain/field"
+	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -28,7 +29,7 @@ func (s *orders) acts() []act {
 	return []act{
 		{name: "retry", isOpen: hasFailed, inputs: optionalReason, do: pressed(s.retryOrder)},
 		{name: "skip_step", isOpen: hasFailed, inputs: skipInputs, do: pressed(s.skipStep)},
-		{name: "accept", isOpen: isHeldFor("payment_mismatch"), inputs: reasonInput, do: pressed(s.acceptPayment)},
+		{name: "accept", isOpen: isHeldFor(order.MismatchHold), inputs: reasonInput, do: pressed(s.acceptPayment)},
 		{name: "recheck", isOpen: always, inputs: optionalReason, do: pressed(s.recheckOrder)},
 		{name: "resend_mail", isOpen: isIn(order.StatusActive), inputs: optionalReason, do: pressed(s.resendMail)},
 		{name: "refund", isOpen: hasPaid, grave: true, asks: true, inputs: refundInputs, do: pressed(s.refundOrder)},
@@ -112,7 +113,7 @@ func (s *orders) carryOut(a act) web.FormHandler {
 		if err := a.do(ctx, s.once(c, sent.Get("number")), o, sent); err != nil && !isRepeated(err) {
 			return nil, err
 		}
-		d := s.Done(pageOf(o.ID), a.name)
+		d := s.Done(notice.OrderPage(o.ID), a.name)
 		if a.asks {
 			s.RenewUnlessFresh(ctx, c, d)
 		}
@@ -134,7 +135,7 @@ func (s *orders) actForms(c route.Call, o *orderDetail, back *web.Returned) (all
 		if !a.isOpen(o) && (back == nil || back.Form != a.name) {
 			continue
 		}
-		f := web.Form{Name: a.name, Action: pageOf(o.ID), IsGrave: a.grave, Inputs: a.inputs(o)}
+		f := web.Form{Name: a.name, Action: notice.OrderPage(o.ID), IsGrave: a.grave, Inputs: a.inputs(o)}
 		if a.asks {
 			f.Inputs = append(f.Inputs, s.PasswordInputs(c)...)
 		}

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"hostpanel/domain/field"
+	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -60,7 +59,7 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	}
 	rows := make([]orderRow, len(found.Rows))
 	for i, o := range found.Rows {
-		rows[i] = orderRow{o, web.OrdersPath + o.ID.String() + "/", w["order_"+string(o.Status)], holdTexts(w, o.Holds), moment("", &o.CreatedAt, "")}
+		rows[i] = orderRow{o, notice.OrderPage(o.ID), w["order_"+string(o.Status)], holdTexts(w, o.Holds), moment("", &o.CreatedAt, "")}
 	}
 	newer, older := neighbours(c, number, ordersShown, found.Count)
 	return s.Sheet(c, http.StatusOK, "orders", "orders_title", map[string]any{
@@ -117,12 +116,11 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, back *web.Returned
 		return nil, err
 	}
 	w := web.Texts[web.Readers(c)]
-	d, err := s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
+	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Order": o.Order, "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "History": history(o.Timeline),
 		"Acts": s.actForms(c, o, back), "Wide": true,
 	})
-	return d, err
 }
 
 // orderFacts are who ordered what.
@@ -191,6 +189,3 @@ func history(all []happening) []moved {
 	}
 	return rows
 }
-
-// pageOf is where the page of an order is.
-func pageOf(id uuid.UUID) string { return web.OrdersPath + id.String() + "/" }

@@ -48,8 +48,7 @@ func (s *Panel) addNotify(o Options) {
 }
 
 // addAccounts adds passwords, links and resets.
-func (s *Panel) addAccounts(limits *ratelimit.Windows, mail notify.Mail) {
-	outbox, _ := mail.(accounts.Outbox)
+func (s *Panel) addAccounts(limits *ratelimit.Windows, outbox accounts.Outbox) {
 	s.Accounts = accounts.New(accounts.Deps{
 		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
 		Outbox: outbox, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},

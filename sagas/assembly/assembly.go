@@ -18,6 +18,7 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/provisioning"
 )
@@ -34,6 +35,7 @@ type Options struct {
 	Engine    hosting.EngineServer
 	Compute   hosting.Hypervisor
 	Mail      notify.Mail
+	Outbox    accounts.Outbox // where sent mails can be deleted; nil: they are with a mail server
 	Webhooks  notify.Webhooks
 	MailFrom  string        // sender of mails
 	PublicURL func() string // where customers reach us, without a slash at the end
@@ -84,7 +86,7 @@ func New(o Options) *Panel {
 	limits := ratelimit.Open(s.pool)
 	s.addPayments(o)
 	s.addNotify(o)
-	s.addAccounts(limits, o.Mail)
+	s.addAccounts(limits, o.Outbox)
 	s.addOperations()
 	s.addHosting(o)
 	s.addProvisioning(o.Policy.KeepDisputed)

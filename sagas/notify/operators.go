@@ -23,7 +23,7 @@ func (n *Notifier) tellOperatorsOfOrder(ctx context.Context, r eventstore.Record
 	}
 	text := func(language string) notice.Text {
 		t := what(o.OrderNumber, language)
-		t.URL = "/storefront/orders/" + o.ID.String() + "/"
+		t.URL = notice.OrderPage(o.ID)
 		return t
 	}
 	return n.tellOperators(ctx, r, text, aboutOrder(o))

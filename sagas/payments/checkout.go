@@ -100,7 +100,7 @@ func (s *Service) intendSession(ctx context.Context, o projections.Order) (gener
 		on conflict (key) do update set sent_at = real_now(), sends = effect.sends + 1, updated_at = real_now(), state = 'intended',
 			generation = effect.generation + case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then 1 else 0 end,
 			keyed_at = case when effect.state = 'unknown' or effect.keyed_at < real_now() - $4::interval then real_now() else effect.keyed_at end
-		where (effect.request_mac = any($3) or substring(effect.request_mac for 8) <> all($5)) and effect.state in ('intended', 'unknown', 'absent') returning generation`,
+		where `+sagas.SameRequest("$3", "$5")+` and effect.state in ('intended', 'unknown', 'absent') returning generation`,
 		sagas.EffectKey(o.ID, "session"), o.ID, prints, s.runner.Times().KeyLife, ids).Scan(&generation)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -84,8 +84,8 @@ func (s *Service) observe(ctx context.Context, c check, timeline paymentTimeline
 	return commands, rows, nil
 }
 
-// isDomainFree tells whether an order could have its domain again: it is free, and no other has
-// one above or below it.
+// isDomainFree tells whether an order could have its domain again: it is free, and no
+// other has one above or below it.
 func isDomainFree(ctx context.Context, scope projections.Scope, name string, order uuid.UUID) (bool, error) {
 	if name == "" {
 		return true, nil

@@ -227,7 +227,8 @@ where i.id = $1 returning state`
 
 // match returns what is to be done after the commit: a reader that is woken
 // earlier finds nothing. Waiting for an order is no failure and no attempt, and ends
-// a row of failures. The pause doubles each time. A webhook that has waited too long is set aside.
+// a row of failures. The pause doubles each time. A webhook that has waited too long
+// is set aside.
 func (s *Inbox) match(ctx context.Context, tx pgx.Tx, m queuedWebhook) (then func() error, err error) {
 	var state string
 	again := min(max(m.age, s.times.InboxBase), s.times.InboxCap)

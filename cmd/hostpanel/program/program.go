@@ -23,6 +23,7 @@ import (
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/projections"
+	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/assembly"
 )
 
@@ -190,6 +191,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	outbox, _ := mail.(accounts.Outbox) // of files alone
 	engine, err := p.hostingEngine()
 	if err != nil {
 		return err
@@ -199,7 +201,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	p.Sagas = assembly.New(assembly.Options{
-		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()},
+		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Log: p.Log,
