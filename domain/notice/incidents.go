@@ -1,13 +1,17 @@
 package notice
 
+import "github.com/google/uuid"
+
 // Incident tells an operator of a problem that needs one: its kind, such as
-// "webhook_parked", and what it is about, by ids.
-func Incident(kind string, about map[string]string, language string) Text {
+// "webhook_parked", and what it is about, by ids. It leads to the incident's page.
+func Incident(id uuid.UUID, kind string, about map[string]string, language string) Text {
 	var values []string
 	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind", "id", "engine_id", "fields"} {
 		values = append(values, "{"+name+"}", about[name])
 	}
-	return say(kind, language, values...)
+	t := say(kind, language, values...)
+	t.URL = IncidentPage(id)
+	return t
 }
 
 // toWatchers is what every superuser is told of each kind of incident.

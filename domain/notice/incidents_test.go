@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/notice"
 )
 
@@ -11,21 +13,21 @@ import (
 // languages.
 func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials", "tenant": "5", "kind": "site", "id": "7", "engine_id": "12", "fields": "php_version"}
-	seen := map[string]bool{}
+	id, seen := uuid.New(), map[string]bool{}
 	for kind, want := range map[string]notice.Type{
 		"webhook_unmatched": notice.Warning, "webhook_parked": notice.Warning, "provider_down": notice.Warning, "access_refused": notice.Warning,
 		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System, "reader_stuck": notice.System,
 		"engine_orphan": notice.Warning, "engine_missing": notice.Warning, "engine_changed": notice.Warning,
 	} {
 		for _, language := range []string{"es-MX", "en", "fr"} {
-			told := notice.Incident(kind, about, language)
-			if told.Type != want || told.URL != "/api/schema/swagger-ui/" || told.Title == "" || told.Message == "" || strings.ContainsAny(told.Message, "{}") || told.Template != kind {
+			told := notice.Incident(id, kind, about, language)
+			if told.Type != want || told.URL != "/storefront/incidents/"+id.String()+"/" || told.Title == "" || told.Message == "" || strings.ContainsAny(told.Message, "{}") || told.Template != kind {
 				t.Errorf("%s in %s: %+v", kind, language, told)
 			}
 			seen[told.Title] = true
 		}
 		for _, language := range []string{"es", "en"} {
-			if l, is := notice.Sample(kind, language); !is || strings.ContainsAny(l.News.Message, "{}") {
+			if l, is := notice.Sample(kind, language); !is || strings.ContainsAny(l.News.Message, "{}") || l.News.URL != notice.IncidentsPath {
 				t.Errorf("sample of %s in %s: %+v", kind, language, l.News)
 			}
 		}

@@ -213,15 +213,16 @@ func ExampleTokenReused() {
 		text := notice.TokenReused(language)
 		fmt.Println(text.Type, text.URL, text.Title)
 	}
-	for _, text := range []notice.Text{notice.OrderParked("ORD-1", "tenant.engine", "name_taken", "es"), notice.PaymentMismatch("ORD-1", []string{"amount", "payee"}, "en"), notice.PaymentDisputed("ORD-1", "2.99 EUR", "en")} {
+	id := uuid.MustParse("7f3c9c1e-0000-4000-8000-000000000000")
+	for _, text := range []notice.Text{notice.OrderParked(id, "ORD-1", "tenant.engine", "name_taken", "es"), notice.PaymentMismatch(id, "ORD-1", []string{"amount", "payee"}, "en"), notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en")} {
 		fmt.Println(text.Type, text.URL, text.Message)
 	}
 	// Output:
 	// warning / Se ha cerrado una sesión
 	// warning / You have been signed out
-	// error /api/schema/swagger-ui/ La puesta en marcha del pedido ORD-1 se ha interrumpido en tenant.engine: name taken. `hostpanel orders show ORD-1` indica la orden con la que continúa.
-	// warning /api/schema/swagger-ui/ A payment for order ORD-1 is not as ordered: it differs in amount, payee. `hostpanel orders show ORD-1` names the commands that accept it or give it back.
-	// warning /api/schema/swagger-ui/ The customer's bank claims back 2.99 EUR of order ORD-1. Answer it at the provider.
+	// error /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ La puesta en marcha del pedido ORD-1 se ha interrumpido en tenant.engine: name taken. `hostpanel orders show ORD-1` indica la orden con la que continúa.
+	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ A payment for order ORD-1 is not as ordered: it differs in amount, payee. `hostpanel orders show ORD-1` names the commands that accept it or give it back.
+	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ The customer's bank claims back 2.99 EUR of order ORD-1. Answer it at the provider.
 }
 
 // What is told leads into the panel, has no gaps left, and is said in two languages.

@@ -46,16 +46,35 @@ func say(template, language string, values ...string) Text {
 	}
 }
 
-// OrderPage is the path of the page of an order, for operators.
-func OrderPage(order uuid.UUID) string { return "/storefront/orders/" + order.String() + "/" }
+// Where operators see what they are told of.
+const (
+	OrdersPath    = "/storefront/orders/"
+	IncidentsPath = "/storefront/incidents/"
+)
 
-// pageOf is the path of the page about what a notification tells, where the caller
-// knows none. Until incidents have pages, operators are led to the calls that show them.
+// OrderPage is the path of the page of an order, for operators.
+func OrderPage(order uuid.UUID) string { return OrdersPath + order.String() + "/" }
+
+// IncidentPage is the path of the page of an incident, for operators.
+func IncidentPage(incident uuid.UUID) string { return IncidentsPath + incident.String() + "/" }
+
+// pageOf is the path of the page about what a notification tells, where it is not known
+// which order or incident it is: that of their list.
 func pageOf(template string) string {
-	if (Text{Template: template}).ToOperators() {
-		return "/api/schema/swagger-ui/"
+	_, ofOrder := toOperators[template]
+	switch {
+	case ofOrder:
+		return OrdersPath
+	case Text{Template: template}.ToOperators():
+		return IncidentsPath
 	}
 	return "/"
+}
+
+// ofOrder leads to the page of an order, for operators.
+func (t Text) ofOrder(order uuid.UUID) Text {
+	t.URL = OrderPage(order)
+	return t
 }
 
 // shortOf is the language that texts are there in: that of "es-MX" is "es".

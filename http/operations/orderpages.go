@@ -21,16 +21,13 @@ import (
 const orderPagePath = web.OrdersPath + "{uuid:uuid}/"
 
 func (s *orders) pageRoutes() []route.Route {
-	page := s.orderDesk()
-	return []route.Route{
+	return append([]route.Route{
 		web.View(web.OrdersPath, "The orders", s.showOrders).As("orders_page").
 			Taking(field.Text("search", new(string)).Doc("Words of the number, the customer and the domain.")).
 			Taking(field.Text("status", new(string)).Doc("Only orders in this status.")).
 			Taking(field.Text("hold", new(string)).Doc("Only orders that a person has to look at for this reason.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
-		web.View(orderPagePath, "An order with all that came of it", page.Look).As("order_page").Of("Order"),
-		s.Press(orderPagePath, "Do something with an order", page).As("order_form").Of("Order"),
-	}
+	}, s.orderDesk().routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")...)
 }
 
 const ordersShown = 25 // on a page
@@ -43,16 +40,10 @@ type orderRow struct {
 	At               aspect   // when it was placed
 }
 
-// A filter is a choice above the list.
-type filter struct {
-	Name, Label, Value string
-	Options            []web.Option
-}
-
 func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document, error) {
 	w, number := web.Texts[web.Readers(c)], pageNumber(c)
-	listing, filters := asked(c, w)
-	listing.Offset, listing.Limit = (number-1)*ordersShown, ordersShown
+	listing, bar := asked(c, w, ordersShown, choice{name: "status", text: "order_", values: orderStatuses}, choice{name: "hold", text: "hold_", values: orderHolds})
+	listing.Search = bar.searched(c, w["orders_search"])
 	found, err := s.Scope(c).OrdersListed(ctx, listing)
 	if err != nil {
 		return nil, err
@@ -63,29 +54,8 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	}
 	newer, older := neighbours(c, number, ordersShown, found.Count)
 	return s.Sheet(c, http.StatusOK, "orders", "orders_title", map[string]any{
-		"Orders": rows, "Count": found.Count, "Newer": newer, "Older": older, "Filters": filters, "Search": c.Param("search"), "Wide": true,
+		"Orders": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
 	})
-}
-
-// asked is the part of the list that the query asks for, and the choices that say so.
-// A choice that there is not counts as none.
-func asked(c route.Call, w web.Words) (l projections.Listing, filters []filter) {
-	l.Search = strings.Fields(c.Param("search"))
-	for _, f := range []struct {
-		name, text string
-		values     []string
-	}{{"status", "order_", orderStatuses}, {"hold", "hold_", orderHolds}} {
-		shown := filter{Name: f.name, Label: w["filter_"+f.name], Options: []web.Option{{Text: w["filter_all"]}}}
-		for _, value := range f.values {
-			shown.Options = append(shown.Options, web.Option{Value: value, Text: w[f.text+value]})
-			if value == c.Param(f.name) {
-				shown.Value = value
-				l.Filters = append(l.Filters, projections.Filter{Field: f.name, Op: "=", Value: value})
-			}
-		}
-		filters = append(filters, shown)
-	}
-	return l, filters
 }
 
 func holdTexts(w web.Words, holds []order.Hold) []string {
@@ -110,16 +80,12 @@ type moved struct {
 }
 
 // showOrder is the page of an order.
-func (s *orders) showOrder(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	o, err := s.orderFile(ctx, c, c.UUID("uuid"))
-	if err != nil {
-		return nil, err
-	}
+func (s *orders) showOrder(_ context.Context, c route.Call, o *orderDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Order": o.Order, "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "History": history(o.Timeline),
-		"Acts": s.actForms(c, o, back), "Wide": true,
+		"Acts": acts, "Wide": true,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,16 +22,17 @@ func PageRoutes(d Deps) route.Area {
 	return route.Area{
 		Name: "Storefront pages", Access: d.SuperuserSession(),
 		About: "Where superusers run the storefront.",
-		Routes: append([]route.Route{
+		Routes: slices.Concat([]route.Route{
 			web.View(web.StorefrontPath, "The keys of the storefront", keys.Look).As("storefront_page").
 				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
 			s.Press(web.StorefrontPath, "Create or revoke a key", keys).As("storefront_form"),
-		}, bought.pageRoutes()...),
+		}, bought.pageRoutes(), (&incidents{d}).pageRoutes()),
 	}
 }
 
-// An aspect is one thing to know about something. At is the moment, for programs.
-type aspect struct{ Name, Text, At string }
+// An aspect is one thing to know about something. At is the moment, for programs; Path
+// is where it is shown.
+type aspect struct{ Name, Text, At, Path string }
 
 // pageNumber is the page of a list that is asked for; the first, if it makes
 // no sense.

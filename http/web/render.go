@@ -29,6 +29,9 @@ const (
 	AccountPath     = "/account/"        // where users land after a sign-in
 	StorefrontPath  = "/storefront/"     // where operators land
 	OrdersPath      = "/storefront/orders/"
+	IncidentsPath   = "/storefront/incidents/"
+	RunsPath        = "/storefront/runs/"
+	InboxPath       = "/storefront/inbox/"
 	LogoutPath      = "/logout/"         // ends a session
 	ResetPath       = "/password-reset/" // asks for a link to set a password
 	SetPasswordPath = "/set-password/"   // where that link leads
@@ -110,6 +113,7 @@ func (s *Renderer) bearings(c route.Call) Navigation {
 		isOpen     bool
 	}{
 		{OrdersPath, "orders_title", v.Who.IsSuperuser},
+		{IncidentsPath, "incidents_title", v.Who.IsSuperuser},
 		{StorefrontPath, "keys_title", v.Who.IsSuperuser},
 		{AccountPath, "account_title", true},
 	} {

@@ -13,7 +13,7 @@ type Words map[string]string
 const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
-var Texts = map[string]Words{English: together(inEnglish, ordersInEnglish), "es": together(inSpanish, ordersInSpanish)}
+var Texts = map[string]Words{English: together(inEnglish, ordersInEnglish, incidentsInEnglish), "es": together(inSpanish, ordersInSpanish, incidentsInSpanish)}
 
 // together are the texts of all parts of the panel.
 func together(parts ...Words) Words {

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,29 +17,29 @@ import (
 // (docs/operations.md, "Incidents").
 
 // tellOperatorsOfOrder notifies every superuser of an order, with the way to its page.
-func (n *Notifier) tellOperatorsOfOrder(ctx context.Context, r eventstore.RecordedEvent, what func(number, language string) notice.Text) error {
+func (n *Notifier) tellOperatorsOfOrder(ctx context.Context, r eventstore.RecordedEvent, what func(order uuid.UUID, number, language string) notice.Text) error {
 	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
-	text := func(language string) notice.Text {
-		t := what(o.OrderNumber, language)
-		t.URL = notice.OrderPage(o.ID)
-		return t
-	}
+	text := func(language string) notice.Text { return what(o.ID, o.OrderNumber, language) }
 	return n.tellOperators(ctx, r, text, aboutOrder(o))
 }
 
 // incidentWindow is the time within which [operations.MostIncidentsTold] counts.
 const incidentWindow = time.Hour
 
-// tellIncident notifies every superuser of an incident.
+// tellIncident notifies every superuser of an incident, with the way to its page.
 func (n *Notifier) tellIncident(ctx context.Context, r eventstore.RecordedEvent, e operations.IncidentReported) error {
 	lately, err := n.tables.For(projections.System).IncidentsReported(ctx, e.Kind, r.RecordedAt.Add(-incidentWindow), r.RecordedAt)
 	if err != nil || lately > operations.MostIncidentsTold {
 		return err
 	}
-	return n.tellOperators(ctx, r, func(language string) notice.Text { return notice.Incident(e.Kind, e.About, language) }, map[string]string{"incident_id": r.Stream.ID})
+	id, err := uuid.Parse(r.Stream.ID)
+	if err != nil {
+		return fmt.Errorf("read the id of an incident: %w", err)
+	}
+	return n.tellOperators(ctx, r, func(language string) notice.Text { return notice.Incident(id, e.Kind, e.About, language) }, map[string]string{"incident_id": r.Stream.ID})
 }
 
 // tellOperators notifies every superuser, each in their own language.

@@ -25,12 +25,18 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 	case order.Activated:
 		return n.tellActivated(ctx, r)
 	case order.ProvisioningParked:
-		return n.tellOperatorsOfOrder(ctx, r, func(number, language string) notice.Text { return notice.OrderParked(number, e.Step, e.Code, language) })
+		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+			return notice.OrderParked(id, number, e.Step, e.Code, language)
+		})
 	case order.PaymentMismatchFound:
-		return n.tellOperatorsOfOrder(ctx, r, func(number, language string) notice.Text { return notice.PaymentMismatch(number, e.Differs, language) })
+		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+			return notice.PaymentMismatch(id, number, e.Differs, language)
+		})
 	case order.DisputeOpened:
 		claimed := money.Format(e.Dispute.Minor, e.Dispute.Currency)
-		return n.tellOperatorsOfOrder(ctx, r, func(number, language string) notice.Text { return notice.PaymentDisputed(number, claimed, language) })
+		return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
+			return notice.PaymentDisputed(id, number, claimed, language)
+		})
 	case account.TokenReused:
 		return n.tellReuse(ctx, r)
 	case operations.IncidentReported:

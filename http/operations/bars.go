@@ -1,0 +1,69 @@
+package operations
+
+import (
+	"strings"
+
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// A choice narrows a list above which it stands.
+type choice struct {
+	name   string              // of the parameter, and of the field
+	text   string              // what the keys of its options' texts begin with
+	values []string            // that there are
+	says   func(string) string // text of an option; nil: the text under its key
+	value  func(string) any    // as the field has it; nil: the text
+}
+
+// A filter is a choice as the page shows it.
+type filter struct {
+	Name, Label, Value string
+	Options            []web.Option
+}
+
+// A bar is what stands above a list: a search, if the list has one, and choices.
+type bar struct {
+	Action, Search, SearchLabel string
+	Filters                     []filter
+}
+
+// searched are the words that the list is searched for.
+func (b *bar) searched(c route.Call, label string) []string {
+	b.Search, b.SearchLabel = c.Param("search"), label
+	return strings.Fields(b.Search)
+}
+
+// asked is the part of a list that the query asks for, and the choices that say so. A
+// value that there is not counts as none.
+func asked(c route.Call, w web.Words, size int64, choices ...choice) (l projections.Listing, b *bar) {
+	l.Offset, l.Limit = (pageNumber(c)-1)*size, size
+	b = &bar{Action: c.Path}
+	for _, one := range choices {
+		shown := filter{Name: one.name, Label: w["filter_"+one.name], Options: []web.Option{{Text: w["filter_all"]}}}
+		for _, value := range one.values {
+			shown.Options = append(shown.Options, web.Option{Value: value, Text: one.textOf(w, value)})
+			if value == c.Param(one.name) {
+				shown.Value = value
+				l.Filters = append(l.Filters, projections.Filter{Field: one.name, Op: "=", Value: one.valueOf(value)})
+			}
+		}
+		b.Filters = append(b.Filters, shown)
+	}
+	return l, b
+}
+
+func (o choice) textOf(w web.Words, value string) string {
+	if o.says != nil {
+		return o.says(value)
+	}
+	return w[o.text+value]
+}
+
+func (o choice) valueOf(value string) any {
+	if o.value != nil {
+		return o.value(value)
+	}
+	return value
+}

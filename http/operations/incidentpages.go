@@ -1,0 +1,171 @@
+package operations
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// Incidents as operators see them in a browser (docs/operations.md, "In the browser").
+
+const (
+	incidentPagePath = notice.IncidentsPath + "{uuid:uuid}/"
+	incidentsShown   = 25 // on a page
+)
+
+func (s *incidents) pageRoutes() []route.Route {
+	return append([]route.Route{
+		web.View(notice.IncidentsPath, "Problems that need an operator", s.showIncidents).As("incidents_page").
+			Taking(field.Text("kind", new(string)).Doc("Only of this kind.")).
+			Taking(field.Text("is_settled", new(string)).Doc("Only those that are settled, or that are not: true, false.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the incidents, from 1 on.")),
+	}, s.incidentDesk().routes(incidentPagePath, "incident", "Incident", "An incident with what it is about", "Do something about an incident")...)
+}
+
+// An incidentRow is an incident in the list.
+type incidentRow struct {
+	Path, Title, Message, Status, StatusText, Times string
+	At                                              aspect // when it was reported lastly
+}
+
+func rowOfIncident(w web.Words, language string, i projections.Incident) incidentRow {
+	told := notice.Incident(i.ID, i.Kind, i.About, language)
+	row := incidentRow{Path: told.URL, Title: told.Title, Message: told.Message, At: moment("", &i.ReportedAt, "")}
+	if i.Times > 1 {
+		row.Times = strconv.FormatInt(i.Times, 10)
+	}
+	switch {
+	case i.Answer == operations.Ignore:
+		row.Status = "ignored"
+	case i.IsSettled:
+		row.Status = "settled"
+	default:
+		row.Status = "open"
+	}
+	row.StatusText = w["incident_"+row.Status]
+	return row
+}
+
+// kindOfIncident is a kind in the reader's words.
+func kindOfIncident(language string) func(string) string {
+	return func(kind string) string {
+		return notice.Incident([16]byte{}, kind, nil, language).Title
+	}
+}
+
+func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Document, error) {
+	language, number := web.Readers(c), pageNumber(c)
+	w := web.Texts[language]
+	listing, bar := asked(c, w, incidentsShown,
+		choice{name: "kind", values: operations.IncidentKinds, says: kindOfIncident(language)},
+		choice{name: "is_settled", text: "settled_", values: []string{"false", "true"}, value: func(text string) any { return text == "true" }})
+	listing.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
+	found, err := s.Scope(c).Incidents(ctx, listing)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]incidentRow, len(found.Rows))
+	for i, one := range found.Rows {
+		rows[i] = rowOfIncident(w, language, one)
+	}
+	newer, older := neighbours(c, number, incidentsShown, found.Count)
+	return s.Sheet(c, http.StatusOK, "incidents", "incidents_title", map[string]any{
+		"Incidents": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
+	})
+}
+
+// incidentDesk is the page of an incident with its forms.
+func (s *incidents) incidentDesk() actPage[*incidentEntry] {
+	return actPage[*incidentEntry]{
+		Deps: s.Deps, acts: s.acts(), show: s.showIncident,
+		find: func(ctx context.Context, c route.Call) (*incidentEntry, error) {
+			return s.incident(ctx, c, c.UUID("uuid"))
+		},
+		path: func(i *incidentEntry) string { return notice.IncidentPage(i.ID) },
+	}
+}
+
+// acts are what may be done about an incident: handling again what it is about, an
+// answer to a difference, or a word that a person has seen to it.
+func (s *incidents) acts() []act[*incidentEntry] {
+	reason := reasonInput[*incidentEntry]
+	all := []act[*incidentEntry]{{name: "requeue", isOpen: canBeHandledAgain, inputs: reason, do: pressed(
+		func(ctx context.Context, c route.Call, i *incidentEntry, v *verdict) error {
+			return s.IncidentAdmin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason)
+		})}}
+	for _, answer := range []string{operations.Adopt, operations.Remake, operations.Ignore} {
+		all = append(all, act[*incidentEntry]{name: answer, isOpen: takes(answer), grave: answer != operations.Ignore, inputs: reason, do: pressed(
+			func(ctx context.Context, c route.Call, i *incidentEntry, v *verdict) error {
+				return s.IncidentAdmin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason)
+			})})
+	}
+	return append(all, act[*incidentEntry]{name: "settle", isOpen: func(i *incidentEntry) bool { return !i.IsSettled }, inputs: reason, do: pressed(
+		func(ctx context.Context, c route.Call, _ *incidentEntry, v *verdict) error {
+			_, err := s.settleIncident(ctx, c, v)
+			return err
+		})})
+}
+
+func canBeHandledAgain(i *incidentEntry) bool {
+	return !i.IsSettled && slices.Contains([]string{operations.ReactionFailed, operations.WebhookParked, operations.WebhookUnmatched}, i.Kind)
+}
+
+// takes tells whether an incident takes an answer now.
+func takes(answer string) func(*incidentEntry) bool {
+	return func(i *incidentEntry) bool {
+		isOpen := !i.IsSettled || i.Answer == operations.Ignore && answer != operations.Ignore
+		return isOpen && slices.Contains(operations.Offers(i.Kind), answer)
+	}
+}
+
+// showIncident is the page of an incident.
+func (s *incidents) showIncident(_ context.Context, c route.Call, i *incidentEntry, acts []actForm, back *web.Returned) (*route.Document, error) {
+	language := web.Readers(c)
+	w := web.Texts[language]
+	return s.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{
+		"Incident": rowOfIncident(w, language, i.Incident), "About": aboutIncident(w, i.About), "Facts": incidentFacts(w, i), "Acts": acts, "Wide": true,
+	})
+}
+
+// incidentFacts are when it was reported, and how it ended.
+func incidentFacts(w web.Words, i *incidentEntry) []aspect {
+	facts := []aspect{
+		moment(w["incident_first"], &i.CreatedAt, ""), moment(w["incident_lastly"], &i.ReportedAt, ""),
+		{Name: w["incident_times"], Text: strconv.FormatInt(i.Times, 10)},
+	}
+	if i.SettledAt != nil {
+		facts = append(facts, moment(w["incident_settled_at"], i.SettledAt, ""))
+	}
+	answer := ""
+	if i.Answer != "" {
+		answer = w["answer_"+i.Answer]
+	}
+	return append(facts, told(aspect{Name: w["incident_answer"], Text: answer}, aspect{Name: w["label_reason"], Text: i.Reason},
+		aspect{Name: w["incident_by"], Text: i.SettledBy})...)
+}
+
+// aboutIncident names what an incident concerns, with the ways to the pages about it.
+func aboutIncident(w web.Words, about map[string]string) (all []aspect) {
+	ways := map[string]func(string) string{
+		"webhook": func(id string) string { return web.InboxPath + id + "/" },
+		"queue":   func(string) string { return web.RunsPath + "?status=waiting" },
+	}
+	for _, name := range slices.Sorted(maps.Keys(about)) {
+		one := aspect{Name: w["about_"+name], Text: about[name]}
+		if way, leads := ways[name]; leads {
+			one.Path = way(url.PathEscape(about[name]))
+		}
+		all = append(all, one)
+	}
+	return all
+}
