@@ -2,10 +2,13 @@ package sagas
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/eventstore"
 )
 
 // Workers poll their queues once a second. Wake-ups shorten that delay: directly in
@@ -97,14 +100,34 @@ func (s *core) WakeLater(queue string, d time.Duration) {
 	}
 }
 
-// notifyPause is the shortest time between two NOTIFYs of one process, because a
-// NOTIFY serializes commits.
-const notifyPause = 10 * time.Millisecond
-
 // tellOthers commits without waiting for the disk, because a NOTIFY does not survive
 // a crash.
-const tellOthers = `
-select pg_notify($1, q) from (select set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) q`
+const tellOthers = `select pg_notify($1, $2) from (select set_config('synchronous_commit', 'off', true)) relaxed`
+
+// A NOTIFY names all its queues. One that would be too long for Postgres names
+// none, which means every queue.
+const (
+	queueSeparator = "\n"
+	mostNotified   = 7900
+)
+
+func notificationOf(queues []string) string {
+	if all := strings.Join(queues, queueSeparator); len(all) <= mostNotified {
+		return all
+	}
+	return ""
+}
+
+// notified wakes the queues that another process names.
+func (w *wakes) notified(queues string) {
+	if queues == "" {
+		w.all()
+		return
+	}
+	for queue := range strings.SplitSeq(queues, queueSeparator) {
+		nudge(w.of(queue))
+	}
+}
 
 // notify sends wake-ups to other processes.
 func (s *Runner) notify(ctx context.Context) {
@@ -120,10 +143,10 @@ func (s *Runner) notify(ctx context.Context) {
 		if len(queues) == 0 || s.FaultAt(Notifying, Run{}) != nil {
 			continue
 		}
-		if _, err := s.pool.Exec(ctx, tellOthers, channel, queues); err != nil && ctx.Err() == nil {
+		if _, err := s.pool.Exec(ctx, tellOthers, channel, notificationOf(queues)); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "other processes were not woken", "error", err)
 		}
-		Pausing(ctx, notifyPause, nil)
+		Pausing(ctx, eventstore.NotifyPause, nil)
 	}
 }
 
@@ -151,6 +174,6 @@ func (s *Runner) forwardNotifications(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		nudge(s.wakes.of(n.Payload))
+		s.wakes.notified(n.Payload)
 	}
 }

@@ -242,12 +242,12 @@ func (p *fakePayments) Fetch(_ context.Context, session string) (order.Fetched, 
 		return order.Fetched{}, err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	f, ok := p.sessions[session]
+	p.mu.Unlock()
 	if !ok {
 		return f, domain.Fail(domain.Permanent, "no_session", fmt.Errorf("no session %s", session))
 	}
-	return f, nil
+	return f, p.ask(true, "fetch", session)
 }
 
 func (p *fakePayments) ExpireSession(_ context.Context, session string) error {

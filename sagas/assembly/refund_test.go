@@ -181,20 +181,21 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21
 	w := newWorld(t).goes()
 	id := w.bought()
-	w.pay.tell(nil, func(call, _ string) error {
-		if call == "refund" { // it went through, whatever the answer says
+	var down atomic.Bool // from before the refund on: a check that runs beside it would find it
+	w.pay.tell(func(call, _ string) error {
+		down.CompareAndSwap(false, call == "refund")
+		return nil
+	}, func(call, _ string) error {
+		switch {
+		case call == "refund": // it went through, whatever the answer says
 			return domain.Fail(domain.Permanent, "refused", errLie)
+		case call == "fetch" && down.Load():
+			return domain.Fail(domain.Transient, "down", errLie)
 		}
 		return nil
 	})
 	w.must(w.back(id, ""))
 	w.eventually("it is held", func() bool { return w.order(id).OnHold() })
-	w.pay.tell(func(call, _ string) error {
-		if call == "fetch" {
-			return domain.Fail(domain.Transient, "down", errLie)
-		}
-		return nil
-	}, nil)
 	w.equal("while the provider is unavailable", domain.CodeOf(w.back(id, "")), domain.Unavailable)
 	w.pay.reset()
 	w.equal("it has gone back already", domain.CodeOf(w.back(id, "")), domain.Conflict)

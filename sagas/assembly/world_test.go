@@ -177,7 +177,7 @@ func (w *world) node(url string, change ...func(*Options)) *instance {
 		c(&o)
 	}
 	i.Panel = New(o)
-	store.Attach(eventstore.WithStarter(i))
+	o.Store.Attach(eventstore.WithStarter(i))
 	return i
 }
 

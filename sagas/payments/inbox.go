@@ -42,6 +42,7 @@ func newInbox(d Deps) *Inbox {
 	for range readers {
 		s.runner.Background(func(ctx, _ context.Context) { s.process(ctx) })
 	}
+	s.runner.Background(s.poll)
 	s.runner.EachRound("bodies of webhooks were not swept", s.SweepBodies)
 	return s
 }
@@ -157,7 +158,16 @@ func (m queuedWebhook) origin() domain.Origin {
 	return o
 }
 
-// process handles stored webhooks, one transaction each, until ctx ends.
+// poll wakes one of the readers at each poll (rule N-13).
+func (s *Inbox) poll(ctx, _ context.Context) {
+	for ctx.Err() == nil {
+		s.runner.WakeHere(inboxQueue)
+		sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), nil)
+	}
+}
+
+// process handles stored webhooks, one transaction each, until ctx ends. It looks
+// for them when it is woken.
 func (s *Inbox) process(ctx context.Context) {
 	woken := s.runner.Woken(inboxQueue)
 	for ctx.Err() == nil {
@@ -167,7 +177,7 @@ func (s *Inbox) process(ctx context.Context) {
 			s.runner.Log().WarnContext(ctx, "the inbox was not read", "error", err)
 		}
 		if !more || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
+			sagas.Woken(ctx, woken)
 		} else {
 			s.runner.WakeHere(inboxQueue) // there may be more, for another reader too
 		}

@@ -1,0 +1,149 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/projections"
+)
+
+// A pollCount counts statements by their text and arguments, which name the
+// queue or the reader.
+type pollCount struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+func (p *pollCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	p.count(q.SQL, q.Args)
+	return ctx
+}
+
+func (*pollCount) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (p *pollCount) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+func (p *pollCount) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
+	p.count(q.SQL, q.Args)
+}
+
+func (*pollCount) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+func (p *pollCount) count(sql string, args []any) {
+	switch sql {
+	case "begin", "begin isolation level read committed", "commit", "rollback", "-- ping":
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[fmt.Sprint(strings.Join(strings.Fields(sql), " "), args)]++
+}
+
+func (p *pollCount) sofar() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.seen)
+}
+
+// N-13: an idle process polls each queue and each reader twice a second at most.
+// Its times are those of production.
+func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
+	seen := &pollCount{seen: map[string]int{}}
+	w := newWorld(t, func(o *Options) {
+		config := o.Store.Pool().Config()
+		config.ConnConfig.Tracer = seen
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		o.Store = eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
+		Serve(o.Store)
+		o.Times = Defaults
+	})
+	w.goes()
+	w.becomes(w.buy(ordering{}), order.StatusActive)
+	w.eventually("nothing is left to do", func() bool {
+		return w.count(`select count(*) from saga_run where status not in ('done', 'undone')`) == 0 &&
+			w.count(`select count(*) from events where position > (select min(position) from readers)`) == 0
+	})
+	seen.fourTimes(w) // the last wake-ups are over
+	before, begun := seen.sofar(), time.Now()
+	seen.fourTimes(w)
+	after, took := seen.sofar(), time.Since(begun)
+	for q, n := range after {
+		if polls := n - before[q]; float64(polls) > 2*took.Seconds()+1 {
+			t.Errorf("%d times in %v: %s", polls, took, q)
+		}
+	}
+}
+
+// fourTimes waits until each queue has been polled four times.
+func (p *pollCount) fourTimes(w *world) {
+	w.t.Helper()
+	before := p.sofar()
+	w.eventually("every queue is polled", func() bool {
+		after := p.sofar()
+		for q := range before {
+			if strings.HasPrefix(q, "select 1 from saga_queue where queue = $1 and not paused") && after[q] < before[q]+4 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// N-13: a process under load sends a hundred NOTIFYs a second at most.
+func TestABusyProcessNotifiesAHundredTimesASecondAtMost(t *testing.T) {
+	w := newWorld(t)
+	conn, err := pgx.ConnectConfig(t.Context(), w.pool.Config().ConnConfig)
+	w.must(err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(t.Context(), "listen saga_due; listen hostpanel_log")
+	w.must(err)
+	heard := make(chan int, 1)
+	ctx, end := context.WithCancel(t.Context())
+	go func() {
+		n := 0
+		for ; ; n++ {
+			if _, err := conn.WaitForNotification(ctx); err != nil {
+				heard <- n
+				return
+			}
+		}
+	}()
+	following, stop := context.WithCancel(t.Context())
+	var told sync.WaitGroup
+	told.Go(func() { w.store.Follow(following) })
+	defer told.Wait()
+	defer stop()
+	w.goes()
+	begun := time.Now()
+	for n := range 200 {
+		w.must(w.Drill(t.Context(), fmt.Sprint(n)))
+		for _, queue := range []string{"local", "mail", "engine:one"} {
+			w.Wake(queue)
+		}
+	}
+	w.eventually("the drills are over", func() bool { return w.count(`select count(*) from saga_run where status = 'done'`) == 200 })
+	took := time.Since(begun)
+	end()
+	n := <-heard
+	t.Logf("%d in %v", n, took)
+	if n == 0 || float64(n) > 100*took.Seconds()+2 {
+		t.Errorf("%d NOTIFYs in %v", n, took)
+	}
+}
