@@ -13,6 +13,7 @@ import (
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 // onISPConfig has what is to be sold from the demo, and sells it on an engine
@@ -22,6 +23,9 @@ func onISPConfig(t *testing.T) (home, serve.Demo, *ispconfigtest.Engine) {
 	fake := ispconfigtest.Start(t)
 	h := newHome(t)
 	d := h.demo()
+	// As if the sandbox had never had the demo's tenant:
+	_, err := eventstoretest.Owner(t, strings.TrimPrefix(h.at[0], "DATABASE_URL=")).Exec(t.Context(), `delete from external_claim`)
+	must(t, err)
 	h.env = []string{
 		"HOSTPANEL_ENGINE=ispconfig", "ISPCONFIG_URL=" + fake.URL, "ISPCONFIG_USERNAME=" + ispconfigtest.User,
 		"ISPCONFIG_PASSWORD=" + ispconfigtest.Password, "ISPCONFIG_SERVER_ID=1", "HOSTPANEL_TEST_PAYMENTS=on", "HOSTPANEL_ABUSE_LIMITS=off",
@@ -67,6 +71,30 @@ func TestAnOrderIsSetUpOnISPConfig(t *testing.T) {
 		t.Error("the session was not ended")
 	}
 	keepsSecrets(t, r.stderr(), ispconfigtest.Password, "ana@customer.example")
+}
+
+// An engine whose numbers are in the database cannot be replaced by another. Until
+// then it can, and the old one goes on in any case.
+func TestAnEngineIsNotReplacedWhileItHasResources(t *testing.T) {
+	t.Parallel()
+	h, d, _ := onISPConfig(t)
+	sandbox := h
+	sandbox.env = nil
+	r := sandbox.start()
+	headers := []string{"Authorization", "Bearer " + r.signIn(d.Superuser).field(t, "access"), "Content-Type", asJSON, "Prefer", "wait=20"}
+	tenant := r.ask(201, "POST", "/hosting/api/rest/tenants/", `{"name":"Moves","email":"moves@example.com"}`, headers...).number(t, "id")
+	r.ask(201, "POST", "/hosting/api/rest/sites/", fmt.Sprintf(`{"tenant":%.0f,"domain":"moves.example"}`, tenant), headers...)
+	r.stop()
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}} {
+		out, complaint, code := h.command(command...)
+		if code != console.Usage || !strings.Contains(complaint, `another engine than "sandbox"`) || !strings.Contains(complaint, "set HOSTPANEL_ENGINE=sandbox again") || strings.Contains(out, "ready") {
+			t.Errorf("%v ended with %d:\n%s%s", command, code, out, complaint)
+		}
+	}
+	if out, _, code := h.command("doctor"); code != console.Failed || !strings.Contains(out, `another engine than "sandbox"`) {
+		t.Errorf("doctor ended with %d:\n%s", code, out)
+	}
+	sandbox.start().stop()
 }
 
 // After an erasure no engine has the contact data of the person, whose client goes

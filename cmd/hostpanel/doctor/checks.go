@@ -190,16 +190,23 @@ func persons(n int64) string {
 // mend them while work waits.
 var ofAccess = []string{"engine_credentials", "engine_address", "engine_permission"}
 
-// engine lets us in and grants what is needed.
+// engine lets us in, grants what is needed, and is the one that has the resources.
 func (p *patient) engine(ctx context.Context) Finding {
+	says, mend, err := p.panel.EngineChanged(ctx)
+	if err != nil {
+		return unread(err)
+	}
+	if says != "" {
+		return Finding{State: failed, Says: says, Mend: mend}
+	}
 	if p.cfg.ISPConfig == nil {
 		return Finding{State: ok, Says: "the sandbox of the panel"}
 	}
-	err := p.panel.CheckEngine(ctx)
+	err = p.panel.CheckEngine(ctx)
 	if err == nil {
 		return Finding{State: ok, Says: p.cfg.ISPConfig.URL + " lets us in and grants every function"}
 	}
-	mend := "start it, or correct ISPCONFIG_URL"
+	mend = "start it, or correct ISPCONFIG_URL"
 	refusal, is := errors.AsType[*domain.Failure](err)
 	if is && (refusal.Class == domain.Permanent || slices.Contains(ofAccess, refusal.Code)) {
 		mend = "correct ISPCONFIG_USERNAME, ISPCONFIG_PASSWORD or ISPCONFIG_SERVER_ID, or the functions of the remote user (docs/engine-ispconfig.md)"

@@ -162,6 +162,14 @@ var faults = map[string]struct {
 		},
 		"sites_cron_get", "functions of the remote user",
 	},
+	"the engine is another than before": {
+		func(h *hoster) {
+			h.sql(`insert into external_claim (server, kind, name, owner) values ('sandbox', 'site', 'ana.example', 'site-7')`)
+			h.sql(`insert into resources (kind, id, tenant, status, spec, engine_id, wish, sync_status, requested_for, created_at, updated_at, version)
+				values ('site', 7, 1, 'running', '{}', 7, 1, 'synced', '', now(), now(), 1)`)
+		},
+		`another engine than "sandbox", which has resources of this panel (1)`, "set HOSTPANEL_ENGINE=sandbox again",
+	},
 	"the mail server is away": {
 		func(h *hoster) { h.settings.SMTPURL = "smtp://me:" + canary + "@" + closedPort(h.t) },
 		"unreachable", "start the mail server",

@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"hostpanel/adapters/engine/ispconfig"
@@ -9,6 +10,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/wording"
 )
 
 // issuing is how long the sandbox takes to issue a certificate: long enough to
@@ -33,13 +35,34 @@ func (p *Program) hostingEngine() (hosting.EngineServer, error) {
 // turnsAtOnce is how many writes to the engine one process has under way.
 const turnsAtOnce = 4
 
+// EngineChanged describes resources that another hosting engine has than that of
+// the settings, and what to do. Blank: there are none. Their numbers would name
+// strangers' objects here.
+func (p *Program) EngineChanged(ctx context.Context) (says, mend string, err error) {
+	there, err := p.Sagas.Reconciler.Elsewhere(ctx)
+	if err != nil || there.Resources == 0 {
+		return "", "", err
+	}
+	says = fmt.Sprintf("HOSTPANEL_ENGINE is another engine than %q, which has resources of this panel (%s)", there.Server, wording.Grouped(there.Resources))
+	mend = fmt.Sprintf("set HOSTPANEL_ENGINE=%[1]s again; the panel moves nothing between engines, so terminate and purge all tenants there first, "+
+		`or start with an empty database ("Another engine" in docs/engines.md)`, there.Server)
+	return says, mend, nil
+}
+
 // engineKnown looks at the engine before anything is asked of it. One that is
-// away may come back; one that is not what the settings say never will be.
+// away may come back; one that is not what the settings say never will be, nor one
+// that others have taken the place of.
 func (p *Program) engineKnown(ctx context.Context) error {
-	if p.ispconfig == nil {
+	says, mend, err := p.EngineChanged(ctx)
+	switch {
+	case err != nil:
+		return err
+	case says != "":
+		return console.Misused("%s: %s", says, mend)
+	case p.ispconfig == nil:
 		return nil
 	}
-	err := p.ispconfig.Check(ctx)
+	err = p.ispconfig.Check(ctx)
 	switch {
 	case err == nil:
 		return nil
