@@ -58,6 +58,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/incidents/", map[string]string{existing: lonely.ID().String(), missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
+		{"/storefront/preview/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
 		{"/notifications/api/v1/", map[string]string{ofB: noticeOfB.String(), missing: nowhere, deformed: "x"}},
 		{"/notifications/unsubscribe/", map[string]string{existing: s.unsubscribe(stranger), missing: s.unsubscribe(999999), deformed: "x"}},
@@ -167,7 +168,7 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 
 // emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
-	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/": "create",
+	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/": "create", "/storefront/integration/": "create",
 }
 
 // visit makes a call with a browser, in a new session.
@@ -207,7 +208,7 @@ func isPage(path string) bool {
 	if path == "/" || path == "/storefront/" {
 		return true
 	}
-	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/", "/storefront/orders/", "/storefront/incidents/"},
+	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/", "/storefront/orders/", "/storefront/incidents/", "/storefront/integration/"},
 		func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 

@@ -25,7 +25,7 @@ func TestConversationsOfTheExamples(t *testing.T) {
 		"notifications": func(t *testing.T) *shop { return openShop(t).people(t).told(t) },
 		"operations":    func(t *testing.T) *shop { return office(t) },
 		"orders":        busyDesk,
-		"storefront":    func(t *testing.T) *shop { return openShop(t).stock(t).signing(exampleWebhook) },
+		"storefront":    func(t *testing.T) *shop { return openShop(t).stock(t).people(t).signing(exampleWebhook) },
 	} {
 		routetest.Run(t, "testdata/examples/"+name+".http", func(t *testing.T) (http.Handler, routetest.Known) {
 			s := begin(t)

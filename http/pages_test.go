@@ -23,6 +23,7 @@ func TestPagesAreForEverybody(t *testing.T) {
 			"/set-password/?token=" + s.link(t, id): nobody,
 			"/notifications/unsubscribe/gone/":      nobody, "/notifications/unsubscribe/" + s.unsubscribe(id) + "/": nobody,
 			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/?refused": user,
+			"/storefront/integration/": user, "/storefront/integration/?super": super,
 		} {
 			w := b.get(path, wish...)
 			b.isForEverybody(t, language, w.Body.String())
@@ -48,7 +49,12 @@ func (b *browser) isForEverybody(t *testing.T, language, text string) {
 	if len(elements(b.page, "h1")) != 1 || len(elements(b.page, "main")) != 1 || textOf(elements(b.page, "title")[0]) == "" {
 		problem("no single heading, main part or title")
 	}
-	for _, forbidden := range []string{"<script", " style=", "<style", " on", "javascript:"} {
+	for _, script := range elements(b.page, "script") {
+		if !strings.HasPrefix(attribute(script, "src"), "/") || textOf(script) != "" {
+			problem("it has a script that is no file of ours")
+		}
+	}
+	for _, forbidden := range []string{" style=", "<style", " on", "javascript:"} {
 		if tag := regexp.MustCompile(`<[^>]*` + forbidden).FindString(text); tag != "" && (forbidden != " on" || regexp.MustCompile(` on\w+=`).MatchString(tag)) {
 			problem("it has " + forbidden)
 		}

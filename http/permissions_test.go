@@ -78,6 +78,8 @@ var rights = []right{
 	{path: "/notifications/api/v1/", may: recipients},
 	{path: "/notifications/unsubscribe/", may: everybody},
 	{path: "/operations/api/v1/", may: superusers},
+	{path: "/storefront/integration/", may: visitors, write: operatorsInABrowser},
+	{path: "/storefront/preview/", may: signedIn},
 	{path: "/storefront/api/", may: holdersOfKeys},
 	{path: "/storefront/webhooks/", may: everybody},
 	{path: "/storefront/return/", may: everybody},

@@ -43,7 +43,7 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	}
 	newer, older := neighbours(c, number, keysShown, keys.Count)
 	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
-		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, back), "Wide": true,
+		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, web.StorefrontPath, back), "Wide": true,
 	})
 }
 
@@ -85,9 +85,9 @@ func keyFacts(w web.Words, key projections.APIKey) []aspect {
 
 // createForm asks for the password too, unless it was given a moment ago. Its
 // number makes one key of it, however often it is sent.
-func (s *apiKeys) createForm(c route.Call, back *web.Returned) web.Form {
+func (s *apiKeys) createForm(c route.Call, action string, back *web.Returned) web.Form {
 	w := web.Texts[web.Readers(c)]
-	f := web.Form{Name: "create", Action: web.StorefrontPath, Inputs: []web.Input{
+	f := web.Form{Name: "create", Action: action, Inputs: []web.Input{
 		{Name: "name", Required: true, Autocomplete: "off", Long: 100},
 		{Name: "mode", Type: "select", Value: string(s.usualMode()), Options: []web.Option{
 			{Value: string(storefront.Test), Text: w["key_mode_test"]}, {Value: string(storefront.Live), Text: w["key_mode_live"]},
@@ -103,6 +103,13 @@ func (s *apiKeys) createForm(c route.Call, back *web.Returned) web.Form {
 
 // handOutKey makes a key and shows it, this once.
 func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	return s.createKey(ctx, c, sent, func(key, name string) (*route.Document, error) {
+		return s.Sheet(c, http.StatusOK, "created", "created_title", map[string]any{"Text": key, "Name": name})
+	})
+}
+
+// createKey makes the key that a form asks for, and shows it on a page.
+func (s *apiKeys) createKey(ctx context.Context, c route.Call, sent url.Values, show func(key, name string) (*route.Document, error)) (*route.Document, error) {
 	var wanted keyForm
 	if err := web.DecodeForm(&wanted, sent, "allowed_domains"); err != nil {
 		return nil, err
@@ -117,7 +124,7 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Sheet(c, http.StatusOK, "created", "created_title", map[string]any{"Text": key, "Name": wanted.Name})
+	d, err := show(key, wanted.Name)
 	if err == nil {
 		s.RenewUnlessFresh(ctx, c, d)
 	}

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -31,7 +32,9 @@ type Deps struct {
 	Mails          Mails
 	TestPayments   bool     // whether the test provider is on
 	PaymentMethods []string // names of all of them
-	Currency       string   // of plans that name none
+	Offers         order.Offers
+	PublicURL      func() string
+	Currency       string // of plans that name none
 }
 
 // The endpoints by what they are about.

@@ -12,16 +12,22 @@ import (
 // Routes are the files that pages need besides themselves.
 func Routes(d Deps) route.Area {
 	s := &handlers{d}
-	sum := sha256.Sum256(web.Style)
-	tag := hex.EncodeToString(sum[:8])
 	return route.Area{
 		Name: "Pages", Access: route.Open,
 		About: "What the pages for people consist of.",
 		Routes: append([]route.Route{
-			route.File(web.StylePath, "The style of the pages", func(context.Context, route.Call) (*route.Document, error) {
-				return &route.Document{Type: "text/css; charset=utf-8", Body: web.Style, ETag: tag, Cache: "public, max-age=300"}, nil
-			}).As("style").Sending("text/css", nil).Tagged(),
+			file(web.StylePath, "The style of the pages", "text/css", web.Style).As("style"),
+			file(web.CopyPath, "The script that copies texts of a page", "text/javascript", web.CopyScript).As("copy_script"),
 			s.sheetFile(),
 		}, s.widgetFiles()...),
 	}
+}
+
+// file serves a file that is the same for all.
+func file(path, about, media string, body []byte) route.Route {
+	sum := sha256.Sum256(body)
+	tag := hex.EncodeToString(sum[:8])
+	return route.File(path, about, func(context.Context, route.Call) (*route.Document, error) {
+		return &route.Document{Type: media + "; charset=utf-8", Body: body, ETag: tag, Cache: "public, max-age=300"}, nil
+	}).Sending(media, nil).Tagged()
 }

@@ -82,5 +82,5 @@ type Changes interface{ Changed() <-chan struct{} }
 // and of the pages of the checkout.
 func Routes(d Deps) []route.Area {
 	s := &handlers{d}
-	return []route.Area{s.shopArea(), s.webhookArea(), s.checkoutArea()}
+	return []route.Area{s.shopArea(), s.previewArea(), s.webhookArea(), s.checkoutArea()}
 }

@@ -24,17 +24,24 @@ var pageFiles embed.FS
 //go:embed style.css
 var Style []byte
 
+// CopyScript gives texts of a page a button that copies them.
+//
+//go:embed copy.js
+var CopyScript []byte
+
 const (
 	StylePath       = "/panel/style.css" // of the style sheet
+	CopyPath        = "/panel/copy.js"   // of the script that copies
 	AccountPath     = "/account/"        // where users land after a sign-in
 	StorefrontPath  = "/storefront/"     // where operators land
 	OrdersPath      = "/storefront/orders/"
 	IncidentsPath   = "/storefront/incidents/"
 	RunsPath        = "/storefront/runs/"
 	InboxPath       = "/storefront/inbox/"
-	LogoutPath      = "/logout/"         // ends a session
-	ResetPath       = "/password-reset/" // asks for a link to set a password
-	SetPasswordPath = "/set-password/"   // where that link leads
+	GuidePath       = "/storefront/integration/" // how websites take orders
+	LogoutPath      = "/logout/"                 // ends a session
+	ResetPath       = "/password-reset/"         // asks for a link to set a password
+	SetPasswordPath = "/set-password/"           // where that link leads
 
 	noticeCookie = "notice" // what a page says after a form was carried out
 )
@@ -115,6 +122,7 @@ func (s *Renderer) bearings(c route.Call) Navigation {
 		{OrdersPath, "orders_title", v.Who.IsSuperuser},
 		{IncidentsPath, "incidents_title", v.Who.IsSuperuser},
 		{StorefrontPath, "keys_title", v.Who.IsSuperuser},
+		{GuidePath, "guide_nav", true},
 		{AccountPath, "account_title", true},
 	} {
 		if page.isOpen {

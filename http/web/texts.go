@@ -13,7 +13,10 @@ type Words map[string]string
 const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
-var Texts = map[string]Words{English: together(inEnglish, ordersInEnglish, incidentsInEnglish), "es": together(inSpanish, ordersInSpanish, incidentsInSpanish)}
+var Texts = map[string]Words{
+	English: together(inEnglish, ordersInEnglish, incidentsInEnglish, guideInEnglish),
+	"es":    together(inSpanish, ordersInSpanish, incidentsInSpanish, guideInSpanish),
+}
 
 // together are the texts of all parts of the panel.
 func together(parts ...Words) Words {

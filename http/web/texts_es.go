@@ -182,6 +182,7 @@ var messagesInSpanish = map[string]string{
 	"This field may not be null.":                      "Este campo es obligatorio.",
 	"This field may not be blank.":                     "Este campo no puede quedar vacío.",
 	"This field cannot be changed.":                    "Este campo no se puede cambiar.",
+	"This is not a complete key.":                      "Esta clave no está completa.",
 	"Not a valid string.":                              "No es un texto válido.",
 	"Null characters are not allowed.":                 "No se permiten caracteres nulos.",
 	"Line breaks are not allowed.":                     "No se permiten saltos de línea.",

@@ -21,7 +21,7 @@ const texts = {
     close: "Close", name: "Full name", email: "E-mail", phone: "Phone", company: "Company", domain: "Domain", optional: "optional",
     domainNote: "For example example.com. You can add it later.", emailNote: "Your access data goes there.", os: "Operating system", payment: "Payment method",
     setupFee: "Setup, once", total: "Total", tax: "tax included", pay: "Continue to payment", payNote: "You pay on a secure page of the payment provider.",
-    freeNote: "Nothing is charged.", test: "Test shop: no money is charged.", sending: "Placing your order …", still: "Still trying …", leaving: "Taking you to the payment page …",
+    freeNote: "Nothing is charged.", test: "Test shop: no money is charged.", preview: "This is a preview: no order is placed.", sending: "Placing your order …", still: "Still trying …", leaving: "Taking you to the payment page …",
     check: "Please check the marked fields.", offline: "There is no connection at the moment. Nothing was ordered twice: please try again.",
     providerAway: "The payment page cannot be opened right now. Your order is kept: please try again in a moment.",
     tooMany: "There were too many requests. Please try again in {0} seconds.", closed: "Orders cannot be placed here at the moment. Please come back later, or contact us.",
@@ -52,7 +52,7 @@ const texts = {
     close: "Cerrar", name: "Nombre completo", email: "Correo electrónico", phone: "Teléfono", company: "Empresa", domain: "Dominio", optional: "opcional",
     domainNote: "Por ejemplo, example.com. Puede añadirlo más tarde.", emailNote: "Ahí recibirá sus datos de acceso.", os: "Sistema operativo", payment: "Forma de pago",
     setupFee: "Alta, una sola vez", total: "Total", tax: "impuestos incluidos", pay: "Continuar al pago", payNote: "Pagará en una página segura del proveedor de pagos.",
-    freeNote: "No se cobra nada.", test: "Tienda de prueba: no se cobra nada.", sending: "Enviando su pedido …", still: "Seguimos intentándolo …", leaving: "Le llevamos a la página de pago …",
+    freeNote: "No se cobra nada.", test: "Tienda de prueba: no se cobra nada.", preview: "Es una vista previa: no se hace ningún pedido.", sending: "Enviando su pedido …", still: "Seguimos intentándolo …", leaving: "Le llevamos a la página de pago …",
     check: "Revise los campos marcados, por favor.", offline: "Ahora mismo no hay conexión. No se ha pedido nada dos veces: inténtelo de nuevo, por favor.",
     providerAway: "Ahora mismo no se puede abrir la página de pago. Su pedido está guardado: inténtelo de nuevo en un momento.",
     tooMany: "Ha habido demasiadas peticiones. Inténtelo de nuevo dentro de {0} segundos.", closed: "Ahora mismo no se puede contratar aquí. Vuelva más tarde o póngase en contacto con nosotros.",
@@ -190,7 +190,8 @@ const causes = {
   throttled: "the rate limit of the API key is reached. Raise it at " + panel + "/storefront/ if this happens often.",
 };
 
-// call asks the API. An origin that the key does not allow cannot read its
+// call asks the API. Without a key it asks the panel by the session of its page,
+// for a preview there. An origin that the key does not allow cannot read its
 // refusal; the first call asks without a key then, whether the panel answers.
 async function call(key, path, { method = "GET", body, headers, signal, isFirst, wait = 30000 } = {}) {
   const limit = new AbortController();
@@ -198,9 +199,9 @@ async function call(key, path, { method = "GET", body, headers, signal, isFirst,
   signal?.addEventListener("abort", () => limit.abort());
   let answer;
   try {
-    answer = await fetch(api + path, {
-      method, body, signal: limit.signal, credentials: "omit", cache: "no-cache", referrerPolicy: "strict-origin-when-cross-origin",
-      headers: { "X-API-Key": key, ...(body && { "Content-Type": "application/json" }), ...headers },
+    answer = await fetch(key === null ? new URL(path, panel) : api + path, {
+      method, body, signal: limit.signal, credentials: key === null ? "same-origin" : "omit", cache: "no-cache", referrerPolicy: "strict-origin-when-cross-origin",
+      headers: { ...(key !== null && { "X-API-Key": key }), ...(body && { "Content-Type": "application/json" }), ...headers },
     });
     const content = await answer.json().catch(() => null);
     if (answer.ok && content) return content;
@@ -307,9 +308,10 @@ class Form {
     this.showLoading();
     const slow = setTimeout(() => this.showSlow(), 6000);
     try {
-      this.widget = await call(this.key, `widget/${encodeURIComponent(this.id)}/`, { signal, isFirst: true });
+      this.preview = this.setting("preview");
+      this.widget = await (this.preview ? call(null, this.preview, { signal }) : call(this.key, `widget/${encodeURIComponent(this.id)}/`, { signal, isFirst: true }));
       this.begin();
-      if (this.order) await this.follow(this.order, signal);
+      if (this.order && !this.preview) await this.follow(this.order, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Refusal)) throw error;
@@ -332,7 +334,7 @@ class Form {
     const wanted = this.setting("plan");
     this.chosen = this.widget.plans.find((plan) => wanted && (String(plan.id) === wanted || plan.slug === wanted));
     this.dress();
-    if (!this.order) this.showOffers();
+    if (!this.order || this.preview) this.showOffers();
     this.tell("loaded", { widget_id: this.id, plans: this.widget.plans.map(({ id, slug }) => ({ id, slug })) });
   }
 
@@ -489,7 +491,7 @@ class Form {
       plan.vps_os_options?.length > 1 && put("os_choice", t.os, { options: plan.vps_os_options.map((os) => [os, system(os)]), value: plan.vps_default_os }),
       this.methods(methods),
       this.summary,
-      h("p", { class: "do" }, this.submit, this.progress, h("span", { class: "note" }, /^sfk_test_/.test(this.key) ? t.test : t.payNote)));
+      h("p", { class: "do" }, this.submit, this.progress, h("span", { class: "note" }, this.preview ? t.preview : /^sfk_test_/.test(this.key) ? t.test : t.payNote)));
     this.dialog = h("dialog", { "aria-labelledby": "hp-title", close: (event) => event.target.remove(), cancel: (event) => this.busy && event.preventDefault(), click: (event) => event.target === this.dialog && !this.busy && this.dialog.close() },
       h("div", { class: "sheet" },
         h("div", { class: "head" },
@@ -616,6 +618,10 @@ class Form {
     if (this.busy) return;
     const typed = this.filled(plan);
     if (!typed) return;
+    if (this.preview) {
+      this.complain(this.t.preview);
+      return this.problem.focus();
+    }
     this.problem.hidden = true;
     this.work(this.t.sending);
     const body = JSON.stringify(typed), { signal } = this.running;
