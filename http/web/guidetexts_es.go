@@ -1,7 +1,7 @@
 package web
 
 // guideInSpanish is what the guide for websites says to readers of Spanish.
-var guideInSpanish = Words{ //nolint:misspell // Spanish
+var guideInSpanish = Words{
 	"guide_nav":            "Integración",
 	"guide_title":          "Venda en su sitio web",
 	"guide_lead":           "Cuatro pasos llevan sus planes a otro sitio web: una clave, un formulario de pedido, un fragmento de código y las páginas a las que vuelven los clientes.",
