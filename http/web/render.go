@@ -29,9 +29,15 @@ var Style []byte
 //go:embed copy.js
 var CopyScript []byte
 
+// Live keeps parts of a page up to date, without being needed for any of them.
+//
+//go:embed live.js
+var Live []byte
+
 const (
 	StylePath       = "/panel/style.css" // of the style sheet
 	CopyPath        = "/panel/copy.js"   // of the script that copies
+	LivePath        = "/panel/live.js"   // of the script that keeps parts up to date
 	AccountPath     = "/account/"        // where users land after a sign-in
 	StorefrontPath  = "/storefront/"     // where operators land
 	OrdersPath      = "/storefront/orders/"
@@ -54,7 +60,7 @@ type Renderer struct{ *caller.Callers }
 // Page shows one of the pages in web/ in a language, without a user.
 func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
 	shown := map[string]any{
-		"Words": Texts[language], "Language": language, "Style": StylePath, "Failed": status >= http.StatusBadRequest,
+		"Words": Texts[language], "Language": language, "Style": StylePath, "Live": "", "Failed": status >= http.StatusBadRequest,
 		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "",
 	}
 	maps.Copy(shown, data)
@@ -75,7 +81,7 @@ func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[
 		data["Notice"] = Texts[language]["done_"+notice]
 	}
 	if v.IsSignedIn() {
-		data["Visit"] = s.bearings(c)
+		data["Visit"], data["Live"] = s.bearings(c), LivePath
 	}
 	d, err := Page(status, name, language, data)
 	if err != nil {
@@ -97,39 +103,6 @@ func (s *Renderer) notice(c route.Call) (string, bool) {
 		return "", false
 	}
 	return cookie.Value, true
-}
-
-// Bearings tell people who they are and where they may go.
-type Navigation struct {
-	User, Home string
-	Leave      Form
-	Ways       []way
-}
-
-// A way leads to a page. One may be there already.
-type way struct {
-	Path, Text string
-	IsHere     bool
-}
-
-func (s *Renderer) bearings(c route.Call) Navigation {
-	v, w := caller.VisitOf(c), Texts[Readers(c)]
-	b := Navigation{User: v.Who.Email, Home: HomeOf(v.Who.User), Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil)}
-	for _, page := range []struct {
-		path, text string
-		isOpen     bool
-	}{
-		{OrdersPath, "orders_title", v.Who.IsSuperuser},
-		{IncidentsPath, "incidents_title", v.Who.IsSuperuser},
-		{StorefrontPath, "keys_title", v.Who.IsSuperuser},
-		{GuidePath, "guide_nav", true},
-		{AccountPath, "account_title", true},
-	} {
-		if page.isOpen {
-			b.Ways = append(b.Ways, way{page.path, w[page.text], c.Path == page.path})
-		}
-	}
-	return b
 }
 
 // Readers is the language of the reader of a page.

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"strings"
+
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+)
+
+// Navigation tells people who they are and where they may go.
+type Navigation struct {
+	User, Home string
+	Leave      Form
+	Groups     []menuGroup
+}
+
+// A menuGroup is a part of the menu with its heading.
+type menuGroup struct {
+	Heading string
+	Ways    []way
+}
+
+// A way leads to a page. Here is "page" on that page, "true" on one below it, and ""
+// elsewhere.
+type way struct{ Path, Text, Here string }
+
+// A section is a group of the menu: the heading and the titles of the pages stand in
+// the texts.
+type section struct {
+	heading string
+	isOpen  func(caller.Visit) bool
+	pages   []menuPage
+}
+
+type menuPage struct{ path, title string }
+
+// menu has all sections. A page that the menu shows is a line here.
+var menu = []section{
+	{"menu_sales", isOperator, []menuPage{
+		{OrdersPath, "orders_title"},
+		{StorefrontPath, "keys_title"},
+	}},
+	{"menu_operation", isOperator, []menuPage{
+		{IncidentsPath, "incidents_title"},
+	}},
+	{"menu_self", isSignedIn, []menuPage{
+		{GuidePath, "guide_nav"},
+		{AccountPath, "account_title"},
+	}},
+}
+
+func isOperator(v caller.Visit) bool { return v.Who.IsSuperuser }
+
+func isSignedIn(v caller.Visit) bool { return v.IsSignedIn() }
+
+// bearings is the navigation of a page.
+func (s *Renderer) bearings(c route.Call) Navigation {
+	v, w := caller.VisitOf(c), Texts[Readers(c)]
+	n := Navigation{User: v.Who.Email, Home: HomeOf(v.Who.User), Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil)}
+	for _, part := range menu {
+		if part.isOpen(v) {
+			n.Groups = append(n.Groups, part.shown(w, c.Path))
+		}
+	}
+	return n
+}
+
+// nearest is the page of the menu that a path is at or below.
+func nearest(path string) (found string) {
+	for _, part := range menu {
+		for _, page := range part.pages {
+			if strings.HasPrefix(path, page.path) && len(page.path) > len(found) {
+				found = page.path
+			}
+		}
+	}
+	return found
+}
+
+// shown is the section for the reader of the page at a path.
+func (g section) shown(w Words, at string) menuGroup {
+	group := menuGroup{Heading: w[g.heading]}
+	for _, page := range g.pages {
+		to := way{Path: page.path, Text: w[page.title]}
+		switch page.path {
+		case at:
+			to.Here = "page"
+		case nearest(at):
+			to.Here = "true"
+		}
+		group.Ways = append(group.Ways, to)
+	}
+	return group
+}
