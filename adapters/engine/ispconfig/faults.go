@@ -175,17 +175,33 @@ func (f *fault) failure(function string, after time.Duration) error {
 	case badAddress:
 		failure.Lacks = "address"
 	case noPermission:
-		failure.Lacks, failure.RetryAfter, failure.Rest = function, permissionAgain, permissionRest
+		failure.Lacks, failure.RetryAfter, failure.Rest = function, lackAgain, lackRest
 	default: // it is about what was asked
 	}
 	return failure
 }
 
-// Without a function all that needs it waits, and what does not need it a little.
+// Without a function, or with an engine that is not as it should be, all that needs
+// it waits, and what does not need it a little.
 const (
-	permissionAgain = 5 * time.Minute
-	permissionRest  = 30 * time.Second
+	lackAgain = 5 * time.Minute
+	lackRest  = 30 * time.Second
 )
+
+// lacking is the failure of an engine that is not as the settings say, whatever is
+// asked of it. What waits for it goes on by itself once an operator has mended it.
+func lacking(code, what string, err error) error {
+	return &domain.Failure{Class: domain.Transient, Code: code, Lacks: what, RetryAfter: lackAgain, Rest: lackRest, Err: err}
+}
+
+// ofTheWhole makes a refusal of what is asked before every write one of the engine as
+// a whole: it is not about the write.
+func ofTheWhole(err error) error {
+	if f, is := errors.AsType[*domain.Failure](err); is && f.Class == domain.Permanent {
+		return lacking(f.Code, f.Code, err)
+	}
+	return err
+}
 
 // refusedAs tells whether err is a failure that follows from a fault of the class.
 func refusedAs(err error, c class) bool {

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
 )
 
@@ -123,6 +122,16 @@ func (e *Engine) writable(ctx context.Context) error {
 	if e.known {
 		return nil
 	}
+	for _, ask := range []func(context.Context) error{e.compareVersion, e.compareServers, e.follow} {
+		if err := ask(ctx); err != nil {
+			return ofTheWhole(err)
+		}
+	}
+	e.known = true
+	return nil
+}
+
+func (e *Engine) compareVersion(ctx context.Context) error {
 	var version struct {
 		Version string `json:"ispc_app_version"`
 	}
@@ -130,15 +139,8 @@ func (e *Engine) writable(ctx context.Context) error {
 		return err
 	}
 	if !strings.HasPrefix(version.Version, lineage) {
-		return domain.Fail(domain.Permanent, "engine_version", fmt.Errorf("version %q is not of the line %sx: the panel only reads from it", version.Version, lineage))
+		return lacking("engine_version", "version "+lineage+"x", fmt.Errorf("version %q is not of the line %sx: the panel only reads from it", version.Version, lineage))
 	}
-	if err := e.compareServers(ctx); err != nil {
-		return err
-	}
-	if err := e.follow(ctx); err != nil {
-		return err
-	}
-	e.known = true
 	return nil
 }
 
@@ -149,7 +151,7 @@ func (e *Engine) compareServers(ctx context.Context) error {
 	}
 	for _, id := range []int64{e.Servers.Web, e.Servers.Database, e.Servers.DNS, e.Servers.Mail} {
 		if !slices.ContainsFunc(servers, func(r row) bool { return r.number("server_id") == id }) {
-			return domain.Fail(domain.Permanent, "engine_servers", fmt.Errorf("the engine has no server %d", id))
+			return lacking("engine_servers", fmt.Sprintf("server %d", id), fmt.Errorf("the engine has no server %d", id))
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func mailboxReady(ctx context.Context, e *Engine, w *wish) error {
 		return err
 	}
 	if len(settings) != 1 || settings[0]["maildir_path"] == "" || settings[0].number("mailuser_uid") < 1 {
-		return domain.Fail(domain.Permanent, "engine_servers", fmt.Errorf("server %d has no mail settings", w.server))
+		return lacking("engine_servers", fmt.Sprintf("mail settings of server %d", w.server), fmt.Errorf("server %d has no mail settings", w.server))
 	}
 	w.mail = settings[0]
 	return nil

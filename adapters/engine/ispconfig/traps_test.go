@@ -1,6 +1,7 @@
 package ispconfig_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,13 +126,42 @@ func TestT11AServerThatIsNotThereIsNeverWrittenTo(t *testing.T) {
 	w := empty(t)
 	w.config.Servers.Mail = 7
 	_, err := w.open(w.config).Create(t.Context(), tenant("t17"))
-	refused(t, err, domain.Permanent, "engine_servers")
+	lacks(t, err, "engine_servers", "server 7")
 	w.config.Servers.Mail = 1
 	w.fake.Version("3.3.0")
 	_, err = w.open(w.config).Create(t.Context(), tenant("t17"))
-	refused(t, err, domain.Permanent, "engine_version")
+	lacks(t, err, "engine_version", "version 3.2.x")
 	if w.fake.Calls("client_add") != 0 {
 		t.Error("it was written to")
+	}
+}
+
+// lacks checks for a failure of the engine as a whole: work waits, and none is
+// refused.
+func lacks(t *testing.T, err error, code, what string) {
+	t.Helper()
+	refused(t, err, domain.Transient, code)
+	if f, _ := errors.AsType[*domain.Failure](err); f == nil || f.Lacks != what || f.Rest <= 0 {
+		t.Errorf("it lacks %q, not %q: %v", domain.LackOf(err), what, err)
+	}
+}
+
+// Whatever the engine refuses of the questions before every write is about the engine
+// as a whole. With the engine as it should be the same panel goes on.
+func TestAnEngineThatIsNotAsItShouldBeIsWaitedFor(t *testing.T) {
+	w := empty(t)
+	panel := w.open(w.config)
+	w.fake.Version("3.3.0")
+	_, err := panel.Create(t.Context(), tenant("t17"))
+	lacks(t, err, "engine_version", "version 3.2.x")
+	w.fake.Version("3.2.12")
+	for _, function := range []string{"server_get_app_version", "server_get_all", "sys_datalog_get_by_tstamp"} {
+		w.fake.Order(ispconfigtest.Fault{Function: function, What: ispconfigtest.Missing})
+		_, err := panel.Create(t.Context(), tenant("t17"))
+		lacks(t, err, "engine_call", "engine_call")
+	}
+	if _, err := panel.Create(t.Context(), tenant("t17")); err != nil {
+		t.Error(err)
 	}
 }
 

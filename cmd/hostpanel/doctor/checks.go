@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -186,10 +185,6 @@ func persons(n int64) string {
 	return wording.Grouped(n) + " people"
 }
 
-// ofAccess are failures that an engine calls passing, because an operator can
-// mend them while work waits.
-var ofAccess = []string{"engine_credentials", "engine_address", "engine_permission"}
-
 // engine lets us in, grants what is needed, and is the one that has the resources.
 func (p *patient) engine(ctx context.Context) Finding {
 	says, mend, err := p.panel.EngineChanged(ctx)
@@ -207,8 +202,7 @@ func (p *patient) engine(ctx context.Context) Finding {
 		return Finding{State: ok, Says: p.cfg.ISPConfig.URL + " lets us in and grants every function"}
 	}
 	mend = "start it, or correct ISPCONFIG_URL"
-	refusal, is := errors.AsType[*domain.Failure](err)
-	if is && (refusal.Class == domain.Permanent || slices.Contains(ofAccess, refusal.Code)) {
+	if domain.ClassOf(err) == domain.Permanent || domain.LackOf(err) != "" {
 		mend = "correct ISPCONFIG_USERNAME, ISPCONFIG_PASSWORD or ISPCONFIG_SERVER_ID, or the functions of the remote user (docs/engine-ispconfig.md)"
 	}
 	return Finding{State: failed, Says: p.cfg.ISPConfig.URL + ": " + why(err), Mend: mend}

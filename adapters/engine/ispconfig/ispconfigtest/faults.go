@@ -32,6 +32,7 @@ const (
 	Maintenance       // not carried out
 	Permission        // not carried out
 	Slow              // carried out after Delay
+	Missing           // not carried out: this engine has no such function
 )
 
 // Order lets the next call of a function go wrong.
@@ -54,7 +55,7 @@ func (e *Engine) strike(function string) *Fault {
 }
 
 func (f *Fault) carriesOut() bool {
-	return f.What != Before && f.What != Maintenance && f.What != Permission
+	return f.What != Before && f.What != Maintenance && f.What != Permission && f.What != Missing
 }
 
 func (f *Fault) tell(w http.ResponseWriter, r *http.Request, a answer) {
@@ -73,6 +74,8 @@ func (f *Fault) tell(w http.ResponseWriter, r *http.Request, a answer) {
 		a = remote("This ISPConfig installation is currently under maintenance. We should be back shortly. Thank you for your patience.")
 	case Permission:
 		a = remote("You do not have the permissions to access this function.")
+	case Missing:
+		a = fault("invalid_method", "Method "+f.Function+" does not exist")
 	case Slow:
 		select {
 		case <-time.After(f.Delay):
