@@ -137,3 +137,26 @@ func TestAppendsElsewhereWakeReaders(t *testing.T) {
 		}
 	}
 }
+
+// W-5: a handler that takes longer than the deadline is told to stop, and its event
+// comes again.
+func TestAHandlerPastItsDeadlineGetsTheEventAgain(t *testing.T) {
+	s := newStore(t)
+	sub, err := s.Subscriber("late", eventstore.Reading{Poll: 100 * time.Millisecond, AckDeadline: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sub.Close() })
+	messages, err := sub.Subscribe(t.Context(), eventstore.Topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, s, putIn{"a", 1})
+	first := next(t, messages)
+	<-first.Context().Done()
+	again := next(t, messages)
+	if again.UUID != first.UUID {
+		t.Errorf("%s came after %s", again.UUID, first.UUID)
+	}
+	again.Ack()
+}

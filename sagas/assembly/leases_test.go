@@ -1,0 +1,58 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/sagas"
+)
+
+func TestAWorkerKeepsItsRunWhileItsQueueStays(t *testing.T) { // G-4
+	w := newWorld(t).goes()
+	w.must(w.Drill(t.Context(), "one"))
+	w.eventually("the drill is over", func() bool { return w.runOf("drill:one").Status == sagas.StatusDone })
+	w.equal("claims of the five steps", w.count(`select lease_token from saga_run where key = 'drill:one'`), 1)
+}
+
+// An engine that answers only when the caller gives up.
+type silentEngine struct {
+	*fakeEngine
+	asked, gaveUp chan error
+	answers       *atomic.Bool
+}
+
+func (e silentEngine) Create(ctx context.Context, o hosting.EngineObject) (int64, error) {
+	if e.answers.Swap(true) {
+		return e.fakeEngine.Create(ctx, o)
+	}
+	limit, _ := ctx.Deadline()
+	if left := time.Until(limit); left > 2500*time.Millisecond {
+		e.asked <- errors.New("the call may take " + left.String())
+	}
+	e.asked <- nil
+	<-ctx.Done()
+	e.gaveUp <- context.Cause(ctx)
+	return 0, domain.Fail(domain.Unknown, "timeout", ctx.Err())
+}
+
+// A call has five sixths of the lease at most, and ends when the lease is lost.
+func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
+	e := silentEngine{fakeEngine: newEngine(), asked: make(chan error, 2), gaveUp: make(chan error, 1), answers: &atomic.Bool{}}
+	w := newWorld(t, func(o *Options) {
+		o.Engine, o.Times.Lease, o.Times.Call = e, 3*time.Second, time.Minute
+	}).goes()
+	id := w.buy(ordering{})
+	w.must(<-e.asked)
+	_, err := w.pool.Exec(t.Context(), `update saga_run set lease_token = lease_token + 1 where status = 'running' and queue = 'engine:one'`)
+	w.must(err)
+	if cause := <-e.gaveUp; !errors.Is(cause, sagas.ErrFenced) {
+		t.Errorf("the call ended with %v", cause)
+	}
+	w.becomes(id, order.StatusActive) // in another attempt, after the lease
+}
