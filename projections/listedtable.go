@@ -16,12 +16,13 @@ type ListedTable struct {
 	From    string            // the table, with the name that all columns use: "saga_run r"
 	Fields  map[string]string // columns to filter and to order by, by the names of the API; created_at is one
 	ID      string            // column that every order ends in
+	Search  string            // text that is searched, in lower case; "": none
 }
 
 // ListTable reads the wanted part of such a table and counts all of it, in one
 // round trip. Its primary key is named id.
 func ListTable[T any](ctx context.Context, pool *pgxpool.Pool, t ListedTable, l Listing) (Listed[T], error) {
-	by := listedBy{columns: t.Columns, from: t.From, fields: t.Fields, id: t.ID}
+	by := listedBy{columns: t.Columns, from: t.From, fields: t.Fields, id: t.ID, search: t.Search}
 	return pick[T](by, &where{conditions: []string{"true"}}, l, func(questions func(*pgx.Batch)) error {
 		b := &pgx.Batch{}
 		questions(b)

@@ -17,7 +17,7 @@ type RunView = operations.Run
 
 // runTable says how runs are listed. When a run changed last its stream knows.
 var runTable = projections.ListedTable{
-	From: "saga_run r", ID: "r.id",
+	From: "saga_run r", ID: "r.id", Search: "lower(r.key || ' ' || r.about)",
 	Columns: `r.id, r.key, r.definition as def, ` + runKind + ` as kind, r.steps, r.order_id as "order", r.about, r.direction, r.status, r.step,
 		r.attempt, r.run_at, r.worker, r.stream_version as version, r.lease_token as token, r.created_at, ` + runChanged + ` as updated_at`,
 	Fields: map[string]string{
@@ -56,7 +56,7 @@ func (s *Operators) Runs(ctx context.Context, f RunFilter) ([]RunView, error) {
 }
 
 // RunsListed are the runs that operators ask for, without what became of each
-// try: by status, kind, order and step; ordered also by key and next_run_at.
+// try: by status, kind, order and step; searched by key and about; ordered also by key and next_run_at.
 func (s *Operators) RunsListed(ctx context.Context, l projections.Listing) (projections.Listed[operations.Run], error) {
 	return projections.ListTable[operations.Run](ctx, s.pool, runTable, l)
 }

@@ -132,7 +132,7 @@ func told(all ...aspect) (known []aspect) {
 func stepRows(w web.Words, steps []stepEntry) []stepRow {
 	rows := make([]stepRow, len(steps))
 	for i, e := range steps {
-		rows[i] = stepRow{Name: e.step, Status: e.status, StatusText: w["step_"+e.status], Error: e.lastError, External: e.externalID}
+		rows[i] = stepRow{Name: wordOf(w, "part_", e.step), Status: e.status, StatusText: w["step_"+e.status], Error: e.lastError, External: e.externalID}
 		if e.attempts > 0 {
 			rows[i].Attempts = strconv.FormatInt(e.attempts, 10)
 		}

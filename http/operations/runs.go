@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/google/uuid"
 
@@ -51,7 +52,7 @@ func (s *runs) sagaRoutes() []route.Route {
 					field.Text("step", new(string)).Doc("Only runs that stand at this step."),
 				}
 			},
-			Ordering: []string{"key", "next_run_at"}, UUIDs: true,
+			Search: "key and about", Ordering: []string{"key", "next_run_at"}, UUIDs: true,
 		}, s.listRuns).As("saga_list"),
 		route.Get(runPath, "A run, what was tried and what was done outside", record.Found[runDetail]).As("saga_read").Of("Saga").Finding(s.findRun),
 		s.runAction("pause", "Keep a run from going on", RunAdmin.Pause),
@@ -90,6 +91,13 @@ func (s *runs) runAction(verb, summary string, do func(RunAdmin, context.Context
 			}
 			return r.Fields(), nil
 		})
+}
+
+// pressing is what the form of a run's page does.
+func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid.UUID, string) error) func(context.Context, route.Call, *runDetail, url.Values) error {
+	return pressed(func(ctx context.Context, c route.Call, r *runDetail, v *verdict) error {
+		return do(s.RunAdmin, ctx, c.CauseOf(domain.Versions{r.Stream(): int(r.Version)}), r.ID, v.Reason)
+	})
 }
 
 // retryRun lets a parked run go on. The setup of an order goes on with the
@@ -151,12 +159,13 @@ func (r *runEntry) Fields() field.Set {
 // A runDetail is a run with what was tried and what was done outside.
 type runDetail struct {
 	runEntry
+	steps    []stepEntry
 	attempts []attemptEntry
 	effects  []effectEntry
 }
 
 func newRunDetail(r operations.Run) *runDetail {
-	d := &runDetail{runEntry: runEntry{r}}
+	d := &runDetail{runEntry: runEntry{r}, steps: stepsOfRun(r, endingsIn(r))}
 	tries := map[int]int64{}
 	for _, a := range r.Attempts {
 		tries[a.Step]++
@@ -175,7 +184,7 @@ func newRunDetail(r operations.Run) *runDetail {
 // Fields are the run.
 func (r *runDetail) Fields() field.Set {
 	return append(r.runEntry.Fields(),
-		field.Objects("attempts", &r.attempts), field.Objects("effects", &r.effects).Doc("What was done outside, or may have been."))
+		field.Objects("steps", &r.steps).Doc("All of them, those that are still ahead too."), field.Objects("attempts", &r.attempts), field.Objects("effects", &r.effects).Doc("What was done outside, or may have been."))
 }
 
 func (r *runDetail) Tag() string {

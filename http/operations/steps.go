@@ -133,6 +133,33 @@ func endingsOf(r operations.Run, facts []operations.RecordedEvent) map[int]endin
 	return ended
 }
 
+// endingsIn are the ends of the steps of a run, as far as it knows itself: by where it
+// stands, what was tried, and what was done outside.
+func endingsIn(r operations.Run) map[int]ending {
+	ended := map[int]ending{}
+	for i := range r.Steps {
+		if i < r.Step || r.Status == "done" {
+			ended[i] = ending{r.UpdatedAt, "done"}
+		}
+	}
+	for _, a := range r.Attempts {
+		if e, over := ended[a.Step]; over && a.FinishedAt != nil {
+			ended[a.Step] = ending{*a.FinishedAt, e.status}
+		}
+	}
+	for _, e := range r.Effects {
+		if e.State != "skipped" && e.State != "deferred" && e.State != "undone" {
+			continue
+		}
+		for i, place := range r.Steps {
+			if place.Name == e.Step {
+				ended[i] = ending{e.UpdatedAt, e.State}
+			}
+		}
+	}
+	return ended
+}
+
 // A stepFact is what the events about a step have in common.
 type stepFact struct {
 	Step  int    `json:"step"`

@@ -42,6 +42,7 @@ var menu = []section{
 	}},
 	{"menu_operation", isOperator, []menuPage{
 		{IncidentsPath, "incidents_title"},
+		{RunsPath, "runs_title"},
 	}},
 	{"menu_self", isSignedIn, []menuPage{
 		{GuidePath, "guide_nav"},

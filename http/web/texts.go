@@ -14,8 +14,8 @@ const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
 var Texts = map[string]Words{
-	English: together(inEnglish, ordersInEnglish, incidentsInEnglish, guideInEnglish),
-	"es":    together(inSpanish, ordersInSpanish, incidentsInSpanish, guideInSpanish),
+	English: together(inEnglish, ordersInEnglish, incidentsInEnglish, runsInEnglish, guideInEnglish),
+	"es":    together(inSpanish, ordersInSpanish, incidentsInSpanish, runsInSpanish, guideInSpanish),
 }
 
 // together are the texts of all parts of the panel.

@@ -17,7 +17,7 @@ import (
 
 // webhookTable says how webhooks are listed, without their bodies.
 var webhookTable = projections.ListedTable{
-	From: "webhook_inbox i", ID: "i.id",
+	From: "webhook_inbox i", ID: "i.id", Search: "lower(i.event_id || ' ' || i.type)",
 	Columns: webhookColumns + `, null::bytea as body`,
 	Fields: map[string]string{
 		"id": "i.id", "created_at": "i.received_at", "updated_at": "i.received_at", "received_at": "i.received_at",

@@ -1,0 +1,172 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// Runs as operators see them in a browser (docs/operations.md, "In the browser").
+
+const (
+	runPagePath = web.RunsPath + "{uuid:uuid}/"
+	runsShown   = 25 // on a page
+)
+
+func (s *runs) pageRoutes() []route.Route {
+	return append([]route.Route{
+		web.View(web.RunsPath, "The runs of all sagas", s.showRuns).As("runs_page").
+			Taking(field.Text("search", new(string)).Doc("Words of the key, and of what the run works for.")).
+			Taking(field.Text("status", new(string)).Doc("Only runs in this status.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the runs, from 1 on.")),
+	}, s.runDesk().routes(runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run")...)
+}
+
+func runPage(r *operations.Run) string { return web.RunsPath + r.ID.String() + "/" }
+
+// A runRow is a run in the list.
+type runRow struct {
+	Path, Key, Kind, Status, StatusText, Step, Order, Attempts string
+	At                                                         aspect // when it was last changed
+}
+
+func rowOfRun(w web.Words, r *operations.Run) runRow {
+	row := runRow{
+		Path: runPage(r), Key: r.Key, Kind: wordOf(w, "run_", r.Kind), Status: r.Status, StatusText: wordOf(w, "run_is_", r.Status),
+		Step: wordOf(w, "part_", r.At()), At: moment("", &r.UpdatedAt, ""),
+	}
+	if r.Order != nil {
+		row.Order = notice.OrderPage(*r.Order)
+	}
+	if r.Attempt > 0 {
+		row.Attempts = strconv.Itoa(r.Attempt)
+	}
+	return row
+}
+
+// wordOf is a name in the reader's words, or the name itself where there are none.
+func wordOf(w web.Words, begin, name string) string { return cmp.Or(w[begin+name], name) }
+
+func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, error) {
+	w, number := web.Texts[web.Readers(c)], pageNumber(c)
+	listing, bar := asked(c, w, runsShown, choice{name: "status", text: "run_is_", values: runStatuses})
+	listing.Search = bar.searched(c, w["runs_search"])
+	found, err := s.RunAdmin.RunsListed(ctx, listing)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]runRow, len(found.Rows))
+	for i := range found.Rows {
+		rows[i] = rowOfRun(w, &found.Rows[i])
+	}
+	newer, older := neighbours(c, number, runsShown, found.Count)
+	return s.Sheet(c, http.StatusOK, "runs", "runs_title", map[string]any{
+		"Runs": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
+	})
+}
+
+// runDesk is the page of a run with its forms.
+func (s *runs) runDesk() actPage[*runDetail] {
+	return actPage[*runDetail]{
+		Deps: s.Deps, acts: s.acts(), show: s.showRun,
+		find: func(ctx context.Context, c route.Call) (*runDetail, error) { return s.run(ctx, c.UUID("uuid")) },
+		path: func(r *runDetail) string { return runPage(&r.Run) },
+	}
+}
+
+// acts are what may be done with a run. The setup of an order is retried, changed and
+// skipped on the page of the order, which has to know of it.
+func (s *runs) acts() []act[*runDetail] {
+	all := []act[*runDetail]{
+		{name: "retry_run", isOpen: func(r *runDetail) bool { return r.Status == "parked" && !isSetup(&r.Run) }, do: s.pressing(retryRun)},
+		{name: "pause", isOpen: isRun("ready", "running", "waiting"), do: s.pressing(RunAdmin.Pause)},
+		{name: "resume", isOpen: isRun("paused"), do: s.pressing(RunAdmin.Continue)},
+		{name: "release", isOpen: isRun("running", "waiting"), do: s.pressing(RunAdmin.Release)},
+	}
+	for i := range all {
+		all[i].inputs = reasonInput[*runDetail]
+	}
+	return all
+}
+
+// isSetup tells whether a run sets an order up.
+func isSetup(r *operations.Run) bool { return r.Kind == provisionKind && r.Direction == "do" }
+
+func isRun(statuses ...string) func(*runDetail) bool {
+	return func(r *runDetail) bool {
+		for _, status := range statuses {
+			if r.Status == status {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// showRun is the page of a run.
+func (s *runs) showRun(_ context.Context, c route.Call, r *runDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	return s.Sheet(c, back.StatusOf(), "run", "run_title", map[string]any{
+		"Run": rowOfRun(w, &r.Run), "IsSetup": isSetup(&r.Run) && r.Status == "parked", "Facts": runFacts(w, &r.Run),
+		"Steps": stepRows(w, r.steps), "Attempts": attemptRows(w, r.attempts), "Effects": effectRows(w, r.effects), "Acts": acts, "Wide": true,
+		"StepsTitle": w["run_steps"],
+	})
+}
+
+func runFacts(w web.Words, r *operations.Run) []aspect {
+	var facts []aspect
+	if r.Order != nil {
+		facts = append(facts, aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*r.Order)})
+	}
+	facts = append(facts, told(aspect{Name: w["run_about"], Text: r.About})...)
+	facts = append(facts, aspect{Name: w["run_direction"], Text: w["run_"+r.Direction]},
+		moment(w["run_began"], &r.CreatedAt, ""), moment(w["run_changed"], &r.UpdatedAt, ""))
+	if !r.Over() {
+		facts = append(facts, moment(w["run_next"], &r.RunAt, ""))
+	}
+	return facts
+}
+
+// An attemptRow is an attempt on the page of a run.
+type attemptRow struct {
+	Step, Number, Outcome, Class, Error string
+	Waits                               bool // it did not fail
+	At                                  aspect
+}
+
+// attemptRows are what was tried, the latest first.
+func attemptRows(w web.Words, all []attemptEntry) []attemptRow {
+	rows := make([]attemptRow, len(all))
+	for i := range all {
+		a := &all[i]
+		rows[len(all)-1-i] = attemptRow{
+			Step: wordOf(w, "part_", a.step), Number: strconv.FormatInt(a.number, 10), Outcome: wordOf(w, "outcome_", cmp.Or(a.Outcome, "open")),
+			Class: wordOf(w, "class_", a.ErrorClass), Error: a.Error, Waits: !a.HasFailed(), At: moment("", &a.StartedAt, ""),
+		}
+	}
+	return rows
+}
+
+// An effectRow is what was done outside, or may have been.
+type effectRow struct {
+	Step, Key, State, External string
+	At                         aspect
+}
+
+func effectRows(w web.Words, all []effectEntry) []effectRow {
+	rows := make([]effectRow, len(all))
+	for i := range all {
+		e := &all[i]
+		rows[i] = effectRow{
+			Step: wordOf(w, "part_", e.Step), Key: e.Key, State: wordOf(w, "effect_", e.State), External: e.ExternalID, At: moment("", &e.UpdatedAt, ""),
+		}
+	}
+	return rows
+}
