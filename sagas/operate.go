@@ -123,14 +123,18 @@ func (s *Operators) SkipStep(ctx context.Context, cause domain.Metadata, run Run
 		return err
 	}
 	key := made.effect.key(c.in)
-	rows := append(e.work.Rows, eventstore.TxStatement{
+	rows := append(e.work.rows(), eventstore.TxStatement{
 		Key: "effect/" + key,
 		SQL: `insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, $3, 'skipped', ''::bytea, nullif($4, ''), 0)
 			on conflict (key) do update set state = 'skipped', external_id = excluded.external_id, updated_at = real_now()`,
 		Args: []any{key, run.ID(), made.name, external}, WantRows: 1,
 	})
 	skip := Skip{Key: run.Key, Step: run.Step, External: external, Reason: reason, Input: c.learnt()}
-	return s.Overrule(ctx, ByOperator(cause, run.Order), run, skip, rows, append(more, e.work.Commands...)...)
+	if err := s.Overrule(ctx, ByOperator(cause, run.Order), run, skip, rows, append(more, e.work.Commands...)...); err != nil {
+		return err
+	}
+	s.wakeFor(c.At().Queue, e.work)
+	return nil
 }
 
 // passed adds what a skipped wait has seen. An effect has seen nothing more.

@@ -31,6 +31,7 @@ type claimed struct {
 	deadline bool          // whether it has one
 	until    time.Time     // end of the lease, by our clock, counted from before the claim
 	since    time.Time     // of the claim, by the database's clock
+	ahead    time.Duration // of the business clock in the database
 	hold     *hold
 
 	correlation uuid.UUID
@@ -66,7 +67,7 @@ update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, le
 from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
-	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now()`
+	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now()`
 
 // breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5
@@ -88,6 +89,7 @@ func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []c
 	}
 	for i := range runs {
 		runs[i].until = until
+		s.store.Clock().Learn(runs[i].ahead) // steps decide by the clock that made the run due
 	}
 	return runs, nil
 }
@@ -95,7 +97,7 @@ func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []c
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
 	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
-		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since)
+		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since, &c.ahead)
 	c.Status, c.left = StatusReady, Seconds(left)
 	return c, err
 }
@@ -121,7 +123,8 @@ type attemptOutcome struct {
 	awaits  string // the resource that the run waits for
 }
 
-// putBack ends the lease, schedules the next attempt, and records this one.
+// putBack ends the lease, schedules the next attempt, and records this one. The delay
+// counts from the business time of the claim: an advance since then shortens it.
 func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) error {
 	free := 1
 	if v.counts {
@@ -129,19 +132,22 @@ func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) err
 	}
 	tag, err := s.pool.Exec(ctx, `
 		with back as (
-			update saga_run set status = 'waiting', run_at = business_now() + $4::interval, attempt = greatest(0, attempt - $5::int), awaits = $9,
+			update saga_run set status = 'waiting', run_at = real_now() + $10::interval + $4::interval, attempt = greatest(0, attempt - $5::int), awaits = $9,
 				lease_until = null, worker = null
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3 returning id, run_at)
 		insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error, next_run_at)
 		select id, $2, $3, business_now(), $6, nullif($7, ''), nullif($8, ''), run_at from back
 		on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
 			error_class = excluded.error_class, error = excluded.error, next_run_at = excluded.next_run_at`,
-		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text, v.awaits)
+		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text, v.awaits, c.ahead)
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", c.Key, err)
 	}
 	if tag.RowsAffected() == 0 {
 		return ErrFenced
+	}
+	if s.store.Clock().Ahead() > c.ahead {
+		s.WakeHere(c.queue) // the advance has shortened the delay
 	}
 	s.WakeLater(c.queue, v.delay)
 	return nil

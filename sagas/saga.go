@@ -8,6 +8,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,13 +86,23 @@ type Effect[I any] struct {
 type Work struct {
 	Commands []domain.Command
 	Rows     []eventstore.TxStatement
-	Wakes    string // a queue that has work then; empty: none
+	Wakes    string        // a queue that has work then; empty: none
+	Releases domain.Stream // runs go on that wait for what it is about ([Await]); zero: none
 }
 
 // And adds more work.
 func (w Work) And(more Work) Work {
 	w.Commands, w.Rows = append(w.Commands, more.Commands...), append(w.Rows, more.Rows...)
+	w.Wakes, w.Releases = cmp.Or(w.Wakes, more.Wakes), cmp.Or(w.Releases, more.Releases)
 	return w
+}
+
+// rows are the rows of the work, with those that release runs.
+func (w Work) rows() []eventstore.TxStatement {
+	if w.Releases == (domain.Stream{}) {
+		return w.Rows
+	}
+	return append(w.Rows, releaseRow(w.Releases))
 }
 
 // A FailedAttempt is an attempt at an effect that came to nothing.

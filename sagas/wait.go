@@ -27,7 +27,7 @@ type awaiting struct {
 
 func (a *awaiting) Unwrap() error { return a.error }
 
-// Await says that the step waits for what a stream is about: [WakeWaiting] ends
+// Await says that the step waits for what a stream is about: [Work.Releases] ends
 // the wait. Otherwise the run looks again after a while; zero: as its policy says.
 func Await(about domain.Stream, code string, after time.Duration) error {
 	return &awaiting{about, &domain.Failure{Class: domain.Waiting, Code: code, RetryAfter: after, Err: fmt.Errorf("it waits for %s", about)}}
@@ -42,9 +42,9 @@ func (s *executor) waitOf(c claimed, step step, class domain.Class, after time.D
 	return v
 }
 
-// WakeWaiting lets runs go on that wait for what a stream is about. They check
-// for themselves whether they can.
-func WakeWaiting(about domain.Stream) eventstore.TxStatement {
+// releaseRow lets runs go on that wait for what a stream is about. They check for
+// themselves whether they can.
+func releaseRow(about domain.Stream) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "saga_run/awaits/" + about.String(),
 		SQL: `update saga_run set run_at = business_now() where id in (

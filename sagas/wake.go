@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hostpanel/domain"
 	"hostpanel/eventstore"
 )
 
@@ -70,6 +71,18 @@ func (s *core) Wake(queue string) {
 
 // WakeHere wakes the workers of a queue in this process only.
 func (s *core) WakeHere(queue string) { nudge(s.wakes.of(queue)) }
+
+// wakeFor wakes the queues that have work after a step of a queue. Released runs wait
+// in that queue or in the local one; those of other processes go on by their poll.
+func (s *core) wakeFor(queue string, done Work) {
+	if done.Wakes != "" {
+		s.Wake(done.Wakes)
+	}
+	if done.Releases != (domain.Stream{}) {
+		s.WakeHere(LocalQueue)
+		s.WakeHere(queue)
+	}
+}
 
 // Woken is the channel of a queue's wake-ups. Each value goes to one receiver.
 func (s *core) Woken(queue string) <-chan struct{} { return s.wakes.of(queue) }

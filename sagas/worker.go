@@ -267,9 +267,7 @@ func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (clai
 		return c, err
 	}
 	s.completed.Add(1)
-	if e.work.Wakes != "" {
-		s.Wake(e.work.Wakes)
-	}
+	s.wakeFor(c.queue, e.work)
 	if err := s.faultAt(AfterComplete, c); err != nil {
 		return c, err
 	}
@@ -294,7 +292,7 @@ func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata,
 }
 
 func (s *executor) endingRows(c claimed, next Run, keep bool, e attemptResult) []eventstore.TxStatement {
-	rows := append([]eventstore.TxStatement{s.advanceRow(c, next, keep)}, e.work.Rows...)
+	rows := append([]eventstore.TxStatement{s.advanceRow(c, next, keep)}, e.work.rows()...)
 	if e.counted || e.class != "" {
 		rows = append(rows, attemptRow(c, e))
 	}
@@ -326,7 +324,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 
 // advanced returns the claimed run after a completed step.
 func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
-	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since}
+	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead}
 	if budget := s.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
 	}

@@ -72,8 +72,8 @@ func (b *Business) Moved() <-chan struct{} {
 	return b.moved
 }
 
-// learn takes over an offset from the database. A smaller one is old news.
-func (b *Business) learn(ahead time.Duration) {
+// Learn takes over an offset from the database. A smaller one is old news.
+func (b *Business) Learn(ahead time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ahead > b.ahead {
@@ -87,7 +87,7 @@ func (b *Business) learn(ahead time.Duration) {
 func (b *Business) Load(ctx context.Context) error {
 	ahead, _, err := offset(ctx, b.pool)
 	if err == nil {
-		b.learn(ahead)
+		b.Learn(ahead)
 	}
 	return err
 }

@@ -124,7 +124,7 @@ func (b *Business) Advance(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("advance the business clock: %w", err)
 	}
-	b.learn(time.Duration(micros) * time.Microsecond)
+	b.Learn(time.Duration(micros) * time.Microsecond)
 	return nil
 }
 
@@ -162,7 +162,7 @@ func (b *Business) listen(ctx context.Context) error {
 	}
 	ahead, _, err := offset(ctx, conn)
 	for err == nil {
-		b.learn(ahead)
+		b.Learn(ahead)
 		ahead, err = told(ctx, conn)
 	}
 	return err

@@ -28,11 +28,11 @@ func (w *world) follow(i *instance) {
 
 func (w *world) url() string { return w.store.Pool().Config().ConnString() }
 
-// The bin's run sleeps in one process; another one advances the clock. There is no
-// poll within the test, so what is done was woken by the advance.
+// The bin's run sleeps in one process; another one advances the clock. Polls are
+// far apart, so what is done at once was woken by the advance.
 func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	patient := quick
-	patient.Poll, patient.BinLook = time.Hour, day
+	patient.Poll, patient.BinLook = 20*time.Second, day
 	h := newHousehold(t, func(o *Options) { o.Times = patient })
 	other := h.node(h.url(), func(o *Options) { o.Times = patient })
 	h.follow(other)
@@ -47,12 +47,44 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 		return h.count(`select count(*) from saga_run where key like 'grace:%' and status = 'waiting' and run_at > now()`) == 1
 	})
 	moved := h.lastEvent()
+	begun := time.Now()
 	h.must(h.store.Clock().Advance(t.Context(), 31*day))
 	h.stands(s.Ref, hosting.Gone)
+	if took := time.Since(begun); took > patient.Poll/2 {
+		t.Errorf("the bin was emptied after %v: the advance has not woken its run", took)
+	}
 	if aged := h.lastEvent().Sub(moved); aged < 31*day || aged > 31*day+time.Hour {
 		t.Errorf("the log says that it took %s", aged)
 	}
 	h.equal("runs whose lease ends with the offset", h.count(`select count(*) from saga_run where lease_until > now() + interval '1 day'`), 0)
+}
+
+// A site waits for its customer, and polls and looks are far apart. It is made as soon
+// as the customer is confirmed, and not with the next poll.
+func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
+	patient := quick
+	patient.Poll, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second
+	h := newHousehold(t, func(o *Options) { o.Times = patient })
+	held := make(chan struct{})
+	h.engine.tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "tenant/") {
+			<-held
+		}
+		return nil
+	}, nil)
+	h.goes()
+	s := h.ask(h.draw("site"), site("example.com"))
+	_, err := h.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
+	h.must(err)
+	h.eventually("the site waits", func() bool {
+		return h.count(`select count(*) from saga_run where awaits <> '' and status = 'waiting'`) > 0
+	})
+	begun := time.Now()
+	close(held)
+	h.stands(s.Ref, hosting.Running)
+	if took := time.Since(begun); took > patient.Poll/2 {
+		t.Errorf("the site was made after %v: the confirmation has not woken its run", took)
+	}
 }
 
 func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {

@@ -136,7 +136,7 @@ func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, 
 		made(id)
 		return sagas.Work{
 			Commands: []domain.Command{hosting.Confirm{Ref: ref, EngineID: id, Observed: seen.Observed, Version: asked}},
-			Rows:     []eventstore.TxStatement{sagas.WakeWaiting(ref.Stream())},
+			Releases: ref.Stream(),
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
-	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -64,12 +63,13 @@ func (r *Reconciler) ourMachine(ctx context.Context, row projections.Resource) (
 // machineBrought confirms the generation that was carried out.
 func machineBrought(row projections.Resource, r sagas.Result) sagas.Work {
 	answer := hosting.Confirm{Ref: row.Ref(), External: r.External, Version: row.Wish}
-	rows := []eventstore.TxStatement{sagas.WakeWaiting(row.Ref().Stream())}
+	work := sagas.Work{Releases: row.Ref().Stream()}
 	if row.Status == hosting.Leaving {
 		answer.External = ""
-		rows = append(rows, sagas.FreeClaims(row.Ref().Stream(), sagas.Claim{}))
+		work.Rows = append(work.Rows, sagas.FreeClaims(row.Ref().Stream(), sagas.Claim{}))
 	}
-	return sagas.Work{Commands: []domain.Command{answer}, Rows: rows}
+	work.Commands = []domain.Command{answer}
+	return work
 }
 
 // machineApplied is when the machine is on or off as it is wanted to be.

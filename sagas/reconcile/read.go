@@ -91,11 +91,8 @@ func (r *Reconciler) upToDate(ctx context.Context, run *hosting.Generation, w de
 
 // nothing is the call of a run that has nothing to do.
 func (w *desired) nothing() sagas.Call {
-	return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Rows: []eventstore.TxStatement{w.wakes()}} }}
+	return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Releases: w.ref.Stream()} }}
 }
-
-// wakes lets runs go on that have waited for the resource.
-func (w *desired) wakes() eventstore.TxStatement { return sagas.WakeWaiting(w.ref.Stream()) }
 
 // needs are the resources that decide what the object is.
 func (w *desired) needs() (refs []hosting.Ref) {

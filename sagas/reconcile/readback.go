@@ -53,7 +53,9 @@ func (a *attempt) brought(r sagas.Result) sagas.Work {
 // answered is what follows from the engine's answer. Of all names that the
 // resource has claimed it keeps at most one.
 func (a *attempt) answered(confirm hosting.Confirm, kept sagas.Claim) sagas.Work {
-	work := sagas.Work{Commands: []domain.Command{confirm}, Rows: []eventstore.TxStatement{sagas.FreeClaims(a.ref.Stream(), kept), a.wakes()}}
+	work := sagas.Work{
+		Commands: []domain.Command{confirm}, Rows: []eventstore.TxStatement{sagas.FreeClaims(a.ref.Stream(), kept)}, Releases: a.ref.Stream(),
+	}
 	for _, key := range a.opened {
 		work.Rows = append(work.Rows, credentials.Shred(key))
 	}
