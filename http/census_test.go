@@ -65,6 +65,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
 		{"/storefront/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
+		{"/storefront/inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/runs/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
 		{"/storefront/incidents/", map[string]string{existing: lonely.ID().String(), missing: nowhere, deformed: "x"}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
@@ -187,7 +188,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause"} {
+	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay"} {
 		if strings.HasPrefix(path, begin) {
 			form = name
 		}
@@ -209,7 +210,7 @@ func isPage(path string) bool {
 	if path == "/" || path == "/storefront/" {
 		return true
 	}
-	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/", "/storefront/orders/", "/storefront/incidents/", "/storefront/runs/", "/storefront/integration/"},
+	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/", "/storefront/orders/", "/storefront/incidents/", "/storefront/runs/", "/storefront/inbox/", "/storefront/reconciliation/", "/storefront/integration/"},
 		func(begin string) bool { return strings.HasPrefix(path, begin) })
 }
 

@@ -26,7 +26,7 @@ func PageRoutes(d Deps) route.Area {
 			web.View(web.StorefrontPath, "The keys of the storefront", keys.Look).As("storefront_page").
 				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
 			s.Press(web.StorefrontPath, "Create or revoke a key", keys).As("storefront_form"),
-		}, bought.pageRoutes(), (&incidents{d}).pageRoutes(), (&runs{d}).pageRoutes(),
+		}, bought.pageRoutes(), (&incidents{d}).pageRoutes(), (&runs{d}).pageRoutes(), (&inbox{d}).pageRoutes(), (&reports{d}).pageRoutes(),
 			(&guide{s}).pageRoutes()),
 	}
 }

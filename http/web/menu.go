@@ -43,6 +43,8 @@ var menu = []section{
 	{"menu_operation", isOperator, []menuPage{
 		{IncidentsPath, "incidents_title"},
 		{RunsPath, "runs_title"},
+		{InboxPath, "inbox_title"},
+		{ReconciliationPath, "reconciliation_title"},
 	}},
 	{"menu_self", isSignedIn, []menuPage{
 		{GuidePath, "guide_nav"},

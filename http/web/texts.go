@@ -14,8 +14,8 @@ const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
 var Texts = map[string]Words{
-	English: together(inEnglish, ordersInEnglish, incidentsInEnglish, runsInEnglish, guideInEnglish),
-	"es":    together(inSpanish, ordersInSpanish, incidentsInSpanish, runsInSpanish, guideInSpanish),
+	English: together(inEnglish, ordersInEnglish, incidentsInEnglish, runsInEnglish, inboxInEnglish, guideInEnglish),
+	"es":    together(inSpanish, ordersInSpanish, incidentsInSpanish, runsInSpanish, inboxInSpanish, guideInSpanish),
 }
 
 // together are the texts of all parts of the panel.

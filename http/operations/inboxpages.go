@@ -1,0 +1,149 @@
+package operations
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// What payment providers have sent, as operators see it in a browser
+// (docs/operations.md, "In the browser").
+
+const (
+	entryPagePath = web.InboxPath + "{id:int}/"
+	entriesShown  = 25       // on a page
+	bodyShown     = 64 << 10 // bytes of a body
+)
+
+func (s *inbox) pageRoutes() []route.Route {
+	return append([]route.Route{
+		web.View(web.InboxPath, "The webhooks of payment providers", s.showInbox).As("inbox_page").
+			Taking(field.Text("search", new(string)).Doc("Words of the provider's id, and of the type.")).
+			Taking(field.Text("provider", new(string)).Doc("Only of this provider.")).
+			Taking(field.Text("state", new(string)).Doc("Only webhooks in this state.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the webhooks, from 1 on.")),
+	}, s.entryDesk().routes(entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
+}
+
+func entryPage(w *operations.Webhook) string {
+	return web.InboxPath + strconv.FormatInt(w.ID, 10) + "/"
+}
+
+// An entryRow is a webhook in a list.
+type entryRow struct {
+	Path, Event, Type, Provider, State, StateText, Error, Order, Attempts string
+	At                                                                    aspect // when it came
+}
+
+func rowOfEntry(w web.Words, e *operations.Webhook) entryRow {
+	row := entryRow{
+		Path: entryPage(e), Event: e.EventID, Type: e.Type, Provider: e.Provider, State: e.State, StateText: wordOf(w, "inbox_is_", e.State),
+		Error: e.Error, At: moment("", &e.ReceivedAt, ""),
+	}
+	if e.Order != nil {
+		row.Order = notice.OrderPage(*e.Order)
+	}
+	if e.Attempts > 1 {
+		row.Attempts = strconv.Itoa(e.Attempts)
+	}
+	return row
+}
+
+func entryRows(w web.Words, all []operations.Webhook) []entryRow {
+	rows := make([]entryRow, len(all))
+	for i := range all {
+		rows[i] = rowOfEntry(w, &all[i])
+	}
+	return rows
+}
+
+func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, error) {
+	w, number := web.Texts[web.Readers(c)], pageNumber(c)
+	itself := func(name string) string { return name }
+	listing, bar := asked(c, w, entriesShown, choice{name: "provider", values: s.PaymentMethods, says: itself}, choice{name: "state", text: "inbox_is_", values: inboxStates})
+	listing.Search = bar.searched(c, w["inbox_search"])
+	found, err := s.Payments.WebhooksListed(ctx, listing)
+	if err != nil {
+		return nil, err
+	}
+	newer, older := neighbours(c, number, entriesShown, found.Count)
+	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", map[string]any{
+		"Entries": entryRows(w, found.Rows), "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
+	})
+}
+
+// entryDesk is the page of a webhook with its forms.
+func (s *inbox) entryDesk() actPage[*webhookDetail] {
+	return actPage[*webhookDetail]{
+		Deps: s.Deps, show: s.showEntry,
+		find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
+		path: func(w *webhookDetail) string { return entryPage(&w.Webhook) },
+		acts: []act[*webhookDetail]{{
+			name: "replay", isOpen: always[*webhookDetail], inputs: optionalReason[*webhookDetail],
+			do: pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {
+				return s.Payments.ReplayWebhook(ctx, c.Cause(), w.ID, why.Reason)
+			}),
+		}},
+	}
+}
+
+// showEntry is the page of a webhook.
+func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	body, isCut := e.shownBody()
+	return s.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{
+		"Entry": rowOfEntry(w, &e.Webhook), "Facts": entryFacts(w, &e.Webhook), "Headers": laidOut(e.Headers), "Body": body, "IsCut": isCut,
+		"HasBody": e.Body != nil, "Acts": acts, "Wide": true,
+	})
+}
+
+func entryFacts(w web.Words, e *operations.Webhook) []aspect {
+	facts := []aspect{
+		{Name: w["about_provider"], Text: e.Provider},
+		{Name: w["entry_event"], Text: e.EventID},
+		{Name: w["entry_type"], Text: e.Type},
+		moment(w["entry_came"], &e.ReceivedAt, ""),
+		{Name: w["entry_attempts"], Text: strconv.Itoa(e.Attempts)},
+	}
+	if e.Order != nil {
+		facts = append(facts, aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*e.Order)})
+	}
+	return facts
+}
+
+// shownBody is the beginning of the body, and whether there is more of it.
+func (w *webhookDetail) shownBody() (text string, isCut bool) {
+	if all := w.text(); all != nil {
+		text = *all
+	}
+	if json.Valid([]byte(text)) {
+		text = laidOut([]byte(text))
+	}
+	if len(text) <= bodyShown {
+		return text, false
+	}
+	text = text[:bodyShown]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text, true
+}
+
+// laidOut is JSON with a value a line.
+func laidOut(text json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(text), "", "  "); err != nil {
+		return string(text)
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,76 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+
+	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// What does not fit together, as operators see it in a browser: money and services, and
+// the records and the engine (docs/operations.md, "In the browser").
+
+func (s *reports) pageRoutes() []route.Route {
+	return []route.Route{
+		web.View(web.ReconciliationPath, "Orders and records that do not fit what there is", s.showReconciliation).As("reconciliation_page"),
+	}
+}
+
+// A misfitRow is an order whose money and service do not fit.
+type misfitRow struct {
+	Path, Number, Status, StatusText, Action string
+	At                                       aspect // since when
+}
+
+// A misfitSort is one sort of them.
+type misfitSort struct {
+	Name, Title, About string
+	Rows               []misfitRow
+}
+
+func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.Document, error) {
+	found, err := s.Payments.Reconcile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	differences, err := s.Scope(c).Incidents(ctx, projections.Listing{
+		Filters: []projections.Filter{{Field: "kind", Op: "in", Value: operations.Differences}, {Field: "is_settled", Op: "=", Value: false}},
+		Order:   []projections.Ordering{{Field: "reported_at"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	language := web.Readers(c)
+	w := web.Texts[language]
+	rows := make([]incidentRow, len(differences.Rows))
+	for i, one := range differences.Rows {
+		rows[i] = rowOfIncident(w, language, one)
+	}
+	return s.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
+		"Sorts": misfits(w, &found), "Differences": rows, "Count": differences.Count, "At": moment("", &found.At, ""), "Wide": true,
+	})
+}
+
+// misfits are the sorts of which there is one.
+func misfits(w web.Words, found *operations.Reconciliation) (all []misfitSort) {
+	for _, sort := range found.Categories() {
+		if len(sort.Findings) == 0 {
+			continue
+		}
+		shown := misfitSort{Name: sort.Name, Title: w["sort_"+sort.Name], About: w["sort_"+sort.Name+"_about"]}
+		for i := range sort.Findings {
+			f := &sort.Findings[i]
+			row := misfitRow{
+				Path: notice.OrderPage(f.Order), Number: f.OrderNumber, Status: f.Status, StatusText: wordOf(w, "order_", f.Status),
+				Action: wordOf(w, "repair_", f.Action), At: moment("", &f.Since, ""),
+			}
+			shown.Rows = append(shown.Rows, row)
+		}
+		all = append(all, shown)
+	}
+	return all
+}
