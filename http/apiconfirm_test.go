@@ -86,7 +86,7 @@ func TestAScriptGivesThePasswordAgain(t *testing.T) {
 		t.Error("the token stays")
 	}
 	answers(t, "a key", makeKey(), http.StatusCreated, "")
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	if _, sent := b.fill("create"); sent.Has("password") || b.csrf() != token {
 		t.Errorf("the page asks again, or has another token: %v", sent)
 	}

@@ -170,7 +170,7 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 
 // emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
-	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/": "create", "/storefront/integration/": "create",
+	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/keys/": "create", "/storefront/integration/": "create",
 }
 
 // visit makes a call with a browser, in a new session.
@@ -207,11 +207,13 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 
 // isPage tells whether a path is an HTML page.
 func isPage(path string) bool {
-	if path == "/" || path == "/storefront/" {
-		return true
+	among := func(begins ...string) bool {
+		return slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(path, begin) })
 	}
-	return slices.ContainsFunc([]string{"/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/", "/storefront/checkout/", "/storefront/return/", "/storefront/orders/", "/storefront/incidents/", "/storefront/runs/", "/storefront/inbox/", "/storefront/reconciliation/", "/storefront/integration/"},
-		func(begin string) bool { return strings.HasPrefix(path, begin) })
+	if among("/storefront/") {
+		return !among("/storefront/api/", "/storefront/webhooks/", "/storefront/widget")
+	}
+	return path == "/" || among("/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

@@ -22,18 +22,18 @@ func TestPagesAreForEverybody(t *testing.T) {
 			"/login/": nobody, "/password-reset/": nobody, "/set-password/": nobody,
 			"/set-password/?token=" + s.link(t, id): nobody,
 			"/notifications/unsubscribe/gone/":      nobody, "/notifications/unsubscribe/" + s.unsubscribe(id) + "/": nobody,
-			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/?refused": user,
+			"/account/": user, "/account/?super": super, "/storefront/": super, "/storefront/keys/": super, "/storefront/?refused": user,
 			"/storefront/integration/": user, "/storefront/integration/?super": super,
 		} {
 			w := b.get(path, wish...)
 			b.isForEverybody(t, language, w.Body.String())
 			has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'", "form-action 'self'", "frame-ancestors 'none'")
 		}
-		super.get("/storefront/")
+		super.get("/storefront/keys/")
 		super.isForEverybody(t, language, super.send("create", "rate_limit_per_minute", "0").Body.String())
 		super.isForEverybody(t, language, super.send("create", "name", "x", "rate_limit_per_minute", "1", "password", password).Body.String())
-		super.get("/storefront/")
-		super.isForEverybody(t, language, super.get("/storefront/").Body.String())
+		super.get("/storefront/keys/")
+		super.isForEverybody(t, language, super.get("/storefront/keys/").Body.String())
 		nobody.get("/password-reset/", wish...)
 		path, sent := nobody.fill("reset", "email", "x@example.com")
 		nobody.isForEverybody(t, language, nobody.do("POST", path, sent.Encode(), wish...).Body.String())

@@ -49,6 +49,7 @@ type Server struct {
 	Orders           operations.Orders
 	RunAdmin         operations.RunAdmin
 	IncidentAdmin    operations.IncidentAdmin
+	Watch            operations.Watch
 	Credentials      caller.Credentials
 	Tokens           auth.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them

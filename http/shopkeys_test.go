@@ -31,7 +31,7 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 	s := openShop(t).stock(t)
 	s.resident(t, 5, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	for _, try := range []struct {
 		fields  []string
 		message string
@@ -63,7 +63,7 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", key, "Origin", "https://evil.example"); w.Code != http.StatusForbidden {
 		t.Errorf("the key opens everywhere: %d", w.Code)
 	}
-	text := b.get("/storefront/").Body.String()
+	text := b.get("/storefront/keys/").Body.String()
 	has(t, text, key[:len("sfk_test_12345678")], "My shop", "shop.example, *.shop.example", "2099-01-02 03:04 UTC")
 	if strings.Contains(text, key) || strings.Contains(s.logged.String(), key) {
 		t.Error("the key is shown twice, or logged")
@@ -81,7 +81,7 @@ func TestAPasswordCountsForTenMinutes(t *testing.T) {
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
 	asks := func() bool {
-		b.get("/storefront/")
+		b.get("/storefront/keys/")
 		_, sent := b.fill("create")
 		_, asks := sent["password"]
 		return asks
@@ -96,7 +96,7 @@ func TestAPasswordCountsForTenMinutes(t *testing.T) {
 	if b.send("create", "name", "Two"); b.shownKey() == "" {
 		t.Fatal("no key")
 	}
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	if _, err := s.owner.Exec(t.Context(), `update browser_sessions set confirmed_at = now() - interval '10 minutes 1 second'`); err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +110,9 @@ func TestAFormThatIsSentTwiceMakesOneKey(t *testing.T) {
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	b.send("create", "name", "One", "password", password)
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	keys, told := map[string]bool{}, 0
 	for _, w := range s.atOnce(10, func(int) *httptest.ResponseRecorder {
 		one := b.twin()
@@ -136,23 +136,23 @@ func TestARevokedKeyOpensNothingAtOnce(t *testing.T) {
 	s := openShop(t).stock(t)
 	s.resident(t, 5, rootMail, "es", true)
 	b := s.browser(t).enter(rootMail)
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	b.send("create", "name", "Shop", "password", password)
 	key := b.shownKey()
 	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", key); w.Code != http.StatusOK {
 		t.Fatalf("%d", w.Code)
 	}
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	stale := b.twin()
 	refused(t, stale.send(key[9:17], "form_token", ""), http.StatusForbidden, "El formulario estaba anticuado.")
 	if alerts := strings.Count(rendered(stale.page), `role="alert"`); alerts != 1 {
 		t.Errorf("%d forms complain", alerts)
 	}
-	goes(t, b.send(key[9:17]), "/storefront/")
+	goes(t, b.send(key[9:17]), "/storefront/keys/")
 	if w := s.call("GET", "/storefront/api/plans/", "", "X-API-Key", key); w.Code != http.StatusUnauthorized {
 		t.Errorf("%d", w.Code)
 	}
-	has(t, b.get("/storefront/").Body.String(), "La clave está revocada.", "Revocada")
+	has(t, b.get("/storefront/keys/").Body.String(), "La clave está revocada.", "Revocada")
 	path, sent := b.fill("create", "form", "revoke", "of", "nosuchkey")
 	if w := b.do("POST", path, sent.Encode()); w.Code != http.StatusNotFound {
 		t.Errorf("%d", w.Code)
@@ -163,22 +163,22 @@ func TestManyKeysComeInPages(t *testing.T) {
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	b.send("create", "name", "First", "password", password)
 	for range 24 {
-		b.get("/storefront/")
+		b.get("/storefront/keys/")
 		b.send("create", "name", "Key")
 	}
-	b.get("/storefront/")
+	b.get("/storefront/keys/")
 	if got := b.cards(); len(got) != 20 || got[0] != "Key" {
 		t.Errorf("%v", got)
 	}
-	has(t, b.get("/storefront/?page=2").Body.String(), `href="/storefront/?page=1"`)
+	has(t, b.get("/storefront/keys/?page=2").Body.String(), `href="/storefront/keys/?page=1"`)
 	if got := b.cards(); len(got) != 5 || got[4] != "First" {
 		t.Errorf("%v", got)
 	}
 	for _, page := range []string{"0", "-1", "x", "99999999999999999999"} {
-		if w := b.get("/storefront/?page=" + page); w.Code != http.StatusOK || len(b.cards()) != 20 {
+		if w := b.get("/storefront/keys/?page=" + page); w.Code != http.StatusOK || len(b.cards()) != 20 {
 			t.Errorf("page %s: %d", page, w.Code)
 		}
 	}

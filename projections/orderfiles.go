@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
+	"hostpanel/domain/order"
 )
 
 var ordersBy = listedBy{
@@ -81,4 +83,52 @@ func filled[T any](into *[]T) func(pgx.Rows) error {
 		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 		return err
 	}
+}
+
+// An OrderDay is what happened to orders of one currency on one day.
+type OrderDay struct {
+	Day      time.Time
+	Currency string
+	Test     bool // no real money
+	Placed   int64
+	Paid     int64
+	Active   int64
+	Failed   int64
+	Received int64 // minor units
+	Returned int64 // minor units
+}
+
+// A Backlog is what needs a person, and what happened to orders.
+type Backlog struct {
+	Days      []OrderDay           // by day and currency
+	Held      map[order.Hold]int64 // orders that a person has to look at, by reason
+	Failed    int64                // orders whose setup has stopped
+	Incidents int64                // that are open
+}
+
+// Backlog reads it for operators in one round trip, with all days since one.
+func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found Backlog, err error) {
+	type held struct {
+		Hold   order.Hold
+		Orders int64
+	}
+	var holds []held
+	count := func(at *int64) func(pgx.Row) error { return func(r pgx.Row) error { return r.Scan(at) } }
+	err = s.ask(ctx, func(b *pgx.Batch) {
+		w := s.operators()
+		w.and("day >= ?", since.UTC().Truncate(24*time.Hour))
+		b.Queue(`select day, currency, test, placed, paid, active, failed, received, returned from order_days`+w.String()+` order by day, currency, test`, w.args...).Query(filled(&found.Days))
+		w = s.operators()
+		b.Queue(`select hold, count(*) as orders from (select unnest(holds) as hold from orders` + w.String() + ` and holds <> '{}') h group by hold`).Query(filled(&holds))
+		b.Queue(`select count(*) from orders` + w.String() + ` and status = 'failed'`).QueryRow(count(&found.Failed))
+		b.Queue(`select count(*) from incidents` + w.String() + ` and not is_settled`).QueryRow(count(&found.Incidents))
+	})
+	if err != nil {
+		return found, fmt.Errorf("read what needs a person: %w", err)
+	}
+	found.Held = make(map[order.Hold]int64, len(holds))
+	for _, h := range holds {
+		found.Held[h.Hold] = h.Orders
+	}
+	return found, nil
 }

@@ -43,7 +43,7 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	}
 	newer, older := neighbours(c, number, keysShown, keys.Count)
 	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
-		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, web.StorefrontPath, back), "Wide": true,
+		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, web.KeysPath, back), "Wide": true,
 	})
 }
 
@@ -57,7 +57,7 @@ func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Return
 	}
 	card := keyCard{Key: key, State: state, StateText: w["key_"+state], ModeText: w["key_mode_"+string(key.Mode)], Facts: keyFacts(w, key)}
 	if key.RevokedAt == nil {
-		f := s.Fill(c, web.Form{Name: "revoke", Of: key.ID, Action: web.StorefrontPath, IsGrave: true}, back)
+		f := s.Fill(c, web.Form{Name: "revoke", Of: key.ID, Action: web.KeysPath, IsGrave: true}, back)
 		card.Revoke = &f
 	}
 	return card
@@ -150,7 +150,7 @@ func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, 
 func (s *apiKeys) createdBefore(c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.Sheet(c, http.StatusConflict, "notice", "once_title", map[string]any{
-		"Text": w["once_about"], "About": "", "Path": web.StorefrontPath, "Way": w["created_next"],
+		"Text": w["once_about"], "About": "", "Path": web.KeysPath, "Way": w["created_next"],
 	})
 }
 
@@ -161,5 +161,5 @@ func (s *apiKeys) withdrawKey(ctx context.Context, c route.Call, sent url.Values
 		return nil, err
 	}
 	s.ForgetKey(id)
-	return s.Done(web.StorefrontPath, "revoked"), nil
+	return s.Done(web.KeysPath, "revoked"), nil
 }

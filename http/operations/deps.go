@@ -28,6 +28,8 @@ type Deps struct {
 	Orders         Orders
 	RunAdmin       RunAdmin
 	IncidentAdmin  IncidentAdmin
+	Watch          Watch
+	Health         Health
 	Payments       Payments
 	Mails          Mails
 	TestPayments   bool     // whether the test provider is on

@@ -23,11 +23,18 @@ func PageRoutes(d Deps) route.Area {
 		Name: "Storefront pages", Access: d.SuperuserSession(),
 		About: "Where superusers run the storefront.",
 		Routes: slices.Concat([]route.Route{
-			web.View(web.StorefrontPath, "The keys of the storefront", keys.Look).As("storefront_page").
+			web.View(web.StorefrontPath, "What happens today, and what needs a person", (&reports{d}).showStart).As("storefront_page"),
+			web.View(web.KeysPath, "The keys of the storefront", keys.Look).As("keys_page").
 				Taking(field.Int("page", new(int64)).Doc("Which page of the keys, from 1 on.")),
-			s.Press(web.StorefrontPath, "Create or revoke a key", keys).As("storefront_form"),
-		}, bought.pageRoutes(), (&incidents{d}).pageRoutes(), (&runs{d}).pageRoutes(), (&inbox{d}).pageRoutes(), (&reports{d}).pageRoutes(),
-			(&guide{s}).pageRoutes()),
+			s.Press(web.KeysPath, "Create or revoke a key", keys).As("keys_form"),
+		},
+			bought.pageRoutes(),
+			(&incidents{d}).pageRoutes(),
+			(&runs{d}).pageRoutes(),
+			(&inbox{d}).pageRoutes(),
+			(&reports{d}).pageRoutes(),
+			(&guide{s}).pageRoutes(),
+		),
 	}
 }
 

@@ -37,8 +37,9 @@ type menuPage struct{ path, title string }
 // menu has all sections. A page that the menu shows is a line here.
 var menu = []section{
 	{"menu_sales", isOperator, []menuPage{
+		{StorefrontPath, "start_title"},
 		{OrdersPath, "orders_title"},
-		{StorefrontPath, "keys_title"},
+		{KeysPath, "keys_title"},
 	}},
 	{"menu_operation", isOperator, []menuPage{
 		{IncidentsPath, "incidents_title"},

@@ -14,8 +14,24 @@ const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
 var Texts = map[string]Words{
-	English: together(inEnglish, ordersInEnglish, incidentsInEnglish, runsInEnglish, inboxInEnglish, guideInEnglish),
-	"es":    together(inSpanish, ordersInSpanish, incidentsInSpanish, runsInSpanish, inboxInSpanish, guideInSpanish),
+	English: together(
+		inEnglish,
+		ordersInEnglish,
+		incidentsInEnglish,
+		runsInEnglish,
+		inboxInEnglish,
+		deskInEnglish,
+		guideInEnglish,
+	),
+	"es": together(
+		inSpanish,
+		ordersInSpanish,
+		incidentsInSpanish,
+		runsInSpanish,
+		inboxInSpanish,
+		deskInSpanish,
+		guideInSpanish,
+	),
 }
 
 // together are the texts of all parts of the panel.

@@ -50,6 +50,14 @@ func (c *caller) get(path, token string) ([]byte, error) {
 	return c.exchange(path)
 }
 
+// visit reads with the session of a browser and with an access token: pages look
+// at the first, the API at the second.
+func (c *caller) visit(path, session, token string) ([]byte, error) {
+	c.out.Reset()
+	fmt.Fprintf(&c.out, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: session=%s\r\nAuthorization: Bearer %s\r\n\r\n", path, session, token)
+	return c.exchange(path)
+}
+
 // post sends JSON, with whole lines of headers.
 func (c *caller) post(path, body string, headers ...string) ([]byte, error) {
 	c.out.Reset()

@@ -48,12 +48,19 @@ func (r *run) orders(ctx context.Context) error {
 		return err
 	}
 	lists, known := &reader{run: r, panel: p, section: "orders", address: address, usual: map[string]float64{}}, int64(0)
+	start, err := r.startPage(ctx, p, lists)
+	if err != nil {
+		return err
+	}
 	for _, n := range sizes {
 		if err := p.copyOrder(ctx, id, known+1, n); err != nil {
 			return fmt.Errorf("copy an order: %w", err)
 		}
 		known = n
 		if err := lists.ask(ctx, fmt.Sprint(n), orderQuestions(id, n), held[0]); err != nil {
+			return err
+		}
+		if err := start.measure(ctx, fmt.Sprint(n), held[0]); err != nil {
 			return err
 		}
 	}
@@ -141,6 +148,12 @@ func (p *panel) copyOrder(ctx context.Context, id uuid.UUID, from, to int64) err
 			return err
 		}
 	}
-	_, err := p.owner.Exec(ctx, `vacuum analyze orders, subscriptions, invoices`)
+	_, err := p.owner.Exec(ctx, `insert into order_days (day, currency, test, placed, paid, active, failed, received)
+			select (created_at at time zone 'UTC')::date, currency, test, count(*), count(*), count(*), count(*) filter (where status = 'failed'), sum(minor) from orders group by 1, 2, 3
+			on conflict (day, currency, test) do update set placed = excluded.placed, received = excluded.received`)
+	if err != nil {
+		return err
+	}
+	_, err = p.owner.Exec(ctx, `vacuum analyze orders, subscriptions, invoices, order_days`)
 	return err
 }

@@ -1,0 +1,49 @@
+package http_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An operator signs in and sees what needs a person, the money of the day, and the
+// way to each list.
+func TestOperatorsStartWithWhatNeedsAPerson(t *testing.T) {
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	b := s.browser(t).enter(opMail)
+	text := b.get("/storefront/").Body.String()
+	has(t, text, `<li class="alarm"><a href="/storefront/orders/?status=failed"><strong>1</strong> Failed orders</a>`,
+		`<a href="/storefront/runs/?status=parked"><strong>1</strong>`, `<a href="/storefront/incidents/?is_settled=false"><strong>2</strong>`,
+		`<a href="/storefront/orders/?hold=dispute"><strong>0</strong>`, `<p><strong>3</strong> placed</p>`, `<p><strong>2</strong> paid</p>`,
+		`<p><strong>1</strong> became active</p>`, `<li class="alarm"><p><strong>1</strong> setups stopped</p>`,
+		`<tr><th scope="row">Today</th>`, `<rect class="in"`, `badge active">Well`, `href="/storefront/keys/"`)
+	if w := s.operate("POST", "orders/"+s.known["running"]+"/refund/", `{"amount":"1.00","reason":"goodwill"}`); w.Code != http.StatusAccepted {
+		t.Fatal(w.Code, w.Body)
+	}
+	s.until(t, "the money is back", func() bool { return strings.Contains(b.get("/storefront/").Body.String(), `<rect class="out"`) })
+	has(t, b.get("/storefront/").Body.String(), "1.00 EUR</td>")
+}
+
+// What is wrong with the panel is on the page as it is at /readyz.
+func TestTheStartPageTellsWhatIsWrong(t *testing.T) {
+	s := openShop(t)
+	s.server.Health = unwell{}
+	s.rewire(t)
+	for id, language := range map[int64]string{901: "en", 902: "es"} {
+		s.resident(t, id, language+opMail, language, true)
+		b := s.browser(t).enter(language + opMail)
+		w := b.get("/storefront/")
+		has(t, w.Body.String(), `<strong>readers</strong>: do not move`)
+		b.isForEverybody(t, language, w.Body.String())
+	}
+}
+
+type unwell struct{}
+
+func (unwell) Alive() map[string]string { return nil }
+
+func (unwell) Ready(context.Context) map[string]string {
+	return map[string]string{"readers": "do not move"}
+}

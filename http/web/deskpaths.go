@@ -1,0 +1,6 @@
+package web
+
+// Pages of operators.
+const (
+	KeysPath = "/storefront/keys/"
+)
