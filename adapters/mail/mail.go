@@ -44,14 +44,14 @@ func compose(m notice.Mail, at time.Time) (Letter, error) {
 		return Letter{}, err
 	}
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	msg.FromMailAddress(from)
-	msg.ToMailAddress(to)
+	setAddress(msg, gomail.HeaderFrom, from)
+	setAddress(msg, gomail.HeaderTo, to)
 	if m.ReplyTo != "" {
 		reply, err := address("Reply-To", m.ReplyTo)
 		if err != nil {
 			return Letter{}, err
 		}
-		msg.ReplyToMailAddress(reply)
+		setAddress(msg, gomail.HeaderReplyTo, reply)
 	}
 	fill(msg, m, at)
 	var content bytes.Buffer
@@ -64,9 +64,9 @@ func compose(m notice.Mail, at time.Time) (Letter, error) {
 func fill(msg *gomail.Msg, m notice.Mail, at time.Time) {
 	msg.SetDateWithValue(at)
 	msg.SetMessageIDWithValue(m.MessageID)
-	msg.Subject(m.Subject)
+	setText(msg, gomail.HeaderSubject, m.Subject)
 	for name, value := range m.Headers {
-		msg.SetGenHeader(gomail.Header(name), value)
+		setText(msg, gomail.Header(name), value)
 	}
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	if m.HTML != "" {

@@ -3,6 +3,8 @@ package smtp_test
 import (
 	"context"
 	"errors"
+	"mime"
+	netmail "net/mail"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +59,45 @@ func TestALetterArrives(t *testing.T) {
 	for _, want := range []string{"From: \"Panel\" <panel@panel.test>\r\n", "Message-ID: <o.1.welcome@panel.test>\r\n", "Hello\r\n.\r\nthere\r\n"} {
 		if !strings.Contains(s.letters()[0], want) {
 			t.Errorf("%q is not in\n%s", want, s.letters()[0])
+		}
+	}
+}
+
+// What looks like an encoded word in a name or a subject is shown as it was typed,
+// by programs that decode it in quotes too.
+func TestWhatLooksEncodedArrivesAsItWasTyped(t *testing.T) {
+	for _, typed := range []string{
+		"=?utf-8?q?Bank?=", "=?UTF-8?B?QmFuaw==?=", "Ana =?utf-8?q?=42ank?= Núñez", "a =? b", "=?=?", "=?x?q?y?= " + strings.Repeat("ñ=?", 40), `"=?utf-8?q?Bank?="`,
+	} {
+		s, m := start(t, nil), letter()
+		from, to := netmail.Address{Name: typed, Address: "panel@panel.test"}, netmail.Address{Name: typed, Address: "jose@customer.test"}
+		m.From, m.To, m.ReplyTo, m.Subject, m.Headers = from.String(), to.String(), from.String(), typed, map[string]string{"X-Order": typed}
+		if err := send(t, "smtp://127.0.0.1:"+s.port, m); err != nil {
+			t.Fatal(err)
+		}
+		wantLetters(t, s, 1)
+		read, err := netmail.ReadMessage(strings.NewReader(s.letters()[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, address := range map[string]string{"From": from.Address, "To": to.Address, "Reply-To": from.Address} {
+			shown, err := new(mime.WordDecoder).DecodeHeader(read.Header.Get(name)) // in quotes too
+			if err != nil || shown != typed+" <"+address+">" {
+				t.Errorf("%s: %q, not %q (%v)", name, shown, typed, err)
+			}
+			if parsed, err := netmail.ParseAddress(read.Header.Get(name)); err != nil || parsed.Name != typed || parsed.Address != address {
+				t.Errorf("%s: %v, not %q (%v)", name, parsed, typed, err)
+			}
+		}
+		for _, name := range []string{"Subject", "X-Order"} {
+			if shown, err := new(mime.WordDecoder).DecodeHeader(read.Header.Get(name)); err != nil || shown != typed {
+				t.Errorf("%s: %q, not %q (%v)", name, shown, typed, err)
+			}
+		}
+		for line := range strings.Lines(s.letters()[0]) {
+			if len(line) > 76+len("\r\n") {
+				t.Errorf("%d characters: %s", len(line), line)
+			}
 		}
 	}
 }
