@@ -11,31 +11,12 @@ import (
 
 	master "github.com/miekg/dns"
 
+	"hostpanel/adapters/engine/enginetest"
 	"hostpanel/adapters/engine/ispconfig/ispconfigtest"
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 )
-
-// hostile are values that quotes, escapes, character sets, templates, SQL, shells or
-// the lengths of columns could spoil on their way to an engine and back.
-var hostile = []string{
-	`O'Neill "the \ one"`, `x" ( "y`, "' OR 1=1; -- <b>bold</b>", "emoji 😀 and 漢字 ñ", "%s %00 $(id) ${HOME} {tmpl_var name='x'}", "line\r\nbreak", "  tab\tand\x7fcontrol ",
-	"_x.life.example", "UPPER.Life.Example", "A.b+c@life.example", "::FFFF:192.0.2.7", "/ñ/../ü", strings.Repeat("é", 200), "Pässwörd-漢-1",
-	// quotes and escapes
-	`ends in \`, "`id`; DROP TABLE client; #", `\' \" \\ \0 \x41 \101`, "@ IN A 192.0.2.66", "$INCLUDE /etc/passwd",
-	// templates, formats and files of programs
-	"{tmpl_if name='x'}y{/tmpl_if}", "{{.}} {% x %} #{x} <%= x %>", `O:8:"stdClass":1:{s:1:"a";s:1:"b";}`, "<?php echo 1; ?>",
-	"<script>alert(1)</script>&amp;&#39;", "../../../etc/passwd", "%2e%2e%2f%00%ff%", "a,b;c|d&e>f<g",
-	// Unicode
-	"cafe\u0301", "caf\u00e9", "abc\u202Etxt.exe", "zero\u200Bwidth\u200D\uFEFF", "\U0001F468\u200D\U0001F469\u200D\U0001F467 \U00020000", `\ud800`, "line\u2028para\u2029\u0085", "NUL\x00end",
-	"\u00a0\u3000 blank \u00a0",
-	// names
-	"xn--mnchen-3ya.example", "münchen.life.example", "life.example.", "a..b.example", strings.Repeat("a.", 120) + "example", strings.Repeat("x", 64) + ".example",
-	"info@xn--mnchen-3ya.example", "٣.example",
-	// lengths and nothing
-	" ", "-", strings.Repeat("x", 255), strings.Repeat("a ", 2000) + "end",
-}
 
 // hostileData is data of records, some of it right and in an unusual form.
 var hostileData = map[string][]string{
@@ -51,8 +32,8 @@ var hostileData = map[string][]string{
 // fails, and the engine's zones load.
 func TestHostileValuesTravelOrAreRefused(t *testing.T) {
 	t.Parallel()
-	if len(hostile) < 34 {
-		t.Errorf("only %d hostile values", len(hostile))
+	if len(enginetest.Hostile) < 34 {
+		t.Errorf("only %d hostile values", len(enginetest.Hostile))
 	}
 	h, _, fake := onISPConfig(t)
 	ticking(t, fake)
@@ -88,12 +69,12 @@ func (l *livingKinds) areTold() {
 
 func (l *livingKinds) fieldIsTold(kind hosting.Kind, name string) {
 	taken := 0
-	for i, value := range hostile {
+	for i, value := range enginetest.Hostile {
 		if l.isTold(kind, name, i, value) {
 			taken++
 		}
 	}
-	l.t.Logf("%s of a %s takes %d of %d", name, kind.Name, taken, len(hostile))
+	l.t.Logf("%s of a %s takes %d of %d", name, kind.Name, taken, len(enginetest.Hostile))
 }
 
 // isTold sends a value in one field.
@@ -184,7 +165,7 @@ func (l *livingKinds) isOne(path string) bool {
 func (l *livingKinds) recordsAreTold() {
 	l.t.Helper()
 	for recordType, all := range hostileData {
-		for i, data := range slices.Concat(all, hostile) {
+		for i, data := range slices.Concat(all, enginetest.Hostile) {
 			l.isAnswered("POST", "/hosting/api/rest/dns-records/", "", map[string]json.RawMessage{
 				"zone": json.RawMessage(l.ids["dns_zone"]), "record_type": field.AppendText(nil, recordType),
 				"name": fmt.Appendf(nil, `"h%d-%s"`, i, strings.ToLower(recordType)), "data": field.AppendText(nil, data),

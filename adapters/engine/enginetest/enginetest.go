@@ -76,6 +76,7 @@ var checks = []check{
 	{"secrets are kept nowhere", (*world).secrets, reading},
 	{"what the engine has not is not supported", (*world).unsupported, nil},
 	{"usage is of one client", (*world).usage, nil},
+	{"hostile texts are refused before, or read back as they were sent", (*world).hostile, nil},
 }
 
 func losing(e Engine) string  { return missing(e.Lose == nil, "answers cannot be lost here") }
