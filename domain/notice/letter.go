@@ -4,6 +4,8 @@ import (
 	"net/mail"
 	"strings"
 	"unicode"
+
+	"hostpanel/domain/texts"
 )
 
 // An Occasion is the reason of a mail.
@@ -47,7 +49,7 @@ func (l Letter) Write() (Mail, error) {
 	if err := CheckHeader("email", l.To); err != nil {
 		return Mail{}, err
 	}
-	w := inLanguage(letterWords, l.Language)
+	w := wordsIn(l.Language)
 	t := l.says(w)
 	m := Mail{
 		MessageID: l.MessageID, From: l.From, ReplyTo: l.ReplyTo, To: (&mail.Address{Name: l.Name, Address: l.To}).String(), Subject: t.subject,
@@ -71,34 +73,22 @@ func (l Letter) headers(w words) map[string]string {
 	return all
 }
 
-// says is what this letter says, with nothing left to fill in.
-func (l Letter) says(w words) letterText {
-	if l.Occasion == News {
-		why := strings.ReplaceAll(w.Why, "{sort}", w.Sorts[l.News.Type.Preference()])
-		return letterText{subject: oneLine(l.News.Title), news: l.News.Message, call: w.Open, ignore: why}
-	}
-	t := inLanguage(letters, l.Language)[l.Occasion]
-	fill := strings.NewReplacer("{number}", l.Order, "{plan}", l.Plan)
-	t.subject, t.news = fill.Replace(t.subject), fill.Replace(t.news)
-	return t
-}
-
 // oneLine keeps typed text from looking like lines of ours.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
 // greeting needs no name: some people have given none.
-func (l Letter) greeting(w words) string {
+func (l Letter) greeting() string {
 	if l.Name == "" {
-		return w.Hello + ","
+		return texts.Say(l.Language, "letter.hello")
 	}
-	return w.Hello + w.Before + " " + l.Name + ","
+	return texts.Say(l.Language, "letter.hello_name", "name", l.Name)
 }
 
 // text is the mail for those who read no HTML. It says the same.
 func (l Letter) text(t letterText, w words) string {
-	lines := []string{l.greeting(w), "", t.news}
+	lines := []string{l.greeting(), "", t.news}
 	if l.Username != "" {
 		lines = append(lines, "", w.Panel+": "+l.PanelURL, w.User+": "+l.Username)
 	}

@@ -10,7 +10,7 @@ import (
 func (l Letter) page(t letterText, w words) (string, error) {
 	var b strings.Builder
 	err := letterPage.Execute(&b, map[string]any{
-		"Letter": l, "Brand": l.Brand, "Words": w, "Title": t.subject, "Greeting": l.greeting(w), "News": t.news,
+		"Letter": l, "Brand": l.Brand, "Words": w, "Title": t.subject, "Greeting": l.greeting(), "News": t.news,
 		"Calls": l.calls(t), "Call": t.call, "Once": t.once, "Ignore": t.ignore,
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package notice
 import (
 	"maps"
 	"slices"
+
+	"hostpanel/domain/texts"
 )
 
 // SamplePanel is where the links of samples lead to: nowhere.
@@ -12,7 +14,7 @@ const SamplePanel = "https://panel.example"
 // and orders, and one for each notification.
 func Templates() []string {
 	names := slices.Collect(maps.Keys(catalogue))
-	for occasion := range letters["en"] {
+	for occasion := range letters {
 		names = append(names, string(occasion))
 	}
 	return slices.Sorted(slices.Values(names))
@@ -24,10 +26,10 @@ func Sample(template, language string) (Letter, bool) {
 	if !slices.Contains(Templates(), template) {
 		return Letter{}, false
 	}
-	values := inLanguage(samples, language)
+	values := samples[texts.Spoken(language)]
 	l := Letter{
 		Occasion: Occasion(template), MessageID: "sample@panel.example", To: "ana@example.com", Name: "Ana Ruiz", Language: language,
-		PanelURL: SamplePanel + "/", Order: values["{number}"], Plan: values["{plan}"],
+		PanelURL: SamplePanel + "/", Order: values["number"], Plan: values["plan"],
 	}
 	if _, news := catalogue[template]; news {
 		l.Occasion, l.News = News, sampleOf(template, language, values)
@@ -37,7 +39,7 @@ func Sample(template, language string) (Letter, bool) {
 	if l.Occasion != ApprovalLost {
 		l.Username, l.Link = l.To, SamplePanel+"/login/"
 	}
-	if inLanguage(letters, language)[l.Occasion].once {
+	if letters[l.Occasion].once {
 		l.Link = SamplePanel + "/set-password/?token=sample"
 	}
 	return l, true
@@ -54,15 +56,15 @@ func sampleOf(template, language string, values map[string]string) Text {
 // samples are what stands in the gaps of texts in a preview.
 var samples = map[string]map[string]string{
 	"en": {
-		"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Basic", "{name}": "example.com", "{kind}": "site", "{days}": "14 days",
-		"{webhook}": "1207", "{provider}": "bank", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders", "{reader}": "sagas.reactions",
-		"{queue}": "engine:main", "{code}": "engine_credentials", "{lacks}": "login", "{tenant}": "5", "{id}": "7", "{engine_id}": "1207", "{fields}": "php_version",
-		"{step}": "tenant.engine", "{differs}": "amount", "{amount}": "28.70 EUR",
+		"number": "ORD-20261121-7F3K9Q", "plan": "Basic", "name": "example.com", "kind": "site", "days": "14 days",
+		"webhook": "1207", "provider": "bank", "event": "order.activated", "position": "48210", "projection": "orders", "reader": "sagas.reactions",
+		"queue": "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7", "engine_id": "1207", "fields": "php_version",
+		"step": "tenant.engine", "differs": "amount", "amount": "28.70 EUR",
 	},
 	"es": {
-		"{number}": "ORD-20261121-7F3K9Q", "{plan}": "Básico", "{name}": "example.com", "{kind}": "sitio", "{days}": "14 días",
-		"{webhook}": "1207", "{provider}": "bank", "{event}": "order.activated", "{position}": "48210", "{projection}": "orders", "{reader}": "sagas.reactions",
-		"{queue}": "engine:main", "{code}": "engine_credentials", "{lacks}": "login", "{tenant}": "5", "{id}": "7", "{engine_id}": "1207", "{fields}": "php_version",
-		"{step}": "tenant.engine", "{differs}": "amount", "{amount}": "28.70 EUR",
+		"number": "ORD-20261121-7F3K9Q", "plan": "Básico", "name": "example.com", "kind": "sitio", "days": "14 días",
+		"webhook": "1207", "provider": "bank", "event": "order.activated", "position": "48210", "projection": "orders", "reader": "sagas.reactions",
+		"queue": "engine:main", "code": "engine_credentials", "lacks": "login", "tenant": "5", "id": "7", "engine_id": "1207", "fields": "php_version",
+		"step": "tenant.engine", "differs": "amount", "amount": "28.70 EUR",
 	},
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"hostpanel/domain/field"
+	"hostpanel/domain/texts"
 )
 
 // An Unsubscription is what the link at the end of a mail does: this user
@@ -26,7 +27,7 @@ func (u Unsubscription) Command() SetPreferences {
 // About is what the mails are about, in the words that stand in them:
 // "invoices and payments".
 func (u Unsubscription) About(language string) string {
-	return inLanguage(letterWords, language).Sorts[u.Preference]
+	return texts.Say(language, "letter.sorts."+u.Preference)
 }
 
 // Actor names who unsubscribes: the holder of the link acts for its user.
