@@ -14,7 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	kinds "hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/webhook"
 	"hostpanel/http/auth"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
@@ -146,7 +148,16 @@ func (s *Server) table() *route.Table {
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
 		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat, Answered: s.Answered,
 		ErrorPage: s.renderer().RefusalPage, Examples: examples(), Language: s.Settings.Language,
+		Webhooks: webhooks(),
 	}, s.Areas()...)
+}
+
+// webhooks are the messages that tenants' programs can receive.
+func webhooks() (all []route.Webhook) {
+	for _, one := range webhook.Types(kinds.Announced()) {
+		all = append(all, route.Webhook{Name: one.Name, When: one.Says})
+	}
+	return all
 }
 
 func (s *Server) log() *slog.Logger {

@@ -248,17 +248,28 @@ func (p *Page) Prefers(feature, value string) {
 // SCREENSHOTS.
 func (p *Page) Picture(name string) {
 	p.t.Helper()
+	p.picture(name, chromedp.FullScreenshot(100))
+}
+
+func (p *Page) picture(name string, take chromedp.Action[[]byte]) {
+	p.t.Helper()
 	folder := os.Getenv("SCREENSHOTS")
 	if folder == "" {
 		return
 	}
-	picture, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	picture, err := chromedp.Run(p.ctx, take)
 	if err == nil {
 		err = os.WriteFile(folder+"/"+name+".png", picture, 0o600)
 	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// View writes what is seen of the page without scrolling, as [Page.Picture] does.
+func (p *Page) View(name string) {
+	p.t.Helper()
+	p.picture(name, chromedp.CaptureScreenshot())
 }
 
 //go:embed axe.min.js

@@ -2,18 +2,21 @@ package route
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
-	_ "embed" // the page
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strings"
 
-	"hostpanel/domain/field"
+	"hostpanel/http/reference"
 )
 
-const docsPrefix = "/api/schema/"
+const (
+	docsPrefix     = "/api/schema/"
+	docsStylePath  = docsPrefix + "reference.css"
+	docsScriptPath = docsPrefix + "reference.js"
+)
 
 var object = map[string]any{"type": "object"}
 
@@ -27,12 +30,14 @@ func (t *Table) docs() Area {
 				Failing(http.StatusNotFound, "There is no such format.").
 				Failing(http.StatusNotAcceptable, "The answer would be JSON or YAML."),
 			View(http.MethodGet, docsPrefix+"swagger-ui/", "All endpoints on a page", t.showDocs).As("schema_page"),
+			docsFile(docsStylePath, "The style of that page", "text/css", reference.Style).As("schema_style"),
+			docsFile(docsScriptPath, "The script of that page", "text/javascript", reference.Script).As("schema_script"),
 		},
 	}
 }
 
 // A description is the API's document in the forms in which it is served.
-type description struct{ json, yaml, html []byte }
+type description struct{ json, yaml, html, zipped []byte }
 
 // describe writes the document, when all routes are known.
 func (t *Table) describe() (d description) {
@@ -44,11 +49,13 @@ func (t *Table) describe() (d description) {
 	}
 	d.json = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	d.yaml = yamlOf(d.json)
-	var page bytes.Buffer
-	if err := docsTemplate.Execute(&page, t.page()); err != nil {
+	page, err := reference.Page(d.json, reference.Settings{
+		Server: t.options.PublicURL(), Document: docsPrefix, Style: docsStylePath, Script: docsScriptPath,
+	})
+	if err != nil {
 		panic(fmt.Sprintf("route: describe the API: %v", err))
 	}
-	d.html = page.Bytes()
+	d.html, d.zipped = page, zipped(page)
 	return d
 }
 
@@ -89,89 +96,40 @@ func preferred(accepted []string) string {
 	return ""
 }
 
-//go:embed docs.html
-var docsHTML string
-
-var docsTemplate = template.Must(template.New("docs").Parse(docsHTML))
-
-func (t *Table) showDocs(context.Context, Call) (*Document, error) {
-	return &Document{Type: "text/html; charset=utf-8", Body: t.described().html, Styles: "'self' 'unsafe-inline'"}, nil
+// showDocs sends the page, compressed where the browser takes that: it is large.
+func (t *Table) showDocs(_ context.Context, c Call) (*Document, error) {
+	d := t.described()
+	page := &Document{Type: "text/html; charset=utf-8", Body: d.html, Cache: "no-cache", Header: http.Header{"Vary": {"Accept-Encoding"}}}
+	if takesGzip(c.Header.Values("Accept-Encoding")) {
+		page.Body = d.zipped
+		page.Header.Set("Content-Encoding", "gzip")
+	}
+	return page, nil
 }
 
-// What the page shows of an area, an operation and a field.
-type (
-	docsArea struct {
-		Name, About string
-		Operations  []docsOperation
-	}
-	docsOperation struct {
-		Method, Path, Summary, About, Credentials string
-		Request, Answer                           []docsField
-		Parameters                                []any
-		Status                                    int
-		List                                      bool
-		Fails                                     []Fail
-	}
-	docsField struct {
-		Name, Type, About string
-		Required          bool
-	}
-)
-
-func (t *Table) page() map[string]any {
-	var areas []docsArea
-	for i := range t.areas {
-		a := &t.areas[i]
-		shown := docsArea{Name: a.Name, About: a.About}
-		for _, e := range t.endpoints {
-			for _, method := range allowOrder {
-				if r := e.methods[method]; r != nil && e.area == a {
-					shown.Operations = append(shown.Operations, r.onPage())
-				}
-			}
-		}
-		areas = append(areas, shown)
-	}
-	return map[string]any{"Title": t.options.Title, "Version": t.options.Version, "Areas": areas, "Document": docsPrefix}
-}
-
-func (r *Route) onPage() docsOperation {
-	op := docsOperation{
-		Method: r.Method, Path: plainPath(r.Path), Summary: r.Summary, About: r.About, Credentials: r.Access.Scheme,
-		Parameters: r.parameters(), Status: r.Status, List: r.Answer.Many || r.Answer.Paged,
-		Request: fieldsOnPage(r.Request), Answer: fieldsOnPage(r.Answer),
-	}
-	for _, status := range r.sortedStatuses() {
-		op.Fails = append(op.Fails, Fail{status, r.statuses()[status]})
-	}
-	return op
-}
-
-func fieldsOnPage(s Shape) (all []docsField) {
-	if s.Fields == nil {
-		return nil
-	}
-	set := s.Fields()
-	schema := set.Schema(s.Mode)
-	properties, _ := schema["properties"].(map[string]any)
-	for _, f := range set {
-		if properties[f.Name] != nil {
-			all = append(all, docsField{Name: f.Name, Type: typeOnPage(f.Schema(s.Mode)), About: f.About, Required: s.Mode != field.Shown && f.IsRequired()})
+// takesGzip tells whether a caller names gzip among the encodings that it takes.
+func takesGzip(accepted []string) bool {
+	for one := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") {
+			return weight == "" || strings.ContainsAny(weight, "123456789") // not q=0
 		}
 	}
-	return all
+	return false
 }
 
-func typeOnPage(schema map[string]any) string {
-	name := strings.Trim(strings.ReplaceAll(fmt.Sprint(schema["type"]), " ", " or "), "[]")
-	if format, has := schema["format"].(string); has && format != "int64" {
-		name += " (" + format + ")"
-	}
-	if choices, has := schema["enum"].([]string); has {
-		name = strings.Join(choices, " | ")
-	}
-	if preset, has := schema["default"]; has {
-		name += fmt.Sprintf(" = %v", preset)
-	}
-	return name
+func zipped(body []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(body) // a buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// docsFile is a file of the page.
+func docsFile(path, summary, media string, body []byte) Route {
+	tag := strings.Trim(hashTag(body, false), `"`)
+	return File(path, summary, func(context.Context, Call) (*Document, error) {
+		return &Document{Type: media + "; charset=utf-8", Body: body, Cache: "public, max-age=300", ETag: tag}, nil
+	}).Sending(media, nil).Tagged()
 }

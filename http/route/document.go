@@ -17,7 +17,6 @@ type Document struct {
 
 	FormAction []string // further origins that a page's forms may lead to
 	Images     []string // further origins of a page's images
-	Styles     string   // CSP source of a page's styles; "": 'self'
 }
 
 // File declares an endpoint that sends something other than records.

@@ -29,13 +29,18 @@ func (t *Table) Document() map[string]any {
 		}
 		paths[e.plain] = item
 	}
-	return map[string]any{
+	document := map[string]any{
 		"openapi": "3.1.0",
 		"info":    t.info(),
 		"servers": []any{map[string]any{"url": "/"}},
 		"tags":    tags, "paths": paths,
 		"components": map[string]any{"securitySchemes": schemes, "schemas": map[string]any(bodies), "headers": answerHeaders},
 	}
+	if len(t.options.Webhooks) > 0 {
+		bodies["WebhookMessage"] = webhookMessage
+		document["webhooks"] = t.webhooks()
+	}
+	return document
 }
 
 func (t *Table) info() map[string]any {

@@ -1,8 +1,10 @@
 package route_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -81,11 +83,27 @@ func TestThePageOfTheAPIShowsEveryRoute(t *testing.T) {
 			t.Errorf("the page lacks %s", part)
 		}
 	}
-	if strings.Contains(page, "<script") || strings.Contains(page, "//cdn") {
-		t.Error("the page loads foreign code")
+	if strings.Contains(strings.ReplaceAll(page, `src="/api/schema/`, ""), `src="`) || strings.Contains(page, "<style") || strings.Contains(page, " style=") {
+		t.Error("the page loads foreign code, or has inline code")
 	}
-	if got := w.Header().Get("Content-Security-Policy"); !strings.Contains(got, "style-src 'self' 'unsafe-inline'") {
+	if got := w.Header().Get("Content-Security-Policy"); !strings.Contains(got, "style-src 'self';") || strings.Contains(got, "unsafe") {
 		t.Error(got)
+	}
+	zipped := call(table, "GET", "/api/schema/swagger-ui/", "", "Accept-Encoding", "deflate, gzip;q=1.0")
+	if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Header().Get("Vary") != "Accept-Encoding" {
+		t.Error(zipped.Header())
+	}
+	z, err := gzip.NewReader(zipped.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unzipped, err := io.ReadAll(z); err != nil || string(unzipped) != page {
+		t.Error("the compressed page is another one", err)
+	}
+	for _, encoding := range []string{"gzip;q=0", "gzip; q=0.0", "br"} {
+		if w := call(table, "GET", "/api/schema/swagger-ui/", "", "Accept-Encoding", encoding); w.Header().Get("Content-Encoding") != "" {
+			t.Errorf("%s: %v", encoding, w.Header())
+		}
 	}
 }
 

@@ -22,13 +22,9 @@ func (x *exchange) secure(h http.Header) {
 
 // securePage sets those of pages: nothing but our own files, no inline code.
 func (*exchange) securePage(h http.Header, d *Document) {
-	styles, trusted := "'self'", "; require-trusted-types-for 'script'"
-	if d.Styles != "" {
-		styles, trusted = d.Styles, ""
-	}
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+styles+
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'"+
 		"; img-src "+sources("'self' data:", d.Images)+"; font-src 'self'; connect-src 'self'; form-action "+
-		sources("'self'", d.FormAction)+"; base-uri 'none'; frame-ancestors 'none'"+trusted)
+		sources("'self'", d.FormAction)+"; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -35,6 +35,7 @@ type Options struct {
 	Title, Version string             // of the API document
 	License        string             // SPDX, of the API document; "": not said
 	Examples       map[string]Example // of the API document, by operation
+	Webhooks       []Webhook          // of the API document
 	PublicURL      func() string
 	Once           OnceKeys
 	Unavailable    func(error) bool // tells that the database is away

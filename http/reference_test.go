@@ -1,0 +1,155 @@
+package http_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"hostpanel/http/browsertest"
+	"hostpanel/http/reference"
+)
+
+const (
+	referencePath = "/api/schema/swagger-ui/"
+	referenceMost = 250_000 // bytes of all its files, compressed
+)
+
+func TestTheReferenceIsSmall(t *testing.T) {
+	s := openShop(t)
+	w := s.call("GET", referencePath, "", "Accept-Encoding", "gzip")
+	all := w.Body.Len() + len(reference.Style) + len(reference.Script)
+	t.Logf("%d bytes", all)
+	if all > referenceMost || w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("%d bytes of a page that is sent as %q", all, w.Header().Get("Content-Encoding"))
+	}
+}
+
+// Each sample of an operation makes its call, when what a caller has stands in the
+// places for it.
+func TestSamplesOfTheReferenceRun(t *testing.T) {
+	s := openShop(t).stock(t).people(t).open(t)
+	server := httptest.NewServer(s.server.Handler())
+	defer server.Close()
+	s.public = server.URL
+	b := s.rewire(t).browser(t)
+	if w := b.get(referencePath); w.Code != http.StatusOK {
+		t.Fatal(w.Code)
+	}
+	run := map[string]func(code string) *exec.Cmd{
+		"curl":   func(code string) *exec.Cmd { return exec.Command("sh", "-c", code) },
+		"go":     func(code string) *exec.Cmd { return exec.Command("go", "run", program(t, "main.go", code)) },
+		"python": func(code string) *exec.Cmd { return exec.Command("python3", program(t, "call.py", code)) },
+	}
+	for operation, part := range map[string]string{"plan_list": `"slug":"hosting-s"`, "me_read": `"ana@example.com"`, "order_create": `"order_number":"ORD-`, "database_list": `"results":[`} {
+		for language, call := range run {
+			code := b.sampleOf(operation, language)
+			if code == "" {
+				t.Errorf("%s has no sample in %s", operation, language)
+				continue
+			}
+			code = strings.NewReplacer(reference.Token, s.known["ana"], reference.APIKey, s.known["key"], "bread.example", language+".example").Replace(code)
+			out, err := call(code).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), part) {
+				t.Errorf("%s in %s: %v %s\n%s", operation, language, err, out, code)
+			}
+		}
+	}
+}
+
+// sampleOf is the program that the reference shows for an operation.
+func (b *browser) sampleOf(operation, language string) string {
+	for _, part := range elements(b.page, "div") {
+		if attribute(part, "id") != operation {
+			continue
+		}
+		for _, code := range elements(part, "pre") {
+			if attribute(code, "data-sample") == language {
+				return rawText(code)
+			}
+		}
+	}
+	return ""
+}
+
+// Every link of the page leads to something on it, and each call is there once.
+func TestTheReferenceIsWholeWithoutScripts(t *testing.T) {
+	b := openShop(t).browser(t)
+	b.get(referencePath)
+	ids := map[string]int{}
+	for d := range b.page.Descendants() {
+		if id := attribute(d, "id"); id != "" {
+			ids[id]++
+		}
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%d parts have the id %s", n, id)
+		}
+	}
+	for _, a := range elements(b.page, "a") {
+		if to, inside := strings.CutPrefix(attribute(a, "href"), "#"); inside && ids[to] == 0 {
+			t.Errorf("#%s leads nowhere", to)
+		}
+	}
+	text := textOf(b.page)
+	for _, part := range []string{"site.created", "certificate.expiring", "webhook", "Version", "Credentials: Authorization: Bearer", "No credentials."} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	for _, r := range b.server.Routes() {
+		if !slices.ContainsFunc(elements(b.page, "details"), func(op *html.Node) bool {
+			return attribute(op, "data-method") == r.Method && attribute(op, "data-path") == variable.ReplaceAllStringFunc(r.Path, plainly)
+		}) {
+			t.Errorf("%s %s is not on the page", r.Method, r.Path)
+		}
+	}
+}
+
+func TestTheReferenceIsSearchedAndTriedOut(t *testing.T) {
+	s := openShop(t).stock(t).people(t).open(t)
+	s.resident(t, 71, "olga@example.com", "en", true)
+	p := browsertest.Open(t)
+	p.Go(s.public + referencePath)
+	for width, scheme := range map[int64]string{320: "dark", 1440: "light"} {
+		p.Size(width, 900)
+		p.Prefers("prefers-color-scheme", scheme)
+		p.Go(s.public + referencePath + "?" + scheme + "#site_create")
+		p.Until(`document.querySelector("#site_create .try")`)
+		p.View("reference-" + scheme)
+		p.Text(`[...document.querySelectorAll("main section")].slice(3, -1).forEach((section) => section.remove())`) // all are alike, and axe is slow
+		p.Accessible("the reference, " + scheme)
+		if wide := p.Text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
+			t.Errorf("the page is wider than a window of %d", width)
+		}
+	}
+	p.Size(1280, 900)
+	p.Go(s.public + referencePath)
+	p.Keys("/")
+	p.Keys("nothing-like-it")
+	p.Until(`document.querySelectorAll(".operation:not([hidden])").length === 0`)
+	p.Text(`(() => { const box = document.querySelector("#find"); box.value = "healthz"; box.dispatchEvent(new Event("input")); })()`)
+	p.See("1 match")
+	p.Go(s.public + referencePath + "?key#plan_list")
+	p.Type("#api-key", s.known["key"])
+	p.Click("#plan_list .try button")
+	p.See(`"slug": "hosting-s"`)
+	p.Go(s.public + "/login/?next=/account/")
+	p.Type("#sign_in-username", "olga@example.com")
+	p.Type("#sign_in-password", password)
+	p.Click("button.main")
+	p.Until(`location.pathname === "/account/"`)
+	p.Go(s.public + referencePath + "#me_change")
+	p.Until(`document.querySelector("#me_change .try textarea")`)
+	p.Text(`document.querySelector("#me_change .try textarea").value = '{"name": "Olga Tried"}'`)
+	p.Click("#me_change .try button")
+	p.See(`"name": "Olga Tried"`)
+	if said := p.Console(); said != "" {
+		t.Errorf("the console says: %s", said)
+	}
+}
