@@ -135,8 +135,8 @@ const prepare = (op) => {
   if (!("try" in op.dataset)) return;
   const inputs = all("[data-name]", op).filter((row) => row.dataset.in !== "cookie").map((row) =>
     h("input", { id: "try-" + ++numbered, value: row.dataset.value, "data-name": row.dataset.name, "data-where": row.dataset.in, autocomplete: "off", spellcheck: "false" }));
-  const sample = op.querySelector("pre.body"), takes = sample || (op.dataset.method !== "GET" && op.dataset.method !== "DELETE");
-  const body = takes && h("textarea", { id: "try-" + ++numbered, rows: "8", spellcheck: "false" });
+  const sample = op.querySelector("pre.body"), takes = sample || !["GET", "DELETE"].includes(op.dataset.method);
+  const body = takes ? h("textarea", { id: "try-" + ++numbered, rows: "8", spellcheck: "false" }) : null;
   if (body) body.value = sample?.textContent || "";
   const output = h("pre", { role: "status", hidden: true });
   op.querySelector(".inside").append(h("form", { class: "try", submit: (event) => {

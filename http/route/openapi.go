@@ -350,6 +350,3 @@ func (r *Route) content(bodies schemas) map[string]any {
 func eventsOf(data map[string]any) map[string]any {
 	return map[string]any{eventStream: map[string]any{"schema": map[string]any{"type": "string"}, "x-event-data": data}}
 }
-
-// sortedStatuses are for the page, which shows them in order.
-func (r *Route) sortedStatuses() []int { return slices.Sorted(maps.Keys(r.statuses())) }
