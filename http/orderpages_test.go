@@ -2,11 +2,13 @@ package http_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"hostpanel/adapters/faults"
 	"hostpanel/domain/order"
+	"hostpanel/http/web"
 )
 
 const opMail = "op@example.com"
@@ -88,4 +90,86 @@ func TestThePagesOfOrdersAreForEverybodyAndOperatorsAlone(t *testing.T) {
 		t.Errorf("no operator: %d", w.Code)
 	}
 	goes(t, s.browser(t).get("/storefront/orders/"), "/login/?next=%2Fstorefront%2Forders%2F")
+}
+
+// What may be written in the history of an order has words in both languages.
+func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
+	kinds := []string{"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed", "operations.runs_rebuilt", "webhook.received", "attempt.failed", "effect.intended", "effect.unknown", "effect.deferred", "effect.undoing"}
+	examples := 0
+	for _, folder := range []string{"../domain/order", "../domain/billing", "../sagas"} {
+		files, err := filepath.Glob(folder + "/testdata/events/*.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name := strings.TrimSuffix(filepath.Base(file), ".json")
+			kinds, examples = append(kinds, strings.TrimRight(name, ".0123456789")), examples+1
+		}
+	}
+	if examples < 50 {
+		t.Fatalf("only %d examples of events", examples)
+	}
+	for language, words := range web.Texts {
+		for _, kind := range kinds {
+			if words["kind_"+kind] == "" {
+				t.Errorf("%s has no words in %s", kind, language)
+			}
+		}
+	}
+}
+
+// An order whose setup stopped goes on with another domain, which is checked first.
+func TestAStoppedOrderGoesOnWithAnotherDomainInTheBrowser(t *testing.T) {
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	b := s.browser(t).enter(opMail)
+	page := "/storefront/orders/" + s.known["failed"] + "/"
+	has(t, b.get(page).Body.String(), "Let it go on with something changed", `value="fails.example"`, "Website of the domain", "Setup stopped", "Webhooks about it", "/storefront/inbox/")
+	for _, wrong := range []string{"", "not a domain"} {
+		if w := b.send("retry_with", "input", wrong); w.Code != http.StatusBadRequest {
+			t.Errorf("%q: %d", wrong, w.Code)
+		}
+	}
+	has(t, b.send("retry_with", "input", "-").Body.String(), `id="retry_with-input-wrong"`)
+	goes(t, b.send("retry_with", "input", "works.example", "reason", "the customer has another"), page)
+	s.await(t, answer{ID: s.known["failed"]}, order.StatusActive)
+	has(t, b.get(page).Body.String(), `badge active">Active`, "Setup goes on")
+	if n := s.count(t, `select count(*) from events where name = 'saga.retried' and data -> 'corrections' ->> 'domain' = 'works.example' and actor = 'operator:901'`); n != 1 {
+		t.Errorf("%d runs go on with the other domain", n)
+	}
+}
+
+// Operators hear what becomes of an order, by token and by session; others hear nothing.
+func TestOperatorsHearWhatBecomesOfAnOrder(t *testing.T) {
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	s.resident(t, 903, "not"+opMail, "en", false)
+	path := "/operations/api/v1/orders/" + s.known["failed"] + "/events/"
+	b := s.browser(t).enter(opMail)
+	byToken := s.hear(t, path, bearer(s.known["root"])...)
+	bySession := s.hear(t, path, b.asScript()...)
+	for _, h := range []*hearing{byToken, bySession} {
+		h.is("order", `"status":"failed"`)
+	}
+	s.accepted(t, "orders/"+s.known["failed"]+"/retry/", `{"input":{"domain":"else.example"}}`)
+	for _, h := range []*hearing{byToken, bySession} {
+		for e := h.is("order", `"id":"`+s.known["failed"]+`"`); !strings.Contains(e.data, `"status":"active"`); {
+			e = h.is("order", `"id":"`+s.known["failed"]+`"`)
+		}
+	}
+	elsewhere := append(b.asScript()[:2:2], "Sec-Fetch-Site", "cross-site")
+	for _, headers := range [][]string{nil, elsewhere, s.browser(t).enter("not" + opMail).asScript()} {
+		if h := s.dial(t, path, headers...); h.answer.StatusCode != http.StatusUnauthorized && h.answer.StatusCode != http.StatusForbidden {
+			t.Error(h.answer.Status)
+		}
+	}
+}
+
+// asScript are the headers of a call by a script of the page.
+func (b *browser) asScript() []string {
+	var cookies []string
+	for name, value := range b.cookies {
+		cookies = append(cookies, name+"="+value)
+	}
+	return []string{"Cookie", strings.Join(cookies, "; "), "Sec-Fetch-Site", "same-origin"}
 }

@@ -26,6 +26,8 @@ type Deps struct {
 	Accounts       Accounts
 	OrderDetails   OrderDetails
 	Orders         Orders
+	OrderRuns      OrderRuns
+	Feed           route.LiveFeed
 	RunAdmin       RunAdmin
 	IncidentAdmin  IncidentAdmin
 	Watch          Watch

@@ -109,6 +109,11 @@ func (s *orders) checkRetry(ctx context.Context, c route.Call, r *retry, wrong *
 		wrong.Add("input", "Expected a dictionary of texts.")
 		return nil
 	}
+	return s.checkChanged(ctx, c, r, wrong)
+}
+
+// checkChanged holds what is changed against the rules for orders.
+func (s *orders) checkChanged(ctx context.Context, c route.Call, r *retry, wrong *field.Errors) error {
 	if name, sent := r.changed["domain"]; sent {
 		_, err := field.Set{field.Text("domain", &name).Is(field.Domain)}.DecodeJSON(object("domain", name), field.Create)
 		for _, w := range field.ErrorsOf(err) {

@@ -2,8 +2,11 @@ package operations
 
 import (
 	"context"
+	"net/url"
 	"slices"
+	"strings"
 
+	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
@@ -14,6 +17,7 @@ import (
 func (s *orders) acts() []act[*orderDetail] {
 	return []act[*orderDetail]{
 		{name: "retry", isOpen: hasFailed, inputs: optionalReason[*orderDetail], do: pressed(s.retryOrder)},
+		{name: "retry_with", isOpen: takesInput, inputs: changedInputs, do: s.retryWith},
 		{name: "skip_step", isOpen: hasFailed, inputs: skipInputs, do: pressed(s.skipStep)},
 		{name: "accept", isOpen: isHeldFor(order.MismatchHold), inputs: reasonInput[*orderDetail], do: pressed(s.acceptPayment)},
 		{name: "recheck", isOpen: always[*orderDetail], inputs: optionalReason[*orderDetail], do: pressed(s.recheckOrder)},
@@ -25,6 +29,37 @@ func (s *orders) acts() []act[*orderDetail] {
 }
 
 func hasFailed(o *orderDetail) bool { return o.FailedStep != "" }
+
+// changeable are the inputs that a step may be retried with.
+var changeable = map[string]string{"site": "domain", "vm": "os_choice"}
+
+func takesInput(o *orderDetail) bool { return changeable[o.FailedStep] != "" }
+
+// changedInputs ask for what the failed step works with, as it is now.
+func changedInputs(o *orderDetail) []web.Input {
+	name := changeable[o.FailedStep]
+	now := map[string]string{"domain": o.Domain, "os_choice": o.OSChoice}[name]
+	return append([]web.Input{{Name: "input", Key: name, Value: now, Autocomplete: "off", Long: 253, Plain: true, Required: true}}, optionalReason(o)...)
+}
+
+// retryWith lets an order go on with changed input.
+func (s *orders) retryWith(ctx context.Context, c route.Call, o *orderDetail, sent url.Values) error {
+	if err := web.Needed(sent, "input"); err != nil {
+		return err
+	}
+	r := retry{changed: map[string]string{changeable[o.FailedStep]: strings.TrimSpace(sent.Get("input"))}}
+	if err := web.DecodeForm(&r.asking, sent); err != nil {
+		return err
+	}
+	var wrong field.Errors
+	if err := s.checkChanged(ctx, c, &r, &wrong); err != nil {
+		return err
+	}
+	if err := wrong.Err(); err != nil {
+		return err
+	}
+	return s.retryOrder(ctx, c, o, &r)
+}
 
 func hasPaid(o *orderDetail) bool { return o.PaymentID != "" && o.PaymentStatus == "paid" }
 

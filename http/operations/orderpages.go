@@ -83,8 +83,8 @@ type moved struct {
 func (s *orders) showOrder(_ context.Context, c route.Call, o *orderDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
-		"Order": o.Order, "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
-		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "History": history(o.Timeline),
+		"Order": o.Order, "Stream": orderStreamOf(o.ID), "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
+		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks),
 		"Acts": acts, "Wide": true,
 	})
 }
@@ -106,12 +106,12 @@ func orderFacts(w web.Words, o *orderDetail) []aspect {
 // paymentFacts are what came in and what went back.
 func paymentFacts(w web.Words, o *orderDetail) []aspect {
 	facts := told(aspect{Name: w["order_method"], Text: o.PaymentMethod}, aspect{Name: w["order_payment"], Text: o.PaymentID},
-		aspect{Name: w["order_payment_status"], Text: string(o.PaymentStatus)})
+		aspect{Name: w["order_payment_status"], Text: wordOf(w, "payment_is_", string(o.PaymentStatus))})
 	for _, r := range o.Refunds {
-		facts = append(facts, aspect{Name: w["order_refund"], Text: r.amount.StringFixed(2) + " " + strings.ToUpper(r.Currency) + " · " + string(r.State)})
+		facts = append(facts, aspect{Name: w["order_refund"], Text: r.amount.StringFixed(2) + " " + strings.ToUpper(r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))})
 	}
 	for _, d := range o.Disputes {
-		facts = append(facts, aspect{Name: w["order_dispute"], Text: d.amount.StringFixed(2) + " " + strings.ToUpper(d.Currency) + " · " + string(d.State)})
+		facts = append(facts, aspect{Name: w["order_dispute"], Text: d.amount.StringFixed(2) + " " + strings.ToUpper(d.Currency) + " · " + wordOf(w, "dispute_is_", string(d.State))})
 	}
 	if o.file.Invoice != nil {
 		facts = append(facts, aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number})
@@ -146,11 +146,11 @@ func stepRows(w web.Words, steps []stepEntry) []stepRow {
 }
 
 // history is what has happened, the latest first.
-func history(all []happening) []moved {
+func history(w web.Words, all []happening) []moved {
 	rows := make([]moved, len(all))
 	for i, h := range all {
 		rows[len(all)-1-i] = moved{
-			At: aspect{Text: h.at.UTC().Format("2006-01-02 15:04:05 UTC"), At: h.at.UTC().Format(time.RFC3339Nano)}, Text: h.text, Kind: h.sort, Actor: h.actor,
+			At: aspect{Text: h.at.UTC().Format("2006-01-02 15:04:05 UTC"), At: h.at.UTC().Format(time.RFC3339Nano)}, Text: h.text, Kind: wordOf(w, "kind_", h.sort), Actor: h.actor,
 		}
 	}
 	return rows

@@ -1,0 +1,102 @@
+package http_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"hostpanel/adapters/faults"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/http/browsertest"
+)
+
+// An operator comes from the mail of an alarm, signs in, lands on the order that has
+// stopped, sees why, lets it go on, and watches it become active without reloading.
+func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T) {
+	p := browsertest.Open(t)
+	s := office(t).open(t)
+	s.resident(t, 901, opMail, "en", true)
+	broken := faults.For(s.Pool(), "engine")
+	if _, err := broken.Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "site", Name: "fails.example", What: faults.Refuse, Times: 100}); err != nil {
+		t.Fatal(err)
+	}
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"domain":"fails.example",`, 1)))
+	s.press(a, "action", "pay")
+	s.await(t, a, order.StatusFailed)
+	var link string
+	s.until(t, "the alarm has gone out by mail", func() bool {
+		return s.owner.QueryRow(t.Context(), `select data->>'url' from events where name = 'notification.mail_requested' and data->>'template' = 'order_parked' and data->>'user' = '901'`).Scan(&link) == nil
+	})
+	p.Go(s.public + link)
+	p.Until(`location.pathname === "/login/"`)
+	p.Type("#sign_in-username", opMail)
+	p.Type("#sign_in-password", password)
+	p.Click("form button.main")
+	p.Until(`location.pathname === "` + link + `"`)
+	p.See("Failed")
+	p.See("refused for good")
+	p.See("Website of the domain")
+	p.Accessible("the page of an order that has stopped")
+	p.Picture("order-stopped")
+	if err := broken.Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.Click(`details:has(input[value="retry"]) summary`)
+	p.Type("#retry-reason", "the engine is well again")
+	p.Click(`details:has(input[value="retry"]) button.main`)
+	p.See("The order goes on.")
+	p.Text("window.here = true")
+	p.Until(`document.querySelector("#state .badge").textContent === "Active"`)
+	p.Until(`document.querySelector("#past").innerText.includes("Setup goes on")`)
+	if p.Text("window.here") != "true" {
+		// It was active before the page came, or it was loaded anew: what comes next tells.
+		t.Error("the page was loaded anew")
+	}
+	s.accepted(t, "orders/"+a.ID+"/resend_mail/", `{"reason":"it was lost"}`)
+	p.Until(`document.querySelector("#past").innerText.includes("Welcome mail asked for")`)
+	if p.Text("window.here") != "true" {
+		t.Error("the page was loaded anew")
+	}
+	if said := p.Console(); said != "" {
+		t.Errorf("the console says: %s", said)
+	}
+}
+
+// Operators' pages are accessible in both colour schemes, on small and large screens,
+// with and without something to show.
+func TestTheOperatorsPagesAreAccessible(t *testing.T) {
+	p := browsertest.Open(t)
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	p.Go(s.public + "/login/")
+	p.Type("#sign_in-username", opMail)
+	p.Type("#sign_in-password", password)
+	p.Click("form button.main")
+	p.Until(`location.pathname === "/storefront/"`)
+	pages := map[string]string{
+		"orders": "orders/", "orders-none": "orders/?search=none", "order": "orders/" + s.known["running"] + "/", "order-failed": "orders/" + s.known["failed"] + "/",
+		"incidents": "incidents/", "incidents-none": "incidents/?kind=log_broken", "runs": "runs/", "runs-none": "runs/?search=none",
+		"run": "runs/" + s.known["parked"] + "/", "inbox": "inbox/", "inbox-none": "inbox/?search=none", "inbox-entry": "inbox/1/", "reconciliation": "reconciliation/",
+	}
+	pages["incident"] = strings.TrimPrefix(notice.IncidentPage(changedAtEngine.ID()), "/storefront/")
+	for _, scheme := range []string{"light", "dark"} {
+		p.Prefers("prefers-color-scheme", scheme)
+		for name, width := range map[string]int64{"-320": 320, "": 1440} {
+			p.Size(width, 900)
+			for title, path := range pages {
+				p.Go(s.public + "/storefront/" + path)
+				p.Until(`document.readyState === "complete"`)
+				p.Text(`document.querySelectorAll("details").forEach((d) => d.open = true)`)
+				p.Accessible(title + name + " " + scheme)
+				if p.Text("document.documentElement.scrollWidth > innerWidth") == "true" {
+					t.Errorf("%s%s is wider than the screen", title, name)
+				}
+				p.Picture("desk-" + title + name + "-" + scheme)
+			}
+		}
+	}
+	if said := p.Console(); said != "" {
+		t.Errorf("the console says: %s", said)
+	}
+}
