@@ -25,12 +25,13 @@ type SecretKey struct {
 	Newest    bool      // the last one that became the first of a process
 	People    int64     // subjects' keys that it wraps
 	Webhooks  int64     // secrets of webhook endpoints that it seals
+	Factors   int64     // secrets of second factors that it seals
 	Transit   int64     // secrets on their way to an engine or into a mail
 }
 
 // Needed tells whether something would be lost without the key. Secrets in transit
 // do not count: they expire, and their steps report it.
-func (k SecretKey) Needed() bool { return k.Newest || k.People > 0 || k.Webhooks > 0 }
+func (k SecretKey) Needed() bool { return k.Newest || k.People > 0 || k.Webhooks > 0 || k.Factors > 0 }
 
 const keyUses = `
 with keys as (
@@ -41,6 +42,7 @@ select keys.key_id, coalesce(array_position($1, keys.key_id), 0), sealing_at, ch
 	coalesce(keys.key_id = (select key_id from secret_keys order by sealing_at desc, key_id limit 1), false),
 	(select count(*) from subject_keys s where s.key_id = keys.key_id and ($2 or keys.key_id <> all($1))),
 	(select count(*) from endpoint_secrets s where s.key_id = keys.key_id),
+	(select count(*) from second_factors s where s.key_id = keys.key_id),
 	(select count(*) from secret_handoff s where s.key_id = keys.key_id)
 from keys left join secret_keys using (key_id)
 order by coalesce(array_position($1, keys.key_id), 1000), sealing_at desc, keys.key_id` // $2: count what is wrapped with this process's own keys, too
@@ -62,7 +64,7 @@ func secretKeys(ctx context.Context, db queryer, keys *sealing.Keyring, countAll
 	found, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (k SecretKey, err error) {
 		var at *time.Time
 		var check []byte
-		err = r.Scan(&k.ID, &k.Place, &at, &check, &k.Newest, &k.People, &k.Webhooks, &k.Transit)
+		err = r.Scan(&k.ID, &k.Place, &at, &check, &k.Newest, &k.People, &k.Webhooks, &k.Factors, &k.Transit)
 		if k.SealingAt = value(at); check != nil && k.Place > 0 && !hmac.Equal(check, keys.CheckValue(k.ID)) {
 			k.Place = 0 // another key with the same id
 		}
@@ -124,17 +126,23 @@ func missing(found []SecretKey) error {
 		ErrSecretKey, strings.Join(have, ", "), strings.Join(ids, ", "))
 }
 
+// Forgotten counts what was given up with a secret key.
+type Forgotten struct {
+	People, Webhooks, Factors int64 // subjects' keys; secrets of webhook endpoints and of second factors
+}
+
 // ForgetSecretKey gives up what is sealed with a key that is lost for good. The
-// personal texts read as erased from then on. It returns how many subjects' keys
-// and secrets of webhook endpoints are gone.
-func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (people, webhooks int64, err error) {
+// personal texts read as erased from then on. Users whose second factor is gone
+// sign in with a recovery code.
+func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (gone Forgotten, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		for _, forget := range []struct {
 			sql   string
 			count *int64
 		}{
-			{`update subject_keys set key_id = '', wrapped = '' where key_id = $1`, &people},
-			{`delete from endpoint_secrets where key_id = $1`, &webhooks},
+			{`update subject_keys set key_id = '', wrapped = '' where key_id = $1`, &gone.People},
+			{`delete from endpoint_secrets where key_id = $1`, &gone.Webhooks},
+			{`delete from second_factors where key_id = $1`, &gone.Factors},
 			{`delete from secret_handoff where key_id = $1`, new(int64)},
 			{`delete from secret_keys where key_id = $1`, new(int64)},
 		} {
@@ -146,5 +154,5 @@ func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (people, 
 		}
 		return nil
 	})
-	return people, webhooks, err
+	return gone, err
 }

@@ -53,7 +53,7 @@ func (s *Server) demo() []route.Area {
 func (s *Server) callers() *caller.Callers {
 	return caller.New(caller.Deps{
 		Tables: s.Tables, Commands: s.Commands, Credentials: s.Credentials, Sessions: s.Sessions, Limits: s.Limits, Once: s.Once,
-		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Now: s.Now, Log: s.log(), Caches: &s.caches,
+		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Factor: s.Settings.Factor, Now: s.Now, Log: s.log(), Caches: &s.caches,
 	})
 }
 

@@ -35,12 +35,17 @@ func (c *census) writes(t *testing.T) map[string]route.Route {
 	return found
 }
 
+// isOfSessions tells whether a call is refused to tokens.
+func isOfSessions(method, path string) bool {
+	return path == "/api/me/confirm/" || strings.HasPrefix(path, "/api/me/second-factor/") && method != http.MethodGet
+}
+
 // permitted returns the headers of a caller who may make the call.
 func (c *census) permitted(path string) []string {
 	if strings.HasPrefix(path, "/storefront/api/") {
 		return c.credentials["storefront key"]
 	}
-	if path == "/api/me/confirm/" {
+	if isOfSessions(http.MethodPost, path) {
 		return c.credentials["superuser in a browser"]
 	}
 	return c.credentials["superuser"]

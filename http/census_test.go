@@ -170,7 +170,8 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 
 // emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
-	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/storefront/keys/": "create", "/storefront/integration/": "create",
+	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
+	"/storefront/keys/": "create", "/storefront/integration/": "create",
 }
 
 // visit makes a call with a browser, in a new session.

@@ -61,7 +61,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 
 // concernsClients tells what programs of customers call.
 func (o operation) concernsClients() bool {
-	if o.endless || o.path == "/api/me/confirm/" { // for scripts of pages
+	if o.endless || isOfSessions(o.method, o.path) { // for scripts of pages
 		return false
 	}
 	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/"} {

@@ -23,7 +23,7 @@ func TestConversationsOfTheExamples(t *testing.T) {
 		"accounts":      func(t *testing.T) *shop { return openShop(t).people(t).inABrowser(t, root) },
 		"hosting":       func(t *testing.T) *shop { return withNameServers(house(t).told(t).hooked(t)).provable(t) },
 		"notifications": func(t *testing.T) *shop { return openShop(t).people(t).told(t) },
-		"operations":    func(t *testing.T) *shop { return office(t) },
+		"operations":    func(t *testing.T) *shop { s := office(t); s.enrolled(t, eve); return s },
 		"orders":        busyDesk,
 		"storefront":    func(t *testing.T) *shop { return openShop(t).stock(t).people(t).signing(exampleWebhook) },
 	} {

@@ -62,6 +62,7 @@ var rights = []right{
 	{path: "/storefront/", may: operatorsInABrowser},
 	{path: "/api/me/", may: signedIn},
 	{path: "/api/me/confirm/", may: sessionsOnly},
+	{path: "/api/me/second-factor/", may: signedIn, write: sessionsOnly},
 	{path: "/api/token/", may: everybody},
 	{path: "/api/password-reset/", may: everybody},
 	{path: "/api/schema/", may: everybody},

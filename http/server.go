@@ -84,6 +84,7 @@ type Settings struct {
 	EngineWait time.Duration  // longest wait of an answer for the hosting engine; 0: none
 	Offers     order.Offers   // payment methods, in the order in which the API names them
 	Abuse      bool           // whether the rate limits apply
+	Factor     bool           // whether superusers need a second factor
 	Webhooks   []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
 	Trusted    []netip.Prefix
 	Origins    []string // from which browsers may call the APIs, besides the storefront

@@ -29,6 +29,7 @@ var users = New("users", `
 		is_active        boolean not null default true,
 		active_tenant    bigint,
 		has_password     boolean not null default false,
+		second_factor    boolean not null default false, -- a sign-in needs a code too
 		session_version  int     not null default 1,
 		password_version int     not null default 0, -- the session version that the last change of the password made
 		last_login_at    timestamptz,
@@ -70,6 +71,9 @@ var users = New("users", `
 	userChange(`has_password = true, session_version = session_version + 1, password_version = session_version + 1`,
 		func(account.PasswordChanged) []any { return nil }),
 	userChange(`session_version = session_version + 1`, func(account.SessionsEnded) []any { return nil }),
+	userChange(`second_factor = true, session_version = session_version + 1`, func(account.SecondFactorEnabled) []any { return nil }),
+	userChange(`second_factor = false`, func(account.SecondFactorDisabled) []any { return nil }),
+	userChange(``, func(account.RecoveryCodesRenewed) []any { return nil }),
 	userChange(`is_active = false, session_version = session_version + 1`, func(account.Deactivated) []any { return nil }),
 	userChange(`is_active = true`, func(account.Reactivated) []any { return nil }),
 	userChange(`is_superuser = true`, func(account.SuperuserGranted) []any { return nil }),
@@ -137,8 +141,9 @@ type User struct {
 	IsActive        bool
 	ActiveTenant    *int64
 	HasPassword     bool
-	SessionVersion  int // sessions and tokens that name another are over
-	PasswordVersion int // the session version that the last change of the password made; 0: none
+	SecondFactor    bool // a sign-in needs a code too
+	SessionVersion  int  // sessions and tokens that name another are over
+	PasswordVersion int  // the session version that the last change of the password made; 0: none
 	LastLoginAt     *time.Time
 	OpenedFor       string // "order:<uuid>", or blank
 	ErasedAt        *time.Time
@@ -150,7 +155,7 @@ type User struct {
 
 const userColumns = `u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active, u.active_tenant, ` + userStanding
 
-const userStanding = `u.has_password, u.session_version, u.password_version, u.last_login_at, u.opened_for, u.erased_at, u.email_refused_at,
+const userStanding = `u.has_password, u.second_factor, u.session_version, u.password_version, u.last_login_at, u.opened_for, u.erased_at, u.email_refused_at,
 	u.created_at, u.updated_at, u.version`
 
 // A Membership lets a user act for a tenant.

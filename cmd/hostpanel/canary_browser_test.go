@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/pquerna/otp/totp"
 )
 
 // A browser keeps cookies and sends forms as a person would. What it is given
@@ -90,4 +93,44 @@ func (b *browser) hidden(page answer, form string) url.Values {
 	}
 	b.running.t.Fatalf("there is no form %q on the page: %s", form, page.body)
 	return nil
+}
+
+var (
+	appSecret    = regexp.MustCompile(`<code>((?:[A-Z2-7]{4} ){8})</code>`)
+	recoveryCode = regexp.MustCompile(`<code>([a-z2-7]{4}(?:-[a-z2-7]{4}){3})</code>`)
+)
+
+// hasASecondFactor switches one on, and signs in with it.
+func (m *mine) hasASecondFactor(c *customer) {
+	const path = "/account/second-factor/"
+	t := m.home.t
+	b := m.browser()
+	b.send(303, b.look(200, "/login/"), "/login/", "sign_in", "username", c.email, "password", c.password)
+	b.send(303, b.look(200, path), path, "factor_begin", "password", c.password)
+	page := b.look(200, path)
+	shown := appSecret.FindStringSubmatch(page.body)
+	if shown == nil {
+		t.Fatalf("no secret is shown: %s", page.body)
+	}
+	secret := m.known("secret of a second factor", strings.ReplaceAll(shown[1], " ", ""))
+	b.send(400, page, path, "factor_on", "otp", m.secret("text in place of a code"))
+	code, err := totp.GenerateCode(secret, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := recoveryCode.FindAllStringSubmatch(b.send(200, page, path, "factor_on", "otp", code).body, -1)
+	for _, one := range codes {
+		m.known("recovery code", strings.ReplaceAll(m.known("recovery code", one[1]), "-", ""))
+	}
+	login := func(otp string) string {
+		return fmt.Sprintf(`{"username":%q,"password":%q,"otp":%q}`, c.email, c.password, otp)
+	}
+	m.call(401, "POST", "/api/token/", passwordLogin(c.email, c.password))
+	m.call(401, "POST", "/api/token/", login(m.secret("wrong recovery code")))
+	m.tokens(c, m.call(200, "POST", "/api/token/", login(codes[0][1])))
+	again := m.browser()
+	again.send(303, again.look(200, "/login/"), "/login/", "sign_in", "username", c.email, "password", c.password)
+	step := again.look(200, "/login/")
+	again.send(401, step, "/login/", "code", "otp", m.secret("wrong recovery code on the page"))
+	again.send(303, step, "/login/", "code", "otp", codes[1][1])
 }

@@ -23,6 +23,7 @@ func TestNoSecretIsFoundWhereItDoesNotBelong(t *testing.T) {
 	m.signsIn(ana)
 	m.forgetsThePassword(ana)
 	m.usesTheBrowser(ana)
+	m.hasASecondFactor(ana)
 	m.operates()
 	m.hosts()
 	m.tellsOthers()

@@ -42,6 +42,7 @@ type User struct {
 	Memberships  map[int64]Role `json:"memberships,omitempty"`
 	ActiveTenant int64          `json:"active_tenant,omitempty"` // 0: none
 	HasPassword  bool           `json:"has_password,omitempty"`
+	SecondFactor bool           `json:"second_factor,omitempty"` // a sign-in needs a code too
 
 	Subject        uuid.UUID `json:"subject"` // of the person's data, and so of the address
 	AddressRefused bool      `json:"address_refused,omitempty"`

@@ -105,6 +105,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		account.Reactivated{At: noon}, profile, account.SuperuserGranted{At: noon}, account.SuperuserRevoked{At: noon},
 		account.SessionsEnded{At: noon}, account.LinkRequested{Link: account.Reset, At: noon}, account.SubjectErased{Subject: ana, At: noon},
 		account.AddressRefused{Code: "recipient_refused", At: noon}, account.AddressAccepted{At: noon},
+		factorOn, account.SecondFactorDisabled{Reason: "The telephone is lost.", At: noon}, account.RecoveryCodesRenewed{At: noon},
 		account.SignedIn{SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughPage, At: noon},
 		account.SignInRefused{SubjectID: ana, IP: "192.0.2.7", Through: account.ThroughToken, At: noon},
 		account.TokenReused{Family: ana, At: noon}, account.AccessDenied{Method: "GET", Route: "/operations/api/v1/users/{id}/", At: noon},

@@ -30,6 +30,9 @@ var EventTypes = []domain.EventType{
 	domain.Register[LinkRequested](),
 	domain.Register[AddressRefused](),
 	domain.Register[AddressAccepted](),
+	domain.Register[SecondFactorEnabled](),
+	domain.Register[SecondFactorDisabled](),
+	domain.Register[RecoveryCodesRenewed](),
 
 	domain.Register[SubjectErased](),
 

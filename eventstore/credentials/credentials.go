@@ -1,6 +1,6 @@
 // Package credentials keeps what people and programs prove themselves with:
-// hashes of passwords, sessions in browsers, refresh tokens, one-time links,
-// and sealed secrets on their way to an engine, a mail or a webhook. These rows
+// hashes of passwords and recovery codes, second factors, sessions in browsers,
+// refresh tokens, one-time links, and sealed secrets on their way to an engine, a mail or a webhook. These rows
 // are no events: they are deleted when they expire.
 package credentials
 
@@ -25,17 +25,22 @@ type Vault struct {
 // [eventstore.Migrate] has prepared.
 func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault { return &Vault{pool, keys} }
 
-// SignOutRows delete all credentials of a user: password, one-time links,
-// refresh tokens, sessions in browsers.
+// SignOutRows delete all credentials of a user: password, second factor, one-time
+// links, refresh tokens, sessions in browsers.
 func SignOutRows(user int64) []eventstore.TxStatement {
-	var rows []eventstore.TxStatement
+	rows := DropFactorRows(user)
 	for _, table := range []string{"browser_sessions", "credentials", "one_time_tokens", "refresh_families"} {
-		rows = append(rows, eventstore.TxStatement{
-			Key: fmt.Sprintf("%s/%d", table, user), SQL: fmt.Sprintf(`delete from %s where user_id = $1`, table),
-			Args: []any{user}, WantRows: eventstore.AnyRows,
-		})
+		rows = append(rows, ofUser(table, user))
 	}
 	return rows
+}
+
+// ofUser deletes the rows of a user in a table.
+func ofUser(table string, user int64) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: fmt.Sprintf("%s/%d", table, user), SQL: fmt.Sprintf(`delete from %s where user_id = $1`, table),
+		Args: []any{user}, WantRows: eventstore.AnyRows,
+	}
 }
 
 // expired are the conditions under which rows are deleted. A token that was
@@ -47,10 +52,12 @@ var expired = []struct{ table, condition string }{
 	{"refresh_families", `expires_at < real_now()`},
 	{"browser_sessions", `not (` + sessionLives + `)`},
 	{"endpoint_secrets", `expires_at < real_now()`},
+	{"pending_sign_ins", `not (` + pendingLives + `)`},
+	{"second_factors", `confirmed_at is null and not (` + proposalLives + `)`},
 }
 
 // Sweep deletes expired rows. After a rotation of the secret key it seals the
-// secrets of endpoints, and those in transit, with the new key.
+// secrets of endpoints, of second factors, and those in transit, with the new key.
 func (v *Vault) Sweep(ctx context.Context) error {
 	for _, e := range expired {
 		if err := eventstore.DeleteExpired(ctx, v.pool, e.table, e.condition); err != nil {
@@ -60,5 +67,5 @@ func (v *Vault) Sweep(ctx context.Context) error {
 	if len(v.keys.Retired()) == 0 {
 		return nil
 	}
-	return errors.Join(v.resealEndpoints(ctx), v.resealHandOffs(ctx))
+	return errors.Join(v.resealEndpoints(ctx), v.resealHandOffs(ctx), v.resealFactors(ctx))
 }

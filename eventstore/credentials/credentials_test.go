@@ -98,6 +98,14 @@ func TestWithoutTheDatabaseNoUserIsLetIn(t *testing.T) {
 		"renew":    func() error { _, err := s.RenewSession(ctx, "a"); return err },
 		"end":      func() error { return s.EndSession(ctx, "a") },
 		"password": func() error { _, err := s.CheckPassword(ctx, 12, "correct horse"); return err },
+		"propose":  func() error { return s.ProposeFactor(ctx, 12, "secret") },
+		"confirm":  func() error { _, err := s.ConfirmFactor(ctx, 12, "123456"); return err },
+		"code":     func() error { _, err := s.UseFactorCode(ctx, 12, "123456"); return err },
+		"recovery": func() error { _, err := s.UseRecoveryCode(ctx, 12, "aaaa"); return err },
+		"left":     func() error { _, err := s.RecoveryCodesLeft(ctx, 12); return err },
+		"begin":    func() error { _, err := s.BeginSignIn(ctx, 12, 1); return err },
+		"pending":  func() error { _, _, err := s.PendingSignIn(ctx, "a"); return err },
+		"complete": func() error { return s.EndSignIn(ctx, "a") },
 		"sweep":    func() error { return s.Vault.Sweep(ctx) },
 	} {
 		if err := ask(); !errors.Is(err, eventstore.ErrUnavailable) {

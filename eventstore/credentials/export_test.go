@@ -12,3 +12,9 @@ func OccupyHashing() (leave func()) {
 		}
 	}
 }
+
+// CodeAt is the code of a second factor in a step of 30 seconds.
+func CodeAt(secret string, step int64) string { return codeAt(secret, step) }
+
+// StepOf is the step that a code is of, at a moment.
+var StepOf = stepOf

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"hostpanel/domain/account"
@@ -37,6 +38,7 @@ func (s *handlers) accountDesk() web.FormPage {
 type section struct {
 	Name, Title, About, Empty string
 	Form                      *web.Form
+	Path                      string // of the page where it is changed; "": here
 }
 
 func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
@@ -56,6 +58,11 @@ func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Retu
 		part.Title, part.About = w[part.Name+"_title"], w[part.Name+"_about"]
 		sections = append(sections, part)
 	}
+	factor := section{Name: "factor", Title: w["factor_title"], About: w["factor_about"], Empty: w["factor_is_off"], Path: caller.FactorPath}
+	if caller.VisitOf(c).Who.SecondFactor {
+		factor.Empty = w["factor_is_on"]
+	}
+	sections = slices.Insert(sections, len(sections)-1, factor) // before what ends the sessions
 	return s.Sheet(c, back.StatusOf(), "account", "account_title", map[string]any{"Sections": sections, "Wide": true})
 }
 

@@ -26,6 +26,9 @@ type Deps struct {
 
 type handlers struct{ Deps }
 
+// asked is what is asked for beside the password.
+func (s *handlers) asked() caller.SecondFactor { return caller.SecondFactor{Callers: s.Callers} }
+
 // Accounts changes passwords together with what is stored beside the log, all
 // or nothing. A link that is used, expired or unknown is refused with
 // domain.NotFound.
@@ -39,6 +42,25 @@ type Accounts interface {
 	// AskReset mails a link to set a new password if the address has an
 	// account. It does the same work if it has none.
 	AskReset(ctx context.Context, email string) error
+
+	Factors
+}
+
+// Factors sets up second factors. What is impossible at present is refused with
+// domain.Conflict.
+type Factors interface {
+	// ProposeFactor makes a secret. It is not in force before EnableFactor.
+	ProposeFactor(ctx context.Context, user int64) (secret string, err error)
+	// ProposedFactor is the secret that is being set up; "": there is none.
+	ProposedFactor(ctx context.Context, user int64) (secret string, err error)
+	// EnableFactor puts the secret in force, ends sessions and tokens, and returns
+	// recovery codes. A wrong code is refused at the field otp.
+	EnableFactor(ctx context.Context, cause domain.Metadata, user int64, code string) (recovery []string, err error)
+	// RenewRecoveryCodes returns new recovery codes. The former ones end.
+	RenewRecoveryCodes(ctx context.Context, cause domain.Metadata, user int64) (recovery []string, err error)
+	// DisableFactor lets the password suffice again. An operator gives a reason.
+	DisableFactor(ctx context.Context, cause domain.Metadata, user int64, reason string) error
+	RecoveryCodesLeft(ctx context.Context, user int64) (int, error)
 }
 
 // Tokens keeps which refresh tokens are good. They are named by their jti; all
@@ -61,5 +83,5 @@ func Routes(d Deps) []route.Area {
 // PageRoutes are the pages on which people sign in and change their account.
 func PageRoutes(d Deps) []route.Area {
 	s := &handlers{d}
-	return []route.Area{s.loginPages(), s.accountPages()}
+	return []route.Area{s.loginPages(), s.accountPages(), factors{s}.pages()}
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
+	"hostpanel/projections"
 )
 
 // loginPages are where people come in and go out (docs/accounts.md, "Pages").
@@ -25,7 +27,7 @@ func (s *handlers) loginPages() route.Area {
 			web.View(caller.LoginPath, "The page to sign in", login.Look).As("login_page").
 				Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")),
 			s.Press(caller.LoginPath, "Sign in", login).As("login").
-				Failing(http.StatusUnauthorized, "There is no active account with this name and password."),
+				Failing(http.StatusUnauthorized, "There is no active account with this name and password, or the code is wrong."),
 			s.Press(web.LogoutPath, "Sign out", leave).As("logout"),
 			web.View(web.ResetPath, "The page to ask for a new password", reset.Look).As("password_reset_page"),
 			s.Press(web.ResetPath, "Ask for a link to set a new password", reset).As("password_reset_form"),
@@ -42,13 +44,20 @@ func (s *handlers) start(_ context.Context, c route.Call) (*route.Document, erro
 }
 
 func (s *handlers) loginDesk() web.FormPage {
-	return web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{"sign_in": s.enter}}
+	return web.FormPage{Show: s.showLogin, Forms: map[string]web.FormHandler{"sign_in": s.enter, "code": s.giveCode, "other_user": s.beginAgain}}
 }
 
-func (s *handlers) showLogin(_ context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	next := localPath(c.Param("next"))
-	if v := caller.VisitOf(c); v.IsSignedIn() && back == nil {
+func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	next, v := localPath(c.Param("next")), caller.VisitOf(c)
+	if v.IsSignedIn() && back == nil {
 		return web.SeeOther(cmp.Or(next, web.HomeOf(v.Who.User))), nil
+	}
+	_, waits, err := s.Sessions.PendingSignIn(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	if waits && (back == nil || back.Form == "code") {
+		return s.showCode(c, next, back)
 	}
 	return s.Sheet(c, back.StatusOf(), "login", "login_title", map[string]any{"Form": s.Fill(c, web.Form{
 		Name: "sign_in", Action: caller.LoginPath, Inputs: []web.Input{
@@ -59,17 +68,79 @@ func (s *handlers) showLogin(_ context.Context, c route.Call, back *web.Returned
 	}, back)})
 }
 
-// enter signs a user in. The browser gets a new id, so that the former id opens
-// nothing.
+// showCode is the second step, after a right password.
+func (s *handlers) showCode(c route.Call, next string, back *web.Returned) (*route.Document, error) {
+	return s.Sheet(c, back.StatusOf(), "login_code", "code_title", map[string]any{"Form": s.Fill(c, web.Form{
+		Name: "code", Action: caller.LoginPath, Inputs: []web.Input{
+			{Name: "otp", Autocomplete: "one-time-code", Required: true, Plain: true, IsSecret: true, Focus: true, Long: 64},
+			{Name: "next", Type: "hidden", Value: next},
+		},
+	}, back), "Again": s.Fill(c, web.Form{Name: "other_user", Action: caller.LoginPath}, nil)})
+}
+
+// enter signs a user in, or asks for the code of the second factor.
 func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 	if err := web.Needed(sent, "username", "password"); err != nil {
 		return nil, err
 	}
-	user, err := s.Authenticate(ctx, c, sent.Get("username"), sent.Get("password"), account.ThroughPage)
+	user, err := s.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
+	if errors.Is(err, caller.CodeMissing) {
+		return s.awaitCode(ctx, c, user, localPath(sent.Get("next")))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Sessions.EndSession(ctx, caller.VisitOf(c).ID); err != nil {
+	return s.open(ctx, c, user, sent)
+}
+
+// awaitCode leads to the second step. The browser gets a new id, which opens
+// nothing but that.
+func (s *handlers) awaitCode(ctx context.Context, c route.Call, user projections.User, next string) (*route.Document, error) {
+	if err := s.endVisit(ctx, c); err != nil {
+		return nil, err
+	}
+	id, err := s.Sessions.BeginSignIn(ctx, user.ID, user.SessionVersion)
+	if err != nil {
+		return nil, err
+	}
+	path := caller.LoginPath
+	if next != "" {
+		path += "?" + url.Values{"next": {next}}.Encode()
+	}
+	return web.SeeOther(path, s.Cookie(caller.SessionCookie, id, 0)), nil
+}
+
+// giveCode completes a sign-in whose password was given before.
+func (s *handlers) giveCode(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	pending, waits, err := s.Sessions.PendingSignIn(ctx, caller.VisitOf(c).ID)
+	if err != nil {
+		return nil, err
+	}
+	user, known, err := s.System().Identity(ctx, pending.User)
+	if err != nil {
+		return nil, err
+	}
+	if !waits || !known || !user.IsActive || user.SessionVersion != pending.Version {
+		return web.SeeOther(caller.LoginPath), s.endVisit(ctx, c)
+	}
+	if err := web.Needed(sent, "otp"); err != nil {
+		return nil, err
+	}
+	if err := s.asked().Complete(ctx, c, user.User, sent.Get("otp"), account.ThroughPage); err != nil {
+		return nil, err
+	}
+	return s.open(ctx, c, user.User, sent)
+}
+
+// beginAgain lets another user sign in at the browser.
+func (s *handlers) beginAgain(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	return web.SeeOther(caller.LoginPath), s.endVisit(ctx, c)
+}
+
+// open signs a user in. The browser gets a new id, so that the former id opens
+// nothing.
+func (s *handlers) open(ctx context.Context, c route.Call, user projections.User, sent url.Values) (*route.Document, error) {
+	if err := s.endVisit(ctx, c); err != nil {
 		return nil, err
 	}
 	id, err := s.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
@@ -77,6 +148,12 @@ func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 		return nil, err
 	}
 	return web.SeeOther(cmp.Or(localPath(sent.Get("next")), web.HomeOf(user)), s.Cookie(caller.SessionCookie, id, 0)), nil
+}
+
+// endVisit ends what the former id of the browser opens.
+func (s *handlers) endVisit(ctx context.Context, c route.Call) error {
+	id := caller.VisitOf(c).ID
+	return errors.Join(s.Sessions.EndSession(ctx, id), s.Sessions.EndSignIn(ctx, id))
 }
 
 func (s *handlers) leaveDesk() web.FormPage {

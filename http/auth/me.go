@@ -24,7 +24,7 @@ func (s *handlers) ownArea() route.Area {
 	return route.Area{
 		Name: "Own account", Prefix: "/api/", Access: s.User(),
 		About: "What users see and change of their own account.",
-		Routes: []route.Route{
+		Routes: append([]route.Route{
 			route.Get(mePath, "Who is signed in", s.showMe).As("me_read").Finding(s.findMe),
 			route.Patch(mePath, "Change the name, the language or the active tenant", s.changeMe).As("me_change").Finding(s.findMe),
 			route.Post(mePath+"password/", "Change the password; all tokens and sessions so far end", s.changePassword).As("me_password").
@@ -36,7 +36,7 @@ func (s *handlers) ownArea() route.Area {
 				For(route.Open).With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("The answer does not tell whether there is such an account.").
 				Failing(http.StatusTooManyRequests, "Too many calls from this address."),
-		},
+		}, factors{s}.routes()...),
 	}
 }
 

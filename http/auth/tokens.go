@@ -27,8 +27,8 @@ func (s *handlers) tokenArea() route.Area {
 		About: "Signing in. A pair of tokens comes for a name and a password: one for calls, one for the next pair.",
 		Routes: []route.Route{
 			tokenRoute(tokensPath, "Sign in with a name and a password", s.signIn).As("token_obtain").
-				Failing(http.StatusUnauthorized, "There is no active account with this name and password.").
-				Failing(http.StatusTooManyRequests, "The password was wrong too often."),
+				Failing(http.StatusUnauthorized, "There is no active account with this name and password; or the account has a second factor, and otp is missing or wrong (otp_required).").
+				Failing(http.StatusTooManyRequests, "The password or the code was wrong too often."),
 			tokenRoute(tokensPath+"refresh/", "Get the next pair of tokens; the refresh token is used up", s.refresh).As("token_refresh").
 				Failing(http.StatusUnauthorized, "The token is invalid, expired, used up, of another type, or its user may not sign in any more."),
 			tokenRoute(tokensPath+"verify/", "Ask whether a token is good", s.verify).As("token_verify").
@@ -51,14 +51,21 @@ func tokenRoute[Q, A any, PQ interface {
 }
 
 // login is the body of a sign-in.
-type login struct{ Username, Password string }
+type login struct{ Username, Password, Code string }
 
 // Fields are the credentials (docs/api.md, "Tokens").
 func (l *login) Fields() field.Set {
 	return field.Set{
 		field.Text("username", &l.Username).Required().KnownAs("email").Doc("The address of the account; may be sent as email too."),
 		field.Text("password", &l.Password).Required().Verbatim().Max(account.PasswordRead).Secret(),
+		otpField(&l.Code).Blank().Default("").Doc("For accounts with a second factor: the code that the app shows, or a recovery code."),
 	}
+}
+
+// otpField is a code of the second factor.
+func otpField(at *string) field.Field {
+	const longest = 64
+	return field.Text("otp", at).Max(longest).Secret()
 }
 
 // pair is what signing in gives.
@@ -79,7 +86,7 @@ type turned struct{ pair }
 func (t *turned) Fields() field.Set { f := t.pair.Fields(); return field.Set{f[1], f[0]} }
 
 func (s *handlers) signIn(ctx context.Context, c route.Call, l *login) (*pair, error) {
-	user, err := s.Authenticate(ctx, c, l.Username, l.Password, account.ThroughToken)
+	user, err := s.Authenticate(ctx, c, caller.Proof(*l), account.ThroughToken)
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,11 @@ import (
 // do is looked up with every call, so that it ends at once when it is taken
 // from them.
 
-// User admits everybody who has signed in.
+// User admits everybody who has signed in. Where superusers need a second factor,
+// it refuses those without one.
 func (s *Callers) User() route.Access {
-	return route.Access{
-		Rule: "user", Scheme: "bearer", Challenge: BearerChallenge,
-		Security: map[string]any{"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}, Instead: sessionCredentials(),
-		Identify: s.identify(func(Identity) bool { return true }), Limit: s.limitUser,
-	}
+	f := SecondFactor{s}
+	return f.Enrolling().Requiring(f.enrolled)
 }
 
 // Superuser admits those who operate the installation.

@@ -93,9 +93,9 @@ func (s *Callers) SuperuserConfirmed() route.Access {
 	})
 }
 
-// BySession admits callers by session alone.
-func (s *Callers) BySession() route.Access {
-	return s.User().As("user in a browser").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
+// bySession admits callers by session alone.
+func bySession(access route.Access) route.Access {
+	return access.As("user in a browser").Requiring(func(_ context.Context, _ route.Request, c route.Caller) error {
 		if _, is := c.Detail.(Visit); !is {
 			return onlySessions
 		}

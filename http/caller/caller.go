@@ -29,6 +29,7 @@ type Deps struct {
 	TokenKeys   []TokenKey // the first signs tokens, all open them
 	PublicURL   func() string
 	Abuse       bool             // whether the limits against abuse hold
+	Factor      bool             // whether superusers need a second factor
 	Now         func() time.Time // business time; nil: the real time
 	Log         *slog.Logger
 	Caches      *Caches
@@ -74,6 +75,10 @@ type Limits interface {
 // user 0, who does not exist.
 type Credentials interface {
 	CheckPassword(ctx context.Context, user int64, password string) (bool, error)
+	// UseFactorCode and UseRecoveryCode tell whether a code of the second factor
+	// is right. A right one is used up.
+	UseFactorCode(ctx context.Context, user int64, code string) (bool, error)
+	UseRecoveryCode(ctx context.Context, user int64, code string) (bool, error)
 }
 
 // Sessions keeps those of people in browsers, by a secret that their cookie
@@ -87,4 +92,10 @@ type Sessions interface {
 	// asked for again.
 	RenewSession(ctx context.Context, id string) (newID string, err error)
 	EndSession(ctx context.Context, id string) error
+
+	// BeginSignIn keeps that a browser's user has given the password and not yet
+	// the code. It is no session.
+	BeginSignIn(ctx context.Context, user int64, version int) (id string, err error)
+	PendingSignIn(ctx context.Context, id string) (domain.Session, bool, error)
+	EndSignIn(ctx context.Context, id string) error
 }

@@ -57,7 +57,7 @@ func (s *Callers) Session() route.Access {
 	return route.Access{
 		Rule: "session", Scheme: "session",
 		Security: sessionCredentials()[0].Security,
-		Identify: s.signedIn, Admit: s.sameSite, Limit: s.limitUser,
+		Identify: s.signedIn, Admit: SecondFactor{s}.sentToEnrol, Limit: s.limitUser,
 	}
 }
 

@@ -18,27 +18,38 @@ import (
 // What happens at the doors is written into the journal of the user whom it
 // concerns, "security-<user>" (docs/security.md, "What is written down").
 
-// throughConfirm is how those come who are asked for their password again.
-const throughConfirm = "confirmation"
+const (
+	// throughConfirm is how those come who are asked for their password again.
+	throughConfirm = "confirmation"
+	// throughCode is how those come whose password was right, and whose code of
+	// the second factor was missing or wrong.
+	throughCode = "code"
+)
 
 var noActiveAccount = &route.Refusal{
 	Status: http.StatusUnauthorized, Slug: "not_authenticated",
 	Detail: "No active account found with the given credentials",
 }
 
+// A Proof is what a user signs in with. Code is of the second factor, for users
+// who have one.
+type Proof struct{ Username, Password, Code string }
+
 // Authenticate tells who signs in, or refuses with noActiveAccount, or with
 // 429 after too many failures. It takes as long, and leaves as much behind,
-// for an account that is not there as for a wrong password.
-func (s *Callers) Authenticate(ctx context.Context, c route.Call, username, password, through string) (projections.User, error) {
-	done, err := s.attempt(ctx, username, c.IP)
+// for an account that is not there as for a wrong password. After a right
+// password without a right code, it returns the user too, with [CodeMissing] or
+// another refusal.
+func (s *Callers) Authenticate(ctx context.Context, c route.Call, p Proof, through string) (projections.User, error) {
+	done, err := s.attempt(ctx, p.Username, c.IP)
 	if err != nil {
 		return projections.User{}, err
 	}
-	user, _, err := s.System().UserByEmail(ctx, username)
+	user, _, err := s.System().UserByEmail(ctx, p.Username)
 	if err != nil {
 		return projections.User{}, err
 	}
-	right, err := s.deps.Credentials.CheckPassword(ctx, user.ID, password)
+	right, err := s.deps.Credentials.CheckPassword(ctx, user.ID, p.Password)
 	if err != nil {
 		return projections.User{}, err
 	}
@@ -48,10 +59,7 @@ func (s *Callers) Authenticate(ctx context.Context, c route.Call, username, pass
 		}
 		return projections.User{}, noActiveAccount
 	}
-	if err := done(); err != nil {
-		return projections.User{}, err
-	}
-	return user, s.noteSignIn(ctx, c, user, through)
+	return user, SecondFactor{s}.complete(ctx, c, user, p.Code, through, done)
 }
 
 // Confirm tells whether it is really the user who asks, by the password. After

@@ -122,8 +122,8 @@ func page(name, policy string, data any) (*route.Document, error) {
 	}}, nil
 }
 
-// enter signs the operator in, once. A link that is used or old leads to the
-// page to sign in.
+// enter signs the operator in, once. A link that is used or old, or of
+// an operator with a second factor, leads to the page to sign in.
 func (s *handlers) enter(ctx context.Context, c route.Call) (*route.Document, error) {
 	if !s.Link.use(c.Param("token")) {
 		return web.SeeOther(caller.LoginPath), nil
@@ -134,6 +134,9 @@ func (s *handlers) enter(ctx context.Context, c route.Call) (*route.Document, er
 	}
 	if !known {
 		return nil, route.Missing("User")
+	}
+	if user.SecondFactor { // which the link is none of
+		return web.SeeOther(caller.LoginPath), nil
 	}
 	id, err := s.Sessions.OpenSession(ctx, user.ID, user.SessionVersion)
 	if err != nil {

@@ -65,6 +65,8 @@ type Accounts interface {
 	// Link makes a one-time link for an operator to hand over, and mails it
 	// too if send is set.
 	Link(ctx context.Context, cause domain.Metadata, user int64, send bool) (domain.Link, error)
+	// DisableFactor switches a user's second factor off.
+	DisableFactor(ctx context.Context, cause domain.Metadata, user int64, reason string) error
 	// Erase ends an account and destroys the personal data in it.
 	Erase(ctx context.Context, cause domain.Metadata, user int64) error
 }

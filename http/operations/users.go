@@ -42,6 +42,7 @@ func (u *userRecord) Fields() field.Set {
 		field.Text("language", &u.Language).Spoken(),
 		field.Flag("is_superuser", &u.IsSuperuser).Default(false),
 		field.Flag("is_active", &u.IsActive).Default(true),
+		field.Flag("has_second_factor", &u.SecondFactor).ReadOnly().Doc("Whether a sign-in needs a code beside the password."),
 		field.NullRef("active_tenant", &u.ActiveTenant).Default(nil).Doc("One of the memberships; a superuser's may be any tenant."),
 		field.Objects("memberships", &u.Memberships),
 		field.NullTime("last_login_at", &u.LastLoginAt).ReadOnly(),
@@ -91,7 +92,7 @@ func (s *users) userRoutes() []route.Route {
 		route.Post(userPath+"deactivate/", "End an account, for the time being", s.deactivateUser).As("user_deactivate").Of("User").
 			Finding(s.findUser).With(http.StatusOK).Failing(http.StatusConflict, lastSuperuser).
 			Saying("Sessions and tokens end at once. A second time changes nothing; is_active opens the account again."),
-		s.resetLinkRoute(),
+		s.resetLinkRoute(), s.disableFactorRoute(),
 	}, s.membershipRoutes()...)
 }
 

@@ -43,6 +43,7 @@ type Input struct {
 	Required     bool
 	IsFixed      bool // shown, and not for typing
 	Plain        bool // no words of a language: addresses, domains
+	IsSecret     bool // typed anew after a mistake, as passwords are
 	Focus        bool // where typing begins
 	Min, Max     int  // of numbers; 0: no bound
 	Long         int  // characters; 0: no bound
@@ -188,7 +189,7 @@ func (in *Input) restore(back *Returned, language string) {
 	if back == nil {
 		return
 	}
-	if values, sent := back.Sent[in.Name]; sent && in.Type != "password" && !in.IsFixed {
+	if values, sent := back.Sent[in.Name]; sent && in.Type != "password" && !in.IsSecret && !in.IsFixed {
 		in.Value = values[len(values)-1]
 	}
 	in.Wrong, in.Focus = messagesOn(back.Wrong, in.Name, language), false

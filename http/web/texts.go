@@ -23,6 +23,7 @@ var Texts = map[string]Words{
 		timelineInEnglish,
 		deskInEnglish,
 		guideInEnglish,
+		factorInEnglish,
 	),
 	"es": together(
 		inSpanish,
@@ -33,6 +34,7 @@ var Texts = map[string]Words{
 		timelineInSpanish,
 		deskInSpanish,
 		guideInSpanish,
+		factorInSpanish,
 	),
 }
 

@@ -47,6 +47,7 @@ type Config struct {
 	Language       string // of requests that name none
 	Policy         assembly.Policy
 	AbuseLimits    bool
+	SecondFactor   bool // superusers need one
 	TrustedProxies []netip.Prefix
 	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
 	Origins        []string       // from which browsers may call the APIs, besides the storefront
@@ -193,7 +194,10 @@ func (c *Config) comparing(s Settings) error {
 }
 
 func (c *Config) switches(s Settings) (err error) {
-	c.AbuseLimits, err = onOff("HOSTPANEL_ABUSE_LIMITS", s.AbuseLimits, !c.Demo)
+	if c.AbuseLimits, err = onOff("HOSTPANEL_ABUSE_LIMITS", s.AbuseLimits, !c.Demo); err != nil {
+		return err
+	}
+	c.SecondFactor, err = onOff("HOSTPANEL_REQUIRE_SECOND_FACTOR", s.SecondFactor, false)
 	return err
 }
 

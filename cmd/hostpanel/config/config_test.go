@@ -95,6 +95,7 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{EngineCompare: "daily"}, "HOSTPANEL_ENGINE_COMPARE"},
 		{Settings{Payments: kong.Plugins{&test.Settings{Payments: "yes"}}}, "HOSTPANEL_TEST_PAYMENTS"},
 		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
+		{Settings{SecondFactor: "yes"}, "HOSTPANEL_REQUIRE_SECOND_FACTOR"},
 		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "-1"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "101"}, "HOSTPANEL_TAX_RATE"},
@@ -274,6 +275,12 @@ func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
 		if err != nil || got.Payments[2].Offered != c.test || got.AbuseLimits != c.abuse || got.TaxRate.StringFixed(2) != c.tax || got.Currency != "EUR" {
 			t.Errorf("demo %t: %+v, %v", c.demo, got, err)
 		}
+	}
+	if got, err := New(Settings{}, false); err != nil || got.SecondFactor {
+		t.Errorf("a second factor is required without the setting: %v", err)
+	}
+	if got, err := New(Settings{SecondFactor: "on"}, false); err != nil || !got.SecondFactor {
+		t.Errorf("no second factor is required with the setting: %v", err)
 	}
 	if got, err := New(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil || got.TaxRate.String() != "19" || !got.AbuseLimits {
 		t.Errorf("what is set should win in the demo too: %+v, %v", got, err)

@@ -44,6 +44,7 @@ type Settings struct {
 	LatePayments   string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen" help:"What money for an expired order does: reopen it, or refund."`
 	RefundGrace    string `group:"settings" env:"HOSTPANEL_REFUND_GRACE" placeholder:"7" help:"Days, 0 to 90, for which a service that has ended is kept."`
 	AbuseLimits    string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
+	SecondFactor   string `name:"require-second-factor" group:"settings" env:"HOSTPANEL_REQUIRE_SECOND_FACTOR" placeholder:"off" help:"Superusers need a second factor to do anything: on or off."`
 	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Whose X-Forwarded-For is believed."`
 	CORSOrigins    string `name:"cors-origins" group:"settings" env:"HOSTPANEL_CORS_ORIGINS" placeholder:"ORIGIN,…" help:"From which browsers may call the APIs; none: only the storefront, as its keys say."`
 	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`

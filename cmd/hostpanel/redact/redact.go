@@ -80,19 +80,20 @@ func redact(a slog.Attr) slog.Attr {
 }
 
 // secretNames are the names of things that are never logged.
-var secretNames = regexp.MustCompile(`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|private_key|chain|idempotency-key)$`)
+var secretNames = regexp.MustCompile(`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|otp|otpauth.*|recovery_codes?|private_key|chain|idempotency-key)$`)
 
 // IsSecret tells whether the value under this name is never shown.
 func IsSecret(key string) bool { return secretNames.MatchString(strings.TrimSpace(key)) }
 
 // secretLooks are the looks of secrets: JSON web tokens, keys of the
-// storefront and of webhooks, PEM blocks, passwords in URLs.
+// storefront and of webhooks, second factors, PEM blocks, passwords in URLs.
 var secretLooks = []struct {
 	look *regexp.Regexp
 	with string
 }{
 	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), Masked},
 	{regexp.MustCompile(`(sfk_(?:live|test)_[A-Za-z0-9]{8}_)[A-Za-z0-9_]+`), "${1}" + Masked},
+	{regexp.MustCompile(`otpauth://[^\s"]+`), Masked},
 	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=_-]+`), Masked},
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]+-----.*?(-----END [A-Z ]+-----|$)`), Masked},
 	{regexp.MustCompile(`([a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+@`), "${1}" + Masked + "@"},

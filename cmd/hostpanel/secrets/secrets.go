@@ -51,22 +51,23 @@ type keyLine struct {
 	Place   int    `json:"place"`
 	People  int64  `json:"people"`
 	Hooks   int64  `json:"webhook_endpoints"`
+	Factors int64  `json:"second_factors"`
 	Transit int64  `json:"in_transit"`
 	State   string `json:"state"`
 }
 
 func asLine(k eventstore.SecretKey) keyLine {
-	return keyLine{k.ID, k.Place, k.People, k.Webhooks, k.Transit, state(k)}
+	return keyLine{k.ID, k.Place, k.People, k.Webhooks, k.Factors, k.Transit, state(k)}
 }
 
 func table(c console.Console, keys []eventstore.SecretKey) {
-	t := console.Table{Head: []string{"key", "place", "people", "webhook endpoints", "in transit", "state"}}
+	t := console.Table{Head: []string{"key", "place", "people", "webhook endpoints", "second factors", "in transit", "state"}}
 	for _, k := range keys {
 		place := "-"
 		if k.Place > 0 {
 			place = strconv.Itoa(k.Place)
 		}
-		t.Add(console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks), console.Number(k.Transit), console.Plain(state(k)))
+		t.Add(console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks), console.Number(k.Factors), console.Number(k.Transit), console.Plain(state(k)))
 	}
 	t.Print(c)
 	fmt.Fprintln(c.Out, "\n"+advice(keys))
@@ -132,9 +133,10 @@ func (f forget) Run(ctx context.Context, s config.Settings, c console.Console) e
 				return err
 			}
 		}
-		people, hooks, err := eventstore.ForgetSecretKey(ctx, p.Pool, f.ID)
+		gone, err := eventstore.ForgetSecretKey(ctx, p.Pool, f.ID)
 		if err == nil {
-			fmt.Fprintf(c.Out, "%s is forgotten: the texts under %d keys of people read as erased, %d secrets of webhook endpoints are gone\n", f.ID, people, hooks)
+			fmt.Fprintf(c.Out, "%s is forgotten: the texts under %d keys of people read as erased, %d secrets of webhook endpoints and %d second factors are gone\n",
+				f.ID, gone.People, gone.Webhooks, gone.Factors)
 		}
 		return err
 	})

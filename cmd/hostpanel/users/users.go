@@ -17,11 +17,12 @@ import (
 
 // Command is `hostpanel user`.
 type Command struct {
-	Create userCreate `cmd:"" help:"Open an account."`
-	Passwd userPasswd `cmd:"" help:"Set the password of an account, and end its sessions."`
-	Erase  userErase  `cmd:"" help:"Close an account, and erase the person's data."`
-	List   userList   `cmd:"" help:"List accounts, newest first."`
-	Show   userShow   `cmd:"" help:"Show one account."`
+	Create          userCreate          `cmd:"" help:"Open an account."`
+	Passwd          userPasswd          `cmd:"" help:"Set the password of an account, and end its sessions."`
+	SecondFactorOff userSecondFactorOff `cmd:"" help:"Switch off the second factor of a user who has lost it."`
+	Erase           userErase           `cmd:"" help:"Close an account, and erase the person's data."`
+	List            userList            `cmd:"" help:"List accounts, newest first."`
+	Show            userShow            `cmd:"" help:"Show one account."`
 }
 
 type userList struct {
@@ -93,6 +94,7 @@ type userLine struct {
 	IsSuperuser  bool             `json:"is_superuser"`
 	IsActive     bool             `json:"is_active"`
 	HasPassword  bool             `json:"has_password"`
+	HasFactor    bool             `json:"has_second_factor"`
 	ActiveTenant *int64           `json:"active_tenant"`
 	LastLoginAt  *time.Time       `json:"last_login_at"`
 	CreatedAt    time.Time        `json:"created_at"`
@@ -108,7 +110,7 @@ type membershipLine struct {
 
 func asUser(u projections.User) userLine {
 	return userLine{
-		ID: u.ID, Email: u.Email, Name: u.Name, Language: u.Language, IsSuperuser: u.IsSuperuser, IsActive: u.IsActive, HasPassword: u.HasPassword,
+		ID: u.ID, Email: u.Email, Name: u.Name, Language: u.Language, IsSuperuser: u.IsSuperuser, IsActive: u.IsActive, HasPassword: u.HasPassword, HasFactor: u.SecondFactor,
 		ActiveTenant: u.ActiveTenant, LastLoginAt: u.LastLoginAt, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
 }
@@ -154,6 +156,7 @@ func printUser(c console.Console, u projections.User, member []projections.Membe
 		{"tenants", strings.Join(console.Each(member, func(m projections.Membership) string {
 			return fmt.Sprintf("%d %s (%s)", m.Tenant, m.TenantName, m.Role)
 		}), ", ")},
+		{"factor", map[bool]string{true: "a second one is on"}[u.SecondFactor]},
 		{"opened", momentOr(&u.CreatedAt, "")},
 		{"signed in", momentOr(u.LastLoginAt, "never")},
 	} {

@@ -14,7 +14,8 @@
 // the answer's headers only those named are compared; "Name: -" means that
 // there is none. "<uuid>", "<int>", "<time>", "<number>" and "<any>" stand for
 // whatever has that form, "<etc>" for anything at all; "<uuid:order>" keeps it as "<order>" for later turns
-// and for the rest of this one. A line of the body with a full stop alone is an
+// and for the rest of this one. "<totp:secret>" is the present one-time password of
+// the secret that was kept under this name, "<next_totp:secret>" the next one. A line of the body with a full stop alone is an
 // empty one. The body is compared to the byte.
 package routetest
 
@@ -28,6 +29,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
 )
 
 // Known are the names that a conversation may use from its beginning.
@@ -180,11 +184,26 @@ var placeholder = regexp.MustCompile(`<(\w+)(?::(\w+))?>`)
 // fill puts known values in place of their names.
 func (k Known) fill(s string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(p string) string {
-		if value, is := k[strings.Trim(p, "<>")]; is {
+		name := strings.Trim(p, "<>")
+		if value, is := k[name]; is {
 			return value
+		}
+		if form, secret, _ := strings.Cut(name, ":"); k[secret] != "" && later[form] != nil {
+			return oneTime(k[secret], *later[form])
 		}
 		return p
 	})
+}
+
+// later says of which step of time a one-time password is.
+var later = map[string]*time.Duration{"totp": new(time.Duration(0)), "next_totp": new(30 * time.Second)}
+
+func oneTime(secret string, later time.Duration) string {
+	code, err := totp.GenerateCode(secret, time.Now().Add(later))
+	if err != nil {
+		panic(err)
+	}
+	return code
 }
 
 // match compares a text with what was expected, and keeps what it names.
