@@ -24,6 +24,7 @@ func TestReadingKeepsNoSessionAlive(t *testing.T) {
 		{"HEAD", false, func() { b.script("HEAD", "/notifications/api/v1/notifications/", "") }},
 		{"a change without the token", true, func() { b.script("PATCH", "/api/me/", `{}`) }},
 		{"PATCH", true, func() { b.script("PATCH", "/api/me/", `{}`, "X-CSRF-Token", b.csrf()) }},
+		{"a page that a script reads anew", false, func() { b.get("/account/", "Sec-Fetch-Dest", "empty") }},
 		{"a page", true, func() { b.get("/account/") }},
 	} {
 		if _, err := s.owner.Exec(t.Context(), `update browser_sessions set seen_at = now() - interval '29 minutes'`); err != nil {

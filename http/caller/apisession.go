@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
 	"hostpanel/http/route"
 )
@@ -61,7 +60,7 @@ func (s pageScripts) identify(ctx context.Context, r route.Request, id string) (
 	if !s.isOwnPage(r) {
 		return route.Caller{}, route.NoKey
 	}
-	v, err := s.visit(ctx, id, s.finder(r.Method))
+	v, err := s.visit(ctx, id, finder(s.deps.Sessions, r, true))
 	switch {
 	case err != nil:
 		return route.Caller{}, err
@@ -71,15 +70,6 @@ func (s pageScripts) identify(ctx context.Context, r route.Request, id string) (
 		return route.Caller{}, wrongCSRFToken
 	}
 	return v.caller(), nil
-}
-
-// finder looks sessions up. A change is a person's deed and counts as a visit.
-// What scripts read by themselves, such as streams, keeps no session alive.
-func (s pageScripts) finder(method string) func(context.Context, string) (domain.Session, bool, error) {
-	if isSafe(method) {
-		return s.deps.Sessions.PeekSession
-	}
-	return s.deps.Sessions.Session
 }
 
 // SuperuserConfirmed admits superusers. In a browser they have to have given the

@@ -78,7 +78,7 @@ func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, er
 	if err != nil || !isCookieID(cookie.Value) {
 		return route.Caller{Detail: Visit{ID: rand.Text(), IsNew: true}}, nil
 	}
-	v, err := s.visit(ctx, cookie.Value, s.deps.Sessions.Session)
+	v, err := s.visit(ctx, cookie.Value, finder(s.deps.Sessions, r, r.Header.Get("Sec-Fetch-Dest") == "empty"))
 	if err != nil || !v.IsSignedIn() {
 		return route.Caller{Detail: v}, err
 	}
@@ -98,6 +98,16 @@ func (s *Callers) visit(ctx context.Context, id string, find func(context.Contex
 		v.session, v.Who = session, Identity{who}
 	}
 	return v, err
+}
+
+// finder looks sessions up. A change is a person's deed and counts as a visit, and so
+// does a page that is opened. What scripts read by themselves, such as streams and
+// pages anew, keeps no session alive.
+func finder(from Sessions, r route.Request, byScript bool) func(context.Context, string) (domain.Session, bool, error) {
+	if byScript && isSafe(r.Method) {
+		return from.PeekSession
+	}
+	return from.Session
 }
 
 // isCookieID tells whether a cookie can be one of ours.

@@ -3,9 +3,21 @@
 // of something, the page is read anew and its parts are exchanged. A part in which the
 // reader types, or has opened a form, is left alone. The bell shows the number that the
 // address in its attribute data-count tells. Without this script the page shows what was
-// so when it was loaded, and the bell is a link.
+// so when it was loaded, the bell is a link, and times have the zone of the server.
 (() => {
   "use strict";
+
+  // Times are shown in the reader's zone, with its name.
+  const zoned = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  const written = new Intl.DateTimeFormat(document.documentElement.lang, zoned);
+  function localise(within) {
+    for (const time of within.querySelectorAll("time[datetime*='T']")) {
+      const at = new Date(time.dateTime);
+      if (!Number.isNaN(at.getTime())) time.textContent = written.format(at);
+    }
+  }
+  localise(document);
+
   const names = ["message", "status", "step", "order", "notification", "deleted", "all_read", "reset"];
   const pause = 1000; // ms between two readings
   const parts = [...document.querySelectorAll("[data-live][id]")];
@@ -51,6 +63,7 @@
     for (const { id } of parts) {
       const old = document.getElementById(id);
       const now = page.getElementById(id);
+      if (now) localise(now);
       if (old && now && !isInUse(old) && old.outerHTML !== now.outerHTML) old.replaceWith(document.adoptNode(now));
     }
   }
