@@ -157,7 +157,7 @@ func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
 	n := s.browser(t)
 	n.get("/login/")
 	refused(t, n.send("sign_in", "username", anaMail, "password", password), http.StatusUnauthorized)
-	goes(t, n.send("sign_in", "username", anaMail, "password", better), "/account/")
+	goes(t, n.send("sign_in", "username", anaMail, "password", better), "/panel/")
 }
 
 func TestGuessesOfThePasswordAreCountedInsideToo(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *Server) Areas() []route.Area {
 		storefront.Routes(s.storefront()),
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
-		[]route.Area{operations.PageRoutes(s.operations())},
+		[]route.Area{operations.PageRoutes(s.operations()), hosting.PageRoutes(s.hosting())},
 		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations())),
 		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
@@ -67,7 +67,7 @@ func (s *Server) auth() auth.Deps {
 
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
-		Callers: s.callers(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints,
+		Renderer: s.renderer(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints,
 		EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks,
 	}
 }

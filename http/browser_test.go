@@ -97,7 +97,7 @@ func (b *browser) fill(name string, fields ...string) (path string, sent url.Val
 		sent = url.Values{}
 		for _, tag := range []string{"input", "select", "textarea"} {
 			for _, in := range elements(f, tag) {
-				if attribute(in, "name") != "" {
+				if isLeftOut := attribute(in, "type") == "checkbox" && !hasAttribute(in, "checked"); attribute(in, "name") != "" && !isLeftOut {
 					sent.Set(attribute(in, "name"), valueOf(in))
 				}
 			}

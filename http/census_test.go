@@ -49,6 +49,8 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
 		{"/panel/whitelabel/", map[string]string{existing: "1 fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", missing: none + " fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", deformed: "1 x"}},
+		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
+		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},
@@ -70,6 +72,17 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/incidents/", map[string]string{existing: lonely.ID().String(), missing: nowhere, deformed: "x"}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
 	}
+}
+
+// onePanelPage is the path of the page of a record, as its route has it.
+func onePanelPage() string {
+	var names []string
+	for _, kind := range hosting.Kinds {
+		if kind.HasPages() {
+			names = append(names, kind.Collection)
+		}
+	}
+	return "/panel/{kind:" + strings.Join(append(names, "webhook-endpoints"), "|") + "}/{id:int}/"
 }
 
 // jobOf holds an operation of each tenant.
@@ -194,6 +207,9 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 			form = name
 		}
 	}
+	if strings.HasPrefix(path, "/panel/") {
+		form = panelForm(path)
+	}
 	sent := url.Values{"form": {form}, "action": {"pay"}}
 	for _, hidden := range elements(b.page, "input") {
 		if attribute(hidden, "name") == "form_token" {
@@ -206,6 +222,20 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 	return b.do(method, path, sent.Encode(), c.credentials[role]...)
 }
 
+// panelForm is a form of a page that changes nothing when it is sent without values: a
+// mail domain with mailboxes is not removed.
+func panelForm(path string) string {
+	switch {
+	case strings.HasSuffix(path, "/new/"):
+		return "panel_create"
+	case strings.HasSuffix(path, "/edit/"):
+		return "panel_change"
+	case path == "/panel/tenants/":
+		return "panel_tenant"
+	}
+	return "panel_remove"
+}
+
 // isPage tells whether a path is an HTML page.
 func isPage(path string) bool {
 	among := func(begins ...string) bool {
@@ -214,7 +244,10 @@ func isPage(path string) bool {
 	if among("/storefront/") {
 		return !among("/storefront/api/", "/storefront/webhooks/", "/storefront/widget")
 	}
-	return path == "/" || among("/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
+		return false
+	}
+	return path == "/" || among("/panel/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

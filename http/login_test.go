@@ -29,8 +29,8 @@ func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
 	goes(t, b.send("sign_in", "username", " ANA@example.com ", "password", password), "/account/?x=1")
-	goes(t, b.get("/"), "/account/")
-	goes(t, b.get("/login/"), "/account/")
+	goes(t, b.get("/"), "/panel/")
+	goes(t, b.get("/login/"), "/panel/")
 	goes(t, b.get("/login/?next=/account/?y=2"), "/account/?y=2")
 	goes(t, s.browser(t).enter(rootMail).get("/"), "/storefront/")
 	w := b.get("/storefront/")
@@ -56,7 +56,7 @@ func TestNothingLeadsElsewhereAfterSigningIn(t *testing.T) {
 		if _, sent := b.fill("sign_in"); sent.Get("next") != "" {
 			t.Errorf("%q stands in the form as %q", next, sent.Get("next"))
 		}
-		if w := b.twin().send("sign_in", "username", anaMail, "password", password, "next", next); w.Header().Get("Location") != "/account/" {
+		if w := b.twin().send("sign_in", "username", anaMail, "password", password, "next", next); w.Header().Get("Location") != "/panel/" {
 			t.Errorf("%q leads to %q", next, w.Header().Get("Location"))
 		}
 	}
@@ -64,7 +64,7 @@ func TestNothingLeadsElsewhereAfterSigningIn(t *testing.T) {
 		t.Errorf("a null character leads to %d %q", w.Code, w.Header().Get("Location"))
 	}
 	b.enter(anaMail)
-	goes(t, b.get("/login/?next=//evil.example"), "/account/")
+	goes(t, b.get("/login/?next=//evil.example"), "/panel/")
 	goes(t, b.get("/login/?next=/account/%23x"), "/account/")
 }
 
@@ -143,7 +143,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		has(t, w.Body.String(), "This form was sent by another site.")
 	}
 	for _, headers := range [][]string{{"Origin", public}, {"Sec-Fetch-Site", "same-origin", "Origin", public}, {}} {
-		goes(t, b.twin().do("POST", path, sent.Encode(), headers...), "/account/")
+		goes(t, b.twin().do("POST", path, sent.Encode(), headers...), "/panel/")
 	}
 	b.enter(anaMail).get("/account/")
 	path, sent = b.fill("sessions")
@@ -262,7 +262,7 @@ func TestLoginsAtOnceAreAsManySessions(t *testing.T) {
 	for _, w := range s.atOnce(5, func(i int) *httptest.ResponseRecorder {
 		return b.twin().send("sign_in", "username", anaMail, "password", password)
 	}) {
-		goes(t, w, "/account/")
+		goes(t, w, "/panel/")
 		for _, cookie := range w.Result().Cookies() {
 			ids[cookie.Value] = true
 		}

@@ -64,3 +64,35 @@ func (s ResourceReader) Counts(ctx context.Context, tenant int64) (map[string]in
 	}
 	return counts, err
 }
+
+// A StateCount is how many resources of a kind are in one state at the engine.
+type StateCount struct {
+	Kind       string
+	SyncStatus string // pending, synced, error
+	N          int64
+}
+
+// StateCounts counts a tenant's resources by kind and state.
+func (s ResourceReader) StateCounts(ctx context.Context, tenant int64) ([]StateCount, error) {
+	w := s.ownedBy(tenant)
+	return list[StateCount](ctx, s, `select r.kind, r.sync_status, count(*) as n from resources r`, w, " group by r.kind, r.sync_status")
+}
+
+// Refused are a tenant's resources that the engine, or an authority, has refused, the
+// latest first.
+func (s ResourceReader) Refused(ctx context.Context, tenant int64, limit int) ([]Resource, error) {
+	w := s.ownedBy(tenant)
+	w.conditions = append(w.conditions, `(r.sync_status = 'error' or r.kind in (`+issuedKinds+`) and r.spec ->> 'status' = 'failed')`)
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, w.newest("r.updated_at", "r.id", limit))
+}
+
+// ownedBy is the scope of what a tenant has at present.
+func (s ResourceReader) ownedBy(tenant int64) *where {
+	w := s.tenantOrAll("r.tenant")
+	w.and("r.tenant = ?", tenant)
+	w.conditions = append(w.conditions, present)
+	return w
+}
+
+// issuedKinds are the kinds that an authority issues, as a list in SQL.
+var issuedKinds = strings.TrimSpace(kindsThat(func(k hosting.Kind) bool { return k.Issued }))

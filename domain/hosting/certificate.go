@@ -9,7 +9,8 @@ import (
 
 var certificates = Kind{
 	Name: "ssl_certificate", Class: "SSLCertificate", Label: "ssl certificate", Collection: "ssl-certificates", CanBeDisabled: true,
-	Nouns: map[string]string{"en": "certificate", "es": "certificado"},
+	Nouns:   map[string]string{"en": "certificate", "es": "certificado"},
+	Plurals: map[string]string{"en": "Certificates", "es": "Certificados"},
 	Shown: words("id site site_domain cert_type domain expires_at is_active auto_renew is_expired days_until_expiry " +
 		"status last_error created_at updated_at"),
 	Names:   siteDomain,

@@ -10,9 +10,10 @@ import (
 
 var cronJobs = Kind{
 	Name: "cron_job", Class: "CronJob", Label: "cron job", Collection: "cron-jobs", EngineID: "hosting_cron_id", CanBeDisabled: true,
-	Nouns: map[string]string{"en": "cron job", "es": "tarea programada"},
-	Shown: words("id tenant tenant_name site site_domain schedule command hosting_cron_id is_active sync_status sync_error created_at updated_at"),
-	Names: siteDomain, Sets: [][]string{{"site", "schedule", "command"}}, Refs: []Reference{{Field: "site", Kind: "site", Parent: true}},
+	Nouns:   map[string]string{"en": "cron job", "es": "tarea programada"},
+	Plurals: map[string]string{"en": "Cron jobs", "es": "Tareas programadas"},
+	Shown:   words("id tenant tenant_name site site_domain schedule command hosting_cron_id is_active sync_status sync_error created_at updated_at"),
+	Names:   siteDomain, Sets: [][]string{{"site", "schedule", "command"}}, Refs: []Reference{{Field: "site", Kind: "site", Parent: true}},
 	Filters: []string{"site"}, Search: []string{"command"}, NamedBy: []string{"site", "schedule", "command"}, NamedIn: true, Shape: shapeCronJob,
 	Quota: "cron_jobs", Rationed: true, Verbs: All, Writers: Member, New: spec[CronJob],
 }

@@ -10,7 +10,8 @@ import (
 
 var databases = Kind{
 	Name: "database", Class: "Database", Label: "database", Collection: "databases", EngineID: "hosting_database_id", CanBeDisabled: true,
-	Nouns: map[string]string{"en": "database", "es": "base de datos"},
+	Nouns:   map[string]string{"en": "database", "es": "base de datos"},
+	Plurals: map[string]string{"en": "Databases", "es": "Bases de datos"},
 	Shown: words("id tenant tenant_name name hosting_database_id db_user db_password is_active site engine_name engine_user " +
 		"sync_status sync_error created_at updated_at"),
 	Sets:    [][]string{{"tenant", "name"}, {"tenant", "db_user"}},

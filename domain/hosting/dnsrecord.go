@@ -10,7 +10,8 @@ import (
 
 var dnsRecords = Kind{
 	Name: "dns_record", Class: "DNSRecord", Label: "dns record", Collection: "dns-records", EngineID: "hosting_record_id",
-	Nouns: map[string]string{"en": "DNS record", "es": "registro DNS"},
+	Nouns:   map[string]string{"en": "DNS record", "es": "registro DNS"},
+	Plurals: map[string]string{"en": "DNS records", "es": "Registros DNS"},
 	Shown: words("id zone zone_origin record_type name data priority ttl hosting_record_id is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Sets:    [][]string{{"zone", "record_type", "name", "data"}},

@@ -10,7 +10,8 @@ import (
 
 var dnsZones = Kind{
 	Name: "dns_zone", Class: "DNSZone", Label: "dns zone", Collection: "dns-zones", EngineID: "hosting_zone_id",
-	Nouns: map[string]string{"en": "DNS zone", "es": "zona DNS"},
+	Nouns:   map[string]string{"en": "DNS zone", "es": "zona DNS"},
+	Plurals: map[string]string{"en": "DNS zones", "es": "Zonas DNS"},
 	Shown: words("id tenant tenant_name origin hosting_zone_id ns_primary admin_email ttl records_count is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Counts: []Count{{Field: "records_count", Kind: "dns_record", By: "zone"}},

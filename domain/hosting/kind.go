@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,6 +21,7 @@ type Kind struct {
 	Class         string            // in "No Site matches the given query."
 	Label         string            // in "site with this domain already exists."
 	Nouns         map[string]string // what messages call it, by language; nil: a record
+	Plurals       map[string]string // what pages call all of them, by language; nil: it has no pages
 	Collection    string            // in the API: /hosting/api/rest/sites/; empty: not in the API
 	EngineID      string            // the field that shows the engine's own number; empty: it shows none
 	Backend       Backend           // what works behind it
@@ -186,6 +188,31 @@ func (k Kind) Noun(language string) string {
 	}
 	language, _, _ = strings.Cut(strings.ToLower(language), "-")
 	return cmp.Or(nouns[language], nouns["en"])
+}
+
+// Several is what all resources of the kind are called in a language, or in English
+// where the language is not known.
+func (k Kind) Several(language string) string {
+	language, _, _ = strings.Cut(strings.ToLower(language), "-")
+	return cmp.Or(k.Plurals[language], k.Plurals["en"])
+}
+
+// HasPages tells whether tenants see the kind's resources in their browsers.
+func (k Kind) HasPages() bool { return k.Plurals != nil }
+
+// PanelPath is where customers begin.
+const PanelPath = "/panel/"
+
+// Page is the path of the page of a resource, or of all where the number is 0. What
+// has no page leads to where customers begin.
+func (k Kind) Page(id int64) string {
+	switch {
+	case !k.HasPages():
+		return PanelPath
+	case id == 0:
+		return PanelPath + k.Collection + "/"
+	}
+	return PanelPath + k.Collection + "/" + strconv.FormatInt(id, 10) + "/"
 }
 
 // Certificates are the kind whose resources are certificates for the kind's.

@@ -10,7 +10,8 @@ import (
 
 var mailAliases = Kind{
 	Name: "mail_alias", Class: "MailAlias", Label: "mail alias", Collection: "mail-aliases", EngineID: "hosting_alias_id", CanBeDisabled: true,
-	Nouns: map[string]string{"en": "mail alias", "es": "alias de correo"},
+	Nouns:   map[string]string{"en": "mail alias", "es": "alias de correo"},
+	Plurals: map[string]string{"en": "Mail aliases", "es": "Alias de correo"},
 	Shown: words("id tenant tenant_name mail_domain mail_domain_name source email destination destinations alias_type hosting_alias_id is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Sets: [][]string{{"mail_domain", "source"}}, Address: "source", Rival: "A mailbox with this address already exists.",

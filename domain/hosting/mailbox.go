@@ -9,7 +9,8 @@ import (
 
 var mailboxes = Kind{
 	Name: "mailbox", Class: "Mailbox", Label: "mailbox", Collection: "mailboxes", EngineID: "hosting_mailbox_id", CanBeDisabled: true,
-	Nouns: map[string]string{"en": "mailbox", "es": "buzón"},
+	Nouns:   map[string]string{"en": "mailbox", "es": "buzón"},
+	Plurals: map[string]string{"en": "Mailboxes", "es": "Buzones"},
 	Shown: words("id tenant tenant_name mail_domain mail_domain_name email local_part name hosting_mailbox_id quota_mb " +
 		"imap_enabled pop3_enabled smtp_enabled is_active sync_status sync_error created_at updated_at"),
 	Sets: [][]string{{"mail_domain", "local_part"}}, Address: "local_part", Rival: "An alias with this address already exists.",

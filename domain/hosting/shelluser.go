@@ -9,7 +9,8 @@ import (
 
 var shellUsers = Kind{
 	Name: "shell_user", Class: "ShellUser", Label: "shell user", Collection: "shell-users", EngineID: "hosting_shell_user_id", CanBeDisabled: true,
-	Nouns: map[string]string{"en": "shell user", "es": "usuario de shell"},
+	Nouns:   map[string]string{"en": "shell user", "es": "usuario de shell"},
+	Plurals: map[string]string{"en": "Shell users", "es": "Usuarios de shell"},
 	Shown: words("id tenant tenant_name site site_domain username hosting_shell_user_id ssh_public_key shell chroot quota_mb home_directory is_active " +
 		"sync_status sync_error created_at updated_at"),
 	Names:   siteDomain,

@@ -4,7 +4,8 @@ import "hostpanel/domain/field"
 
 var sites = Kind{
 	Name: "site", Class: "Site", Label: "site", Collection: "sites", EngineID: "hosting_site_id", CanBeDisabled: true, Soft: true,
-	Nouns: map[string]string{"en": "site", "es": "sitio"},
+	Nouns:   map[string]string{"en": "site", "es": "sitio"},
+	Plurals: map[string]string{"en": "Sites", "es": "Sitios"},
 	Shown: words("id tenant tenant_name domain hosting_site_id ip_address document_root is_active ssl_enabled " +
 		"sync_status sync_error created_at updated_at"),
 	Unique: []string{"domain"}, Claims: "domain",

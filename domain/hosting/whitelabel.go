@@ -9,6 +9,8 @@ import (
 
 var whiteLabels = Kind{
 	Name: "whitelabel", Class: "WhiteLabelConfig", Label: "white label config", Collection: "whitelabel", Backend: Local,
+	Nouns:   map[string]string{"en": "look", "es": "aspecto"},
+	Plurals: map[string]string{"en": "Look of the panel", "es": "Aspecto del panel"},
 	Shown: words("id tenant brand_name logo_url favicon_url primary_color secondary_color sidebar_bg_color sidebar_text_color custom_css " +
 		"footer_text footer_url email_from_name email_from_address custom_panel_domain is_active created_at updated_at"),
 	Unique: []string{"custom_panel_domain"}, Sets: [][]string{{"tenant"}},

@@ -10,14 +10,14 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
-	"hostpanel/http/caller"
 	"hostpanel/http/record"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
 // Deps are what hosting needs of the rest of the program.
 type Deps struct {
-	*caller.Callers
+	*web.Renderer
 	Commands         record.Commands
 	Numbers          record.Numbers
 	Service          Service

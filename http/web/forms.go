@@ -37,7 +37,7 @@ type Form struct {
 type Input struct {
 	Name         string
 	Key          string // under which the texts know it; "": its name
-	Type         string // of HTML; "": text, or "select", "lines", "username" (for password managers alone)
+	Type         string // of HTML; "": text, or "select", "lines", "check" (a box), "username" (for password managers alone)
 	Value        string
 	Autocomplete string
 	Required     bool
@@ -192,6 +192,9 @@ func (in *Input) restore(back *Returned, language string) {
 	if values, sent := back.Sent[in.Name]; sent && in.Type != "password" && !in.IsSecret && !in.IsFixed {
 		in.Value = values[len(values)-1]
 	}
+	if in.Type == "check" { // which is not sent unless it is ticked
+		in.Value = back.Sent.Get(in.Name)
+	}
 	in.Wrong, in.Focus = messagesOn(back.Wrong, in.Name, language), false
 }
 
@@ -200,7 +203,7 @@ func (in *Input) explain(form string, w Words) {
 	key := cmp.Or(in.Key, in.Name)
 	in.Label = cmp.Or(w["label_"+form+"_"+key], w["label_"+key])
 	in.Note = cmp.Or(w["note_"+form+"_"+key], w["note_"+key])
-	if !in.Required && !in.IsFixed && in.Type != "select" {
+	if !in.Required && !in.IsFixed && in.Type != "select" && in.Type != "check" {
 		in.Optional = w["optional"]
 	}
 	var about []string

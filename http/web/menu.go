@@ -3,6 +3,7 @@ package web
 import (
 	"strings"
 
+	"hostpanel/domain/hosting"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 )
@@ -47,13 +48,31 @@ var menu = []section{
 		{InboxPath, "inbox_title"},
 		{ReconciliationPath, "reconciliation_title"},
 	}},
+	{"panel_title", actsForTenant, panelPages()},
+	{"panel_title", actsForNone, []menuPage{{TenantsPath, "panel_tenants_title"}}},
 	{"menu_self", isSignedIn, []menuPage{
 		{GuidePath, "guide_nav"},
 		{AccountPath, "account_title"},
 	}},
 }
 
+// panelPages are the pages of the customer area: where it begins, and all records of each
+// kind that every user may see.
+func panelPages() []menuPage {
+	pages := []menuPage{{PanelPath, "panel_start"}}
+	for _, kind := range hosting.Kinds {
+		if kind.HasPages() && kind.Writers == hosting.Member {
+			pages = append(pages, menuPage{kind.Page(0), "kind_" + kind.Name})
+		}
+	}
+	return pages
+}
+
 func isOperator(v caller.Visit) bool { return v.Who.IsSuperuser }
+
+func actsForTenant(v caller.Visit) bool { return v.Who.Tenant() != 0 }
+
+func actsForNone(v caller.Visit) bool { return v.IsSignedIn() && !actsForTenant(v) }
 
 func isSignedIn(v caller.Visit) bool { return v.IsSignedIn() }
 

@@ -9,12 +9,17 @@ import (
 	"hostpanel/projections"
 )
 
+const (
+	PanelPath   = "/panel/"         // where customers land
+	TenantsPath = "/panel/tenants/" // where users choose for which tenant they act
+)
+
 // HomeOf is the first page of a signed-in user.
 func HomeOf(user projections.User) string {
 	if user.IsSuperuser {
 		return StorefrontPath
 	}
-	return AccountPath
+	return PanelPath
 }
 
 // SeeOther sends a browser on, with cookies.

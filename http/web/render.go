@@ -77,7 +77,10 @@ func Page(status int, name, language string, data map[string]any) (*route.Docume
 // with what was just done. The title is one of the texts.
 func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[string]any) (*route.Document, error) {
 	v, language := caller.VisitOf(c), Readers(c)
-	data["Title"], data["FormToken"] = Texts[language][title], s.Token(v.ID)
+	data["FormToken"] = s.Token(v.ID)
+	if data["Title"] == nil {
+		data["Title"] = Texts[language][title]
+	}
 	notice, noted := s.notice(c)
 	if noted && status < http.StatusBadRequest {
 		data["Notice"] = Texts[language]["done_"+notice]

@@ -24,6 +24,8 @@ var Texts = map[string]Words{
 		deskInEnglish,
 		guideInEnglish,
 		factorInEnglish,
+		panelInEnglish,
+		kindNames(English),
 	),
 	"es": together(
 		inSpanish,
@@ -35,6 +37,8 @@ var Texts = map[string]Words{
 		deskInSpanish,
 		guideInSpanish,
 		factorInSpanish,
+		panelInSpanish,
+		kindNames("es"),
 	),
 }
 
@@ -52,6 +56,11 @@ func together(parts ...Words) Words {
 
 var quantity = regexp.MustCompile(`"[^"]*"|[0-9]+`)
 
+// Translated is a message of the API in a language of the panel.
+func Translated(language, message string) string {
+	return translated(language, []string{message})[0]
+}
+
 // translated are messages of the API in a language of the panel.
 func translated(language string, messages []string) []string {
 	if language == English {
@@ -60,11 +69,19 @@ func translated(language string, messages []string) []string {
 	all := make([]string, len(messages))
 	for i, message := range messages {
 		all[i] = message
-		if pattern, known := messagesInSpanish[quantity.ReplaceAllString(message, "#")]; known {
+		if pattern, known := inSpanishOf(quantity.ReplaceAllString(message, "#")); known {
 			all[i] = filledIn(pattern, quantity.FindAllString(message, -1))
 		}
 	}
 	return all
+}
+
+// inSpanishOf is the Spanish form of a message.
+func inSpanishOf(message string) (pattern string, known bool) {
+	if pattern, known = messagesInSpanish[message]; !known {
+		pattern, known = hostingInSpanish[message]
+	}
+	return pattern, known
 }
 
 var gap = regexp.MustCompile("#")

@@ -1,0 +1,122 @@
+package hosting
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// A pageAct is something else that the API lets callers do with a record.
+type pageAct struct {
+	name   string
+	shows  bool                 // something that is shown only once
+	isOpen func(field.Set) bool // whether the state of the record allows it
+	do     func(context.Context, route.Call) (field.Record, error)
+}
+
+func isTrue(name string) func(field.Set) bool {
+	return func(set field.Set) bool { f, has := set.Named(name); return has && f.FormText() == "true" }
+}
+
+// pageActs follow from the row of the kind.
+func (k *collection) pageActs() (acts []pageAct) {
+	if k.kind.KeyIn != "" {
+		records := k.kindOf(k.kind.KeyIn)
+		acts = append(acts, pageAct{"panel_publish", false, isTrue("dkim_enabled"), func(ctx context.Context, c route.Call) (field.Record, error) {
+			return k.publish(ctx, c, records)
+		}})
+	}
+	if k.kind.Issued {
+		isAcme := func(set field.Set) bool { f, has := set.Named("cert_type"); return has && f.FormText() == hosting.Acme }
+		acts = append(acts, pageAct{"panel_renew", false, isAcme, func(ctx context.Context, c route.Call) (field.Record, error) {
+			return k.orderAgain(ctx, c, true)
+		}})
+	}
+	return acts
+}
+
+func (e endpoints) pageActs() []pageAct {
+	always := func(field.Set) bool { return true }
+	return []pageAct{{"panel_rotate", true, always, func(ctx context.Context, c route.Call) (field.Record, error) {
+		return e.rotate(ctx, c, &route.Nothing{})
+	}}}
+}
+
+// actNamed is what the API lets callers do under this name with records of the kind.
+func (k pageKind) actNamed(name string) (pageAct, error) {
+	i := slices.IndexFunc(k.acts, func(a pageAct) bool { return a.name == name })
+	if i < 0 {
+		return pageAct{}, route.Missing("Record")
+	}
+	return k.acts[i], nil
+}
+
+// takeAct does something with the record, once.
+func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	k, err := s.writable(c)
+	if err != nil {
+		return nil, err
+	}
+	act, err := k.actNamed(sent.Get("form"))
+	if err != nil {
+		return nil, err
+	}
+	key := caller.FormKey(s.Callers, c, sent.Get("number"))
+	c = c.Once(key)
+	if c.Subject, _, err = k.findOpen(ctx, c); err != nil {
+		return nil, err
+	}
+	if done, _, err := caller.FormDone(ctx, s.Callers, key); err != nil || done {
+		return s.Done(c.Path, act.name), err
+	}
+	changed, err := act.do(ctx, c)
+	if err != nil {
+		if done, _, look := caller.FormDone(ctx, s.Callers, key); look == nil && done { // a twin was faster
+			return s.Done(c.Path, act.name), nil
+		}
+		return nil, err
+	}
+	if act.shows {
+		return s.afterwards(ctx, c, k, changed.Fields(), act.name)
+	}
+	return s.Done(c.Path, act.name), nil
+}
+
+// An actForm is a form of the page of a record, with its heading.
+type actForm struct {
+	Title, About string
+	Form         web.Form
+}
+
+// actForms are the forms for what may be done with the record.
+func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Returned) (all []actForm) {
+	w := web.Texts[web.Readers(c)]
+	for _, a := range k.acts {
+		if a.isOpen(set) {
+			all = append(all, s.actForm(c, w, web.Form{Name: a.name, Action: c.Path}, back))
+		}
+	}
+	if !k.has(hosting.Delete) {
+		return all
+	}
+	remove := web.Form{Name: "panel_remove", Action: c.Path, IsGrave: true}
+	if k.InUse != "" && len(k.Children()) > 0 {
+		remove.Inputs = []web.Input{{Name: "force", Type: "check"}}
+	}
+	form := s.actForm(c, w, remove, back)
+	if k.Soft {
+		form.About = w["panel_remove_soft"]
+	}
+	return append(all, form)
+}
+
+func (s *pages) actForm(c route.Call, w web.Words, f web.Form, back *web.Returned) actForm {
+	f.Inputs = append(f.Inputs, numberInput())
+	return actForm{w[f.Name+"_title"], w[f.Name+"_about"], s.Fill(c, f, back)}
+}

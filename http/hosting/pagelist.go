@@ -1,0 +1,148 @@
+package hosting
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+const recordsShown = 25 // on a page of a list
+
+// A recordRow is a record in a list.
+type recordRow struct {
+	Path, Title string
+	States      []badge
+	About       []string // its most telling values
+}
+
+// A badge is a state in a word.
+type badge struct{ Class, Text string }
+
+// A recordList is what a list shows, on a page of its own or on that of a parent.
+type recordList struct {
+	Name, Heading string
+	Rows          []recordRow
+	Count         int64
+	All, Add      string // paths; blank: none
+}
+
+func actsFor(c route.Call) int64 { return caller.Of(c).Tenant() }
+
+// ofTenant narrows a list to the tenant for which the caller acts. Others than superusers
+// see no other anyway.
+func ofTenant(c route.Call, l projections.Listing) projections.Listing {
+	if caller.Of(c).IsSuperuser && actsFor(c) != 0 {
+		l.Filters = append(l.Filters, projections.Filter{Field: "tenant", Op: "=", Value: actsFor(c)})
+	}
+	return l
+}
+
+func (s *pages) showList(ctx context.Context, c route.Call) (*route.Document, error) {
+	k, err := s.readable(c)
+	if err != nil {
+		return nil, err
+	}
+	language, number := web.Readers(c), web.PageNumber(c)
+	l := projections.Listing{Search: strings.Fields(c.Param("search")), Offset: (number - 1) * recordsShown, Limit: recordsShown}
+	l.Filters = k.asked(c)
+	shown, err := s.listOf(ctx, c, k, l)
+	if err != nil {
+		return nil, err
+	}
+	w := web.Texts[language]
+	newer, older := web.Neighbours(c, number, recordsShown, shown.Count)
+	return s.sheet(ctx, c, http.StatusOK, "panel_list", k.Several(language), map[string]any{
+		"Way": k.way(w, language)[:1], "List": shown, "Search": c.Param("search"), "Newer": newer, "Older": older, "Path": c.Path,
+	})
+}
+
+// asked are the references by which the query narrows the list: ?zone=3.
+func (k pageKind) asked(c route.Call) (filters []projections.Filter) {
+	for _, r := range k.Refs {
+		if id, err := strconv.ParseInt(c.Param(r.Field), 10, 64); err == nil && slices.Contains(k.Filters, r.Field) {
+			filters = append(filters, projections.Filter{Field: r.Field, Op: "=", Value: id})
+		}
+	}
+	return filters
+}
+
+// listOf are records of a kind for a list.
+func (s *pages) listOf(ctx context.Context, c route.Call, k pageKind, l projections.Listing) (recordList, error) {
+	language := web.Readers(c)
+	w := web.Texts[language]
+	shown := recordList{Name: k.Collection, Heading: k.Several(language)}
+	if k.has(hosting.Create) && fits(k.writers, c) {
+		shown.Add = k.Page(0) + "new/"
+	}
+	found, err := k.list(ctx, c, ofTenant(c, l))
+	shown.Count = found.Count
+	for _, r := range found.Rows {
+		shown.Rows = append(shown.Rows, k.row(w, r.Fields()))
+	}
+	return shown, err
+}
+
+func (k pageKind) row(w web.Words, set field.Set) recordRow {
+	return recordRow{Path: k.Page(numberOf(set)), Title: k.title(set), States: k.states(w, set), About: k.telling(w, set)}
+}
+
+// stateClasses are how states look.
+var stateClasses = map[string]string{"synced": "active", "issued": "active", "error": "failed", "failed": "failed", "revoked": "failed", "pending": "provisioning"}
+
+// states are how far the server is with a record, and whether it is switched off.
+func (k pageKind) states(w web.Words, set field.Set) (all []badge) {
+	for _, name := range []string{"sync_status", "status"} {
+		if f, has := set.Named(name); has {
+			all = append(all, badge{stateClasses[f.FormText()], w["state_"+f.FormText()]})
+			break
+		}
+	}
+	if f, has := set.Named("is_active"); has && f.FormText() == "false" {
+		all = append(all, badge{"", w["state_off"]})
+	}
+	return all
+}
+
+const mostTelling = 3 // values in a row of a list
+
+// telling are the first values that a user has set, besides the name of the record.
+func (k pageKind) telling(w web.Words, set field.Set) (texts []string) {
+	title := k.title(set)
+	for _, f := range k.blank().Fields() {
+		shown, has := set.Named(f.Name)
+		if !has || f.IsReadOnly() || f.IsSecret() || f.IsReference() || f.HasLines() && !slices.Contains(k.Search, f.Name) || len(texts) == mostTelling {
+			continue
+		}
+		if _, is := shown.Value().(bool); is {
+			continue
+		}
+		if text := k.valueText(w, shown); text != "" && text != title {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// valueText is a value in words; blank: there is none.
+func (k pageKind) valueText(w web.Words, f field.Field) string {
+	text := f.FormText()
+	switch f.Value().(type) {
+	case bool:
+		return w["is_"+text]
+	case []string:
+		return strings.ReplaceAll(text, "\n", ", ")
+	}
+	if named := w["choice_"+f.Name+"_"+text]; named != "" {
+		return named
+	}
+	return text
+}

@@ -1,0 +1,233 @@
+package hosting
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// The page of a record: what it is, how far the server is with it, what is part of it, and
+// what may be done with it.
+
+const partsShown = 10 // of each kind, on the page of what they are part of
+
+func (s *pages) onePage() web.FormPage {
+	page := web.FormPage{Show: s.showRecord, Forms: map[string]web.FormHandler{"panel_remove": s.takeRemove, "panel_restore": s.takeRestore}}
+	for _, k := range s.kinds() {
+		for _, a := range k.acts {
+			page.Forms[a.name] = s.takeAct
+		}
+	}
+	return page
+}
+
+// found is the record that a path names. Superusers find it in the bin, too.
+func (s *pages) found(ctx context.Context, c route.Call, k pageKind) (set field.Set, isBinned bool, err error) {
+	found, _, err := k.find(ctx, c)
+	if record.IsMissing(err) && k.findInBin != nil && caller.Of(c).IsSuperuser {
+		found, _, err = k.findInBin(ctx, c)
+		isBinned = true
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return k.shown(found).Fields(), isBinned, nil
+}
+
+func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	k, err := s.readable(c)
+	if err != nil {
+		return nil, err
+	}
+	set, isBinned, err := s.found(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	language := web.Readers(c)
+	w := web.Texts[language]
+	values, err := s.values(ctx, c, k, set)
+	if err != nil {
+		return nil, err
+	}
+	data := map[string]any{
+		"Way": k.way(w, language), "States": k.states(w, set), "Reason": k.reason(language, set), "Facts": values, "Kind": k.Noun(language),
+		"IsPending": slices.ContainsFunc(k.states(w, set), func(b badge) bool { return b.Class == stateClasses["pending"] }), "Path": c.Path,
+		"Edit": "", "Parts": nil, "Acts": nil, "IsBinned": isBinned,
+	}
+	if isBinned {
+		data["Acts"] = []actForm{s.actForm(c, w, web.Form{Name: "panel_restore", Action: c.Path}, back)}
+		return s.sheet(ctx, c, back.StatusOf(), "panel_record", k.title(set), data)
+	}
+	if data["Parts"], err = s.parts(ctx, c, k); err != nil {
+		return nil, err
+	}
+	if fits(k.writers, c) {
+		data["Acts"] = s.actForms(c, k, set, back)
+		if k.has(hosting.Patch) {
+			data["Edit"] = c.Path + "edit/"
+		}
+	}
+	return s.sheet(ctx, c, back.StatusOf(), "panel_record", k.title(set), data)
+}
+
+// reason is why the server or an authority has refused the record; blank: nothing was refused.
+func (k pageKind) reason(language string, set field.Set) string {
+	for _, name := range []string{"sync_error", "last_error"} {
+		if f, has := set.Named(name); has && f.FormText() != "" {
+			return web.Translated(language, f.FormText())
+		}
+	}
+	return ""
+}
+
+// aside are the fields of answers that pages show elsewhere, or not at all.
+var aside = strings.Fields("id tenant tenant_name sync_status sync_error last_error")
+
+// values are those of a record, in the order of the API's answers.
+func (s *pages) values(ctx context.Context, c route.Call, k pageKind, set field.Set) (values []web.Aspect, err error) {
+	w := web.Texts[web.Readers(c)]
+	sent := k.blank().Fields()
+	for _, f := range set {
+		own, _ := sent.Named(f.Name)
+		switch ref := k.reference(f.Name); {
+		case slices.Contains(aside, f.Name), f.Name == k.EngineID, f.IsOneTime(), own.IsSecret(), k.isNameOf(f.Name):
+		case ref.Field != "":
+			if values, err = s.withReferred(ctx, c, values, w[labelOf(w, k, f.Name)], ref, f); err != nil {
+				return nil, err
+			}
+		default:
+			if one := k.fact(w, f); one.Text != "" {
+				values = append(values, one)
+			}
+		}
+	}
+	return values, nil
+}
+
+func (k pageKind) fact(w web.Words, f field.Field) web.Aspect {
+	name := w[labelOf(w, k, f.Name)]
+	switch at := f.Value().(type) {
+	case time.Time:
+		return web.Moment(name, &at, "")
+	case *time.Time:
+		return web.Moment(name, at, "")
+	}
+	return web.Aspect{Name: name, Text: k.valueText(w, f)}
+}
+
+// reference is that of the kind with this name; the zero one: there is none.
+func (k pageKind) reference(name string) hosting.Reference {
+	i := slices.IndexFunc(k.Refs, func(r hosting.Reference) bool { return r.Field == name })
+	if i < 0 {
+		return hosting.Reference{}
+	}
+	return k.Refs[i]
+}
+
+// isNameOf tells whether a field only repeats what a reference leads to: zone_origin.
+func (k pageKind) isNameOf(name string) bool {
+	return slices.ContainsFunc(k.Refs, func(r hosting.Reference) bool { return strings.HasPrefix(name, r.Field+"_") })
+}
+
+// withReferred adds what a reference leads to.
+func (s *pages) withReferred(ctx context.Context, c route.Call, values []web.Aspect, name string, to hosting.Reference, f field.Field) ([]web.Aspect, error) {
+	var id int64
+	switch v := f.Value().(type) {
+	case int64:
+		id = v
+	case *int64:
+		if v == nil {
+			return values, nil
+		}
+		id = *v
+	}
+	target := s.kindOf(to.Kind)
+	rows, err := target.scopeOf(c).Among(ctx, to.Kind, []int64{id})
+	if err != nil || len(rows) == 0 {
+		return values, err
+	}
+	return append(values, web.Aspect{Name: name, Text: calledIn(target.kind, rows[0]), Path: target.kind.Page(id)}), nil
+}
+
+// calledIn is what a row of a kind is known by.
+func calledIn(kind hosting.Kind, row projections.Resource) string {
+	spec := kind.New()
+	if err := row.Load(spec); err != nil {
+		return kind.Label
+	}
+	return cmp.Or(hosting.TextIn(spec, kind.Called), kind.Label)
+}
+
+// parts are the first records of what is part of the record, by kind.
+func (s *pages) parts(ctx context.Context, c route.Call, k pageKind) (all []recordList, err error) {
+	for _, child := range k.Children() {
+		if !child.Kind.HasPages() {
+			continue
+		}
+		of := s.kindOf(child.Kind.Name).onPages()
+		l := projections.Listing{Limit: partsShown, Filters: []projections.Filter{{Field: child.By, Op: "=", Value: c.ID("id")}}}
+		shown, err := s.listOf(ctx, c, of, l)
+		if err != nil {
+			return nil, err
+		}
+		query := "?" + child.By + "=" + c.Var("id")
+		if shown.Add != "" {
+			shown.Add += query
+		}
+		if shown.Count > partsShown {
+			shown.All = of.Page(0) + query
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}
+
+// takeRemove removes the record, once.
+func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	k, err := s.writable(c)
+	if err != nil {
+		return nil, err
+	}
+	key := caller.FormKey(s.Callers, c, sent.Get("number"))
+	c = c.Once(key)
+	if sent.Get("force") == "true" {
+		c.Query = url.Values{"force": {"true"}}
+	}
+	if c.Subject, _, err = k.findOpen(ctx, c); err == nil {
+		err = k.remove(ctx, c)
+	}
+	if err != nil {
+		if done, _, look := caller.FormDone(ctx, s.Callers, key); look != nil || !done {
+			return nil, err
+		}
+	}
+	return s.Done(k.Page(0), "panel_remove"), nil
+}
+
+// takeRestore brings the record back from the bin.
+func (s *pages) takeRestore(ctx context.Context, c route.Call, _ url.Values) (*route.Document, error) {
+	k := s.kind(c)
+	if k.restore == nil || !caller.Of(c).IsSuperuser {
+		return nil, route.NoPermission
+	}
+	found, _, err := k.findInBin(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	c.Subject = found
+	if err := k.restore(ctx, c); err != nil {
+		return nil, err
+	}
+	return s.Done(c.Path, "panel_restore"), nil
+}

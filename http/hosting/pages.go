@@ -1,0 +1,224 @@
+package hosting
+
+import (
+	"context"
+	"strings"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// What runs for a tenant, in the browsers of its customers (docs/panel.md). All kinds
+// share one list, one page of a record and one form, which are made from the row and the
+// fields of the kind. They call the functions of the API.
+
+const (
+	kindPath = hosting.PanelPath + "{kind:%s}/"
+	formMost = 256 << 10 // bytes of a form: certificates and style sheets are long
+)
+
+// pages are the pages of all kinds.
+type pages struct{ *handlers }
+
+// A pageKind is a kind of resource as its pages have it. Its functions are those of the API.
+type pageKind struct {
+	hosting.Kind
+	readers, writers route.Access
+
+	list           func(context.Context, route.Call, projections.Listing) (projections.Listed[field.Record], error)
+	find, findOpen func(context.Context, route.Call) (any, string, error)
+	bar            func(context.Context, route.Call) error
+	shown          func(found any) field.Record // as an answer shows it
+	blank          func() field.Record
+	check          func(context.Context, route.Call, any, *field.Errors) error
+	create, change func(context.Context, route.Call, any) (field.Record, error)
+	remove         func(context.Context, route.Call) error
+	count          func(context.Context, route.Call) (int64, error) // nil: as of all resources
+
+	findInBin func(context.Context, route.Call) (any, string, error) // nil: there is no bin
+	restore   func(context.Context, route.Call) error
+	acts      []pageAct
+}
+
+// PageRoutes are what customers see and do of what runs for them, in a browser.
+func PageRoutes(d Deps) route.Area {
+	s := &pages{&handlers{d}}
+	return route.Area{
+		Name: "Customer area", Access: d.Session(),
+		About:  "What runs for a tenant, in the browsers of its users.",
+		Routes: append(s.ownPages(), s.kindPages()...),
+	}
+}
+
+// ownPages are those that are about no kind.
+func (s *pages) ownPages() []route.Route {
+	choose := s.tenantsPage()
+	return []route.Route{
+		web.View(hosting.PanelPath, "What runs for the tenant", s.showStart).As("panel_start"),
+		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants").
+			Taking(field.Text("search", new(string)).Doc("Words of the name.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
+		s.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
+	}
+}
+
+// kindPages are the pages of all kinds.
+func (s *pages) kindPages() []route.Route {
+	all := strings.Replace(kindPath, "%s", strings.Join(s.collections(), "|"), 1)
+	add, one := s.addPage(), s.onePage()
+	edit, writing := s.editPage(), caller.WritingSession(s.Callers)
+	return []route.Route{
+		web.View(all, "All records of a kind", s.showList).As("panel_list").Of("Record").
+			Taking(field.Text("search", new(string)).Doc("Words of the records.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the records, from 1 on.")),
+		web.View(all+"new/", "The form for a new record", add.Look).As("panel_new").Of("Record"),
+		s.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
+		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record"),
+		s.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
+		web.View(all+"{id:int}/edit/", "The form to change a record", edit.Look).As("panel_edit").Of("Record").For(writing),
+		s.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),
+	}
+}
+
+// collections are the names of all kinds with pages, as paths have them.
+func (s *pages) collections() (names []string) {
+	for _, k := range s.kinds() {
+		names = append(names, k.Collection)
+	}
+	return names
+}
+
+// kinds are all kinds with pages.
+func (s *pages) kinds() (all []pageKind) {
+	for _, kind := range hosting.Kinds {
+		if kind.HasPages() {
+			all = append(all, s.kindOf(kind.Name).onPages())
+		}
+	}
+	return append(all, s.endpoints().onPages())
+}
+
+// kind is the one that a path names.
+func (s *pages) kind(c route.Call) pageKind {
+	for _, k := range s.kinds() {
+		if k.Collection == c.Var("kind") {
+			return k
+		}
+	}
+	panic("http: a page of no kind") // the path names one of them
+}
+
+// readable is the kind that a path names, if the caller may see it. Who acts for no
+// tenant is led to choose one.
+func (s *pages) readable(c route.Call) (pageKind, error) {
+	k := s.kind(c)
+	switch {
+	case actsFor(c) == 0 && c.Var("id") == "":
+		return k, route.SeeOther(web.TenantsPath)
+	case !fits(k.readers, c):
+		return k, route.NoPermission
+	}
+	return k, nil
+}
+
+// writable is the kind that a path names, if the caller may make, change and remove its
+// records.
+func (s *pages) writable(c route.Call) (pageKind, error) {
+	k, err := s.readable(c)
+	if err == nil && !fits(k.writers, c) {
+		err = route.NoPermission
+	}
+	return k, err
+}
+
+func fits(a route.Access, c route.Call) bool { return a.Fits == nil || a.Fits(c.Caller) }
+
+// onPages is the kind with the functions of the API.
+func (k *collection) onPages() pageKind {
+	p := pageKind{
+		Kind: k.kind, readers: k.readers(), writers: k.writers(),
+		list: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[field.Record], error) {
+			rows, err := k.list(ctx, c, l)
+			return record.Map(rows, err, func(h hosted) field.Record { return &h })
+		},
+		find: k.find, findOpen: k.findOpen, bar: k.barSuspended, check: route.Check(k.check), blank: k.blank,
+		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.Now()} }, //nolint:forcetypeassert // found by find
+		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
+	}
+	if k.kind.Soft {
+		p.findInBin = k.findInBin
+		p.restore = func(ctx context.Context, c route.Call) error {
+			_, err := k.restore(ctx, c, &route.Nothing{})
+			return err
+		}
+	}
+	return p
+}
+
+// onPages are the endpoints with the functions of the API.
+func (e endpoints) onPages() pageKind {
+	kind := e.kind
+	kind.Called, kind.Search, kind.Verbs = "url", []string{"url"}, hosting.All
+	kind.Nouns = map[string]string{"en": "webhook", "es": "webhook"}
+	kind.Plurals = map[string]string{"en": "Webhooks", "es": "Webhooks"}
+	return pageKind{
+		Kind: kind, readers: e.readers(), writers: e.writers(),
+		list: func(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[field.Record], error) {
+			rows, err := e.list(ctx, c, l)
+			return record.Map(rows, err, func(w endpoint) field.Record { return &w })
+		},
+		find: e.find, findOpen: e.findOpen, bar: e.barSuspended, check: route.Check(e.check),
+		blank:  func() field.Record { return &endpoint{} },
+		shown:  func(found any) field.Record { return found.(*endpoint) }, //nolint:forcetypeassert // found by find
+		create: written(e.create), change: written(e.change), remove: e.remove, acts: e.pageActs(),
+		count: func(ctx context.Context, c route.Call) (int64, error) {
+			rows, err := e.list(ctx, c, ofTenant(c, projections.Listing{Limit: 1}))
+			return rows.Count, err
+		},
+	}
+}
+
+// written makes a function of the API that writes one record one of any kind.
+func written[Q, A field.Record](do func(context.Context, route.Call, Q) (A, error)) func(context.Context, route.Call, any) (field.Record, error) {
+	return func(ctx context.Context, c route.Call, q any) (field.Record, error) {
+		made, err := do(ctx, c, q.(Q)) //nolint:forcetypeassert // of the kind
+		if err != nil {
+			return nil, err
+		}
+		return made, nil
+	}
+}
+
+// has tells whether the API lets callers do this with records of the kind.
+func (k pageKind) has(v hosting.Verbs) bool { return k.Verbs&v != 0 }
+
+// title is what a record is known by.
+func (k pageKind) title(set field.Set) string {
+	names := append([]string{k.Called}, k.Search...)
+	for _, name := range names {
+		if f, has := set.Named(name); has && f.FormText() != "" {
+			return f.FormText()
+		}
+	}
+	return k.Label
+}
+
+// numberOf is the number of a record.
+func numberOf(set field.Set) int64 {
+	f, _ := set.Named("id")
+	id, _ := f.Value().(int64)
+	return id
+}
+
+// A step is one of the way to a page.
+type step struct{ Path, Text string }
+
+// way leads from where customers begin to a kind.
+func (k pageKind) way(w web.Words, language string) []step {
+	return []step{{hosting.PanelPath, w["panel_title"]}, {k.Page(0), k.Several(language)}}
+}

@@ -1,0 +1,194 @@
+package hosting
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// The first page of the customer area: what runs, how much of it there may be, what ends
+// soon, what was refused, and what the user was told last.
+
+const (
+	expiring  = 30 * day // that a certificate is valid for, to be named
+	mostNamed = 5        // of each list
+	day       = 24 * time.Hour
+)
+
+// A kindCard is a kind with the number of its records, by state.
+type kindCard struct {
+	Path, Name string
+	Count      int64
+	States     []badge // but not of those that are ready
+}
+
+// A usageBar is how much of something there is, and may be; without a limit there is no bar.
+type usageBar struct {
+	Name, Text string
+	Used, Most int64
+}
+
+// A notified is what the user was told.
+type notified struct {
+	Path, Title, Message string
+	At                   web.Aspect
+	IsNew                bool
+}
+
+func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, error) {
+	if actsFor(c) == 0 {
+		return nil, route.SeeOther(web.TenantsPath)
+	}
+	w := web.Texts[web.Readers(c)]
+	data := map[string]any{}
+	for _, part := range []struct {
+		name string
+		read func(context.Context, route.Call) (any, error)
+	}{
+		{"Kinds", s.kindCards}, {"Usage", s.usageBars}, {"Expiring", s.expiring}, {"Refused", s.refused}, {"News", s.news},
+	} {
+		found, err := part.read(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		data[part.name] = found
+	}
+	return s.sheet(ctx, c, http.StatusOK, "panel_start", w["panel_title"], data)
+}
+
+func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
+	counts, err := s.Scope(c).StateCounts(ctx, actsFor(c))
+	w, language := web.Texts[web.Readers(c)], web.Readers(c)
+	var cards []kindCard
+	for _, k := range s.kinds() {
+		if !fits(k.readers, c) {
+			continue
+		}
+		card := kindCard{Path: k.Page(0), Name: k.Several(language)}
+		for _, n := range counts {
+			if n.Kind != k.Name {
+				continue
+			}
+			card.Count += n.N
+			if n.SyncStatus != "synced" {
+				card.States = append(card.States, badge{stateClasses[n.SyncStatus], w["state_"+n.SyncStatus] + ": " + strconv.FormatInt(n.N, 10)})
+			}
+		}
+		if k.count != nil && err == nil {
+			card.Count, err = k.count(ctx, c)
+		}
+		cards = append(cards, card)
+	}
+	return cards, err
+}
+
+// usageBars are the figures of the API.
+func (s *pages) usageBars(ctx context.Context, c route.Call) (any, error) {
+	t := s.tenantKind()
+	row, err := s.Scope(c).Tenant(ctx, actsFor(c))
+	if err != nil {
+		return nil, err
+	}
+	if c.Subject, err = t.whole(ctx, t.System(), row); err != nil {
+		return nil, err
+	}
+	stats, err := t.stats(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	w, language := web.Texts[web.Readers(c)], web.Readers(c)
+	var bars []usageBar
+	for _, name := range measured {
+		of := stats.shares[name]
+		bar := usageBar{Name: measuredName(w, language, name), Used: of.used, Text: strconv.FormatInt(of.used, 10) + " " + w["panel_unlimited"]}
+		if of.limit != nil {
+			bar.Most, bar.Text = *of.limit, strconv.FormatInt(of.used, 10)+" "+w["panel_of"]+" "+strconv.FormatInt(*of.limit, 10)
+		}
+		bars = append(bars, bar)
+	}
+	return bars, nil
+}
+
+// measuredName is what is measured, in words: all records of a kind, or a text.
+func measuredName(w web.Words, language, name string) string {
+	i := slices.IndexFunc(hosting.Kinds, func(k hosting.Kind) bool { return k.Quota == name && k.HasPages() })
+	if i < 0 {
+		return w["measured_"+name]
+	}
+	return hosting.Kinds[i].Several(language)
+}
+
+// expiring are the certificates that end soon.
+func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
+	return s.named(ctx, c, func(k pageKind) (projections.Listed[field.Record], error) {
+		if !k.Issued {
+			return projections.Listed[field.Record]{}, nil
+		}
+		return k.list(ctx, c, ofTenant(c, projections.Listing{Limit: mostNamed, Filters: []projections.Filter{
+			{Field: "expires_at", Op: "<=", Value: s.Now().Add(expiring)},
+		}}))
+	})
+}
+
+// named are records of all kinds that the caller sees, as rows of a list.
+func (s *pages) named(_ context.Context, c route.Call, of func(pageKind) (projections.Listed[field.Record], error)) (rows []recordRow, err error) {
+	w := web.Texts[web.Readers(c)]
+	for _, k := range s.kinds() {
+		if !fits(k.readers, c) {
+			continue
+		}
+		found, err := of(k)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found.Rows {
+			row := k.row(w, r.Fields())
+			if f, has := r.Fields().Named("expires_at"); has {
+				row.About = []string{k.fact(w, f).Name + ": " + k.fact(w, f).Text}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// refused are the records that the server, or an authority, has refused.
+func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
+	language := web.Readers(c)
+	found, err := s.Scope(c).Refused(ctx, actsFor(c), mostNamed)
+	var rows []recordRow
+	for _, r := range found {
+		kind, _ := hosting.KindNamed(r.Kind)
+		if err != nil || !kind.HasPages() {
+			continue
+		}
+		k := s.kindOf(r.Kind)
+		var w *resource
+		if w, err = k.load(r); err != nil {
+			return nil, err
+		}
+		p, set := k.onPages(), (&hosted{resource: w, now: s.Now()}).Fields()
+		row := p.row(web.Texts[language], set)
+		row.About = []string{kind.Noun(language), p.reason(language, set)}
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// news are the latest notifications of the user.
+func (s *pages) news(ctx context.Context, c route.Call) (any, error) {
+	found, err := s.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
+	all := make([]notified, len(found.Rows))
+	for i, n := range found.Rows {
+		all[i] = notified{n.URL, n.Title, n.Message, web.Moment("", &n.CreatedAt, ""), !n.IsRead}
+	}
+	return all, err
+}

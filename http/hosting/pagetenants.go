@@ -1,0 +1,101 @@
+package hosting
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// Users of several tenants choose for which they act, by name. Superusers choose among all.
+
+// A tenantRow is a tenant in the list, with the form that chooses it.
+type tenantRow struct {
+	Name, Slug string
+	IsActive   bool // the user acts for it
+	Form       web.Form
+}
+
+func (s *pages) tenantsPage() web.FormPage {
+	return web.FormPage{Show: s.showTenants, Forms: map[string]web.FormHandler{"panel_tenant": s.takeTenant}}
+}
+
+func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	number := web.PageNumber(c)
+	found, err := s.Scope(c).Tenants(ctx, projections.Listing{
+		Search: strings.Fields(c.Param("search")), Order: []projections.Ordering{{Field: "name"}}, Offset: (number - 1) * recordsShown, Limit: recordsShown,
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]tenantRow, len(found.Rows))
+	for i, row := range found.Rows {
+		t, err := s.loadTenant(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		form := web.Form{Name: "panel_tenant", Of: strconv.FormatInt(row.ID, 10), Action: web.TenantsPath}
+		rows[i] = tenantRow{t.spec.Name, t.spec.Slug, row.ID == actsFor(c), s.Fill(c, form, back)}
+	}
+	newer, older := web.Neighbours(c, number, recordsShown, found.Count)
+	return s.sheet(ctx, c, back.StatusOf(), "panel_tenants", web.Texts[web.Readers(c)]["panel_tenants_title"], map[string]any{
+		"Tenants": rows, "Count": found.Count, "Search": c.Param("search"), "Newer": newer, "Older": older, "Path": web.TenantsPath,
+	})
+}
+
+// takeTenant makes a tenant the one for which the user acts.
+func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	id, err := strconv.ParseInt(sent.Get("of"), 10, 64)
+	if err != nil {
+		return nil, domain.RefuseField("of", field.NoSuchChoice)
+	}
+	if _, err := s.Scope(c).Tenant(ctx, id); err != nil {
+		return nil, err
+	}
+	if _, err := s.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, At: s.Now()}); err != nil {
+		return nil, err
+	}
+	return s.Done(hosting.PanelPath, "tenant"), nil
+}
+
+// bearings are for which tenant the user acts, and whether there is a choice.
+func (s *pages) bearings(ctx context.Context, c route.Call) (name string, mayChoose bool, err error) {
+	if actsFor(c) != 0 {
+		row, err := s.Scope(c).Tenant(ctx, actsFor(c))
+		if err != nil {
+			return "", false, err
+		}
+		t, err := s.loadTenant(ctx, row)
+		if err != nil {
+			return "", false, err
+		}
+		name = t.spec.Name
+	}
+	if caller.Of(c).IsSuperuser {
+		return name, true, nil
+	}
+	memberships, err := s.Scope(c).Memberships(ctx, caller.Of(c).ID)
+	return name, len(memberships) > 1, err
+}
+
+// sheet shows one of the pages of the customer area.
+func (s *pages) sheet(ctx context.Context, c route.Call, status int, name, title string, data map[string]any) (*route.Document, error) {
+	tenant, mayChoose, err := s.bearings(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	data["Wide"], data["Title"], data["Tenant"], data["Choose"] = true, title, tenant, ""
+	if mayChoose && c.Path != web.TenantsPath {
+		data["Choose"] = web.TenantsPath
+	}
+	return s.Sheet(c, status, name, "panel_title", data)
+}
