@@ -27,11 +27,14 @@ type Verification struct {
 	Position   int64      // of the last event that was checked
 	Broken     int64      // events that were not as they were written, since it began at the first one
 	VerifiedAt *time.Time // when it came to the end; nil: never yet
+	Begun      *time.Time // of the log: when its first event was recorded; nil: it has none
 }
 
 // Verification tells how far the check in the background has come.
 func (r *Reader) Verification(ctx context.Context) (v Verification, err error) {
-	err = r.pool.QueryRow(ctx, `select position, broken, verified_at from log_verification`).Scan(&v.Position, &v.Broken, &v.VerifiedAt)
+	err = r.pool.QueryRow(ctx, `
+		select position, broken, verified_at, (select recorded_at from events order by position limit 1) from log_verification`).
+		Scan(&v.Position, &v.Broken, &v.VerifiedAt, &v.Begun)
 	if err != nil {
 		return v, fmt.Errorf("read how far the log is verified: %w", Unavailable(err))
 	}

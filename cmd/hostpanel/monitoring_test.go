@@ -2,6 +2,9 @@ package main
 
 import (
 	"net"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +34,38 @@ func TestAWorkerTellsItsHealthAndFigures(t *testing.T) {
 	if w.err != nil {
 		t.Errorf("it ends with %v: %s", w.err, w.stderr())
 	}
+}
+
+var (
+	figureName = regexp.MustCompile(`hostpanel_[a-z_]+`)
+	inScrape   = regexp.MustCompile(`(?m)^(hostpanel_[a-z_]+)[ {]`)
+)
+
+// What alerts and dashboard ask for is in a scrape of a panel that nothing has
+// happened in yet: an alert on a figure that is missing does not fire.
+func TestEachFigureOfAlertsAndDashboardIsInAScrape(t *testing.T) {
+	t.Parallel()
+	r := newHome(t).start()
+	r.ask(200, "GET", "/login/", "") // one answer, to be counted
+	for _, file := range []string{"alerts.yml", "dashboard.json"} {
+		text, err := os.ReadFile("../../docs/monitoring/" + file)
+		must(t, err)
+		names := figureName.FindAllString(string(text), -1)
+		if len(names) < 10 {
+			t.Errorf("%s names %d figures", file, len(names))
+		}
+		var missing []string
+		defer func() { t.Logf("missing of %s: %v", file, missing) }()
+		eventually(t, "each figure is there: "+file, patience, func() bool {
+			scraped := map[string]bool{}
+			for _, line := range inScrape.FindAllStringSubmatch(r.ask(200, "GET", "/metrics", "").body, -1) {
+				scraped[line[1]] = true
+			}
+			missing = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return scraped[name] })
+			return len(missing) == 0
+		})
+	}
+	r.stop()
 }
 
 // A newcomer is told where to go, and sees there what a request counts.

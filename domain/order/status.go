@@ -21,6 +21,12 @@ const (
 	StatusRefunded          Status = "refunded"           // all of the money has gone back
 )
 
+// Statuses are all of them.
+var Statuses = []Status{
+	StatusPending, StatusPaymentProcessing, StatusPaid, StatusProvisioning,
+	StatusFailed, StatusActive, StatusCancelled, StatusRefunded,
+}
+
 // next lists, for each status, the statuses an order may move on to. The empty
 // status is that of an order that was not placed.
 var next = map[Status][]Status{

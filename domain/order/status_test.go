@@ -15,15 +15,10 @@ import (
 	"hostpanel/domain/texts"
 )
 
-var statuses = []Status{
-	StatusPending, StatusPaymentProcessing, StatusPaid, StatusProvisioning,
-	StatusFailed, StatusActive, StatusCancelled, StatusRefunded,
-}
-
 // life is the life of an order as a picture.
 func life() string {
 	lines := []string{"stateDiagram-v2", "  [*] --> " + string(next[""][0])}
-	for _, from := range statuses {
+	for _, from := range Statuses {
 		for _, to := range next[from] {
 			lines = append(lines, fmt.Sprintf("  %s --> %s", from, to))
 		}
@@ -75,12 +70,12 @@ func Example_life() {
 }
 
 func TestEveryStatusHasItsMoves(t *testing.T) {
-	if len(next) != len(statuses)+1 {
+	if len(next) != len(Statuses)+1 {
 		t.Errorf("%d statuses have moves", len(next))
 	}
 	for from, list := range next {
 		for _, to := range list {
-			if !slices.Contains(statuses, to) || slices.Contains(next[to], "") {
+			if !slices.Contains(Statuses, to) || slices.Contains(next[to], "") {
 				t.Errorf("%s moves on to %q", from, to)
 			}
 		}
@@ -128,7 +123,7 @@ func TestTheStatusOnlyMovesAlongTheTable(t *testing.T) {
 	all := commands(id, at)
 	rapid.Check(t, func(t *rapid.T) {
 		o := Placed{Order: id, Provider: "stripe", Minor: 100, Currency: "EUR", At: at}.evolve(Order{})
-		if status := rapid.SampledFrom(statuses).Draw(t, "status"); status != StatusPending {
+		if status := rapid.SampledFrom(Statuses).Draw(t, "status"); status != StatusPending {
 			o.Status, o.Session = status, "cs_1"
 		}
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
@@ -166,12 +161,12 @@ func TestStatesDoNotShareTheirSets(t *testing.T) {
 func TestAMessageExistsForEverySubjectInBothLanguages(t *testing.T) {
 	for _, language := range texts.Languages() {
 		messages, steps := texts.Part(language, "orders.message"), texts.Part(language, "orders.step")
-		for _, s := range statuses {
+		for _, s := range Statuses {
 			if messages[string(s)] == "" {
 				t.Errorf("no message for %s", s)
 			}
 		}
-		if len(messages) != len(statuses)+3 {
+		if len(messages) != len(Statuses)+3 {
 			t.Errorf("%d messages", len(messages))
 		}
 		for name, text := range steps {

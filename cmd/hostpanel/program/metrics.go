@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/projections"
@@ -38,7 +39,7 @@ var (
 	live     = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
 	incident = describe("incidents_open", "Troubles that operators have to see to, by kind.", "kind")
 	verified = describe("log_verified_position", "Up to where the log was verified in the background, this time.")
-	checked  = describe("log_verified_age_seconds", "Time since the log was verified to its end; before the first time, none.")
+	checked  = describe("log_verified_age_seconds", "Time since the log was verified to its end; before the first time, since it began.")
 	broken   = describe("log_broken_events", "Events that were not as they were written, this time.")
 	hashes   = describe("password_hashes_total", "Hashes of passwords that this process has computed.")
 )
@@ -138,8 +139,11 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 	}
 	to <- prometheus.MustNewConstMetric(verified, prometheus.GaugeValue, float64(v.Position))
 	to <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(v.Broken))
-	if v.VerifiedAt != nil {
+	switch {
+	case v.VerifiedAt != nil:
 		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, clock.Since(*v.VerifiedAt).Seconds())
+	case v.Begun != nil:
+		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, f.Store.Clock().Since(*v.Begun).Seconds())
 	}
 	return nil
 }
@@ -174,10 +178,13 @@ func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) erro
 
 func (f figures) ofOrders(ctx context.Context, to chan<- prometheus.Metric) error {
 	counts, err := f.Tables.For(projections.System).OrdersByStatus(ctx)
-	for status, n := range counts {
-		to <- prometheus.MustNewConstMetric(orders, prometheus.GaugeValue, float64(n), string(status))
+	if err != nil {
+		return err
 	}
-	return err
+	for _, status := range order.Statuses {
+		to <- prometheus.MustNewConstMetric(orders, prometheus.GaugeValue, float64(counts[status]), string(status))
+	}
+	return nil
 }
 
 func (f figures) ofSagas(ctx context.Context, to chan<- prometheus.Metric) error {

@@ -28,7 +28,7 @@ func newTraffic() *traffic {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hostpanel_" + name, Help: help}, labels)
 	}
-	return &traffic{
+	t := &traffic{
 		requests:   counter("http_requests_total", "Requests that were answered.", "method", "route", "status"),
 		mails:      counter("mails_total", "Mails that were given to the mail server, by how it took them.", "result"),
 		deliveries: counter("webhook_deliveries_total", "Webhooks sent to endpoints of tenants, by how they were taken.", "result"),
@@ -36,6 +36,13 @@ func newTraffic() *traffic {
 			Name: "hostpanel_http_request_seconds", Help: "How long answers took.", Buckets: []float64{.005, .025, .1, .5, 2.5, 10},
 		}, []string{"method"}),
 	}
+	// A counter that first appears with failures in it never rises, so that no alert
+	// would fire: all begin with zero.
+	for _, result := range results {
+		t.mails.WithLabelValues(result)
+		t.deliveries.WithLabelValues(result)
+	}
+	return t
 }
 
 // counts are those of this process.
@@ -60,10 +67,16 @@ func (t *traffic) answered(method, route string, status int, took time.Duration)
 	t.seconds.WithLabelValues(method).Observe(took.Seconds())
 }
 
+// done is the result of what was taken.
+const done = "done"
+
+// results are those that [resultOf] tells.
+var results = []string{done, string(domain.Transient), string(domain.Unknown), string(domain.Permanent)}
+
 // resultOf is "done", or the class of a failure.
 func resultOf(err error) string {
 	if err == nil {
-		return "done"
+		return done
 	}
 	return string(domain.ClassOf(err))
 }
