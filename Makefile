@@ -8,6 +8,7 @@ ROUNDS ?= 42
 CUTS ?= 1000
 SEED ?=
 SERVER_ID ?= 1
+SCREENSHOTS ?= ../hostpanel-screenshots
 TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hostpanel-tools
 
 help: ## list the targets
@@ -69,9 +70,14 @@ browser: ## install the Chromium that drives the browser tests; a Debian package
 	@command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-liberation)
 	@chromium --version
 
-screenshots: ## make pictures of the order form in every width, light and dark, and check each of them
-	@mkdir -p .screenshots
-	SCREENSHOTS=$(CURDIR)/.screenshots $(GO) test -count=1 -run 'TestTheOrderFormIsAccessibleInEveryForm' ./http
+screenshots: ## make a picture of every page, in three widths, light and dark, filled and empty, in SCREENSHOTS=folder; many minutes
+	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestTheOrderFormIsAccessibleInEveryForm' ./http
+
+pages: ## let axe read every page in the same forms; many minutes
+	SCREENSHOTS= $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt' ./http
+
+pictures: ## make the pictures of README in docs/pictures anew
+	PICTURES=$(CURDIR)/docs/pictures $(GO) test -tags pages -count=1 -run 'TestPicturesOfTheReadme' ./http
 
 structure: ## measure packages, receivers, files and functions, and write docs/generated/structure.md
 	$(GO) test -count=1 -run TestNothingOutgrowsItsWalls . -args -structure
@@ -82,4 +88,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck browser screenshots structure verify ci
+.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck browser screenshots pages pictures structure verify ci

@@ -102,8 +102,8 @@ type census struct {
 	all         []object
 }
 
-func takeCensus(t *testing.T) *census {
-	s := openShop(t).stock(t)
+func takeCensus(t *testing.T, options ...func(*shop)) *census {
+	s := openShop(t, options...).stock(t)
 	for id, email := range map[int64]string{root: "root@example.com", memberOfA: "ma@example.com", adminOfA: "aa@example.com", adminOfB: "ab@example.com", stranger: "none@example.com"} {
 		s.person(t, id, email, id == root)
 	}

@@ -17,7 +17,12 @@ import (
 // whose setup failed at the engine, and an unpaid one.
 func desk(t *testing.T) *shop {
 	t.Helper()
-	s := office(t).open(t)
+	return office(t).open(t).atWork(t)
+}
+
+// atWork places the orders of a desk.
+func (s *shop) atWork(t *testing.T) *shop {
+	t.Helper()
 	running := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"domain":"runs.example",`, 1)))
 	s.press(running, "action", "pay")
 	s.await(t, running, order.StatusActive)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,11 +71,15 @@ func TestMissingBinariesAreFetchedFromTheRepository(t *testing.T) {
 	defer repository.Close()
 	t.Setenv("PATH", "")
 	defer syscall.Umask(syscall.Umask(0o077))
-	o := Options{Dir: dataDir(t), folders: []string{}, Repository: repository.URL + "/maven/"}
+	var told []Stage
+	o := Options{Dir: dataDir(t), folders: []string{}, Repository: repository.URL + "/maven/", Begins: func(s Stage) { told = append(told, s) }}
 	c := start(t, o)
 	expect(t, c.URL(), "select '1'", "1")
 	must(t, c.Stop())
 	expect(t, start(t, o).URL(), "select '1'", "1")
+	if want := []Stage{Fetching, Creating, Starting, Starting}; !slices.Equal(told, want) {
+		t.Errorf("the starts told of %v, not of %v", told, want)
+	}
 	if asked != 1 {
 		t.Errorf("the binaries were fetched %d times", asked)
 	}

@@ -35,6 +35,7 @@ func (c *Cluster) fetch(ctx context.Context, major int) (binaries, error) {
 		return binaries{}, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
+	c.begins(Fetching)
 	if err := download(ctx, scratch, version, c.options.Repository); err != nil {
 		return binaries{}, err
 	}

@@ -127,6 +127,7 @@ func (c *Cluster) create(ctx context.Context) error {
 	if err := os.RemoveAll(draft); err != nil {
 		return err
 	}
+	c.begins(Creating)
 	if err := c.fill(ctx, b, draft); err != nil {
 		return fmt.Errorf("make the cluster: %w", err)
 	}

@@ -33,6 +33,22 @@ var ErrNoCluster = errors.New("there is no cluster")
 // seconds.
 const startLimit = 5 * time.Minute
 
+// A Stage is a part of a start that takes a moment.
+type Stage string
+
+// The stages, of which a start has those that are needed.
+const (
+	Fetching Stage = "fetching" // PostgreSQL's programs, and unpacking them
+	Creating Stage = "creating" // the cluster
+	Starting Stage = "starting" // the server, which recovers after a crash
+)
+
+func (c *Cluster) begins(s Stage) {
+	if c.options.Begins != nil {
+		c.options.Begins(s)
+	}
+}
+
 // Options say which cluster to start, and what for.
 type Options struct {
 	// Dir is the panel's data directory; the cluster lives in Dir/postgres. A
@@ -57,6 +73,9 @@ type Options struct {
 	// Log takes the server's messages; nil: the file postgres.log in Dir,
 	// which also a server keeps that outlives this process.
 	Log io.Writer
+
+	// Begins is told what takes a moment, when it begins; nil: nothing is.
+	Begins func(Stage)
 
 	// folders replaces the usual places of PostgreSQL in tests.
 	folders []string

@@ -49,6 +49,7 @@ func (c *Cluster) launch(ctx context.Context, at address) error {
 	if err != nil {
 		return err
 	}
+	c.begins(Starting)
 	for hope := clock.Now().Add(busyLimit); ; {
 		err := c.try(ctx, b, at)
 		if !errors.Is(err, errBusy) || clock.Now().After(hope) {

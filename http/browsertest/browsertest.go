@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -253,17 +254,37 @@ func (p *Page) Picture(name string) {
 
 func (p *Page) picture(name string, take chromedp.Action[[]byte]) {
 	p.t.Helper()
-	folder := os.Getenv("SCREENSHOTS")
-	if folder == "" {
-		return
+	if folder := os.Getenv("SCREENSHOTS"); folder != "" {
+		p.write(filepath.Join(folder, name+".png"), take)
 	}
+}
+
+func (p *Page) write(file string, take chromedp.Action[[]byte]) {
+	p.t.Helper()
 	picture, err := chromedp.Run(p.ctx, take)
 	if err == nil {
-		err = os.WriteFile(folder+"/"+name+".png", picture, 0o600)
+		err = os.MkdirAll(filepath.Dir(file), 0o750)
+	}
+	if err == nil {
+		err = os.WriteFile(file, picture, 0o644) //nolint:gosec // a picture for all
 	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// Small writes what is seen of the page without scrolling to a file, as a WebP picture
+// that is small enough for a document.
+func (p *Page) Small(file string) {
+	p.t.Helper()
+	quality := int64(85)
+	p.write(file, func(ctx context.Context, tab *chromedp.Target) ([]byte, error) {
+		taken, err := cdp.Call(ctx, tab, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		if err != nil {
+			return nil, err
+		}
+		return taken.Data, nil
+	})
 }
 
 // View writes what is seen of the page without scrolling, as [Page.Picture] does.

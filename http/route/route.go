@@ -251,6 +251,12 @@ func shown[A any, PA record[A]](a PA, err error) (Answer, error) {
 
 // The options of a route.
 
+// IsPage tells whether the answer is a page that people look at.
+func (r Route) IsPage() bool {
+	_, is := r.sends["text/html"]
+	return is && r.Method == http.MethodGet
+}
+
 // As names the operation.
 func (r Route) As(name string) Route { r.Name = name; return r }
 

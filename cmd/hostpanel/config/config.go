@@ -27,8 +27,9 @@ import (
 // A Config is the settings, checked and in their own types.
 type Config struct {
 	Demo           bool
-	DatabaseURL    string // empty: Postgres of our own
-	PostgresMirror string // of its programs, where the machine has none; empty: Maven Central
+	DatabaseURL    string       // empty: Postgres of our own
+	Begins         func(string) // is told what of a start takes a moment; nil: nothing is
+	PostgresMirror string       // of its programs, where the machine has none; empty: Maven Central
 	DataDir        string
 	Listen         string
 	PublicURL      string // empty: known once we listen

@@ -156,6 +156,28 @@ func (c Console) JSON(v any) error {
 	return e.Encode(v)
 }
 
+// Doing shows on a terminal what a start does at the moment, with the time that it
+// takes; a log gets nothing. begin names the next part, end clears the line.
+func (c Console) Doing() (begin func(what string), end func()) {
+	if !terminal(c.Err) {
+		return func(string) {}, func() {}
+	}
+	var bar *progressbar.ProgressBar
+	end = func() {
+		if bar != nil {
+			_ = bar.Finish()
+		}
+		bar = nil
+	}
+	return func(what string) {
+		end()
+		bar = progressbar.NewOptions64(-1,
+			progressbar.OptionSetWriter(c.Err), progressbar.OptionSetDescription(what+" …"), progressbar.OptionSpinnerType(14),
+			progressbar.OptionSetElapsedTime(true), progressbar.OptionSetRenderBlankState(true), progressbar.OptionClearOnFinish(),
+		)
+	}, end
+}
+
 // Progress shows how far a long job is, with its rate and the time that is
 // left, on a terminal; a log gets nothing.
 func (c Console) Progress(what string) (step func(done, all int64), end func()) {

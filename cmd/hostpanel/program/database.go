@@ -63,6 +63,7 @@ func (p *Program) database(ctx context.Context, n need) (err error) {
 	}
 	p.cluster, err = postgres.Start(ctx, postgres.Options{
 		Dir: p.Config.DataDir, Serve: n.serve, Existing: !n.create, Repository: p.Config.PostgresMirror,
+		Begins: p.tell,
 	})
 	switch {
 	case errors.Is(err, postgres.ErrServed):
@@ -74,6 +75,20 @@ func (p *Program) database(ctx context.Context, n need) (err error) {
 	}
 	p.URL = p.cluster.URL()
 	return nil
+}
+
+// tell passes on what of a start takes a moment.
+func (p *Program) tell(s postgres.Stage) {
+	if p.Config.Begins != nil {
+		p.Config.Begins(stages[s])
+	}
+}
+
+// stages say to people what a start does.
+var stages = map[postgres.Stage]string{
+	postgres.Fetching: "Fetching and unpacking PostgreSQL, because this machine has none",
+	postgres.Creating: "Making a database of the panel's own",
+	postgres.Starting: "Starting PostgreSQL",
 }
 
 // How long a start waits for a database that recovers from a crash, and how

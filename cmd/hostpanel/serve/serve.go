@@ -46,7 +46,10 @@ func (s Command) run(ctx context.Context, settings config.Settings, c console.Co
 	log := redact.NewLog(c.Err, cfg.LogLevel)
 	slog.SetDefault(log)
 	cfg.Announce(log)
+	begin, end := c.Doing()
+	cfg.Begins = begin
 	p, err := program.Open(ctx, cfg, log, program.Serving)
+	end()
 	if err != nil {
 		return err
 	}

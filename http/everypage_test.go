@@ -1,0 +1,239 @@
+//go:build pages
+
+package http_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/storefront"
+	"hostpanel/http/browsertest"
+	"hostpanel/http/demo"
+)
+
+// `make screenshots` and `make pages` look at every page of the route table, in every
+// width and both schemes, filled and empty. They take many minutes, so `.ci/run` leaves
+// them out.
+
+// notShown are the pages that nothing is seen of, and why.
+var notShown = map[string]string{
+	"/":              "leads on to another page",
+	"/demo/sign-in/": "leads on to another page",
+}
+
+// A gallery is a panel whose pages are looked at.
+type gallery struct {
+	*census
+	name  string
+	paths map[string][]string // of routes whose paths have variables
+}
+
+// filled is a panel with an order that runs, one that is stuck and one that is unpaid,
+// with incidents, and with tenants that have one resource of each kind.
+func filled(t *testing.T) *gallery {
+	c := takeCensus(t, withDemo)
+	if _, err := c.owner.Exec(t.Context(), `select setval(n, 100) from unnest(array['user_id', 'plan_id', 'widget_id', 'tenant_id', 'site_id']::regclass[]) n`); err != nil {
+		t.Fatal(err)
+	}
+	c.server.Demo.Key = c.known["key"]
+	c.open(t).atWork(t)
+	back := demo.ShopURL(c.public)
+	form := &storefront.Widget{
+		Name: "Shop", Plans: []int64{1, 2, 3}, ShowHosting: true, ShowVPS: true, ShowFeatures: true, IsActive: true, Theme: "auto", Layout: "cards",
+		PrimaryColor: "#3F37C9", AccentColor: "#14632F", BorderRadius: 12, CTAText: "Order", Language: "en", SuccessURL: back, CancelURL: back,
+	}
+	c.do(t, storefront.MakeWidget{Widget: 50, WidgetID: widgetOne, Spec: form.Fields().Values(), At: time.Now()})
+	unpaid := read(t, c.order(t, http.StatusCreated, aHostingOrder))
+	c.until(t, "there is a mail", func() bool { return len(letters(t, c.letters)) > 0 })
+	return &gallery{c, "filled", map[string][]string{
+		"/storefront/orders/{uuid}/":                                               {"/storefront/orders/" + c.known["failed"] + "/", "/storefront/orders/" + c.known["running"] + "/"},
+		"/storefront/return/{order_id}/":                                           {"/storefront/return/" + unpaid.ID + "/"},
+		variable.ReplaceAllStringFunc(c.server.HostedCheckout.PagePath(), plainly): {pathOf(unpaid.URL)},
+		"/set-password/":           {"/set-password/?token=" + c.link(t, memberOfA)},
+		"/storefront/inbox/{id}/":  {"/storefront/inbox/1/"},
+		"/demo/mail/{name}/":       {"/demo/mail/" + letters(t, c.letters)[0] + "/"},
+		"/demo/mail/{name}/html/":  {"/demo/mail/" + letters(t, c.letters)[0] + "/html/"},
+		"/storefront/integration/": {"/storefront/integration/?widget=" + widgetOne},
+	}}
+}
+
+func letters(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		if strings.HasSuffix(one.Name(), ".eml") {
+			names = append(names, one.Name())
+		}
+	}
+	return names
+}
+
+// empty is a panel with a superuser, and with a tenant without anything.
+func empty(t *testing.T) *gallery {
+	s := openShop(t, withDemo)
+	s.person(t, root, "root@example.com", true)
+	s.person(t, adminOfA, "aa@example.com", false)
+	s.tenant(t, tenantA, "A")
+	s.do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
+	s.open(t)
+	return &gallery{&census{shop: s, users: map[string]int64{"superuser": root, "administrator of A": adminOfA}}, "empty", map[string][]string{
+		"/set-password/": {}, // it is shown to holders of a link
+		"/demo/shop/":    {}, // it is never without its order form
+	}}
+}
+
+// addresses are where a page is looked at; none where it has nothing to show.
+func (g *gallery) addresses(t *testing.T, path string) []string {
+	t.Helper()
+	if all := g.paths[variable.ReplaceAllStringFunc(path, plainly)]; all != nil {
+		return all
+	}
+	if !variable.MatchString(path) {
+		return []string{path}
+	}
+	if g.name == "empty" {
+		return nil
+	}
+	all := g.census.paths(t, path)
+	for _, what := range []string{existing, ofA} {
+		if all[what] != "" {
+			return []string{all[what]}
+		}
+	}
+	t.Errorf("say what may stand in %s", path)
+	return nil
+}
+
+// visitors of a page, the one for whom it is made first.
+func watchers(path string) []string {
+	if strings.HasPrefix(path, "/panel/") {
+		return []string{"administrator of A", "superuser", "not signed in"}
+	}
+	return []string{"superuser", "administrator of A", "not signed in"}
+}
+
+// shownTo opens a session of the first role that is shown the page.
+func (g *gallery) shownTo(t *testing.T, path string) (session string, isShown bool) {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, role := range watchers(path) {
+		session := ""
+		if user := g.users[role]; user != 0 {
+			id, err := g.vault().OpenSession(t.Context(), user, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			session = id
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.public+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(&http.Cookie{Name: "session", Value: session})
+		w, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, w.Body)
+		_ = w.Body.Close()
+		if w.StatusCode == http.StatusOK {
+			return session, true
+		}
+	}
+	return "", false
+}
+
+// pages are all of the route table, and the reference, which describes that table.
+func (g *gallery) pages() []string {
+	all := []string{referencePath}
+	for _, r := range g.server.Routes() {
+		if r.IsPage() && notShown[r.Path] == "" {
+			all = append(all, r.Path)
+		}
+	}
+	return all
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+func TestEveryPageIsLookedAt(t *testing.T) {
+	for _, open := range []func(*testing.T) *gallery{filled, empty} {
+		g := open(t)
+		for _, page := range g.pages() {
+			for i, path := range g.addresses(t, page) {
+				name := strings.Trim(notInName.ReplaceAllString(variable.ReplaceAllStringFunc(page, plainly), "-"), "-")
+				t.Run(g.name+"/"+name, func(t *testing.T) { g.look(t, path, fmt.Sprintf("%s/%s-%d", g.name, name, i+1)) })
+			}
+		}
+	}
+}
+
+// look takes pictures of a page, or lets axe read it, in every form.
+func (g *gallery) look(t *testing.T, path, name string) {
+	session, isShown := g.shownTo(t, path)
+	if !isShown {
+		t.Fatal("the page is shown in no role")
+	}
+	p := browsertest.Open(t)
+	p.Go(g.public + "/healthz")
+	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
+	for _, width := range []int64{320, 768, 1440} {
+		for _, scheme := range []string{"light", "dark"} {
+			p.Size(width, 900)
+			p.Prefers("prefers-color-scheme", scheme)
+			p.Go(g.public + path)
+			p.Until(`document.readyState === "complete" && deepAll(".bones").length === 0`)
+			what := fmt.Sprintf("%s-%d-%s", name, width, scheme)
+			if wide := p.Text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
+				t.Errorf("%s: the page is wider than the window", what)
+			}
+			p.Picture(what)
+			if os.Getenv("SCREENSHOTS") == "" {
+				p.Text(`[...document.querySelectorAll("main section:has(details.operation)")].slice(2, -1).forEach((section) => section.remove())`) // of the reference: all are alike
+				p.Accessible(what)
+			}
+		}
+	}
+	if said := p.Console(); said != "" {
+		t.Errorf("the console says: %s", said)
+	}
+}
+
+// README shows these, as `make pictures` makes them.
+func TestPicturesOfTheReadme(t *testing.T) {
+	folder := os.Getenv("PICTURES")
+	if folder == "" {
+		t.Skip("`make pictures` names a folder")
+	}
+	g := filled(t)
+	session, _ := g.shownTo(t, "/storefront/")
+	p := browsertest.Open(t)
+	p.Size(1280, 800)
+	p.Prefers("prefers-color-scheme", "light")
+	p.Go(g.public + "/healthz")
+	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
+	for name, path := range map[string]string{
+		"shop": strings.TrimPrefix(demo.ShopURL(g.public), g.public), "dashboard": "/storefront/", "order": "/storefront/orders/" + g.known["failed"] + "/",
+	} {
+		if !strings.HasPrefix(path, "http") {
+			path = g.public + path
+		}
+		p.Go(path)
+		p.Until(`document.readyState === "complete" && deepAll(".bones").length === 0`)
+		file := folder + "/" + name + ".webp"
+		p.Small(file)
+		if about, err := os.Stat(file); err != nil || about.Size() > 100_000 {
+			t.Errorf("%s: %v, %v", file, about, err)
+		}
+	}
+}
