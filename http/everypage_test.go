@@ -3,6 +3,7 @@
 package http_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -216,9 +217,12 @@ func TestPicturesOfTheReadme(t *testing.T) {
 		t.Skip("`make pictures` names a folder")
 	}
 	g := filled(t)
+	for id, about := range map[int64]string{1: `"For small sites and shops"`, 2: `"A machine of your own"`, 3: `"For agencies and their clients"`} {
+		g.do(t, storefront.ChangePlan{Plan: id, Spec: map[string]json.RawMessage{"description": []byte(about)}, At: time.Now()})
+	}
 	session, _ := g.shownTo(t, "/storefront/")
 	p := browsertest.Open(t)
-	p.Size(1280, 800)
+	p.Size(1280, 1000)
 	p.Prefers("prefers-color-scheme", "light")
 	p.Go(g.public + "/healthz")
 	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
