@@ -75,7 +75,7 @@ type Options struct {
 	Log io.Writer
 
 	// Begins is told what takes a moment, when it begins; nil: nothing is.
-	Begins func(Stage)
+	Begins func(Stage) `json:"-"`
 
 	// folders replaces the usual places of PostgreSQL in tests.
 	folders []string
