@@ -66,6 +66,8 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/notifications/unsubscribe/", map[string]string{existing: s.unsubscribe(stranger), missing: s.unsubscribe(999999), deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
 		{"/storefront/return/", map[string]string{missing: nowhere, deformed: "x"}},
+		{"/storefront/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
+		{"/storefront/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/storefront/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/storefront/inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/runs/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
@@ -184,7 +186,7 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 // emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
-	"/storefront/keys/": "create", "/storefront/integration/": "create",
+	"/storefront/keys/": "create", "/storefront/plans/new/": "create_plan", "/storefront/widgets/new/": "create_widget", "/storefront/integration/": "create",
 }
 
 // visit makes a call with a browser, in a new session.
@@ -202,8 +204,8 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay"} {
-		if strings.HasPrefix(path, begin) {
+	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget"} {
+		if emptyForms[path] == "" && strings.HasPrefix(path, begin) {
 			form = name
 		}
 	}
@@ -242,7 +244,7 @@ func isPage(path string) bool {
 		return slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(path, begin) })
 	}
 	if among("/storefront/") {
-		return !among("/storefront/api/", "/storefront/webhooks/", "/storefront/widget")
+		return !among("/storefront/api/", "/storefront/webhooks/", "/storefront/widget.js", "/storefront/widget/")
 	}
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false

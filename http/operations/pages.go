@@ -29,6 +29,8 @@ func PageRoutes(d Deps) route.Area {
 			s.Press(web.KeysPath, "Create or revoke a key", keys).As("keys_form"),
 		},
 			bought.pageRoutes(),
+			(&catalog{d}).planPageRoutes(),
+			(&catalog{d}).widgetPageRoutes(),
 			(&incidents{d}).pageRoutes(),
 			(&runs{d}).pageRoutes(),
 			(&inbox{d}).pageRoutes(),

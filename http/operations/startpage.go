@@ -51,7 +51,7 @@ func waitingFigures(w web.Words, o *overview) []figure {
 		{Path: at("incidents", "is_settled", "false"), Text: w["start_incidents"], Count: o.backlog.Incidents},
 		{Path: at("inbox", "state", "unmatched"), Text: w["start_unmatched"], Count: o.standing.UnmatchedWebhooks},
 		{Path: at("inbox", "state", "parked"), Text: w["start_parked_webhooks"], Count: o.standing.ParkedWebhooks},
-		{Path: at("runs", "kind", "mail"), Text: w["start_mails"], Count: o.standing.FailingMails},
+		{Path: at("runs", "search", "mail:"), Text: w["start_mails"], Count: o.standing.FailingMails},
 	}
 	for _, h := range o.Held {
 		all = append(all, figure{Path: at("orders", "hold", h.Hold), Text: w["start_held"] + " " + w["hold_"+h.Hold], Count: h.Orders})

@@ -59,7 +59,7 @@ func (x *exchange) document(d *Document) {
 	if status == 0 {
 		status = x.route.Status
 	}
-	x.call.reply.etag = "" // that of a record is not the document's
+	x.call.reply.etag, x.call.reply.location = "", "" // those of a record are not the document's
 	if d.ETag != "" {
 		x.call.reply.etag = `"` + d.ETag + `"`
 	}

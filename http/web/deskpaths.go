@@ -2,5 +2,7 @@ package web
 
 // Pages of operators.
 const (
-	KeysPath = "/storefront/keys/"
+	KeysPath    = "/storefront/keys/"
+	PlansPath   = "/storefront/plans/"
+	WidgetsPath = "/storefront/widgets/"
 )

@@ -202,6 +202,11 @@ func (in *Input) explain(form string, w Words) {
 	in.ID = form + "-" + in.Name
 	key := cmp.Or(in.Key, in.Name)
 	in.Label = cmp.Or(w["label_"+form+"_"+key], w["label_"+key])
+	for i, one := range in.Options {
+		if one.Text == "" {
+			in.Options[i].Text = cmp.Or(w["choice_"+one.Value], w["language_"+one.Value], one.Value)
+		}
+	}
 	in.Note = cmp.Or(w["note_"+form+"_"+key], w["note_"+key])
 	if !in.Required && !in.IsFixed && in.Type != "select" && in.Type != "check" {
 		in.Optional = w["optional"]

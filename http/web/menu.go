@@ -40,6 +40,8 @@ var menu = []section{
 	{"menu_sales", isOperator, []menuPage{
 		{StorefrontPath, "start_title"},
 		{OrdersPath, "orders_title"},
+		{PlansPath, "plans_title"},
+		{WidgetsPath, "widgets_title"},
 		{KeysPath, "keys_title"},
 	}},
 	{"menu_operation", isOperator, []menuPage{

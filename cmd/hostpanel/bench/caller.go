@@ -50,11 +50,10 @@ func (c *caller) get(path, token string) ([]byte, error) {
 	return c.exchange(path)
 }
 
-// visit reads with the session of a browser and with an access token: pages look
-// at the first, the API at the second.
-func (c *caller) visit(path, session, token string) ([]byte, error) {
+// visit reads with the session of a browser.
+func (c *caller) visit(path, session string) ([]byte, error) {
 	c.out.Reset()
-	fmt.Fprintf(&c.out, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: session=%s\r\nAuthorization: Bearer %s\r\n\r\n", path, session, token)
+	fmt.Fprintf(&c.out, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: session=%s\r\n\r\n", path, session)
 	return c.exchange(path)
 }
 

@@ -60,7 +60,7 @@ func (r *run) orders(ctx context.Context) error {
 		if err := lists.ask(ctx, fmt.Sprint(n), orderQuestions(id, n), held[0]); err != nil {
 			return err
 		}
-		if err := start.measure(ctx, fmt.Sprint(n), held[0]); err != nil {
+		if err := start.measure(ctx, fmt.Sprint(n)); err != nil {
 			return err
 		}
 	}

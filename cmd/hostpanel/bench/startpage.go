@@ -23,7 +23,7 @@ func (r *run) startPage(ctx context.Context, p *panel, lists *reader) (*startPag
 }
 
 // measure lets the page and the API take turns.
-func (s *startPage) measure(ctx context.Context, size string, held pair) error {
+func (s *startPage) measure(ctx context.Context, size string) error {
 	callers, hangUp, err := callersOf(ctx, s.address, 1)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *startPage) measure(ctx context.Context, size string, held pair) error {
 			to   *[]load
 		}{{"/storefront/", &pages}, {overviewPath, &calls}} {
 			l, err := together(ctx, 1, s.duration, func(context.Context, int, int) error {
-				_, err := callers[0].visit(one.path, s.session, held.Access)
+				_, err := callers[0].visit(one.path, s.session)
 				return err
 			})
 			if err != nil {

@@ -1,0 +1,225 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/storefront"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// Plans as operators see them in a browser (docs/operations.md, "In the browser").
+
+const (
+	planPagePath    = web.PlansPath + "{id:int}/"
+	newPlanPath     = web.PlansPath + "new/"
+	offersShown     = 25 // on a page
+	ofSearch        = "Words of the name."
+	whichOffersPage = "Which page of the list, from 1 on."
+)
+
+func (s *catalog) planPageRoutes() []route.Route {
+	fresh := web.FormPage{Show: s.showNewPlan, Forms: map[string]web.FormHandler{"create_plan": s.createPlan}}
+	desk := s.planDesk()
+	page := desk.page()
+	page.Forms["withdraw_plan"] = s.leaving(desk.carryOut(desk.acts[1]), web.PlansPath, "withdraw_plan")
+	return []route.Route{
+		web.View(web.PlansPath, "The plans", s.showPlans).As("plans_page").
+			Taking(field.Text("search", new(string)).Doc(ofSearch)).
+			Taking(field.Text("resource_type", new(string)).Doc("Only plans of this sort.")).
+			Taking(field.Text("is_active", new(string)).Doc("Only those that are on offer, or that are not: true, false.")).
+			Taking(field.Int("page", new(int64)).Doc(whichOffersPage)),
+		web.View(newPlanPath, "A new plan", fresh.Look).As("new_plan_page").
+			Taking(field.Text("resource_type", new(string)).Doc("Which sort of plan.")),
+		s.Press(newPlanPath, "Offer a plan", fresh).As("new_plan_form"),
+		web.View(planPagePath, "A plan", page.Look).As("plan_page").Of("Plan"),
+		s.Press(planPagePath, "Change or withdraw a plan", page).As("plan_form").Of("Plan"),
+	}
+}
+
+// leaving goes to another page when a form was carried out: its own is gone.
+func (s *catalog) leaving(do web.FormHandler, path, notice string) web.FormHandler {
+	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+		if d, err := do(ctx, c, sent); err != nil || d == nil {
+			return d, err
+		}
+		return s.Done(path, notice), nil
+	}
+}
+
+// An offerRow is a plan or a widget in a list.
+type offerRow struct {
+	Path, Name, About, Code string
+	IsActive                bool
+}
+
+func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	listing, bar := asked(c, w, offersShown, choice{name: "resource_type", text: "choice_", values: storefront.PlanTypes}, onOffer)
+	listing.Search, listing.Order = bar.searched(c, w["orders_search"]), []projections.Ordering{{Field: "position"}}
+	found, err := s.listPlans(ctx, c, listing)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]offerRow, len(found.Rows))
+	for i, p := range found.Rows {
+		price := p.EffectivePrice()
+		rows[i] = offerRow{
+			Path: web.PlansPath + numbered(p.ID), Name: p.Name, IsActive: p.IsActive, Code: p.Slug,
+			About: w["choice_"+p.ResourceType] + " · " + price.StringFixed(2) + " " + p.Currency + " " + w["period_monthly"],
+		}
+	}
+	ways := make([]web.Option, len(storefront.PlanTypes))
+	for i, sort := range storefront.PlanTypes {
+		ways[i] = web.Option{Value: newPlanPath + "?resource_type=" + sort, Text: w["plan_new_"+sort]}
+	}
+	return s.showOffers(c, "plans", bar, rows, found.Count, ways)
+}
+
+// onOffer narrows a list to what is shown to customers, or is not.
+var onOffer = choice{name: "is_active", text: "is_active_", values: []string{"true", "false"}, value: func(text string) any { return text == "true" }}
+
+func (s *catalog) showOffers(c route.Call, sort string, bar *bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	newer, older := neighbours(c, pageNumber(c), offersShown, count)
+	return s.Sheet(c, http.StatusOK, "offers", sort+"_title", map[string]any{
+		"Bar": bar, "Rows": rows, "Count": count, "New": ways, "None": w[sort+"_none"], "Lead": w[sort+"_lead"],
+		"Newer": newer, "Older": older, "Wide": true,
+	})
+}
+
+// sortOf is the sort of a new plan.
+func sortOf(asked string) string {
+	if slices.Contains(storefront.PlanTypes, asked) {
+		return asked
+	}
+	return storefront.HostingPlan
+}
+
+func (s *catalog) showNewPlan(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	sort := c.Param("resource_type")
+	if back != nil {
+		sort = back.Sent.Get("resource_type")
+	}
+	p := &planRecord{}
+	p.ResourceType, p.IsActive, p.Currency, p.BillingPeriod = sortOf(sort), true, cmp.Or(s.Currency, "EUR"), "monthly"
+	inputs := without(inputsOf(fieldsOfSort(p), field.Create), "resource_type")
+	for i := range inputs {
+		switch in := &inputs[i]; {
+		case in.Value == "null", in.Name == "price", in.Name == "setup_fee":
+			in.Value = ""
+		}
+	}
+	inputs = append(inputs, web.Input{Name: "resource_type", Type: "hidden", Value: p.ResourceType})
+	return s.showNew(ctx, c, newOffer{"plan", "plan_new_" + p.ResourceType, web.PlansPath, newPlanPath, inputs}, back)
+}
+
+// A newOffer is the page with the form of a new record.
+type newOffer struct {
+	sort, title, list, path string
+	inputs                  []web.Input
+}
+
+func (s *catalog) showNew(ctx context.Context, c route.Call, n newOffer, back *web.Returned) (*route.Document, error) {
+	data := map[string]any{"List": n.list, "ListTitle": web.Texts[web.Readers(c)][n.sort+"s_title"], "Wide": true}
+	if n.sort == "widget" {
+		numbers, err := s.planNumbers(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		data["Numbers"] = numbers
+	}
+	n.inputs = append(n.inputs, web.Input{Name: "number", Type: "hidden", Value: rand.Text()})
+	data["Form"] = s.Fill(c, web.Form{Name: "create_" + n.sort, Action: n.path, Inputs: n.inputs}, back)
+	return s.Sheet(c, back.StatusOf(), "new_offer", n.title, data)
+}
+
+// fieldsOfSort are the fields that plans of its sort have.
+func fieldsOfSort(p *planRecord) field.Set {
+	others := map[string]string{storefront.HostingPlan: "quota_", storefront.VPSPlan: "vps_", storefront.SaaSPlan: "saas_"}
+	return slices.DeleteFunc(p.Plan.Plan.Fields(), func(f field.Field) bool {
+		for sort, begin := range others {
+			if sort != p.ResourceType && strings.HasPrefix(f.Name, begin) {
+				return true
+			}
+		}
+		return f.Name == "package" && p.ResourceType != storefront.HostingPlan
+	})
+}
+
+func (s *catalog) createPlan(ctx context.Context, c route.Call, form url.Values) (*route.Document, error) {
+	p := &planRecord{}
+	c, err := readForm(ctx, c, p, p.Plan.Plan.Fields(), form, field.Create, s.checkPlanRecord)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.offerPlan(ctx, s.once(c, form.Get("number")), p)
+	switch {
+	case isRepeated(err):
+		return s.Done(web.PlansPath, "create_plan"), nil
+	case err != nil:
+		return nil, err
+	}
+	return s.Done(web.PlansPath+numbered(made.ID), "create_plan"), nil
+}
+
+// planDesk is the page of a plan with its forms.
+func (s *catalog) planDesk() actPage[*planRecord] {
+	return actPage[*planRecord]{
+		Deps: s.Deps, show: s.showPlan,
+		find: func(ctx context.Context, c route.Call) (*planRecord, error) { return s.plan(ctx, c, c.ID("id")) },
+		path: func(p *planRecord) string { return web.PlansPath + numbered(p.ID) },
+		acts: []act[*planRecord]{
+			{
+				name: "change_plan", isOpen: always[*planRecord], do: s.changePlanByForm,
+				inputs: func(p *planRecord) []web.Input {
+					return without(inputsOf(fieldsOfSort(p), field.Patch), "resource_type")
+				},
+			},
+			{
+				name: "withdraw_plan", isOpen: always[*planRecord], grave: true,
+				inputs: func(*planRecord) []web.Input { return nil },
+				do: func(ctx context.Context, c route.Call, _ *planRecord, _ url.Values) error {
+					return s.withdrawPlan(ctx, c)
+				},
+			},
+		},
+	}
+}
+
+func (s *catalog) changePlanByForm(ctx context.Context, c route.Call, p *planRecord, form url.Values) error {
+	c, err := readForm(ctx, c, p, p.Plan.Plan.Fields(), form, field.Patch, s.checkPlanRecord)
+	if err == nil {
+		_, err = s.changePlan(ctx, c, p)
+	}
+	return err
+}
+
+func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, acts []actForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	widgets, err := s.Scope(c).WidgetsWith(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	price := p.EffectivePrice()
+	known := []aspect{
+		{Name: w["label_resource_type"], Text: w["choice_"+p.ResourceType]},
+		{Name: w["plan_price"], Text: price.StringFixed(2) + " " + p.Currency + " " + w["period_monthly"]},
+		moment(w["key_created"], &p.CreatedAt, ""), moment(w["order_changed"], &p.UpdatedAt, ""),
+	}
+	for _, one := range widgets {
+		known = append(known, aspect{Name: w["plan_widget"], Text: one.Name, Path: web.WidgetsPath + numbered(one.ID)})
+	}
+	return s.Sheet(c, back.StatusOf(), "offer", "plan_title", map[string]any{
+		"Name": p.Name, "IsActive": p.IsActive, "List": web.PlansPath, "ListTitle": w["plans_title"], "Facts": known,
+		"Change": acts[0], "Acts": acts[1:], "Wide": true,
+	})
+}

@@ -1,0 +1,139 @@
+package operations
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// Order forms as operators see them in a browser: with what they look like, and the
+// lines that a website needs (docs/operations.md, "In the browser").
+
+const (
+	widgetPagePath = web.WidgetsPath + "{id:int}/"
+	newWidgetPath  = web.WidgetsPath + "new/"
+)
+
+func (s *catalog) widgetPageRoutes() []route.Route {
+	fresh := web.FormPage{Show: s.showNewWidget, Forms: map[string]web.FormHandler{"create_widget": s.createWidget}}
+	desk := s.widgetDesk()
+	page := desk.page()
+	page.Forms["remove_widget"] = s.leaving(desk.carryOut(desk.acts[1]), web.WidgetsPath, "remove_widget")
+	return []route.Route{
+		web.View(web.WidgetsPath, "The order forms", s.showWidgets).As("widgets_page").
+			Taking(field.Text("search", new(string)).Doc(ofSearch)).
+			Taking(field.Text("is_active", new(string)).Doc("Only those that are shown, or that are not: true, false.")).
+			Taking(field.Int("page", new(int64)).Doc(whichOffersPage)),
+		web.View(newWidgetPath, "A new order form", fresh.Look).As("new_widget_page"),
+		s.Press(newWidgetPath, "Make an order form", fresh).As("new_widget_form"),
+		web.View(widgetPagePath, "An order form with its preview", page.Look).As("widget_page").Of("Widget"),
+		s.Press(widgetPagePath, "Change or remove an order form", page).As("widget_form").Of("Widget"),
+	}
+}
+
+func (s *catalog) showWidgets(ctx context.Context, c route.Call) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	listing, bar := asked(c, w, offersShown, onOffer)
+	listing.Search = bar.searched(c, w["orders_search"])
+	found, err := s.listWidgets(ctx, c, listing)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]offerRow, len(found.Rows))
+	for i, one := range found.Rows {
+		rows[i] = offerRow{
+			Path: web.WidgetsPath + numbered(one.ID), Name: one.Name, IsActive: one.IsActive, Code: one.WidgetID,
+			About: w["choice_"+one.Layout] + " · " + w["choice_"+one.Theme] + " · " + w["language_"+one.Language],
+		}
+	}
+	return s.showOffers(c, "widgets", bar, rows, found.Count, []web.Option{{Value: newWidgetPath, Text: w["widget_new"]}})
+}
+
+func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	blank := &widgetRecord{}
+	set := blank.Widget.Widget.Fields()
+	if _, err := set.Decode(field.Value{Kind: field.ObjectValue, Items: []field.Value{{Kind: field.TextValue, Name: "name", Text: "-"}}}, field.Create); err != nil {
+		return nil, err
+	}
+	blank.Name, blank.Language = "", web.Readers(c)
+	return s.showNew(ctx, c, newOffer{"widget", "widget_new", web.WidgetsPath, newWidgetPath, inputsOf(set, field.Create)}, back)
+}
+
+// planNumbers tell which plan has which number: order forms name plans by them.
+func (s *catalog) planNumbers(ctx context.Context, c route.Call) ([]aspect, error) {
+	plans, err := s.Scope(c).Plans(ctx, "")
+	known := make([]aspect, len(plans))
+	for i, p := range plans {
+		known[i] = aspect{Name: strconv.FormatInt(p.ID, 10), Text: p.Name, Path: web.PlansPath + numbered(p.ID)}
+	}
+	return known, err
+}
+
+func (s *catalog) createWidget(ctx context.Context, c route.Call, form url.Values) (*route.Document, error) {
+	w := &widgetRecord{}
+	c, err := readForm(ctx, c, w, w.Widget.Widget.Fields(), form, field.Create, s.checkWidgetRecord)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.makeWidget(ctx, s.once(c, form.Get("number")), w)
+	switch {
+	case isRepeated(err):
+		return s.Done(web.WidgetsPath, "create_widget"), nil
+	case err != nil:
+		return nil, err
+	}
+	return s.Done(web.WidgetsPath+numbered(made.ID), "create_widget"), nil
+}
+
+// widgetDesk is the page of an order form with what may be done with it.
+func (s *catalog) widgetDesk() actPage[*widgetRecord] {
+	return actPage[*widgetRecord]{
+		Deps: s.Deps, show: s.showWidget,
+		find: func(ctx context.Context, c route.Call) (*widgetRecord, error) {
+			return s.widgetRecord(ctx, c, c.ID("id"))
+		},
+		path: func(w *widgetRecord) string { return web.WidgetsPath + numbered(w.ID) },
+		acts: []act[*widgetRecord]{
+			{
+				name: "change_widget", isOpen: always[*widgetRecord],
+				inputs: func(w *widgetRecord) []web.Input { return inputsOf(w.Widget.Widget.Fields(), field.Patch) },
+				do: func(ctx context.Context, c route.Call, w *widgetRecord, form url.Values) error {
+					c, err := readForm(ctx, c, w, w.Widget.Widget.Fields(), form, field.Patch, s.checkWidgetRecord)
+					if err == nil {
+						_, err = s.changeWidget(ctx, c, w)
+					}
+					return err
+				},
+			},
+			{
+				name: "remove_widget", isOpen: always[*widgetRecord], grave: true,
+				inputs: func(*widgetRecord) []web.Input { return nil },
+				do: func(ctx context.Context, c route.Call, _ *widgetRecord, _ url.Values) error {
+					return s.removeWidget(ctx, c)
+				},
+			},
+		},
+	}
+}
+
+func (s *catalog) showWidget(ctx context.Context, c route.Call, w *widgetRecord, acts []actForm, back *web.Returned) (*route.Document, error) {
+	words := web.Texts[web.Readers(c)]
+	numbers, err := s.planNumbers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	g, about := &guide{&apiKeys{s.Deps}}, &guided{Widget: &w.Widget, WidgetID: w.WidgetID}
+	return s.Sheet(c, back.StatusOf(), "offer", "widget_title", map[string]any{
+		"Name": w.Name, "IsActive": w.IsActive, "List": web.WidgetsPath, "ListTitle": words["widgets_title"],
+		"Facts": []aspect{
+			{Name: words["widget_public"], Text: w.WidgetID},
+			moment(words["key_created"], &w.CreatedAt, ""), moment(words["order_changed"], &w.UpdatedAt, ""),
+		},
+		"WidgetID": w.WidgetID, "Preview": about.preview(), "Snippet": g.snippet(about), "Guide": web.GuidePath + about.query(),
+		"Change": acts[0], "Acts": acts[1:], "Numbers": numbers, "Wide": true,
+	})
+}
