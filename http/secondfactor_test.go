@@ -294,7 +294,7 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 	with.get("/login/")
 	with.send("sign_in", "username", anaMail, "password", password)
 	with.get("/login/")
-	goes(t, with.send("code", "otp", recovery[0][1]), "/account/")
+	goes(t, with.send("code", "otp", recovery[0][1]), "/panel/")
 
 	other.get(page)
 	fresh := other.send("factor_codes", "password", password)
@@ -304,7 +304,7 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 	other.get(page)
 	goes(t, other.send("factor_off"), page)
 	has(t, other.get(page).Body.String(), "The second factor is off.")
-	goes(t, s.browser(t).enter(anaMail).get("/"), "/account/")
+	goes(t, s.browser(t).enter(anaMail).get("/"), "/panel/")
 	for _, name := range []string{"account.second_factor_enabled", "account.second_factor_disabled"} {
 		if n := s.events(t, name); n != 1 {
 			t.Errorf("%s: %d events", name, n)
