@@ -36,6 +36,7 @@ type Letter struct {
 	Link        string // to choose a password, to sign in, or to what is new
 	Order       string // number; of orders alone
 	Plan        string // name; of orders alone
+	Invoiced    bool   // there is an invoice for the order
 	News        Text   // of notifications alone
 	Unsubscribe string // link to want no more of them; blank: there is none
 	Brand       Brand

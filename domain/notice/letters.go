@@ -47,5 +47,9 @@ func (l Letter) says(w words) letterText {
 	say := func(part string) string {
 		return texts.Say(l.Language, "letter.texts."+string(l.Occasion)+"."+part, "number", l.Order, "plan", l.Plan)
 	}
-	return letterText{subject: say("subject"), news: say("news"), call: say("call"), ignore: say("ignore"), once: letters[l.Occasion].once}
+	news := say("news")
+	if l.Invoiced {
+		news += " " + texts.Say(l.Language, "letter.invoiced")
+	}
+	return letterText{subject: say("subject"), news: news, call: say("call"), ignore: say("ignore"), once: letters[l.Occasion].once}
 }

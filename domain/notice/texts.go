@@ -2,6 +2,7 @@ package notice
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -22,6 +23,11 @@ type Text struct {
 func (t Text) ToOperators() bool {
 	_, is := operators[t.Template]
 	return is
+}
+
+// IsInWelcome tells whether the welcome mail of an order says the same.
+func (t Text) IsInWelcome() bool {
+	return t.Template == "invoice_created" || strings.HasPrefix(t.Template, "order_active")
 }
 
 // say is a notification in the words of the catalogue, in Spanish ("es",

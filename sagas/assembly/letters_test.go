@@ -14,6 +14,8 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -178,6 +180,38 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 		w.allTold()
 		w.equal("news at "+email, len(w.mail.news(email)), 1)
 	}
+}
+
+// The welcome mail says what its order's invoice and its success would say in mails of
+// their own. In the panel there are notifications of both.
+func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
+	w := newWorld(t).goes()
+	id := w.buy(ordering{email: "one@example.com"})
+	w.becomes(id, order.StatusActive)
+	w.allTold()
+	user := w.provision(id).Job.User
+	w.equal("told", w.told(user), []string{"billing: Nueva factura", "success: Su pedido está activo"})
+	w.equal("what became of their mails", w.becameOf(user), []string{"mailed", "mailed"})
+	welcome := w.mail.to("one@example.com")
+	w.equal("mails", len(welcome)+len(w.mail.news("one@example.com")), 1)
+	w.equal("names the invoice", strings.Contains(welcome[0].Text, "La factura está en el panel."), true)
+}
+
+// A welcome mail that comes more than a minute late says nothing for others: the
+// customer has mails of the invoice and of the success besides.
+func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
+	w := newWorld(t)
+	w.must(clock.Install(t.Context(), eventstoretest.Owner(t, w.url())))
+	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "busy", errLie) }, nil)
+	w.goes()
+	id := w.buy(ordering{email: "late@example.com"})
+	w.becomes(id, order.StatusActive)
+	w.heard()
+	w.must(w.store.Clock().Advance(t.Context(), 2*time.Minute))
+	w.mail.tell(nil, nil)
+	w.allTold()
+	w.equal("the other mails", len(w.mail.news("late@example.com")), 2)
+	w.equal("welcomed", len(w.mail.to("late@example.com")), 1)
 }
 
 // The order goes on; its customer's account knows that mails do not get there.

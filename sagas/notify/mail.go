@@ -58,6 +58,7 @@ type (
 	NewsMail struct {
 		Notice uuid.UUID `json:"notice"`
 		Key    string    `json:"key"`
+		Order  uuid.UUID `json:"order,omitzero"` // whose setup it tells of; zero: none
 	}
 )
 
@@ -193,6 +194,7 @@ type envelope struct {
 	to      recipient
 	request map[string]any // what is asked for; no personal data
 	then    []domain.Command
+	frees   sagas.Work // who waits for the mail
 }
 
 // mailCall sends one letter. Every try has the same key, so the message and its
@@ -217,7 +219,7 @@ func (n *Notifier) mailCall(e envelope) (sagas.Call, error) {
 			return sagas.Result{External: l.MessageID}, e.to.of(n.mail.Send(ctx, message))
 		},
 		Confirmed: func(sagas.Result) sagas.Work {
-			return sagas.Work{Commands: append(e.then, n.reached(e.to)...), Rows: rows}
+			return sagas.Work{Commands: append(e.then, n.reached(e.to)...), Rows: rows}.And(e.frees)
 		},
 	}, nil
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -23,7 +26,14 @@ import (
 func (n *Notifier) notificationMail(r eventstore.RecordedEvent) (sagas.Start, bool) {
 	id, err := uuid.Parse(r.Stream.ID)
 	key := "n/" + r.Stream.ID
-	return n.notificationMails.Start(key, NewsMail{Notice: id, Key: key}, uuid.Nil), err == nil
+	return n.notificationMails.Start(key, NewsMail{Notice: id, Key: key, Order: setUp(r)}, uuid.Nil), err == nil
+}
+
+// setUp is the order whose setup an event tells of.
+func setUp(r eventstore.RecordedEvent) uuid.UUID {
+	text, _ := strings.CutPrefix(r.Metadata.Saga, "provision:")
+	id, _ := uuid.Parse(text) // the zero one: of no order
+	return id
 }
 
 // notificationCall prepares the mail of a notification. It is not sent if the
@@ -40,6 +50,10 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 	if err != nil {
 		return sagas.Call{}, err
 	}
+	confirm := []domain.Command{notice.ConfirmMail{ID: job.Notice, At: n.runner.Now()}}
+	if said, err := n.saidByWelcome(ctx, job.Order, asked); said || err != nil {
+		return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Commands: confirm} }}, err
+	}
 	l := notice.Letter{
 		Occasion: notice.News, News: asked.Text(), To: user.Email, Name: user.Name, Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
 	}
@@ -48,8 +62,35 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 	}
 	return n.mailCall(envelope{
 		key: job.Key, letter: l, path: asked.URL, to: recipientOf(user), request: map[string]any{"notice": job.Notice},
-		then: []domain.Command{notice.ConfirmMail{ID: job.Notice, At: n.runner.Now()}},
+		then: confirm,
 	})
+}
+
+// together is the time within which the welcome mail of an order also brings its invoice
+// and the news that it is active.
+const together = time.Minute
+
+// saidByWelcome tells whether the welcome mail of the order has told the news at about
+// the same time. It waits for that mail where it is still to come.
+func (n *Notifier) saidByWelcome(ctx context.Context, id uuid.UUID, asked notice.MailRequested) (said bool, err error) {
+	if id == uuid.Nil || !asked.Text().IsInWelcome() {
+		return false, nil
+	}
+	history, err := n.store.Read(ctx, order.Stream(id))
+	late := false
+	for _, r := range history {
+		switch r.Event.(type) {
+		case order.WelcomeMailDelayed, order.WelcomeMailGivenUp:
+			late = true
+		case order.WelcomeMailSent:
+			said, late = said || r.RecordedAt.Sub(asked.At).Abs() <= together, true
+		}
+	}
+	left := together - n.runner.Now().Sub(asked.At)
+	if err != nil || late || left <= 0 {
+		return said, err
+	}
+	return false, sagas.Await(order.Stream(id), "welcome_first", left)
 }
 
 // giveUpNotification ends a run whose mail will not be sent any more.

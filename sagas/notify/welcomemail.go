@@ -57,7 +57,7 @@ func (n *Notifier) WelcomeCall(ctx context.Context, job WelcomeMail) (sagas.Call
 	}
 	l := notice.Letter{
 		Occasion: notice.NextOrder, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language,
-		Username: account.PlainAddress(o.CustomerEmail), Order: o.OrderNumber, Plan: o.PlanName,
+		Username: account.PlainAddress(o.CustomerEmail), Order: o.OrderNumber, Plan: o.PlanName, Invoiced: o.Total.IsPositive(),
 	}
 	if token != "" {
 		l.Occasion = notice.FirstOrder
@@ -71,8 +71,14 @@ func (n *Notifier) WelcomeCall(ctx context.Context, job WelcomeMail) (sagas.Call
 	}
 	return n.mailCall(envelope{
 		key: key, letter: l, token: token, to: to, request: map[string]any{"subject": o.Subject, "link": job.Opened},
-		then: []domain.Command{order.ConfirmMail{ID: job.Order, At: n.runner.Now()}},
+		then:  []domain.Command{order.ConfirmMail{ID: job.Order, At: n.runner.Now()}},
+		frees: freesNews(job.Order),
 	})
+}
+
+// freesNews lets notifications go on that have waited for the welcome mail of an order.
+func freesNews(id uuid.UUID) sagas.Work {
+	return sagas.Work{Releases: order.Stream(id), Wakes: notificationQueue}
 }
 
 // stillWelcome refuses the welcome mail of an order that is being taken back, or
@@ -120,7 +126,8 @@ func (n *Notifier) renewLink(ctx context.Context, job WelcomeMail, key string) (
 // DelayWelcome lets the order go on without its mail. One that was refused for
 // good is not tried again.
 func (n *Notifier) DelayWelcome(job WelcomeMail, l sagas.FailedAttempt) sagas.Work {
-	work := sagas.Work{Commands: []domain.Command{order.DelayMail{ID: job.Order, At: n.runner.Now()}}}
+	work := freesNews(job.Order)
+	work.Commands = []domain.Command{order.DelayMail{ID: job.Order, At: n.runner.Now()}}
 	if l.Final {
 		work = work.And(n.giveUpMail(job))
 	}
