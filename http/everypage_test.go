@@ -199,7 +199,7 @@ func (g *gallery) look(t *testing.T, path, name string) {
 				t.Errorf("%s: the page is wider than the window", what)
 			}
 			p.Picture(what)
-			if os.Getenv("SCREENSHOTS") == "" {
+			if os.Getenv("SCREENSHOTS") == "" && !strings.HasSuffix(path, "/html/") { // a mail forbids all scripts, and so axe
 				p.Text(`[...document.querySelectorAll("main section:has(details.operation)")].slice(2, -1).forEach((section) => section.remove())`) // of the reference: all are alike
 				p.Accessible(what)
 			}
