@@ -39,7 +39,7 @@ func (x *exchange) answer(a Answer) {
 
 // headers of a successful answer.
 func (x *exchange) headers(h http.Header) {
-	if x.route.Cache != "" {
+	if x.route != nil && x.route.Cache != "" {
 		h.Set("Cache-Control", x.route.Cache)
 	}
 	if x.call.reply.etag != "" {
@@ -71,7 +71,7 @@ func (x *exchange) document(d *Document) {
 	if d.Cache != "" {
 		h.Set("Cache-Control", d.Cache)
 	}
-	if x.route.page {
+	if x.route == nil || x.route.page { // without a route it is an error page
 		x.securePage(h, d)
 	}
 	for name, values := range d.Header {

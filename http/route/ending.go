@@ -59,7 +59,7 @@ func (x *exchange) sendRefusal(r *Refusal) {
 			h.Set("Cache-Control", "no-store")
 		}
 		x.send(r.Status, nil)
-	case x.route != nil && x.route.page:
+	case x.isForPeople():
 		x.document(x.errorPage(r))
 	default:
 		h.Set("Content-Type", "application/json")

@@ -225,5 +225,6 @@ var messagesInSpanish = map[string]string{
 	"A server error occurred.":                                                     "Ha ocurrido un error en el servidor.",
 	"The service is temporarily unavailable.":                                      "El servicio no está disponible ahora.",
 	"Request body too large.":                                                      "El formulario es demasiado grande.",
+	"Method # not allowed.":                                                        "El método # no está permitido.",
 	"Not found.":                                                                   "No se ha encontrado.",
 }
