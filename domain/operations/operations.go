@@ -135,6 +135,25 @@ type OrderDetail struct {
 	Events   []RecordedEvent
 }
 
+// What became of a mail.
+const (
+	MailSent    = "sent"     // a mail server has accepted it
+	MailWaits   = "waiting"  // it is still to be sent
+	MailFailed  = "failed"   // it was certainly not sent
+	MailGivenUp = "given_up" // it will not be sent any more
+)
+
+// A SentMail is a mail to the customer of an order, without the secrets of its links.
+type SentMail struct {
+	Template  string // such as "first_order"
+	MessageID string
+	To        string
+	Subject   string
+	Text      string
+	State     string
+	At        time.Time // of the last change of its state
+}
+
 // A RecordedEvent is an event in the log, with its metadata for operators.
 type RecordedEvent struct {
 	Position   int64

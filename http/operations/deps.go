@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -80,4 +81,7 @@ type Mails interface {
 	// ResendMail sends the welcome mail of an order once more, with a new link.
 	// The old link is void.
 	ResendMail(ctx context.Context, cause domain.Metadata, order uuid.UUID, reason string) error
+	// OrderMails are the mails to the customer of an order, the oldest first, with
+	// the secrets of links left out.
+	OrderMails(ctx context.Context, order uuid.UUID) ([]operations.SentMail, error)
 }

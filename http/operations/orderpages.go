@@ -80,11 +80,15 @@ type moved struct {
 }
 
 // showOrder is the page of an order.
-func (s *orders) showOrder(_ context.Context, c route.Call, o *orderDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
+	mails, err := s.Mails.OrderMails(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
 	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Order": o.Order, "Stream": orderStreamOf(o.ID), "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
-		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks),
+		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks),
 		"Acts": acts, "Wide": true,
 	})
 }

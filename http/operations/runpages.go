@@ -25,9 +25,13 @@ func (s *runs) pageRoutes() []route.Route {
 		web.View(web.RunsPath, "The runs of all sagas", s.showRuns).As("runs_page").
 			Taking(field.Text("search", new(string)).Doc("Words of the key, and of what the run works for.")).
 			Taking(field.Text("status", new(string)).Doc("Only runs in this status.")).
+			Taking(field.Text("kind", new(string)).Doc("Only runs of this saga.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the runs, from 1 on.")),
 	}, s.runDesk().routes(runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run")...)
 }
+
+// runKinds are the sagas that operators choose from. Others are found by their keys.
+var runKinds = []string{"provision", "deprovision", "refund", "capture", "mail", "webhook", "engine", "install", "sync", "grace", "renewal"}
 
 func runPage(r *operations.Run) string { return web.RunsPath + r.ID.String() + "/" }
 
@@ -56,7 +60,7 @@ func wordOf(w web.Words, begin, name string) string { return cmp.Or(w[begin+name
 
 func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, error) {
 	w, number := web.Texts[web.Readers(c)], pageNumber(c)
-	listing, bar := asked(c, w, runsShown, choice{name: "status", text: "run_is_", values: runStatuses})
+	listing, bar := asked(c, w, runsShown, choice{name: "status", text: "run_is_", values: runStatuses}, choice{name: "kind", text: "run_", values: runKinds})
 	listing.Search = bar.searched(c, w["runs_search"])
 	found, err := s.RunAdmin.RunsListed(ctx, listing)
 	if err != nil {

@@ -3,6 +3,13 @@ package web
 // timelineInEnglish is what has happened to an order, and how its money stands, for readers
 // of English.
 var timelineInEnglish = Words{
+	"order_mails":                        "Mails to the customer",
+	"order_mails_about":                  "As they were sent, in the brand of today. One-time links are blanked.",
+	"order_mail_text":                    "Text of the mail",
+	"mail_is_sent":                       "sent",
+	"mail_is_waiting":                    "still to be sent",
+	"mail_is_failed":                     "not sent",
+	"mail_is_given_up":                   "given up",
 	"kind_order.placed":                  "Order placed",
 	"kind_order.payment_session_opened":  "Payment page opened",
 	"kind_order.payment_session_failed":  "Payment page failed",

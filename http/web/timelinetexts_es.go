@@ -3,6 +3,13 @@ package web
 // timelineInSpanish is what has happened to an order, and how its money stands, for readers
 // of Spanish.
 var timelineInSpanish = Words{
+	"order_mails":                        "Correos al cliente",
+	"order_mails_about":                  "Como se enviaron, con la marca de hoy. Los enlaces de un solo uso están en blanco.",
+	"order_mail_text":                    "Texto del correo",
+	"mail_is_sent":                       "enviado",
+	"mail_is_waiting":                    "por enviar",
+	"mail_is_failed":                     "no enviado",
+	"mail_is_given_up":                   "abandonado",
 	"kind_order.placed":                  "Pedido realizado",
 	"kind_order.payment_session_opened":  "Página de pago abierta",
 	"kind_order.payment_session_failed":  "Falló la página de pago",

@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -31,9 +32,7 @@ func (n *Notifier) approvalLostCall(ctx context.Context, job *OrderMail) (sagas.
 	if o.CustomerEmail == "" {
 		return sagas.Call{}, domain.Fail(domain.Permanent, "no_address", errors.New("the customer's data has been erased"))
 	}
-	l := notice.Letter{
-		Occasion: notice.ApprovalLost, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language, Order: o.OrderNumber, Plan: o.PlanName,
-	}
+	l := lostLetter(o)
 	user, to, err := n.recipient(ctx, o.Subject)
 	if err == nil {
 		l, err = n.branded(ctx, homeTenant(user), l)
@@ -42,4 +41,11 @@ func (n *Notifier) approvalLostCall(ctx context.Context, job *OrderMail) (sagas.
 		return sagas.Call{}, err
 	}
 	return n.mailCall(envelope{key: job.Key, letter: l, to: to, request: map[string]any{"subject": o.Subject}})
+}
+
+// lostLetter tells the customer that nothing was collected.
+func lostLetter(o projections.Order) notice.Letter {
+	return notice.Letter{
+		Occasion: notice.ApprovalLost, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language, Order: o.OrderNumber, Plan: o.PlanName,
+	}
 }

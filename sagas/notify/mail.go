@@ -200,9 +200,7 @@ type envelope struct {
 // mailCall sends one letter. Every try has the same key, so the message and its
 // link are the same.
 func (n *Notifier) mailCall(e envelope) (sagas.Call, error) {
-	l := e.letter
-	l.MessageID, l.From = messageID(e.key, n.mailFrom), cmp.Or(l.From, n.mailFrom)
-	l.PanelURL, l.Link = n.publicURL()+"/", n.publicURL()+cmp.Or(e.path, "/login/")
+	l := n.addressed(e.letter, e.key, e.path)
 	rows := []eventstore.TxStatement{credentials.Shred(e.key)}
 	if e.token != "" {
 		l.Link = n.publicURL() + "/set-password/?token=" + e.token
@@ -222,6 +220,13 @@ func (n *Notifier) mailCall(e envelope) (sagas.Call, error) {
 			return sagas.Work{Commands: append(e.then, n.reached(e.to)...), Rows: rows}.And(e.frees)
 		},
 	}, nil
+}
+
+// addressed is a letter with its message id, its sender, and where it leads.
+func (n *Notifier) addressed(l notice.Letter, key, path string) notice.Letter {
+	l.MessageID, l.From = messageID(key, n.mailFrom), cmp.Or(l.From, n.mailFrom)
+	l.PanelURL, l.Link = n.publicURL()+"/", n.publicURL()+cmp.Or(path, "/login/")
+	return l
 }
 
 // messageID follows from the key, so mail programs recognise a mail that is sent

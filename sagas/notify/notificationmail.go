@@ -25,7 +25,7 @@ import (
 // notificationMail is the run that mails a notification.
 func (n *Notifier) notificationMail(r eventstore.RecordedEvent) (sagas.Start, bool) {
 	id, err := uuid.Parse(r.Stream.ID)
-	key := "n/" + r.Stream.ID
+	key := newsKey(r.Stream.ID)
 	return n.notificationMails.Start(key, NewsMail{Notice: id, Key: key, Order: setUp(r)}, uuid.Nil), err == nil
 }
 
@@ -54,10 +54,8 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 	if said, err := n.saidByWelcome(ctx, job.Order, asked); said || err != nil {
 		return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Commands: confirm} }}, err
 	}
-	l := notice.Letter{
-		Occasion: notice.News, News: asked.Text(), To: user.Email, Name: user.Name, Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
-	}
-	if l, err = n.branded(ctx, asked.Tenant, l); err != nil {
+	l, err := n.newsLetter(ctx, user, asked)
+	if err != nil {
 		return sagas.Call{}, err
 	}
 	return n.mailCall(envelope{
@@ -92,6 +90,16 @@ func (n *Notifier) saidByWelcome(ctx context.Context, id uuid.UUID, asked notice
 	}
 	return false, sagas.Await(order.Stream(id), "welcome_first", left)
 }
+
+// newsLetter is the mail of a notification.
+func (n *Notifier) newsLetter(ctx context.Context, user projections.User, asked notice.MailRequested) (notice.Letter, error) {
+	return n.branded(ctx, asked.Tenant, notice.Letter{
+		Occasion: notice.News, News: asked.Text(), To: user.Email, Name: user.Name, Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
+	})
+}
+
+// newsKey names the mail of a notification.
+func newsKey(id string) string { return "n/" + id }
 
 // giveUpNotification ends a run whose mail will not be sent any more.
 func (n *Notifier) giveUpNotification(job NewsMail, l sagas.FailedAttempt) sagas.Work {

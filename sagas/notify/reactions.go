@@ -56,7 +56,7 @@ func (n *Notifier) tell(ctx context.Context, r eventstore.RecordedEvent, user in
 	if err != nil {
 		return err
 	}
-	id := uuid.NewSHA1(r.ID, fmt.Appendf(nil, "notification/%d", user))
+	id := noticeOf(r, user)
 	raise := notice.Raise{
 		ID: id, User: user, At: r.RecordedAt, Metadata: about, Text: text, InApp: prefers.InApp, Mail: prefers.Mails(text.Type) && n.isFresh(r),
 	}
@@ -67,6 +67,11 @@ func (n *Notifier) tell(ctx context.Context, r eventstore.RecordedEvent, user in
 	}
 	_, err = n.store.Execute(ctx, reactionTo(r, uuid.NewSHA1(id, []byte("raise"))), raise)
 	return err
+}
+
+// noticeOf is the id of the notification that tells a user of an event.
+func noticeOf(r eventstore.RecordedEvent, user int64) uuid.UUID {
+	return uuid.NewSHA1(r.ID, fmt.Appendf(nil, "notification/%d", user))
 }
 
 // reactionTo is the metadata of the command with an id that follows from an

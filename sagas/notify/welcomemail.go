@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 )
 
@@ -55,14 +56,8 @@ func (n *Notifier) WelcomeCall(ctx context.Context, job WelcomeMail) (sagas.Call
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	l := notice.Letter{
-		Occasion: notice.NextOrder, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language,
-		Username: account.PlainAddress(o.CustomerEmail), Order: o.OrderNumber, Plan: o.PlanName, Invoiced: o.Total.IsPositive(),
-	}
-	if token != "" {
-		l.Occasion = notice.FirstOrder
-	}
-	if l, err = n.branded(ctx, job.Tenant, l); err != nil {
+	l, err := n.branded(ctx, job.Tenant, welcomeLetter(o, token != ""))
+	if err != nil {
 		return sagas.Call{}, err
 	}
 	_, to, err := n.recipient(ctx, o.Subject)
@@ -79,6 +74,19 @@ func (n *Notifier) WelcomeCall(ctx context.Context, job WelcomeMail) (sagas.Call
 // freesNews lets notifications go on that have waited for the welcome mail of an order.
 func freesNews(id uuid.UUID) sagas.Work {
 	return sagas.Work{Releases: order.Stream(id), Wakes: notificationQueue}
+}
+
+// welcomeLetter tells the customer that the order runs, with a link to choose a password
+// or without.
+func welcomeLetter(o projections.Order, withLink bool) notice.Letter {
+	l := notice.Letter{
+		Occasion: notice.NextOrder, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language,
+		Username: account.PlainAddress(o.CustomerEmail), Order: o.OrderNumber, Plan: o.PlanName, Invoiced: o.Total.IsPositive(),
+	}
+	if withLink {
+		l.Occasion = notice.FirstOrder
+	}
+	return l
 }
 
 // stillWelcome refuses the welcome mail of an order that is being taken back, or

@@ -1,0 +1,62 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/operations"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+var mailStates = []string{operations.MailSent, operations.MailWaits, operations.MailFailed, operations.MailGivenUp}
+
+func (s *orders) orderMailsRoute() route.Route {
+	return route.List(orderPath+"mails/", "The mails to the customer of an order", s.listMails).As("operator_order_mails").Of("Order").
+		Failing(http.StatusNotFound, "There is no such order.").
+		Saying("The oldest first, written anew from the log in the brand of today. The secrets of their links are left out. A customer who was erased has none.")
+}
+
+func (s *orders) listMails(ctx context.Context, c route.Call) ([]mailEntry, error) {
+	if _, err := s.Scope(c).OrderFile(ctx, c.UUID("uuid")); err != nil {
+		return nil, err
+	}
+	found, err := s.Mails.OrderMails(ctx, c.UUID("uuid"))
+	all := make([]mailEntry, len(found))
+	for i, m := range found {
+		all[i] = mailEntry{m}
+	}
+	return all, err
+}
+
+// A mailEntry is a mail to the customer of an order.
+type mailEntry struct{ operations.SentMail }
+
+// Fields are the mail.
+func (m *mailEntry) Fields() field.Set {
+	return field.Set{
+		field.Text("template", &m.Template).ReadOnly(),
+		field.Text("state", &m.State).Among(mailStates...).ReadOnly(),
+		field.Time("at", &m.At).ReadOnly().Doc("Of the last change of its state."),
+		field.Text("message_id", &m.MessageID).ReadOnly(),
+		field.Text("to", &m.To).ReadOnly(),
+		field.Text("subject", &m.Subject).ReadOnly(),
+		field.Text("text", &m.Text).ReadOnly(),
+	}
+}
+
+// A mailRow is a mail on the page of an order.
+type mailRow struct {
+	Subject, To, State, StateText, Text string
+	At                                  aspect
+}
+
+func mailRows(w web.Words, all []operations.SentMail) []mailRow {
+	rows := make([]mailRow, len(all))
+	for i := range all {
+		m := &all[i]
+		rows[i] = mailRow{Subject: m.Subject, To: m.To, State: m.State, StateText: w["mail_is_"+m.State], Text: m.Text, At: moment("", &m.At, "")}
+	}
+	return rows
+}
