@@ -104,6 +104,10 @@ func busyDesk(t *testing.T) *shop {
 	s.known["incident"], s.known["other_incident"] = parked.ID().String(), lonely.ID().String()
 	s.differs(t)
 	s.close() // else workers change what the answers show
+	s.until(t, "all mails about the running order have gone out", func() bool {
+		text := s.operate("GET", "orders/"+s.known["running"]+"/mails/", "").Body.String()
+		return strings.Count(text, `"state":"sent"`) == 3
+	})
 	return s
 }
 
