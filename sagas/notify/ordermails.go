@@ -39,15 +39,19 @@ func (n *Notifier) OrderMails(ctx context.Context, id uuid.UUID) ([]operations.S
 	if err := unlessMissing(err); err != nil {
 		return nil, err
 	}
-	own, err := n.ownMails(ctx, o, to)
+	anew := rewriter{n}
+	own, err := anew.ownMails(ctx, o, to)
 	if err != nil {
 		return nil, err
 	}
-	news, err := n.newsOf(ctx, o, to.User)
+	news, err := anew.newsOf(ctx, o, to.User)
 	all := append(own, news...)
 	slices.SortStableFunc(all, func(a, b operations.SentMail) int { return a.At.Compare(b.At) })
 	return all, err
 }
+
+// A rewriter writes mails anew.
+type rewriter struct{ *Notifier }
 
 // A mailedEffect is a mail that a run of the order has sent, or is to send.
 type mailedEffect struct {
@@ -57,7 +61,7 @@ type mailedEffect struct {
 
 // ownMails are those that runs of the order send: welcome mails, and that nothing was
 // collected.
-func (n *Notifier) ownMails(ctx context.Context, o projections.Order, to Customer) (all []operations.SentMail, err error) {
+func (n rewriter) ownMails(ctx context.Context, o projections.Order, to Customer) (all []operations.SentMail, err error) {
 	rows, _ := n.store.Pool().Query(ctx, `select e.key, e.step, e.state, e.updated_at as at from effect e join saga_run r on r.id = e.saga_id
 		where r.order_id = $1 and e.step in ('welcome', 'send', 'lost') order by e.updated_at, e.key`, o.ID)
 	effects, err := pgx.CollectRows(rows, pgx.RowToStructByPos[mailedEffect])
@@ -83,7 +87,7 @@ func (n *Notifier) ownMails(ctx context.Context, o projections.Order, to Custome
 }
 
 // ownLetter is what such a mail says.
-func (n *Notifier) ownLetter(ctx context.Context, o projections.Order, to Customer, e mailedEffect) (notice.Letter, error) {
+func (n rewriter) ownLetter(ctx context.Context, o projections.Order, to Customer, e mailedEffect) (notice.Letter, error) {
 	if e.Step == "lost" {
 		user, _, err := n.recipient(ctx, o.Subject)
 		if err != nil {
@@ -99,7 +103,7 @@ func (n *Notifier) ownLetter(ctx context.Context, o projections.Order, to Custom
 }
 
 // hadPassword tells whether a user had a password at a time.
-func (n *Notifier) hadPassword(ctx context.Context, user int64, at time.Time) (bool, error) {
+func (n rewriter) hadPassword(ctx context.Context, user int64, at time.Time) (bool, error) {
 	history, err := n.store.Read(ctx, account.Stream(user))
 	var a account.User
 	for _, r := range history {
@@ -112,7 +116,7 @@ func (n *Notifier) hadPassword(ctx context.Context, user int64, at time.Time) (b
 
 // newsOf are the mails of notifications to the customer about the order. Their ids
 // follow from the events that they tell of.
-func (n *Notifier) newsOf(ctx context.Context, o projections.Order, user int64) (all []operations.SentMail, err error) {
+func (n rewriter) newsOf(ctx context.Context, o projections.Order, user int64) (all []operations.SentMail, err error) {
 	if user == 0 {
 		return nil, nil
 	}
@@ -139,7 +143,7 @@ func (n *Notifier) newsOf(ctx context.Context, o projections.Order, user int64) 
 }
 
 // newsAsSent are the mails that were asked for, and what became of each.
-func (n *Notifier) newsAsSent(ctx context.Context, u projections.User, told []eventstore.RecordedEvent) (all []operations.SentMail, err error) {
+func (n rewriter) newsAsSent(ctx context.Context, u projections.User, told []eventstore.RecordedEvent) (all []operations.SentMail, err error) {
 	places := map[domain.Stream]int{}
 	for _, r := range told {
 		i, asked := places[r.Stream]
@@ -170,7 +174,7 @@ func (n *Notifier) newsAsSent(ctx context.Context, u projections.User, told []ev
 }
 
 // asSent is the mail of a letter, without the secrets of its links.
-func (n *Notifier) asSent(l notice.Letter, key, path string) (operations.SentMail, error) {
+func (n rewriter) asSent(l notice.Letter, key, path string) (operations.SentMail, error) {
 	l = n.addressed(l, key, path)
 	if l.Occasion == notice.FirstOrder {
 		l.Link = n.publicURL() + "/set-password/?token=…"
