@@ -37,9 +37,7 @@ func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
 		t.Error("one may unsubscribe from the way to one's own password")
 	}
 	bearer := r.firstSignIn(linkIn(t, welcome.text), reader)
-	told := r.inbox(bearer)
-	eventually(t, "invoice and success are known to have been mailed", patience, func() bool { told = r.inbox(bearer); return told.mailed() == 2 })
-
+	r.hears(bearer, 2) // of invoice and success
 	r.refunds(d, one)
 	refund := about(post.await(reader, 2), onRefunds)[0]
 	refund.isAsPromised(t, r, "es")
@@ -47,6 +45,7 @@ func TestACustomerHearsByMailWhatTheyWantToHear(t *testing.T) {
 	if stop == "" || !strings.Contains(refund.text, one.number) {
 		t.Fatalf("%q:\n%s", stop, refund.text)
 	}
+	eventually(t, "the news of the refund is known to have been mailed", patience, func() bool { return r.inbox(bearer).mailed() == 1 })
 	r.ask(200, "GET", stop, "") // as scanners do
 	if !r.wishes(bearer)["email_on_invoice"] {
 		t.Fatal("looking at the page has unsubscribed")

@@ -25,6 +25,10 @@ func (t Text) ToOperators() bool {
 	return is
 }
 
+// InWelcome is why the mail of a notification is not sent whose news the welcome mail of
+// the order has told.
+const InWelcome = "in_welcome_mail"
+
 // IsInWelcome tells whether the welcome mail of an order says the same.
 func (t Text) IsInWelcome() bool {
 	return t.Template == "invoice_created" || strings.HasPrefix(t.Template, "order_active")

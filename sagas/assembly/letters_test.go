@@ -191,7 +191,7 @@ func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
 	w.allTold()
 	user := w.provision(id).Job.User
 	w.equal("told", w.told(user), []string{"billing: Nueva factura", "success: Su pedido está activo"})
-	w.equal("what became of their mails", w.becameOf(user), []string{"mailed", "mailed"})
+	w.equal("what became of their mails", w.becameOf(user), []string{notice.InWelcome, notice.InWelcome})
 	welcome := w.mail.to("one@example.com")
 	w.equal("mails", len(welcome)+len(w.mail.news("one@example.com")), 1)
 	w.equal("names the invoice", strings.Contains(welcome[0].Text, "La factura está en el panel."), true)

@@ -50,9 +50,8 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 	if err != nil {
 		return sagas.Call{}, err
 	}
-	confirm := []domain.Command{notice.ConfirmMail{ID: job.Notice, At: n.runner.Now()}}
-	if said, err := n.saidByWelcome(ctx, job.Order, asked); said || err != nil {
-		return sagas.Call{Confirmed: func(sagas.Result) sagas.Work { return sagas.Work{Commands: confirm} }}, err
+	if err := n.besideWelcome(ctx, job.Order, asked); err != nil {
+		return sagas.Call{}, err
 	}
 	l, err := n.newsLetter(ctx, user, asked)
 	if err != nil {
@@ -60,7 +59,7 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 	}
 	return n.mailCall(envelope{
 		key: job.Key, letter: l, path: asked.URL, to: recipientOf(user), request: map[string]any{"notice": job.Notice},
-		then: confirm,
+		then: []domain.Command{notice.ConfirmMail{ID: job.Notice, At: n.runner.Now()}},
 	})
 }
 
@@ -68,11 +67,11 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 // and the news that it is active.
 const together = time.Minute
 
-// saidByWelcome tells whether the welcome mail of the order has told the news at about
-// the same time. It waits for that mail where it is still to come.
-func (n *Notifier) saidByWelcome(ctx context.Context, id uuid.UUID, asked notice.MailRequested) (said bool, err error) {
+// besideWelcome refuses to mail what the welcome mail of the order has said at about the
+// same time ([notice.InWelcome]). It waits for that mail where it is still to come.
+func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice.MailRequested) error {
 	if id == uuid.Nil || !asked.Text().IsInWelcome() {
-		return false, nil
+		return nil
 	}
 	history, err := n.store.Read(ctx, order.Stream(id))
 	late := false
@@ -81,14 +80,17 @@ func (n *Notifier) saidByWelcome(ctx context.Context, id uuid.UUID, asked notice
 		case order.WelcomeMailDelayed, order.WelcomeMailGivenUp:
 			late = true
 		case order.WelcomeMailSent:
-			said, late = said || r.RecordedAt.Sub(asked.At).Abs() <= together, true
+			if r.RecordedAt.Sub(asked.At).Abs() <= together {
+				return domain.Fail(domain.Permanent, notice.InWelcome, errors.New("the welcome mail has said it"))
+			}
+			late = true
 		}
 	}
 	left := together - n.runner.Now().Sub(asked.At)
 	if err != nil || late || left <= 0 {
-		return said, err
+		return err
 	}
-	return false, sagas.Await(order.Stream(id), "welcome_first", left)
+	return sagas.Await(order.Stream(id), "welcome_first", left)
 }
 
 // newsLetter is the mail of a notification.

@@ -165,12 +165,15 @@ func (n rewriter) newsAsSent(ctx context.Context, u projections.User, told []eve
 				all[i].State, all[i].At = operations.MailSent, r.RecordedAt
 			}
 		case notice.MailGivenUp:
-			if asked {
+			switch {
+			case asked && e.Code == notice.InWelcome:
+				all[i].State = "" // there is no mail of its own
+			case asked:
 				all[i].State, all[i].At = operations.MailGivenUp, r.RecordedAt
 			}
 		}
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(m operations.SentMail) bool { return m.State == "" }), nil
 }
 
 // asSent is the mail of a letter, without the secrets of its links.
