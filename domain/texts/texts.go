@@ -72,12 +72,6 @@ func Spoken(wanted string) string {
 // Languages are all languages of the panel, in order.
 func Languages() []string { return slices.Sorted(maps.Keys(voices)) }
 
-// Has tells whether there is a text.
-func Has(id string) bool {
-	_, has := voices[English].texts[id]
-	return has
-}
-
 // Say is a text in a language, with its gaps filled: names and values take turns. An
 // unknown text is empty.
 func Say(wanted, id string, values ...string) string {
