@@ -37,7 +37,6 @@ func (t *Table) Document() map[string]any {
 		"components": map[string]any{"securitySchemes": schemes, "schemas": map[string]any(bodies), "headers": answerHeaders},
 	}
 	if len(t.options.Webhooks) > 0 {
-		bodies["WebhookMessage"] = webhookMessage
 		document["webhooks"] = t.webhooks()
 	}
 	return document

@@ -1,5 +1,7 @@
 package route
 
+import "strings"
+
 // A Webhook is a message that the panel posts to programs of others, for the API
 // document.
 type Webhook struct{ Name, When string }
@@ -9,8 +11,8 @@ func (t *Table) webhooks() map[string]any {
 	all := map[string]any{}
 	for _, w := range t.options.Webhooks {
 		all[w.Name] = map[string]any{"post": map[string]any{
-			"summary": w.When, "parameters": messageHeaders,
-			"requestBody": map[string]any{"content": jsonOf(schemaRef("WebhookMessage"))},
+			"operationId": "message_" + strings.ReplaceAll(w.Name, ".", "_"), "summary": w.When, "parameters": messageHeaders, "security": []any{}, // the signature is the credential
+			"requestBody": map[string]any{"content": jsonOf(webhookMessage)},
 			"responses":   map[string]any{"2XX": map[string]any{"description": "It was taken. Every other answer, and none within 15 seconds, is tried again."}},
 		}}
 	}
@@ -24,6 +26,8 @@ var messageHeaders = []any{
 	parameter("header", "webhook-signature", "string", "\"v1,\" and the signature with the secret of the endpoint; several are separated by spaces."),
 }
 
+// webhookMessage stands in each of them: generators that leave parts of the document out
+// forget schemas which messages alone refer to.
 var webhookMessage = map[string]any{
 	"type": "object", "required": []string{"type", "timestamp", "data"},
 	"description": "What an endpoint is told. It has no personal data and no secrets: the record is read by the API.",
