@@ -63,9 +63,6 @@ func (x *exchange) document(d *Document) {
 	if d.ETag != "" {
 		x.call.reply.etag = `"` + d.ETag + `"`
 	}
-	if x.route.page {
-		x.call.reply.location = "" // it is that of a record, which the page leads to by itself
-	}
 	h := x.w.Header()
 	x.headers(h)
 	if d.Cache != "" {
