@@ -106,7 +106,7 @@ func busyDesk(t *testing.T) *shop {
 	s.close() // else workers change what the answers show
 	s.until(t, "all mails about the running order have gone out", func() bool {
 		text := s.operate("GET", "orders/"+s.known["running"]+"/mails/", "").Body.String()
-		return strings.Count(text, `"state":"sent"`) == 3
+		return strings.Count(text, `"state":`) == 1 && strings.Contains(text, `"state":"sent"`) // the welcome says it all
 	})
 	return s
 }
