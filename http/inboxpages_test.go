@@ -61,7 +61,10 @@ func TestAnOperatorSeesWhatDoesNotFitInTheBrowser(t *testing.T) {
 	}
 	s.do(t, changedAtEngine.Settle("it is over", time.Now()))
 	s.accepted(t, "orders/"+s.known["failed"]+"/cancel/", `{"reason":"asked for by mail"}`)
-	s.until(t, "its money is back", func() bool { text = b.get("/storefront/reconciliation/").Body.String(); return strings.Contains(text, "All orders fit together.") })
+	s.until(t, "its money is back", func() bool {
+		text = b.get("/storefront/reconciliation/").Body.String()
+		return strings.Contains(text, "All orders fit together.")
+	})
 	has(t, text, "The records and the engine do not differ.")
 }
 
