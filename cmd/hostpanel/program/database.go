@@ -103,19 +103,22 @@ const (
 func (p *Program) awaitDatabase(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, recoveryLimit)
 	defer cancel()
-	told := false
+	var answer error // the last one that said so
 	for {
 		err := ping(bounded, p.URL)
-		if err == nil || sqlState(err) != startingUp {
+		switch {
+		case err == nil:
+			return nil
+		case bounded.Err() != nil && answer != nil: // the end of the wait has cut an attempt
+			return orMend(answer, p.URL)
+		case sqlState(err) != startingUp:
 			return orMend(err, p.URL)
-		}
-		if !told {
+		case answer == nil:
 			p.Log.WarnContext(ctx, "the database is starting up: waiting for it", "at_most", recoveryLimit)
-			told = true
 		}
+		answer = err
 		select {
 		case <-bounded.Done():
-			return orMend(err, p.URL)
 		case <-time.After(recoveryPause):
 		}
 	}
