@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"hostpanel/http/samplecode"
@@ -41,10 +42,10 @@ func written(t *testing.T, name, code string) string {
 var program = map[string]string{"curl": "curl", "javascript": "node", "go": "go", "python": "python3"}
 
 func TestSamplesSendWhatTheCallSays(t *testing.T) {
-	var got []string
+	var last atomic.Pointer[[]string] // what was sent
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got = []string{r.Method, r.URL.RequestURI(), r.Header.Get("X-Name"), r.Header.Get("Content-Type"), string(body)}
+		last.Store(&[]string{r.Method, r.URL.RequestURI(), r.Header.Get("X-Name"), r.Header.Get("Content-Type"), string(body)})
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("the answer"))
 	}))
@@ -61,12 +62,11 @@ func TestSamplesSendWhatTheCallSays(t *testing.T) {
 				if _, err := exec.LookPath(program[s.Name]); err != nil {
 					t.Skip(program[s.Name] + " is not installed")
 				}
-				got = nil
 				out, err := runners[s.Name](t, s.Code).CombinedOutput()
 				if err != nil || !strings.Contains(string(out), "the answer") {
 					t.Fatalf("%v: %s\n%s", err, out, s.Code)
 				}
-				media, name := "", ""
+				got, media, name := *last.Swap(new([]string)), "", ""
 				if call.Body != nil {
 					media = "application/json"
 				}
