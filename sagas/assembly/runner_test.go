@@ -84,6 +84,7 @@ func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 		o.Limits["engine:one"] = calls
 		o.Times.Call, o.Times.Lease = time.Minute, time.Minute // the first call waits for the last one
 		o.Times.Break, o.Times.BreakMax = 10*time.Minute, 100*time.Minute
+		o.Times.EngineBase, o.Times.EngineCap = time.Minute, time.Minute // no call is repeated before the last one has failed
 	})
 	var asked atomic.Int32
 	all := make(chan struct{})
