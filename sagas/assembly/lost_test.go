@@ -303,3 +303,51 @@ func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // 
 		h.end()
 	}
 }
+
+// A part is asked for while its whole is lost and made again under another number.
+// The engine refuses the number that it was asked for with; the next call has the new one.
+func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { // V5
+	for whole, part := range map[string]string{"site/": "ftp_account/", "tenant/": "site/"} {
+		h := newHousehold(t)
+		s := h.ask(h.draw("site"), site("crossed.example.com"))
+		handle := uuid.New()
+		f := h.ask(h.draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "crossed", Password: handle.String(), Directory: "/", QuotaMB: -1, IsActive: true})
+		asked, remade := make(chan struct{}), make(chan struct{})
+		comes := func(c chan struct{}) {
+			select {
+			case <-c:
+			case <-t.Context().Done():
+			}
+		}
+		firstMade, firstAsked := once(), once()
+		var read atomic.Int32
+		h.engine.tell(func(call, name string) error {
+			switch {
+			case call == "create" && strings.HasPrefix(name, part) && firstAsked():
+				close(asked)
+				comes(remade)
+			case call == "find" && strings.HasPrefix(name, whole) && h.engine.creations(name) == 1 && read.Add(1) > 1: // the first reads back
+				comes(asked)
+			}
+			return nil
+		}, func(call, name string) error {
+			if call == "create" && strings.HasPrefix(name, whole) && firstMade() {
+				h.engine.forget(name)
+			}
+			return nil
+		})
+		h.carrying(map[uuid.UUID]string{handle: "pass-word-1"}, s, f)
+		h.goes()
+		ref := s.Ref
+		if whole == "tenant/" {
+			ref = hosting.Ref{Kind: "tenant", ID: h.tenant}
+		}
+		comes(asked)
+		h.eventually("its whole is made again", func() bool { return h.runOf(fmt.Sprintf("engine:%s/1", ref.Stream())).Status == sagas.StatusDone })
+		close(remade)
+		h.eventually("it is made", func() bool { return h.resource(f.Ref).Status == hosting.Running })
+		h.quiet()
+		h.equal(whole+": parked", h.often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", f.Stream())), "saga.parked")+h.often(sagas.StreamOf(fmt.Sprintf("engine:%s/1", s.Stream())), "saga.parked"), 0)
+		h.end()
+	}
+}

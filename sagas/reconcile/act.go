@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -78,7 +80,8 @@ func (a *attempt) bring(ctx context.Context) (sagas.Result, error) {
 
 // retryIfWholeIsRemade waits for what the object is a part of, if the engine lacks
 // it and its own run is not over: a wait of that run misses it as well, and makes
-// it again.
+// it again. If that happened while the object was asked for, the number of the
+// whole is another one by now.
 func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error {
 	if !sagas.RefusedAs(failure, "parent_missing") && !sagas.RefusedAs(failure, "owner_missing") {
 		return failure
@@ -92,6 +95,15 @@ func (a *attempt) retryIfWholeIsRemade(ctx context.Context, failure error) error
 		case err != nil:
 			return sagas.NothingSent(err)
 		case live:
+			return sagas.TooEarly("parent", a.times.ReadyFirst)
+		}
+	}
+	now, err := a.system().Recorded(ctx, slices.Collect(maps.Keys(a.beside))...)
+	if err != nil {
+		return sagas.NothingSent(err)
+	}
+	for ref, whole := range a.beside {
+		if engineID(now[ref]) != engineID(whole) {
 			return sagas.TooEarly("parent", a.times.ReadyFirst)
 		}
 	}
