@@ -54,7 +54,7 @@ func TestThePaymentPageShowsWhatIsDueAndHasNoCode(t *testing.T) {
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
-	has(t, w.Body.String(), a.Number, "2.99 EUR", "Hosting S", `<html lang="es">`, `value="pay"`, `value="decline"`, `value="cancel"`, "/panel/style.css")
+	has(t, w.Body.String(), a.Number, "2,99\u00a0€", "Hosting S", `<html lang="es">`, `value="pay"`, `value="decline"`, `value="cancel"`, "/panel/style.css")
 	has(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", "style-src 'self'", "frame-ancestors 'none'",
 		"form-action 'self' https://shop.example https://shop.example;")
 	for _, forbidden := range []string{"<script", "style=", "onclick", "ana@example.com"} {

@@ -35,9 +35,9 @@ func TestOperatorsOfferPlansInTheBrowser(t *testing.T) {
 	if n := s.events(t, "storefront.plan_offered"); n != before+1 {
 		t.Errorf("%d plans were made", n-before)
 	}
-	has(t, b.get(made).Body.String(), "The plan is on offer.", "VPS XL", "19.90 EUR", "debian-12\nubuntu-24</textarea>", `value="8"`)
+	has(t, b.get(made).Body.String(), "The plan is on offer.", "VPS XL", "€19.90", "debian-12\nubuntu-24</textarea>", `value="8"`)
 	goes(t, b.send("change_plan", "price", "21.50", "is_active", "false", "vps_default_os", "ubuntu-24"), made)
-	has(t, b.get(made).Body.String(), "The plan is saved.", "21.50 EUR", "not active")
+	has(t, b.get(made).Body.String(), "The plan is saved.", "€21.50", "not active")
 	read := s.operate("GET", "plans/"+strings.TrimPrefix(made, "/storefront/plans/"), "").Body.String()
 	has(t, read, `"price":"21.50"`, `"is_active":false`, `"vps_cpu_cores":8`, `"vps_default_os":"ubuntu-24"`, `"slug":"vps-xl"`)
 	goes(t, b.send("withdraw_plan"), "/storefront/plans/")

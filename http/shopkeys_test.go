@@ -64,7 +64,7 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 		t.Errorf("the key opens everywhere: %d", w.Code)
 	}
 	text := b.get("/storefront/keys/").Body.String()
-	has(t, text, key[:len("sfk_test_12345678")], "My shop", "shop.example, *.shop.example", "2099-01-02 03:04 UTC")
+	has(t, text, key[:len("sfk_test_12345678")], "My shop", "shop.example, *.shop.example", "2 Jan 2099, 03:04 UTC")
 	if strings.Contains(text, key) || strings.Contains(s.logged.String(), key) {
 		t.Error("the key is shown twice, or logged")
 	}

@@ -23,7 +23,7 @@ func TestOperatorsStartWithWhatNeedsAPerson(t *testing.T) {
 		t.Fatal(w.Code, w.Body)
 	}
 	s.until(t, "the money is back", func() bool { return strings.Contains(b.get("/storefront/").Body.String(), `<rect class="out"`) })
-	has(t, b.get("/storefront/").Body.String(), "1.00 EUR</td>")
+	has(t, b.get("/storefront/").Body.String(), "€1.00</td>")
 }
 
 // What is wrong with the panel is on the page as it is at /readyz.

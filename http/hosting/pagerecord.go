@@ -119,9 +119,9 @@ func (k pageKind) fact(w web.Words, f field.Field) web.Aspect {
 	name := w[labelOf(w, k, f.Name)]
 	switch at := f.Value().(type) {
 	case time.Time:
-		return web.Moment(name, &at, "")
+		return w.Moment(name, &at, "")
 	case *time.Time:
-		return web.Moment(name, at, "")
+		return w.Moment(name, at, "")
 	}
 	return web.Aspect{Name: name, Text: k.valueText(w, f)}
 }

@@ -186,9 +186,9 @@ func (s *pages) refused(ctx context.Context, c route.Call) (any, error) {
 // news are the latest notifications of the user.
 func (s *pages) news(ctx context.Context, c route.Call) (any, error) {
 	found, err := s.Scope(c).Notifications(ctx, projections.Listing{Limit: mostNamed})
-	all := make([]notified, len(found.Rows))
+	w, all := web.Texts[web.Readers(c)], make([]notified, len(found.Rows))
 	for i, n := range found.Rows {
-		all[i] = notified{n.URL, n.Title, n.Message, web.Moment("", &n.CreatedAt, ""), !n.IsRead}
+		all[i] = notified{n.URL, n.Title, n.Message, w.Moment("", &n.CreatedAt, ""), !n.IsRead}
 	}
 	return all, err
 }

@@ -27,12 +27,12 @@ const keysShown = 20 // on a page
 type keyCard struct {
 	Key                        projections.APIKey
 	State, StateText, ModeText string
-	Facts                      []aspect
+	Facts                      []web.Aspect
 	Revoke                     *web.Form // nil: it is revoked
 }
 
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	number := pageNumber(c)
+	number := web.PageNumber(c)
 	keys, err := s.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * keysShown, Limit: keysShown})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	for i, key := range keys.Rows {
 		cards[i] = s.keyCard(c, key, back)
 	}
-	newer, older := neighbours(c, number, keysShown, keys.Count)
+	newer, older := web.Neighbours(c, number, keysShown, keys.Count)
 	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
 		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, web.KeysPath, back), "Wide": true,
 	})
@@ -63,22 +63,22 @@ func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Return
 	return card
 }
 
-func keyFacts(w web.Words, key projections.APIKey) []aspect {
+func keyFacts(w web.Words, key projections.APIKey) []web.Aspect {
 	domains := strings.Join(key.AllowedDomains, ", ")
 	if domains == "" {
 		domains = w["key_everywhere"]
 	}
-	facts := []aspect{
+	facts := []web.Aspect{
 		{Name: w["key_domains"], Text: domains},
 		{Name: w["key_rate"], Text: strconv.FormatInt(key.RateLimit, 10)},
-		moment(w["key_created"], &key.CreatedAt, ""),
-		moment(w["key_used"], key.LastUsedAt, w["key_never"]),
+		w.Moment(w["key_created"], &key.CreatedAt, ""),
+		w.Moment(w["key_used"], key.LastUsedAt, w["key_never"]),
 	}
 	if key.ExpiresAt != nil {
-		facts = append(facts, moment(w["key_expires"], key.ExpiresAt, ""))
+		facts = append(facts, w.Moment(w["key_expires"], key.ExpiresAt, ""))
 	}
 	if key.RevokedAt != nil {
-		facts = append(facts, moment(w["key_revoked_at"], key.RevokedAt, ""))
+		facts = append(facts, w.Moment(w["key_revoked_at"], key.RevokedAt, ""))
 	}
 	return facts
 }

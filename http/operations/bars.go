@@ -38,7 +38,7 @@ func (b *bar) searched(c route.Call, label string) []string {
 // asked is the part of a list that the query asks for, and the choices that say so. A
 // value that there is not counts as none.
 func asked(c route.Call, w web.Words, size int64, choices ...choice) (l projections.Listing, b *bar) {
-	l.Offset, l.Limit = (pageNumber(c)-1)*size, size
+	l.Offset, l.Limit = (web.PageNumber(c)-1)*size, size
 	b = &bar{Action: c.Path}
 	for _, one := range choices {
 		shown := filter{Name: one.name, Label: w["filter_"+one.name], Options: []web.Option{{Text: w["filter_all"]}}}

@@ -167,7 +167,7 @@ func (*guide) languages(c route.Call, a *guided) map[string]any {
 	}}
 }
 
-func guideFacts(c route.Call, a *guided) []aspect {
+func guideFacts(c route.Call, a *guided) []web.Aspect {
 	if a.Widget == nil {
 		return nil
 	}
@@ -178,5 +178,5 @@ func guideFacts(c route.Call, a *guided) []aspect {
 		}
 		return text
 	}
-	return []aspect{{Name: w["guide_success"], Text: or(a.Widget.SuccessURL)}, {Name: w["guide_cancel"], Text: or(a.Widget.CancelURL)}}
+	return []web.Aspect{{Name: w["guide_success"], Text: or(a.Widget.SuccessURL)}, {Name: w["guide_cancel"], Text: or(a.Widget.CancelURL)}}
 }

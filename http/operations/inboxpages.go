@@ -42,13 +42,13 @@ func entryPage(w *operations.Webhook) string {
 // An entryRow is a webhook in a list.
 type entryRow struct {
 	Path, Event, Type, Provider, State, StateText, Error, Order, Attempts string
-	At                                                                    aspect // when it came
+	At                                                                    web.Aspect // when it came
 }
 
 func rowOfEntry(w web.Words, e *operations.Webhook) entryRow {
 	row := entryRow{
 		Path: entryPage(e), Event: e.EventID, Type: e.Type, Provider: e.Provider, State: e.State, StateText: wordOf(w, "inbox_is_", e.State),
-		Error: e.Error, At: moment("", &e.ReceivedAt, ""),
+		Error: e.Error, At: w.Moment("", &e.ReceivedAt, ""),
 	}
 	if e.Order != nil {
 		row.Order = notice.OrderPage(*e.Order)
@@ -68,7 +68,7 @@ func entryRows(w web.Words, all []operations.Webhook) []entryRow {
 }
 
 func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, number := web.Texts[web.Readers(c)], pageNumber(c)
+	w, number := web.Texts[web.Readers(c)], web.PageNumber(c)
 	itself := func(name string) string { return name }
 	listing, bar := asked(c, w, entriesShown, choice{name: "provider", values: s.PaymentMethods, says: itself}, choice{name: "state", text: "inbox_is_", values: inboxStates})
 	listing.Search = bar.searched(c, w["inbox_search"])
@@ -76,7 +76,7 @@ func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, e
 	if err != nil {
 		return nil, err
 	}
-	newer, older := neighbours(c, number, entriesShown, found.Count)
+	newer, older := web.Neighbours(c, number, entriesShown, found.Count)
 	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", map[string]any{
 		"Entries": entryRows(w, found.Rows), "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
 	})
@@ -107,16 +107,16 @@ func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, act
 	})
 }
 
-func entryFacts(w web.Words, e *operations.Webhook) []aspect {
-	facts := []aspect{
+func entryFacts(w web.Words, e *operations.Webhook) []web.Aspect {
+	facts := []web.Aspect{
 		{Name: w["about_provider"], Text: e.Provider},
 		{Name: w["entry_event"], Text: e.EventID},
 		{Name: w["entry_type"], Text: e.Type},
-		moment(w["entry_came"], &e.ReceivedAt, ""),
+		w.Moment(w["entry_came"], &e.ReceivedAt, ""),
 		{Name: w["entry_attempts"], Text: strconv.Itoa(e.Attempts)},
 	}
 	if e.Order != nil {
-		facts = append(facts, aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*e.Order)})
+		facts = append(facts, web.Aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*e.Order)})
 	}
 	return facts
 }

@@ -35,12 +35,12 @@ func (s *incidents) pageRoutes() []route.Route {
 // An incidentRow is an incident in the list.
 type incidentRow struct {
 	Path, Title, Message, Status, StatusText, Times string
-	At                                              aspect // when it was reported lastly
+	At                                              web.Aspect // when it was reported lastly
 }
 
 func rowOfIncident(w web.Words, language string, i projections.Incident) incidentRow {
 	told := notice.Incident(i.ID, i.Kind, i.About, language)
-	row := incidentRow{Path: told.URL, Title: told.Title, Message: told.Message, At: moment("", &i.ReportedAt, "")}
+	row := incidentRow{Path: told.URL, Title: told.Title, Message: told.Message, At: w.Moment("", &i.ReportedAt, "")}
 	if i.Times > 1 {
 		row.Times = strconv.FormatInt(i.Times, 10)
 	}
@@ -64,7 +64,7 @@ func kindOfIncident(language string) func(string) string {
 }
 
 func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Document, error) {
-	language, number := web.Readers(c), pageNumber(c)
+	language, number := web.Readers(c), web.PageNumber(c)
 	w := web.Texts[language]
 	listing, bar := asked(c, w, incidentsShown,
 		choice{name: "kind", values: operations.IncidentKinds, says: kindOfIncident(language)},
@@ -78,7 +78,7 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 	for i, one := range found.Rows {
 		rows[i] = rowOfIncident(w, language, one)
 	}
-	newer, older := neighbours(c, number, incidentsShown, found.Count)
+	newer, older := web.Neighbours(c, number, incidentsShown, found.Count)
 	return s.Sheet(c, http.StatusOK, "incidents", "incidents_title", map[string]any{
 		"Incidents": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
 	})
@@ -138,30 +138,30 @@ func (s *incidents) showIncident(_ context.Context, c route.Call, i *incidentEnt
 }
 
 // incidentFacts are when it was reported, and how it ended.
-func incidentFacts(w web.Words, i *incidentEntry) []aspect {
-	facts := []aspect{
-		moment(w["incident_first"], &i.CreatedAt, ""), moment(w["incident_lastly"], &i.ReportedAt, ""),
+func incidentFacts(w web.Words, i *incidentEntry) []web.Aspect {
+	facts := []web.Aspect{
+		w.Moment(w["incident_first"], &i.CreatedAt, ""), w.Moment(w["incident_lastly"], &i.ReportedAt, ""),
 		{Name: w["incident_times"], Text: strconv.FormatInt(i.Times, 10)},
 	}
 	if i.SettledAt != nil {
-		facts = append(facts, moment(w["incident_settled_at"], i.SettledAt, ""))
+		facts = append(facts, w.Moment(w["incident_settled_at"], i.SettledAt, ""))
 	}
 	answer := ""
 	if i.Answer != "" {
 		answer = w["answer_"+i.Answer]
 	}
-	return append(facts, told(aspect{Name: w["incident_answer"], Text: answer}, aspect{Name: w["label_reason"], Text: i.Reason},
-		aspect{Name: w["incident_by"], Text: i.SettledBy})...)
+	return append(facts, web.Told(web.Aspect{Name: w["incident_answer"], Text: answer}, web.Aspect{Name: w["label_reason"], Text: i.Reason},
+		web.Aspect{Name: w["incident_by"], Text: i.SettledBy})...)
 }
 
 // aboutIncident names what an incident concerns, with the ways to the pages about it.
-func aboutIncident(w web.Words, about map[string]string) (all []aspect) {
+func aboutIncident(w web.Words, about map[string]string) (all []web.Aspect) {
 	ways := map[string]func(string) string{
 		"webhook": func(id string) string { return web.InboxPath + id + "/" },
 		"queue":   func(string) string { return web.RunsPath + "?status=waiting" },
 	}
 	for _, name := range slices.Sorted(maps.Keys(about)) {
-		one := aspect{Name: w["about_"+name], Text: about[name]}
+		one := web.Aspect{Name: w["about_"+name], Text: about[name]}
 		if way, leads := ways[name]; leads {
 			one.Path = way(url.PathEscape(about[name]))
 		}

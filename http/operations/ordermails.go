@@ -49,14 +49,14 @@ func (m *mailEntry) Fields() field.Set {
 // A mailRow is a mail on the page of an order.
 type mailRow struct {
 	Subject, To, State, StateText, Text string
-	At                                  aspect
+	At                                  web.Aspect
 }
 
 func mailRows(w web.Words, all []operations.SentMail) []mailRow {
 	rows := make([]mailRow, len(all))
 	for i := range all {
 		m := &all[i]
-		rows[i] = mailRow{Subject: m.Subject, To: m.To, State: m.State, StateText: w["mail_is_"+m.State], Text: m.Text, At: moment("", &m.At, "")}
+		rows[i] = mailRow{Subject: m.Subject, To: m.To, State: m.State, StateText: w["mail_is_"+m.State], Text: m.Text, At: w.Moment("", &m.At, "")}
 	}
 	return rows
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
@@ -35,13 +33,13 @@ const ordersShown = 25 // on a page
 // An orderRow is an order in the list.
 type orderRow struct {
 	projections.Order
-	Path, StatusText string
-	Holds            []string // in words
-	At               aspect   // when it was placed
+	Path, Price, StatusText string
+	Holds                   []string   // in words
+	At                      web.Aspect // when it was placed
 }
 
 func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, number := web.Texts[web.Readers(c)], pageNumber(c)
+	w, number := web.Texts[web.Readers(c)], web.PageNumber(c)
 	listing, bar := asked(c, w, ordersShown, choice{name: "status", text: "order_", values: orderStatuses}, choice{name: "hold", text: "hold_", values: orderHolds})
 	listing.Search = bar.searched(c, w["orders_search"])
 	found, err := s.Scope(c).OrdersListed(ctx, listing)
@@ -50,9 +48,9 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	}
 	rows := make([]orderRow, len(found.Rows))
 	for i, o := range found.Rows {
-		rows[i] = orderRow{o, notice.OrderPage(o.ID), w["order_"+string(o.Status)], holdTexts(w, o.Holds), moment("", &o.CreatedAt, "")}
+		rows[i] = orderRow{o, notice.OrderPage(o.ID), w.Money(o.Total, o.Currency), w["order_"+string(o.Status)], holdTexts(w, o.Holds), w.Moment("", &o.CreatedAt, "")}
 	}
-	newer, older := neighbours(c, number, ordersShown, found.Count)
+	newer, older := web.Neighbours(c, number, ordersShown, found.Count)
 	return s.Sheet(c, http.StatusOK, "orders", "orders_title", map[string]any{
 		"Orders": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
 	})
@@ -69,12 +67,12 @@ func holdTexts(w web.Words, holds []order.Hold) []string {
 // A stepRow is a step of the setup on the page of an order.
 type stepRow struct {
 	Name, Status, StatusText, Error, External, Attempts string
-	At                                                  aspect // when it ended, or is tried next
+	At                                                  web.Aspect // when it ended, or is tried next
 }
 
 // A moved is one line of the history on the page of an order.
 type moved struct {
-	At         aspect
+	At         web.Aspect
 	Text, Kind string
 	Actor      string
 }
@@ -94,43 +92,33 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 }
 
 // orderFacts are who ordered what.
-func orderFacts(w web.Words, o *orderDetail) []aspect {
-	facts := []aspect{
+func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
+	facts := []web.Aspect{
 		{Name: w["order_customer"], Text: o.CustomerName + " <" + o.CustomerEmail + ">"},
 		{Name: w["order_plan"], Text: o.PlanName},
 		{Name: w["order_period"], Text: w["period_"+string(o.BillingPeriod)]},
-		{Name: w["order_total"], Text: o.Total.StringFixed(2) + " " + o.Currency},
-		moment(w["order_placed"], &o.CreatedAt, ""),
-		moment(w["order_changed"], &o.UpdatedAt, ""),
+		{Name: w["order_total"], Text: w.Money(o.Total, o.Currency)},
+		w.Moment(w["order_placed"], &o.CreatedAt, ""),
+		w.Moment(w["order_changed"], &o.UpdatedAt, ""),
 	}
-	return append(facts, told(aspect{Name: w["order_domain"], Text: o.Domain}, aspect{Name: w["order_company"], Text: o.CustomerCompany},
-		aspect{Name: w["order_phone"], Text: o.CustomerPhone}, aspect{Name: w["order_os"], Text: o.OSChoice})...)
+	return append(facts, web.Told(web.Aspect{Name: w["order_domain"], Text: o.Domain}, web.Aspect{Name: w["order_company"], Text: o.CustomerCompany},
+		web.Aspect{Name: w["order_phone"], Text: o.CustomerPhone}, web.Aspect{Name: w["order_os"], Text: o.OSChoice})...)
 }
 
 // paymentFacts are what came in and what went back.
-func paymentFacts(w web.Words, o *orderDetail) []aspect {
-	facts := told(aspect{Name: w["order_method"], Text: o.PaymentMethod}, aspect{Name: w["order_payment"], Text: o.PaymentID},
-		aspect{Name: w["order_payment_status"], Text: wordOf(w, "payment_is_", string(o.PaymentStatus))})
+func paymentFacts(w web.Words, o *orderDetail) []web.Aspect {
+	facts := web.Told(web.Aspect{Name: w["order_method"], Text: o.PaymentMethod}, web.Aspect{Name: w["order_payment"], Text: o.PaymentID},
+		web.Aspect{Name: w["order_payment_status"], Text: wordOf(w, "payment_is_", string(o.PaymentStatus))})
 	for _, r := range o.Refunds {
-		facts = append(facts, aspect{Name: w["order_refund"], Text: r.amount.StringFixed(2) + " " + strings.ToUpper(r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))})
+		facts = append(facts, web.Aspect{Name: w["order_refund"], Text: w.Money(r.amount, r.Currency) + " · " + wordOf(w, "refund_is_", string(r.State))})
 	}
 	for _, d := range o.Disputes {
-		facts = append(facts, aspect{Name: w["order_dispute"], Text: d.amount.StringFixed(2) + " " + strings.ToUpper(d.Currency) + " · " + wordOf(w, "dispute_is_", string(d.State))})
+		facts = append(facts, web.Aspect{Name: w["order_dispute"], Text: w.Money(d.amount, d.Currency) + " · " + wordOf(w, "dispute_is_", string(d.State))})
 	}
 	if o.file.Invoice != nil {
-		facts = append(facts, aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number})
+		facts = append(facts, web.Aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number})
 	}
 	return facts
-}
-
-// told leaves out what is not known.
-func told(all ...aspect) (known []aspect) {
-	for _, f := range all {
-		if f.Text != "" {
-			known = append(known, f)
-		}
-	}
-	return known
 }
 
 func stepRows(w web.Words, steps []stepEntry) []stepRow {
@@ -144,7 +132,7 @@ func stepRows(w web.Words, steps []stepEntry) []stepRow {
 		if at == nil {
 			at = e.nextAt
 		}
-		rows[i].At = moment("", at, "")
+		rows[i].At = w.Moment("", at, "")
 	}
 	return rows
 }
@@ -154,7 +142,7 @@ func history(w web.Words, all []happening) []moved {
 	rows := make([]moved, len(all))
 	for i, h := range all {
 		rows[len(all)-1-i] = moved{
-			At: aspect{Text: h.at.UTC().Format("2006-01-02 15:04:05 UTC"), At: h.at.UTC().Format(time.RFC3339Nano)}, Text: h.text, Kind: wordOf(w, "kind_", h.sort), Actor: h.actor,
+			At: w.Instant(h.at), Text: h.text, Kind: wordOf(w, "kind_", h.sort), Actor: h.actor,
 		}
 	}
 	return rows

@@ -2,12 +2,8 @@ package operations
 
 import (
 	"errors"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
-	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
@@ -38,48 +34,6 @@ func PageRoutes(d Deps) route.Area {
 			(&guide{s}).pageRoutes(),
 		),
 	}
-}
-
-// An aspect is one thing to know about something. At is the moment, for programs; Path
-// is where it is shown.
-type aspect struct{ Name, Text, At, Path string }
-
-// pageNumber is the page of a list that is asked for; the first, if it makes
-// no sense.
-func pageNumber(c route.Call) int64 {
-	const last = 1_000_000
-	number, err := strconv.ParseInt(c.Param("page"), 10, 64)
-	if err != nil || number < 1 || number > last {
-		return 1
-	}
-	return number
-}
-
-// neighbours are where the pages before and after one of a list are, with the filters
-// of this one; "": there is none.
-func neighbours(c route.Call, number, size, count int64) (newer, older string) {
-	at := func(number int64) string {
-		query := maps.Clone(c.Query)
-		if query == nil {
-			query = url.Values{}
-		}
-		query.Set("page", strconv.FormatInt(number, 10))
-		return c.Path + "?" + query.Encode()
-	}
-	if number > 1 {
-		newer = at(number - 1)
-	}
-	if number*size < count {
-		older = at(number + 1)
-	}
-	return newer, older
-}
-
-func moment(name string, at *time.Time, otherwise string) aspect {
-	if at == nil {
-		return aspect{Name: name, Text: otherwise}
-	}
-	return aspect{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
 }
 
 // once is the call that a form with this number makes: however often it is sent, it is

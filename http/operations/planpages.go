@@ -74,7 +74,7 @@ func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document,
 		price := p.EffectivePrice()
 		rows[i] = offerRow{
 			Path: web.PlansPath + numbered(p.ID), Name: p.Name, IsActive: p.IsActive, Code: p.Slug,
-			About: w["choice_"+p.ResourceType] + " · " + price.StringFixed(2) + " " + p.Currency + " " + w["period_monthly"],
+			About: w["choice_"+p.ResourceType] + " · " + w.Money(price, p.Currency) + " " + w["period_monthly"],
 		}
 	}
 	ways := make([]web.Option, len(storefront.PlanTypes))
@@ -89,7 +89,7 @@ var onOffer = choice{name: "is_active", text: "is_active_", values: []string{"tr
 
 func (s *catalog) showOffers(c route.Call, sort string, bar *bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	newer, older := neighbours(c, pageNumber(c), offersShown, count)
+	newer, older := web.Neighbours(c, web.PageNumber(c), offersShown, count)
 	return s.Sheet(c, http.StatusOK, "offers", sort+"_title", map[string]any{
 		"Bar": bar, "Rows": rows, "Count": count, "New": ways, "None": w[sort+"_none"], "Lead": w[sort+"_lead"],
 		"Newer": newer, "Older": older, "Wide": true,
@@ -210,13 +210,13 @@ func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, act
 		return nil, err
 	}
 	price := p.EffectivePrice()
-	known := []aspect{
+	known := []web.Aspect{
 		{Name: w["label_resource_type"], Text: w["choice_"+p.ResourceType]},
-		{Name: w["plan_price"], Text: price.StringFixed(2) + " " + p.Currency + " " + w["period_monthly"]},
-		moment(w["key_created"], &p.CreatedAt, ""), moment(w["order_changed"], &p.UpdatedAt, ""),
+		{Name: w["plan_price"], Text: w.Money(price, p.Currency) + " " + w["period_monthly"]},
+		w.Moment(w["key_created"], &p.CreatedAt, ""), w.Moment(w["order_changed"], &p.UpdatedAt, ""),
 	}
 	for _, one := range widgets {
-		known = append(known, aspect{Name: w["plan_widget"], Text: one.Name, Path: web.WidgetsPath + numbered(one.ID)})
+		known = append(known, web.Aspect{Name: w["plan_widget"], Text: one.Name, Path: web.WidgetsPath + numbered(one.ID)})
 	}
 	return s.Sheet(c, back.StatusOf(), "offer", "plan_title", map[string]any{
 		"Name": p.Name, "IsActive": p.IsActive, "List": web.PlansPath, "ListTitle": w["plans_title"], "Facts": known,

@@ -23,7 +23,7 @@ func (s *reports) pageRoutes() []route.Route {
 // A misfitRow is an order whose money and service do not fit.
 type misfitRow struct {
 	Path, Number, Status, StatusText, Action string
-	At                                       aspect // since when
+	At                                       web.Aspect // since when
 }
 
 // A misfitSort is one sort of them.
@@ -51,7 +51,7 @@ func (s *reports) showReconciliation(ctx context.Context, c route.Call) (*route.
 		rows[i] = rowOfIncident(w, language, one)
 	}
 	return s.Sheet(c, http.StatusOK, "reconciliation", "reconciliation_title", map[string]any{
-		"Sorts": misfits(w, &found), "Differences": rows, "Count": differences.Count, "At": moment("", &found.At, ""), "Wide": true,
+		"Sorts": misfits(w, &found), "Differences": rows, "Count": differences.Count, "At": w.Moment("", &found.At, ""), "Wide": true,
 	})
 }
 
@@ -66,7 +66,7 @@ func misfits(w web.Words, found *operations.Reconciliation) (all []misfitSort) {
 			f := &sort.Findings[i]
 			row := misfitRow{
 				Path: notice.OrderPage(f.Order), Number: f.OrderNumber, Status: f.Status, StatusText: wordOf(w, "order_", f.Status),
-				Action: wordOf(w, "repair_", f.Action), At: moment("", &f.Since, ""),
+				Action: wordOf(w, "repair_", f.Action), At: w.Moment("", &f.Since, ""),
 			}
 			shown.Rows = append(shown.Rows, row)
 		}

@@ -38,13 +38,13 @@ func runPage(r *operations.Run) string { return web.RunsPath + r.ID.String() + "
 // A runRow is a run in the list.
 type runRow struct {
 	Path, Key, Kind, Status, StatusText, Step, Order, Attempts string
-	At                                                         aspect // when it was last changed
+	At                                                         web.Aspect // when it was last changed
 }
 
 func rowOfRun(w web.Words, r *operations.Run) runRow {
 	row := runRow{
 		Path: runPage(r), Key: r.Key, Kind: wordOf(w, "run_", r.Kind), Status: r.Status, StatusText: wordOf(w, "run_is_", r.Status),
-		Step: wordOf(w, "part_", r.At()), At: moment("", &r.UpdatedAt, ""),
+		Step: wordOf(w, "part_", r.At()), At: w.Moment("", &r.UpdatedAt, ""),
 	}
 	if r.Order != nil {
 		row.Order = notice.OrderPage(*r.Order)
@@ -59,7 +59,7 @@ func rowOfRun(w web.Words, r *operations.Run) runRow {
 func wordOf(w web.Words, begin, name string) string { return cmp.Or(w[begin+name], name) }
 
 func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, number := web.Texts[web.Readers(c)], pageNumber(c)
+	w, number := web.Texts[web.Readers(c)], web.PageNumber(c)
 	listing, bar := asked(c, w, runsShown, choice{name: "status", text: "run_is_", values: runStatuses}, choice{name: "kind", text: "run_", values: runKinds})
 	listing.Search = bar.searched(c, w["runs_search"])
 	found, err := s.RunAdmin.RunsListed(ctx, listing)
@@ -70,7 +70,7 @@ func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, err
 	for i := range found.Rows {
 		rows[i] = rowOfRun(w, &found.Rows[i])
 	}
-	newer, older := neighbours(c, number, runsShown, found.Count)
+	newer, older := web.Neighbours(c, number, runsShown, found.Count)
 	return s.Sheet(c, http.StatusOK, "runs", "runs_title", map[string]any{
 		"Runs": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
 	})
@@ -124,16 +124,16 @@ func (s *runs) showRun(_ context.Context, c route.Call, r *runDetail, acts []act
 	})
 }
 
-func runFacts(w web.Words, r *operations.Run) []aspect {
-	var facts []aspect
+func runFacts(w web.Words, r *operations.Run) []web.Aspect {
+	var facts []web.Aspect
 	if r.Order != nil {
-		facts = append(facts, aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*r.Order)})
+		facts = append(facts, web.Aspect{Name: w["order_title"], Text: w["run_to_order"], Path: notice.OrderPage(*r.Order)})
 	}
-	facts = append(facts, told(aspect{Name: w["run_about"], Text: r.About})...)
-	facts = append(facts, aspect{Name: w["run_direction"], Text: w["run_"+r.Direction]},
-		moment(w["run_began"], &r.CreatedAt, ""), moment(w["run_changed"], &r.UpdatedAt, ""))
+	facts = append(facts, web.Told(web.Aspect{Name: w["run_about"], Text: r.About})...)
+	facts = append(facts, web.Aspect{Name: w["run_direction"], Text: w["run_"+r.Direction]},
+		w.Moment(w["run_began"], &r.CreatedAt, ""), w.Moment(w["run_changed"], &r.UpdatedAt, ""))
 	if !r.Over() {
-		facts = append(facts, moment(w["run_next"], &r.RunAt, ""))
+		facts = append(facts, w.Moment(w["run_next"], &r.RunAt, ""))
 	}
 	return facts
 }
@@ -142,7 +142,7 @@ func runFacts(w web.Words, r *operations.Run) []aspect {
 type attemptRow struct {
 	Step, Number, Outcome, Class, Error string
 	Waits                               bool // it did not fail
-	At                                  aspect
+	At                                  web.Aspect
 }
 
 // attemptRows are what was tried, the latest first.
@@ -152,7 +152,7 @@ func attemptRows(w web.Words, all []attemptEntry) []attemptRow {
 		a := &all[i]
 		rows[len(all)-1-i] = attemptRow{
 			Step: wordOf(w, "part_", a.step), Number: strconv.FormatInt(a.number, 10), Outcome: wordOf(w, "outcome_", cmp.Or(a.Outcome, "open")),
-			Class: wordOf(w, "class_", a.ErrorClass), Error: a.Error, Waits: !a.HasFailed(), At: moment("", &a.StartedAt, ""),
+			Class: wordOf(w, "class_", a.ErrorClass), Error: a.Error, Waits: !a.HasFailed(), At: w.Moment("", &a.StartedAt, ""),
 		}
 	}
 	return rows
@@ -161,7 +161,7 @@ func attemptRows(w web.Words, all []attemptEntry) []attemptRow {
 // An effectRow is what was done outside, or may have been.
 type effectRow struct {
 	Step, Key, State, External string
-	At                         aspect
+	At                         web.Aspect
 }
 
 func effectRows(w web.Words, all []effectEntry) []effectRow {
@@ -169,7 +169,7 @@ func effectRows(w web.Words, all []effectEntry) []effectRow {
 	for i := range all {
 		e := &all[i]
 		rows[i] = effectRow{
-			Step: wordOf(w, "part_", e.Step), Key: e.Key, State: wordOf(w, "effect_", e.State), External: e.ExternalID, At: moment("", &e.UpdatedAt, ""),
+			Step: wordOf(w, "part_", e.Step), Key: e.Key, State: wordOf(w, "effect_", e.State), External: e.ExternalID, At: w.Moment("", &e.UpdatedAt, ""),
 		}
 	}
 	return rows

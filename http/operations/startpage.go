@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"hostpanel/domain/money"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -36,7 +35,7 @@ func (s *reports) showStart(ctx context.Context, c route.Call) (*route.Document,
 	}
 	return s.Sheet(c, http.StatusOK, "start", "start_title", map[string]any{
 		"Waiting": waitingFigures(w, o), "Today": todayFigures(w, o), "Money": moneyCards(w, o),
-		"Checks": o.Checks, "Readers": o.Readers, "Behind": behind, "At": moment("", &o.at, ""), "Wide": true,
+		"Checks": o.Checks, "Readers": o.Readers, "Behind": behind, "At": w.Moment("", &o.at, ""), "Wide": true,
 	})
 }
 
@@ -88,7 +87,7 @@ func moneyCards(w web.Words, o *overview) (all []moneyCard) {
 			all = append(all, moneyCard{ID: "money-" + strconv.Itoa(i), Currency: m.currency, Test: m.test})
 		}
 		card := &all[len(all)-1]
-		card.Sums = append(card.Sums, moneyRow{Name: w["start_days_"+strconv.FormatInt(m.days, 10)], Received: money.Format(m.received, m.currency), Returned: money.Format(m.returned, m.currency)})
+		card.Sums = append(card.Sums, moneyRow{Name: w["start_days_"+strconv.FormatInt(m.days, 10)], Received: w.Minor(m.received, m.currency), Returned: w.Minor(m.returned, m.currency)})
 	}
 	for i := range all {
 		all[i].draw(w, o)
@@ -108,14 +107,13 @@ func (m *moneyCard) draw(w web.Words, o *overview) {
 		days[overviewDays-1-ago] = web.ChartDay{In: d.Received, Out: d.Returned}
 		most = max(most, d.Received, d.Returned)
 		if d.Received != 0 || d.Returned != 0 {
-			m.Days = append(m.Days, dayRow(d))
+			m.Days = append(m.Days, dayRow(w, d))
 		}
 	}
 	m.Chart = web.DrawChart(days)
-	m.About = w["start_chart"] + " " + m.Currency + ". " + w["start_chart_most"] + " " + money.Format(most, m.Currency) + "."
+	m.About = w["start_chart"] + " " + m.Currency + ". " + w["start_chart_most"] + " " + w.Minor(most, m.Currency) + "."
 }
 
-func dayRow(d projections.OrderDay) moneyRow {
-	day := d.Day.Format(time.DateOnly)
-	return moneyRow{Name: day, At: day, Received: money.Format(d.Received, d.Currency), Returned: money.Format(d.Returned, d.Currency)}
+func dayRow(w web.Words, d projections.OrderDay) moneyRow {
+	return moneyRow{Name: w.Date(d.Day), At: d.Day.Format(time.DateOnly), Received: w.Minor(d.Received, d.Currency), Returned: w.Minor(d.Returned, d.Currency)}
 }

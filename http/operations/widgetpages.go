@@ -64,11 +64,11 @@ func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Ret
 }
 
 // planNumbers tell which plan has which number: order forms name plans by them.
-func (s *catalog) planNumbers(ctx context.Context, c route.Call) ([]aspect, error) {
+func (s *catalog) planNumbers(ctx context.Context, c route.Call) ([]web.Aspect, error) {
 	plans, err := s.Scope(c).Plans(ctx, "")
-	known := make([]aspect, len(plans))
+	known := make([]web.Aspect, len(plans))
 	for i, p := range plans {
-		known[i] = aspect{Name: strconv.FormatInt(p.ID, 10), Text: p.Name, Path: web.PlansPath + numbered(p.ID)}
+		known[i] = web.Aspect{Name: strconv.FormatInt(p.ID, 10), Text: p.Name, Path: web.PlansPath + numbered(p.ID)}
 	}
 	return known, err
 }
@@ -129,9 +129,9 @@ func (s *catalog) showWidget(ctx context.Context, c route.Call, w *widgetRecord,
 	g, about := &guide{&apiKeys{s.Deps}}, &guided{Widget: &w.Widget, WidgetID: w.WidgetID}
 	return s.Sheet(c, back.StatusOf(), "offer", "widget_title", map[string]any{
 		"Name": w.Name, "IsActive": w.IsActive, "List": web.WidgetsPath, "ListTitle": words["widgets_title"],
-		"Facts": []aspect{
+		"Facts": []web.Aspect{
 			{Name: words["widget_public"], Text: w.WidgetID},
-			moment(words["key_created"], &w.CreatedAt, ""), moment(words["order_changed"], &w.UpdatedAt, ""),
+			words.Moment(words["key_created"], &w.CreatedAt, ""), words.Moment(words["order_changed"], &w.UpdatedAt, ""),
 		},
 		"WidgetID": w.WidgetID, "Preview": about.preview(), "Snippet": g.snippet(about), "Guide": web.GuidePath + about.query(),
 		"Change": acts[0], "Acts": acts[1:], "Numbers": numbers, "Wide": true,

@@ -9,7 +9,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -141,7 +140,7 @@ func (s *handlers) hostedPage(ctx context.Context, c route.Call, status int, ses
 	}
 	d, err := web.Page(status, "checkout", language, map[string]any{
 		"Title":   web.Texts[language]["test_title"] + " · " + session.Number,
-		"Session": session, "Amount": money.Format(session.Minor, session.Currency), "Open": isOpen, "Message": message, "Back": back, "Path": c.Path,
+		"Session": session, "Amount": web.Texts[language].Minor(session.Minor, session.Currency), "Open": isOpen, "Message": message, "Back": back, "Path": c.Path,
 	})
 	if err != nil {
 		return nil, err

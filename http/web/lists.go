@@ -6,7 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"hostpanel/domain/money"
+	"hostpanel/domain/texts"
 	"hostpanel/http/route"
+
+	"github.com/shopspring/decimal"
 )
 
 // An Aspect is one thing to know about something. At is the moment, for programs, and Path
@@ -14,11 +18,42 @@ import (
 type Aspect struct{ Name, Text, At, Path string }
 
 // Moment is a time, or what stands in its place.
-func Moment(name string, at *time.Time, otherwise string) Aspect {
+func (w Words) Moment(name string, at *time.Time, otherwise string) Aspect {
 	if at == nil {
 		return Aspect{Name: name, Text: otherwise}
 	}
-	return Aspect{Name: name, Text: at.UTC().Format("2006-01-02 15:04 UTC"), At: at.UTC().Format(time.RFC3339)}
+	return Aspect{Name: name, Text: texts.Minute(w.language(), at.UTC()), At: at.UTC().Format(time.RFC3339)}
+}
+
+// Date is the day of a time in UTC.
+func (w Words) Date(at time.Time) string { return texts.Date(w.language(), at.UTC()) }
+
+// Instant is a time to the second.
+func (w Words) Instant(at time.Time) Aspect {
+	return Aspect{Text: texts.Second(w.language(), at.UTC()), At: at.UTC().Format(time.RFC3339Nano)}
+}
+
+// Money is an amount as it is written in the language.
+func (w Words) Money(amount decimal.Decimal, currency string) string {
+	return texts.Money(w.language(), amount, currency)
+}
+
+// Minor is an amount in the minor unit of its currency, as it is written in the language.
+func (w Words) Minor(minor int64, currency string) string {
+	return w.Money(money.Major(minor, currency), currency)
+}
+
+// language is that of the words.
+func (w Words) language() string { return w["language_tag"] }
+
+// Told leaves out what is not known.
+func Told(all ...Aspect) (known []Aspect) {
+	for _, one := range all {
+		if one.Text != "" {
+			known = append(known, one)
+		}
+	}
+	return known
 }
 
 // PageNumber is the page of a list that is asked for; the first, if it makes no sense.

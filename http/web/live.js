@@ -9,7 +9,8 @@
 
   // Times are shown in the reader's zone, with its name.
   const zoned = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
-  const written = new Intl.DateTimeFormat(document.documentElement.lang, zoned);
+  const spoken = document.documentElement.lang;
+  const written = new Intl.DateTimeFormat(spoken === "en" ? "en-GB" : spoken, zoned);
   function localise(within) {
     for (const time of within.querySelectorAll("time[datetime*='T']")) {
       const at = new Date(time.dateTime);

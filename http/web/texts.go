@@ -1,6 +1,7 @@
 package web
 
 import (
+	"hostpanel/domain/texts"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,42 +14,14 @@ type Words map[string]string
 const English = "en"
 
 // Texts are the languages of the panel. Each says the same.
-var Texts = map[string]Words{
-	English: together(
-		inEnglish,
-		ordersInEnglish,
-		incidentsInEnglish,
-		runsInEnglish,
-		inboxInEnglish,
-		timelineInEnglish,
-		deskInEnglish,
-		offersInEnglish,
-		guideInEnglish,
-		factorInEnglish,
-		panelInEnglish,
-		kindNames(English),
-	),
-	"es": together(
-		inSpanish,
-		ordersInSpanish,
-		incidentsInSpanish,
-		runsInSpanish,
-		inboxInSpanish,
-		timelineInSpanish,
-		deskInSpanish,
-		offersInSpanish,
-		guideInSpanish,
-		factorInSpanish,
-		panelInSpanish,
-		kindNames("es"),
-	),
-}
+var Texts = pageTexts()
 
-// together are the texts of all parts of the panel.
-func together(parts ...Words) Words {
-	all := Words{}
-	for _, part := range parts {
-		maps.Copy(all, part)
+func pageTexts() map[string]Words {
+	all := map[string]Words{}
+	for _, language := range texts.Languages() {
+		words := Words(texts.Part(language, "page"))
+		maps.Copy(words, kindNames(language))
+		all[language] = words
 	}
 	return all
 }
