@@ -3,15 +3,13 @@ package http_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
 	"hostpanel/http/browsertest"
+	"hostpanel/http/samplecode/samplecodetest"
 )
 
 const guidePath = "/storefront/integration/"
@@ -60,23 +58,11 @@ func TestTheGuideShowsProgramsThatRunAsTheyStand(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	has(t, b.snippet(), `<div data-widget-id="allplansallplans"></div>`, `src="`+s.public+`/storefront/widget.js" data-api-key="`+key+`"`)
-	run := map[string]func(code string) *exec.Cmd{
-		"curl":   func(code string) *exec.Cmd { return exec.Command("sh", "-c", code) },
-		"go":     func(code string) *exec.Cmd { return exec.Command("go", "run", program(t, "main.go", code)) },
-		"python": func(code string) *exec.Cmd { return exec.Command("python3", program(t, "call.py", code)) },
-	}
-	for language, needed := range map[string]string{"curl": "curl", "go": "go", "python": "python3"} {
+	for _, language := range []string{"curl", "go", "python"} {
 		t.Run(language, func(t *testing.T) {
-			if _, err := exec.LookPath(needed); err != nil {
-				t.Skip(needed + " is not installed")
-			}
 			said := ""
 			for _, code := range b.samples(language) {
-				out, err := run[language](code).CombinedOutput()
-				if err != nil {
-					t.Fatalf("%v: %s\n%s", err, out, code)
-				}
-				said += string(out)
+				said += samplecodetest.Run(t, language, code)
 			}
 			answeredAsShown(t, said)
 		})
@@ -99,15 +85,6 @@ func answeredAsShown(t *testing.T, said string) {
 	t.Helper()
 	said = strings.ReplaceAll(said, `\"`, `"`)
 	has(t, said, `"slug":"hosting-s"`, `"widget_id":"allplansallplans"`, `"order_number":"ORD-`, `"status":"payment_processing"`)
-}
-
-func program(t *testing.T, name, code string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func TestTheGuideTakesAKeyThatItsReaderHas(t *testing.T) {

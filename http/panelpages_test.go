@@ -107,7 +107,7 @@ func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {
 
 // speaks gives a user another language.
 func speaks(user int64, language string) domain.Command {
-	return account.ChangeProfile{User: user, SubjectID: uuid.New(), Email: emails[user], Name: "Somebody", Language: language, At: time.Now()}
+	return account.ChangeProfile{User: user, SubjectID: uuid.New(), Email: emails[user], Name: "Alex Kim", Language: language, At: time.Now()}
 }
 
 // What is removed of a kind with a bin is brought back by operators as it was.

@@ -66,7 +66,7 @@ func (s *shop) people(t testing.TB) *shop {
 func (s *shop) person(t testing.TB, id int64, email string, superuser bool) {
 	t.Helper()
 	_, err := s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"}, []eventstore.TxStatement{credentials.PasswordRow(id, goodHash())},
-		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Somebody", Language: "en", Superuser: superuser, At: time.Now()})
+		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Alex Kim", Language: "en", Superuser: superuser, At: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package http_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"hostpanel/http/browsertest"
 	"hostpanel/http/reference"
+	"hostpanel/http/samplecode/samplecodetest"
 )
 
 const (
@@ -40,24 +40,16 @@ func TestSamplesOfTheReferenceRun(t *testing.T) {
 	if w := b.get(referencePath); w.Code != http.StatusOK {
 		t.Fatal(w.Code)
 	}
-	run := map[string]func(code string) *exec.Cmd{
-		"curl":   func(code string) *exec.Cmd { return exec.Command("sh", "-c", code) },
-		"go":     func(code string) *exec.Cmd { return exec.Command("go", "run", program(t, "main.go", code)) },
-		"python": func(code string) *exec.Cmd { return exec.Command("python3", program(t, "call.py", code)) },
-	}
-	for operation, part := range map[string]string{"plan_list": `"slug":"hosting-s"`, "me_read": `"ana@example.com"`, "order_create": `"order_number":"ORD-`, "database_list": `"results":[`} {
-		for language, call := range run {
-			code := b.sampleOf(operation, language)
-			if code == "" {
-				t.Errorf("%s has no sample in %s", operation, language)
-				continue
+	for _, language := range []string{"curl", "go", "python"} {
+		t.Run(language, func(t *testing.T) {
+			fill := strings.NewReplacer(reference.Token, s.known["ana"], reference.APIKey, s.known["key"], "bread.example", language+".example")
+			for operation, part := range map[string]string{"plan_list": `"slug":"hosting-s"`, "me_read": `"ana@example.com"`, "order_create": `"order_number":"ORD-`, "database_list": `"results":[`} {
+				code := fill.Replace(b.sampleOf(operation, language))
+				if said := samplecodetest.Run(t, language, code); code == "" || !strings.Contains(said, part) {
+					t.Errorf("%s: %s\n%s", operation, said, code)
+				}
 			}
-			code = strings.NewReplacer(reference.Token, s.known["ana"], reference.APIKey, s.known["key"], "bread.example", language+".example").Replace(code)
-			out, err := call(code).CombinedOutput()
-			if err != nil || !strings.Contains(string(out), part) {
-				t.Errorf("%s in %s: %v %s\n%s", operation, language, err, out, code)
-			}
-		}
+		})
 	}
 }
 

@@ -165,12 +165,12 @@ func TestManyKeysComeInPages(t *testing.T) {
 	b := s.browser(t).enter(rootMail)
 	b.get("/storefront/keys/")
 	b.send("create", "name", "First", "password", password)
-	for range 24 {
+	for range 29 {
 		b.get("/storefront/keys/")
 		b.send("create", "name", "Key")
 	}
 	b.get("/storefront/keys/")
-	if got := b.cards(); len(got) != 20 || got[0] != "Key" {
+	if got := b.cards(); len(got) != 25 || got[0] != "Key" {
 		t.Errorf("%v", got)
 	}
 	has(t, b.get("/storefront/keys/?page=2").Body.String(), `href="/storefront/keys/?page=1"`)
@@ -178,7 +178,7 @@ func TestManyKeysComeInPages(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for _, page := range []string{"0", "-1", "x", "99999999999999999999"} {
-		if w := b.get("/storefront/keys/?page=" + page); w.Code != http.StatusOK || len(b.cards()) != 20 {
+		if w := b.get("/storefront/keys/?page=" + page); w.Code != http.StatusOK || len(b.cards()) != 25 {
 			t.Errorf("page %s: %d", page, w.Code)
 		}
 	}

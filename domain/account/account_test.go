@@ -25,7 +25,7 @@ var (
 	gone      = account.Deactivated{At: noon}
 )
 
-const nobody = "No User matches the given query."
+const noUser = "No User matches the given query."
 
 func given(t *testing.T, history ...account.Event) *domaintest.Story[account.User, account.Command, account.Event] {
 	return domaintest.Given(t, account.Decider, history)
@@ -48,8 +48,8 @@ func TestTheFirstTenantBecomesTheActiveOne(t *testing.T) {
 	given(t, opened, granted, activated).When(grant).Then(account.MembershipGranted{Tenant: 17, Role: account.Member, At: noon})
 	grant.Role = "owner"
 	given(t, opened).When(grant).ThenRefused(domain.Invalid, `role: "owner" is not a valid choice.`)
-	given(t).When(grant).ThenRefused(domain.NotFound, nobody)
-	given(t, opened, gone).When(grant).ThenRefused(domain.NotFound, nobody)
+	given(t).When(grant).ThenRefused(domain.NotFound, noUser)
+	given(t, opened, gone).When(grant).ThenRefused(domain.NotFound, noUser)
 }
 
 func TestWhoLeavesTheActiveTenantActsForAnother(t *testing.T) {
@@ -60,7 +60,7 @@ func TestWhoLeavesTheActiveTenantActsForAnother(t *testing.T) {
 	given(t, opened, granted, activated, second).When(account.RevokeMembership{User: 12, Tenant: 18, At: noon}).
 		Then(account.MembershipRevoked{Tenant: 18, At: noon})
 	given(t, opened).When(revoke).Then()
-	given(t).When(revoke).ThenRefused(domain.NotFound, nobody)
+	given(t).When(revoke).ThenRefused(domain.NotFound, noUser)
 }
 
 func TestOnlyAnOwnTenantBecomesActive(t *testing.T) {
@@ -73,18 +73,18 @@ func TestOnlyAnOwnTenantBecomesActive(t *testing.T) {
 	root := opened
 	root.Superuser = true
 	given(t, root).When(activate).Then(account.TenantActivated{Tenant: 18, At: noon})
-	given(t, root, gone).When(activate).ThenRefused(domain.NotFound, nobody)
+	given(t, root, gone).When(activate).ThenRefused(domain.NotFound, noUser)
 }
 
 func TestAPasswordIsOnlySaidToHaveChanged(t *testing.T) {
 	given(t, opened).When(account.ChangePassword{User: 12, At: noon}).Then(account.PasswordChanged{At: noon})
-	given(t, opened, gone).When(account.ChangePassword{User: 12, At: noon}).ThenRefused(domain.NotFound, nobody)
+	given(t, opened, gone).When(account.ChangePassword{User: 12, At: noon}).ThenRefused(domain.NotFound, noUser)
 }
 
 func TestAnAccountIsDeactivatedOnce(t *testing.T) {
 	given(t, opened).When(account.Deactivate{User: 12, At: noon}).Then(gone)
 	given(t, opened, gone).When(account.Deactivate{User: 12, At: noon}).Then()
-	given(t).When(account.Deactivate{User: 12, At: noon}).ThenRefused(domain.NotFound, nobody)
+	given(t).When(account.Deactivate{User: 12, At: noon}).ThenRefused(domain.NotFound, noUser)
 	if u := account.Decider.Replay(opened, gone); u.Active || !u.Exists {
 		t.Errorf("%+v", u)
 	}

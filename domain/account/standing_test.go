@@ -16,7 +16,7 @@ func TestAProfileIsChangedAsAWhole(t *testing.T) {
 	change := account.ChangeProfile{User: 12, SubjectID: ana, Email: "ana@example.org", Name: "Ana R. Ruiz", Language: "en", At: noon}
 	given(t, opened).When(change).Then(profile)
 	given(t, opened, gone).When(change).Then(profile) // by an operator
-	given(t).When(change).ThenRefused(domain.NotFound, nobody)
+	given(t).When(change).ThenRefused(domain.NotFound, noUser)
 }
 
 func TestAUserBecomesASuperuserAndStopsBeingOne(t *testing.T) {
@@ -25,8 +25,8 @@ func TestAUserBecomesASuperuserAndStopsBeingOne(t *testing.T) {
 	given(t, root).When(grant).Then()
 	given(t, root).When(revoke).Then(account.SuperuserRevoked{At: noon})
 	given(t, opened).When(revoke).Then()
-	given(t).When(grant).ThenRefused(domain.NotFound, nobody)
-	given(t).When(revoke).ThenRefused(domain.NotFound, nobody)
+	given(t).When(grant).ThenRefused(domain.NotFound, noUser)
+	given(t).When(revoke).ThenRefused(domain.NotFound, noUser)
 }
 
 func TestWhoIsNoSuperuserAnyMoreActsForAnOwnTenant(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAnAccountIsOpenedAgain(t *testing.T) {
 	reactivate := account.Reactivate{User: 12, At: noon}
 	given(t, opened, gone).When(reactivate).Then(account.Reactivated{At: noon})
 	given(t, opened).When(reactivate).Then()
-	given(t).When(reactivate).ThenRefused(domain.NotFound, nobody)
+	given(t).When(reactivate).ThenRefused(domain.NotFound, noUser)
 	if u := account.Decider.Replay(opened, gone, account.Reactivated{At: noon}); !u.Active {
 		t.Errorf("%+v", u)
 	}
@@ -50,14 +50,14 @@ func TestAnAccountIsOpenedAgain(t *testing.T) {
 func TestALinkIsForOneOfTwoThings(t *testing.T) {
 	ask := account.RequestLink{User: 12, Link: account.Welcome, At: noon}
 	given(t, opened).When(ask).Then(account.LinkRequested{Link: account.Welcome, At: noon})
-	given(t, opened, gone).When(ask).ThenRefused(domain.NotFound, nobody)
+	given(t, opened, gone).When(ask).ThenRefused(domain.NotFound, noUser)
 	ask.Link = "party"
 	given(t, opened).When(ask).ThenRefused(domain.Invalid, `link: "party" is not a valid choice.`)
 }
 
 func TestWhatEndsSessionsRaisesTheirVersion(t *testing.T) {
 	given(t, opened).When(account.EndSessions{User: 12, At: noon}).Then(account.SessionsEnded{At: noon})
-	given(t, opened, gone).When(account.EndSessions{User: 12, At: noon}).ThenRefused(domain.NotFound, nobody)
+	given(t, opened, gone).When(account.EndSessions{User: 12, At: noon}).ThenRefused(domain.NotFound, noUser)
 	for _, c := range []struct {
 		history []account.Event
 		version int

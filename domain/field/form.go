@@ -1,9 +1,8 @@
 package field
 
 import (
-	"strconv"
+	"encoding/json"
 	"strings"
-	"time"
 )
 
 // What a form has to know of a field, beyond what the API tells of it.
@@ -41,35 +40,33 @@ func (f Field) IsReference() bool {
 	return false
 }
 
-// FormText is the value as people read and type it; lists have an item a line,
-// and what is null is blank.
-func (f Field) FormText() string {
-	switch v := f.Value().(type) {
-	case string:
-		return v
-	case *string:
-		return ofPointer(v, func(s string) string { return s })
-	case bool:
-		return strconv.FormatBool(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case *int64:
-		return ofPointer(v, func(n int64) string { return strconv.FormatInt(n, 10) })
-	case time.Time:
-		return v.UTC().Format(time.RFC3339)
-	case *time.Time:
-		return ofPointer(v, func(at time.Time) string { return at.UTC().Format(time.RFC3339) })
-	case []string:
-		return strings.Join(v, "\n")
-	}
-	return ""
+// IsText tells whether the value is a text, which may be empty.
+func (f Field) IsText() bool {
+	_, is := f.Value().(string)
+	return is
 }
 
-func ofPointer[T any](v *T, text func(T) string) string {
-	if v == nil {
+// FormText is the value as people read and type it; lists have an item a line, and
+// what is null, or has parts, is blank.
+func (f Field) FormText() string { return typedText(f.raw()) }
+
+func typedText(raw json.RawMessage) string {
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) == nil {
+		lines := make([]string, len(items))
+		for i, item := range items {
+			lines[i] = typedText(item)
+		}
+		return strings.Join(lines, "\n")
+	}
+	var text string
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		return text
+	case raw[0] == '{':
 		return ""
 	}
-	return text(*v)
+	return string(raw) // a number or a flag
 }
 
 // Sent is a text of a form as the value of the field: of a list an item a line.

@@ -67,22 +67,17 @@ func (s *pages) takeAct(ctx context.Context, c route.Call, sent url.Values) (*ro
 	if err != nil {
 		return nil, err
 	}
-	key := caller.FormKey(s.Callers, c, sent.Get("number"))
-	c = c.Once(key)
-	if c.Subject, _, err = k.findOpen(ctx, c); err != nil {
-		return nil, err
-	}
-	if done, _, err := caller.FormDone(ctx, s.Callers, key); err != nil || done {
-		return s.Done(c.Path, act.name), err
-	}
-	changed, err := act.do(ctx, c)
-	if err != nil {
-		if done, _, look := caller.FormDone(ctx, s.Callers, key); look == nil && done { // a twin was faster
-			return s.Done(c.Path, act.name), nil
+	var changed field.Record
+	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
+		if c.Subject, _, err = k.findOpen(ctx, c); err == nil {
+			changed, err = act.do(ctx, c)
 		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	if act.shows {
+	if act.shows && !isRepeat {
 		return s.afterwards(ctx, c, k, changed.Fields(), act.name)
 	}
 	return s.Done(c.Path, act.name), nil
@@ -117,6 +112,6 @@ func (s *pages) actForms(c route.Call, k pageKind, set field.Set, back *web.Retu
 }
 
 func (s *pages) actForm(c route.Call, w web.Words, f web.Form, back *web.Returned) actForm {
-	f.Inputs = append(f.Inputs, numberInput())
+	f.Inputs = append(f.Inputs, web.NumberInput())
 	return actForm{w[f.Name+"_title"], w[f.Name+"_about"], s.Fill(c, f, back)}
 }

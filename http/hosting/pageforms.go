@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"net/url"
 	"path"
@@ -53,7 +52,7 @@ func (s *pages) showAdd(ctx context.Context, c route.Call, back *web.Returned) (
 	if err != nil {
 		return nil, err
 	}
-	form := web.Form{Name: "panel_create", Action: c.Path, Inputs: append(inputs, numberInput())}
+	form := web.Form{Name: "panel_create", Action: c.Path, Inputs: append(inputs, web.NumberInput())}
 	return s.showForm(ctx, c, k, form, back, web.Texts[web.Readers(c)]["panel_add"]+": "+k.Noun(web.Readers(c)), nil)
 }
 
@@ -85,21 +84,15 @@ func (s *pages) showForm(ctx context.Context, c route.Call, k pageKind, form web
 	})
 }
 
-// numberInput is hidden in forms that are carried out once.
-func numberInput() web.Input { return web.Input{Name: "number", Type: "hidden", Value: rand.Text()} }
-
-// isAsked tells whether a form of the mode asks for a field. Whose a record is follows from
-// the tenant for which the user acts.
-func isAsked(f field.Field, mode field.Mode) bool {
-	return !f.IsReadOnly() && f.Name != "tenant" && (mode == field.Create || !f.IsOnce())
+// asked are the fields that a form of the mode asks for. Whose a record is follows from the
+// tenant for which the user acts.
+func asked(set field.Set, mode field.Mode) field.Set {
+	return slices.DeleteFunc(slices.Clone(set), func(f field.Field) bool { return f.Name == "tenant" || !web.IsAsked(f, mode) })
 }
 
 // inputs are the questions of a form, with the values that the record has.
 func (s *pages) inputs(ctx context.Context, c route.Call, k pageKind, set field.Set, mode field.Mode) (all []web.Input, err error) {
-	for _, f := range set {
-		if !isAsked(f, mode) {
-			continue
-		}
+	for _, f := range asked(set, mode) {
 		in := k.input(c, f, mode)
 		if ref := k.reference(f.Name); ref.Field != "" {
 			if err := s.offer(ctx, c, &in, ref, f); err != nil {
@@ -111,57 +104,14 @@ func (s *pages) inputs(ctx context.Context, c route.Call, k pageKind, set field.
 	return all, nil
 }
 
-// input is the question for a field.
+// input is the question for a field. A query may name what a new record belongs to.
 func (k pageKind) input(c route.Call, f field.Field, mode field.Mode) web.Input {
-	w, about := web.Texts[web.Readers(c)], f.Metadata()
-	in := web.Input{
-		Name: f.Name, Key: strings.TrimPrefix(labelOf(w, k, f.Name), "label_"), Value: f.FormText(), Autocomplete: "off", Plain: true,
-		Required: f.IsRequired() && (mode == field.Create || !f.IsSecret()),
-	}
-	if asked := c.Param(f.Name); mode == field.Create && asked != "" && f.IsReference() {
-		in.Value = asked
-	}
-	if about.MaxLength != nil && !f.IsList() {
-		in.Long = int(*about.MaxLength)
-	}
-	switch {
-	case about.Type == "boolean":
-		in.Type = "check"
-	case len(about.Choices) > 0:
-		in.Type, in.Options = "select", k.options(w, f, about.Choices)
-	case f.IsSecret():
-		in.Value, in.Autocomplete = "", "new-password"
-		in.Type = map[bool]string{true: "lines", false: "password"}[f.HasLines()]
-	case f.IsList(), f.HasLines():
-		in.Type = "lines"
-	case about.Type == "integer":
-		in.Type = "number"
-		in.Min, in.Max = boundOf(about.MinValue), boundOf(about.MaxValue)
+	in := web.RecordInput(f, mode)
+	in.Key, in.Plain = strings.TrimPrefix(labelOf(web.Texts[web.Readers(c)], k, f.Name), "label_"), true
+	if named := c.Param(f.Name); mode == field.Create && named != "" && f.IsReference() {
+		in.Value = named
 	}
 	return in
-}
-
-// boundOf is a bound of a number; 0: it has none.
-func boundOf(n *int64) int {
-	if n == nil {
-		return 0
-	}
-	return int(*n)
-}
-
-// options are the texts that a field may be.
-func (k pageKind) options(w web.Words, f field.Field, choices []field.Choice) (all []web.Option) {
-	if !f.IsRequired() && f.FormText() == "" {
-		all = append(all, web.Option{Text: w["none"]})
-	}
-	for _, choice := range choices {
-		text := w["choice_"+f.Name+"_"+choice.Value]
-		if text == "" {
-			text = choice.Value
-		}
-		all = append(all, web.Option{Value: choice.Value, Text: text})
-	}
-	return all
 }
 
 const mostOffered = 500 // records of a choice; any other is named by its number
@@ -169,7 +119,7 @@ const mostOffered = 500 // records of a choice; any other is named by its number
 // offer makes an input a choice among the records to which its reference may lead.
 func (s *pages) offer(ctx context.Context, c route.Call, in *web.Input, ref hosting.Reference, f field.Field) error {
 	target := s.kindOf(ref.Kind)
-	found, err := s.Scope(c).OfKind(ctx, target.kind, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}})
+	found, err := s.Scope(c).OfKind(ctx, target.kind, ofTenant(c, projections.Listing{Limit: mostOffered, Order: []projections.Ordering{{Field: target.kind.Called}}}))
 	if err != nil {
 		return err
 	}
@@ -192,40 +142,10 @@ func (s *pages) offer(ctx context.Context, c route.Call, in *web.Input, ref host
 	return nil
 }
 
-// decode fills a record from a form, as the body of a request fills it, and says all that
-// is wrong with it.
-func (k pageKind) decode(ctx context.Context, c *route.Call, into field.Record, sent url.Values, mode field.Mode) error {
-	body := field.Value{Kind: field.ObjectValue}
-	for _, f := range into.Fields() {
-		if isAsked(f, mode) {
-			if v, has := valueIn(f, sent, mode); has {
-				body.Items = append(body.Items, v)
-			}
-		}
-	}
-	set, err := into.Fields().Decode(body, mode)
-	c.Sent = set
-	wrong := field.ErrorsOf(err)
-	if err := k.check(ctx, *c, into, &wrong); err != nil {
-		return err
-	}
-	return wrong.In(into.Fields()).Err()
-}
-
-// valueIn is what a form says of a field. A box that is not ticked is not sent; what was
-// left empty was not sent where a record is made, and neither is an empty password.
-func valueIn(f field.Field, sent url.Values, mode field.Mode) (field.Value, bool) {
-	text := sent.Get(f.Name)
-	if _, isFlag := f.Value().(bool); isFlag {
-		text = strconv.FormatBool(text == "true")
-	}
-	if !f.IsVerbatim() {
-		text = strings.TrimSpace(text)
-	}
-	if text == "" && (mode == field.Create && !f.IsRequired() || mode == field.Patch && f.IsSecret()) {
-		return field.Value{}, false
-	}
-	return f.Sent(text), true
+// read reads a form into a record, as the body of a request.
+func (k pageKind) read(ctx context.Context, c route.Call, into field.Record, sent url.Values, mode field.Mode) (route.Call, error) {
+	set := into.Fields()
+	return web.ReadRecord[any](ctx, c, into, asked(set, mode), set, sent, mode, k.check)
 }
 
 // takeCreate makes a record, once, and shows what is shown of it only once.
@@ -234,24 +154,18 @@ func (s *pages) takeCreate(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	key := caller.FormKey(s.Callers, c, sent.Get("number"))
-	c = c.Once(key)
-	done, location, err := caller.FormDone(ctx, s.Callers, key)
-	if err != nil {
-		return nil, err
-	}
-	if done {
-		return s.Done(k.pageAt(location), "panel_create"), nil
-	}
 	made := k.blank()
-	if err = k.decode(ctx, &c, made, sent, field.Create); err == nil {
-		made, err = k.create(ctx, c, made)
-	}
-	if err != nil {
-		if done, location, look := caller.FormDone(ctx, s.Callers, key); look == nil && done { // a twin was faster
-			return s.Done(k.pageAt(location), "panel_create"), nil
+	isRepeat, location, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
+		if c, err = k.read(ctx, c, made, sent, field.Create); err == nil {
+			made, err = k.create(ctx, c, made)
 		}
+		return err
+	})
+	switch {
+	case err != nil:
 		return nil, err
+	case isRepeat:
+		return s.Done(k.pageAt(location), "panel_create"), nil
 	}
 	return s.afterwards(ctx, c, k, made.Fields(), "panel_create")
 }
@@ -275,7 +189,7 @@ func (s *pages) takeChange(ctx context.Context, c route.Call, sent url.Values) (
 		return nil, err
 	}
 	c.Subject = found
-	if err := k.decode(ctx, &c, found.(field.Record), sent, field.Patch); err != nil { //nolint:forcetypeassert // as requests have it
+	if c, err = k.read(ctx, c, found.(field.Record), sent, field.Patch); err != nil { //nolint:forcetypeassert // as requests have it
 		return nil, err
 	}
 	if _, err := k.change(ctx, c, found); err != nil {
@@ -313,7 +227,7 @@ func (k pageKind) shownOnce(w web.Words, set field.Set) (all []web.Aspect) {
 			all = append(all, web.Aspect{Name: w[labelOf(w, k, f.Name)], Text: text})
 		}
 	}
-	return slices.Clip(all)
+	return all
 }
 
 // labelOf names the text that a field is called by: that of the kind, or of all kinds.

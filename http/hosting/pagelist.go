@@ -15,8 +15,6 @@ import (
 	"hostpanel/projections"
 )
 
-const recordsShown = 25 // on a page of a list
-
 // A recordRow is a record in a list.
 type recordRow struct {
 	Path, Title string
@@ -52,17 +50,16 @@ func (s *pages) showList(ctx context.Context, c route.Call) (*route.Document, er
 		return nil, err
 	}
 	language, number := web.Readers(c), web.PageNumber(c)
-	l := projections.Listing{Search: strings.Fields(c.Param("search")), Offset: (number - 1) * recordsShown, Limit: recordsShown}
+	w, bar := web.Texts[language], &web.Bar{Action: c.Path}
+	l := projections.Listing{Search: bar.Searched(c, w["panel_search"]), Offset: (number - 1) * web.PageSize, Limit: web.PageSize}
 	l.Filters = k.asked(c)
 	shown, err := s.listOf(ctx, c, k, l)
 	if err != nil {
 		return nil, err
 	}
-	w := web.Texts[language]
-	newer, older := web.Neighbours(c, number, recordsShown, shown.Count)
-	return s.sheet(ctx, c, http.StatusOK, "panel_list", k.Several(language), map[string]any{
-		"Way": k.way(w, language)[:1], "List": shown, "Search": c.Param("search"), "Newer": newer, "Older": older, "Path": c.Path,
-	})
+	return s.sheet(ctx, c, http.StatusOK, "panel_list", k.Several(language), web.Paged(c, bar, shown.Count, map[string]any{
+		"Way": k.way(w, language)[:1], "List": shown,
+	}))
 }
 
 // asked are the references by which the query narrows the list: ?zone=3.

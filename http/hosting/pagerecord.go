@@ -199,18 +199,18 @@ func (s *pages) takeRemove(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	key := caller.FormKey(s.Callers, c, sent.Get("number"))
-	c = c.Once(key)
-	if sent.Get("force") == "true" {
-		c.Query = url.Values{"force": {"true"}}
-	}
-	if c.Subject, _, err = k.findOpen(ctx, c); err == nil {
-		err = k.remove(ctx, c)
-	}
-	if err != nil {
-		if done, _, look := caller.FormDone(ctx, s.Callers, key); look != nil || !done {
-			return nil, err
+	_, _, err = caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
+		if sent.Get("force") == "true" {
+			c.Query = url.Values{"force": {"true"}}
 		}
+		var err error
+		if c.Subject, _, err = k.findOpen(ctx, c); err != nil {
+			return err
+		}
+		return k.remove(ctx, c)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s.Done(k.Page(0), "panel_remove"), nil
 }

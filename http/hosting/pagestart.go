@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -128,31 +127,23 @@ func measuredName(w web.Words, language, name string) string {
 
 // expiring are the certificates that end soon.
 func (s *pages) expiring(ctx context.Context, c route.Call) (any, error) {
-	return s.named(ctx, c, func(k pageKind) (projections.Listed[field.Record], error) {
-		if !k.Issued {
-			return projections.Listed[field.Record]{}, nil
-		}
-		return k.list(ctx, c, ofTenant(c, projections.Listing{Limit: mostNamed, Filters: []projections.Filter{
-			{Field: "expires_at", Op: "<=", Value: s.Now().Add(expiring)},
-		}}))
-	})
-}
-
-// named are records of all kinds that the caller sees, as rows of a list.
-func (s *pages) named(_ context.Context, c route.Call, of func(pageKind) (projections.Listed[field.Record], error)) (rows []recordRow, err error) {
 	w := web.Texts[web.Readers(c)]
+	var rows []recordRow
 	for _, k := range s.kinds() {
-		if !fits(k.readers, c) {
+		if !k.Issued || !fits(k.readers, c) {
 			continue
 		}
-		found, err := of(k)
+		found, err := k.list(ctx, c, ofTenant(c, projections.Listing{Limit: mostNamed, Filters: []projections.Filter{
+			{Field: "expires_at", Op: "<=", Value: s.Now().Add(expiring)},
+		}}))
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found.Rows {
 			row := k.row(w, r.Fields())
 			if f, has := r.Fields().Named("expires_at"); has {
-				row.About = []string{k.fact(w, f).Name + ": " + k.fact(w, f).Text}
+				ends := k.fact(w, f)
+				row.About = []string{ends.Name + ": " + ends.Text}
 			}
 			rows = append(rows, row)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -30,9 +29,9 @@ func (s *pages) tenantsPage() web.FormPage {
 }
 
 func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	number := web.PageNumber(c)
+	number, w, bar := web.PageNumber(c), web.Texts[web.Readers(c)], &web.Bar{Action: web.TenantsPath}
 	found, err := s.Scope(c).Tenants(ctx, projections.Listing{
-		Search: strings.Fields(c.Param("search")), Order: []projections.Ordering{{Field: "name"}}, Offset: (number - 1) * recordsShown, Limit: recordsShown,
+		Search: bar.Searched(c, w["panel_tenants_search"]), Order: []projections.Ordering{{Field: "name"}}, Offset: (number - 1) * web.PageSize, Limit: web.PageSize,
 	})
 	if err != nil {
 		return nil, err
@@ -46,10 +45,7 @@ func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returne
 		form := web.Form{Name: "panel_tenant", Of: strconv.FormatInt(row.ID, 10), Action: web.TenantsPath}
 		rows[i] = tenantRow{t.spec.Name, t.spec.Slug, row.ID == actsFor(c), s.Fill(c, form, back)}
 	}
-	newer, older := web.Neighbours(c, number, recordsShown, found.Count)
-	return s.sheet(ctx, c, back.StatusOf(), "panel_tenants", web.Texts[web.Readers(c)]["panel_tenants_title"], map[string]any{
-		"Tenants": rows, "Count": found.Count, "Search": c.Param("search"), "Newer": newer, "Older": older, "Path": web.TenantsPath,
-	})
+	return s.sheet(ctx, c, back.StatusOf(), "panel_tenants", w["panel_tenants_title"], web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
 }
 
 // takeTenant makes a tenant the one for which the user acts.

@@ -2,10 +2,10 @@ package operations
 
 import (
 	"context"
-	"crypto/rand"
 	"net/url"
 
 	"hostpanel/domain/field"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
@@ -25,7 +25,6 @@ type act[S any] struct {
 type actPage[S any] struct {
 	Deps
 	find func(context.Context, route.Call) (S, error)
-	path func(S) string
 	acts []act[S]
 	show func(ctx context.Context, c route.Call, about S, acts []actForm, back *web.Returned) (*route.Document, error)
 }
@@ -57,20 +56,23 @@ func (p actPage[S]) page() web.FormPage {
 // carryOut does what a form asks for, once, and shows the page again.
 func (p actPage[S]) carryOut(a act[S]) web.FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-		about, err := p.find(ctx, c)
+		_, _, err := caller.FormOnce(ctx, p.Callers, c, sent.Get("number"), func(c route.Call) error {
+			about, err := p.find(ctx, c)
+			if err != nil {
+				return err
+			}
+			if a.asks {
+				if err := p.AskUnlessFresh(ctx, c, sent); err != nil {
+					return err
+				}
+			}
+			c.Subject = about
+			return a.do(ctx, c, about, sent)
+		})
 		if err != nil {
 			return nil, err
 		}
-		if a.asks {
-			if err := p.AskUnlessFresh(ctx, c, sent); err != nil {
-				return nil, err
-			}
-		}
-		c.Subject = about
-		if err := a.do(ctx, p.once(c, sent.Get("number")), about, sent); err != nil && !isRepeated(err) {
-			return nil, err
-		}
-		d := p.Done(p.path(about), a.name)
+		d := p.Done(c.Path, a.name)
 		if a.asks {
 			p.RenewUnlessFresh(ctx, c, d)
 		}
@@ -92,11 +94,11 @@ func (p actPage[S]) forms(c route.Call, about S, back *web.Returned) (all []actF
 		if !a.isOpen(about) && (back == nil || back.Form != a.name) {
 			continue
 		}
-		f := web.Form{Name: a.name, Action: p.path(about), IsGrave: a.grave, Inputs: a.inputs(about)}
+		f := web.Form{Name: a.name, Action: c.Path, IsGrave: a.grave, Inputs: a.inputs(about)}
 		if a.asks {
 			f.Inputs = append(f.Inputs, p.PasswordInputs(c)...)
 		}
-		f.Inputs = append(f.Inputs, web.Input{Name: "number", Type: "hidden", Value: rand.Text()})
+		f.Inputs = append(f.Inputs, web.NumberInput())
 		all = append(all, actForm{w["act_"+a.name], w["act_"+a.name+"_about"], p.Fill(c, f, back)})
 	}
 	return all

@@ -21,8 +21,6 @@ func (s *apiKeys) keysDesk() web.FormPage {
 	return web.FormPage{Show: s.showKeys, Forms: map[string]web.FormHandler{"create": s.handOutKey, "revoke": s.withdrawKey}}
 }
 
-const keysShown = 20 // on a page
-
 // A keyCard is a key as the page shows it.
 type keyCard struct {
 	Key                        projections.APIKey
@@ -33,7 +31,7 @@ type keyCard struct {
 
 func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	number := web.PageNumber(c)
-	keys, err := s.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * keysShown, Limit: keysShown})
+	keys, err := s.Scope(c).APIKeys(ctx, projections.Listing{Offset: (number - 1) * web.PageSize, Limit: web.PageSize})
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +39,7 @@ func (s *apiKeys) showKeys(ctx context.Context, c route.Call, back *web.Returned
 	for i, key := range keys.Rows {
 		cards[i] = s.keyCard(c, key, back)
 	}
-	newer, older := web.Neighbours(c, number, keysShown, keys.Count)
-	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", map[string]any{
-		"Keys": cards, "Count": keys.Count, "Newer": newer, "Older": older, "Create": s.createForm(c, web.KeysPath, back), "Wide": true,
-	})
+	return s.Sheet(c, back.StatusOf(), "keys", "keys_title", web.Paged(c, nil, keys.Count, map[string]any{"Keys": cards, "Create": s.createForm(c, web.KeysPath, back)}))
 }
 
 func (s *apiKeys) keyCard(c route.Call, key projections.APIKey, back *web.Returned) keyCard {
@@ -97,7 +92,7 @@ func (s *apiKeys) createForm(c route.Call, action string, back *web.Returned) we
 		{Name: "expires_at", Type: "datetime-local"},
 	}}
 	f.Inputs = append(f.Inputs, s.PasswordInputs(c)...)
-	f.Inputs = append(f.Inputs, web.Input{Name: "number", Type: "hidden", Value: rand.Text()})
+	f.Inputs = append(f.Inputs, web.NumberInput())
 	return s.Fill(c, f, back)
 }
 
@@ -111,18 +106,22 @@ func (s *apiKeys) handOutKey(ctx context.Context, c route.Call, sent url.Values)
 // createKey makes the key that a form asks for, and shows it on a page.
 func (s *apiKeys) createKey(ctx context.Context, c route.Call, sent url.Values, show func(key, name string) (*route.Document, error)) (*route.Document, error) {
 	var wanted keyForm
-	if err := web.DecodeForm(&wanted, sent, "allowed_domains"); err != nil {
+	if err := web.DecodeForm(&wanted, sent); err != nil {
 		return nil, err
 	}
 	if err := s.AskUnlessFresh(ctx, c, sent); err != nil {
 		return nil, err
 	}
-	key, err := s.issueOnce(ctx, c, &wanted, sent.Get("number"))
-	if isRepeated(err) {
-		return s.createdBefore(c)
-	}
-	if err != nil {
+	var key string
+	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) (err error) {
+		key, err = s.issue(ctx, c, &wanted)
+		return err
+	})
+	switch {
+	case err != nil:
 		return nil, err
+	case isRepeat:
+		return s.createdBefore(c)
 	}
 	d, err := show(key, wanted.Name)
 	if err == nil {
@@ -131,14 +130,13 @@ func (s *apiKeys) createKey(ctx context.Context, c route.Call, sent url.Values, 
 	return d, err
 }
 
-// issueOnce makes a key for the caller. The number of the form is what an
-// Idempotency-Key is to the API.
-func (s *apiKeys) issueOnce(ctx context.Context, c route.Call, wanted *keyForm, number string) (string, error) {
+// issue makes a key for the caller.
+func (s *apiKeys) issue(ctx context.Context, c route.Call, wanted *keyForm) (string, error) {
 	who := caller.VisitOf(c).Who
 	mode := cmp.Or(storefront.Mode(wanted.Mode), s.usualMode())
 	text := storefront.DrawKey(mode, rand.Read)
 	key, _ := storefront.ParseKey(text)
-	_, err := s.Commands.Execute(ctx, s.once(c, number).Cause(), storefront.IssueKey{
+	_, err := s.Commands.Execute(ctx, c.Cause(), storefront.IssueKey{
 		ID: key.ID, Mode: mode, Hash: storefront.HashKey(text), Spec: wanted.APIKey.Fields().Values(),
 		CreatedBy: who.ID, Owner: who.ID, At: s.Now(),
 	})

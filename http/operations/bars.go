@@ -1,8 +1,6 @@
 package operations
 
 import (
-	"strings"
-
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -17,31 +15,13 @@ type choice struct {
 	value  func(string) any    // as the field has it; nil: the text
 }
 
-// A filter is a choice as the page shows it.
-type filter struct {
-	Name, Label, Value string
-	Options            []web.Option
-}
-
-// A bar is what stands above a list: a search, if the list has one, and choices.
-type bar struct {
-	Action, Search, SearchLabel string
-	Filters                     []filter
-}
-
-// searched are the words that the list is searched for.
-func (b *bar) searched(c route.Call, label string) []string {
-	b.Search, b.SearchLabel = c.Param("search"), label
-	return strings.Fields(b.Search)
-}
-
 // asked is the part of a list that the query asks for, and the choices that say so. A
 // value that there is not counts as none.
-func asked(c route.Call, w web.Words, size int64, choices ...choice) (l projections.Listing, b *bar) {
-	l.Offset, l.Limit = (web.PageNumber(c)-1)*size, size
-	b = &bar{Action: c.Path}
+func asked(c route.Call, w web.Words, choices ...choice) (l projections.Listing, b *web.Bar) {
+	l.Offset, l.Limit = (web.PageNumber(c)-1)*web.PageSize, web.PageSize
+	b = &web.Bar{Action: c.Path}
 	for _, one := range choices {
-		shown := filter{Name: one.name, Label: w["filter_"+one.name], Options: []web.Option{{Text: w["filter_all"]}}}
+		shown := web.Filter{Name: one.name, Label: w["filter_"+one.name], Options: []web.Option{{Text: w["filter_all"]}}}
 		for _, value := range one.values {
 			shown.Options = append(shown.Options, web.Option{Value: value, Text: one.textOf(w, value)})
 			if value == c.Param(one.name) {

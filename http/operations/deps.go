@@ -23,7 +23,6 @@ type Deps struct {
 	Commands       record.Commands
 	Subjects       record.Subjects
 	Numbers        record.Numbers
-	Once           route.OnceKeys
 	Accounts       Accounts
 	OrderDetails   OrderDetails
 	Orders         Orders

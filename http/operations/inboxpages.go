@@ -21,7 +21,6 @@ import (
 
 const (
 	entryPagePath = web.InboxPath + "{id:int}/"
-	entriesShown  = 25       // on a page
 	bodyShown     = 64 << 10 // bytes of a body
 )
 
@@ -68,18 +67,15 @@ func entryRows(w web.Words, all []operations.Webhook) []entryRow {
 }
 
 func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, number := web.Texts[web.Readers(c)], web.PageNumber(c)
+	w := web.Texts[web.Readers(c)]
 	itself := func(name string) string { return name }
-	listing, bar := asked(c, w, entriesShown, choice{name: "provider", values: s.PaymentMethods, says: itself}, choice{name: "state", text: "inbox_is_", values: inboxStates})
-	listing.Search = bar.searched(c, w["inbox_search"])
+	listing, bar := asked(c, w, choice{name: "provider", values: s.PaymentMethods, says: itself}, choice{name: "state", text: "inbox_is_", values: inboxStates})
+	listing.Search = bar.Searched(c, w["inbox_search"])
 	found, err := s.Payments.WebhooksListed(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
-	newer, older := web.Neighbours(c, number, entriesShown, found.Count)
-	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", map[string]any{
-		"Entries": entryRows(w, found.Rows), "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
-	})
+	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", web.Paged(c, bar, found.Count, map[string]any{"Entries": entryRows(w, found.Rows)}))
 }
 
 // entryDesk is the page of a webhook with its forms.
@@ -87,7 +83,6 @@ func (s *inbox) entryDesk() actPage[*webhookDetail] {
 	return actPage[*webhookDetail]{
 		Deps: s.Deps, show: s.showEntry,
 		find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
-		path: func(w *webhookDetail) string { return entryPage(&w.Webhook) },
 		acts: []act[*webhookDetail]{{
 			name: "replay", isOpen: always[*webhookDetail], inputs: optionalReason[*webhookDetail],
 			do: pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {

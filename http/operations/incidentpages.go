@@ -20,7 +20,6 @@ import (
 
 const (
 	incidentPagePath = notice.IncidentsPath + "{uuid:uuid}/"
-	incidentsShown   = 25 // on a page
 )
 
 func (s *incidents) pageRoutes() []route.Route {
@@ -64,9 +63,9 @@ func kindOfIncident(language string) func(string) string {
 }
 
 func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Document, error) {
-	language, number := web.Readers(c), web.PageNumber(c)
+	language := web.Readers(c)
 	w := web.Texts[language]
-	listing, bar := asked(c, w, incidentsShown,
+	listing, bar := asked(c, w,
 		choice{name: "kind", values: operations.IncidentKinds, says: kindOfIncident(language)},
 		choice{name: "is_settled", text: "settled_", values: []string{"false", "true"}, value: func(text string) any { return text == "true" }})
 	listing.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
@@ -78,10 +77,7 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 	for i, one := range found.Rows {
 		rows[i] = rowOfIncident(w, language, one)
 	}
-	newer, older := web.Neighbours(c, number, incidentsShown, found.Count)
-	return s.Sheet(c, http.StatusOK, "incidents", "incidents_title", map[string]any{
-		"Incidents": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
-	})
+	return s.Sheet(c, http.StatusOK, "incidents", "incidents_title", web.Paged(c, bar, found.Count, map[string]any{"Incidents": rows}))
 }
 
 // incidentDesk is the page of an incident with its forms.
@@ -91,7 +87,6 @@ func (s *incidents) incidentDesk() actPage[*incidentEntry] {
 		find: func(ctx context.Context, c route.Call) (*incidentEntry, error) {
 			return s.incident(ctx, c, c.UUID("uuid"))
 		},
-		path: func(i *incidentEntry) string { return notice.IncidentPage(i.ID) },
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hostpanel/domain/field"
-	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -93,6 +92,5 @@ func (s *orders) orderDesk() actPage[*orderDetail] {
 		find: func(ctx context.Context, c route.Call) (*orderDetail, error) {
 			return s.orderFile(ctx, c, c.UUID("uuid"))
 		},
-		path: func(o *orderDetail) string { return notice.OrderPage(o.ID) },
 	}
 }

@@ -28,8 +28,6 @@ func (s *orders) pageRoutes() []route.Route {
 	}, s.orderDesk().routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")...)
 }
 
-const ordersShown = 25 // on a page
-
 // An orderRow is an order in the list.
 type orderRow struct {
 	projections.Order
@@ -39,9 +37,9 @@ type orderRow struct {
 }
 
 func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, number := web.Texts[web.Readers(c)], web.PageNumber(c)
-	listing, bar := asked(c, w, ordersShown, choice{name: "status", text: "order_", values: orderStatuses}, choice{name: "hold", text: "hold_", values: orderHolds})
-	listing.Search = bar.searched(c, w["orders_search"])
+	w := web.Texts[web.Readers(c)]
+	listing, bar := asked(c, w, choice{name: "status", text: "order_", values: orderStatuses}, choice{name: "hold", text: "hold_", values: orderHolds})
+	listing.Search = bar.Searched(c, w["orders_search"])
 	found, err := s.Scope(c).OrdersListed(ctx, listing)
 	if err != nil {
 		return nil, err
@@ -50,10 +48,7 @@ func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document,
 	for i, o := range found.Rows {
 		rows[i] = orderRow{o, notice.OrderPage(o.ID), w.Money(o.Total, o.Currency), w["order_"+string(o.Status)], holdTexts(w, o.Holds), w.Moment("", &o.CreatedAt, "")}
 	}
-	newer, older := web.Neighbours(c, number, ordersShown, found.Count)
-	return s.Sheet(c, http.StatusOK, "orders", "orders_title", map[string]any{
-		"Orders": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
-	})
+	return s.Sheet(c, http.StatusOK, "orders", "orders_title", web.Paged(c, bar, found.Count, map[string]any{"Orders": rows}))
 }
 
 func holdTexts(w web.Words, holds []order.Hold) []string {

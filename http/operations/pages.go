@@ -1,11 +1,8 @@
 package operations
 
 import (
-	"errors"
-	"net/http"
 	"slices"
 
-	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -34,18 +31,4 @@ func PageRoutes(d Deps) route.Area {
 			(&guide{s}).pageRoutes(),
 		),
 	}
-}
-
-// once is the call that a form with this number makes: however often it is sent, it is
-// carried out once.
-func (d Deps) once(c route.Call, number string) route.Call {
-	return c.Once(&domain.IdempotencyKey{
-		Principal: c.Caller.Principal, Method: c.Method, Path: c.Path, Key: number,
-		Fingerprints: d.Once.Fingerprints([]byte(c.Path), []byte(number)), Status: http.StatusOK, Keep: domain.KeepDay,
-	})
-}
-
-func isRepeated(err error) bool {
-	var refusal *domain.Error
-	return errors.As(err, &refusal) && refusal.Reason == "idempotency_in_progress"
 }

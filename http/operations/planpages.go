@@ -3,14 +3,15 @@ package operations
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/storefront"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -21,7 +22,6 @@ import (
 const (
 	planPagePath    = web.PlansPath + "{id:int}/"
 	newPlanPath     = web.PlansPath + "new/"
-	offersShown     = 25 // on a page
 	ofSearch        = "Words of the name."
 	whichOffersPage = "Which page of the list, from 1 on."
 )
@@ -63,8 +63,8 @@ type offerRow struct {
 
 func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := asked(c, w, offersShown, choice{name: "resource_type", text: "choice_", values: storefront.PlanTypes}, onOffer)
-	listing.Search, listing.Order = bar.searched(c, w["orders_search"]), []projections.Ordering{{Field: "position"}}
+	listing, bar := asked(c, w, choice{name: "resource_type", text: "choice_", values: storefront.PlanTypes}, onOffer)
+	listing.Search, listing.Order = bar.Searched(c, w["orders_search"]), []projections.Ordering{{Field: "position"}}
 	found, err := s.listPlans(ctx, c, listing)
 	if err != nil {
 		return nil, err
@@ -87,13 +87,11 @@ func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document,
 // onOffer narrows a list to what is shown to customers, or is not.
 var onOffer = choice{name: "is_active", text: "is_active_", values: []string{"true", "false"}, value: func(text string) any { return text == "true" }}
 
-func (s *catalog) showOffers(c route.Call, sort string, bar *bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
+func (s *catalog) showOffers(c route.Call, sort string, bar *web.Bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	newer, older := web.Neighbours(c, web.PageNumber(c), offersShown, count)
-	return s.Sheet(c, http.StatusOK, "offers", sort+"_title", map[string]any{
-		"Bar": bar, "Rows": rows, "Count": count, "New": ways, "None": w[sort+"_none"], "Lead": w[sort+"_lead"],
-		"Newer": newer, "Older": older, "Wide": true,
-	})
+	return s.Sheet(c, http.StatusOK, "offers", sort+"_title", web.Paged(c, bar, count, map[string]any{
+		"Rows": rows, "New": ways, "None": w[sort+"_none"], "Lead": w[sort+"_lead"],
+	}))
 }
 
 // sortOf is the sort of a new plan.
@@ -111,11 +109,10 @@ func (s *catalog) showNewPlan(ctx context.Context, c route.Call, back *web.Retur
 	}
 	p := &planRecord{}
 	p.ResourceType, p.IsActive, p.Currency, p.BillingPeriod = sortOf(sort), true, cmp.Or(s.Currency, "EUR"), "monthly"
-	inputs := without(inputsOf(fieldsOfSort(p), field.Create), "resource_type")
+	inputs := web.RecordInputs(ofSort(p), field.Create)
 	for i := range inputs {
-		switch in := &inputs[i]; {
-		case in.Value == "null", in.Name == "price", in.Name == "setup_fee":
-			in.Value = ""
+		if inputs[i].Name == "price" || inputs[i].Name == "setup_fee" {
+			inputs[i].Value = "" // which is no price that a plan has by itself
 		}
 	}
 	inputs = append(inputs, web.Input{Name: "resource_type", Type: "hidden", Value: p.ResourceType})
@@ -137,13 +134,13 @@ func (s *catalog) showNew(ctx context.Context, c route.Call, n newOffer, back *w
 		}
 		data["Numbers"] = numbers
 	}
-	n.inputs = append(n.inputs, web.Input{Name: "number", Type: "hidden", Value: rand.Text()})
+	n.inputs = append(n.inputs, web.NumberInput())
 	data["Form"] = s.Fill(c, web.Form{Name: "create_" + n.sort, Action: n.path, Inputs: n.inputs}, back)
 	return s.Sheet(c, back.StatusOf(), "new_offer", n.title, data)
 }
 
-// fieldsOfSort are the fields that plans of its sort have.
-func fieldsOfSort(p *planRecord) field.Set {
+// ofSort are the fields that plans of the sort have, besides the sort.
+func ofSort(p *planRecord) field.Set {
 	others := map[string]string{storefront.HostingPlan: "quota_", storefront.VPSPlan: "vps_", storefront.SaaSPlan: "saas_"}
 	return slices.DeleteFunc(p.Plan.Plan.Fields(), func(f field.Field) bool {
 		for sort, begin := range others {
@@ -151,37 +148,56 @@ func fieldsOfSort(p *planRecord) field.Set {
 				return true
 			}
 		}
-		return f.Name == "package" && p.ResourceType != storefront.HostingPlan
+		return f.Name == "resource_type" || f.Name == "package" && p.ResourceType != storefront.HostingPlan
 	})
 }
 
 func (s *catalog) createPlan(ctx context.Context, c route.Call, form url.Values) (*route.Document, error) {
 	p := &planRecord{}
-	c, err := readForm(ctx, c, p, p.Plan.Plan.Fields(), form, field.Create, s.checkPlanRecord)
+	p.ResourceType = sortOf(form.Get("resource_type"))
+	fields := p.Plan.Plan.Fields()
+	c, err := web.ReadRecord(ctx, c, p, append(ofSort(p), fields.Only("resource_type")...), fields, form, field.Create, s.checkPlanRecord)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.offerPlan(ctx, s.once(c, form.Get("number")), p)
+	return s.createOffer(ctx, c, form, "create_plan", web.PlansPath, func(c route.Call) (int64, error) {
+		p, err := s.offerPlan(ctx, c, p)
+		if err != nil {
+			return 0, err
+		}
+		return p.ID, nil
+	})
+}
+
+// createOffer makes a record, once, and leads to its page; a form that was sent twice
+// leads to the list.
+func (s *catalog) createOffer(ctx context.Context, c route.Call, form url.Values, notice, list string, do func(route.Call) (int64, error)) (*route.Document, error) {
+	var id int64
+	isRepeat, _, err := caller.FormOnce(ctx, s.Callers, c, form.Get("number"), func(c route.Call) (err error) {
+		id, err = do(c)
+		return err
+	})
 	switch {
-	case isRepeated(err):
-		return s.Done(web.PlansPath, "create_plan"), nil
 	case err != nil:
 		return nil, err
+	case isRepeat:
+		return s.Done(list, notice), nil
 	}
-	return s.Done(web.PlansPath+numbered(made.ID), "create_plan"), nil
+	return s.Done(list+numbered(id), notice), nil
 }
+
+func numbered(id int64) string { return strconv.FormatInt(id, 10) + "/" }
 
 // planDesk is the page of a plan with its forms.
 func (s *catalog) planDesk() actPage[*planRecord] {
 	return actPage[*planRecord]{
 		Deps: s.Deps, show: s.showPlan,
 		find: func(ctx context.Context, c route.Call) (*planRecord, error) { return s.plan(ctx, c, c.ID("id")) },
-		path: func(p *planRecord) string { return web.PlansPath + numbered(p.ID) },
 		acts: []act[*planRecord]{
 			{
 				name: "change_plan", isOpen: always[*planRecord], do: s.changePlanByForm,
 				inputs: func(p *planRecord) []web.Input {
-					return without(inputsOf(fieldsOfSort(p), field.Patch), "resource_type")
+					return web.RecordInputs(ofSort(p), field.Patch)
 				},
 			},
 			{
@@ -196,7 +212,7 @@ func (s *catalog) planDesk() actPage[*planRecord] {
 }
 
 func (s *catalog) changePlanByForm(ctx context.Context, c route.Call, p *planRecord, form url.Values) error {
-	c, err := readForm(ctx, c, p, p.Plan.Plan.Fields(), form, field.Patch, s.checkPlanRecord)
+	c, err := web.ReadRecord(ctx, c, p, ofSort(p), p.Plan.Plan.Fields(), form, field.Patch, s.checkPlanRecord)
 	if err == nil {
 		_, err = s.changePlan(ctx, c, p)
 	}

@@ -17,7 +17,6 @@ import (
 
 const (
 	runPagePath = web.RunsPath + "{uuid:uuid}/"
-	runsShown   = 25 // on a page
 )
 
 func (s *runs) pageRoutes() []route.Route {
@@ -59,9 +58,9 @@ func rowOfRun(w web.Words, r *operations.Run) runRow {
 func wordOf(w web.Words, begin, name string) string { return cmp.Or(w[begin+name], name) }
 
 func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, error) {
-	w, number := web.Texts[web.Readers(c)], web.PageNumber(c)
-	listing, bar := asked(c, w, runsShown, choice{name: "status", text: "run_is_", values: runStatuses}, choice{name: "kind", text: "run_", values: runKinds})
-	listing.Search = bar.searched(c, w["runs_search"])
+	w := web.Texts[web.Readers(c)]
+	listing, bar := asked(c, w, choice{name: "status", text: "run_is_", values: runStatuses}, choice{name: "kind", text: "run_", values: runKinds})
+	listing.Search = bar.Searched(c, w["runs_search"])
 	found, err := s.RunAdmin.RunsListed(ctx, listing)
 	if err != nil {
 		return nil, err
@@ -70,10 +69,7 @@ func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, err
 	for i := range found.Rows {
 		rows[i] = rowOfRun(w, &found.Rows[i])
 	}
-	newer, older := web.Neighbours(c, number, runsShown, found.Count)
-	return s.Sheet(c, http.StatusOK, "runs", "runs_title", map[string]any{
-		"Runs": rows, "Count": found.Count, "Newer": newer, "Older": older, "Bar": bar, "Wide": true,
-	})
+	return s.Sheet(c, http.StatusOK, "runs", "runs_title", web.Paged(c, bar, found.Count, map[string]any{"Runs": rows}))
 }
 
 // runDesk is the page of a run with its forms.
@@ -81,7 +77,6 @@ func (s *runs) runDesk() actPage[*runDetail] {
 	return actPage[*runDetail]{
 		Deps: s.Deps, acts: s.acts(), show: s.showRun,
 		find: func(ctx context.Context, c route.Call) (*runDetail, error) { return s.run(ctx, c.UUID("uuid")) },
-		path: func(r *runDetail) string { return runPage(&r.Run) },
 	}
 }
 

@@ -37,8 +37,8 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 
 func (s *catalog) showWidgets(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := asked(c, w, offersShown, onOffer)
-	listing.Search = bar.searched(c, w["orders_search"])
+	listing, bar := asked(c, w, onOffer)
+	listing.Search = bar.Searched(c, w["orders_search"])
 	found, err := s.listWidgets(ctx, c, listing)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *catalog) showNewWidget(ctx context.Context, c route.Call, back *web.Ret
 		return nil, err
 	}
 	blank.Name, blank.Language = "", web.Readers(c)
-	return s.showNew(ctx, c, newOffer{"widget", "widget_new", web.WidgetsPath, newWidgetPath, inputsOf(set, field.Create)}, back)
+	return s.showNew(ctx, c, newOffer{"widget", "widget_new", web.WidgetsPath, newWidgetPath, web.RecordInputs(set, field.Create)}, back)
 }
 
 // planNumbers tell which plan has which number: order forms name plans by them.
@@ -75,18 +75,18 @@ func (s *catalog) planNumbers(ctx context.Context, c route.Call) ([]web.Aspect, 
 
 func (s *catalog) createWidget(ctx context.Context, c route.Call, form url.Values) (*route.Document, error) {
 	w := &widgetRecord{}
-	c, err := readForm(ctx, c, w, w.Widget.Widget.Fields(), form, field.Create, s.checkWidgetRecord)
+	fields := w.Widget.Widget.Fields()
+	c, err := web.ReadRecord(ctx, c, w, fields, fields, form, field.Create, s.checkWidgetRecord)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.makeWidget(ctx, s.once(c, form.Get("number")), w)
-	switch {
-	case isRepeated(err):
-		return s.Done(web.WidgetsPath, "create_widget"), nil
-	case err != nil:
-		return nil, err
-	}
-	return s.Done(web.WidgetsPath+numbered(made.ID), "create_widget"), nil
+	return s.createOffer(ctx, c, form, "create_widget", web.WidgetsPath, func(c route.Call) (int64, error) {
+		w, err := s.makeWidget(ctx, c, w)
+		if err != nil {
+			return 0, err
+		}
+		return w.ID, nil
+	})
 }
 
 // widgetDesk is the page of an order form with what may be done with it.
@@ -96,13 +96,13 @@ func (s *catalog) widgetDesk() actPage[*widgetRecord] {
 		find: func(ctx context.Context, c route.Call) (*widgetRecord, error) {
 			return s.widgetRecord(ctx, c, c.ID("id"))
 		},
-		path: func(w *widgetRecord) string { return web.WidgetsPath + numbered(w.ID) },
 		acts: []act[*widgetRecord]{
 			{
 				name: "change_widget", isOpen: always[*widgetRecord],
-				inputs: func(w *widgetRecord) []web.Input { return inputsOf(w.Widget.Widget.Fields(), field.Patch) },
+				inputs: func(w *widgetRecord) []web.Input { return web.RecordInputs(w.Widget.Widget.Fields(), field.Patch) },
 				do: func(ctx context.Context, c route.Call, w *widgetRecord, form url.Values) error {
-					c, err := readForm(ctx, c, w, w.Widget.Widget.Fields(), form, field.Patch, s.checkWidgetRecord)
+					fields := w.Widget.Widget.Fields()
+					c, err := web.ReadRecord(ctx, c, w, fields, fields, form, field.Patch, s.checkWidgetRecord)
 					if err == nil {
 						_, err = s.changeWidget(ctx, c, w)
 					}

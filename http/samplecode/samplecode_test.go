@@ -5,41 +5,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"hostpanel/http/samplecode"
+	"hostpanel/http/samplecode/samplecodetest"
 )
 
 // nasty has what is special in a shell, in JavaScript, in Go, in Python and in JSON.
 const nasty = "it's \\ \" ` ${HOME} \"\"\" \\n $(id) ñ €"
-
-var runners = map[string]func(t *testing.T, code string) *exec.Cmd{
-	"curl": func(_ *testing.T, code string) *exec.Cmd { return exec.Command("sh", "-c", code) },
-	"javascript": func(t *testing.T, code string) *exec.Cmd {
-		return exec.Command("node", written(t, "call.mjs", code))
-	},
-	"go": func(t *testing.T, code string) *exec.Cmd {
-		return exec.Command("go", "run", written(t, "main.go", code))
-	},
-	"python": func(t *testing.T, code string) *exec.Cmd { return exec.Command("python3", written(t, "call.py", code)) },
-}
-
-func written(t *testing.T, name, code string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// program is what a language needs.
-var program = map[string]string{"curl": "curl", "javascript": "node", "go": "go", "python": "python3"}
 
 func TestSamplesSendWhatTheCallSays(t *testing.T) {
 	var last atomic.Pointer[[]string] // what was sent
@@ -59,12 +34,8 @@ func TestSamplesSendWhatTheCallSays(t *testing.T) {
 	} {
 		for _, s := range samplecode.Of(call) {
 			t.Run(call.Method+" "+s.Name, func(t *testing.T) {
-				if _, err := exec.LookPath(program[s.Name]); err != nil {
-					t.Skip(program[s.Name] + " is not installed")
-				}
-				out, err := runners[s.Name](t, s.Code).CombinedOutput()
-				if err != nil || !strings.Contains(string(out), "the answer") {
-					t.Fatalf("%v: %s\n%s", err, out, s.Code)
+				if said := samplecodetest.Run(t, s.Name, s.Code); !strings.Contains(said, "the answer") {
+					t.Fatalf("%s\n%s", said, s.Code)
 				}
 				got, media, name := *last.Swap(new([]string)), "", ""
 				if call.Body != nil {
@@ -89,7 +60,7 @@ func TestSamplesSendWhatTheCallSays(t *testing.T) {
 
 func TestEveryLanguageHasASample(t *testing.T) {
 	for _, s := range samplecode.Of(samplecode.Call{Method: "GET", URL: "https://panel.example/"}) {
-		if runners[s.Name] == nil || s.Title == "" || s.Code == "" {
+		if !samplecodetest.Knows(s.Name) || s.Title == "" || s.Code == "" {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -54,6 +55,9 @@ type Input struct {
 	About                     string // ids of what explains it
 	Wrong                     []string
 }
+
+// NumberInput is hidden in forms that are carried out once ([caller.FormOnce]).
+func NumberInput() Input { return Input{Name: "number", Type: "hidden", Value: rand.Text()} }
 
 // An Option is what may be chosen.
 type Option struct{ Value, Text string }
@@ -203,8 +207,12 @@ func (in *Input) explain(form string, w Words) {
 	key := cmp.Or(in.Key, in.Name)
 	in.Label = cmp.Or(w["label_"+form+"_"+key], w["label_"+key])
 	for i, one := range in.Options {
-		if one.Text == "" {
-			in.Options[i].Text = cmp.Or(w["choice_"+one.Value], w["language_"+one.Value], one.Value)
+		switch {
+		case one.Text != "":
+		case one.Value == "":
+			in.Options[i].Text = w["none"]
+		default:
+			in.Options[i].Text = cmp.Or(w["choice_"+in.Name+"_"+one.Value], w["choice_"+one.Value], w["language_"+one.Value], one.Value)
 		}
 	}
 	in.Note = cmp.Or(w["note_"+form+"_"+key], w["note_"+key])

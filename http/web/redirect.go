@@ -9,11 +9,6 @@ import (
 	"hostpanel/projections"
 )
 
-const (
-	PanelPath   = "/panel/"         // where customers land
-	TenantsPath = "/panel/tenants/" // where users choose for which tenant they act
-)
-
 // HomeOf is the first page of a signed-in user.
 func HomeOf(user projections.User) string {
 	if user.IsSuperuser {

@@ -34,25 +34,7 @@ var CopyScript []byte
 //go:embed live.js
 var Live []byte
 
-const (
-	StylePath      = "/panel/style.css" // of the style sheet
-	CopyPath       = "/panel/copy.js"   // of the script that copies
-	LivePath       = "/panel/live.js"   // of the script that keeps parts up to date
-	AccountPath    = "/account/"        // where users land after a sign-in
-	StorefrontPath = "/storefront/"     // where operators land
-	OrdersPath     = "/storefront/orders/"
-	IncidentsPath  = "/storefront/incidents/"
-	RunsPath       = "/storefront/runs/"
-	InboxPath      = "/storefront/inbox/"
-
-	ReconciliationPath = "/storefront/reconciliation/"
-	GuidePath          = "/storefront/integration/" // how websites take orders
-	LogoutPath         = "/logout/"                 // ends a session
-	ResetPath          = "/password-reset/"         // asks for a link to set a password
-	SetPasswordPath    = "/set-password/"           // where that link leads
-
-	noticeCookie = "notice" // what a page says after a form was carried out
-)
+const noticeCookie = "notice" // what a page says after a form was carried out
 
 var pages = template.Must(template.New("pages").ParseFS(pageFiles, "*.html"))
 

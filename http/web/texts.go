@@ -1,10 +1,11 @@
 package web
 
 import (
-	"hostpanel/domain/texts"
 	"maps"
 	"regexp"
 	"slices"
+
+	"hostpanel/domain/texts"
 )
 
 // Words are what the pages say in one language.

@@ -41,6 +41,15 @@ func (u userPasswd) Run(ctx context.Context, s config.Settings, c console.Consol
 	})
 }
 
+// userConfirmed is the user with an address, once the operator has confirmed it.
+func userConfirmed(ctx context.Context, p *program.Program, c console.Console, email string, yes bool) (projections.User, error) {
+	user, err := userNamed(ctx, p, email)
+	if err == nil && !yes {
+		err = c.Confirm(ctx, user.Email)
+	}
+	return user, err
+}
+
 type userSecondFactorOff struct {
 	Email  string `arg:"" help:"Of the account."`
 	Reason string `required:"" placeholder:"TEXT" help:"Why; it stands in the log."`
@@ -51,14 +60,9 @@ type userSecondFactorOff struct {
 // reason.
 func (u userSecondFactorOff) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		user, err := userNamed(ctx, p, u.Email)
+		user, err := userConfirmed(ctx, p, c, u.Email, u.Yes)
 		if err != nil {
 			return err
-		}
-		if !u.Yes {
-			if err := c.Confirm(ctx, user.Email); err != nil {
-				return err
-			}
 		}
 		if err := p.Sagas.Accounts.DisableFactor(ctx, program.AtConsole, user.ID, u.Reason); err != nil {
 			return err
@@ -77,14 +81,9 @@ type userErase struct {
 // happened stays in the log, without them.
 func (u userErase) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return program.With(ctx, s, c, func(p *program.Program) error {
-		user, err := userNamed(ctx, p, u.Email)
+		user, err := userConfirmed(ctx, p, c, u.Email, u.Yes)
 		if err != nil {
 			return err
-		}
-		if !u.Yes {
-			if err := c.Confirm(ctx, user.Email); err != nil {
-				return err
-			}
 		}
 		if err := p.Sagas.Accounts.Erase(ctx, program.AtConsole, user.ID); err != nil {
 			return err

@@ -188,15 +188,16 @@ func (k Known) fill(s string) string {
 		if value, is := k[name]; is {
 			return value
 		}
-		if form, secret, _ := strings.Cut(name, ":"); k[secret] != "" && later[form] != nil {
-			return oneTime(k[secret], *later[form])
+		form, secret, _ := strings.Cut(name, ":")
+		if ahead, is := later[form]; is && k[secret] != "" {
+			return oneTime(k[secret], ahead)
 		}
 		return p
 	})
 }
 
 // later says of which step of time a one-time password is.
-var later = map[string]*time.Duration{"totp": new(time.Duration(0)), "next_totp": new(30 * time.Second)}
+var later = map[string]time.Duration{"totp": 0, "next_totp": 30 * time.Second}
 
 func oneTime(secret string, later time.Duration) string {
 	code, err := totp.GenerateCode(secret, time.Now().Add(later))

@@ -1,8 +1,0 @@
-package web
-
-// Pages of operators.
-const (
-	KeysPath    = "/storefront/keys/"
-	PlansPath   = "/storefront/plans/"
-	WidgetsPath = "/storefront/widgets/"
-)

@@ -1,0 +1,32 @@
+package web
+
+import (
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+)
+
+// Where pages and their files stand.
+const (
+	StylePath = "/panel/style.css" // of the style sheet
+	CopyPath  = "/panel/copy.js"   // of the script that copies
+	LivePath  = "/panel/live.js"   // of the script that keeps parts up to date
+
+	LogoutPath      = "/logout/"         // ends a session
+	ResetPath       = "/password-reset/" // asks for a link to set a password
+	SetPasswordPath = "/set-password/"   // where that link leads
+
+	AccountPath = "/account/"
+	PanelPath   = hosting.PanelPath      // where customers land
+	TenantsPath = PanelPath + "tenants/" // where users choose for which tenant they act
+
+	StorefrontPath     = "/storefront/" // where operators land
+	OrdersPath         = notice.OrdersPath
+	PlansPath          = StorefrontPath + "plans/"
+	WidgetsPath        = StorefrontPath + "widgets/"
+	KeysPath           = StorefrontPath + "keys/"
+	IncidentsPath      = notice.IncidentsPath
+	RunsPath           = StorefrontPath + "runs/"
+	InboxPath          = StorefrontPath + "inbox/"
+	ReconciliationPath = StorefrontPath + "reconciliation/"
+	GuidePath          = StorefrontPath + "integration/" // how websites take orders
+)
