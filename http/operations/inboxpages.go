@@ -31,7 +31,7 @@ func (s *inbox) pageRoutes() []route.Route {
 			Taking(field.Text("provider", new(string)).Doc("Only of this provider.")).
 			Taking(field.Text("state", new(string)).Doc("Only webhooks in this state.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the webhooks, from 1 on.")),
-	}, s.entryDesk().routes(entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
+	}, s.entryDesk().Routes(entryPagePath, "inbox_entry", "WebhookEvent", "A webhook as it came", "Do something with a webhook")...)
 }
 
 func entryPage(w *operations.Webhook) string {
@@ -69,7 +69,7 @@ func entryRows(w web.Words, all []operations.Webhook) []entryRow {
 func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	itself := func(name string) string { return name }
-	listing, bar := asked(c, w, choice{name: "provider", values: s.PaymentMethods, says: itself}, choice{name: "state", text: "inbox_is_", values: inboxStates})
+	listing, bar := web.Asked(c, w, web.Choice{Name: "provider", Values: s.PaymentMethods, Says: itself}, web.Choice{Name: "state", Text: "inbox_is_", Values: inboxStates})
 	listing.Search = bar.Searched(c, w["inbox_search"])
 	found, err := s.Payments.WebhooksListed(ctx, listing)
 	if err != nil {
@@ -79,13 +79,13 @@ func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, e
 }
 
 // entryDesk is the page of a webhook with its forms.
-func (s *inbox) entryDesk() actPage[*webhookDetail] {
-	return actPage[*webhookDetail]{
-		Deps: s.Deps, show: s.showEntry,
-		find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
-		acts: []act[*webhookDetail]{{
-			name: "replay", isOpen: always[*webhookDetail], inputs: optionalReason[*webhookDetail],
-			do: pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {
+func (s *inbox) entryDesk() web.ActPage[*webhookDetail] {
+	return web.ActPage[*webhookDetail]{
+		Renderer: s.Renderer, Show: s.showEntry,
+		Find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
+		Acts: []web.Act[*webhookDetail]{{
+			Name: "replay", IsOpen: web.Always[*webhookDetail], Inputs: optionalReason[*webhookDetail],
+			Do: web.Pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {
 				return s.Payments.ReplayWebhook(ctx, c.Cause(), w.ID, why.Reason)
 			}),
 		}},
@@ -93,7 +93,7 @@ func (s *inbox) entryDesk() actPage[*webhookDetail] {
 }
 
 // showEntry is the page of a webhook.
-func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *inbox) showEntry(_ context.Context, c route.Call, e *webhookDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	body, isCut := e.shownBody()
 	return s.Sheet(c, back.StatusOf(), "entry", "entry_title", map[string]any{

@@ -28,7 +28,7 @@ func (s *incidents) pageRoutes() []route.Route {
 			Taking(field.Text("kind", new(string)).Doc("Only of this kind.")).
 			Taking(field.Text("is_settled", new(string)).Doc("Only those that are settled, or that are not: true, false.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the incidents, from 1 on.")),
-	}, s.incidentDesk().routes(incidentPagePath, "incident", "Incident", "An incident with what it is about", "Do something about an incident")...)
+	}, s.incidentDesk().Routes(incidentPagePath, "incident", "Incident", "An incident with what it is about", "Do something about an incident")...)
 }
 
 // An incidentRow is an incident in the list.
@@ -65,9 +65,9 @@ func kindOfIncident(language string) func(string) string {
 func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Document, error) {
 	language := web.Readers(c)
 	w := web.Texts[language]
-	listing, bar := asked(c, w,
-		choice{name: "kind", values: operations.IncidentKinds, says: kindOfIncident(language)},
-		choice{name: "is_settled", text: "settled_", values: []string{"false", "true"}, value: func(text string) any { return text == "true" }})
+	listing, bar := web.Asked(c, w,
+		web.Choice{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident(language)},
+		web.Choice{Name: "is_settled", Text: "settled_", Values: []string{"false", "true"}, Value: func(text string) any { return text == "true" }})
 	listing.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
 	found, err := s.Scope(c).Incidents(ctx, listing)
 	if err != nil {
@@ -81,10 +81,10 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 }
 
 // incidentDesk is the page of an incident with its forms.
-func (s *incidents) incidentDesk() actPage[*incidentEntry] {
-	return actPage[*incidentEntry]{
-		Deps: s.Deps, acts: s.acts(), show: s.showIncident,
-		find: func(ctx context.Context, c route.Call) (*incidentEntry, error) {
+func (s *incidents) incidentDesk() web.ActPage[*incidentEntry] {
+	return web.ActPage[*incidentEntry]{
+		Renderer: s.Renderer, Acts: s.acts(), Show: s.showIncident,
+		Find: func(ctx context.Context, c route.Call) (*incidentEntry, error) {
 			return s.incident(ctx, c, c.UUID("uuid"))
 		},
 	}
@@ -92,19 +92,19 @@ func (s *incidents) incidentDesk() actPage[*incidentEntry] {
 
 // acts are what may be done about an incident: handling again what it is about, an
 // answer to a difference, or a word that a person has seen to it.
-func (s *incidents) acts() []act[*incidentEntry] {
+func (s *incidents) acts() []web.Act[*incidentEntry] {
 	reason := reasonInput[*incidentEntry]
-	all := []act[*incidentEntry]{{name: "requeue", isOpen: canBeHandledAgain, inputs: reason, do: pressed(
+	all := []web.Act[*incidentEntry]{{Name: "requeue", IsOpen: canBeHandledAgain, Inputs: reason, Do: web.Pressed(
 		func(ctx context.Context, c route.Call, i *incidentEntry, v *verdict) error {
 			return s.IncidentAdmin.HandleAgain(ctx, c.Cause(), i.ID, v.Reason)
 		})}}
 	for _, answer := range []string{operations.Adopt, operations.Remake, operations.Ignore} {
-		all = append(all, act[*incidentEntry]{name: answer, isOpen: takes(answer), grave: answer != operations.Ignore, inputs: reason, do: pressed(
+		all = append(all, web.Act[*incidentEntry]{Name: answer, IsOpen: takes(answer), Grave: answer != operations.Ignore, Inputs: reason, Do: web.Pressed(
 			func(ctx context.Context, c route.Call, i *incidentEntry, v *verdict) error {
 				return s.IncidentAdmin.Answer(ctx, c.Cause(), i.ID, answer, v.Reason)
 			})})
 	}
-	return append(all, act[*incidentEntry]{name: "settle", isOpen: func(i *incidentEntry) bool { return !i.IsSettled }, inputs: reason, do: pressed(
+	return append(all, web.Act[*incidentEntry]{Name: "settle", IsOpen: func(i *incidentEntry) bool { return !i.IsSettled }, Inputs: reason, Do: web.Pressed(
 		func(ctx context.Context, c route.Call, _ *incidentEntry, v *verdict) error {
 			_, err := s.settleIncident(ctx, c, v)
 			return err
@@ -124,7 +124,7 @@ func takes(answer string) func(*incidentEntry) bool {
 }
 
 // showIncident is the page of an incident.
-func (s *incidents) showIncident(_ context.Context, c route.Call, i *incidentEntry, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *incidents) showIncident(_ context.Context, c route.Call, i *incidentEntry, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	language := web.Readers(c)
 	w := web.Texts[language]
 	return s.Sheet(c, back.StatusOf(), "incident", "incident_title", map[string]any{

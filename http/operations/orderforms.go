@@ -13,17 +13,17 @@ import (
 )
 
 // acts are all of them, in the order of the page.
-func (s *orders) acts() []act[*orderDetail] {
-	return []act[*orderDetail]{
-		{name: "retry", isOpen: hasFailed, inputs: optionalReason[*orderDetail], do: pressed(s.retryOrder)},
-		{name: "retry_with", isOpen: takesInput, inputs: changedInputs, do: s.retryWith},
-		{name: "skip_step", isOpen: hasFailed, inputs: skipInputs, do: pressed(s.skipStep)},
-		{name: "accept", isOpen: isHeldFor(order.MismatchHold), inputs: reasonInput[*orderDetail], do: pressed(s.acceptPayment)},
-		{name: "recheck", isOpen: always[*orderDetail], inputs: optionalReason[*orderDetail], do: pressed(s.recheckOrder)},
-		{name: "resend_mail", isOpen: isIn(order.StatusActive), inputs: optionalReason[*orderDetail], do: pressed(s.resendMail)},
-		{name: "refund", isOpen: hasPaid, grave: true, asks: true, inputs: refundInputs, do: pressed(s.refundOrder)},
-		{name: "cancel", isOpen: isLive, grave: true, inputs: reasonInput[*orderDetail], do: pressed(s.cancelOrder)},
-		{name: "end_grace", isOpen: isIn(order.StatusCancelled, order.StatusRefunded), grave: true, inputs: reasonInput[*orderDetail], do: pressed(s.endGrace)},
+func (s *orders) acts() []web.Act[*orderDetail] {
+	return []web.Act[*orderDetail]{
+		{Name: "retry", IsOpen: hasFailed, Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.retryOrder)},
+		{Name: "retry_with", IsOpen: takesInput, Inputs: changedInputs, Do: s.retryWith},
+		{Name: "skip_step", IsOpen: hasFailed, Inputs: skipInputs, Do: web.Pressed(s.skipStep)},
+		{Name: "accept", IsOpen: isHeldFor(order.MismatchHold), Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.acceptPayment)},
+		{Name: "recheck", IsOpen: web.Always[*orderDetail], Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.recheckOrder)},
+		{Name: "resend_mail", IsOpen: isIn(order.StatusActive), Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.resendMail)},
+		{Name: "refund", IsOpen: hasPaid, Grave: true, Asks: true, Inputs: refundInputs, Do: web.Pressed(s.refundOrder)},
+		{Name: "cancel", IsOpen: isLive, Grave: true, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.cancelOrder)},
+		{Name: "end_grace", IsOpen: isIn(order.StatusCancelled, order.StatusRefunded), Grave: true, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.endGrace)},
 	}
 }
 
@@ -86,11 +86,19 @@ func refundInputs(o *orderDetail) []web.Input {
 }
 
 // orderDesk is the page of an order with its forms.
-func (s *orders) orderDesk() actPage[*orderDetail] {
-	return actPage[*orderDetail]{
-		Deps: s.Deps, acts: s.acts(), show: s.showOrder,
-		find: func(ctx context.Context, c route.Call) (*orderDetail, error) {
+func (s *orders) orderDesk() web.ActPage[*orderDetail] {
+	return web.ActPage[*orderDetail]{
+		Renderer: s.Renderer, Acts: s.acts(), Show: s.showOrder,
+		Find: func(ctx context.Context, c route.Call) (*orderDetail, error) {
 			return s.orderFile(ctx, c, c.UUID("uuid"))
 		},
 	}
+}
+
+func reasonInput[S any](S) []web.Input {
+	return []web.Input{{Name: "reason", Required: true, Autocomplete: "off", Long: reasonMost}}
+}
+
+func optionalReason[S any](S) []web.Input {
+	return []web.Input{{Name: "reason", Autocomplete: "off", Long: reasonMost}}
 }

@@ -25,7 +25,7 @@ func (s *orders) pageRoutes() []route.Route {
 			Taking(field.Text("status", new(string)).Doc("Only orders in this status.")).
 			Taking(field.Text("hold", new(string)).Doc("Only orders that a person has to look at for this reason.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
-	}, s.orderDesk().routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")...)
+	}, s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")...)
 }
 
 // An orderRow is an order in the list.
@@ -38,7 +38,7 @@ type orderRow struct {
 
 func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := asked(c, w, choice{name: "status", text: "order_", values: orderStatuses}, choice{name: "hold", text: "hold_", values: orderHolds})
+	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "order_", Values: orderStatuses}, web.Choice{Name: "hold", Text: "hold_", Values: orderHolds})
 	listing.Search = bar.Searched(c, w["orders_search"])
 	found, err := s.Scope(c).OrdersListed(ctx, listing)
 	if err != nil {
@@ -73,7 +73,7 @@ type moved struct {
 }
 
 // showOrder is the page of an order.
-func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	mails, err := s.Mails.OrderMails(ctx, o.ID)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 func (s *catalog) planPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewPlan, Forms: map[string]web.FormHandler{"create_plan": s.createPlan}}
 	desk := s.planDesk()
-	page := desk.page()
-	page.Forms["withdraw_plan"] = s.leaving(desk.carryOut(desk.acts[1]), web.PlansPath, "withdraw_plan")
+	page := desk.Page()
+	page.Forms["withdraw_plan"] = s.Leaving(desk.CarryOut(desk.Acts[1]), web.PlansPath, "withdraw_plan")
 	return []route.Route{
 		web.View(web.PlansPath, "The plans", s.showPlans).As("plans_page").
 			Taking(field.Text("search", new(string)).Doc(ofSearch)).
@@ -45,16 +45,6 @@ func (s *catalog) planPageRoutes() []route.Route {
 	}
 }
 
-// leaving goes to another page when a form was carried out: its own is gone.
-func (s *catalog) leaving(do web.FormHandler, path, notice string) web.FormHandler {
-	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-		if d, err := do(ctx, c, sent); err != nil || d == nil {
-			return d, err
-		}
-		return s.Done(path, notice), nil
-	}
-}
-
 // An offerRow is a plan or a widget in a list.
 type offerRow struct {
 	Path, Name, About, Code string
@@ -63,7 +53,7 @@ type offerRow struct {
 
 func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := asked(c, w, choice{name: "resource_type", text: "choice_", values: storefront.PlanTypes}, onOffer)
+	listing, bar := web.Asked(c, w, web.Choice{Name: "resource_type", Text: "choice_", Values: storefront.PlanTypes}, onOffer)
 	listing.Search, listing.Order = bar.Searched(c, w["orders_search"]), []projections.Ordering{{Field: "position"}}
 	found, err := s.listPlans(ctx, c, listing)
 	if err != nil {
@@ -85,7 +75,7 @@ func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document,
 }
 
 // onOffer narrows a list to what is shown to customers, or is not.
-var onOffer = choice{name: "is_active", text: "is_active_", values: []string{"true", "false"}, value: func(text string) any { return text == "true" }}
+var onOffer = web.Choice{Name: "is_active", Text: "is_active_", Values: []string{"true", "false"}, Value: func(text string) any { return text == "true" }}
 
 func (s *catalog) showOffers(c route.Call, sort string, bar *web.Bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
@@ -189,21 +179,21 @@ func (s *catalog) createOffer(ctx context.Context, c route.Call, form url.Values
 func numbered(id int64) string { return strconv.FormatInt(id, 10) + "/" }
 
 // planDesk is the page of a plan with its forms.
-func (s *catalog) planDesk() actPage[*planRecord] {
-	return actPage[*planRecord]{
-		Deps: s.Deps, show: s.showPlan,
-		find: func(ctx context.Context, c route.Call) (*planRecord, error) { return s.plan(ctx, c, c.ID("id")) },
-		acts: []act[*planRecord]{
+func (s *catalog) planDesk() web.ActPage[*planRecord] {
+	return web.ActPage[*planRecord]{
+		Renderer: s.Renderer, Show: s.showPlan,
+		Find: func(ctx context.Context, c route.Call) (*planRecord, error) { return s.plan(ctx, c, c.ID("id")) },
+		Acts: []web.Act[*planRecord]{
 			{
-				name: "change_plan", isOpen: always[*planRecord], do: s.changePlanByForm,
-				inputs: func(p *planRecord) []web.Input {
+				Name: "change_plan", IsOpen: web.Always[*planRecord], Do: s.changePlanByForm,
+				Inputs: func(p *planRecord) []web.Input {
 					return web.RecordInputs(ofSort(p), field.Patch)
 				},
 			},
 			{
-				name: "withdraw_plan", isOpen: always[*planRecord], grave: true,
-				inputs: func(*planRecord) []web.Input { return nil },
-				do: func(ctx context.Context, c route.Call, _ *planRecord, _ url.Values) error {
+				Name: "withdraw_plan", IsOpen: web.Always[*planRecord], Grave: true,
+				Inputs: func(*planRecord) []web.Input { return nil },
+				Do: func(ctx context.Context, c route.Call, _ *planRecord, _ url.Values) error {
 					return s.withdrawPlan(ctx, c)
 				},
 			},
@@ -219,7 +209,7 @@ func (s *catalog) changePlanByForm(ctx context.Context, c route.Call, p *planRec
 	return err
 }
 
-func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *catalog) showPlan(ctx context.Context, c route.Call, p *planRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	widgets, err := s.Scope(c).WidgetsWith(ctx, p.ID)
 	if err != nil {

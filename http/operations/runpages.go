@@ -26,7 +26,7 @@ func (s *runs) pageRoutes() []route.Route {
 			Taking(field.Text("status", new(string)).Doc("Only runs in this status.")).
 			Taking(field.Text("kind", new(string)).Doc("Only runs of this saga.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the runs, from 1 on.")),
-	}, s.runDesk().routes(runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run")...)
+	}, s.runDesk().Routes(runPagePath, "run", "Saga", "A run with its steps, and what was tried and done", "Do something with a run")...)
 }
 
 // runKinds are the sagas that operators choose from. Others are found by their keys.
@@ -59,7 +59,7 @@ func wordOf(w web.Words, begin, name string) string { return cmp.Or(w[begin+name
 
 func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := asked(c, w, choice{name: "status", text: "run_is_", values: runStatuses}, choice{name: "kind", text: "run_", values: runKinds})
+	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "run_is_", Values: runStatuses}, web.Choice{Name: "kind", Text: "run_", Values: runKinds})
 	listing.Search = bar.Searched(c, w["runs_search"])
 	found, err := s.RunAdmin.RunsListed(ctx, listing)
 	if err != nil {
@@ -73,24 +73,24 @@ func (s *runs) showRuns(ctx context.Context, c route.Call) (*route.Document, err
 }
 
 // runDesk is the page of a run with its forms.
-func (s *runs) runDesk() actPage[*runDetail] {
-	return actPage[*runDetail]{
-		Deps: s.Deps, acts: s.acts(), show: s.showRun,
-		find: func(ctx context.Context, c route.Call) (*runDetail, error) { return s.run(ctx, c.UUID("uuid")) },
+func (s *runs) runDesk() web.ActPage[*runDetail] {
+	return web.ActPage[*runDetail]{
+		Renderer: s.Renderer, Acts: s.acts(), Show: s.showRun,
+		Find: func(ctx context.Context, c route.Call) (*runDetail, error) { return s.run(ctx, c.UUID("uuid")) },
 	}
 }
 
 // acts are what may be done with a run. The setup of an order is retried, changed and
 // skipped on the page of the order, which has to know of it.
-func (s *runs) acts() []act[*runDetail] {
-	all := []act[*runDetail]{
-		{name: "retry_run", isOpen: func(r *runDetail) bool { return r.Status == "parked" && !isSetup(&r.Run) }, do: s.pressing(retryRun)},
-		{name: "pause", isOpen: isRun("ready", "running", "waiting"), do: s.pressing(RunAdmin.Pause)},
-		{name: "resume", isOpen: isRun("paused"), do: s.pressing(RunAdmin.Continue)},
-		{name: "release", isOpen: isRun("running", "waiting"), do: s.pressing(RunAdmin.Release)},
+func (s *runs) acts() []web.Act[*runDetail] {
+	all := []web.Act[*runDetail]{
+		{Name: "retry_run", IsOpen: func(r *runDetail) bool { return r.Status == "parked" && !isSetup(&r.Run) }, Do: s.pressing(retryRun)},
+		{Name: "pause", IsOpen: isRun("ready", "running", "waiting"), Do: s.pressing(RunAdmin.Pause)},
+		{Name: "resume", IsOpen: isRun("paused"), Do: s.pressing(RunAdmin.Continue)},
+		{Name: "release", IsOpen: isRun("running", "waiting"), Do: s.pressing(RunAdmin.Release)},
 	}
 	for i := range all {
-		all[i].inputs = reasonInput[*runDetail]
+		all[i].Inputs = reasonInput[*runDetail]
 	}
 	return all
 }
@@ -110,7 +110,7 @@ func isRun(statuses ...string) func(*runDetail) bool {
 }
 
 // showRun is the page of a run.
-func (s *runs) showRun(_ context.Context, c route.Call, r *runDetail, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *runs) showRun(_ context.Context, c route.Call, r *runDetail, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	return s.Sheet(c, back.StatusOf(), "run", "run_title", map[string]any{
 		"Run": rowOfRun(w, &r.Run), "IsSetup": isSetup(&r.Run) && r.Status == "parked", "Facts": runFacts(w, &r.Run),

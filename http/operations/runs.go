@@ -13,6 +13,7 @@ import (
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -95,7 +96,7 @@ func (s *runs) runAction(verb, summary string, do func(RunAdmin, context.Context
 
 // pressing is what the form of a run's page does.
 func (s *runs) pressing(do func(RunAdmin, context.Context, domain.Metadata, uuid.UUID, string) error) func(context.Context, route.Call, *runDetail, url.Values) error {
-	return pressed(func(ctx context.Context, c route.Call, r *runDetail, v *verdict) error {
+	return web.Pressed(func(ctx context.Context, c route.Call, r *runDetail, v *verdict) error {
 		return do(s.RunAdmin, ctx, c.CauseOf(domain.Versions{r.Stream(): int(r.Version)}), r.ID, v.Reason)
 	})
 }

@@ -21,8 +21,8 @@ const (
 func (s *catalog) widgetPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewWidget, Forms: map[string]web.FormHandler{"create_widget": s.createWidget}}
 	desk := s.widgetDesk()
-	page := desk.page()
-	page.Forms["remove_widget"] = s.leaving(desk.carryOut(desk.acts[1]), web.WidgetsPath, "remove_widget")
+	page := desk.Page()
+	page.Forms["remove_widget"] = s.Leaving(desk.CarryOut(desk.Acts[1]), web.WidgetsPath, "remove_widget")
 	return []route.Route{
 		web.View(web.WidgetsPath, "The order forms", s.showWidgets).As("widgets_page").
 			Taking(field.Text("search", new(string)).Doc(ofSearch)).
@@ -37,7 +37,7 @@ func (s *catalog) widgetPageRoutes() []route.Route {
 
 func (s *catalog) showWidgets(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := asked(c, w, onOffer)
+	listing, bar := web.Asked(c, w, onOffer)
 	listing.Search = bar.Searched(c, w["orders_search"])
 	found, err := s.listWidgets(ctx, c, listing)
 	if err != nil {
@@ -90,17 +90,17 @@ func (s *catalog) createWidget(ctx context.Context, c route.Call, form url.Value
 }
 
 // widgetDesk is the page of an order form with what may be done with it.
-func (s *catalog) widgetDesk() actPage[*widgetRecord] {
-	return actPage[*widgetRecord]{
-		Deps: s.Deps, show: s.showWidget,
-		find: func(ctx context.Context, c route.Call) (*widgetRecord, error) {
+func (s *catalog) widgetDesk() web.ActPage[*widgetRecord] {
+	return web.ActPage[*widgetRecord]{
+		Renderer: s.Renderer, Show: s.showWidget,
+		Find: func(ctx context.Context, c route.Call) (*widgetRecord, error) {
 			return s.widgetRecord(ctx, c, c.ID("id"))
 		},
-		acts: []act[*widgetRecord]{
+		Acts: []web.Act[*widgetRecord]{
 			{
-				name: "change_widget", isOpen: always[*widgetRecord],
-				inputs: func(w *widgetRecord) []web.Input { return web.RecordInputs(w.Widget.Widget.Fields(), field.Patch) },
-				do: func(ctx context.Context, c route.Call, w *widgetRecord, form url.Values) error {
+				Name: "change_widget", IsOpen: web.Always[*widgetRecord],
+				Inputs: func(w *widgetRecord) []web.Input { return web.RecordInputs(w.Widget.Widget.Fields(), field.Patch) },
+				Do: func(ctx context.Context, c route.Call, w *widgetRecord, form url.Values) error {
 					fields := w.Widget.Widget.Fields()
 					c, err := web.ReadRecord(ctx, c, w, fields, fields, form, field.Patch, s.checkWidgetRecord)
 					if err == nil {
@@ -110,9 +110,9 @@ func (s *catalog) widgetDesk() actPage[*widgetRecord] {
 				},
 			},
 			{
-				name: "remove_widget", isOpen: always[*widgetRecord], grave: true,
-				inputs: func(*widgetRecord) []web.Input { return nil },
-				do: func(ctx context.Context, c route.Call, _ *widgetRecord, _ url.Values) error {
+				Name: "remove_widget", IsOpen: web.Always[*widgetRecord], Grave: true,
+				Inputs: func(*widgetRecord) []web.Input { return nil },
+				Do: func(ctx context.Context, c route.Call, _ *widgetRecord, _ url.Values) error {
 					return s.removeWidget(ctx, c)
 				},
 			},
@@ -120,7 +120,7 @@ func (s *catalog) widgetDesk() actPage[*widgetRecord] {
 	}
 }
 
-func (s *catalog) showWidget(ctx context.Context, c route.Call, w *widgetRecord, acts []actForm, back *web.Returned) (*route.Document, error) {
+func (s *catalog) showWidget(ctx context.Context, c route.Call, w *widgetRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	words := web.Texts[web.Readers(c)]
 	numbers, err := s.planNumbers(ctx, c)
 	if err != nil {

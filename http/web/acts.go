@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"net/url"
+
+	"hostpanel/domain/field"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+)
+
+// An Act is what a user may do with something by a form of its page. The form has the
+// fields of the call of the API with this name, and does the same.
+type Act[S any] struct {
+	Name   string
+	IsOpen func(S) bool // whether the state may allow it
+	Grave  bool
+	Asks   bool // for the password
+	Inputs func(S) []Input
+	Do     func(context.Context, route.Call, S, url.Values) error
+}
+
+// An ActPage is a page about one thing, with forms for what may be done with it.
+type ActPage[S any] struct {
+	*Renderer
+	Find func(context.Context, route.Call) (S, error)
+	Acts []Act[S]
+	Show func(ctx context.Context, c route.Call, about S, acts []ActForm, back *Returned) (*route.Document, error)
+}
+
+// Routes are the page and its forms.
+func (p ActPage[S]) Routes(path, name, of, looks, acts string) []route.Route {
+	page := p.Page()
+	return []route.Route{
+		View(path, looks, page.Look).As(name + "_page").Of(of),
+		p.Press(path, acts, page).As(name + "_form").Of(of),
+	}
+}
+
+// Page is the page with what takes its forms.
+func (p ActPage[S]) Page() FormPage {
+	page := FormPage{Forms: map[string]FormHandler{}}
+	page.Show = func(ctx context.Context, c route.Call, back *Returned) (*route.Document, error) {
+		about, err := p.Find(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return p.Show(ctx, c, about, p.forms(c, about, back), back)
+	}
+	for _, a := range p.Acts {
+		page.Forms[a.Name] = p.CarryOut(a)
+	}
+	return page
+}
+
+// CarryOut does what a form asks for, once, and shows the page again.
+func (p ActPage[S]) CarryOut(a Act[S]) FormHandler {
+	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+		_, _, err := caller.FormOnce(ctx, p.Callers, c, sent.Get("number"), func(c route.Call) error {
+			about, err := p.Find(ctx, c)
+			if err != nil {
+				return err
+			}
+			if a.Asks {
+				if err := p.AskUnlessFresh(ctx, c, sent); err != nil {
+					return err
+				}
+			}
+			c.Subject = about
+			return a.Do(ctx, c, about, sent)
+		})
+		if err != nil {
+			return nil, err
+		}
+		d := p.Done(c.Path, a.Name)
+		if a.Asks {
+			p.RenewUnlessFresh(ctx, c, d)
+		}
+		return d, nil
+	}
+}
+
+// Leaving goes to another page when a form was carried out: its own is gone.
+func (s *Renderer) Leaving(do FormHandler, path, notice string) FormHandler {
+	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+		if d, err := do(ctx, c, sent); err != nil || d == nil {
+			return d, err
+		}
+		return s.Done(path, notice), nil
+	}
+}
+
+// An ActForm is a form of the page with its heading.
+type ActForm struct {
+	Title, About string
+	Form         Form
+}
+
+// forms are those for what the state may allow. What it forbids after all is said at
+// the form.
+func (p ActPage[S]) forms(c route.Call, about S, back *Returned) (all []ActForm) {
+	w := Texts[Readers(c)]
+	for _, a := range p.Acts {
+		if !a.IsOpen(about) && (back == nil || back.Form != a.Name) {
+			continue
+		}
+		f := Form{Name: a.Name, Action: c.Path, IsGrave: a.Grave, Inputs: a.Inputs(about)}
+		if a.Asks {
+			f.Inputs = append(f.Inputs, p.PasswordInputs(c)...)
+		}
+		f.Inputs = append(f.Inputs, NumberInput())
+		all = append(all, ActForm{w["act_"+a.Name], w["act_"+a.Name+"_about"], p.Fill(c, f, back)})
+	}
+	return all
+}
+
+// Pressed decodes a form and carries it out.
+func Pressed[S, Q any, PQ interface {
+	*Q
+	field.Record
+}](do func(context.Context, route.Call, S, PQ) error) func(context.Context, route.Call, S, url.Values) error {
+	return func(ctx context.Context, c route.Call, about S, sent url.Values) error {
+		wanted := PQ(new(Q))
+		if err := DecodeForm(wanted, sent); err != nil {
+			return err
+		}
+		return do(ctx, c, about, wanted)
+	}
+}
+
+// Always is the state that every act may be allowed in.
+func Always[S any](S) bool { return true }
