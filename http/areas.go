@@ -24,7 +24,7 @@ func (s *Server) Areas() []route.Area {
 		storefront.Routes(s.storefront()),
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
-		[]route.Area{operations.PageRoutes(s.operations()), hosting.PageRoutes(s.hosting())},
+		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting())},
 		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations())),
 		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
@@ -88,7 +88,7 @@ func (s *Server) notifications() notifications.Deps {
 
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts,
+		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
 		OrderDetails: s.OrderDetails, Orders: s.Orders, OrderRuns: s.Runs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
 		Watch: s.Watch, Health: s.Health, Payments: s.Payments, Mails: s.Mails, TestPayments: s.HostedCheckout != nil,
 		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Currency: s.Settings.Currency,

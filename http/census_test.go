@@ -70,6 +70,8 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/storefront/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/storefront/inbox/", map[string]string{missing: none, deformed: "x"}},
+		{"/storefront/tenants/", map[string]string{existing: "21", missing: none, deformed: "x"}},
+		{"/storefront/users/", map[string]string{existing: "31", missing: none, deformed: "x"}},
 		{"/storefront/runs/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
 		{"/storefront/incidents/", map[string]string{existing: lonely.ID().String(), missing: nowhere, deformed: "x"}},
 		{"/storefront/checkout/", map[string]string{missing: "cs_test_" + strings.Repeat("x", 24), deformed: "x"}},
@@ -204,7 +206,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget"} {
+	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget"} {
 		if emptyForms[path] == "" && strings.HasPrefix(path, begin) {
 			form = name
 		}

@@ -55,7 +55,7 @@ type Server struct {
 	Credentials      caller.Credentials
 	Tokens           auth.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them
-	Sessions         caller.Sessions
+	Sessions         Sessions
 	Changes          storefront.Changes
 	Feed             route.LiveFeed
 	Health           Health
@@ -104,6 +104,12 @@ type Payments interface {
 type Accounts interface {
 	auth.Accounts
 	operations.Accounts
+}
+
+// Sessions are those of users in browsers.
+type Sessions interface {
+	caller.Sessions
+	operations.Sessions
 }
 
 // Health names the failed checks: "database", "migrations", "projections".

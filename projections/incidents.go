@@ -74,10 +74,10 @@ const incidentColumns = `i.id, i.kind, i.about, i.times, i.is_settled, i.answer,
 
 var incidentsBy = listedBy{
 	columns: incidentColumns, from: "incidents i", id: "i.id",
-	fields: fieldsOf("i", "kind", "is_settled", "times", "reported_at", "settled_at"),
+	fields: with(fieldsOf("i", "kind", "is_settled", "times", "reported_at", "settled_at"), "tenant", "(i.about ->> 'tenant')::bigint"),
 }
 
-// Incidents lists them to operators: by kind, is_settled, reported_at.
+// Incidents lists them to operators: by kind, is_settled, reported_at, tenant.
 func (s OperationsReader) Incidents(ctx context.Context, l Listing) (Listed[Incident], error) {
 	return part[Incident](ctx, s, incidentsBy, s.operators(), l)
 }

@@ -3,7 +3,6 @@ package projections
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,18 +17,14 @@ var ordersBy = listedBy{
 	fields: with(fieldsOf("o", "order_number", "status", "total", "payment_method", "customer_email", "customer_name"), "plan", "o.plan_id"),
 }
 
-// OrdersListed lists orders to operators: by status, hold, payment_method and
-// plan; the number, the customer's address and name, and the domain are
+// OrdersListed lists orders to operators: by status, hold, payment_method, plan and the
+// tenant whose service was set up; the number, the customer's address and name, and the domain are
 // searched.
 func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
 	w := s.operators()
-	isHold := func(f Filter) bool { return f.Field == "hold" }
-	for _, f := range l.Filters {
-		if isHold(f) {
-			w.and("o.holds <> '{}' and o.holds @> array[?::text]", f.Value)
-		}
-	}
-	l.Filters = slices.DeleteFunc(slices.Clone(l.Filters), isHold)
+	l.Filters = w.taking(l.Filters, "hold", "o.holds <> '{}' and o.holds @> array[?::text]")
+	l.Filters = w.taking(l.Filters, "tenant", `(o.id in (select order_id from subscriptions where tenant = ?)
+		or exists (select from resources r where r.requested_for = 'order:' || o.id and r.tenant = ?))`)
 	return part[Order](ctx, s, ordersBy, w, l)
 }
 

@@ -115,6 +115,19 @@ func (w *where) and(condition string, arg any) {
 	w.conditions = append(w.conditions, strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(w.args))))
 }
 
+// taking makes conditions of the filters by a field that no column has, and returns the
+// others.
+func (w *where) taking(filters []Filter, field, condition string) (others []Filter) {
+	for _, f := range filters {
+		if f.Field == field {
+			w.and(condition, f.Value)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return others
+}
+
 // with adds arguments of what follows the conditions: each ? stands for the
 // next of them.
 func (w *where) with(tail string, args ...any) string {

@@ -218,10 +218,12 @@ var usersBy = listedBy{
 }
 
 // Users lists accounts to operators: by username, email, name, language,
-// is_superuser, is_active, active_tenant, last_login_at. Erased ones are gone.
+// is_superuser, is_active, active_tenant, last_login_at, and the tenant for which they
+// may act. Erased ones are gone.
 func (s AccountReader) Users(ctx context.Context, l Listing) (Listed[User], error) {
 	w := s.operators()
 	w.conditions = append(w.conditions, notErased)
+	l.Filters = w.taking(l.Filters, "tenant", "exists (select from memberships m where m.user_id = u.id and m.tenant = ?)")
 	return part[User](ctx, s, usersBy, w, l)
 }
 

@@ -44,6 +44,16 @@ func (v *Vault) PeekSession(ctx context.Context, id string) (domain.Session, boo
 	return v.session(ctx, id, selectSession)
 }
 
+// CountSessions counts a user's sessions that have not ended. A session of another
+// version of the account is over.
+func (v *Vault) CountSessions(ctx context.Context, user int64, version int) (n int64, err error) {
+	err = v.pool.QueryRow(ctx, `select count(*) from browser_sessions where user_id = $1 and version = $2 and `+sessionLives, user, version).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the sessions of a user: %w", eventstore.Unavailable(err))
+	}
+	return n, nil
+}
+
 const selectSession = ` select user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + sessionLives
 
 func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, bool, error) {

@@ -38,8 +38,13 @@ func actsFor(c route.Call) int64 { return caller.Of(c).Tenant() }
 // ofTenant narrows a list to the tenant for which the caller acts. Others than superusers
 // see no other anyway.
 func ofTenant(c route.Call, l projections.Listing) projections.Listing {
-	if caller.Of(c).IsSuperuser && actsFor(c) != 0 {
-		l.Filters = append(l.Filters, projections.Filter{Field: "tenant", Op: "=", Value: actsFor(c)})
+	return narrowed(c, l, actsFor(c))
+}
+
+// narrowed is a list of what a tenant has; 0: any tenant.
+func narrowed(c route.Call, l projections.Listing, tenant int64) projections.Listing {
+	if caller.Of(c).IsSuperuser && tenant != 0 {
+		l.Filters = append(l.Filters, projections.Filter{Field: "tenant", Op: "=", Value: tenant})
 	}
 	return l
 }

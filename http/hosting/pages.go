@@ -38,7 +38,7 @@ type pageKind struct {
 	check          func(context.Context, route.Call, any, *field.Errors) error
 	create, change func(context.Context, route.Call, any) (field.Record, error)
 	remove         func(context.Context, route.Call) error
-	count          func(context.Context, route.Call) (int64, error) // nil: as of all resources
+	count          func(ctx context.Context, c route.Call, tenant int64) (int64, error) // nil: as of all resources
 
 	findInBin func(context.Context, route.Call) (any, string, error) // nil: there is no bin
 	restore   func(context.Context, route.Call) error
@@ -176,8 +176,8 @@ func (e endpoints) onPages() pageKind {
 		blank:  func() field.Record { return &endpoint{} },
 		shown:  func(found any) field.Record { return found.(*endpoint) }, //nolint:forcetypeassert // found by find
 		create: written(e.create), change: written(e.change), remove: e.remove, acts: e.pageActs(),
-		count: func(ctx context.Context, c route.Call) (int64, error) {
-			rows, err := e.list(ctx, c, ofTenant(c, projections.Listing{Limit: 1}))
+		count: func(ctx context.Context, c route.Call, tenant int64) (int64, error) {
+			rows, err := e.list(ctx, c, narrowed(c, projections.Listing{Limit: 1}, tenant))
 			return rows.Count, err
 		},
 	}

@@ -64,7 +64,12 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 }
 
 func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
-	counts, err := s.Scope(c).StateCounts(ctx, actsFor(c))
+	return s.kindCardsOf(ctx, c, actsFor(c))
+}
+
+// kindCardsOf are what a tenant has of each kind.
+func (s *pages) kindCardsOf(ctx context.Context, c route.Call, tenant int64) ([]kindCard, error) {
+	counts, err := s.Scope(c).StateCounts(ctx, tenant)
 	w, language := web.Texts[web.Readers(c)], web.Readers(c)
 	var cards []kindCard
 	for _, k := range s.kinds() {
@@ -82,7 +87,7 @@ func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
 			}
 		}
 		if k.count != nil && err == nil {
-			card.Count, err = k.count(ctx, c)
+			card.Count, err = k.count(ctx, c, tenant)
 		}
 		cards = append(cards, card)
 	}
@@ -96,10 +101,17 @@ func (s *pages) usageBars(ctx context.Context, c route.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Subject, err = t.whole(ctx, t.System(), row); err != nil {
+	w, err := t.whole(ctx, t.System(), row)
+	if err != nil {
 		return nil, err
 	}
-	stats, err := t.stats(ctx, c)
+	return s.usageBarsOf(ctx, c, w)
+}
+
+// usageBarsOf are the figures of a tenant.
+func (s *pages) usageBarsOf(ctx context.Context, c route.Call, of *resource) ([]usageBar, error) {
+	c.Subject = of
+	stats, err := s.tenantKind().stats(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ var tenantList = listing.Spec{
 			field.Flag("is_active", new(bool)).Doc("Only those that are, or are not, active."),
 		}
 	},
-	Search: "name and email", Ordering: []string{"name"},
+	Search: "name, email and slug", Ordering: []string{"name"},
 }
 
 func (t tenants) list(ctx context.Context, c route.Call, l projections.Listing) (listed projections.Listed[hosted], err error) {

@@ -24,6 +24,7 @@ type Deps struct {
 	Subjects       record.Subjects
 	Numbers        record.Numbers
 	Accounts       Accounts
+	Sessions       Sessions
 	OrderDetails   OrderDetails
 	Orders         Orders
 	OrderRuns      OrderRuns

@@ -66,6 +66,7 @@ func (s *incidents) incidentRoutes() []route.Route {
 				return append(field.Set{
 					field.Text("kind", new(string)).Among(operations.IncidentKinds...).Doc("Only of this kind."),
 					field.Flag("is_settled", new(bool)).Doc("Only those that are settled, or that are not."),
+					field.Int("tenant", new(int64)).Doc("Only those about objects of this tenant."),
 				}, listing.Ranges("reported_at")...)
 			},
 			Ordering: []string{"reported_at", "kind", "times"}, UUIDs: true,

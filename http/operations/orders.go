@@ -71,6 +71,7 @@ func (s *orders) orderFileRoutes() []route.Route {
 					field.Text("hold", new(string)).Among(orderHolds...).Doc("Only orders that a person has to look at for this reason."),
 					field.Text("payment_method", new(string)).Among(s.PaymentMethods...).Doc("Only orders that are paid this way."),
 					field.Ref("plan", new(int64)).Doc("Only orders of this plan."),
+					field.Int("tenant", new(int64)).Doc("Only orders whose service this tenant has, or had."),
 				}
 			},
 			Search: "order_number, customer_email, customer_name and domain", Ordering: []string{"order_number", "status", "total", "customer_email"}, UUIDs: true,

@@ -22,6 +22,7 @@ func PageRoutes(d Deps) route.Area {
 			s.Press(web.KeysPath, "Create or revoke a key", keys).As("keys_form"),
 		},
 			bought.pageRoutes(),
+			(&users{d}).pageRoutes(),
 			(&catalog{d}).planPageRoutes(),
 			(&catalog{d}).widgetPageRoutes(),
 			(&incidents{d}).pageRoutes(),

@@ -76,6 +76,7 @@ func (s *users) userRoutes() []route.Route {
 				return field.Set{
 					field.Flag("is_active", new(bool)).Doc("Only those who may sign in, or who may not."),
 					field.Flag("is_superuser", new(bool)).Doc("Only superusers, or only others."),
+					field.Int("tenant", new(int64)).Doc("Only those who may act for this tenant."),
 				}
 			},
 			Search: "username, email and name", Ordering: []string{"username", "email", "name", "last_login_at"},
@@ -92,7 +93,7 @@ func (s *users) userRoutes() []route.Route {
 		route.Post(userPath+"deactivate/", "End an account, for the time being", s.deactivateUser).As("user_deactivate").Of("User").
 			Finding(s.findUser).With(http.StatusOK).Failing(http.StatusConflict, lastSuperuser).
 			Saying("Sessions and tokens end at once. A second time changes nothing; is_active opens the account again."),
-		s.resetLinkRoute(), s.disableFactorRoute(),
+		s.resetLinkRoute(), s.disableFactorRoute(), s.sessionsRoute(),
 	}, s.membershipRoutes()...)
 }
 

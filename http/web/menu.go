@@ -44,6 +44,10 @@ var menu = []section{
 		{WidgetsPath, "widgets_title"},
 		{KeysPath, "keys_title"},
 	}},
+	{"menu_customers", isOperator, []menuPage{
+		{CustomersPath, "tenants_title"},
+		{UsersPath, "users_title"},
+	}},
 	{"menu_operation", isOperator, []menuPage{
 		{IncidentsPath, "incidents_title"},
 		{RunsPath, "runs_title"},

@@ -24,6 +24,8 @@ const (
 	PlansPath          = StorefrontPath + "plans/"
 	WidgetsPath        = StorefrontPath + "widgets/"
 	KeysPath           = StorefrontPath + "keys/"
+	CustomersPath      = StorefrontPath + "tenants/" // the tenants, for operators
+	UsersPath          = StorefrontPath + "users/"
 	IncidentsPath      = notice.IncidentsPath
 	RunsPath           = StorefrontPath + "runs/"
 	InboxPath          = StorefrontPath + "inbox/"

@@ -1,0 +1,174 @@
+package hosting
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// Tenants as operators see them in a browser (docs/operations.md, "In the browser"). The
+// pages call the functions of the API.
+
+const customerPath = web.CustomersPath + "{id:int}/"
+
+// OperatorRoutes are what superusers see and do of tenants, in a browser.
+func OperatorRoutes(d Deps) route.Area {
+	s := &pages{&handlers{d}}
+	page := s.customerDesk()
+	taking := page.Page()
+	taking.Forms["terminate_tenant"] = s.Leaving(page.CarryOut(page.Acts[2]), web.CustomersPath, "terminate_tenant")
+	return route.Area{
+		Name: "Tenant pages", Access: d.SuperuserSession(),
+		About: "Where superusers look after tenants.",
+		Routes: []route.Route{
+			web.View(web.CustomersPath, "The tenants", s.showCustomers).As("tenants_page").
+				Taking(field.Text("search", new(string)).Doc("Words of the name, the address and the slug.")).
+				Taking(field.Text("status", new(string)).Doc("Only tenants in this state.")).
+				Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
+			web.View(customerPath, "A tenant", taking.Look).As("tenant_page").Of("Tenant"),
+			s.Press(customerPath, "Suspend, resume or terminate a tenant", taking).As("tenant_form").Of("Tenant"),
+		},
+	}
+}
+
+// A customerRow is a tenant in the list.
+type customerRow struct {
+	Path, Name, Slug, Email string
+	States                  []badge
+	At                      web.Aspect // when it was made
+}
+
+func (s *pages) showCustomers(ctx context.Context, c route.Call) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "tenant_is_", Values: []string{hosting.InService, hosting.Suspended}})
+	listing.Search = bar.Searched(c, w["tenants_search"])
+	found, err := s.Scope(c).Tenants(ctx, listing)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]customerRow, len(found.Rows))
+	for i, row := range found.Rows {
+		t, err := s.loadTenant(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = customerRow{pageOfTenant(row.ID), t.spec.Name, t.spec.Slug, t.spec.Email, tenantStates(w, row, &t.spec), w.Moment("", &row.CreatedAt, "")}
+	}
+	return s.Sheet(c, http.StatusOK, "tenants", "tenants_title", web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
+}
+
+func pageOfTenant(id int64) string { return web.CustomersPath + strconv.FormatInt(id, 10) + "/" }
+
+// tenantStates are whether a tenant is in service, and why it is off if not.
+func tenantStates(w web.Words, row projections.Resource, t *hosting.Tenant) []badge {
+	class := map[string]string{hosting.InService: "active", hosting.Suspended: "failed"}[t.Status]
+	states := []badge{{class, w["tenant_is_"+t.Status]}}
+	if t.Status == hosting.InService && !row.Active {
+		states[0] = badge{"failed", w["tenant_is_off"]}
+	}
+	if row.SyncStatus != "synced" {
+		states = append(states, badge{stateClasses[row.SyncStatus], w["state_"+row.SyncStatus]})
+	}
+	return states
+}
+
+// customerDesk is the page of a tenant with its forms.
+func (s *pages) customerDesk() web.ActPage[*resource] {
+	return web.ActPage[*resource]{
+		Renderer: s.Renderer, Show: s.showCustomer,
+		Find: func(ctx context.Context, c route.Call) (*resource, error) {
+			found, _, err := s.tenantKind().find(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return found.(*resource), nil //nolint:forcetypeassert // found by find
+		},
+		Acts: []web.Act[*resource]{
+			{Name: "suspend_tenant", IsOpen: isTenantIn(hosting.InService), Grave: true, Inputs: suspendInputs, Do: s.turning(hosting.Suspended)},
+			{Name: "resume_tenant", IsOpen: isTenantIn(hosting.Suspended), Inputs: noInputs, Do: s.turning(hosting.InService)},
+			{Name: "terminate_tenant", IsOpen: web.Always[*resource], Grave: true, Inputs: noInputs, Do: s.terminating},
+		},
+	}
+}
+
+func isTenantIn(status string) func(*resource) bool {
+	return func(w *resource) bool { return specOf(w).Status == status }
+}
+
+func noInputs(*resource) []web.Input { return nil }
+
+func suspendInputs(*resource) []web.Input {
+	return []web.Input{{Name: "suspended_reason", Autocomplete: "off", Long: 200}}
+}
+
+// turning gives a tenant another status, as a change by the API does.
+func (s *pages) turning(status string) func(context.Context, route.Call, *resource, url.Values) error {
+	return func(ctx context.Context, c route.Call, w *resource, sent url.Values) error {
+		t, fields := s.tenantKind(), w.Fields()
+		form := url.Values{"status": {status}}
+		if reason, has := sent["suspended_reason"]; has {
+			form["suspended_reason"] = reason
+		}
+		asked := fields.Only("status", "suspended_reason")
+		c, err := web.ReadRecord[any](ctx, c, w, asked, fields, form, field.Patch, route.Check(t.check))
+		if err == nil {
+			_, err = t.change(ctx, c, w)
+		}
+		return err
+	}
+}
+
+func (s *pages) terminating(ctx context.Context, c route.Call, w *resource, _ url.Values) error {
+	c.Subject = w
+	return s.tenantKind().terminate(ctx, c)
+}
+
+// showCustomer is the page of a tenant.
+func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	data := map[string]any{
+		"Title": specOf(t).Name, "Slug": specOf(t).Slug, "States": tenantStates(w, t.row, specOf(t)), "Facts": s.tenantFacts(w, t), "Acts": acts, "Wide": true,
+		"Area": hosting.PanelPath, "Choose": web.Form{},
+	}
+	if actsFor(c) != t.ID {
+		data["Area"] = ""
+		data["Choose"] = s.Fill(c, web.Form{Name: "panel_tenant", Of: strconv.FormatInt(t.ID, 10), Action: web.TenantsPath}, nil)
+	}
+	for _, part := range []struct {
+		name string
+		read func(context.Context, route.Call, *resource) (any, error)
+	}{
+		{"Kinds", s.tenantKinds}, {"Usage", s.tenantUsage}, {"Members", s.tenantMembers}, {"Orders", s.tenantOrders}, {"Incidents", s.tenantIncidents},
+	} {
+		found, err := part.read(ctx, c, t)
+		if err != nil {
+			return nil, err
+		}
+		data[part.name] = found
+	}
+	return s.Sheet(c, back.StatusOf(), "customer", "tenants_title", data)
+}
+
+// tenantKinds are what the tenant has of each kind. They lead to the customer area of an
+// operator who acts for the tenant.
+func (s *pages) tenantKinds(ctx context.Context, c route.Call, t *resource) (any, error) {
+	cards, err := s.kindCardsOf(ctx, c, t.ID)
+	for i := range cards {
+		if caller.Of(c).Tenant() != t.ID {
+			cards[i].Path = ""
+		}
+	}
+	return cards, err
+}
+
+func (s *pages) tenantUsage(ctx context.Context, c route.Call, t *resource) (any, error) {
+	return s.usageBarsOf(ctx, c, t)
+}

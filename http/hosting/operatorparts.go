@@ -1,0 +1,129 @@
+package hosting
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"hostpanel/domain/notice"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// What the page of a tenant shows besides the tenant. Each part is the beginning of a list
+// of the API, and leads to the page of that list.
+
+const mostAbout = 10 // of each list on the page of a tenant
+
+// An aboutRow is something that concerns a tenant.
+type aboutRow struct {
+	Path, Title, About string
+	States             []badge
+	At                 web.Aspect
+}
+
+// An aboutList is what of one sort concerns a tenant, and how much of it there is.
+type aboutList struct {
+	Rows  []aboutRow
+	Count int64
+}
+
+// ofTheTenant are the latest of a list that concern a tenant.
+func ofTheTenant(t *resource) projections.Listing {
+	return projections.Listing{Limit: mostAbout, Filters: []projections.Filter{{Field: "tenant", Op: "=", Value: t.ID}}}
+}
+
+// tenantMembers are those who may act for the tenant.
+func (s *pages) tenantMembers(ctx context.Context, c route.Call, t *resource) (any, error) {
+	found, err := s.Scope(c).Users(ctx, ofTheTenant(t))
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.Scope(c).Members(ctx, t.ID)
+	roles := map[int64]string{}
+	for _, m := range members {
+		roles[m.UserID] = string(m.Role)
+	}
+	w, shown := web.Texts[web.Readers(c)], aboutList{Count: found.Count}
+	for _, u := range found.Rows {
+		row := aboutRow{
+			Path: web.UsersPath + strconv.FormatInt(u.ID, 10) + "/", Title: u.Email, About: u.Name,
+			States: []badge{{"", w["role_"+roles[u.ID]]}},
+		}
+		if !u.IsActive {
+			row.States = append(row.States, badge{"failed", w["user_is_false"]})
+		}
+		shown.Rows = append(shown.Rows, row)
+	}
+	return shown, err
+}
+
+// tenantOrders are the orders whose service the tenant has, or had.
+func (s *pages) tenantOrders(ctx context.Context, c route.Call, t *resource) (any, error) {
+	found, err := s.Scope(c).OrdersListed(ctx, ofTheTenant(t))
+	w, shown := web.Texts[web.Readers(c)], aboutList{Count: found.Count}
+	for _, o := range found.Rows {
+		row := aboutRow{
+			Path: notice.OrderPage(o.ID), Title: o.OrderNumber, About: o.PlanName + " · " + w.Money(o.Total, o.Currency), At: w.Moment("", &o.CreatedAt, ""),
+			States: []badge{{string(o.Status), w["order_"+string(o.Status)]}},
+		}
+		for _, hold := range o.Holds {
+			row.States = append(row.States, badge{"failed", w["hold_"+string(hold)]})
+		}
+		shown.Rows = append(shown.Rows, row)
+	}
+	return shown, err
+}
+
+// tenantIncidents are the problems about objects of the tenant.
+func (s *pages) tenantIncidents(ctx context.Context, c route.Call, t *resource) (any, error) {
+	l := ofTheTenant(t)
+	l.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
+	found, err := s.Scope(c).Incidents(ctx, l)
+	language := web.Readers(c)
+	w, shown := web.Texts[language], aboutList{Count: found.Count}
+	for _, i := range found.Rows {
+		told := notice.Incident(i.ID, i.Kind, i.About, language)
+		state := badge{"open", w["incident_open"]}
+		if i.IsSettled {
+			state = badge{"settled", w["incident_settled"]}
+		}
+		shown.Rows = append(shown.Rows, aboutRow{Path: told.URL, Title: told.Title, About: told.Message, States: []badge{state}, At: w.Moment("", &i.ReportedAt, "")})
+	}
+	return shown, err
+}
+
+// told are the fields of a tenant that its page shows, in this order.
+var told = []string{
+	"customer_number", "email", "contact_name", "company_name", "phone", "tax_id", "address", "postal_code", "city", "country", "language", "package_name",
+	"username", "suspended_reason", "suspended_at", "last_synced_at", "created_at", "updated_at",
+}
+
+// tenantFacts are the fields of the API's answer.
+func (s *pages) tenantFacts(w web.Words, t *resource) (facts []web.Aspect) {
+	set, k := (&hosted{resource: t, now: s.Now()}).Fields(), pageKind{Kind: s.tenantKind().kind}
+	for _, name := range told {
+		f, has := set.Named(name)
+		if !has {
+			continue
+		}
+		one := k.fact(w, f)
+		one.Name = w["tenant_"+name]
+		if name == "language" {
+			one.Text = w["language_"+one.Text]
+		}
+		facts = append(facts, one)
+	}
+	return append(web.Told(facts...), s.tenantParent(w, t)...)
+}
+
+// tenantParent leads to the tenant of which it is a part.
+func (s *pages) tenantParent(w web.Words, t *resource) []web.Aspect {
+	parent := specOf(t).Parent
+	if parent == nil {
+		return nil
+	}
+	number := strconv.FormatInt(*parent, 10)
+	return []web.Aspect{{Name: w["tenant_parent"], Text: number, Path: web.CustomersPath + url.PathEscape(number) + "/"}}
+}

@@ -1,0 +1,181 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+)
+
+// Accounts as operators see them in a browser (docs/operations.md, "In the browser").
+
+const userPagePath = web.UsersPath + "{id:int}/"
+
+func (s *users) pageRoutes() []route.Route {
+	return append([]route.Route{
+		web.View(web.UsersPath, "The accounts", s.showUsers).As("users_page").
+			Taking(field.Text("search", new(string)).Doc("Words of the address and the name.")).
+			Taking(field.Text("is_superuser", new(string)).Doc("Only superusers, or only others: true, false.")).
+			Taking(field.Text("is_active", new(string)).Doc("Only those who may sign in, or who may not: true, false.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the accounts, from 1 on.")),
+	}, s.userDesk().Routes(userPagePath, "user", "User", "An account", "Do something with an account")...)
+}
+
+// A userRow is an account in the list.
+type userRow struct {
+	Path, Email, Name, State, Role, Tenants string
+	IsActive                                bool
+	At                                      web.Aspect // when it was opened
+}
+
+func rowOfUser(w web.Words, u *userRecord) userRow {
+	row := userRow{
+		Path: web.UsersPath + numbered(u.ID), Email: u.Email, Name: u.Name, State: w["user_is_"+strconv.FormatBool(u.IsActive)], IsActive: u.IsActive,
+		At: w.Moment("", &u.CreatedAt, ""),
+	}
+	if u.IsSuperuser {
+		row.Role = w["superuser_true"]
+	}
+	for i, m := range u.Memberships {
+		if i > 0 {
+			row.Tenants += ", "
+		}
+		row.Tenants += m.TenantName
+	}
+	return row
+}
+
+func isTrue(text string) any { return text == "true" }
+
+func (s *users) showUsers(ctx context.Context, c route.Call) (*route.Document, error) {
+	w, flags := web.Texts[web.Readers(c)], []string{"true", "false"}
+	listing, bar := web.Asked(c, w,
+		web.Choice{Name: "is_superuser", Text: "superuser_", Values: flags, Value: isTrue}, web.Choice{Name: "is_active", Text: "user_is_", Values: flags, Value: isTrue})
+	listing.Search = bar.Searched(c, w["users_search"])
+	found, err := s.listUsers(ctx, c, listing)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]userRow, len(found.Rows))
+	for i := range found.Rows {
+		rows[i] = rowOfUser(w, &found.Rows[i])
+	}
+	return s.Sheet(c, http.StatusOK, "users", "users_title", web.Paged(c, bar, found.Count, map[string]any{"Users": rows}))
+}
+
+// userDesk is the page of an account with its forms.
+func (s *users) userDesk() web.ActPage[*userRecord] {
+	return web.ActPage[*userRecord]{
+		Renderer: s.Renderer, Show: s.showUser,
+		Find: func(ctx context.Context, c route.Call) (*userRecord, error) { return s.userRecord(ctx, c, c.ID("id")) },
+		Acts: []web.Act[*userRecord]{
+			{Name: "mail_link", IsOpen: isActive, Asks: true, Inputs: noInputs, Do: s.mailLink},
+			{Name: "disable_factor", IsOpen: func(u *userRecord) bool { return u.SecondFactor }, Grave: true, Asks: true, Inputs: reasonInput[*userRecord], Do: web.Pressed(
+				func(ctx context.Context, c route.Call, _ *userRecord, why *verdict) error {
+					_, err := s.disableFactor(ctx, c, why)
+					return err
+				})},
+			{Name: "grant_superuser", IsOpen: func(u *userRecord) bool { return isActive(u) && !u.IsSuperuser }, Grave: true, Asks: true, Inputs: noInputs, Do: s.flagging("is_superuser", "true")},
+			{Name: "revoke_superuser", IsOpen: func(u *userRecord) bool { return u.IsSuperuser }, Grave: true, Asks: true, Inputs: noInputs, Do: s.flagging("is_superuser", "false")},
+			{Name: "deactivate_user", IsOpen: isActive, Grave: true, Inputs: noInputs, Do: func(ctx context.Context, c route.Call, _ *userRecord, _ url.Values) error {
+				_, err := s.deactivateUser(ctx, c, &route.Nothing{})
+				return err
+			}},
+			{Name: "activate_user", IsOpen: func(u *userRecord) bool { return !u.IsActive }, Asks: true, Inputs: noInputs, Do: s.flagging("is_active", "true")},
+		},
+	}
+}
+
+func isActive(u *userRecord) bool { return u.IsActive }
+
+func noInputs(*userRecord) []web.Input { return nil }
+
+// mailLink mails a link with which the user sets a password. It is shown to none but them.
+func (s *users) mailLink(ctx context.Context, c route.Call, _ *userRecord, _ url.Values) error {
+	_, err := s.makeResetLink(ctx, c, &linkForm{Send: true})
+	return err
+}
+
+// flagging changes a flag of the account, as a change by the API does.
+func (s *users) flagging(name, value string) func(context.Context, route.Call, *userRecord, url.Values) error {
+	return func(ctx context.Context, c route.Call, u *userRecord, _ url.Values) error {
+		fields := u.Fields()
+		c, err := web.ReadRecord(ctx, c, u, fields.Only(name), fields, url.Values{name: {value}}, field.Patch, s.checkUser)
+		if err == nil {
+			_, err = s.changeUser(ctx, c, u)
+		}
+		return err
+	}
+}
+
+// showUser is the page of an account.
+func (s *users) showUser(ctx context.Context, c route.Call, u *userRecord, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	sessions, err := s.sessionsOf(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	var tenants []web.Aspect
+	for _, m := range u.Memberships {
+		tenants = append(tenants, web.Aspect{Name: w["role_"+string(m.Role)], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
+	}
+	return s.Sheet(c, back.StatusOf(), "user", "user_title", map[string]any{
+		"Title": u.Email, "User": rowOfUser(w, u), "Facts": userFacts(w, u, sessions), "Tenants": tenants, "Acts": acts, "Wide": true,
+	})
+}
+
+// userFacts are who the user is, and how they sign in.
+func userFacts(w web.Words, u *userRecord, sessions *sessionCount) []web.Aspect {
+	facts := web.Told(web.Aspect{Name: w["label_name"], Text: u.Name}, web.Aspect{Name: w["label_language"], Text: w["language_"+u.Language]})
+	for _, m := range u.Memberships {
+		if u.ActiveTenant != nil && m.Tenant == *u.ActiveTenant {
+			facts = append(facts, web.Aspect{Name: w["user_acts_for"], Text: m.TenantName, Path: web.CustomersPath + numbered(m.Tenant)})
+		}
+	}
+	facts = append(facts,
+		web.Aspect{Name: w["user_password"], Text: w["is_"+strconv.FormatBool(u.HasPassword)]},
+		web.Aspect{Name: w["user_factor"], Text: w["is_"+strconv.FormatBool(u.SecondFactor)]},
+		web.Aspect{Name: w["user_sessions"], Text: strconv.FormatInt(sessions.Sessions, 10)},
+		w.Moment(w["user_last_login"], u.LastLoginAt, w["user_never"]),
+		w.Moment(w["user_opened"], &u.CreatedAt, ""), w.Moment(w["order_changed"], &u.UpdatedAt, ""))
+	if u.EmailRefusedAt != nil {
+		facts = append(facts, w.Moment(w["user_refused"], u.EmailRefusedAt, ""))
+	}
+	return facts
+}
+
+// Sessions counts the sessions of users in browsers.
+type Sessions interface {
+	// CountSessions counts a user's sessions that have not ended. The version is
+	// that of the account; sessions of another are over.
+	CountSessions(ctx context.Context, user int64, version int) (int64, error)
+}
+
+// A sessionCount tells whether a user is signed in.
+type sessionCount struct {
+	Sessions    int64
+	HasPassword bool
+}
+
+// Fields are the figures.
+func (n *sessionCount) Fields() field.Set {
+	return field.Set{
+		field.Int("sessions", &n.Sessions).ReadOnly().Doc("In browsers, that have not ended."),
+		field.Flag("has_password", &n.HasPassword).ReadOnly().Doc("Whether the user has chosen one."),
+	}
+}
+
+func (s *users) sessionsRoute() route.Route {
+	return route.Get(userPath+"sessions/", "Whether a user is signed in", func(ctx context.Context, c route.Call) (*sessionCount, error) {
+		return s.sessionsOf(ctx, c.Subject.(*userRecord)) //nolint:forcetypeassert // found by findUser
+	}).As("user_sessions").Of("User").Finding(s.findUser).Caching("no-store")
+}
+
+func (s *users) sessionsOf(ctx context.Context, u *userRecord) (*sessionCount, error) {
+	n, err := s.Sessions.CountSessions(ctx, u.ID, u.SessionVersion)
+	return &sessionCount{n, u.HasPassword}, err
+}
