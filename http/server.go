@@ -15,6 +15,7 @@ import (
 	"time"
 
 	kinds "hostpanel/domain/hosting"
+	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/http/auth"
@@ -64,6 +65,8 @@ type Server struct {
 	Log              *slog.Logger
 	Demo             *demo.Settings                                             // nil: this is no demo
 	Answered         func(method, route string, status int, took time.Duration) // counts answers; nil: nothing does
+
+	InForce func() []desk.Setting // the program's settings, without secrets
 
 	// UnsubscribeKeys verify the links in mails.
 	UnsubscribeKeys [][]byte

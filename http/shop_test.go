@@ -28,6 +28,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
+	operation "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
@@ -160,7 +161,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.listeners},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
 		Storefront: s.orders, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
-		OrderDetails: s.Operations, Orders: s.Panel, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Watch: s.Operations, Mails: s.Notify,
+		OrderDetails: s.Operations, Orders: s.Panel, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Watch: s.Operations, Mails: s.Notify, InForce: someSettings,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {
 		s.server.UnsubscribeKeys = append(s.server.UnsubscribeKeys, key.Key)
@@ -170,6 +171,17 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	}
 	description.Do(func() { described = routetest.Read(t, s.server.Document()) }) // the same for all shops
 	return s.rewire(t)
+}
+
+// someSettings are settings of each sort.
+func someSettings() []operation.Setting {
+	return []operation.Setting{
+		{Name: "DATABASE_URL", About: "Postgres to use.", IsSecret: true},
+		{Name: "HOSTPANEL_LISTEN", About: "Address to serve on.", Value: "127.0.0.1:8080"},
+		{Name: "HOSTPANEL_SECRET_KEY", About: "32 bytes.", IsSecret: true, IsSet: true},
+		{Name: "HOSTPANEL_CURRENCY", About: "Of plans that name none.", Value: "CHF", IsSet: true},
+		{Name: "HOSTPANEL_TRUSTED_PROXIES", About: "Whose X-Forwarded-For is believed."},
+	}
 }
 
 func (s *shop) vault() *credentials.Vault { return credentials.Open(s.Pool(), s.Keys()) }

@@ -39,6 +39,13 @@ type Migrating interface {
 	Migrations() embed.FS
 }
 
+// Defaulting settings have values where nothing is given.
+type Defaulting interface {
+	Settings
+	// Defaults are these values, by variable.
+	Defaults(demo bool) map[string]string
+}
+
 // A Runner is a provider with work in the background. Run ends with its context.
 type Runner interface{ Run(context.Context) error }
 

@@ -135,6 +135,15 @@ type OrderDetail struct {
 	Events   []RecordedEvent
 }
 
+// A Setting is one of the program's settings as the process runs with it.
+type Setting struct {
+	Name     string // of its environment variable
+	About    string // what it is for
+	Value    string // "": none, or a secret
+	IsSecret bool
+	IsSet    bool // it was given; otherwise the value is the default
+}
+
 // What became of a mail.
 const (
 	MailSent    = "sent"     // a mail server has accepted it

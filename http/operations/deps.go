@@ -40,6 +40,7 @@ type Deps struct {
 	Offers         order.Offers
 	PublicURL      func() string
 	Currency       string // of plans that name none
+	InForce        func() []operations.Setting
 }
 
 // The endpoints by what they are about.

@@ -53,6 +53,7 @@ var menu = []section{
 		{RunsPath, "runs_title"},
 		{InboxPath, "inbox_title"},
 		{ReconciliationPath, "reconciliation_title"},
+		{SettingsPath, "settings_title"},
 	}},
 	{"panel_title", actsForTenant, panelPages()},
 	{"panel_title", actsForNone, []menuPage{{TenantsPath, "panel_tenants_title"}}},

@@ -29,6 +29,7 @@ const (
 	IncidentsPath      = notice.IncidentsPath
 	RunsPath           = StorefrontPath + "runs/"
 	InboxPath          = StorefrontPath + "inbox/"
+	SettingsPath       = StorefrontPath + "settings/"
 	ReconciliationPath = StorefrontPath + "reconciliation/"
 	GuidePath          = StorefrontPath + "integration/" // how websites take orders
 )

@@ -40,6 +40,9 @@ func (*Settings) Method() order.Method {
 	return order.Method{Name: name, Currencies: currencies, Least: 1, Label: order.Label{EN: "PayPal", ES: "PayPal"}}
 }
 
+// Defaults are where PayPal is.
+func (*Settings) Defaults(bool) map[string]string { return map[string]string{"PAYPAL_API_URL": Live} }
+
 // Check validates the settings. Without any of them PayPal is not offered.
 func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error) {
 	if s.ClientID+s.ClientSecret+s.WebhookID+s.APIURL == "" {

@@ -24,6 +24,11 @@ func (*Settings) Method() order.Method {
 	return order.Method{Name: name, Currencies: money.Currencies(), Label: order.Label{EN: "Card (Stripe)", ES: "Tarjeta (Stripe)"}}
 }
 
+// Defaults are where Stripe is.
+func (*Settings) Defaults(bool) map[string]string {
+	return map[string]string{"STRIPE_API_URL": "https://" + api}
+}
+
 // Check validates the settings. Without a key Stripe is not offered.
 func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error) {
 	if s.SecretKey == "" {

@@ -23,6 +23,11 @@ func (*Settings) Method() order.Method {
 	return order.Method{Name: name, Test: true, Currencies: money.Currencies(), Label: order.Label{EN: "Test payment, without money", ES: "Pago de prueba, sin dinero"}}
 }
 
+// Defaults are those of the settings: only the demo has the test provider by itself.
+func (*Settings) Defaults(demo bool) map[string]string {
+	return map[string]string{"HOSTPANEL_TEST_PAYMENTS": map[bool]string{true: "on", false: "off"}[demo]}
+}
+
 // Check validates the settings. The demo always offers the test provider.
 func (s *Settings) Check(demo bool) (offered bool, warnings []string, err error) {
 	switch {

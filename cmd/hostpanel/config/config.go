@@ -54,6 +54,7 @@ type Config struct {
 	Origins        []string       // from which browsers may call the APIs, besides the storefront
 	LogLevel       slog.Level
 	warnings       []string
+	given          Settings // as they were given; with secrets
 
 	Times assembly.Times // zero: those of docs/sagas.md; no setting changes them
 }
@@ -66,6 +67,10 @@ func New(s Settings, demo bool) (*Config, error) {
 		Listen: cmp.Or(s.Listen, "127.0.0.1:8080"), AdminEmail: cmp.Or(s.AdminEmail, "admin@localhost"),
 		AdminPassword: s.AdminPassword, SMTPURL: s.SMTPURL, MailFrom: s.MailFrom,
 	}
+	if s.Payments == nil {
+		s.Payments = Providers()
+	}
+	c.given = s
 	var err error
 	if c.warnings, err = checkEnvironment(os.Environ()); err != nil {
 		return nil, err

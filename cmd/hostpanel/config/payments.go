@@ -26,9 +26,6 @@ type Provider struct {
 
 // providers checks the settings of every payment provider.
 func (c *Config) providers(s Settings) error {
-	if s.Payments == nil {
-		s.Payments = Providers()
-	}
 	for _, one := range s.Payments {
 		settings := one.(payments.Settings) //nolint:forcetypeassert // see Providers
 		offered, warnings, err := settings.Check(c.Demo)
@@ -39,4 +36,14 @@ func (c *Config) providers(s Settings) error {
 		c.Payments = append(c.Payments, &Provider{Settings: settings, Offered: offered})
 	}
 	return nil
+}
+
+// providerDefault is what a setting of a payment provider is when nothing is given.
+func (c *Config) providerDefault(variable string) string {
+	for _, p := range c.Payments {
+		if with, has := p.Settings.(payments.Defaulting); has && with.Defaults(c.Demo)[variable] != "" {
+			return with.Defaults(c.Demo)[variable]
+		}
+	}
+	return ""
 }

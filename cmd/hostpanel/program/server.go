@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	desk "hostpanel/domain/operations"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/ratelimit"
@@ -32,6 +33,7 @@ func (p *Program) Server() *panel.Server {
 		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Watch: p.Sagas.Operations,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), Mails: p.Sagas.Notify,
+		InForce: func() []desk.Setting { return p.Config.InForce(p.PublicURL(), p.MailFrom()) },
 	}
 	figures := p.registry()
 	figures.MustRegister(openStreams(s.Streams))
