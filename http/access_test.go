@@ -39,6 +39,7 @@ func (s *shop) probes() http.Handler {
 }
 
 func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.do(t, account.ActivateTenant{User: root, At: time.Now()})
 	probes := s.probes()
@@ -83,6 +84,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	probes := s.probes()
 	for _, c := range []struct {
@@ -107,6 +109,7 @@ func TestWhoMayHearsOfTheMethodTheObjectItsVersionAndTheBodyInThisOrder(t *testi
 }
 
 func TestAChangeWithoutActiveTenantSaysSo(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	r := httptest.NewRequest("PUT", "/user-with-an-active-tenant/1/", nil)
 	r.Header.Set("Authorization", "Bearer "+s.known["eve"])

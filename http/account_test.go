@@ -22,6 +22,7 @@ func (s *shop) organisation(t testing.TB, id int64, name string, members ...int6
 }
 
 func TestASessionEndsWithTheAccountItsPasswordOrAnOrder(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	now := time.Now()
@@ -47,6 +48,7 @@ func TestASessionEndsWithTheAccountItsPasswordOrAnOrder(t *testing.T) {
 }
 
 func TestASuperuserWhoIsNoneAnyMoreOperatesNothing(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	s.resident(t, 2, "second@example.com", "en", true)
@@ -61,6 +63,7 @@ func TestASuperuserWhoIsNoneAnyMoreOperatesNothing(t *testing.T) {
 }
 
 func TestASessionLivesHalfAnHourWithoutAVisitAndHalfADayAtMost(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	for moved, lives := range map[string]bool{
@@ -81,6 +84,7 @@ func TestASessionLivesHalfAnHourWithoutAVisitAndHalfADayAtMost(t *testing.T) {
 }
 
 func TestPeopleChangeTheirProfile(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t).enter(anaMail)
@@ -99,6 +103,7 @@ func TestPeopleChangeTheirProfile(t *testing.T) {
 }
 
 func TestPeopleActForOneOfTheirTenants(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	s.resident(t, 2, rootMail, "en", true)
@@ -129,6 +134,7 @@ func TestPeopleActForOneOfTheirTenants(t *testing.T) {
 }
 
 func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	const better = "a far better one"
@@ -161,6 +167,7 @@ func TestANewPasswordEndsAllSessionsButThisOne(t *testing.T) {
 }
 
 func TestGuessesOfThePasswordAreCountedInsideToo(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true })
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t).enter(anaMail)
@@ -173,6 +180,7 @@ func TestGuessesOfThePasswordAreCountedInsideToo(t *testing.T) {
 }
 
 func TestSigningOutEverywhere(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b, other := s.browser(t).enter(anaMail), s.browser(t).enter(anaMail)

@@ -31,6 +31,7 @@ var confirmedCalls = []string{
 }
 
 func TestKeysRolesAndRefundsAskForThePasswordAgain(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	super, member := c.signedIn(t, root, false), c.signedIn(t, memberOfA, false)
 	var asked []string
@@ -64,6 +65,7 @@ func TestKeysRolesAndRefundsAskForThePasswordAgain(t *testing.T) {
 }
 
 func TestAScriptGivesThePasswordAgain(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
@@ -107,6 +109,7 @@ func TestAScriptGivesThePasswordAgain(t *testing.T) {
 }
 
 func TestThePasswordCannotBeGuessedByAScript(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t).enter(anaMail)

@@ -56,6 +56,7 @@ func answers(t *testing.T, what string, w *httptest.ResponseRecorder, status int
 // A person signs in with a real browser's cookies, calls the APIs from the
 // pages, and signs out.
 func TestPagesCallTheAPIsWithTheSession(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	s.open(t)
@@ -112,6 +113,7 @@ func TestPagesCallTheAPIsWithTheSession(t *testing.T) {
 }
 
 func TestNoCallFromElsewhereUsesTheSession(t *testing.T) {
+	t.Parallel()
 	const named = "https://app.example"
 	s := openShop(t, func(s *shop) { s.server.Settings.Origins = []string{named} })
 	s.resident(t, 1, rootMail, "en", true)
@@ -149,6 +151,7 @@ func TestNoCallFromElsewhereUsesTheSession(t *testing.T) {
 
 // Credentials of another kind stand for themselves, also if they are wrong.
 func TestTheSessionDoesNotStandInForOtherCredentials(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
@@ -167,6 +170,7 @@ func TestTheSessionDoesNotStandInForOtherCredentials(t *testing.T) {
 }
 
 func TestAChangeNeedsTheTokenOfItsSession(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b, other := s.browser(t), s.browser(t).enter(anaMail)
@@ -195,6 +199,7 @@ func TestAChangeNeedsTheTokenOfItsSession(t *testing.T) {
 
 // By session, every role may call exactly what it may call by token.
 func TestTheSessionOpensWhatTheTokenOpens(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	compared := 0
 	for _, role := range roles {
@@ -250,6 +255,7 @@ func (c *census) signedIn(t *testing.T, user int64, again bool) *browser {
 
 // A tenant that is left or taken on in one window counts in all of them.
 func TestTheActiveTenantIsTheUsersNotTheSessions(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	s.organisation(t, 7, "Seven", 1)
@@ -268,6 +274,7 @@ func TestTheActiveTenantIsTheUsersNotTheSessions(t *testing.T) {
 
 // Every page of a browser with an id has the token in a meta element.
 func TestEveryPageHasTheTokenOfItsBrowser(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t)

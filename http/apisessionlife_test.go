@@ -11,6 +11,7 @@ import (
 // What scripts read by themselves does not keep a session alive that its user
 // has left. Changes and pages do.
 func TestReadingKeepsNoSessionAlive(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t).enter(anaMail)
@@ -43,6 +44,7 @@ func TestReadingKeepsNoSessionAlive(t *testing.T) {
 
 // A stream ends with the sign-in behind it: session, token or account.
 func TestAStreamEndsWithTheSignInBehindIt(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.server.Beat(20 * time.Millisecond)
 	s.open(t)

@@ -52,6 +52,7 @@ func (c *census) permitted(path string) []string {
 }
 
 func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	before := c.count(t, `select count(*) from events`)
 	for call, r := range c.writes(t) {
@@ -87,6 +88,7 @@ func TestBodiesThatAreReadInTwoWaysAreReadInNone(t *testing.T) {
 
 // Field names match exactly. Fields in another case, or with invisible characters, are ignored.
 func TestOtherSpellingsOfAFieldAreOtherFields(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	for call, r := range c.writes(t) {
 		method, path, _ := strings.Cut(call, " ")
@@ -111,6 +113,7 @@ func TestOtherSpellingsOfAFieldAreOtherFields(t *testing.T) {
 
 // Read-only fields in a request are ignored.
 func TestReadOnlyFieldsAreIgnored(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	changed := 0
 	for call, r := range c.writes(t) {
@@ -146,6 +149,7 @@ func TestReadOnlyFieldsAreIgnored(t *testing.T) {
 
 // A member cannot become a superuser or join a tenant through the request body.
 func TestMembersCannotRaiseTheirOwnRights(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	me := c.credentials["member of A"]
 	before := c.call("GET", "/api/me/", "", me...).Body.String()
@@ -212,6 +216,7 @@ func another(value json.RawMessage) any {
 
 // A slow client is disconnected, and does not delay other clients.
 func TestSlowClientsAreCutOff(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.server.Hurry(300 * time.Millisecond)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

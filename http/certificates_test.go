@@ -91,6 +91,7 @@ func brought(t testing.TB, now time.Time, name string) (certificate, key string)
 func inJSON(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
 
 func TestConversationsAboutCertificates(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/certificates/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := secured(t)
 		return s.handler, s.known
@@ -99,6 +100,7 @@ func TestConversationsAboutCertificates(t *testing.T) {
 
 // Simultaneous requests for a site's certificate get the same certificate.
 func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
+	t.Parallel()
 	s := secured(t)
 	var all sync.WaitGroup
 	answers := make([]*httptest.ResponseRecorder, 8)
@@ -120,6 +122,7 @@ func TestRequestsForACertificateAtOnceAreOneOrder(t *testing.T) {
 
 // Neither the log nor a table holds a private key in plaintext.
 func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
+	t.Parallel()
 	s := secured(t)
 	body := fmt.Sprintf(`{"site":1,"cert_type":"custom","domain":"shop.bread.example","certificate":"%s","private_key":"%s"}`, s.known["certificate"], s.known["key"])
 	w := s.call("POST", "/hosting/api/rest/ssl-certificates/", body, append(bearer(s.known["ben"]), "Content-Type", "application/json")...)
@@ -138,6 +141,7 @@ func TestABroughtKeyIsNowhereInTheClear(t *testing.T) {
 
 // All users of a tenant together may order ten certificates a minute.
 func TestOrdersOfATenantAreCounted(t *testing.T) {
+	t.Parallel()
 	s := secured(t, func(s *shop) { s.server.Settings.Abuse = true })
 	for i := range 11 {
 		path, want := "/hosting/api/rest/sites/4/request_ssl/", http.StatusAccepted
@@ -159,6 +163,7 @@ func TestOrdersOfATenantAreCounted(t *testing.T) {
 // The life cycle of a certificate at the sandbox engine, from the first request
 // to the second certificate.
 func TestASiteGetsItsCertificate(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 5 * time.Second }).people(t)
 	s.open(t)
 	site := s.say(t, "POST", "sites/", `{"domain":"bread.example"}`, http.StatusCreated)

@@ -48,6 +48,7 @@ func has(t *testing.T, text string, parts ...string) {
 const withWidget = `{"plan_id":1,"customer_email":"ana@example.com","customer_name":"Ana","payment_method":"test","widget_id":"allplansallplans"}`
 
 func TestThePaymentPageShowsWhatIsDueAndHasNoCode(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, withWidget))
 	w := s.call("GET", pathOf(a.URL), "")
@@ -71,6 +72,7 @@ func TestThePaymentPageShowsWhatIsDueAndHasNoCode(t *testing.T) {
 }
 
 func TestADeclinedCardMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, strings.Replace(withWidget, "{", `{"language":"en",`, 1)))
 	declined := s.press(a, "action", "decline")
@@ -90,6 +92,7 @@ func TestADeclinedCardMayBeTriedAgain(t *testing.T) {
 }
 
 func TestCancellingLeadsBackToTheShop(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, withWidget))
 	w := s.press(a, "action", "cancel")
@@ -100,6 +103,7 @@ func TestCancellingLeadsBackToTheShop(t *testing.T) {
 }
 
 func TestTheFormOfThePaymentPageIsChecked(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, withWidget))
 	for _, fields := range [][]string{
@@ -126,6 +130,7 @@ func TestTheFormOfThePaymentPageIsChecked(t *testing.T) {
 }
 
 func TestWhatIsReallyPaidCanBeToldToThePage(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, withWidget))
 	w := s.press(a, "action", "pay", "amount", "298", "currency", "usd", "copies", "3", "distinct", "1", "delay_ms", "0", "settle_ms", "")
@@ -183,6 +188,7 @@ func (s *shop) await(t *testing.T, a answer, status order.Status) projections.Or
 }
 
 func TestWhoPaysComesBackToTheShopAndGetsWhatWasBought(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	a := read(t, s.order(t, http.StatusCreated, strings.Replace(withWidget, "{", `{"domain":"ana.example",`, 1)))
 	paid := s.press(a, "action", "pay")
@@ -196,6 +202,7 @@ func TestWhoPaysComesBackToTheShopAndGetsWhatWasBought(t *testing.T) {
 }
 
 func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	slow := faults.Fault{Call: faults.Create, What: faults.Busy, Delay: time.Hour, Times: 100}
 	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), slow); err != nil {
@@ -223,6 +230,7 @@ func TestTheCustomerReadsHowFarTheSetupIs(t *testing.T) {
 }
 
 func TestAWebhookFromOutsideIsEnough(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
 	s.tell("/storefront/webhooks/test/", event("evt_1", "checkout.session.completed", a, 299, "paid"))
@@ -230,6 +238,7 @@ func TestAWebhookFromOutsideIsEnough(t *testing.T) {
 }
 
 func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"language":"en",`, 1)))
 	back := follow(t, s.press(a, "action", "pay", "amount", "1").Header().Get("Location"))
@@ -240,6 +249,7 @@ func TestAWrongAmountIsLookedAtByPeople(t *testing.T) {
 }
 
 func TestTheVisitOfTheReturnPageProvesNothing(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"language":"en",`, 1)))
 	began := time.Now()
@@ -255,6 +265,7 @@ func TestTheVisitOfTheReturnPageProvesNothing(t *testing.T) {
 }
 
 func TestCustomersAreSentOnlyToSitesThatTheKeyIsFor(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	body := strings.Replace(withWidget, "allplansallplans", "strangerstranger", 1)
 	a := read(t, s.order(t, http.StatusCreated, body, "X-API-Key", s.known["bound"]))
@@ -274,6 +285,7 @@ func TestCustomersAreSentOnlyToSitesThatTheKeyIsFor(t *testing.T) {
 // An order says itself where its customer goes, if its key names the domain. Otherwise
 // links of the panel would lead anywhere.
 func TestAnOrderNamesThePagesOfItsShop(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	own := func(success, cancel string) string {
 		return strings.Replace(withWidget, "{", fmt.Sprintf(`{"success_url":%q,"cancel_url":%q,`, success, cancel), 1)
@@ -305,6 +317,7 @@ func TestAnOrderNamesThePagesOfItsShop(t *testing.T) {
 
 // What a key no longer names is no longer gone to.
 func TestANarrowerKeyLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	body := strings.Replace(withWidget, "{", `{"cancel_url":"https://eu.sub.example/cart",`, 1)
 	for _, domains := range []string{`["shop.example"]`, `[]`} {

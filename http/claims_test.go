@@ -10,6 +10,7 @@ import (
 
 // No proof is asked for a domain, but some are refused to tenants.
 func TestDomainsThatATenantCannotHave(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	const root = "/hosting/api/rest/"
 	zone := hosting.DNSZone{Origin: "milk.example.", IsActive: true}
@@ -47,6 +48,7 @@ func TestDomainsThatATenantCannotHave(t *testing.T) {
 
 // What a tenant has stays its own to change; another name is a new claim.
 func TestARenamedSiteClaimsItsNewDomain(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	site := hosting.Site{Domain: "co.uk", IPAddress: "*", IsActive: true}
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1, Spec: site.Fields().Values()})
@@ -62,6 +64,7 @@ func TestARenamedSiteClaimsItsNewDomain(t *testing.T) {
 }
 
 func TestOrdersForDomainsThatTheCustomerCannotHave(t *testing.T) {
+	t.Parallel()
 	s := everything(t).stock(t)
 	mail := hosting.MailDomain{Domain: "bread.example", DKIMSelector: "default", IsActive: true}
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "mail_domain", ID: 1}, Tenant: 1, Spec: mail.Fields().Values()})

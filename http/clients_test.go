@@ -22,6 +22,7 @@ const clientsFolder = "testdata/clients"
 // hosting API, typed, over a real connection (docs/api.md, "Generated
 // clients"). `make clients` runs this; it needs node and npm.
 func TestGeneratedClientsMakeEveryCall(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("npm"); errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
 		t.Log("npm is not installed: clients in TypeScript and Go are not made")
 		return

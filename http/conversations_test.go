@@ -10,6 +10,7 @@ import (
 // Each file in testdata is a conversation with the panel, as one would hold it
 // with curl.
 func TestConversations(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := openShop(t).stock(t)
 		return s.handler, s.known

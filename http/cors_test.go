@@ -9,6 +9,7 @@ import (
 // Browsers may call the APIs from origins that the operator has named, and from
 // no others. Pages with cookies stay closed.
 func TestNamedOriginsMayCallTheAPIs(t *testing.T) {
+	t.Parallel()
 	const named = "https://app.example"
 	for _, test := range []struct {
 		path, origin string

@@ -33,6 +33,7 @@ func (s *shop) from(peer, path string, headers ...string) *httptest.ResponseReco
 }
 
 func TestANewcomerBuysInTheShopOfTheDemoAndReadsTheMails(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, withDemo).stock(t)
 	s.server.Demo.Key = s.known["key"]
 	s.open(t)
@@ -86,6 +87,7 @@ func TestANewcomerBuysInTheShopOfTheDemoAndReadsTheMails(t *testing.T) {
 }
 
 func TestTheDemosMailsAndLinkAreForThisMachineOnly(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, withDemo)
 	s.resident(t, 71, "olga@example.com", "en", true)
 	for _, path := range []string{"/demo/mail/", "/demo/mail/x.eml/", "/demo/mail/x.eml/html/", "/demo/sign-in/"} {
@@ -116,6 +118,7 @@ func TestTheDemosMailsAndLinkAreForThisMachineOnly(t *testing.T) {
 }
 
 func TestTheDemosLinkSignsInOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, withDemo)
 	s.resident(t, 71, "olga@example.com", "en", true)
 	link := strings.TrimPrefix(s.server.Demo.Link.Draw(public), public)

@@ -51,6 +51,7 @@ var lonely = seen.Trouble{Kind: seen.WebhookParked, Subject: "7", About: map[str
 var changedAtEngine = seen.ChangedTrouble(1, "site", 4711, []string{"ip_address"})
 
 func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/desk/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := desk(t)
 		return s.handler, s.known
@@ -58,6 +59,7 @@ func TestWhoSitsAtTheDeskSeesAndDoesWhatOrdersNeed(t *testing.T) {
 }
 
 func TestAnActionWithAReasonIsAnEventOfTheOperator(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	before := s.count(t, `select max(position) from events`)
 	for _, call := range [][3]string{
@@ -77,6 +79,7 @@ func TestAnActionWithAReasonIsAnEventOfTheOperator(t *testing.T) {
 
 // A repeated action with the same idempotency key has no further effect.
 func TestARepeatedActionActsOnce(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	path, body := "orders/"+s.known["failed"]+"/retry/", `{"input":{"domain":"else.example"}}`
 	first := s.operate("POST", path, body, "Idempotency-Key", "once")
@@ -94,6 +97,7 @@ func TestARepeatedActionActsOnce(t *testing.T) {
 
 // An action with another version of the order in If-Match is refused.
 func TestAnActionOnAnotherVersionIsRefused(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	path := "orders/" + s.known["failed"] + "/"
 	tag := s.operate("GET", path, "").Header().Get("ETag")

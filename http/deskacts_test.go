@@ -50,6 +50,7 @@ func (s *shop) stands(t *testing.T, key, step string) string {
 }
 
 func TestAnOperatorAcceptsWhatWasPaidOtherwiseAndLooksAfterTheOrder(t *testing.T) { // T11, T23, C-2, M-9
+	t.Parallel()
 	s := office(t).open(t)
 	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"domain":"odd.example",`, 1)))
 	path := "orders/" + a.ID + "/"
@@ -77,6 +78,7 @@ func TestAnOperatorAcceptsWhatWasPaidOtherwiseAndLooksAfterTheOrder(t *testing.T
 }
 
 func TestADisputeThatIsLostLeavesARunThatOperatorsMayDirect(t *testing.T) { // T23, V3
+	t.Parallel()
 	s := office(t).open(t)
 	a := s.bought(t, "lost.example")
 	path, key := "orders/"+a.ID+"/", "deprovision:"+a.ID
@@ -103,6 +105,7 @@ func TestADisputeThatIsLostLeavesARunThatOperatorsMayDirect(t *testing.T) { // T
 }
 
 func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
+	t.Parallel()
 	s := office(t).open(t)
 	a := s.bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
@@ -128,6 +131,7 @@ func TestAParkedRunGoesOnAtTheDesk(t *testing.T) {
 // What a cancellation brings to light stands for itself: the promise is kept
 // with the cancellation, and who has seen an unpaid order cancels no paid one.
 func TestACancellationThatFindsMoneyIsCarriedOutOnce(t *testing.T) { // T10, T16
+	t.Parallel()
 	s := office(t)
 	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
 	path, body := "orders/"+a.ID+"/", `{"reason":"asked for by mail"}`
@@ -187,6 +191,7 @@ func (s *shop) findings(t *testing.T) map[string][]string {
 }
 
 func TestWhateverDoesNotFitIsFoundWithWhatRepairsIt(t *testing.T) { // J-4
+	t.Parallel()
 	s := office(t).open(t)
 	a, b := s.bought(t, "a.example"), s.bought(t, "b.example")
 	c := read(t, s.order(t, http.StatusCreated, aHostingOrder))

@@ -14,6 +14,7 @@ import (
 // An operator comes from the mail of an alarm, signs in, lands on the order that has
 // stopped, sees why, lets it go on, and watches it become active without reloading.
 func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Open(t)
 	s := office(t).open(t)
 	s.resident(t, 901, opMail, "en", true)
@@ -66,6 +67,7 @@ func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T
 // Operators' pages are accessible in both colour schemes, on small and large screens,
 // with and without something to show.
 func TestTheOperatorsPagesAreAccessible(t *testing.T) {
+	t.Parallel()
 	p := browsertest.Open(t)
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)

@@ -37,6 +37,7 @@ func (s *shop) try(from, email, password string) *httptest.ResponseRecorder {
 }
 
 func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for i := range 5 {
 		if w := s.try(fmt.Sprintf("192.0.2.%d:1", i+1), "ana@example.com", "wrong"); w.Code != http.StatusUnauthorized {
@@ -61,6 +62,7 @@ func TestAPasswordMayBeWrongFiveTimesFromOneNetwork(t *testing.T) {
 }
 
 func TestNeighboursInIPv6AreOneNetwork(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for i := range 6 {
 		want := http.StatusUnauthorized
@@ -74,6 +76,7 @@ func TestNeighboursInIPv6AreOneNetwork(t *testing.T) {
 }
 
 func TestASuccessForgivesTheAccountsFailures(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for range 3 {
 		for range 4 {
@@ -88,6 +91,7 @@ func TestASuccessForgivesTheAccountsFailures(t *testing.T) {
 }
 
 func TestOneAddressMayBeWrongTwentyTimesAMinute(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for i := range 20 {
 		if w := s.try("192.0.2.1:1", fmt.Sprintf("guess%d@example.com", i), "wrong"); w.Code != http.StatusUnauthorized {
@@ -119,6 +123,7 @@ func TestManyGuessesAtOnceAreNoWayAroundTheLimit(t *testing.T) {
 }
 
 func TestTheCurrentPasswordCannotBeGuessedEither(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	change := func(current string) *httptest.ResponseRecorder {
 		return s.call("POST", "/api/me/password/", `{"current_password":"`+current+`","new_password":"another good one"}`, bearer(s.known["ana"])...)
@@ -229,6 +234,7 @@ func TestAWrongPasswordAnUnknownAndAnInactiveUserAreTheSameWork(t *testing.T) {
 }
 
 func TestWhatHappensAtTheDoorsIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, figures).people(t)
 	s.signIn(t, "ana@example.com", goodPassword)
 	s.try("192.0.2.1:1", "ana@example.com", "wrong")
@@ -261,6 +267,7 @@ func TestWhatHappensAtTheDoorsIsWrittenDown(t *testing.T) {
 }
 
 func TestAUserHasSixHundredCallsAMinute(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded).people(t)
 	w := s.call("GET", "/api/me/", "", bearer(s.known["ana"])...)
 	if w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != `"user";q=600;w=60` || w.Header().Get("X-RateLimit-Remaining") != "599" {
@@ -284,6 +291,7 @@ func TestAUserHasSixHundredCallsAMinute(t *testing.T) {
 }
 
 func TestOfTwoWhoChangeTheSameVersionOneIsTold(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	tag := s.call("GET", "/api/me/", "", bearer(s.known["eve"])...).Header().Get("ETag")
 	changed, stale := 0, 0
@@ -305,6 +313,7 @@ func TestOfTwoWhoChangeTheSameVersionOneIsTold(t *testing.T) {
 }
 
 func TestARoleEndsWithTheNextCall(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, figures).people(t)
 	me := func(name string) string { return s.call("GET", "/api/me/", "", bearer(s.known[name])...).Body.String() }
 	has(t, me("ben"), `"active_tenant":1,`)
@@ -321,6 +330,7 @@ func TestARoleEndsWithTheNextCall(t *testing.T) {
 }
 
 func TestNoTokenAndNoPasswordIsInTheLog(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, figures).people(t)
 	got := s.signIn(t, "ana@example.com", goodPassword)
 	s.try("192.0.2.1:1", "ana@example.com", "a wrong secret")

@@ -8,6 +8,7 @@ import (
 
 // Browsers that go astray are shown a page. Programs, and paths of the APIs, get JSON.
 func TestBrowsersThatGoAstrayAreShownAPage(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "es", false)
 	const html = "text/html,application/xhtml+xml,*/*;q=0.8"

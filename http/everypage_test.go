@@ -169,6 +169,7 @@ func (g *gallery) pages() []string {
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
 func TestEveryPageIsLookedAt(t *testing.T) {
+	t.Parallel()
 	for _, open := range []func(*testing.T) *gallery{filled, empty} {
 		g := open(t)
 		for _, page := range g.pages() {
@@ -213,6 +214,7 @@ func (g *gallery) look(t *testing.T, path, name string) {
 
 // README shows these, as `make pictures` makes them.
 func TestPicturesOfTheReadme(t *testing.T) {
+	t.Parallel()
 	folder := cmp.Or(os.Getenv("PICTURES"), t.TempDir()) // `make pictures` names one
 	g := filled(t)
 	for id, about := range map[int64]string{1: `"For small sites and shops"`, 2: `"A machine of your own"`, 3: `"For agencies and their clients"`} {

@@ -19,6 +19,7 @@ import (
 
 // The conversations in testdata/examples are those that the API document shows.
 func TestConversationsOfTheExamples(t *testing.T) {
+	t.Parallel()
 	for name, begin := range map[string]func(*testing.T) *shop{
 		"accounts":      func(t *testing.T) *shop { return openShop(t).people(t).inABrowser(t, root) },
 		"hosting":       func(t *testing.T) *shop { return withNameServers(house(t).told(t).hooked(t)).provable(t) },

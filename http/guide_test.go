@@ -46,6 +46,7 @@ func (b *browser) snippet() string {
 
 // A superuser makes a key in the guide; what the page then shows works as it stands.
 func TestTheGuideShowsProgramsThatRunAsTheyStand(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	s.resident(t, 5, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
@@ -88,6 +89,7 @@ func answeredAsShown(t *testing.T, said string) {
 }
 
 func TestTheGuideTakesAKeyThatItsReaderHas(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.resident(t, 5, rootMail, "es", true)
 	b := s.browser(t).enter(rootMail)
@@ -108,6 +110,7 @@ func TestTheGuideTakesAKeyThatItsReaderHas(t *testing.T) {
 // Users without the rights of operators have a placeholder, and see order forms whose
 // numbers they know, as visitors of websites do.
 func TestTheGuideIsForEveryUser(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.resident(t, 5, anaMail, "en", false)
 	goes(t, s.browser(t).get(guidePath), "/login/?next=%2Fstorefront%2Fintegration%2F")
@@ -131,6 +134,7 @@ func TestTheGuideIsForEveryUser(t *testing.T) {
 
 // The preview is the real order form, read by the session. It places no order.
 func TestTheGuidesPreviewWorksAndOrdersNothing(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	s.resident(t, 5, rootMail, "en", true)
 	p := browsertest.Open(t)

@@ -22,6 +22,7 @@ var pathVariables = regexp.MustCompile(`\{[^{}]*\}`)
 // Whatever bytes a list is asked for, it answers; and a text filter that none
 // can match finds none.
 func TestListsAnswerAnyBytes(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	s.do(t, anEndpoint(1, 1))
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "dns_zone", ID: 1}, Tenant: 1, Spec: (&hosting.DNSZone{Origin: "bread.example.", TTL: 3600}).Fields().Values()})
@@ -68,6 +69,7 @@ var wrongValues = []string{`true`, `"x"`, `5`, `-1`, `1.5`, `[]`, `{}`, `[[]]`, 
 // What cannot be a value of a field gets one message, not a second one that
 // follows from a value which was never read.
 func TestAValueOfTheWrongTypeGetsOneMessage(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	type said map[string]any
 	for _, r := range s.server.Routes() {
@@ -101,6 +103,7 @@ func isTypeMessage(messages []any) bool {
 
 // Forms whose bytes are no text are refused, wherever they are sent.
 func TestFormsTakeTexts(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	forms := 0
 	for _, r := range s.server.Routes() {

@@ -27,6 +27,7 @@ func house(t testing.TB) *shop {
 
 // What tenants do with what runs for them, as one would with curl.
 func TestHostingConversations(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/hosting/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := house(t)
 		return s.handler, s.known
@@ -35,6 +36,7 @@ func TestHostingConversations(t *testing.T) {
 
 // The same mechanism serves kinds that an engine works behind.
 func TestConversationsAboutKindsWithAnEngine(t *testing.T) {
+	t.Parallel()
 	kinds := []string{"package", "site", "database", "dns_zone", "dns_record", "mail_domain", "mailbox", "mail_alias", "ftp_account", "shell_user", "cron_job"}
 	routetest.Run(t, "testdata/kinds/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := openShop(t, func(s *shop) { s.hosting.NameServers = []string{"ns1.panel.example.", "ns2.panel.example."} }).people(t)
@@ -59,6 +61,7 @@ func TestConversationsAboutKindsWithAnEngine(t *testing.T) {
 
 // In a suspended tenant nothing is written, but by superusers; it is read as ever.
 func TestNothingIsWrittenInASuspendedTenant(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	const path = "/hosting/api/rest/whitelabel/"
 	call := func(who, method, path, body string) string {
@@ -85,6 +88,7 @@ func TestNothingIsWrittenInASuspendedTenant(t *testing.T) {
 
 // Others being faster changes nothing about what is unique.
 func TestTwoConfigurationsAtOnceAreOne(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	var all sync.WaitGroup
 	answers := make([]*httptest.ResponseRecorder, 8)

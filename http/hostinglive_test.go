@@ -38,6 +38,7 @@ func bodyOf(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]a
 // The answer to a creation has the engine's id, unless the caller asked for an
 // asynchronous answer. A removal has completed when it is answered.
 func TestAnAnswerWaitsForTheEngine(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
 	if made["sync_status"] != "synced" || made["hosting_site_id"] == nil {
@@ -60,6 +61,7 @@ func TestAnAnswerWaitsForTheEngine(t *testing.T) {
 
 // An answer after the longest wait shows the record as pending.
 func TestAnAnswerWaitsNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.EngineWait = 30 * time.Millisecond }).people(t) // no worker runs
 	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
 	if made["sync_status"] != "pending" || made["hosting_site_id"] != nil {
@@ -69,6 +71,7 @@ func TestAnAnswerWaitsNoLongerThanItMay(t *testing.T) {
 
 // A final refusal of the engine is shown as a sentence of the panel.
 func TestARefusalOfTheEngineIsASentence(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	made := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)
 	id := int64(made["id"].(float64))
@@ -87,6 +90,7 @@ func TestARefusalOfTheEngineIsASentence(t *testing.T) {
 
 // A password is sent to the engine and stored nowhere.
 func TestPasswordsOfResourcesAreNowhere(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	const secret = "unmistakable-9c1f-secret"
 	site := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example"}`), http.StatusCreated)["id"]
@@ -133,6 +137,7 @@ func (s *shop) tables(t *testing.T) (names []string) {
 // Simultaneous requests never exceed the package's limit. The refused ones are
 // told the limit.
 func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	pack := hosting.Package{Name: "Small", Slug: "small", Limits: hosting.NoLimits()}
 	pack.Limits = pack.Limits.With("sites", 5)
@@ -161,6 +166,7 @@ func TestAHundredRequestsAtOnceDoNotPassALimit(t *testing.T) {
 // A restored site has the state that it had before: disabled parts stay
 // disabled. The restore is refused if another site has its domain by then.
 func TestASiteComesOutOfTheBinAsItWentIn(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	number := bodyOf(t, s.as("ben", "POST", "sites/", `{"domain":"bread.example","ssl_enabled":true}`), http.StatusCreated)["id"]
 	site := fmt.Sprintf("sites/%v/", number)

@@ -14,6 +14,7 @@ import (
 // An operator reads a webhook as it came, which changes nothing of the page whatever
 // stands in it, and has it acted on again.
 func TestAnOperatorReadsAndReplaysAWebhookInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -51,6 +52,7 @@ func TestAnOperatorReadsAndReplaysAWebhookInTheBrowser(t *testing.T) {
 
 // The comparison shows orders with what repairs them, and differences to the engine.
 func TestAnOperatorSeesWhatDoesNotFitInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -69,6 +71,7 @@ func TestAnOperatorSeesWhatDoesNotFitInTheBrowser(t *testing.T) {
 }
 
 func TestThePagesOfTheInboxAndTheReconciliationAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 902, "es"+opMail, "es", true)

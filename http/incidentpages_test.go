@@ -14,6 +14,7 @@ import (
 
 // An operator reads what an incident is about, and settles it.
 func TestAnOperatorSettlesAnIncidentInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -44,6 +45,7 @@ func TestAnOperatorSettlesAnIncidentInTheBrowser(t *testing.T) {
 }
 
 func TestThePagesOfIncidentsAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 902, "es"+opMail, "es", true)
@@ -66,6 +68,7 @@ func TestThePagesOfIncidentsAreForEverybodyAndOperatorsAlone(t *testing.T) {
 // Each notice to operators leads to a page that a superuser can open, and where a
 // reader who has signed out arrives after the sign-in.
 func TestEveryNoticeToOperatorsLeadsToThePageOfWhatItIsAbout(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	id := uuid.MustParse(s.known["failed"])

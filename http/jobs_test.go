@@ -32,6 +32,7 @@ func withSites(t testing.TB) *shop {
 }
 
 func TestConversationsAboutOperations(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/jobs/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := withSites(t)
 		return s.handler, s.known
@@ -62,6 +63,7 @@ func (s *shop) done(t *testing.T, id, who string) shownJob {
 
 // A generated password is shown once, to the user who started the operation.
 func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
+	t.Parallel()
 	s := withSites(t).open(t)
 	w := s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"wordpress","admin_user":"ben"}`, bearer(s.known["ben"])...)
 	if w.Code != http.StatusAccepted {
@@ -103,6 +105,7 @@ func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 
 // A request with wait gets the result, and the tenant shows the time of it.
 func TestAComparisonCanBeWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := withSites(t).open(t)
 	settled := func(query string) map[string]any {
 		t.Helper()
@@ -131,6 +134,7 @@ func TestAComparisonCanBeWaitedFor(t *testing.T) {
 }
 
 func TestWithoutItsEngineATenantIsNotCompared(t *testing.T) {
+	t.Parallel()
 	s := withSites(t)
 	if _, err := faults.For(s.Pool(), "engine").Order(t.Context(), faults.Fault{Call: faults.Find, What: faults.Busy, Times: 10}); err != nil {
 		t.Fatal(err)

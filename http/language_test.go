@@ -13,6 +13,7 @@ import (
 // What names no language is in that of the installation. An order through a widget is
 // in the widget's, unless the customer's site asks for another.
 func TestTheDefaultLanguageIsASetting(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ setting, want string }{{"", "es"}, {"es", "es"}, {"en", "en"}} {
 		t.Run(test.setting, func(t *testing.T) {
 			s := office(t, func(s *shop) { s.server.Settings.Language = test.setting })

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	answers := s.atOnce(200, func(i int) *httptest.ResponseRecorder {
 		if i%2 == 0 {
@@ -36,6 +37,7 @@ func TestAKeyMayCallSixtyTimesAMinuteAndNotOnceMore(t *testing.T) {
 }
 
 func TestOrdersInMassesAreSlowedDown(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) {
 		s.server.Settings.Abuse = true
 		s.orders.Offers[0].Configured, s.orders.Offers[0].Live = true, true // and does not answer
@@ -53,6 +55,7 @@ func TestOrdersInMassesAreSlowedDown(t *testing.T) {
 }
 
 func TestWhoTriesManyKeysHasToWait(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
 	for _, key := range []string{"unknown", "mistyped"} {
 		for i := range 62 {
@@ -68,6 +71,7 @@ func TestWhoTriesManyKeysHasToWait(t *testing.T) {
 }
 
 func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	get := func() int {
 		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["sister"]).Code
@@ -86,6 +90,7 @@ func TestARevokedKeyOpensNothingAnyMore(t *testing.T) {
 }
 
 func TestForgedWebhooksAreSlowedDownAndRealOnesAreNot(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t)
 	for i := range 62 {
 		w := s.call("POST", "/storefront/webhooks/test/", "{}")
@@ -101,6 +106,7 @@ func TestForgedWebhooksAreSlowedDownAndRealOnesAreNot(t *testing.T) {
 }
 
 func TestTheOwnerOfAKeyCanTellFromWhereItComes(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	from := func(origin string) int {
 		return s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"], "Origin", origin).Code

@@ -18,6 +18,7 @@ const (
 )
 
 func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	s.resident(t, 2, rootMail, "en", true)
@@ -44,6 +45,7 @@ func TestAnonymousVisitorsAreSentToTheLoginPageAndBack(t *testing.T) {
 }
 
 func TestNothingLeadsElsewhereAfterSigningIn(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t)
@@ -69,6 +71,7 @@ func TestNothingLeadsElsewhereAfterSigningIn(t *testing.T) {
 }
 
 func TestEverySignInGivesABrowserANewID(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	planted := strings.Repeat("a", 43)
@@ -102,6 +105,7 @@ func TestEverySignInGivesABrowserANewID(t *testing.T) {
 }
 
 func TestCookiesAreForTheBrowserAlone(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	for url, want := range map[string]string{
@@ -124,6 +128,7 @@ func TestCookiesAreForTheBrowserAlone(t *testing.T) {
 }
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t)
@@ -156,6 +161,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 }
 
 func TestAFormIsGoodInTheBrowserThatWasShownItAndForItsSessionOnly(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	const stale = "This form was out of date. Please check it and send it again."
@@ -232,6 +238,7 @@ func TestAWrongPasswordAndAnUnknownAccountLookTheSame(t *testing.T) {
 }
 
 func TestAHundredGuessesAtOnceAreFive(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true })
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t)
@@ -254,6 +261,7 @@ func TestAHundredGuessesAtOnceAreFive(t *testing.T) {
 
 // The limit of sign-ins allows five at once.
 func TestLoginsAtOnceAreAsManySessions(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t)
@@ -280,6 +288,7 @@ func TestLoginsAtOnceAreAsManySessions(t *testing.T) {
 }
 
 func TestSigningOutEndsTheSessionForGood(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	b := s.browser(t).enter(anaMail)
@@ -300,6 +309,7 @@ func TestSigningOutEndsTheSessionForGood(t *testing.T) {
 }
 
 func TestAskingForANewPasswordTellsNothing(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	var pages []string

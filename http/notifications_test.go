@@ -34,6 +34,7 @@ func (s *shop) told(t testing.TB) *shop {
 
 // What users do with what they were told, as one would with curl.
 func TestConversationsAboutNotifications(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/notices/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := openShop(t).people(t).told(t)
 		return s.handler, s.known

@@ -9,6 +9,7 @@ import (
 // An operator offers a plan, changes it, takes it off the shop and deletes it. What is
 // wrong with a form stands beside its fields, and nothing is made of it.
 func TestOperatorsOfferPlansInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -48,6 +49,7 @@ func TestOperatorsOfferPlansInTheBrowser(t *testing.T) {
 }
 
 func TestAPlanThatWasOrderedIsNotDeletedInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.order(t, http.StatusCreated, aHostingOrder)
@@ -59,6 +61,7 @@ func TestAPlanThatWasOrderedIsNotDeletedInTheBrowser(t *testing.T) {
 // An operator makes an order form and sees what it looks like, and the lines that a
 // website needs.
 func TestOperatorsMakeOrderFormsInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -81,6 +84,7 @@ func TestOperatorsMakeOrderFormsInTheBrowser(t *testing.T) {
 
 // The pages of plans and order forms are for operators alone, in both languages.
 func TestThePagesOfOffersAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 902, "es"+opMail, "es", true)

@@ -22,6 +22,7 @@ import (
 // document. It is a turn of a conversation that a test holds with the panel;
 // those in testdata/examples come first. `make generate` writes the file anew.
 func TestEveryOperationHasAnExampleFromAConversation(t *testing.T) {
+	t.Parallel()
 	operations := operationsIn(t, declared().Document())
 	all := map[string]route.Example{}
 	for _, turn := range conversations(t) {

@@ -30,6 +30,7 @@ func (s *shop) preview(t *testing.T, headers []string, template, query string) (
 }
 
 func TestOperatorsSeeEveryMailInBothLanguages(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	headers := bearer(s.token(t, root, nil))
 	w := s.call("GET", "/operations/api/v1/mail-previews/", "", headers...)
@@ -65,6 +66,7 @@ func TestOperatorsSeeEveryMailInBothLanguages(t *testing.T) {
 }
 
 func TestAPreviewWearsTheTenantsBrand(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	headers := bearer(s.token(t, root, nil))
 	look := hosting.WhiteLabel{BrandName: "Nube Azul", PrimaryColor: "#123456", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", IsActive: true}
@@ -89,6 +91,7 @@ func TestAPreviewWearsTheTenantsBrand(t *testing.T) {
 }
 
 func TestAPreviewOfNothingIsRefused(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	headers := bearer(s.token(t, root, nil))
 	for call, want := range map[string]struct {

@@ -33,6 +33,7 @@ func declared() *panel.Server {
 }
 
 func TestEveryRouteHasAnAccessRule(t *testing.T) {
+	t.Parallel()
 	var all strings.Builder
 	for _, r := range declared().Routes() {
 		if r.Access.Identify == nil || r.Access.Rule == "" {
@@ -44,6 +45,7 @@ func TestEveryRouteHasAnAccessRule(t *testing.T) {
 }
 
 func TestTheAPIDocumentIsCurrentAndValid(t *testing.T) {
+	t.Parallel()
 	document := declared().Document()
 	var tidy any
 	if err := json.Unmarshal(document, &tidy); err != nil {
@@ -88,6 +90,7 @@ func current(t *testing.T, file, want string) {
 }
 
 func TestTheAPIDescribesItself(t *testing.T) {
+	t.Parallel()
 	server := declared()
 	handler := routetest.Read(t, server.Document()).Watch(t, server.Handler())
 	for path, part := range map[string]string{
@@ -102,6 +105,7 @@ func TestTheAPIDescribesItself(t *testing.T) {
 }
 
 func TestFiguresAreForThisMachine(t *testing.T) {
+	t.Parallel()
 	s := declared()
 	s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
@@ -143,6 +147,7 @@ func (s slow) Ready(context.Context) map[string]string {
 }
 
 func TestCallsThatRunWhenTheProgramStopsAreFinished(t *testing.T) {
+	t.Parallel()
 	check := slow{make(chan struct{}), make(chan struct{})}
 	s := declared()
 	s.Health = check
@@ -179,6 +184,7 @@ func TestCallsThatRunWhenTheProgramStopsAreFinished(t *testing.T) {
 }
 
 func TestHeadersHaveALimit(t *testing.T) {
+	t.Parallel()
 	s := declared()
 	s.Health = health{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -30,6 +30,7 @@ func office(t testing.TB, options ...func(*shop)) *shop {
 // Conversations of operators with the API.
 // The kept answer of a request goes with the person whom it shows. Others stay.
 func TestAnErasedPersonIsNotInAKeptAnswer(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	asks := func(name string) *httptest.ResponseRecorder {
 		return s.operate("POST", "users/", `{"email":"`+name+`@kept.example","name":"`+name+` Kept","language":"en"}`, "Idempotency-Key", name)
@@ -50,6 +51,7 @@ func TestAnErasedPersonIsNotInAKeptAnswer(t *testing.T) {
 }
 
 func TestOperatorsConversations(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/operations/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := office(t)
 		s.order(t, http.StatusCreated, aHostingOrder) // of plan 1
@@ -87,6 +89,7 @@ func wins(t *testing.T, answers []*httptest.ResponseRecorder, success int, refus
 }
 
 func TestOneOfManyEqualAccountsIsOpened(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	answers := s.atOnce(50, func(i int) *httptest.ResponseRecorder {
 		email := "new@example.com"
@@ -102,6 +105,7 @@ func TestOneOfManyEqualAccountsIsOpened(t *testing.T) {
 }
 
 func TestOneOfManyPlansGetsASlug(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	answers := s.atOnce(50, func(int) *httptest.ResponseRecorder {
 		return s.operate("POST", "plans/", `{"name":"Wanted","slug":"wanted","price":1,"resource_type":"saas"}`)
@@ -110,6 +114,7 @@ func TestOneOfManyPlansGetsASlug(t *testing.T) {
 }
 
 func TestPlansOfOneNameGetSlugsOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	for _, w := range s.atOnce(20, func(int) *httptest.ResponseRecorder {
 		return s.operate("POST", "plans/", `{"name":"Same","price":1,"resource_type":"saas"}`)
@@ -124,6 +129,7 @@ func TestPlansOfOneNameGetSlugsOfTheirOwn(t *testing.T) {
 }
 
 func TestAMembershipIsGrantedOnce(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	answers := s.atOnce(50, func(int) *httptest.ResponseRecorder {
 		return s.operate("POST", "users/4/memberships/", `{"tenant":1}`)
@@ -133,6 +139,7 @@ func TestAMembershipIsGrantedOnce(t *testing.T) {
 
 // A change with If-Match applies to that version only.
 func TestOneOfManyWhoHaveSeenAPlanChangesIt(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	answers := s.atOnce(20, func(i int) *httptest.ResponseRecorder {
 		return s.operate("PATCH", "plans/1/", fmt.Sprintf(`{"price":"%d.50"}`, i+10), "If-Match", `"plan-1-1"`)
@@ -147,6 +154,7 @@ func TestOneOfManyWhoHaveSeenAPlanChangesIt(t *testing.T) {
 
 // Simultaneous changes of different fields without If-Match all take effect.
 func TestChangesOfDifferentFieldsAllStay(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	bodies := []string{`{"name":"Ben"}`, `{"language":"de"}`, `{"email":"ben@example.org"}`, `{"is_superuser":true}`}
 	for _, w := range s.atOnce(len(bodies), func(i int) *httptest.ResponseRecorder { return s.operate("PATCH", "users/3/", bodies[i]) }) {
@@ -158,6 +166,7 @@ func TestChangesOfDifferentFieldsAllStay(t *testing.T) {
 }
 
 func TestOneSuperuserStays(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{`{"is_superuser":false}`, `{"is_active":false}`} {
 		s := office(t)
 		s.do(t, account.GrantSuperuser{User: ben})
@@ -173,6 +182,7 @@ func TestOneSuperuserStays(t *testing.T) {
 }
 
 func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	for range 20 {
 		created := struct{ ID, Key string }{}
@@ -199,6 +209,7 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 
 // Another process, which has cached the key, refuses it within five seconds.
 func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	elsewhere := &panel.Server{
 		Settings: s.server.Settings, Once: s.server.Once, Limits: s.server.Limits, Tables: s.Tables, TokenKeys: s.server.TokenKeys, Log: s.server.Log,
@@ -224,6 +235,7 @@ func TestARevokedKeyIsRefusedElsewhereSoon(t *testing.T) {
 
 // A key is stored nowhere; only the answer that created it holds it.
 func TestAKeyIsStoredNowhere(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	created := struct{ ID, Key string }{}
 	decode(t, s.operate("POST", "api-keys/", `{"name":"Shop"}`, "Idempotency-Key", "once"), http.StatusCreated, &created)
@@ -244,6 +256,7 @@ func TestAKeyIsStoredNowhere(t *testing.T) {
 
 // A repeat after a crash rebuilds the lost answer, without its secrets.
 func TestTheAnswerOfALostRequestIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	for _, call := range []struct{ method, path, body, blanked string }{
 		{"POST", "plans/", `{"name":"New","price":1,"resource_type":"vps"}`, ""},
@@ -290,6 +303,7 @@ func blanked(body, name string) string {
 }
 
 func TestEveryChangeNamesTheOperator(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	before := s.count(t, `select max(position) from events`)
 	for _, call := range [][3]string{
@@ -313,6 +327,7 @@ func TestEveryChangeNamesTheOperator(t *testing.T) {
 }
 
 func TestARequestWithoutAChangeAddsNoEvent(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	before := s.count(t, `select count(*) from events`)
 	for _, path := range []string{"plans/1/", "widgets/1/", "api-keys/Sister01/", "users/3/", "users/2/memberships/1/"} {
@@ -329,6 +344,7 @@ func TestARequestWithoutAChangeAddsNoEvent(t *testing.T) {
 
 // A PUT of a record as it was shown is accepted.
 func TestWhatIsShownMayBeSentBack(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	before := s.count(t, `select count(*) from events`)
 	for _, path := range []string{"plans/1/", "plans/2/", "plans/3/", "widgets/1/", "users/1/", "users/2/", "users/5/"} {

@@ -9,6 +9,7 @@ import (
 
 // Operators read what the customer was written to, without the secrets of links.
 func TestOperatorsReadTheMailsOfAnOrder(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	path := "orders/" + s.known["running"] + "/"

@@ -15,6 +15,7 @@ const opMail = "op@example.com"
 
 // An operator finds the order that needs a person, sees why, and lets it go on.
 func TestAnOperatorLetsAStoppedOrderGoOnInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -44,6 +45,7 @@ func TestAnOperatorLetsAStoppedOrderGoOnInTheBrowser(t *testing.T) {
 
 // A refund asks for the password, and a double click gives the money back once.
 func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -67,6 +69,7 @@ func TestARefundInTheBrowserIsMadeOnce(t *testing.T) {
 }
 
 func TestThePagesOfOrdersAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 902, "es"+opMail, "es", true)
@@ -94,6 +97,7 @@ func TestThePagesOfOrdersAreForEverybodyAndOperatorsAlone(t *testing.T) {
 
 // What may be written in the history of an order has words in both languages.
 func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
+	t.Parallel()
 	kinds := []string{"operations.recheck_requested", "operations.webhook_replayed", "operations.webhooks_replayed", "operations.runs_rebuilt", "webhook.received", "attempt.failed", "effect.intended", "effect.unknown", "effect.deferred", "effect.undoing"}
 	examples := 0
 	for _, folder := range []string{"../domain/order", "../domain/billing", "../sagas"} {
@@ -120,6 +124,7 @@ func TestEachKindOfTheHistoryOfAnOrderHasWords(t *testing.T) {
 
 // An order whose setup stopped goes on with another domain, which is checked first.
 func TestAStoppedOrderGoesOnWithAnotherDomainInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -141,6 +146,7 @@ func TestAStoppedOrderGoesOnWithAnotherDomainInTheBrowser(t *testing.T) {
 
 // Operators hear what becomes of an order, by token and by session; others hear nothing.
 func TestOperatorsHearWhatBecomesOfAnOrder(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 903, "not"+opMail, "en", false)

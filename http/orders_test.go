@@ -43,6 +43,7 @@ func (s *shop) order(t testing.TB, status int, body string, headers ...string) *
 }
 
 func TestTheSameOrderSentTwiceIsPlacedOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	first := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "once")
 	again := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", `"once"`)
@@ -58,6 +59,7 @@ func TestTheSameOrderSentTwiceIsPlacedOnce(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "once")
 	other := s.order(t, http.StatusUnprocessableEntity, strings.Replace(aHostingOrder, "Ana", "Eve", 1), "Idempotency-Key", "once")
@@ -72,6 +74,7 @@ func TestAnIdempotencyKeyBelongsToOneRequestAndOneAPIKey(t *testing.T) {
 }
 
 func TestAHundredEqualRequestsAtOnceMakeOneOrder(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	named := strings.Replace(aHostingOrder, `{`, `{"domain":"hundred.example",`, 1) // which no second order may have
 	answers := s.atOnce(100, func(int) *httptest.ResponseRecorder {
@@ -110,6 +113,7 @@ func (s *shop) atOnce(n int, call func(int) *httptest.ResponseRecorder) []*httpt
 }
 
 func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	if _, err := s.provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 4}); err != nil {
 		t.Fatal(err)
@@ -143,6 +147,7 @@ func TestAnOrderWaitsForAProviderThatDoesNotAnswer(t *testing.T) {
 }
 
 func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	first := s.order(t, http.StatusCreated, aHostingOrder, "Idempotency-Key", "lost")
 	crash := func(seconds int) {
@@ -165,6 +170,7 @@ func TestAnOrderWhoseAnswerWasLostInACrashIsAnsweredAnew(t *testing.T) {
 }
 
 func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	facts := s.count(t, `select count(*) from events`)
 	for _, body := range []string{
@@ -184,6 +190,7 @@ func TestWhatIsRefusedLeavesNothingBehind(t *testing.T) {
 }
 
 func TestOneOfManyCustomersGetsADomain(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	answers := s.atOnce(20, func(i int) *httptest.ResponseRecorder {
 		body := strings.Replace(aHostingOrder, "{", fmt.Sprintf(`{"domain":"wanted.example","language":"%s",`, []string{"es", "en"}[i%2]), 1)
@@ -204,6 +211,7 @@ func TestOneOfManyCustomersGetsADomain(t *testing.T) {
 }
 
 func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, `{"plan_id":2,"customer_email":" Ana@EXAMPLE.com","customer_name":" Ana ","customer_phone":"+34 600","customer_company":"Ana SL",
 		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans","price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
@@ -220,6 +228,7 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 }
 
 func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "ana@example.com", "canary@example.com", 1), "Idempotency-Key", "canary-idempotency")
 	s.order(t, http.StatusBadRequest, strings.Replace(aHostingOrder, "ana@example.com", "canary@", 1))
@@ -237,6 +246,7 @@ func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
 }
 
 func TestWhileTheDatabaseIsAwayCallersAreToldToComeBack(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.call("GET", "/storefront/api/plans/", "", "X-API-Key", s.known["key"])
 	s.loseDatabase()

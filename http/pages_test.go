@@ -10,6 +10,7 @@ import (
 // Every page can be used by everybody: with a reader of the screen, with the
 // keyboard alone, without scripts (WCAG 2.2 AA as far as a program can tell).
 func TestPagesAreForEverybody(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	for i, language := range []string{"en", "es"} {
 		id := int64(2*i + 1)
@@ -104,6 +105,7 @@ func (b *browser) isForEverybody(t *testing.T, language, text string) {
 }
 
 func TestRefusalsOfPagesAreTheirReadersPages(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "es", false)
 	w := s.browser(t).enter(anaMail).get("/storefront/")

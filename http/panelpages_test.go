@@ -45,6 +45,7 @@ func (b *browser) makes(collection string, fields ...string) string {
 // A customer makes a site with all that belongs to it, by forms alone; each is carried out
 // once, however often it is sent.
 func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	b := s.visiting(t, ben)
 	has(t, b.get("/panel/sites/").Body.String(), "There are none yet.", `href="/panel/sites/new/"`)
@@ -71,6 +72,7 @@ func TestACustomerMakesASiteInTheBrowser(t *testing.T) {
 
 // A password that was made up is shown once, to the one who has sent the form first.
 func TestAGeneratedPasswordIsShownOnceInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	b := s.visiting(t, ben)
 	b.get("/panel/databases/new/")
@@ -90,6 +92,7 @@ func TestAGeneratedPasswordIsShownOnceInTheBrowser(t *testing.T) {
 }
 
 func TestWhatIsWrongInAFormOfTheCustomerAreaIsSaidAtItsField(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	s.do(t, speaks(ben, "es"))
 	b := s.visiting(t, ben)
@@ -112,6 +115,7 @@ func speaks(user int64, language string) domain.Command {
 
 // What is removed of a kind with a bin is brought back by operators as it was.
 func TestASiteIsChangedRemovedAndBroughtBackInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	b, operator := s.visiting(t, ben), s.visiting(t, root)
 	site := b.makes("sites", "domain", "bread.example")
@@ -132,6 +136,7 @@ func TestASiteIsChangedRemovedAndBroughtBackInTheBrowser(t *testing.T) {
 
 // A mail domain that has mailboxes goes only with them.
 func TestWhatHasPartsIsRemovedOnlyWithThem(t *testing.T) {
+	t.Parallel()
 	s := running(t)
 	b := s.visiting(t, ben)
 	mail := b.makes("mail-domains", "domain", "bread.example")
@@ -143,6 +148,7 @@ func TestWhatHasPartsIsRemovedOnlyWithThem(t *testing.T) {
 
 // A tenant's records do not exist for others, whatever they send.
 func TestOtherTenantsHaveNoPagesOfARecord(t *testing.T) {
+	t.Parallel()
 	s := withSites(t)
 	b := s.visiting(t, eve) // administers tenant 3
 	form := "form=panel_remove&number=x&form_token=" + s.tokenOf(t, b)
@@ -184,6 +190,7 @@ func (s *shop) tokenOf(t testing.TB, b *browser) string {
 
 // What only administrators may see or change is 403 for members; a suspended tenant is read.
 func TestMembersDoNotReachWhatIsForAdministrators(t *testing.T) {
+	t.Parallel()
 	s := withSites(t)
 	for _, path := range []string{"/panel/webhook-endpoints/", "/panel/whitelabel/", "/panel/whitelabel/new/"} {
 		if w := s.visiting(t, ben).get(path); w.Code != http.StatusForbidden {
@@ -205,6 +212,7 @@ func TestMembersDoNotReachWhatIsForAdministrators(t *testing.T) {
 
 // The secret of a webhook is shown when it is made and when it is replaced.
 func TestTheSecretOfAWebhookIsShownOnce(t *testing.T) {
+	t.Parallel()
 	s := withSites(t)
 	b := s.visiting(t, ana)
 	b.get("/panel/webhook-endpoints/new/")
@@ -229,6 +237,7 @@ func TestTheSecretOfAWebhookIsShownOnce(t *testing.T) {
 
 // Every kind has its pages, in both languages: the list, the form, a record and its form.
 func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.hosting.NameServers = []string{"ns1.panel.example."}
 	s.people(t)
@@ -265,6 +274,7 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 
 // The first page tells what runs, what of it was refused, and how much is left.
 func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
+	t.Parallel()
 	s := withSites(t)
 	limited := hosting.NoLimits().With("sites", 4)
 	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: limited.Fields().Values()})
@@ -295,6 +305,7 @@ func TestTheCustomerAreaBeginsWithWhatRuns(t *testing.T) {
 
 // Who belongs to several tenants chooses one by its name; superusers choose among all.
 func TestATenantIsChosenByName(t *testing.T) {
+	t.Parallel()
 	s := withSites(t)
 	member, operator, stranger := s.visiting(t, ana), s.visiting(t, root), s.visiting(t, eve)
 	text := member.get("/panel/tenants/").Body.String()

@@ -118,6 +118,7 @@ func may(t *testing.T, method, path, role, what string) string {
 }
 
 func TestEverybodyMayDoWhatIsTheirsAndNothingElse(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	var table strings.Builder
 	for _, r := range c.routes() {
@@ -162,6 +163,7 @@ roles, the objects and the answers.
 
 // A call for another tenant's object is answered like one for a missing object.
 func TestWhatIsForeignIsAnsweredLikeWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	compared := 0
 	for _, r := range c.routes() {
@@ -204,6 +206,7 @@ func withoutTokens(w *httptest.ResponseRecorder) string {
 
 // A method that the path lacks gets 405 only if the caller may call the path.
 func TestAWrongMethodIsRefusedAfterTheCaller(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	ruling := map[string][]string{} // methods whose rules also cover the methods that the path lacks: all writes, or the first
 	for _, r := range c.routes() {

@@ -33,6 +33,7 @@ func everything(t testing.TB, options ...func(*shop)) *shop {
 }
 
 func TestConversationsAboutSitesWithEverything(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/provision/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := everything(t)
 		return s.handler, s.known
@@ -79,6 +80,7 @@ func (m madeSite) told() (all []string) {
 }
 
 func TestTheEngineMakesASiteWithEverything(t *testing.T) {
+	t.Parallel()
 	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
 	m := madeOf(t, s.provision("ben", allOfIt))
 	if got := fmt.Sprint(m.told()); got != "[site done dns done mail done ftp done db done proxy done complete]" || m.Proxy.SyncStatus != "synced" {
@@ -102,6 +104,7 @@ func TestTheEngineMakesASiteWithEverything(t *testing.T) {
 }
 
 func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
+	t.Parallel()
 	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
 	no := faults.Fault{Call: faults.Create, Kind: "proxy", What: faults.Refuse}
 	if _, err := engine.New(s.Pool()).Faults().Order(t.Context(), no); err != nil {
@@ -116,6 +119,7 @@ func TestWhatAnEngineCannotDoFailsAlone(t *testing.T) {
 // A repeat after a crash builds the lost answer from the stored records, without
 // the generated credentials.
 func TestAnAnswerThatWasLostTellsOfWhatWasMade(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	first := madeOf(t, s.provision("ben", allOfIt, "Idempotency-Key", "lost"))
 	if _, err := s.owner.Exec(t.Context(), `update once_keys set body = null, running_until = now() - interval '1 second'`); err != nil {
@@ -132,6 +136,7 @@ func TestAnAnswerThatWasLostTellsOfWhatWasMade(t *testing.T) {
 
 // Of many equal requests at once, one creates the site and the others find it.
 func TestOfManyEqualProvisionsOneIsMade(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	shown := 0
 	for _, w := range s.atOnce(6, func(int) *httptest.ResponseRecorder { return s.provision("ben", allOfIt) }) {
@@ -150,6 +155,7 @@ func TestOfManyEqualProvisionsOneIsMade(t *testing.T) {
 }
 
 func TestNoLimitIsPassedByManyAtOnce(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	answers := s.atOnce(8, func(i int) *httptest.ResponseRecorder {
 		return s.provision("root", fmt.Sprintf(`{"tenant":2,"domain":"n%d.example","create_mail":true,"create_db":true}`, i))
@@ -162,6 +168,7 @@ func TestNoLimitIsPassedByManyAtOnce(t *testing.T) {
 
 // A change of a site's name or address also changes its proxy.
 func TestAProxyFollowsItsSite(t *testing.T) {
+	t.Parallel()
 	s := everything(t, func(s *shop) { s.server.Settings.EngineWait = time.Minute }).open(t)
 	m := madeOf(t, s.provision("ben", allOfIt))
 	if m.Proxy.SyncStatus != "synced" {

@@ -20,6 +20,7 @@ const (
 )
 
 func TestTheReferenceIsSmall(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	w := s.call("GET", referencePath, "", "Accept-Encoding", "gzip")
 	all := w.Body.Len() + len(reference.Style) + len(reference.Script)
@@ -32,6 +33,7 @@ func TestTheReferenceIsSmall(t *testing.T) {
 // Each sample of an operation makes its call, when what a caller has stands in the
 // places for it.
 func TestSamplesOfTheReferenceRun(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).people(t).open(t)
 	server := httptest.NewServer(s.server.Handler())
 	defer server.Close()
@@ -70,6 +72,7 @@ func (b *browser) sampleOf(operation, language string) string {
 
 // Every link of the page leads to something on it, and each call is there once.
 func TestTheReferenceIsWholeWithoutScripts(t *testing.T) {
+	t.Parallel()
 	b := openShop(t).browser(t)
 	b.get(referencePath)
 	ids := map[string]int{}
@@ -104,6 +107,7 @@ func TestTheReferenceIsWholeWithoutScripts(t *testing.T) {
 }
 
 func TestTheReferenceIsSearchedAndTriedOut(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).people(t).open(t)
 	s.resident(t, 71, "olga@example.com", "en", true)
 	p := browsertest.Open(t)

@@ -45,6 +45,7 @@ const (
 )
 
 func TestChangesOfACachedCallerHoldFromTheNextCallOn(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.do(t, account.GrantSuperuser{User: eve, At: time.Now()})
 	after := func(commands ...domain.Command) func() error {
@@ -105,6 +106,7 @@ func TestChangesOfACachedCallerHoldFromTheNextCallOn(t *testing.T) {
 
 // Many simultaneous calls to two processes while a role is revoked.
 func TestNoCallThatBeginsAfterARevocationSeesAnything(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	processes := []http.Handler{s.process(), s.process()}
 	var over, ended atomic.Bool
@@ -150,6 +152,7 @@ func waitFor(t *testing.T, done func() bool) {
 // Each of the six hundred calls counts once, also those that start again because
 // the caller's rights have changed.
 func TestSixHundredCallsAreCountedOnceOverTwoProcesses(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded).people(t)
 	processes := []http.Handler{s.process(), s.process()}
 	paths := []string{itsTenant, "/hosting/api/rest/tenants/", "/api/me/", "/hosting/api/rest/tenants/99/"}
@@ -202,6 +205,7 @@ func (l *ledger) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBa
 }
 
 func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded).people(t)
 	asked := &ledger{}
 	config := s.readers.Config()
@@ -248,6 +252,7 @@ func TestWhoIsRememberedIsAskedForAlongWithWhatTheyAskFor(t *testing.T) {
 
 // A call with a revoked token does not count against its user's rate limit.
 func TestACallWithARevokedTokenIsNotCounted(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded).people(t)
 	reads(s.handler, itsTenant, s.known["ana"])
 	s.do(t, account.EndSessions{User: ana, At: time.Now()})

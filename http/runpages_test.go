@@ -11,6 +11,7 @@ import (
 
 // An operator finds a run that has stopped, reads why, and lets it go on.
 func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := office(t).open(t)
 	a := s.bought(t, "stuck.example")
 	broken := faults.For(s.Pool(), "engine")
@@ -53,6 +54,7 @@ func TestAnOperatorLetsAStoppedRunGoOnInTheBrowser(t *testing.T) {
 // A run that waits can be paused, goes on at once when it is
 // released, and the setup of an order leads to the order.
 func TestWhatOperatorsMayDoWithARunInTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -76,6 +78,7 @@ func TestWhatOperatorsMayDoWithARunInTheBrowser(t *testing.T) {
 }
 
 func TestThePagesOfRunsAreForEverybodyAndOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 902, "es"+opMail, "es", true)

@@ -81,6 +81,7 @@ func (s *shop) tryCode(from, email, password, otp string) *httptest.ResponseReco
 func from(n int) string { return fmt.Sprintf("203.0.%d.1:1", n) }
 
 func TestASignInNeedsACodeToo(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	answers(t, "before", s.tryCode(from(0), emails[ana], goodPassword, "whatever"), http.StatusOK, "")
 	secret, recovery := s.enrolled(t, ana)
@@ -115,6 +116,7 @@ func TestASignInNeedsACodeToo(t *testing.T) {
 }
 
 func TestARightPasswordWithoutACodeIsAFailure(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	secret, _ := s.enrolled(t, ana)
 	before := s.events(t, "security.sign_in_refused")
@@ -134,6 +136,7 @@ func TestARightPasswordWithoutACodeIsAFailure(t *testing.T) {
 }
 
 func TestCodesAreLimitedPerAccountOverAllAddresses(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	secret, recovery := s.enrolled(t, ana)
 	for i := range 10 {
@@ -145,6 +148,7 @@ func TestCodesAreLimitedPerAccountOverAllAddresses(t *testing.T) {
 }
 
 func TestRightCodesAreNotCountedAsGuesses(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	secret, _ := s.enrolled(t, ana)
 	for i := range 12 {
@@ -154,6 +158,7 @@ func TestRightCodesAreNotCountedAsGuesses(t *testing.T) {
 }
 
 func TestOfManySignInsAtOnceWithOneCodeOneSucceeds(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	secret, recovery := s.enrolled(t, ana)
 	for what, otp := range map[string]string{"code": code(t, secret, 0), "recovery code": recovery[0]} {
@@ -172,6 +177,7 @@ func TestOfManySignInsAtOnceWithOneCodeOneSucceeds(t *testing.T) {
 }
 
 func TestANewPasswordKeepsTheSecondFactor(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	secret, _ := s.enrolled(t, ana)
 	if w := s.choose(s.link(t, ana), "a new password, really", "a new password, really"); w.Code != http.StatusSeeOther {
@@ -182,6 +188,7 @@ func TestANewPasswordKeepsTheSecondFactor(t *testing.T) {
 }
 
 func TestSwitchingOnEndsWhatBeganWithThePasswordAlone(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	pair := answered[struct{ Refresh, Access string }](t, s.try("192.0.2.1:1", emails[ana], goodPassword))
 	answers(t, "before", s.call("GET", "/api/me/", "", bearer(pair.Access)...), http.StatusOK, "")
@@ -191,6 +198,7 @@ func TestSwitchingOnEndsWhatBeganWithThePasswordAlone(t *testing.T) {
 }
 
 func TestAnOperatorSwitchesASecondFactorOff(t *testing.T) {
+	t.Parallel()
 	s := office(t)
 	s.enrolled(t, ana)
 	off := func(body string) *httptest.ResponseRecorder {
@@ -211,6 +219,7 @@ func TestAnOperatorSwitchesASecondFactorOff(t *testing.T) {
 }
 
 func TestAnErasedPersonLeavesNoSecondFactor(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.enrolled(t, ana)
 	if err := s.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, ana); err != nil {

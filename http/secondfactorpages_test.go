@@ -25,6 +25,7 @@ func secretOn(t *testing.T, w *httptest.ResponseRecorder) string {
 // A person switches the second factor on, signs in with it, makes new recovery
 // codes, and switches it off.
 func TestAPersonUsesASecondFactor(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "en", false)
 	const page = "/account/second-factor/"
@@ -105,6 +106,7 @@ func TestAPersonUsesASecondFactor(t *testing.T) {
 }
 
 func TestTheFirstStepOfASignInLastsTenMinutesAndEndsWithAChoice(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, anaMail, "es", false)
 	secret, _ := s.enrolled(t, 1)
@@ -138,6 +140,7 @@ func TestTheFirstStepOfASignInLastsTenMinutesAndEndsWithAChoice(t *testing.T) {
 }
 
 func TestASuperuserWithoutASecondFactorMayOnlySetOneUp(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.server.Settings.Factor = true
 	s.rewire(t).people(t)
@@ -170,6 +173,7 @@ func TestASuperuserWithoutASecondFactorMayOnlySetOneUp(t *testing.T) {
 // The calls that change the second factor are for sessions whose user has given
 // the password a moment ago.
 func TestASecondFactorIsChangedAfterThePasswordAlone(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t).inABrowser(t, ana)
 	for _, call := range []string{"POST second-factor/", "POST second-factor/enable/", "POST second-factor/recovery-codes/", "DELETE second-factor/"} {
 		method, path, _ := strings.Cut(call, " ")

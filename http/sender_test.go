@@ -18,6 +18,7 @@ const senderPath = "/hosting/api/rest/whitelabel/1/sender/"
 
 // A tenant publishes a record at its domain, and asks for it to be looked at.
 func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	look := hosting.WhiteLabel{
 		BrandName: "Bread", EmailFromEmail: "hello@bread.example", SenderRecord: "hostpanel-verify=ABC", IsActive: true,
@@ -70,6 +71,7 @@ func TestATenantProvesTheDomainThatItsMailsComeFrom(t *testing.T) {
 }
 
 func TestANewBrandHasARecordOfItsOwn(t *testing.T) {
+	t.Parallel()
 	s := everything(t)
 	w := s.call("POST", "/hosting/api/rest/whitelabel/", `{"brand_name":"Bread","email_from_address":"hello@bread.example"}`, append(bearer(s.known["ana"]), "Content-Type", "application/json")...)
 	at := w.Header().Get("Location")

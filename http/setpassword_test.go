@@ -39,6 +39,7 @@ func (s *shop) choose(token, password, repeat string) *httptest.ResponseRecorder
 }
 
 func TestALinkSetsOnePasswordOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	token := s.invited(t, 1, "ana@example.com", "es")
 	for range 3 { // looking at the page does not use the link up
@@ -77,6 +78,7 @@ func TestALinkSetsOnePasswordOnce(t *testing.T) {
 }
 
 func TestAHundredUsesOfALinkAtOnceSetOnePassword(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	token := s.invited(t, 1, "ana@example.com", "en")
 	won := 0
@@ -96,6 +98,7 @@ func TestAHundredUsesOfALinkAtOnceSetOnePassword(t *testing.T) {
 }
 
 func TestAWeakPasswordIsRefusedAndTheLinkStays(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	token := s.invited(t, 1, "ana@example.com", "en")
 	for password, message := range map[string]string{
@@ -119,6 +122,7 @@ func TestAWeakPasswordIsRefusedAndTheLinkStays(t *testing.T) {
 }
 
 func TestANewLinkEndsTheOlderOneAndAnAccountThatHasEndedHasNone(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	older := s.invited(t, 1, "ana@example.com", "en")
 	newer := s.link(t, 1)
@@ -132,6 +136,7 @@ func TestANewLinkEndsTheOlderOneAndAnAccountThatHasEndedHasNone(t *testing.T) {
 }
 
 func TestPagesSpeakTheReadersLanguage(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	for wish, language := range map[string]string{
 		"": "en", "es": "es", "es-MX,es;q=0.9,en;q=0.8": "es", "de, fr;q=0.8": "en", "de,es;q=0.5": "es", "en-GB,es": "en", ", ;q=1": "en",

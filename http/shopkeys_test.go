@@ -28,6 +28,7 @@ func (b *browser) cards() (names []string) {
 }
 
 func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.resident(t, 5, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
@@ -77,6 +78,7 @@ func TestAKeyIsCreatedWithThePasswordAndShownOnce(t *testing.T) {
 }
 
 func TestAPasswordCountsForTenMinutes(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
@@ -107,6 +109,7 @@ func TestAPasswordCountsForTenMinutes(t *testing.T) {
 }
 
 func TestAFormThatIsSentTwiceMakesOneKey(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)
@@ -133,6 +136,7 @@ func TestAFormThatIsSentTwiceMakesOneKey(t *testing.T) {
 }
 
 func TestARevokedKeyOpensNothingAtOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	s.resident(t, 5, rootMail, "es", true)
 	b := s.browser(t).enter(rootMail)
@@ -160,6 +164,7 @@ func TestARevokedKeyOpensNothingAtOnce(t *testing.T) {
 }
 
 func TestManyKeysComeInPages(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.resident(t, 1, rootMail, "en", true)
 	b := s.browser(t).enter(rootMail)

@@ -10,6 +10,7 @@ import (
 // An operator signs in and sees what needs a person, the money of the day, and the
 // way to each list.
 func TestOperatorsStartWithWhatNeedsAPerson(t *testing.T) {
+	t.Parallel()
 	s := desk(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
@@ -28,6 +29,7 @@ func TestOperatorsStartWithWhatNeedsAPerson(t *testing.T) {
 
 // What is wrong with the panel is on the page as it is at /readyz.
 func TestTheStartPageTellsWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	s.server.Health = unwell{}
 	s.rewire(t)

@@ -31,6 +31,7 @@ func (s *shop) raise(t testing.TB, user int64, title string) uuid.UUID {
 }
 
 func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t).told(t).open(t)
 	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
 	s.raise(t, ana, "For Ana alone")
@@ -63,6 +64,7 @@ func TestUsersHearWhatBecomesOfTheirNotifications(t *testing.T) {
 }
 
 func TestWhoComesBackToAStreamIsToldWhatWasMissed(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t).open(t)
 	h := s.hear(t, noticeStream, bearer(s.known["ben"])...)
 	s.raise(t, ben, "1")
@@ -83,6 +85,7 @@ func TestWhoComesBackToAStreamIsToldWhatWasMissed(t *testing.T) {
 
 // Heartbeats carry the present position even without new events.
 func TestAHeartbeatCarriesThePosition(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.server.Beat(20 * time.Millisecond)
 	s.open(t)
@@ -102,6 +105,7 @@ func TestAHeartbeatCarriesThePosition(t *testing.T) {
 
 // The time limits for requests and answers do not apply to streams.
 func TestAStreamOutlivesThePatienceForAnswers(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.server.Beat(20 * time.Millisecond)
 	s.server.Hurry(200 * time.Millisecond)
@@ -120,6 +124,7 @@ func TestAStreamOutlivesThePatienceForAnswers(t *testing.T) {
 }
 
 func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).people(t)
 	s.server.Beat(20 * time.Millisecond)
 	s.open(t)
@@ -144,6 +149,7 @@ func TestAStreamEndsWithTheRightsOfItsCaller(t *testing.T) {
 
 // A shutdown of the program does not wait for open streams.
 func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -167,6 +173,7 @@ func TestTheProgramStopsThoughPeopleListen(t *testing.T) {
 }
 
 func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.Settings.Abuse = true }).stock(t).people(t).open(t)
 	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
 	for _, c := range []struct {
@@ -195,6 +202,7 @@ func TestOnlySoManyStreamsAreOpenAtATime(t *testing.T) {
 }
 
 func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	placed := read(t, s.order(t, http.StatusCreated, aHostingOrder))
 	path := "/storefront/api/orders/" + placed.ID + "/events/"
@@ -234,6 +242,7 @@ func TestAnOrderIsFollowedToItsEnd(t *testing.T) {
 // A hundred clients connect and disconnect while events arrive, and leave no
 // goroutine or subscription behind.
 func TestAHundredListenersComeAndGo(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t).open(t)
 	people := []string{"ana", "ben", "eve"}
 	stop, telling := make(chan struct{}), sync.WaitGroup{}

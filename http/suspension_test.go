@@ -49,6 +49,7 @@ func (s *shop) standing(t *testing.T, refs []hosting.Ref) map[string]string {
 // Of records in random states exactly those are enabled again that the
 // suspension had disabled.
 func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -88,6 +89,7 @@ func TestASuspendedTenantIsActiveAgainExactlyAsItWas(t *testing.T) {
 // Whose records are written all the time is suspended all the same, and at
 // once. The records follow, and so they do when the tenant is active again.
 func TestATenantIsSuspendedHoweverBusyItIs(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	const sites = 8
 	for n := range int64(sites) {
@@ -164,6 +166,7 @@ func (s *shop) someOfEverything(t *testing.T, tenant int64, chance func() bool) 
 // What superusers make in a suspended tenant is off from the start, and runs
 // once the tenant does.
 func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.patched(t, tenantOne, `{"status":"suspended"}`)
 	w := s.call("POST", "/hosting/api/rest/sites/", `{"tenant":1,"domain":"new.example"}`, bearer(s.known["root"])...)
@@ -190,6 +193,7 @@ func TestWhatIsMadeInASuspendedTenantRestsFromTheStart(t *testing.T) {
 
 // In a suspended tenant its people write nothing, wherever in the hosting API.
 func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
+	t.Parallel()
 	c := takeCensus(t)
 	c.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: tenantA}, Spec: field.Values{"status": []byte(`"suspended"`)}})
 	asked := 0
@@ -221,6 +225,7 @@ func TestPeopleOfASuspendedTenantWriteNothingAnywhere(t *testing.T) {
 // Who has acted for a tenant until now does so no more once it is terminated,
 // though the token was looked up before.
 func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: 1}, Tenant: 1, Spec: (&hosting.Site{Domain: "a.example", IsActive: true}).Fields().Values()})
 	sites := func(who string) string {
@@ -253,6 +258,7 @@ func TestATerminatedTenantIsOverForWhoIsRemembered(t *testing.T) {
 // A tenant is measured against its package as it is now; what is in the bin
 // does not count.
 func TestStatsCountWhatThereIs(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.someOfEverything(t, 1, func() bool { return true })
 	limits := hosting.NoLimits().With("sites", 5).With("mailboxes", 2).With(hosting.StorageMB, 1000)
@@ -284,6 +290,7 @@ func TestStatsCountWhatThereIs(t *testing.T) {
 // What rests is off at the engine, and what runs again is on; the zone was on
 // all the time.
 func TestASuspensionReachesTheEngine(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) {
 		s.server.Settings.EngineWait, s.hosting.NameServers = time.Minute, []string{"ns1.panel.example."}
 	}).people(t).open(t)

@@ -29,6 +29,7 @@ func (s *shop) ids(t *testing.T, query string) string {
 }
 
 func TestListsAreFilteredSearchedAndOrderedByOneMechanism(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	between := url.QueryEscape(time.Now().UTC().Format(time.RFC3339Nano))
 	s.tenant(t, 4, `100% "pure" honey_`)
@@ -72,6 +73,7 @@ func TestListsAreFilteredSearchedAndOrderedByOneMechanism(t *testing.T) {
 }
 
 func TestPagesOfAListKeepTheirQuestion(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	page := answered[tenantPage](t, s.call("GET", "/hosting/api/rest/tenants/?page=2&page_size=1&search=e&ordering=name", "", bearer(s.known["root"])...))
 	const path = public + "/hosting/api/rest/tenants/?ordering=name&"
@@ -81,6 +83,7 @@ func TestPagesOfAListKeepTheirQuestion(t *testing.T) {
 }
 
 func TestATenantThatIsLeavingCannotBeActivated(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	s.do(t, hosting.Remove{Ref: hosting.Ref{Kind: "tenant", ID: 2}})
 	for _, name := range []string{"ana", "root"} {
@@ -92,6 +95,7 @@ func TestATenantThatIsLeavingCannotBeActivated(t *testing.T) {
 
 // The process may end between the change and its answer.
 func TestAnAnswerThatWasNeverGivenIsMadeFromTheRecord(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for path, body := range map[string]string{"/hosting/api/rest/tenants/2/activate/": "", "/api/me/": `{"name":"Ana María"}`} {
 		method := map[bool]string{true: "POST", false: "PATCH"}[body == ""]

@@ -22,6 +22,7 @@ import (
 
 // Each file is a conversation of a user who signs in, or fails to.
 func TestConversationsOfPeople(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/people/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := openShop(t, figures).people(t)
 		return s.handler, s.known
@@ -62,6 +63,7 @@ func signed(t *testing.T, method jwt.SigningMethod, header map[string]any, key a
 }
 
 func TestForgedTokensOpenNothing(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	key := s.server.TokenKeys[0]
 	good := claimsOf(root, nil)
@@ -129,6 +131,7 @@ func sameBits(signature string) string {
 }
 
 func TestEveryClaimOfATokenCounts(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for name, c := range map[string]struct {
 		other with
@@ -170,6 +173,7 @@ func TestEveryClaimOfATokenCounts(t *testing.T) {
 }
 
 func TestOnlyOneWordIsTheScheme(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	for header, want := range map[string]int{
 		"Bearer " + s.known["ana"]: 200, "bearer " + s.known["ana"]: 200, "BEARER   " + s.known["ana"]: 200,
@@ -188,6 +192,7 @@ func TestOnlyOneWordIsTheScheme(t *testing.T) {
 }
 
 func TestATokenIsAsItIsDescribed(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	got := s.signIn(t, "ana@example.com", goodPassword)
 	for text, want := range map[string]struct {
@@ -217,6 +222,7 @@ func TestATokenIsAsItIsDescribed(t *testing.T) {
 }
 
 func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
+	t.Parallel()
 	older, newer := sealing.NewSecretKey(), sealing.NewSecretKey()
 	keys := func(list string) []caller.TokenKey {
 		ring, err := sealing.ParseKeyring(list)
@@ -251,6 +257,7 @@ func TestTokensOfTheKeyBeforeStillOpen(t *testing.T) {
 
 // Changes of an account end its tokens, and the refusals give the reason.
 func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	const none = `{"detail":"No active account found for the given token."}`
 	now := time.Now()
@@ -283,6 +290,7 @@ func TestAStolenTokenDoesNotOutliveTheAccountsChanges(t *testing.T) {
 }
 
 func TestAnErasedUserIsGone(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	stolen := s.signIn(t, "ben@example.com", goodPassword)
 	if err := s.server.Accounts.Erase(t.Context(), domain.Metadata{Actor: "operator:1"}, ben); err != nil {
@@ -299,6 +307,7 @@ func TestAnErasedUserIsGone(t *testing.T) {
 // A client may use a refresh token twice at once. A later reuse means a stolen
 // copy.
 func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	first := s.signIn(t, "ana@example.com", goodPassword)
 	other := s.signIn(t, "ana@example.com", goodPassword)
@@ -342,6 +351,7 @@ func TestARefreshTokenThatIsUsedAgainEndsItsFamily(t *testing.T) {
 }
 
 func TestOfManyRefreshesAtOnceOneGetsTokens(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	token := s.signIn(t, "ana@example.com", goodPassword).Refresh
 	fresh := 0

@@ -39,6 +39,7 @@ func (s *shop) mails(t *testing.T, user int64) notice.Preferences {
 }
 
 func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	path := s.reader(t, 1)
 	s.reader(t, 2)
@@ -87,6 +88,7 @@ func TestALinkInAMailStopsMailsOfItsSort(t *testing.T) {
 // Servers of mail providers unsubscribe without cookies and form tokens, with
 // any headers.
 func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded)
 	for i, headers := range [][]string{
 		{"Content-Type", "application/x-www-form-urlencoded"},
@@ -116,6 +118,7 @@ func TestMailProvidersUnsubscribeWithOneClick(t *testing.T) {
 }
 
 func TestAHundredClicksAtOnceAreOneEvent(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	path := s.reader(t, 1)
 	for _, w := range s.atOnce(20, func(int) *httptest.ResponseRecorder { return s.call("POST", path, "") }) {
@@ -129,6 +132,7 @@ func TestAHundredClicksAtOnceAreOneEvent(t *testing.T) {
 }
 
 func TestAWrongLinkChangesNoPreferences(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	path := s.reader(t, 1)
 	ended := s.reader(t, 2)
@@ -157,6 +161,7 @@ func TestAWrongLinkChangesNoPreferences(t *testing.T) {
 
 // Repeated guesses of links are throttled. A valid link still works then.
 func TestWhoTriesManyLinksIsStopped(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, guarded)
 	path := s.reader(t, 1)
 	for i := range 21 {
@@ -175,6 +180,7 @@ func TestWhoTriesManyLinksIsStopped(t *testing.T) {
 
 // Alarms reach some superuser: the last who gets them is not unsubscribed by a click.
 func TestAlarmsAreNotSwitchedOffByOneClickOfTheLastSuperuser(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).people(t)
 	path := func(user int64) string {
 		about := notice.Unsubscription{User: user, Preference: notice.System.Preference()}

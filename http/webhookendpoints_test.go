@@ -59,6 +59,7 @@ func (s *shop) hooked(t testing.TB) *shop {
 
 // Conversations of administrators about their endpoints.
 func TestConversationsAboutWebhookEndpoints(t *testing.T) {
+	t.Parallel()
 	routetest.Run(t, "testdata/hooks/*.http", func(t *testing.T) (http.Handler, routetest.Known) {
 		s := house(t).hooked(t)
 		return s.handler, s.known
@@ -71,6 +72,7 @@ func (s *shop) hook(t *testing.T, who, body string, headers ...string) *httptest
 }
 
 func TestATenantHasTenEndpointsHoweverManyAreAskedForAtOnce(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	made, refused := 0, 0
 	for _, w := range s.atOnce(16, func(i int) *httptest.ResponseRecorder {
@@ -96,6 +98,7 @@ func TestATenantHasTenEndpointsHoweverManyAreAskedForAtOnce(t *testing.T) {
 
 // A secret is shown in one answer, and is not stored with it.
 func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	secretIn := func(w *httptest.ResponseRecorder, status int) string {
 		t.Helper()
@@ -151,6 +154,7 @@ func TestASecretIsShownOnceAndNotInARepeat(t *testing.T) {
 
 // Simultaneous changes of an endpoint change only the fields that they name.
 func TestTwoChangesOfAnEndpointDoNotUndoEachOther(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	s.do(t, anEndpoint(1, 1))
 	for _, w := range s.atOnce(2, func(i int) *httptest.ResponseRecorder {
@@ -164,6 +168,7 @@ func TestTwoChangesOfAnEndpointDoNotUndoEachOther(t *testing.T) {
 }
 
 func TestInASuspendedTenantEndpointsAreOnlyRead(t *testing.T) {
+	t.Parallel()
 	s := house(t)
 	s.do(t, anEndpoint(1, 1))
 	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: map[string]json.RawMessage{"status": []byte(`"suspended"`)}})
@@ -186,6 +191,7 @@ func TestInASuspendedTenantEndpointsAreOnlyRead(t *testing.T) {
 
 // Every kind of the API has its types of events.
 func TestEveryKindThatTenantsManageMakesEvents(t *testing.T) {
+	t.Parallel()
 	for _, kind := range hosting.Kinds {
 		managed := kind.Writers != hosting.Superuser && kind.Collection != ""
 		if told := slices.Contains(webhook.Names(hosting.Announced()), kind.Name+".created"); told != managed {
@@ -195,6 +201,7 @@ func TestEveryKindThatTenantsManageMakesEvents(t *testing.T) {
 }
 
 func TestEveryEventIsDocumented(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/webhooks.md")
 	if err != nil {
 		t.Fatal(err)

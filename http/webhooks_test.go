@@ -24,6 +24,7 @@ func (s *shop) tell(path, body string) *httptest.ResponseRecorder {
 }
 
 func TestAWebhookIsStoredByteForByteInBothFormsOfItsPath(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
 	for i, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test"} {
@@ -40,6 +41,7 @@ func TestAWebhookIsStoredByteForByteInBothFormsOfItsPath(t *testing.T) {
 }
 
 func TestAPaymentWebhookMayComeAHundredTimesAtOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, aHostingOrder))
 	body := event("evt_1", "checkout.session.completed", a, 299, "paid")
@@ -54,6 +56,7 @@ func TestAPaymentWebhookMayComeAHundredTimesAtOnce(t *testing.T) {
 }
 
 func TestWebhooksOfUnknownTypesAreAcceptedToo(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	unknown := answer{ID: "00000000-0000-4000-8000-000000000000", URL: "https://x/cs_test_nobody/"}
 	for i, body := range []string{
@@ -70,6 +73,7 @@ func TestWebhooksOfUnknownTypesAreAcceptedToo(t *testing.T) {
 }
 
 func TestAWebhookWithoutAGoodSignatureLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	body := event("evt_1", "checkout.session.completed", read(t, s.order(t, http.StatusCreated, aHostingOrder)), 299, "paid")
 	good := func(at time.Time) string { return test.Sign([]byte(secret), []byte(body), at) }
@@ -91,6 +95,7 @@ func TestAWebhookWithoutAGoodSignatureLeavesNothingBehind(t *testing.T) {
 }
 
 func TestAWebhookMayHave256KiBAndNotOneByteMore(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	body := `{"id":"evt_big","type":"noise"}`
 	body += strings.Repeat(" ", 256<<10-len(body))
@@ -103,6 +108,7 @@ func TestAWebhookMayHave256KiBAndNotOneByteMore(t *testing.T) {
 }
 
 func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t)
 	body := event("evt_1", "checkout.session.completed", read(t, s.order(t, http.StatusCreated, aHostingOrder)), 299, "paid")
 	s.loseDatabase()
@@ -112,6 +118,7 @@ func TestAWebhookThatCannotBeStoredIsSentAgain(t *testing.T) {
 }
 
 func TestWhileTestPaymentsAreOffTheTestProviderDoesNotExist(t *testing.T) {
+	t.Parallel()
 	s := openShop(t, func(s *shop) { s.server.HostedCheckout, s.orders.Offers[2].Configured = nil, false }).stock(t)
 	for _, path := range []string{"/storefront/webhooks/test/", "/storefront/webhooks/test", "/storefront/checkout/test/cs_test_" + strings.Repeat("a", 24) + "/"} {
 		if w := s.tell(path, "{}"); w.Code != http.StatusNotFound {

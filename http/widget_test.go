@@ -101,6 +101,7 @@ func (w *storefrontSite) clean() {
 }
 
 func TestACustomerBuysOnAnotherSite(t *testing.T) {
+	t.Parallel()
 	for _, story := range []struct{ layout, language, order, pay, done string }{
 		{"cards", "en", "Order now: Hosting S", "Continue to payment · €28.70", "Everything is ready"},
 		{"table", "es", "Contratar: Hosting S", "Continuar al pago · 28,70 €", "Todo está listo"},
@@ -143,6 +144,7 @@ func (w *storefrontSite) buy() {
 }
 
 func TestADoubleClickAndTheBackButtonPlaceOneOrder(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	w.form(11, widgetOne, "cards", "en")
@@ -190,6 +192,7 @@ window.fetch = async (address, options) => {
 };`
 
 func TestOrdersWhoseAnswersAreLostArePlacedOnce(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	w.form(11, widgetOne, "cards", "en")
@@ -209,6 +212,7 @@ func TestOrdersWhoseAnswersAreLostArePlacedOnce(t *testing.T) {
 }
 
 func TestAVisitorReadsHelpfulWordsAndTheOwnerTheCause(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	s.known["foreign"] = s.issue(t, storefront.Test, "Foreign1", 7, &storefront.APIKey{RateLimit: 60, AllowedDomains: []string{"shop.example"}})
 	s.known["tight"] = s.issue(t, storefront.Test, "TightKey", 7, &storefront.APIKey{RateLimit: 1})
@@ -237,6 +241,7 @@ func TestAVisitorReadsHelpfulWordsAndTheOwnerTheCause(t *testing.T) {
 }
 
 func TestAnAPIThatIsSlowOrAwayIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	w.form(11, widgetOne, "cards", "en")
@@ -263,6 +268,7 @@ window.fetch = async (address, options) => {
 }
 
 func TestOrderingWorksByKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	w.form(11, widgetOne, "cards", "en")
@@ -306,6 +312,7 @@ func TestOrderingWorksByKeyboardAlone(t *testing.T) {
 }
 
 func TestPagesHearOfOrders(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	w.form(11, widgetOne, "cards", "es", func(f *storefront.Widget) { f.CTAText = "Order now" })
@@ -329,6 +336,7 @@ func TestPagesHearOfOrders(t *testing.T) {
 }
 
 func TestAPaymentPageElsewhereIsNotGoneTo(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	w.form(11, widgetOne, "cards", "en")

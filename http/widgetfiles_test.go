@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheWidgetIsServedToEveryPage(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	for path, cache := range map[string]string{"/storefront/widget.js": "public, max-age=300", web.Widget.Path(): "public, max-age=31536000, immutable"} {
 		w := s.call("GET", path, "", "Origin", "https://shop.example")

@@ -32,6 +32,7 @@ func (w *storefrontSite) looks(name string, show func()) {
 }
 
 func TestTheOrderFormIsAccessibleInEveryForm(t *testing.T) {
+	t.Parallel()
 	s := openShop(t).stock(t).open(t)
 	w := s.site(t)
 	p := w.page

@@ -76,6 +76,7 @@ func (w *world) dead(token string) bool {
 }
 
 func TestWhoIsInvitedChoosesAPasswordOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	a := w.Accounts
 	for i, language := range []string{"es", "en"} {
@@ -100,6 +101,7 @@ func TestWhoIsInvitedChoosesAPasswordOnce(t *testing.T) {
 }
 
 func TestWhoGetsAPasswordGetsNoMail(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.opens(1, "ana@example.com", "es")
 	w.equal("runs", w.count(`select count(*) from saga_run`), 0)
@@ -109,6 +111,7 @@ func TestWhoGetsAPasswordGetsNoMail(t *testing.T) {
 }
 
 func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.opens(1, "ana@example.com", "es")
 	link, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:1"}, 1, false)
@@ -127,6 +130,7 @@ func TestANewPasswordEndsLinksAndComesWithMore(t *testing.T) {
 }
 
 func TestALinkOfAnOperatorIsHandedOverOrMailed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.opens(1, "ana@example.com", "en")
 	handed, err := w.Accounts.Link(t.Context(), domain.Metadata{Actor: "operator:7"}, 1, false)
@@ -147,6 +151,7 @@ func TestALinkOfAnOperatorIsHandedOverOrMailed(t *testing.T) {
 
 // Pending mails to an erased person end without an operator.
 func TestAPersonWhoIsErasedGetsNoMoreMail(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	refused := make(chan struct{}, 100)
 	w.mail.tell(func(_, _ string) error {
@@ -200,6 +205,7 @@ func (w *world) parked(id uuid.UUID) {
 // An erasure covers all former addresses of a person, except those that belong to
 // another person by now.
 func TestAnAddressThatHasPassedOnStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.opens(1, "first@example.com", "en")
 	for _, email := range []string{"second@example.com", "third@example.com"} {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestATenantsMailsComeFromTheTenant(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	does := func(commands ...domain.Command) {
 		t.Helper()

@@ -25,6 +25,7 @@ func (w *world) untouched() {
 }
 
 func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.equal("without a reason", domain.CodeOf(w.Cancel(t.Context(), operator, w.placed(ordering{}), "")), domain.Invalid)
 
@@ -48,6 +49,7 @@ func TestCancellingAnUnpaidOrderAsksItsProviderFirst(t *testing.T) { // T4, T10
 }
 
 func TestWhatTurnsOutToBePaidIsTakenBack(t *testing.T) { // T10, T16, T18
+	t.Parallel()
 	w := newWorld(t)
 	id := w.place(ordering{})
 	w.pay.pay(id, nil) // no webhook arrives
@@ -70,6 +72,7 @@ func (w *world) refunded(id fmt.Stringer) {
 }
 
 func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
+	t.Parallel()
 	for _, kind := range []string{"hosting", "vps"} {
 		w := newWorld(t)
 		refuse := func(call, name string) error {
@@ -97,6 +100,7 @@ func TestAFailedOrderIsTakenBackAndRefunded(t *testing.T) { // T16, T17, T18
 }
 
 func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
+	t.Parallel()
 	w := newWorld(t)
 	w.pauses(notify.MailQueue) // the welcome mail holds it up
 	w.goes()
@@ -112,6 +116,7 @@ func TestAnOrderThatIsBeingSetUpTurnsBack(t *testing.T) { // T16, R-2
 }
 
 func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
+	t.Parallel()
 	w := newWorld(t)
 	id := w.place(ordering{kind: "vps"})
 	w.pay.pay(id, nil)
@@ -130,6 +135,7 @@ func TestARefundBeforeTheServiceRunsTurnsItsRun(t *testing.T) { // T19
 }
 
 func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
+	t.Parallel()
 	w := newWorld(t)
 	w.engine.tell(func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "site/") || call == "remove" {
@@ -153,6 +159,7 @@ func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
 
 // A worker may die in every step that is taken back.
 func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
+	t.Parallel()
 	points := []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete}
 	w := newWorld(t, func(o *Options) { o.Times.Lease = 400 * time.Millisecond })
 	refuse := func(call, name string) error {
@@ -216,6 +223,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 // Of a cancellation and the completion of a step at the same time exactly one wins,
 // and the log shows which.
 func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 26))

@@ -34,6 +34,7 @@ func (w *world) approved() uuid.UUID {
 }
 
 func TestAnApprovalIsCapturedOnceHoweverOftenItIsTold(t *testing.T) { // F-3, T5, P-8
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.approved()
 	w.atOnce(100, func(i int) error {
@@ -53,6 +54,7 @@ func TestAnApprovalIsCapturedOnceHoweverOftenItIsTold(t *testing.T) { // F-3, T5
 }
 
 func TestACaptureWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) { // F-12, P-2
+	t.Parallel()
 	w := newWorld(t)
 	var lost atomic.Bool
 	w.pay.tell(nil, func(call, _ string) error {
@@ -71,6 +73,7 @@ func TestACaptureWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) { // F-12, P-2
 }
 
 func TestAStoredFailureIsLookedUpAndSentUnderAnotherKey(t *testing.T) { // F-21, S-6
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond }).goes()
 	id := w.place(ordering{})
 	first := "order/" + id.String() + "/capture"
@@ -84,6 +87,7 @@ func TestAStoredFailureIsLookedUpAndSentUnderAnotherKey(t *testing.T) { // F-21,
 }
 
 func TestAKeyThatIsADayOldIsNotSentAgain(t *testing.T) { // F-21, S-6
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond })
 	id := w.approved()
 	key := "order/" + id.String() + "/capture"
@@ -107,6 +111,7 @@ func TestAKeyThatIsADayOldIsNotSentAgain(t *testing.T) { // F-21, S-6
 }
 
 func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
+	t.Parallel()
 	var c *handClock
 	w := newWorld(t, func(o *Options) { c = clocked(o) })
 	var down atomic.Bool
@@ -140,6 +145,7 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 }
 
 func TestACaptureThatGotThroughIsHonouredAfterTheDeadline(t *testing.T) { // F-20
+	t.Parallel()
 	var c *handClock
 	w := newWorld(t, func(o *Options) { c = clocked(o) })
 	var down atomic.Bool
@@ -192,6 +198,7 @@ func (w *world) still(id uuid.UUID, status order.Status) {
 }
 
 func TestAStoredFailureDoesNotKeepAnOrderFromItsSession(t *testing.T) { // F-21, S-6, T4
+	t.Parallel()
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.pay.stores(fmt.Sprintf("order/%s/session/1", id))

@@ -83,6 +83,7 @@ func (w *world) renewals() int {
 
 // TestACertificateLives from its first order to its end, a year long.
 func TestACertificateLives(t *testing.T) {
+	t.Parallel()
 	w, clock := certified(t, nil)
 	w.goes()
 	ninety := noon.Add(90 * day)
@@ -134,6 +135,7 @@ func (w *world) rests() {
 }
 
 func TestAnAuthorityThatFailsIsAskedAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	w, clock := certified(t, nil)
 	w.goes()
 	now := noon
@@ -153,6 +155,7 @@ func TestAnAuthorityThatFailsIsAskedAgainAndAgain(t *testing.T) {
 
 // The certificate of a disabled site is renewed once the site is enabled again.
 func TestASiteThatIsOffIsRenewedOnceItIsOn(t *testing.T) {
+	t.Parallel()
 	w, clock := certified(t, nil)
 	w.goes()
 	w.issues(theCertificate, noon.Add(90*day))
@@ -166,6 +169,7 @@ func TestASiteThatIsOffIsRenewedOnceItIsOn(t *testing.T) {
 }
 
 func TestOnlyTheFirstCertificateSwitchesHTTPSOn(t *testing.T) {
+	t.Parallel()
 	w, _ := certified(t, nil)
 	w.goes()
 	w.issues(theCertificate, noon.Add(90*day))
@@ -188,6 +192,7 @@ func TestOnlyTheFirstCertificateSwitchesHTTPSOn(t *testing.T) {
 
 // A worker that dies while it renews a certificate leads to no second order.
 func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
+	t.Parallel()
 	w, clock := certified(t, nil)
 	w.times.Lease = 300 * time.Millisecond
 	var mu sync.Mutex
@@ -215,6 +220,7 @@ func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 
 // TestDueWorkIsDoneAfterARestart: the panel was down for months.
 func TestDueWorkIsDoneAfterARestart(t *testing.T) {
+	t.Parallel()
 	w, clock := certified(t, nil)
 	w.issues(theCertificate, noon.Add(90*day))
 	clock.set(noon.Add(95 * day))

@@ -33,6 +33,7 @@ func (h *household) refusing(names ...string) {
 // The engine owes the answer to the making of the first when it is renamed, and
 // has yet to carry that out when another one takes the name.
 func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
+	t.Parallel()
 	for _, how := range []string{"asked for", "renamed"} {
 		h := newHousehold(t)
 		h.engine.strict = true
@@ -81,6 +82,7 @@ func TestANameThatChangesHandsLeavesItsObjectWithTheFirst(t *testing.T) { // E-4
 }
 
 func TestAResourceKeepsNoNameButItsOwn(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.refusing("bad.example.com")
 	s := h.ask(h.draw("site"), site("bad.example.com"))
@@ -101,6 +103,7 @@ func TestAResourceKeepsNoNameButItsOwn(t *testing.T) {
 
 // It was refused under two names, and wants a third by now.
 func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.refusing("bad.example.com", "worse.example.com")
 	s, other := h.ask(h.draw("site"), site("bad.example.com")), h.ask(h.draw("site"), site("bad.example.com"))
@@ -118,6 +121,7 @@ func TestANameUnderWhichNothingWasMadeIsFreeForOthers(t *testing.T) {
 
 // The engine has refused to rename the site.
 func TestANameUnderWhichSomethingIsStaysItsOwn(t *testing.T) { // E-3
+	t.Parallel()
 	h := newHousehold(t)
 	h.refusing("bad.example.com")
 	s, other := h.ask(h.draw("site"), site("good.example.com")), h.ask(h.draw("site"), site("good.example.com"))
@@ -138,6 +142,7 @@ func TestANameUnderWhichSomethingIsStaysItsOwn(t *testing.T) { // E-3
 
 // An order claims for the tenant and the site that it makes.
 func TestWhatAnOrderHasMadeIsClaimedByItself(t *testing.T) {
+	t.Parallel()
 	h := &household{newWorld(t).goes(), 0}
 	id := h.buy(ordering{domain: "ordered.example.com"})
 	h.becomes(id, order.StatusActive)
@@ -156,6 +161,7 @@ func TestWhatAnOrderHasMadeIsClaimedByItself(t *testing.T) {
 // Claims are kept beside the log; what is rebuilt from it leaves them alone. So
 // the first finds what was made for it before, and the other one does not take it.
 func TestClaimsOutliveARebuild(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.strict = true
 	h.engine.tell(nil, func(call, name string) error {
@@ -185,6 +191,7 @@ func TestClaimsOutliveARebuild(t *testing.T) {
 // Each is to be called as the other is, by way of a name in between, and the
 // engine does nothing before all of it has been asked for.
 func TestTwoExchangeTheirNames(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.strict = true
 	one, two := h.ask(h.draw("site"), site("one.example.com")), h.ask(h.draw("site"), site("two.example.com"))
@@ -213,6 +220,7 @@ func TestTwoExchangeTheirNames(t *testing.T) {
 // To some engines a DNS record of another type is a new object. Its id was not known
 // when the removal was requested.
 func TestWhatAChangeHasMadeAnotherObjectOfLeavesAsWell(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("one.example.com"))
 	h.carry(s)

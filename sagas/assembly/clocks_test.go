@@ -31,6 +31,7 @@ func (w *world) url() string { return w.store.Pool().Config().ConnString() }
 // The bin's run sleeps in one process; another one advances the clock. Polls are
 // far apart, so what is done at once was woken by the advance.
 func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
+	t.Parallel()
 	patient := quick
 	patient.Poll, patient.BinLook = 20*time.Second, day
 	h := newHousehold(t, func(o *Options) { o.Times = patient })
@@ -62,6 +63,7 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 // A site waits for its customer, and polls and looks are far apart. It is made as soon
 // as the customer is confirmed, and not with the next poll.
 func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
+	t.Parallel()
 	patient := quick
 	patient.Poll, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second
 	h := newHousehold(t, func(o *Options) { o.Times = patient })
@@ -88,6 +90,7 @@ func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
 }
 
 func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	owner := eventstoretest.Owner(t, w.url())
 	_, err := owner.Exec(t.Context(), `

@@ -33,6 +33,7 @@ func result(o projections.Operation) string {
 }
 
 func TestAProgramIsInstalledWithADatabaseOfItsOwn(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	o := order7("wordpress", "/blog")
 	w.must(w.install(o))
@@ -65,6 +66,7 @@ func TestAProgramIsInstalledWithADatabaseOfItsOwn(t *testing.T) {
 }
 
 func TestAPasswordOfOnesOwnIsNotShown(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	o := order7("joomla", "/")
 	o.Secrets.AdminPassword = "chosen by Ana"
@@ -77,6 +79,7 @@ func TestAPasswordOfOnesOwnIsNotShown(t *testing.T) {
 }
 
 func TestInASiteOneInstallationRunsAtATime(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.engine.tell(func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "cms/") {
@@ -99,6 +102,7 @@ func TestInASiteOneInstallationRunsAtATime(t *testing.T) {
 }
 
 func TestADirectoryThatIsNotEmptyIsRefusedAtOnceWhereThatIsKnown(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	first := order7("wordpress", "/")
 	w.must(w.install(first))
@@ -112,6 +116,7 @@ func TestADirectoryThatIsNotEmptyIsRefusedAtOnceWhereThatIsKnown(t *testing.T) {
 
 // What an engine will not do ends the operation, and nothing of it stays.
 func TestARefusalOfTheEngineEndsTheInstallation(t *testing.T) {
+	t.Parallel()
 	for refusal, code := range map[string]string{"not_supported": "not_supported", "docroot_not_empty": "docroot_not_empty", "name_taken": "docroot_not_empty"} {
 		t.Run(refusal, func(t *testing.T) {
 			w := newHouse(t)
@@ -138,6 +143,7 @@ func TestARefusalOfTheEngineEndsTheInstallation(t *testing.T) {
 
 // An answer that got lost is looked for: nothing is installed twice.
 func TestAnInstallationWhoseAnswerGotLostIsFound(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	lost := false
 	w.engine.tell(nil, func(call, name string) error {
@@ -154,6 +160,7 @@ func TestAnInstallationWhoseAnswerGotLostIsFound(t *testing.T) {
 }
 
 func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	applied := make(chan struct{})
 	w.engine.mu.Lock()
@@ -178,6 +185,7 @@ func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
 
 // Who has waited for a day is told, and nothing of it stays.
 func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t, func(o *Options) { o.Times.EngineBudget = 500 * time.Millisecond })
 	w.engine.tell(func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "cms/") {

@@ -53,6 +53,7 @@ func crashes() (all []crash) {
 }
 
 func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
 	var mu sync.Mutex
 	plans, dead := map[uuid.UUID]crash{}, map[uuid.UUID]bool{}
@@ -143,6 +144,7 @@ func (w *world) onlyOnce(id uuid.UUID) {
 const zombies = 24
 
 func TestAZombieChangesNothing(t *testing.T) { // F-14, N-8
+	t.Parallel()
 	rounds, _ := strconv.Atoi(os.Getenv("HOSTPANEL_FAULT_ROUNDS"))
 	for round := range max(1, rounds) {
 		t.Run(fmt.Sprint(round), zombiesChangeNothing)
@@ -217,6 +219,7 @@ func zombiesChangeNothing(t *testing.T) {
 }
 
 func TestRandomFaultsEndWell(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -272,6 +275,7 @@ func TestRandomFaultsEndWell(t *testing.T) {
 }
 
 func TestAnAnswerThatGotLostIsFoundByLookingUp(t *testing.T) { // F-12
+	t.Parallel()
 	w := newWorld(t)
 	lost := map[string]bool{}
 	var mu sync.Mutex
@@ -298,6 +302,7 @@ func TestAnAnswerThatGotLostIsFoundByLookingUp(t *testing.T) { // F-12
 }
 
 func TestAStepThatPanicsIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var once sync.Once
 	w.compute.tell(func(call, _ string) error {

@@ -32,6 +32,7 @@ func (p *fakePayments) give(id uuid.UUID, refund string, minor int64) {
 }
 
 func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.buy(ordering{kind: "saas"})
 	w.becomes(id, order.StatusActive)
@@ -56,6 +57,7 @@ func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
 }
 
 func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
+	t.Parallel()
 	w := newWorld(t)
 	w.pauses(w.Reconciler.ComputeQueue())
 	w.goes()
@@ -71,6 +73,7 @@ func TestWhatWentBackBeforeTheInvoiceIsCreditedWithIt(t *testing.T) { // M-9
 }
 
 func TestALostDisputeIsCredited(t *testing.T) { // T23
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.buy(ordering{kind: "saas"})
 	w.becomes(id, order.StatusActive)

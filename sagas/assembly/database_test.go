@@ -12,6 +12,7 @@ import (
 )
 
 func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-16, N-14
+	t.Parallel()
 	cluster := eventstoretest.Private(t, nil)
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	w.must(prepare(t.Context(), t, cluster.URL()))

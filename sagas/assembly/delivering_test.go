@@ -26,6 +26,7 @@ import (
 )
 
 func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	first := w.listens(1, 17)
 	w.goes()
@@ -49,6 +50,7 @@ func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
 }
 
 func TestWhatAnEndpointDoesNotTakeIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	w.listens(1, 17)
 	r.answers(urlOf(1), func(_ context.Context, nth int) (int, error) {
@@ -77,6 +79,7 @@ func TestWhatAnEndpointDoesNotTakeIsTriedAgain(t *testing.T) {
 }
 
 func TestADeliveryEndsWhereNothingCanComeOfIt(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	for id := int64(1); id <= 4; id++ {
 		w.listens(id, 17)
@@ -106,6 +109,7 @@ func TestADeliveryEndsWhereNothingCanComeOfIt(t *testing.T) {
 
 // An endpoint that says 410 is switched off, and its tenant is told.
 func TestWhoSaysGoneIsToldNothingMore(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	w.listens(1, 17)
 	w.opens(1, "ana@example.com", "es")
@@ -134,6 +138,7 @@ func TestWhoSaysGoneIsToldNothingMore(t *testing.T) {
 }
 
 func TestAfterThreeDaysADeliveryIsGivenUp(t *testing.T) {
+	t.Parallel()
 	r := newReceivers()
 	w := newWorld(t, func(o *Options) { o.Webhooks = r; o.Times.WebhookBudget = 300 * time.Millisecond })
 	w.listens(1, 17)
@@ -152,6 +157,7 @@ func TestAfterThreeDaysADeliveryIsGivenUp(t *testing.T) {
 // Ten endpoints, of which one hangs with everything that waits for it: the
 // others hear of everything at once.
 func TestAHangingEndpointDelaysNoOther(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	released := make(chan struct{})
 	for id := int64(1); id <= 10; id++ {
@@ -191,6 +197,7 @@ func TestAHangingEndpointDelaysNoOther(t *testing.T) {
 // A worker dies after the call, so its outcome is unknown. The message is sent once
 // more with the same id.
 func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	w.listens(1, 17)
 	died := false
@@ -216,6 +223,7 @@ func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
 
 // All messages to an endpoint respect its Retry-After.
 func TestWhoAsksForAPauseGetsIt(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	w.listens(1, 17)
 	const rest = 400 * time.Millisecond
@@ -244,6 +252,7 @@ func TestWhoAsksForAPauseGetsIt(t *testing.T) {
 
 // What is asked for under one secret key is delivered under the next.
 func TestAnEndpointThatIsRemovedTakesItsSecretsAlong(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	secret := w.listens(1, 17)
 	id := w.sends(1, 17)
@@ -259,6 +268,7 @@ func TestAnEndpointThatIsRemovedTakesItsSecretsAlong(t *testing.T) {
 }
 
 func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	w.goes()
 	id := w.buy(ordering{})
@@ -281,6 +291,7 @@ func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
 }
 
 func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	w.pauses("engine:one")
 	w.listens(1, 17)
@@ -314,6 +325,7 @@ func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {
 }
 
 func TestNothingOfAnEndpointIsLoggedOrKeptInTheClear(t *testing.T) {
+	t.Parallel()
 	w, r := listeningWorld(t)
 	secret := w.listens(1, 17)
 	r.answers(urlOf(1), func(_ context.Context, nth int) (int, error) {

@@ -59,6 +59,7 @@ func moved(o *hosting.EngineObject) { o.Values["ip_address"] = json.RawMessage(`
 // What differs is told once for each object, nothing is changed by that, and what
 // differs no longer is settled by itself.
 func TestDifferencesToTheEngineAreToldAndSettledByThemselves(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.add("site", 8, &hosting.Site{Domain: "milk.example", IPAddress: "*", IsActive: true})
 	w.have(hosting.Ref{Kind: "site", ID: 8})
@@ -87,6 +88,7 @@ func TestDifferencesToTheEngineAreToldAndSettledByThemselves(t *testing.T) { // 
 }
 
 func TestWhatIsInFlightIsNoDifference(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.meddle("site/bread.example", moved)
 	w.engine.mu.Lock()
@@ -107,6 +109,7 @@ func TestWhatIsInFlightIsNoDifference(t *testing.T) { // E-8
 
 // A list that leaves something out is no proof: each object is asked for alone.
 func TestAnEngineThatContradictsItselfProvesNothing(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.engine.mu.Lock()
 	w.engine.hidden = func(name string) bool { return name == "site/cake.example" }
@@ -116,6 +119,7 @@ func TestAnEngineThatContradictsItselfProvesNothing(t *testing.T) { // E-8
 }
 
 func TestWhatIsIgnoredIsToldAgainOnlyAfterItWasOver(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.meddle("site/bread.example", moved)
 	w.compared()
@@ -130,6 +134,7 @@ func TestWhatIsIgnoredIsToldAgainOnlyAfterItWasOver(t *testing.T) { // E-8
 }
 
 func TestWhatIsRemadeIsAsThePanelHasIt(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.meddle("site/bread.example", gone)
 	w.compared()
@@ -148,6 +153,7 @@ func TestWhatIsRemadeIsAsThePanelHasIt(t *testing.T) { // E-8
 }
 
 func TestWhatIsAdoptedIsAsTheEngineHasIt(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.meddle("site/bread.example", moved)
 	o := w.strange("site", "cake.example", strangeSite())
@@ -168,6 +174,7 @@ func TestWhatIsAdoptedIsAsTheEngineHasIt(t *testing.T) { // E-8
 
 // What the panel cannot take over is refused with the reason, and stays open.
 func TestWhatNeedsASecretIsNotAdopted(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	site := *w.have(hosting.Ref{Kind: "site", ID: 7}).EngineID
 	ftp := hosting.FTPAccount{Username: "t5_baker", IsActive: true}
@@ -183,6 +190,7 @@ func TestWhatNeedsASecretIsNotAdopted(t *testing.T) { // E-8
 // The process that compares may end at any moment: the next one goes on at the
 // same tenant. An engine that is away is left alone, and no incident ends by that.
 func TestAllTenantsAreComparedInTurnAlsoAfterAnOutage(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t, func(o *Options) {
 		o.Times.Compare, o.Times.ComparePoll, o.Times.CompareLease = 20*time.Millisecond, 5*time.Millisecond, 2*time.Second
 	})
@@ -219,6 +227,7 @@ func TestAllTenantsAreComparedInTurnAlsoAfterAnOutage(t *testing.T) { // E-8
 }
 
 func TestDifferencesOfWhatThePanelHasRemovedAreOver(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.meddle("site/bread.example", gone)
 	w.compared()
@@ -227,6 +236,7 @@ func TestDifferencesOfWhatThePanelHasRemovedAreOver(t *testing.T) { // E-8
 }
 
 func TestAnAnswerNeedsAReasonAndAnIncident(t *testing.T) { // E-8
+	t.Parallel()
 	w := newHouse(t)
 	w.equal("no incident", domain.CodeOf(w.Operations.Answer(t.Context(), operator, uuid.New(), operations.Ignore, "r")), domain.NotFound)
 	w.equal("no reason", domain.CodeOf(w.Operations.Answer(t.Context(), operator, lostSite.ID(), operations.Ignore, "")), domain.Invalid)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	tell := func(event string) {
@@ -37,6 +38,7 @@ func TestNewsOfADisputeSetAHoldAndNothingMore(t *testing.T) { // P-9, P-6
 }
 
 func TestADisputeStandsInTheTruthWhereTheProviderCanBeAsked(t *testing.T) { // T23, I-14
+	t.Parallel()
 	w := newWorld(t).goes()
 	won, lost := w.bought(), w.bought()
 	dispute := func(state order.DisputeState) func(*order.Payment) {

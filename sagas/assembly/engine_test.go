@@ -138,6 +138,7 @@ func (w *world) has(kind, name string) hosting.EngineObject {
 func value(o hosting.EngineObject, name string) string { return string(o.Values[name]) }
 
 func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s, m, b := h.ask(h.draw("site"), site("example.com")), h.ask(h.draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.ask(h.draw("mailbox"), mailbox(m.ID, "ana", b.String()))
@@ -167,6 +168,7 @@ func TestWhatIsAskedForIsMadeAtTheEngine(t *testing.T) {
 }
 
 func TestARequestIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	version := h.carry(s).Versions[s.Stream()]
@@ -194,6 +196,7 @@ func TestARequestIsNotAcknowledgedBeforeTheEngineHasAnswered(t *testing.T) {
 }
 
 func TestAChangeReachesTheEngineAndKeepsThePassword(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	d, b := h.ask(h.draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.ask(h.draw("mailbox"), mailbox(d.ID, "ana", b.String()))
@@ -214,6 +217,7 @@ func TestAChangeReachesTheEngineAndKeepsThePassword(t *testing.T) {
 }
 
 func TestHaltedResourcesAreOffAndComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	on, off := h.ask(h.draw("site"), site("on.example.com")), h.ask(h.draw("site"), site("off.example.com"))
 	off.Spec["is_active"] = json.RawMessage("false")
@@ -236,6 +240,7 @@ func TestHaltedResourcesAreOffAndComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	d, b := h.ask(h.draw("mail_domain"), &hosting.MailDomain{Domain: "example.com", IsActive: true}), uuid.New()
 	box := h.ask(h.draw("mailbox"), mailbox(d.ID, "ana", b.String()))
@@ -251,6 +256,7 @@ func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
 
 // The run of the first time finds it in the bin, but not since then.
 func TestWhatIsThrownAwayAgainHasThirtyDaysAnew(t *testing.T) {
+	t.Parallel()
 	clock := &virtual{at: time.Now()}
 	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
 	s := h.ask(h.draw("site"), site("example.com"))

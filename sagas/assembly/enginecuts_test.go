@@ -26,6 +26,7 @@ import (
 // open. HOSTPANEL_FAULT_SEED chooses the moments, HOSTPANEL_FAULT_CUTS how many of
 // each; without a number of cuts, it is one.
 func TestWhateverAnEngineLosesEverythingIsThereOnce(t *testing.T) {
+	t.Parallel()
 	seed, most := fromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(fromEnvironment("HOSTPANEL_FAULT_CUTS", 1))
 	t.Logf("HOSTPANEL_FAULT_SEED=%d HOSTPANEL_FAULT_CUTS=%d", seed, most)
 	c := newCutting(t, seed)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.tell(func(call, name string) error {
 		if call == "create" && name == "site/bad.example.com" {
@@ -37,6 +38,7 @@ func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T
 // What the engine has accepted and then would not carry out is no more as it was
 // asked for, whatever it said first. The next request tries again.
 func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	var mu sync.Mutex
 	refuses := true
@@ -62,6 +64,7 @@ func TestWhatTheEngineRefusesAfterItHasAcceptedItIsShown(t *testing.T) {
 // A server that does not let the panel in, or not call a function, is one incident.
 // Nothing is parked for it, the queue rests, and all goes on by itself.
 func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
+	t.Parallel()
 	for _, lack := range []string{"login", "sites_web_domain_add"} {
 		h := newHousehold(t)
 		refuse := func(call, _ string) error {
@@ -97,6 +100,7 @@ func TestWorkWaitsForAServerThatRefusesAccess(t *testing.T) {
 }
 
 func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.tell(func(call, name string) error {
 		if call == "create" && name == "site/full.example.com" {
@@ -116,6 +120,7 @@ func TestAnOperatorContinuesARefusedRequest(t *testing.T) {
 }
 
 func TestALostAnswerIsFoundAndNothingIsMadeTwice(t *testing.T) { // F-12
+	t.Parallel()
 	h := newHousehold(t)
 	var mu sync.Mutex
 	lost := map[string]bool{}
@@ -146,6 +151,7 @@ func TestALostAnswerIsFoundAndNothingIsMadeTwice(t *testing.T) { // F-12
 // The engine has created the object, the answer was lost, and the desired state has
 // changed since.
 func TestWhatWasMadeForAnEarlierRequestIsAdoptedAndBroughtToThePresentOne(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.engine.tell(nil, func(call, name string) error {
@@ -164,6 +170,7 @@ func TestWhatWasMadeForAnEarlierRequestIsAdoptedAndBroughtToThePresentOne(t *tes
 }
 
 func TestWhatTheEngineHasLostIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
@@ -179,6 +186,7 @@ func TestWhatTheEngineHasLostIsMadeAnew(t *testing.T) {
 }
 
 func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 999})
 	s := h.ask(h.draw("site"), site("taken.example.com"))
@@ -192,6 +200,7 @@ func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 }
 
 func TestAWorkerMayDieAnywhereOnTheWayToTheEngine(t *testing.T) { // F-1
+	t.Parallel()
 	h := newHousehold(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
 	dead := map[string]bool{}
 	kill := func(at sagas.Point, c sagas.Run) error {
@@ -219,6 +228,7 @@ func TestAWorkerMayDieAnywhereOnTheWayToTheEngine(t *testing.T) { // F-1
 }
 
 func TestRunsForTheEngineSurviveARestart(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	w.instance = w.node(url)
@@ -240,6 +250,7 @@ func TestRunsForTheEngineSurviveARestart(t *testing.T) {
 
 // An engine may switch everything on along with a change of the tenant.
 func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	off := h.ask(h.draw("site"), site("off.example.com"))
 	off.Spec["is_active"] = json.RawMessage("false")
@@ -274,6 +285,7 @@ func TestWhatAnAttemptHasWokenIsPutToSleepAgain(t *testing.T) {
 
 // The same, and the name is another one since: what was made gets it.
 func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
+	t.Parallel()
 	for _, then := range []hosting.Status{hosting.Running, hosting.Gone} {
 		h := newHousehold(t)
 		h.engine.strict = true
@@ -302,6 +314,7 @@ func TestWhatWasMadeUnderAnEarlierNameIsRenamedAndNotLeftBehind(t *testing.T) {
 
 // Another client has taken over the name and the object.
 func TestANameThatAnotherClientHasTakenOverStaysTheirs(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.strict = true
 	s, other := h.ask(h.draw("site"), site("one.example.com")), h.ask(h.draw("site"), site("one.example.com"))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestOnlyTheLastOfManyRequestsIsPushed(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
@@ -29,6 +30,7 @@ func TestOnlyTheLastOfManyRequestsIsPushed(t *testing.T) {
 }
 
 func TestAResourceIsRenamedWhateverTheEngineCallsItByNow(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	h.engine.strict = true
 	s := h.ask(h.draw("site"), site("one.example.com"))
@@ -56,6 +58,7 @@ func TestAResourceIsRenamedWhateverTheEngineCallsItByNow(t *testing.T) {
 }
 
 func TestANameIsUsedAgainOnlyWhenTheOldOneHasLeft(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	old := h.ask(h.draw("site"), site("example.com"))
 	h.carry(old)
@@ -87,6 +90,7 @@ func TestANameIsUsedAgainOnlyWhenTheOldOneHasLeft(t *testing.T) {
 }
 
 func TestPartsLeaveBeforeWhatTheyAreAPartOf(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	f := h.ask(h.draw("ftp_account"), &hosting.FTPAccount{Site: s.ID, Username: "ana", Directory: "/", QuotaMB: -1, IsActive: true})
@@ -108,6 +112,7 @@ func TestPartsLeaveBeforeWhatTheyAreAPartOf(t *testing.T) {
 
 // A late answer to an earlier request records the engine's id only.
 func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
@@ -132,6 +137,7 @@ func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
 // The run of an order creates its resources at the engine. Later changes have runs
 // of their own.
 func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
+	t.Parallel()
 	h := &household{newWorld(t), 0}
 	id := h.placed(ordering{domain: "ordered.example.com"})
 	_, err := h.Payments.OpenSession(t.Context(), id)
@@ -163,6 +169,7 @@ func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 // A tenant with machines only has no client at the engine until its first resource
 // there.
 func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
+	t.Parallel()
 	h := &household{newWorld(t).goes(), 0}
 	id := h.buy(ordering{kind: "vps"})
 	h.becomes(id, order.StatusActive)
@@ -180,6 +187,7 @@ func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 
 // A suspension of many records is one append, with a run for each.
 func TestManyRunsStartInOneAppend(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	const many = 500
 	var ask, halt []domain.Command

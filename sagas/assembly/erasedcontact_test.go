@@ -22,6 +22,7 @@ func (h *household) contactAt(kind, name string) string {
 // The tenant whose contact is the erased person gets neutral contact data at the
 // engine, and so do its zones. Other tenants keep theirs.
 func TestAnErasureTakesTheContactFromTheEngine(t *testing.T) {
+	t.Parallel()
 	h := &household{world: newWorld(t)}
 	h.opens(1, "root@example.com", "en")
 	h.opens(2, "ana@example.com", "es")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
+	t.Parallel()
 	clock := &virtual{at: time.Now()}
 	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
 	s, kept := h.ask(h.draw("site"), site("example.com")), h.ask(h.draw("site"), site("kept.example.com"))
@@ -40,6 +41,7 @@ func TestTheBinIsEmptiedAfterThirtyDays(t *testing.T) {
 }
 
 func TestATerminatedTenantIsPurgedWithAllThatIsIts(t *testing.T) {
+	t.Parallel()
 	clock := &virtual{at: time.Now()}
 	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
 	s, z := h.ask(h.draw("site"), site("example.com")), h.ask(h.draw("dns_zone"), &hosting.DNSZone{Origin: "example.com.", TTL: 3600, IsActive: true})

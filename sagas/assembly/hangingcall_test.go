@@ -8,6 +8,7 @@ import (
 )
 
 func TestACallThatHangsDelaysNoOtherQueue(t *testing.T) { // N-11
+	t.Parallel()
 	w := newWorld(t)
 	asked, released := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool

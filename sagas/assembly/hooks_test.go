@@ -9,6 +9,7 @@ import (
 )
 
 func TestATenantThatIsGoneLeavesNoEndpointsBehind(t *testing.T) {
+	t.Parallel()
 	w, _ := listeningWorld(t)
 	tenant := w.tenant(17, 5)
 	w.listens(1, 17)

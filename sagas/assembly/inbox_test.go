@@ -14,6 +14,7 @@ import (
 )
 
 func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
@@ -28,6 +29,7 @@ func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
 }
 
 func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	_, err := w.pool.Exec(t.Context(), `
@@ -49,6 +51,7 @@ func TestAReplayOfAThousandOldWebhooksChangesNothing(t *testing.T) { // I-18
 }
 
 func TestRowsAreKeptForEverAndBodiesForNinetyDays(t *testing.T) { // I-19
+	t.Parallel()
 	w := newWorld(t)
 	for _, state := range []string{"done", "ignored", "stored", "unmatched", "parked"} {
 		w.must(w.webhook("evt_"+state, uuid.New()))
@@ -73,12 +76,14 @@ func TestRowsAreKeptForEverAndBodiesForNinetyDays(t *testing.T) { // I-19
 }
 
 func TestOneSignatureThatFitsIsRemembered(t *testing.T) { // I-4
+	t.Parallel()
 	w := newWorld(t)
 	w.must(w.webhook("evt_1", uuid.New()))
 	w.equal("verified by", w.count(`select count(*) from webhook_inbox where verified_by = 'first'`), 1)
 }
 
 func TestAPaymentIsClosedTogetherWithWhatItStarts(t *testing.T) { // I-16, F-10
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.CheckCall, o.Times.CheckLease = 40*time.Second, time.Minute })
 	w.pauses(sagas.LocalQueue)
 	id := w.place(ordering{kind: "saas"})

@@ -86,6 +86,7 @@ const (
 )
 
 func TestAWebhookThatFitsNoOrderIsToldOnceAndAgainWhenItsReplayWasInVain(t *testing.T) {
+	t.Parallel()
 	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	w.must(w.webhook("evt_lonely", w.placedLater()))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
@@ -102,6 +103,7 @@ func TestAWebhookThatFitsNoOrderIsToldOnceAndAgainWhenItsReplayWasInVain(t *test
 }
 
 func TestAWebhookWhoseOrderCameAfterAllIsNoTroubleAnyMore(t *testing.T) {
+	t.Parallel()
 	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_lonely", id))
@@ -112,6 +114,7 @@ func TestAWebhookWhoseOrderCameAfterAllIsNoTroubleAnyMore(t *testing.T) {
 }
 
 func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
+	t.Parallel()
 	w := watched(t)
 	var broken atomic.Bool
 	broken.Store(true)
@@ -146,6 +149,7 @@ func (w *world) activated() eventstore.RecordedEvent {
 }
 
 func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
+	t.Parallel()
 	w := watched(t).goes()
 	broken := w.activated()
 	trouble := sagas.ReactionTrouble(broken)
@@ -170,6 +174,7 @@ func TestAReactionThatFailsForGoodIsToldUntilItIsHandledAgain(t *testing.T) {
 }
 
 func TestWhatIsHandledAgainIsNoTroubleAnyMore(t *testing.T) {
+	t.Parallel()
 	w := watched(t).goes()
 	id := w.buy(ordering{})
 	w.becomes(id, order.StatusActive)
@@ -186,6 +191,7 @@ func TestWhatIsHandledAgainIsNoTroubleAnyMore(t *testing.T) {
 // An incident that cannot be told must not become an incident that cannot be
 // told, and so on.
 func TestATellingThatFailsForGoodEndsThere(t *testing.T) {
+	t.Parallel()
 	w := watched(t)
 	owner := w.owner()
 	_, err := owner.Exec(t.Context(), `alter table notifications add constraint no_news check (title not like '%reac%')`)
@@ -203,6 +209,7 @@ func TestATellingThatFailsForGoodEndsThere(t *testing.T) {
 
 // A webhook is set aside even if its incident cannot be recorded.
 func TestWhatCannotBeReportedIsSetAsideAllTheSame(t *testing.T) {
+	t.Parallel()
 	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond })
 	owner := w.owner()
 	_, err := owner.Exec(t.Context(), `alter table incidents add constraint closed check (kind = '')`)
@@ -220,6 +227,7 @@ func TestWhatCannotBeReportedIsSetAsideAllTheSame(t *testing.T) {
 }
 
 func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
+	t.Parallel()
 	w := watched(t).goes()
 	down := func() {
 		w.pay.tell(func(call, _ string) error {
@@ -249,6 +257,7 @@ func TestAProviderThatStaysAwayIsToldOnceUntilItIsBack(t *testing.T) {
 }
 
 func TestAReadTableThatCouldNotBeBuiltIsToldOnceUntilItIsLive(t *testing.T) {
+	t.Parallel()
 	w := watched(t).goes()
 	owner := w.owner()
 	status := func(status string) {
@@ -268,6 +277,7 @@ func TestAReadTableThatCouldNotBeBuiltIsToldOnceUntilItIsLive(t *testing.T) {
 // A manipulated log is reported once for all verifications, and again only after the
 // incident is settled.
 func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
+	t.Parallel()
 	w := watched(t, func(o *Options) { o.Times.VerifyRest, o.Times.VerifyPause = time.Hour, time.Millisecond }).goes()
 	w.placed(ordering{})
 	owner := w.owner()
@@ -305,6 +315,7 @@ func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 }
 
 func TestAFloodOfOneKindDoesNotBuryTheRest(t *testing.T) {
+	t.Parallel()
 	w := watched(t).goes()
 	for i := range operations.MostIncidentsTold + 5 {
 		w.must(w.ReportIncident(t.Context(), operations.WebhookTrouble(operations.WebhookUnmatched, int64(1000+i), "test")))

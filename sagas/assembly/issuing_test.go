@@ -75,6 +75,7 @@ func (h *household) becomesCertificate(ref hosting.Ref, status string) {
 }
 
 func TestACertificateIsOrderedAndIssued(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	h.eventually("it is ordered", func() bool { return h.resource(ref).SyncStatus == "synced" })
 	h.equal("before it is issued", h.certificate(ref).Status, "pending")
@@ -107,6 +108,7 @@ func TestACertificateIsOrderedAndIssued(t *testing.T) {
 
 // An open order stays open while its site is in the bin, and is not repeated after.
 func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	h.eventually("the run waits", func() bool { return h.runOf("engine:"+ref.Stream().String()+"/1").Step == 1 })
 	h.carry(hosting.Disable{Ref: ref, By: hosting.BySite}) // an engine is told nothing of that
@@ -121,6 +123,7 @@ func TestAnOrderStandsWhileItsSiteIsOff(t *testing.T) {
 
 // The engine takes the order and drops it without a word.
 func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	h.eventually("it is ordered", func() bool { return h.resource(ref).SyncStatus == "synced" })
 	h.must(a.Remove(t.Context(), h.has("ssl_certificate", "example.com")))
@@ -142,6 +145,7 @@ func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
 
 // The engine refuses for good.
 func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil, func(o *Options) {
 		engine := o.Engine.(*fakeEngine) //nolint:forcetypeassert // every world has one
 		engine.tell(func(call, name string) error {
@@ -163,6 +167,7 @@ func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
 
 // A renewal that fails leaves what there is.
 func TestARenewalThatFailsLeavesWhatThereIs(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	ends := noon.Add(90 * day)
 	a.issue(ends)
@@ -180,6 +185,7 @@ func TestARenewalThatFailsLeavesWhatThereIs(t *testing.T) {
 }
 
 func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
+	t.Parallel()
 	ends, handle := noon.Add(365*day), uuid.New()
 	a := &authority{ends: noon}
 	h := newHousehold(t, atNoon, func(o *Options) {
@@ -204,6 +210,7 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 
 // A comparison orders a lost certificate anew. Disabled sites are skipped.
 func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")
@@ -220,6 +227,7 @@ func TestACertificateThatTheEngineLostIsOrderedAnew(t *testing.T) {
 
 // A site has one certificate at the engine, whatever the panel knows of.
 func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")
@@ -238,6 +246,7 @@ func TestTheLastCertificateOfASiteIsWithdrawn(t *testing.T) {
 // The engine calls a certificate after its site, and has yet to rename the site,
 // or does so between two looks at the certificate.
 func TestACertificateLeavesWhileItsSiteIsRenamed(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"not yet", "meanwhile"} {
 		h, a, ref := orders(t, nil)
 		h.engine.strict = true
@@ -274,6 +283,7 @@ func TestACertificateLeavesWhileItsSiteIsRenamed(t *testing.T) {
 }
 
 func TestACertificateWaitsForTheNameOfItsSite(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, nil)
 	a.issue(noon.Add(90 * day))
 	h.becomesCertificate(ref, "issued")

@@ -63,6 +63,7 @@ func (w *world) over(id uuid.UUID) projections.Operation {
 
 // Rows of work follow from what was asked for, like all others.
 func TestOperationsStartTheirRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, kind := range hosting.OperationKinds {
 		w.do(hosting.QueueOperation{ID: uuid.New(), Kind: kind, Tenant: 5, About: hosting.Ref{Kind: "site", ID: 7}, Install: &hosting.Installation{CMS: "drupal"}})

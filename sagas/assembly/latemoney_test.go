@@ -81,6 +81,7 @@ func (w *world) agrees(id uuid.UUID) {
 }
 
 func TestLateMoneyReopensWhatOnlyExpiredAndGoesBackOtherwise(t *testing.T) { // F-11, T20, T24
+	t.Parallel()
 	var c *handClock
 	w := newWorld(t, func(o *Options) { c = clocked(o) })
 	w.pay.tell(func(call, _ string) error {
@@ -137,6 +138,7 @@ func (w *world) goesBack(id uuid.UUID) {
 }
 
 func TestMoneyInAnotherSessionIsForAPerson(t *testing.T) { // F-11, I-10, T11
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	w.pay.put(order.Fetched{
@@ -169,6 +171,7 @@ func chances(t *testing.T) func(n int) int {
 }
 
 func TestACancellationThatRacesWithThePaymentLosesNoMoney(t *testing.T) { // F-11, T10, V2, V4
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.pauses("local") // what is paid for stays so: what comes of it is told elsewhere
 	chance := chances(t)
@@ -273,6 +276,7 @@ func disputeFound(state order.DisputeState) func(*order.Fetched) {
 }
 
 func TestInWhateverOrderThingsComeToLightTheyEndTheSame(t *testing.T) { // F-5, F-6, V6, I-15
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.pauses("local")
 	chance := chances(t)

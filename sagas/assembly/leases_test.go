@@ -14,6 +14,7 @@ import (
 )
 
 func TestAWorkerKeepsItsRunWhileItsQueueStays(t *testing.T) { // G-4
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.must(w.Drill(t.Context(), "one"))
 	w.eventually("the drill is over", func() bool { return w.runOf("drill:one").Status == sagas.StatusDone })
@@ -43,6 +44,7 @@ func (e silentEngine) Create(ctx context.Context, o hosting.EngineObject) (int64
 
 // A call has five sixths of the lease at most, and ends when the lease is lost.
 func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
+	t.Parallel()
 	e := silentEngine{fakeEngine: newEngine(), asked: make(chan error, 2), gaveUp: make(chan error, 1), answers: &atomic.Bool{}}
 	w := newWorld(t, func(o *Options) {
 		o.Engine, o.Times.Lease, o.Times.Call = e, 3*time.Second, time.Minute

@@ -67,6 +67,7 @@ func (w *world) becameOf(user int64) []string {
 
 // Whatever is read, built or started again, each is told once by each way.
 func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
+	t.Parallel()
 	w := newWorld(t).goes()
 	for user, email := range map[int64]string{1: "both@example.com", 2: "panel@example.com", 3: "mail@example.com", 4: "none@example.com"} {
 		w.opens(user, email, "es")
@@ -115,6 +116,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 
 // Preferences that change before a mail is sent take effect.
 func TestAMailThatIsNoLongerWantedIsNotSent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.pauses("news")
 	w.goes()
@@ -138,6 +140,7 @@ func TestAMailThatIsNoLongerWantedIsNotSent(t *testing.T) {
 // An address that a mail server refuses gets no more news, until a letter that
 // its owner has asked for comes through, or it is another one.
 func TestARefusedAddressGetsNoNews(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(func(_, to string) error {
 		if strings.HasPrefix(to, "gone") {
@@ -185,6 +188,7 @@ func TestARefusedAddressGetsNoNews(t *testing.T) {
 // The welcome mail says what its order's invoice and its success would say in mails of
 // their own. In the panel there are notifications of both.
 func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.buy(ordering{email: "one@example.com"})
 	w.becomes(id, order.StatusActive)
@@ -200,6 +204,7 @@ func TestOneMailWelcomesWithInvoiceAndSuccess(t *testing.T) {
 // A welcome mail that comes more than a minute late says nothing for others: the
 // customer has mails of the invoice and of the success besides.
 func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.must(clock.Install(t.Context(), eventstoretest.Owner(t, w.url())))
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "busy", errLie) }, nil)
@@ -216,6 +221,7 @@ func TestALateWelcomeLeavesTheOtherMailsAlone(t *testing.T) {
 
 // The order goes on; its customer's account knows that mails do not get there.
 func TestAWelcomeThatIsRefusedSaysSoOfTheAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Permanent, notice.RecipientRefused, errLie) }, nil)
 	w.goes()
@@ -233,6 +239,7 @@ func TestAWelcomeThatIsRefusedSaysSoOfTheAccount(t *testing.T) {
 
 // L-3: a mail with an unknown outcome is sent once more, and never a third time.
 func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(nil, func(string, string) error { return domain.Fail(domain.Unknown, "answer_lost", errLie) })
 	w.goes()
@@ -249,6 +256,7 @@ func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
 
 // What happened long ago is shown, and not mailed.
 func TestOldNewsIsNotMailed(t *testing.T) {
+	t.Parallel()
 	at := time.Now()
 	w := newWorld(t, func(o *Options) { o.Now = func() time.Time { return at } })
 	w.opens(1, "ana@example.com", "en")

@@ -25,6 +25,7 @@ func once() func() bool {
 // An engine that confirms an object and loses it gets it made again, and nothing
 // that it still has is made twice.
 func TestWhatTheEngineLosesIsMadeAgain(t *testing.T) { // V5
+	t.Parallel()
 	for _, c := range []struct {
 		made, loses string // the object after whose making the others are lost
 		tenants     int
@@ -60,6 +61,7 @@ func TestWhatTheEngineLosesIsMadeAgain(t *testing.T) { // V5
 }
 
 func TestAMachineThatIsLostIsMadeAgain(t *testing.T) { // V5
+	t.Parallel()
 	w := newWorld(t)
 	first := once()
 	w.compute.tell(nil, func(call, _ string) error {
@@ -78,6 +80,7 @@ func TestAMachineThatIsLostIsMadeAgain(t *testing.T) { // V5
 
 // An engine may show an object late. Until the quarantine is over that proves nothing.
 func TestWhatIsShownLateIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Quarantine = time.Hour })
 	var looks atomic.Int32
 	w.engine.hidden = func(name string) bool { return strings.HasPrefix(name, "tenant/") && looks.Add(1) < 6 }
@@ -90,6 +93,7 @@ func TestWhatIsShownLateIsNotMadeAgain(t *testing.T) {
 
 // What is lost each time needs an operator, whose retry starts anew.
 func TestWhatIsLostAgainAndAgainNeedsAnOperator(t *testing.T) { // T14, T15
+	t.Parallel()
 	w := newWorld(t)
 	w.engine.tell(nil, func(call, name string) error {
 		if call == "create" {
@@ -127,6 +131,7 @@ func stuck(t *testing.T) (w *world, id uuid.UUID, client string) {
 }
 
 func TestARetryOfAWaitMakesAgainWhatIsGone(t *testing.T) { // T15
+	t.Parallel()
 	w, id, client := stuck(t)
 	w.must(w.Retry(t.Context(), operator, id, nil, "the engine is back"))
 	w.becomes(id, order.StatusActive)
@@ -135,6 +140,7 @@ func TestARetryOfAWaitMakesAgainWhatIsGone(t *testing.T) { // T15
 }
 
 func TestAWaitIsSkippedWithTheProofOfWhatItWaitsFor(t *testing.T) { // T15
+	t.Parallel()
 	w, id, client := stuck(t)
 	skip := func(external string) error {
 		return w.Skip(t.Context(), operator, id, "tenant.ready", external, "made by hand")
@@ -152,6 +158,7 @@ func TestAWaitIsSkippedWithTheProofOfWhatItWaitsFor(t *testing.T) { // T15
 }
 
 func TestARecordThatTheEngineLosesIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	first := once()
 	h.engine.tell(nil, func(call, name string) error {
@@ -171,6 +178,7 @@ func TestARecordThatTheEngineLosesIsMadeAgain(t *testing.T) {
 
 // The hypervisor's data are gone with the machine, so it is not made again by itself.
 func TestAMachineThatIsLostLaterShowsIt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	_, vm, tenant := w.machine()
 	w.compute.tell(nil, func(call, _ string) error {
@@ -187,6 +195,7 @@ func TestAMachineThatIsLostLaterShowsIt(t *testing.T) {
 
 // Its passwords are gone by then, so the order of a program comes to its end.
 func TestAProgramThatIsLostEndsItsOperation(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.engine.tell(nil, func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "cms/") {
@@ -204,6 +213,7 @@ func TestAProgramThatIsLostEndsItsOperation(t *testing.T) {
 // What the engine refuses after it has accepted it is shown, and looked at again on
 // an operator's word.
 func TestARefusalAfterAcceptanceIsShown(t *testing.T) {
+	t.Parallel()
 	h := newHousehold(t)
 	var refuses atomic.Bool
 	h.engine.tell(func(call, name string) error {
@@ -233,6 +243,7 @@ func TestARefusalAfterAcceptanceIsShown(t *testing.T) {
 // A call has no answer and look-ups are refused: the request parks whatever is done.
 // Only a later request that takes its place leads on.
 func TestTheNextRequestSupersedesOneThatParksEachTime(t *testing.T) { // E-4
+	t.Parallel()
 	for _, next := range []string{"change", "remove"} {
 		h := newHousehold(t)
 		var refuses atomic.Bool
@@ -278,6 +289,7 @@ func TestTheNextRequestSupersedesOneThatParksEachTime(t *testing.T) { // E-4
 
 // What belongs to an object that the engine has lost waits until that is made again.
 func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // V5
+	t.Parallel()
 	for _, whole := range []string{"site/", "tenant/"} {
 		h := newHousehold(t)
 		first := once()
@@ -307,6 +319,7 @@ func TestAPartWaitsForTheWholeThatTheEngineLostAndMakesAgain(t *testing.T) { // 
 // A part is asked for while its whole is lost and made again under another number.
 // The engine refuses the number that it was asked for with; the next call has the new one.
 func TestAPartIsAskedForAgainWhenItsWholeWasMadeAgainMeanwhile(t *testing.T) { // V5
+	t.Parallel()
 	for whole, part := range map[string]string{"site/": "ftp_account/", "tenant/": "site/"} {
 		h := newHousehold(t)
 		s := h.ask(h.draw("site"), site("crossed.example.com"))

@@ -33,6 +33,7 @@ func (w *world) powered(vm hosting.Ref, state string) {
 }
 
 func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6
+	t.Parallel()
 	w := newWorld(t).goes()
 	_, vm, tenant := w.machine()
 	w.carry(hosting.SuspendService{Ref: tenant, By: hosting.ByOrder})
@@ -49,6 +50,7 @@ func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6
 }
 
 func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
+	t.Parallel()
 	var at atomic.Value
 	at.Store(sagas.Point(""))
 	w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
@@ -74,6 +76,7 @@ func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
 }
 
 func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	id, vm, _ := w.machine()
 	w.must(w.compute.RemoveVM(t.Context(), "ext-"+hosting.MachineName(vm.ID)))
@@ -90,6 +93,7 @@ func TestAMachineThatIsNotThereCannotBeSwitched(t *testing.T) {
 }
 
 func TestALaterRequestForAMachineWins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	_, vm, _ := w.machine()
 	var asked atomic.Int32

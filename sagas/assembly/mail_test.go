@@ -19,6 +19,7 @@ import (
 // A mail that had to wait is not sent once its link has ended, and one that
 // was under way meanwhile does not bring its link back.
 func TestAnOlderMailDoesNotOutliveANewerLink(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.opens(1, "late@example.com", "en")
 	w.opens(2, "busy@example.com", "en")
@@ -48,6 +49,7 @@ func TestAnOlderMailDoesNotOutliveANewerLink(t *testing.T) {
 }
 
 func TestNothingBreaksOutOfAHeader(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	named := w.someone(1, "ana@example.com", "es")
 	named.Name = "Ana\r\nBcc: all@example.com\u2028"
@@ -68,6 +70,7 @@ func TestNothingBreaksOutOfAHeader(t *testing.T) {
 // TestAWorkerMayDieWhileItMailsALink: whatever is killed, the mail comes, at
 // most twice, and twice it is the same one with the same link.
 func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
 	plans := []crash{{at: sagas.BeforeIntent}, {at: sagas.AfterIntent}, {at: sagas.Sent}, {at: sagas.Sent, made: true}, {at: sagas.Answered}, {at: sagas.BeforeComplete}, {at: sagas.AfterComplete}}
 	var mu sync.Mutex
@@ -117,6 +120,7 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 }
 
 func TestAMailServerThatIsDownLosesNoMail(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var down sync.Map
 	down.Store("is", true)

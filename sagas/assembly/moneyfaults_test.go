@@ -25,6 +25,7 @@ import (
 // charged or refunded twice, and no run is open. HOSTPANEL_FAULT_SEED and
 // HOSTPANEL_FAULT_PAYMENTS set the seed and the number of payments.
 func TestWhateverHappensToPaymentsTheBooksAgreeInTheEnd(t *testing.T) { // V1 to V4, V6, V9, V10, F-3 to F-12, F-20, F-21
+	t.Parallel()
 	seed, orders := fromEnvironment("HOSTPANEL_FAULT_SEED", time.Now().UnixNano()), int(fromEnvironment("HOSTPANEL_FAULT_PAYMENTS", 24))
 	t.Logf("HOSTPANEL_FAULT_SEED=%d HOSTPANEL_FAULT_PAYMENTS=%d", seed, orders)
 	m := newMarket(t, seed)

@@ -36,6 +36,7 @@ func (w *world) repeated() {
 }
 
 func TestACustomerIsToldOfMoneyAndOfTheMachineOnce(t *testing.T) { // W-7
+	t.Parallel()
 	w := newWorld(t).goes()
 	id, vm, _ := w.machine()
 	w.must(w.back(id, "2.10"))
@@ -51,6 +52,7 @@ func TestACustomerIsToldOfMoneyAndOfTheMachineOnce(t *testing.T) { // W-7
 }
 
 func TestAdministratorsAreToldOfTheirTenantOnce(t *testing.T) { // W-7
+	t.Parallel()
 	w, _ := certified(t, func(c *hosting.Certificate) { c.AutoRenew = false })
 	for user, language := range map[int64]string{1: "es-MX", 2: "en", 3: "en"} {
 		w.opens(user, language+string(rune('0'+user))+"@example.com", language)

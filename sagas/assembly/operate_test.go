@@ -32,6 +32,7 @@ func (w *world) refusing(code string) {
 }
 
 func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
+	t.Parallel()
 	w := newWorld(t)
 	w.refusing("quota_exceeded")
 	w.goes()
@@ -53,6 +54,7 @@ func TestAParkedOrderGoesOnWhereItStopped(t *testing.T) { // T14, T15
 }
 
 func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
+	t.Parallel()
 	w := newWorld(t)
 	w.engine.put("site/taken.example.com", hosting.EngineObject{Kind: "site", Name: "taken.example.com", Owner: 4711})
 	w.goes()
@@ -70,6 +72,7 @@ func TestANameThatBelongsToAnotherOwnerIsLeftAlone(t *testing.T) { // E-3, F-13
 }
 
 func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
+	t.Parallel()
 	w := newWorld(t)
 	w.refusing("broken")
 	w.goes()
@@ -90,6 +93,7 @@ func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
 }
 
 func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
+	t.Parallel()
 	for _, c := range []crash{{}, {at: sagas.BeforeIntent}, {at: sagas.AfterIntent}, {at: sagas.Sent}, {at: sagas.Answered}, {at: sagas.BeforeComplete}, {at: sagas.AfterComplete}} {
 		w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
 		w.engine.tell(func(call, name string) error {
@@ -120,6 +124,7 @@ func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
 }
 
 func TestAPausedRunWaits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
@@ -140,6 +145,7 @@ func TestAPausedRunWaits(t *testing.T) {
 }
 
 func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
+	t.Parallel()
 	w := newWorld(t)
 	w.refusing("broken")
 	w.goes()
@@ -163,6 +169,7 @@ func TestAnOperatorAndAWorkerCannotBothWin(t *testing.T) { // F-26
 }
 
 func TestAMailServerThatIsAwayDelaysOnlyTheMail(t *testing.T) { // F-22, 5.3
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "greylisted", errLie) }, nil)
 	w.goes()
@@ -180,6 +187,7 @@ func TestAMailServerThatIsAwayDelaysOnlyTheMail(t *testing.T) { // F-22, 5.3
 }
 
 func TestAMailThatIsRefusedForGoodIsNotTriedAgain(t *testing.T) { // F-22
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Permanent, "no_such_user", errLie) }, nil)
 	w.goes()
@@ -193,6 +201,7 @@ func TestAMailThatIsRefusedForGoodIsNotTriedAgain(t *testing.T) { // F-22
 }
 
 func TestAMailWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) { // L-3
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(nil, func(string, string) error { return domain.Fail(domain.Unknown, "lost", errLie) })
 	w.goes()
@@ -207,6 +216,7 @@ func TestAMailWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) { // L-3
 }
 
 func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Transient, "greylisted", errLie) }, nil)
 	w.engine.tell(func(call, name string) error {
@@ -257,6 +267,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 }
 
 func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.EngineBudget = 100 * time.Millisecond })
 	w.compute.tell(func(call, _ string) error {
 		if call == "create" {
@@ -272,6 +283,7 @@ func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {
 }
 
 func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.engine.tell(nil, func(_, name string) error {
 		if strings.HasPrefix(name, "tenant/") {
@@ -300,6 +312,7 @@ func TestOperatorsSeeWhatARunHasDone(t *testing.T) {
 }
 
 func TestAReactionThatFailsForGoodIsMovedOutOfTheWay(t *testing.T) { // W-8, F-24
+	t.Parallel()
 	w := newWorld(t)
 	broken := uuid.New()
 	_, err := w.store.Append(t.Context(), domain.Metadata{Actor: "test"}, order.Stream(broken), 0, nil, order.Activated{At: w.Now()})
@@ -325,6 +338,7 @@ func (w *world) incident(kind string) (id uuid.UUID) {
 }
 
 func TestWhatWasSetAsideIsHandledAgainOnAnOperatorsWord(t *testing.T) { // W-8, F-24
+	t.Parallel()
 	w := newWorld(t)
 	var broken atomic.Bool
 	broken.Store(true)

@@ -12,6 +12,7 @@ import (
 // A change of a package's limits, or of a tenant's package, changes the limits at
 // the engine.
 func TestAnotherLimitOfAPackageReachesTheEngineForAllItsTenants(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	pack := func(id, sites int64) hosting.Request {
 		p := hosting.Package{Name: fmt.Sprint("P", id), Slug: fmt.Sprint("p", id), Limits: hosting.NoLimits(), Shell: true, IsActive: true}

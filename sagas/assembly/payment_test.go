@@ -18,6 +18,7 @@ import (
 )
 
 func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
@@ -29,6 +30,7 @@ func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6
 }
 
 func TestAHundredEventsAboutOnePaymentBookItOnce(t *testing.T) { // F-4, I-14
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
@@ -61,6 +63,7 @@ func (w *world) atOnce(n int, do func(i int) error) {
 }
 
 func TestAPaymentThatIsNotAsOrderedIsHeld(t *testing.T) { // F-7, T11
+	t.Parallel()
 	w := newWorld(t).goes()
 	for name, change := range map[string]func(*order.Payment){
 		"one cent less":    func(p *order.Payment) { p.Minor-- },
@@ -77,6 +80,7 @@ func TestAPaymentThatIsNotAsOrderedIsHeld(t *testing.T) { // F-7, T11
 }
 
 func TestAForeignSessionWithOurOrderIsNoPayment(t *testing.T) { // I-10
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{})
 	w.pay.put(order.Fetched{
@@ -90,6 +94,7 @@ func TestAForeignSessionWithOurOrderIsNoPayment(t *testing.T) { // I-10
 }
 
 func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{})
 	before := w.checked()
@@ -100,6 +105,7 @@ func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
 }
 
 func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_early", id))
@@ -115,6 +121,7 @@ func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
 }
 
 func TestAWebhookWithoutAnOrderIsPutAsideUntilItsSessionOpens(t *testing.T) { // I-11
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_lonely", id))
@@ -133,6 +140,7 @@ func (w *world) inboxState(event string) (state string) {
 }
 
 func TestALostWebhookIsMadeUpForByTheWatch(t *testing.T) { // J-1
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.SessionChecks[0] = 50 * time.Millisecond }).goes()
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
@@ -141,6 +149,7 @@ func TestALostWebhookIsMadeUpForByTheWatch(t *testing.T) { // J-1
 }
 
 func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
+	t.Parallel()
 	w := newWorld(t)
 	w.silent = true
 	w.goes()
@@ -150,6 +159,7 @@ func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
 }
 
 func TestABadSignatureLeavesNothingBehind(t *testing.T) { // I-5
+	t.Parallel()
 	w := newWorld(t)
 	err := w.Payments.Receive(t.Context(), "test", []byte(`{}`), map[string][]string{"X-Test-Signature": {"bad"}})
 	w.equal("refusal", domain.CodeOf(err), domain.Invalid)
@@ -158,6 +168,7 @@ func TestABadSignatureLeavesNothingBehind(t *testing.T) { // I-5
 }
 
 func TestASecondBodyUnderOneIDIsFlagged(t *testing.T) { // I-6
+	t.Parallel()
 	w := newWorld(t)
 	id := uuid.New()
 	w.must(w.webhook("evt_1", id))
@@ -170,6 +181,7 @@ func TestASecondBodyUnderOneIDIsFlagged(t *testing.T) { // I-6
 }
 
 func TestATypeThatWeDoNotActOnIsKeptAndIgnored(t *testing.T) { // I-8
+	t.Parallel()
 	w := newWorld(t)
 	body := bytes.ReplaceAll(newsBody("evt_other", uuid.New()), []byte(`"Handled":true`), []byte(`"Handled":false`))
 	w.must(w.Payments.Receive(t.Context(), "test", body, signed))
@@ -177,6 +189,7 @@ func TestATypeThatWeDoNotActOnIsKeptAndIgnored(t *testing.T) { // I-8
 }
 
 func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
+	t.Parallel()
 	w := newWorld(t)
 	var failures atomic.Int32
 	w.inboxFault = func() error {
@@ -198,6 +211,7 @@ func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
 // A webhook waits for its order while handling it fails now and then. Only failures in
 // a row are a reason to give it to an operator.
 func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.InboxMatch = time.Minute })
 	var handled atomic.Int32
 	w.inboxFault = func() error {
@@ -216,6 +230,7 @@ func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
 }
 
 func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17, I-18
+	t.Parallel()
 	w := newWorld(t)
 	var broken atomic.Bool
 	broken.Store(true)
@@ -252,6 +267,7 @@ func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17
 }
 
 func TestOnePaymentPaysOneOrderOnly(t *testing.T) { // I-14
+	t.Parallel()
 	w := newWorld(t).goes()
 	first := w.buy(ordering{})
 	w.becomes(first, order.StatusActive)
@@ -263,6 +279,7 @@ func TestOnePaymentPaysOneOrderOnly(t *testing.T) { // I-14
 }
 
 func TestAProviderThatIsDownIsAskedAgainForEver(t *testing.T) { // J-2
+	t.Parallel()
 	w := newWorld(t)
 	w.goes()
 	id := w.place(ordering{})
@@ -281,6 +298,7 @@ func TestAProviderThatIsDownIsAskedAgainForEver(t *testing.T) { // J-2
 }
 
 func TestASessionIsOpenedOnce(t *testing.T) { // T2
+	t.Parallel()
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.atOnce(8, func(int) error { _, err := w.Payments.OpenSession(t.Context(), id); return err })
@@ -292,6 +310,7 @@ func TestASessionIsOpenedOnce(t *testing.T) { // T2
 }
 
 func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
+	t.Parallel()
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.pay.tell(func(string, string) error { return domain.Fail(domain.Unknown, "timeout", errLie) }, nil)
@@ -309,6 +328,7 @@ func TestAnOrderWhoseProviderIsAwayStaysPendingAndCanGoOn(t *testing.T) { // T3
 }
 
 func TestASessionElsewhereIsRefused(t *testing.T) { // T2
+	t.Parallel()
 	w := newWorld(t)
 	id := w.placed(ordering{})
 	w.pay.setHost("evil.example.com")
@@ -318,6 +338,7 @@ func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 }
 
 func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.PendingTTL = 100 * time.Millisecond }).goes()
 	id := w.placed(ordering{}) // no session is requested: a reaction to the log schedules the check
 	w.becomes(id, order.StatusCancelled)
@@ -325,6 +346,7 @@ func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
 }
 
 func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
+	t.Parallel()
 	w := newWorld(t, func(o *Options) {
 		o.Times.OrderTTL = 300 * time.Millisecond
 		o.Times.SessionChecks[0] = 50 * time.Millisecond
@@ -337,6 +359,7 @@ func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
 }
 
 func TestAnOrderWhoseTimeRunsOutDuringALookIsLookedAtOnceMore(t *testing.T) { // T9, J-1
+	t.Parallel()
 	w := newWorld(t, func(o *Options) {
 		o.Times.OrderTTL = 400 * time.Millisecond
 		o.Times.SessionChecks[0] = 50 * time.Millisecond

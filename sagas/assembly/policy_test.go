@@ -18,6 +18,7 @@ func (w *world) operatorTold(title string) int {
 }
 
 func TestADisputeSuspendsOnlyIfThePolicySaysSo(t *testing.T) { // T23
+	t.Parallel()
 	for _, keep := range []bool{false, true} {
 		b := newBought(t, "vps", func(o *Options) { o.Policy.KeepDisputed = keep })
 		c := b.someone(901, "operator901@example.com", "en")
@@ -43,6 +44,7 @@ func TestADisputeSuspendsOnlyIfThePolicySaysSo(t *testing.T) { // T23
 }
 
 func TestLateMoneyGoesBackIfThePolicySaysSo(t *testing.T) { // T20
+	t.Parallel()
 	for policy, want := range map[bool]order.Status{false: order.StatusActive, true: order.StatusRefunded} {
 		var c *handClock
 		w := newWorld(t, func(o *Options) { c, o.Policy.RefundLate = clocked(o), policy }).goes()
@@ -60,6 +62,7 @@ func TestLateMoneyGoesBackIfThePolicySaysSo(t *testing.T) { // T20
 }
 
 func TestTheGraceIsThePolicys(t *testing.T) { // T27
+	t.Parallel()
 	grace := 2 * day
 	b := newBought(t, "vps", func(o *Options) { o.Policy.RefundGrace = &grace })
 	b.must(b.Cancel(t.Context(), operator, b.id, "does not pay any more"))

@@ -30,6 +30,7 @@ func isOfBread(m notice.Mail) bool {
 // Notifications have the brand of the tenant that they concern, or else of the
 // reader's tenant. Those of operators have the installation's brand.
 func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.pauses("engine:one")
 	w.looks(7)
@@ -59,6 +60,7 @@ func TestNewsComesInTheNameOfWhomItIsAbout(t *testing.T) {
 }
 
 func TestEveryLetterCanBeLookedAt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.looks(7)
 	for _, template := range notice.Templates() {

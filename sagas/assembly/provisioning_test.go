@@ -16,6 +16,7 @@ import (
 )
 
 func TestAPaidOrderBecomesAService(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	for _, o := range []ordering{
 		{kind: "hosting"},
@@ -51,6 +52,7 @@ func TestAPaidOrderBecomesAService(t *testing.T) {
 }
 
 func TestTheStepsReadAsTheInterfaceSaysThem(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	got := w.Says("provision/1", "account", "tenant", "billing", "welcome", "activate")
 	want := "create the user account if absent\ncreate the hosting tenant, VM or SaaS sub-tenant\n" +
@@ -59,6 +61,7 @@ func TestTheStepsReadAsTheInterfaceSaysThem(t *testing.T) {
 }
 
 func TestANewAccountGetsALinkThatWorksOnce(t *testing.T) { // C-1, C-2
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.buy(ordering{email: "New@Example.com"})
 	w.becomes(id, order.StatusActive)
@@ -79,6 +82,7 @@ func TestANewAccountGetsALinkThatWorksOnce(t *testing.T) { // C-1, C-2
 }
 
 func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	first := w.buy(ordering{email: "ana@example.com"})
 	w.becomes(first, order.StatusActive)
@@ -95,6 +99,7 @@ func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) { // R-2
 }
 
 func TestTwoOrdersOfOneNewAddressAtOnceOpenOneAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	a, b := w.place(ordering{email: "twin@example.com"}), w.place(ordering{email: "twin@example.com"})
 	w.paid(a)
@@ -106,6 +111,7 @@ func TestTwoOrdersOfOneNewAddressAtOnceOpenOneAccount(t *testing.T) {
 }
 
 func TestASubTenantHangsBelowTheKeysOwner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	_, err := w.store.Execute(t.Context(), domain.Metadata{Actor: "test"},
 		account.Open{User: 7, SubjectID: mustSubject(w, "owner@example.com"), Email: "owner@example.com", Name: "Owner", Language: "es", At: w.Now()},

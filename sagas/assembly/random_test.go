@@ -23,6 +23,7 @@ import (
 // the end the engine holds what the log says: all of it, once, and nothing else.
 // HOSTPANEL_RANDOM_SEED and HOSTPANEL_RANDOM_OPERATIONS choose what happens.
 func TestWhateverIsAskedTheEngineHoldsInTheEndWhatTheLogSays(t *testing.T) {
+	t.Parallel()
 	seed, operations := fromEnvironment("HOSTPANEL_RANDOM_SEED", time.Now().UnixNano()), fromEnvironment("HOSTPANEL_RANDOM_OPERATIONS", 500)
 	t.Logf("HOSTPANEL_RANDOM_SEED=%d HOSTPANEL_RANDOM_OPERATIONS=%d", seed, operations)
 	c := newCustomers(t, seed)

@@ -15,6 +15,7 @@ import (
 // An event that cannot be opened is set aside by its position, and reported. The
 // events after it are handled.
 func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
+	t.Parallel()
 	w := watched(t)
 	w.opens(1, "ana@example.com", "en")
 	w.opens(2, "bob@example.com", "en")
@@ -34,6 +35,7 @@ func TestAnEventThatCannotBeOpenedStopsNoOther(t *testing.T) {
 }
 
 func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.opens(1, "ana@example.com", "es-MX")
 	w.opens(2, "bob@example.com", "fr")

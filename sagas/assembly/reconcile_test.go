@@ -22,6 +22,7 @@ func (b bought) stillLive() (actions []string) {
 }
 
 func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // J-4, V3
+	t.Parallel()
 	b := newBought(t, "hosting")
 	refuses := func(call, name string) error {
 		if call == "remove" && name == "site/own.example.com" {
@@ -52,6 +53,7 @@ func TestAServiceInItsGraceFitsAndOneThatStaysAfterItDoesNot(t *testing.T) { // 
 }
 
 func TestWhatDoesNotFitIsReportedOnceADay(t *testing.T) { // J-4
+	t.Parallel()
 	w := newWorld(t)
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)

@@ -48,6 +48,7 @@ func (w *world) bought() uuid.UUID {
 }
 
 func TestAPartGoesBackAndThenTheRest(t *testing.T) { // T19, T22, I-14
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	w.must(w.back(id, "2.10"))
@@ -67,6 +68,7 @@ func TestAPartGoesBackAndThenTheRest(t *testing.T) { // T19, T22, I-14
 }
 
 func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, I-14
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	w.pay.change(id, func(p *order.Payment) {
@@ -93,6 +95,7 @@ func TestARefundMadeAtTheProviderIsBookedOnce(t *testing.T) { // T19, T22, F-4, 
 }
 
 func TestARefundOfAnotherOrderIsNotOurs(t *testing.T) { // I-14
+	t.Parallel()
 	w := newWorld(t).goes()
 	first, second := w.bought(), w.bought()
 	r := order.Refund{ID: "re_one", State: order.RefundSucceeded, Minor: 100, Currency: "EUR", At: time.Now()}
@@ -106,6 +109,7 @@ func TestARefundOfAnotherOrderIsNotOurs(t *testing.T) { // I-14
 }
 
 func TestASurplusGoesBackByItself(t *testing.T) { // T21, F-11
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.buy(ordering{kind: "saas"})
 	w.pay.pay(id, func(p *order.Payment) { p.ID, p.At = "pay_again", time.Now().Add(time.Second) })
@@ -119,6 +123,7 @@ func TestASurplusGoesBackByItself(t *testing.T) { // T21, F-11
 }
 
 func TestARefundThatIsRefusedHoldsTheOrderUntilItIsDecidedAnew(t *testing.T) { // T25
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	w.pay.tell(func(call, _ string) error {
@@ -142,6 +147,7 @@ func TestARefundThatIsRefusedHoldsTheOrderUntilItIsDecidedAnew(t *testing.T) { /
 
 // The bank takes back itself what the panel could not give back.
 func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
+	t.Parallel()
 	for _, how := range []string{"dispute", "refund"} {
 		for _, sent := range []error{
 			domain.Fail(domain.Permanent, "charge_disputed", errLie), // nothing went out
@@ -179,6 +185,7 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 }
 
 func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.bought()
 	var down atomic.Bool // from before the refund on: a check that runs beside it would find it
@@ -204,6 +211,7 @@ func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21
 }
 
 func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.RefundCheck = 50 * time.Millisecond }).goes()
 	id := w.bought()
 	w.pay.change(id, func(p *order.Payment) {
@@ -217,6 +225,7 @@ func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
 }
 
 func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N-9
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond }).goes()
 	id := w.bought()
 	w.pay.stores(reference(id, 1))
@@ -228,6 +237,7 @@ func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N
 }
 
 func TestAnAnswerThatSaysItIsStoredEndsItsKeyAtOnce(t *testing.T) { // F-21, S-6
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond })
 	var once atomic.Bool
 	w.pay.tell(func(call, _ string) error {
@@ -246,6 +256,7 @@ func TestAnAnswerThatSaysItIsStoredEndsItsKeyAtOnce(t *testing.T) { // F-21, S-6
 
 // A worker dies once at each point of a refund and of a capture.
 func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
 	plans, dead := map[uuid.UUID]crash{}, map[uuid.UUID]bool{}
 	var mu sync.Mutex
@@ -308,6 +319,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 }
 
 func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{kind: "saas"})
 	w.pay.pay(id, func(p *order.Payment) { p.Minor-- })
@@ -321,6 +333,7 @@ func TestAnOperatorAcceptsWhatCameOtherwise(t *testing.T) { // T11
 }
 
 func TestWhatIsNotAcceptedGoesBack(t *testing.T) { // T11, T24
+	t.Parallel()
 	w := newWorld(t).goes()
 	id := w.place(ordering{kind: "saas"})
 	w.pay.pay(id, func(p *order.Payment) { p.Minor = 5000 })
@@ -333,6 +346,7 @@ func TestWhatIsNotAcceptedGoesBack(t *testing.T) { // T11, T24
 }
 
 func TestAProviderThatAsksForPeaceIsLeftAlone(t *testing.T) { // J-2
+	t.Parallel()
 	w := newWorld(t)
 	var asked atomic.Int32
 	w.pay.tell(func(call, _ string) error {

@@ -26,6 +26,7 @@ func (h *household) certificatesOf(site hosting.Ref) map[string]hosting.Certific
 // engine serves the name. The old one stays, and is renewed no more. With the
 // old name the old certificate is its own again.
 func TestARenamedSiteGetsACertificateForItsNewName(t *testing.T) {
+	t.Parallel()
 	h, a, ref := orders(t, func(c *hosting.Certificate) {
 		c.Domain, c.Names = "example.com", []string{"www.example.com"}
 	})
@@ -61,6 +62,7 @@ func TestARenamedSiteGetsACertificateForItsNewName(t *testing.T) {
 // Who renews no certificate gets none for a new name, and what the site is no
 // more called is not renewed, even while the rename has yet to reach the engine.
 func TestNoNameIsRenewedThatTheSiteHasNoMore(t *testing.T) {
+	t.Parallel()
 	w, clock := certified(t, nil) // whose engine takes nothing in
 	w.goes()
 	w.issues(theCertificate, noon.Add(90*day))

@@ -22,6 +22,7 @@ func (w *world) links(address string) (all []string) {
 }
 
 func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
+	t.Parallel()
 	w := newWorld(t).goes()
 	const ana = "again@example.com"
 	id := w.buy(ordering{email: ana})
@@ -44,6 +45,7 @@ func TestTheWelcomeMailIsSentOnceMoreWithANewLink(t *testing.T) { // C-2
 }
 
 func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26
+	t.Parallel()
 	w := newWorld(t)
 	w.mail.tell(func(string, string) error { return domain.Fail(domain.Permanent, "no_such_user", errLie) }, nil)
 	w.goes()
@@ -58,6 +60,7 @@ func TestAMailThatWasGivenUpIsSentOnceMore(t *testing.T) { // T26
 }
 
 func TestAnOrderWithoutAnAccountHasNoMailToBeSent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, id := range []uuid.UUID{w.place(ordering{}), uuid.New()} {
 		w.equal("refused", domain.CodeOf(w.Notify.ResendMail(t.Context(), operator, id, "lost")), domain.Conflict)

@@ -91,6 +91,7 @@ func TestAskingForANewPasswordTellsNothing(t *testing.T) {
 }
 
 func TestAnAddressGetsThreeMailsAnHour(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for range 5 {
 		w.must(w.Accounts.AskReset(t.Context(), "nobody@example.com"))
@@ -114,6 +115,7 @@ func TestAnAddressGetsThreeMailsAnHour(t *testing.T) {
 }
 
 func TestAHundredRequestsAtOnceLeaveOneLink(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.opens(1, "ana@example.com", "es")
 	var all sync.WaitGroup
@@ -142,6 +144,7 @@ func TestAHundredRequestsAtOnceLeaveOneLink(t *testing.T) {
 // A request that is sealed with a missing key is dropped with an alarm, and does not
 // block others.
 func TestARequestThatCannotBeReadIsDropped(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.opens(1, "ana@example.com", "es")
 	w.must(w.Accounts.AskReset(t.Context(), "ana@example.com"))

@@ -13,6 +13,7 @@ import (
 // provider are away: what was asked for under the old key is the same request
 // under the new one.
 func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	url := database(t)
 	away := func(string, string) error { return domain.Fail(domain.Unknown, "timeout", errLie) }
@@ -45,6 +46,7 @@ func TestRunsGoOnAfterTheSecretKeyWasRotated(t *testing.T) {
 // The old key is removed while an engine is away: the requests under it cannot be
 // compared any more, and are no other requests for that.
 func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	url := database(t)
 	old, fresh := sealing.NewSecretKey(), sealing.NewSecretKey()

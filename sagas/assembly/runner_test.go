@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
+	t.Parallel()
 	w := newWorld(t)
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
@@ -36,6 +37,7 @@ func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
 }
 
 func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
+	t.Parallel()
 	w := newWorld(t)
 	_, err := w.pool.Exec(t.Context(), `insert into saga_queue (queue, max_in_flight) values ('compute:one', 2)`)
 	w.must(err)
@@ -62,6 +64,7 @@ func TestAQueueWorksOnSoManyAndNoMore(t *testing.T) { // G-3, strict limit
 }
 
 func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
+	t.Parallel()
 	w := newWorld(t)
 	var asked atomic.Int32
 	w.engine.tell(func(call, _ string) error {
@@ -79,6 +82,7 @@ func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
 }
 
 func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
+	t.Parallel()
 	const calls = 10
 	w := newWorld(t, func(o *Options) {
 		o.Limits["engine:one"] = calls
@@ -111,6 +115,7 @@ func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 
 // The first call after a rest decides: it counts, and doubles the next rest.
 func TestACallAfterTheRestCounts(t *testing.T) { // G-7
+	t.Parallel()
 	w := newWorld(t)
 	var down atomic.Bool
 	down.Store(true)
@@ -129,6 +134,7 @@ func TestACallAfterTheRestCounts(t *testing.T) { // G-7
 }
 
 func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
+	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.Grace = 100 * time.Millisecond })
 	called := make(chan struct{})
 	var once sync.Once

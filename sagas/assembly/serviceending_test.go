@@ -113,6 +113,7 @@ func (b bought) removed() {
 }
 
 func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { // T19, V3
+	t.Parallel()
 	for _, kind := range []string{"hosting", "vps"} {
 		b := newBought(t, kind)
 		b.pay.giveAll(b.id)
@@ -131,6 +132,7 @@ func TestAServiceThatIsRefundedIsSuspendedAndRemovedAfterAWeek(t *testing.T) { /
 }
 
 func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
+	t.Parallel()
 	b := newBought(t, "hosting")
 	b.must(b.Cancel(t.Context(), operator, b.id, "does not pay any more"))
 	b.equal("why", fmt.Sprint(b.order(b.id).Status, b.order(b.id).Cause), "cancelledended")
@@ -144,6 +146,7 @@ func TestAnOperatorEndsAServiceWithoutARefund(t *testing.T) { // T27
 }
 
 func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
+	t.Parallel()
 	b := newBought(t, "hosting")
 	before := b.ask(b.draw("site"), site("off.example.com"))
 	b.carry(before)
@@ -162,6 +165,7 @@ func TestADisputeThatIsWonLeavesEverythingAsItWas(t *testing.T) { // T23, R-3
 }
 
 func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
+	t.Parallel()
 	b := newBought(t, "hosting")
 	tenant := hosting.Ref{Kind: "tenant", ID: b.tenant}
 	b.carry(set(tenant, `{"status":"suspended"}`))
@@ -177,6 +181,7 @@ func TestATenantThatIsSuspendedStaysSoWhenADisputeIsWon(t *testing.T) { // R-3
 }
 
 func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23
+	t.Parallel()
 	b := newBought(t, "vps")
 	b.pay.dispute(b.id, order.DisputeOpen)
 	b.must(b.Payments.Hint(t.Context(), b.id, "dispute"))
@@ -194,6 +199,7 @@ func TestADisputeThatIsLostEndsTheService(t *testing.T) { // T23
 }
 
 func TestAServiceThatStartsInADisputeRestsAtOnce(t *testing.T) { // T23
+	t.Parallel()
 	w := newWorld(t)
 	w.pauses(notify.MailQueue)
 	w.goes()
@@ -208,6 +214,7 @@ func TestAServiceThatStartsInADisputeRestsAtOnce(t *testing.T) { // T23
 }
 
 func TestWhatCannotBeRemovedIsNotForgotten(t *testing.T) { // V3
+	t.Parallel()
 	b := newBought(t, "hosting")
 	b.engine.tell(func(call, name string) error {
 		if call == "remove" && name == "site/own.example.com" {

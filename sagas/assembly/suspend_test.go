@@ -24,6 +24,7 @@ func (w *world) reasons(ref hosting.Ref) []string {
 // The suspension of a tenant disables all its resources, including one that is
 // created at the same time.
 func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	tenant := w.tenant(1, 11)
 	status := func(s string) hosting.Change {
@@ -62,6 +63,7 @@ func TestWhatComesToATenantAsItIsSuspendedRestsToo(t *testing.T) {
 // Records with frequent changes are suspended with their tenant too, and do not
 // delay others.
 func TestWhatIsBusyFollowsItsTenantToo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.pauses("engine:one") // which is not what this is about
 	tenant := w.tenant(1, 11)
@@ -103,6 +105,7 @@ func (w *world) keepsWriting(ctx context.Context, site hosting.Ref) {
 // The removal of a site to the bin disables its parts, including one that is created
 // at the same time.
 func TestWhatComesToASiteAsItIsThrownAwayRestsToo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.tenant(1, 11)
 	site := hosting.Ref{Kind: "site", ID: 1}

@@ -75,6 +75,7 @@ func (w *world) meddle(name string, change func(*hosting.EngineObject)) {
 func gone(o *hosting.EngineObject) { o.Name = "" }
 
 func TestWhatIsAsThePanelHasItNeedsNothing(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	found := w.found(w.sync(hosting.Sync{}))
 	w.equal("found", fmt.Sprint(found, len(found.Drift)), "created 0 updated 0 missing 0 0")
@@ -84,6 +85,7 @@ func TestWhatIsAsThePanelHasItNeedsNothing(t *testing.T) {
 }
 
 func TestAComparisonMakesAnewWhatTheEngineHasLost(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.meddle("site/bread.example", gone)
 	w.equal("would be", w.found(w.sync(hosting.Sync{DryRun: true})).String(), "created 1 updated 0 missing 1")
@@ -96,6 +98,7 @@ func TestAComparisonMakesAnewWhatTheEngineHasLost(t *testing.T) {
 // A cron job's name is unique in its site only, so the engine's name of it begins
 // with the site's number there.
 func TestAnObjectUnderAnotherNumberIsFoundByItsNameInItsParent(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.add("cron_job", 9, &hosting.CronJob{Site: 7, Schedule: "@daily", Command: "https://bread.example/bake", IsActive: true})
 	w.have(hosting.Ref{Kind: "cron_job", ID: 9})
@@ -107,6 +110,7 @@ func TestAnObjectUnderAnotherNumberIsFoundByItsNameInItsParent(t *testing.T) {
 }
 
 func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	address := func(o *hosting.EngineObject) { o.Values["ip_address"] = json.RawMessage(`"192.0.2.1"`) }
 	theirs := func() string { return string(w.engine.all()["site/bread.example"].Values["ip_address"]) }
@@ -138,6 +142,7 @@ func TestWhatDiffersIsReportedRepairedOrAdopted(t *testing.T) {
 // The limits that a package sets are no fields of the tenant. They are compared all
 // the same, and repaired; the engine's own are never adopted.
 func TestLimitsOfATenantAreComparedAsWell(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	p := hosting.Package{Name: "P", Slug: "p", Limits: hosting.NoLimits().With("sites", 5), IsActive: true}
 	w.carry(hosting.Request{Ref: hosting.Ref{Kind: "package", ID: 1}, Spec: p.Fields().Values()})
@@ -163,6 +168,7 @@ func TestLimitsOfATenantAreComparedAsWell(t *testing.T) {
 
 // A tenant that came with an order has limits of its own instead of a package.
 func TestLimitsThatATenantCameWithAreCompared(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.carry(hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 5}, Spec: field.Values{"max_sites": []byte("5")}})
 	name := "tenant/" + hosting.CustomerNumber(5)
@@ -177,6 +183,7 @@ func TestLimitsThatATenantCameWithAreCompared(t *testing.T) {
 }
 
 func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.do(hosting.Disable{Ref: hosting.Ref{Kind: "site", ID: 7}, By: hosting.BySite}) // not ByTenant: the tenant is in service, which reactions would notice
 	w.have(hosting.Ref{Kind: "site", ID: 7})
@@ -192,6 +199,7 @@ func TestNothingIsAdoptedThatThePanelCouldNotSayItself(t *testing.T) {
 }
 
 func TestWhatTheEngineHasRefusedIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	refusing := func(call, name string) error {
 		if call == "create" && name == "dns_zone/bread.example." {
@@ -212,6 +220,7 @@ func TestWhatTheEngineHasRefusedIsTriedAgain(t *testing.T) {
 }
 
 func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t, func(o *Options) { o.Times.SyncBudget = 300 * time.Millisecond })
 	away := func(string, string) error { return domain.Fail(domain.Transient, "refused", errLie) }
 	w.engine.tell(away, nil)
@@ -231,6 +240,7 @@ func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 
 // Kinds that the engine does not have are nothing to compare.
 func TestAnEngineWithoutAKindIsComparedInTheOthers(t *testing.T) {
+	t.Parallel()
 	w := newHouse(t)
 	w.add("ftp_account", 3, &hosting.FTPAccount{Site: 7, Username: "bread", Directory: "/", QuotaMB: -1, IsActive: true})
 	w.have(hosting.Ref{Kind: "ftp_account", ID: 3})

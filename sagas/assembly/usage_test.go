@@ -64,6 +64,7 @@ func gauging(g *gauged) func(*Options) {
 // Every tenant that the engine knows is measured, by one process at a time, and
 // again when its turn comes.
 func TestWhatATenantUsesIsMeasuredInTurn(t *testing.T) {
+	t.Parallel()
 	megabytes := func(n int64) *int64 { n <<= 20; return &n }
 	g := &gauged{tells: func(owner int64, nth int) (hosting.Usage, error) {
 		return hosting.Usage{
@@ -94,6 +95,7 @@ func TestWhatATenantUsesIsMeasuredInTurn(t *testing.T) {
 // A failure neither loses what is known nor keeps others waiting; a tenant that
 // is gone is asked for no more.
 func TestAnEngineThatDoesNotAnswerIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	failing := errors.New("no answer")
 	g := &gauged{tells: func(owner int64, nth int) (hosting.Usage, error) {
 		if owner == 11 && nth < 3 {

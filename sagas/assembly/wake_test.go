@@ -13,6 +13,7 @@ import (
 // apart here. A wake-up that is sent before the row it is about can be seen is
 // lost, and shows as an order that waits for the next poll.
 func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
+	t.Parallel()
 	patient := quick
 	patient.Poll = 10 * time.Second
 	w := newWorld(t, func(o *Options) { o.Times = patient }).goes()
@@ -26,6 +27,7 @@ func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
 }
 
 func TestADrillGoesThroughItsSteps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).goes()
 	w.must(w.Drill(t.Context(), "one"))
 	w.must(w.Drill(t.Context(), "one"))
@@ -49,6 +51,7 @@ func (h hesitant) Fetch(ctx context.Context, session string) (order.Fetched, err
 // News that comes while the provider is being asked causes one more question,
 // at once.
 func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
+	t.Parallel()
 	patient := quick
 	patient.Poll, patient.CheckCall, patient.CheckLease = 10*time.Second, 5*time.Second, 6*time.Second
 	slow := hesitant{asked: make(chan struct{}), answer: make(chan struct{})}
