@@ -201,18 +201,25 @@ func (k Kind) Several(language string) string {
 func (k Kind) HasPages() bool { return k.Plurals != nil }
 
 // PanelPath is where customers begin.
-const PanelPath = "/panel/"
+const PanelPath = domain.PanelPath
+
+// RecordPage is the path of the page of a record of a collection, or of all where the
+// number is 0.
+func RecordPage(collection string, id int64) string {
+	path := PanelPath + collection + "/"
+	if id != 0 {
+		path += strconv.FormatInt(id, 10) + "/"
+	}
+	return path
+}
 
 // Page is the path of the page of a resource, or of all where the number is 0. What
 // has no page leads to where customers begin.
 func (k Kind) Page(id int64) string {
-	switch {
-	case !k.HasPages():
+	if !k.HasPages() {
 		return PanelPath
-	case id == 0:
-		return PanelPath + k.Collection + "/"
 	}
-	return PanelPath + k.Collection + "/" + strconv.FormatInt(id, 10) + "/"
+	return RecordPage(k.Collection, id)
 }
 
 // Certificates are the kind whose resources are certificates for the kind's.

@@ -193,7 +193,7 @@ func ExampleSample() {
 	// There is an invoice for your order ORD-20261121-7F3K9Q.
 	//
 	// Open in the panel:
-	// https://panel.example/
+	// https://panel.example/panel/
 	//
 	// You get this message because you want mails about invoices and payments.
 	// I want no more of them:

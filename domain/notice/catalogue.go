@@ -1,14 +1,28 @@
 package notice
 
+import "hostpanel/domain"
+
 // catalogue is everything that users are told, by the name of its template, with its
-// type. The texts have the same names (package language, "notice.").
-var catalogue = merged(toCustomers, toTenants, operators)
+// type. The texts have the same names (package texts, "notice.").
+var catalogue = merged(toCustomers, toTenants, toOwners, operators)
 
 // operators is what every superuser is told.
 var operators = merged(toOperators, toWatchers)
 
-// toCustomers is what those are told who have ordered something, or whose
-// account it is.
+// leads are the pages that notifications lead to, by whom they tell. One that is about
+// a thing with a page of its own leads there ([Text.At]).
+var leads = []struct {
+	told map[string]Type
+	page string
+}{
+	{toCustomers, domain.PanelPath},
+	{toTenants, domain.PanelPath},
+	{toOwners, AccountPath},
+	{toOperators, OrdersPath},
+	{toWatchers, IncidentsPath},
+}
+
+// toCustomers is what those are told who have ordered something.
 var toCustomers = map[string]Type{
 	"order_active":      Success,
 	"order_active_vps":  Success,
@@ -17,7 +31,11 @@ var toCustomers = map[string]Type{
 	"refund_done":       Billing,
 	"machine_ready":     VPS,
 	"machine_failed":    VPS,
-	"token_reused":      Warning,
+}
+
+// toOwners is what users are told of their own accounts.
+var toOwners = map[string]Type{
+	"token_reused": Warning,
 }
 
 // toTenants is what the administrators of a tenant are told.

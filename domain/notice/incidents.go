@@ -9,9 +9,7 @@ func Incident(id uuid.UUID, kind string, about map[string]string, language strin
 	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind", "id", "engine_id", "fields"} {
 		values = append(values, name, about[name])
 	}
-	t := say(kind, language, values...)
-	t.URL = IncidentPage(id)
-	return t
+	return say(kind, language, values...).At(IncidentPage(id))
 }
 
 // toWatchers is what every superuser is told of each kind of incident.

@@ -79,17 +79,17 @@ func WebhookDisabled(number, language string) Text {
 // OrderParked tells an operator that an order cannot go on by itself: at which step it
 // stopped, and why.
 func OrderParked(order uuid.UUID, number, step, code, language string) Text {
-	return say("order_parked", language, "number", number, "step", step, "code", wording.Spaced(code)).ofOrder(order)
+	return say("order_parked", language, "number", number, "step", step, "code", wording.Spaced(code)).At(OrderPage(order))
 }
 
 // PaymentMismatch tells an operator in what a payment is not as it was ordered.
 func PaymentMismatch(order uuid.UUID, number string, differs []string, language string) Text {
-	return say("payment_mismatch", language, "number", number, "differs", strings.Join(differs, ", ")).ofOrder(order)
+	return say("payment_mismatch", language, "number", number, "differs", strings.Join(differs, ", ")).At(OrderPage(order))
 }
 
 // PaymentDisputed tells an operator how much of a payment is claimed back.
 func PaymentDisputed(order uuid.UUID, number, amount, language string) Text {
-	return say("payment_disputed", language, "number", number, "amount", amount).ofOrder(order)
+	return say("payment_disputed", language, "number", number, "amount", amount).At(OrderPage(order))
 }
 
 // TokenReused tells a user that a used token of theirs was used again: one of

@@ -200,12 +200,12 @@ func ExampleOrderActive() {
 		}
 	}
 	// Output:
-	// success / Su pedido está activo: Su plan de alojamiento Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
-	// success / Your order is active: Your hosting plan Uno is ready to use (order ORD-20261121-7F3K9Q).
-	// success / Su pedido está activo: Su servidor virtual Uno ya está en marcha (pedido ORD-20261121-7F3K9Q).
-	// success / Your order is active: Your virtual server Uno is running (order ORD-20261121-7F3K9Q).
-	// success / Su pedido está activo: Su plan Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
-	// success / Your order is active: Your plan Uno is ready to use (order ORD-20261121-7F3K9Q).
+	// success /panel/ Su pedido está activo: Su plan de alojamiento Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
+	// success /panel/ Your order is active: Your hosting plan Uno is ready to use (order ORD-20261121-7F3K9Q).
+	// success /panel/ Su pedido está activo: Su servidor virtual Uno ya está en marcha (pedido ORD-20261121-7F3K9Q).
+	// success /panel/ Your order is active: Your virtual server Uno is running (order ORD-20261121-7F3K9Q).
+	// success /panel/ Su pedido está activo: Su plan Uno ya está listo para usar (pedido ORD-20261121-7F3K9Q).
+	// success /panel/ Your order is active: Your plan Uno is ready to use (order ORD-20261121-7F3K9Q).
 }
 
 func ExampleTokenReused() {
@@ -218,8 +218,8 @@ func ExampleTokenReused() {
 		fmt.Println(text.Type, text.URL, text.Message)
 	}
 	// Output:
-	// warning / Se ha cerrado una sesión
-	// warning / You have been signed out
+	// warning /account/ Se ha cerrado una sesión
+	// warning /account/ You have been signed out
 	// error /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ La puesta en marcha del pedido ORD-1 se ha interrumpido en tenant.engine: name taken. `hostpanel orders show ORD-1` indica la orden con la que continúa.
 	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ A payment for order ORD-1 is not as ordered: it differs in amount, payee. `hostpanel orders show ORD-1` names the commands that accept it or give it back.
 	// warning /storefront/orders/7f3c9c1e-0000-4000-8000-000000000000/ The customer's bank claims back 2.99 EUR of order ORD-1. Answer it at the provider.
@@ -244,7 +244,7 @@ func TestAllNewsIsSaidInBothLanguages(t *testing.T) {
 			all = append(all, text(language))
 		}
 		for _, text := range all {
-			if text.Title == "" || strings.Contains(text.Message, "{") || text.URL != "/" {
+			if text.Title == "" || strings.Contains(text.Message, "{") || text.URL != "/panel/" {
 				t.Errorf("%+v", text)
 			}
 			seen[text.Title] = true

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"hostpanel/domain"
 	"hostpanel/domain/texts"
 )
 
@@ -36,8 +37,8 @@ func Sample(template, language string) (Letter, bool) {
 		l.Link, l.Unsubscribe = SamplePanel+l.News.URL, SamplePanel+"/notifications/unsubscribe/sample/"
 		return l, true
 	}
-	if l.Occasion != ApprovalLost {
-		l.Username, l.Link = l.To, SamplePanel+"/login/"
+	if l.Link = SamplePanel + domain.PanelPath; l.Occasion != ApprovalLost {
+		l.Username = l.To
 	}
 	if letters[l.Occasion].once {
 		l.Link = SamplePanel + "/set-password/?token=sample"

@@ -44,8 +44,9 @@ func say(template, language string, values ...string) Text {
 	}
 }
 
-// Where operators see what they are told of.
+// Where users see what they are told of.
 const (
+	AccountPath   = "/account/"
 	OrdersPath    = "/storefront/orders/"
 	IncidentsPath = "/storefront/incidents/"
 )
@@ -56,22 +57,20 @@ func OrderPage(order uuid.UUID) string { return OrdersPath + order.String() + "/
 // IncidentPage is the path of the page of an incident, for operators.
 func IncidentPage(incident uuid.UUID) string { return IncidentsPath + incident.String() + "/" }
 
-// pageOf is the path of the page about what a notification tells, where it is not known
-// which order or incident it is: that of their list.
+// pageOf is the path to which a notification leads, where it is not known what exactly it
+// is about.
 func pageOf(template string) string {
-	_, ofOrder := toOperators[template]
-	switch {
-	case ofOrder:
-		return OrdersPath
-	case Text{Template: template}.ToOperators():
-		return IncidentsPath
+	for _, lead := range leads {
+		if _, is := lead.told[template]; is {
+			return lead.page
+		}
 	}
 	return "/"
 }
 
-// ofOrder leads to the page of an order, for operators.
-func (t Text) ofOrder(order uuid.UUID) Text {
-	t.URL = OrderPage(order)
+// At is the text with a link to the page at a path, of what it is about.
+func (t Text) At(path string) Text {
+	t.URL = path
 	return t
 }
 

@@ -46,6 +46,12 @@ type Customer struct{ Name, Email, Phone, Company string }
 // widget says.
 type Return struct{ SuccessURL, CancelURL string }
 
+// ReturnPath is below which customers come back from payment providers.
+const ReturnPath = "/storefront/return/"
+
+// ReturnPage is the path of the page that tells the customer of an order how it stands.
+func ReturnPage(order uuid.UUID) string { return ReturnPath + order.String() + "/" }
+
 // A Period is how often a plan is billed.
 type Period string
 

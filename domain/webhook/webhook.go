@@ -18,6 +18,9 @@ import (
 	"hostpanel/domain"
 )
 
+// EndpointCollection is the name of all endpoints in paths.
+const EndpointCollection = "webhook-endpoints"
+
 // EndpointCategory is that of the streams "webhook_endpoint-<number>",
 // DeliveryCategory that of the streams "webhook_delivery-<uuid>".
 const (

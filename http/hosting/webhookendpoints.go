@@ -37,7 +37,7 @@ type endpoints struct{ *collection }
 
 func (s *handlers) endpoints() endpoints {
 	return endpoints{&collection{s, hosting.Kind{
-		Name: webhook.EndpointCategory, Class: "WebhookEndpoint", Label: "webhook endpoint", Collection: "webhook-endpoints", Writers: hosting.Admin,
+		Name: webhook.EndpointCategory, Class: "WebhookEndpoint", Label: "webhook endpoint", Collection: webhook.EndpointCollection, Writers: hosting.Admin,
 	}}}
 }
 

@@ -15,10 +15,6 @@ import (
 	"hostpanel/http/web"
 )
 
-const (
-	returnPath = "/storefront/return/"
-)
-
 // checkoutArea are the pages that a customer passes between the order form and the
 // thanks of the shop.
 func (s *handlers) checkoutArea() route.Area {
@@ -26,7 +22,7 @@ func (s *handlers) checkoutArea() route.Area {
 		Name: "Checkout", Access: route.Open,
 		About: "The pages that customers pass while they pay.",
 		Routes: []route.Route{
-			route.View(http.MethodGet, returnPath+"{order_id:uuid}/", "Where payment providers send customers back to", s.comeBack).
+			route.View(http.MethodGet, order.ReturnPath+"{order_id:uuid}/", "Where payment providers send customers back to", s.comeBack).
 				As("payment_return").Of("Order").
 				Taking(field.Text("outcome", new(string)).Among("success", "cancel").Doc("Where the customer came from. It proves nothing.")).
 				Failing(http.StatusSeeOther, "On to the page that the widget names.").

@@ -15,7 +15,7 @@ const (
 	ResetPath       = "/password-reset/" // asks for a link to set a password
 	SetPasswordPath = "/set-password/"   // where that link leads
 
-	AccountPath = "/account/"
+	AccountPath = notice.AccountPath
 	PanelPath   = hosting.PanelPath      // where customers land
 	TenantsPath = PanelPath + "tenants/" // where users choose for which tenant they act
 

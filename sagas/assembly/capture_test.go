@@ -139,7 +139,7 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	w.equal("captures", w.pay.captures(id), 0)
 	w.eventually("the customer is told", func() bool { return len(w.mail.to("lost@example.com")) == 1 })
 	m := w.mail.to("lost@example.com")[0]
-	if !strings.Contains(m.Text, "no se ha podido cobrar") || strings.Contains(m.Text+m.HTML, "http") {
+	if !strings.Contains(m.Text, "no se ha podido cobrar") || strings.Count(m.Text, "http") != 1 || !strings.Contains(m.Text, "http://127.0.0.1:8080"+order.ReturnPage(id)+"?outcome=cancel\n") {
 		t.Errorf("the mail says %q", m.Text)
 	}
 }

@@ -91,7 +91,7 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 	w.equal("shown as mailed", w.count(`select count(*) from notifications where is_email_sent`), 1)
 	m := w.mail.news("both@example.com")[0]
 	u, ok := notice.ReadUnsubscription(strings.TrimSuffix(m.Headers["List-Unsubscribe"][len("<http://127.0.0.1:8080/notifications/unsubscribe/"):], "/>"), unsubscribeKey)
-	if !ok || u != (notice.Unsubscription{User: 1, Preference: "email_on_system"}) || m.Subject != "Se ha cerrado una sesión" || !strings.Contains(m.Text, "http://127.0.0.1:8080/\n") {
+	if !ok || u != (notice.Unsubscription{User: 1, Preference: "email_on_system"}) || m.Subject != "Se ha cerrado una sesión" || !strings.Contains(m.Text, "http://127.0.0.1:8080/account/\n") {
 		t.Errorf("%+v %+v\n%s", u, m.Headers, m.Text)
 	}
 

@@ -93,7 +93,7 @@ func TestAKnownAddressIsLetInWithoutANewAccount(t *testing.T) { // R-2
 	w.must(err)
 	w.equal("memberships", len(user.Memberships), 2)
 	mail := w.mail.to("ANA@example.com")[0]
-	if !strings.Contains(mail.Text, "/login/") || strings.Contains(mail.Text, "token") {
+	if !strings.Contains(mail.Text, "/panel/\n") || strings.Contains(mail.Text, "token") {
 		t.Errorf("the mail should show where to sign in: %s", mail.Text)
 	}
 }

@@ -43,9 +43,10 @@ func (n *Notifier) approvalLostCall(ctx context.Context, job *OrderMail) (sagas.
 	return n.mailCall(envelope{key: job.Key, letter: l, to: to, request: map[string]any{"subject": o.Subject}})
 }
 
-// lostLetter tells the customer that nothing was collected.
+// lostLetter tells the customer that nothing was collected, and where to order again.
 func lostLetter(o projections.Order) notice.Letter {
 	return notice.Letter{
 		Occasion: notice.ApprovalLost, To: o.CustomerEmail, Name: o.CustomerName, Language: o.Language, Order: o.OrderNumber, Plan: o.PlanName,
+		Link: order.ReturnPage(o.ID) + "?outcome=cancel",
 	}
 }

@@ -189,8 +189,7 @@ func (n *Notifier) liveLink(ctx context.Context, key string) (string, error) {
 type envelope struct {
 	key     string // names the mail: its message id, and where the secret of its link waits
 	letter  notice.Letter
-	token   string // of the one-time link that it brings; blank: it leads to the path
-	path    string // within the panel; blank: to where one signs in
+	token   string // of the one-time link that it brings; blank: it leads where the letter says
 	to      recipient
 	request map[string]any // what is asked for; no personal data
 	then    []domain.Command
@@ -200,7 +199,7 @@ type envelope struct {
 // mailCall sends one letter. Every try has the same key, so the message and its
 // link are the same.
 func (n *Notifier) mailCall(e envelope) (sagas.Call, error) {
-	l := n.addressed(e.letter, e.key, e.path)
+	l := n.addressed(e.letter, e.key)
 	rows := []eventstore.TxStatement{credentials.Shred(e.key)}
 	if e.token != "" {
 		l.Link = n.publicURL() + "/set-password/?token=" + e.token
@@ -222,10 +221,11 @@ func (n *Notifier) mailCall(e envelope) (sagas.Call, error) {
 	}, nil
 }
 
-// addressed is a letter with its message id, its sender, and where it leads.
-func (n *Notifier) addressed(l notice.Letter, key, path string) notice.Letter {
+// addressed is a letter with its message id, its sender, and where it leads: to a path
+// within the panel, or to where customers begin.
+func (n *Notifier) addressed(l notice.Letter, key string) notice.Letter {
 	l.MessageID, l.From = messageID(key, n.mailFrom), cmp.Or(l.From, n.mailFrom)
-	l.PanelURL, l.Link = n.publicURL()+"/", n.publicURL()+cmp.Or(path, "/login/")
+	l.PanelURL, l.Link = n.publicURL()+"/", n.publicURL()+cmp.Or(l.Link, domain.PanelPath)
 	return l
 }
 

@@ -58,7 +58,7 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 		return sagas.Call{}, err
 	}
 	return n.mailCall(envelope{
-		key: job.Key, letter: l, path: asked.URL, to: recipientOf(user), request: map[string]any{"notice": job.Notice},
+		key: job.Key, letter: l, to: recipientOf(user), request: map[string]any{"notice": job.Notice},
 		then: []domain.Command{notice.ConfirmMail{ID: job.Notice, At: n.runner.Now()}},
 	})
 }
@@ -96,7 +96,7 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 // newsLetter is the mail of a notification.
 func (n *Notifier) newsLetter(ctx context.Context, user projections.User, asked notice.MailRequested) (notice.Letter, error) {
 	return n.branded(ctx, asked.Tenant, notice.Letter{
-		Occasion: notice.News, News: asked.Text(), To: user.Email, Name: user.Name, Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
+		Occasion: notice.News, News: asked.Text(), Link: asked.URL, To: user.Email, Name: user.Name, Language: asked.Language, Unsubscribe: n.unsubscribing(user.ID, asked.Type),
 	})
 }
 

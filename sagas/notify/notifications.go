@@ -52,8 +52,7 @@ func (n *Notifier) tellTenant(ctx context.Context, r eventstore.RecordedEvent) e
 	case hosting.OperationSucceeded:
 		return n.tellOfInstallation(ctx, r)
 	case webhook.EndpointDisabled:
-		return n.tellAdmins(ctx, r, func(language string) notice.Text { return notice.WebhookDisabled(r.Stream.ID, language) },
-			map[string]string{"webhook_endpoint_id": r.Stream.ID})
+		return n.tellOfEndpoint(ctx, r)
 	}
 	return nil
 }
@@ -151,12 +150,25 @@ func (n *Notifier) tellOfResource(ctx context.Context, r eventstore.RecordedEven
 	}
 	ref := hosting.Ref{Kind: r.Stream.Category, ID: id}
 	kind, _ := hosting.KindOf(r.Stream)
+	page := kind.Page(id)
 	row, err := n.tables.For(projections.System).Resource(ctx, ref)
 	if err != nil {
 		return unlessMissing(err)
 	}
-	return n.tellAdmins(ctx, r, func(language string) notice.Text { return what(kind.Noun(language), called(row), language) },
+	return n.tellAdmins(ctx, r, func(language string) notice.Text { return what(kind.Noun(language), called(row), language).At(page) },
 		map[string]string{ref.Kind + "_id": r.Stream.ID})
+}
+
+// tellOfEndpoint notifies the administrators of a tenant that one of its endpoints was
+// switched off.
+func (n *Notifier) tellOfEndpoint(ctx context.Context, r eventstore.RecordedEvent) error {
+	id, err := strconv.ParseInt(r.Stream.ID, 10, 64)
+	if err != nil {
+		return err
+	}
+	page := hosting.RecordPage(webhook.EndpointCollection, id)
+	return n.tellAdmins(ctx, r, func(language string) notice.Text { return notice.WebhookDisabled(r.Stream.ID, language).At(page) },
+		map[string]string{"webhook_endpoint_id": r.Stream.ID})
 }
 
 // daysUntil counts the days that are left, of which the last has begun.
@@ -199,7 +211,10 @@ func (n *Notifier) tellOfInstallation(ctx context.Context, r eventstore.Recorded
 	if err != nil {
 		return unlessMissing(err)
 	}
-	return n.tellAdmins(ctx, r, func(language string) notice.Text { return notice.Installed(called(row), language) },
+	kind, _ := hosting.KindNamed(o.About.Kind)
+	return n.tellAdmins(ctx, r, func(language string) notice.Text {
+		return notice.Installed(called(row), language).At(kind.Page(row.ID))
+	},
 		map[string]string{"site_id": strconv.FormatInt(o.About.ID, 10), "operation_id": r.Stream.ID})
 }
 

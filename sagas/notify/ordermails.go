@@ -76,7 +76,7 @@ func (n rewriter) ownMails(ctx context.Context, o projections.Order, to Customer
 		if err != nil {
 			return nil, err
 		}
-		mail, err := n.asSent(l, e.Key, "")
+		mail, err := n.asSent(l, e.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (n rewriter) newsAsSent(ctx context.Context, u projections.User, told []eve
 			if err != nil {
 				return nil, err
 			}
-			mail, err := n.asSent(l, newsKey(r.Stream.ID), e.URL)
+			mail, err := n.asSent(l, newsKey(r.Stream.ID))
 			if err != nil {
 				return nil, err
 			}
@@ -177,8 +177,8 @@ func (n rewriter) newsAsSent(ctx context.Context, u projections.User, told []eve
 }
 
 // asSent is the mail of a letter, without the secrets of its links.
-func (n rewriter) asSent(l notice.Letter, key, path string) (operations.SentMail, error) {
-	l = n.addressed(l, key, path)
+func (n rewriter) asSent(l notice.Letter, key string) (operations.SentMail, error) {
+	l = n.addressed(l, key)
 	if l.Occasion == notice.FirstOrder {
 		l.Link = n.publicURL() + "/set-password/?token=…"
 	}

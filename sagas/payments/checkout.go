@@ -78,7 +78,7 @@ func sessionOfOrder(o projections.Order) order.Session {
 }
 
 func (s *Service) checkoutOf(o projections.Order, generation int) order.Checkout {
-	back := s.publicURL() + "/storefront/return/" + o.ID.String() + "/?outcome="
+	back := s.publicURL() + order.ReturnPage(o.ID) + "?outcome="
 	return order.Checkout{
 		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,

@@ -1,0 +1,156 @@
+package http_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
+	"hostpanel/domain/webhook"
+	"hostpanel/eventstore"
+)
+
+// happens lets the reactions to an event of a stream run.
+func (s *shop) happens(t testing.TB, tenant int64, stream domain.Stream, e domain.Event) {
+	t.Helper()
+	r := eventstore.RecordedEvent{Stream: stream, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(), Name: e.EventName(), Event: e}
+	if err := s.React(t.Context(), r); err != nil {
+		t.Fatalf("%s: %v", e.EventName(), err)
+	}
+}
+
+// mailed are the mails of notifications that a user was to get, in their order.
+func (s *shop) mailed(t testing.TB, user int64) (all []notice.MailRequested) {
+	t.Helper()
+	events, err := s.After(t.Context(), 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range events {
+		if e, is := r.Event.(notice.MailRequested); is && e.User == user {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// Each notification to a customer leads to a page that its reader can open, and where a
+// reader who has signed out arrives after the sign-in. Mails lead to the same page.
+func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	const reader, tenant = 950, 950
+	s := office(t)
+	s.resident(t, reader, "reader@example.com", "en", false)
+	s.tenant(t, tenant, "Readers")
+	s.do(t, account.GrantMembership{User: reader, Tenant: tenant, Role: account.Admin, At: time.Now()})
+	s.oneOfEach(t, tenant, tenant)
+	s.do(t, anEndpoint(tenant, tenant))
+	want := map[string]string{} // by template
+	last := func(page string) {
+		t.Helper()
+		all := s.mailed(t, reader)
+		if len(all) == 0 {
+			t.Fatal("there is no mail")
+		}
+		if m := all[len(all)-1]; m.URL != page {
+			t.Errorf("%s leads to %s, not to %s", m.Template, m.URL, page)
+		} else {
+			want[m.Template] = page
+		}
+	}
+	at := func(kind string) domain.Stream { return hosting.Ref{Kind: kind, ID: tenant}.Stream() }
+	ends := time.Now().Add(9 * 24 * time.Hour)
+	for _, kind := range hosting.Kinds {
+		if !kind.HasPages() || kind.Owner || kind.Shared {
+			continue
+		}
+		s.happens(t, tenant, at(kind.Name), hosting.EngineRefused{Code: "name_taken"})
+		last("/panel/" + kind.Collection + "/950/")
+	}
+	for _, e := range []domain.Event{hosting.CertificateIssued{Ends: ends}, hosting.CertificateFailed{Code: "dns"}, hosting.CertificateExpiring{Ends: ends}} {
+		s.happens(t, tenant, at("ssl_certificate"), e)
+		last("/panel/ssl-certificates/950/")
+	}
+	install := uuid.New()
+	s.do(t, hosting.QueueOperation{ID: install, Kind: hosting.InstallCMS, Tenant: tenant, About: hosting.Ref{Kind: "site", ID: tenant}, Install: &hosting.Installation{}})
+	s.happens(t, tenant, hosting.OperationStream(install), hosting.OperationSucceeded{})
+	last("/panel/sites/950/")
+	s.happens(t, tenant, webhook.EndpointStream(tenant), webhook.EndpointDisabled{Reason: webhook.Gone})
+	last("/panel/webhook-endpoints/950/")
+	for _, status := range []string{hosting.Suspended, hosting.InService} {
+		s.happens(t, tenant, at("tenant"), hosting.Changed{Spec: field.Values{"status": []byte(`"` + status + `"`)}})
+		last("/panel/")
+	}
+	s.happens(t, 0, account.SecurityStream(reader), account.TokenReused{Family: uuid.New(), At: time.Now()})
+	last("/account/")
+	for _, text := range []notice.Text{
+		notice.OrderActive("hosting", "ORD-1", "S", "en"), notice.OrderActive("vps", "ORD-1", "S", "en"), notice.OrderActive("saas", "ORD-1", "S", "en"),
+		notice.InvoiceCreated("ORD-1", "en"), notice.RefundDone("ORD-1", "en"), notice.MachineReady("ORD-1", "en"), notice.MachineFailed("ORD-1", "en"),
+	} {
+		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: text, InApp: true, Mail: true, At: time.Now()})
+		last("/panel/") // orders and machines have no page there
+	}
+
+	b := s.browser(t).enter("reader@example.com")
+	var shown string
+	if err := s.owner.QueryRow(t.Context(), `select string_agg(distinct url, ' ') from notifications where user_id = 950`).Scan(&shown); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range strings.Fields(shown) {
+		w := b.get(page)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d", page, w.Code)
+		}
+		if about := strings.TrimPrefix(page, "/panel/sites/"); about != page {
+			has(t, w.Body.String(), "n950.example")
+		}
+		stranger := s.browser(t)
+		stranger.get(stranger.get(page).Header().Get("Location"))
+		goes(t, stranger.send("sign_in", "username", "reader@example.com", "password", password), page)
+	}
+	for _, template := range notice.Templates() {
+		sample, _ := notice.Sample(template, "en")
+		switch {
+		case sample.Occasion != notice.News || sample.News.ToOperators():
+		case want[template] == "" || !strings.Contains(shown, want[template]):
+			t.Errorf("%s was not told", template)
+		case b.get(sample.News.URL).Code != http.StatusOK:
+			t.Errorf("the sample of %s leads to %q", template, sample.News.URL)
+		}
+	}
+}
+
+// Mails that are no notifications lead to where a password is set, or to where customers
+// begin; one about a payment that came to nothing, to the page of the order.
+func TestEveryMailLeadsItsReaderOn(t *testing.T) {
+	t.Parallel()
+	s := office(t)
+	s.resident(t, 950, "reader@example.com", "en", false)
+	b := s.browser(t).enter("reader@example.com")
+	unpaid := read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	for _, template := range notice.Templates() {
+		sample, _ := notice.Sample(template, "en")
+		if sample.Occasion == notice.News {
+			continue
+		}
+		page := strings.Replace(strings.TrimPrefix(sample.Link, notice.SamplePanel), "token=sample", "token="+s.link(t, 950), 1)
+		w := b.get(page)
+		if to := w.Header().Get("Location"); w.Code == http.StatusSeeOther && to == "/panel/tenants/" { // for which tenant, is asked first
+			w = b.get(to)
+		}
+		if w.Code != http.StatusOK {
+			t.Errorf("%s leads to %s: %d", template, page, w.Code)
+		}
+	}
+	if w := b.get(order.ReturnPage(uuid.MustParse(unpaid.ID)) + "?outcome=cancel"); w.Code != http.StatusOK {
+		t.Errorf("the page of an order: %d %s", w.Code, w.Body)
+	}
+}
