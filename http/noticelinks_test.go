@@ -21,7 +21,7 @@ import (
 // happens lets the reactions to an event of a stream run.
 func (s *shop) happens(t testing.TB, tenant int64, stream domain.Stream, e domain.Event) {
 	t.Helper()
-	r := eventstore.RecordedEvent{Stream: stream, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(), Name: e.EventName(), Event: e}
+	r := eventstore.RecordedEvent{Stream: stream, Version: 1, ID: uuid.New(), Tenant: tenant, RecordedAt: time.Now(), Name: e.EventName(), Event: e}
 	if err := s.React(t.Context(), r); err != nil {
 		t.Fatalf("%s: %v", e.EventName(), err)
 	}
@@ -69,7 +69,7 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	at := func(kind string) domain.Stream { return hosting.Ref{Kind: kind, ID: tenant}.Stream() }
 	ends := time.Now().Add(9 * 24 * time.Hour)
 	for _, kind := range hosting.Kinds {
-		if !kind.HasPages() || kind.Owner || kind.Shared {
+		if !kind.HasPages() || kind.Owner || kind.Backend == hosting.Local {
 			continue
 		}
 		s.happens(t, tenant, at(kind.Name), hosting.EngineRefused{Code: "name_taken"})

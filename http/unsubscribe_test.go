@@ -202,3 +202,98 @@ func TestAlarmsAreNotSwitchedOffByOneClickOfTheLastSuperuser(t *testing.T) {
 	s.do(t, account.Deactivate{User: root, At: time.Now()})
 	click(31, http.StatusConflict) // who may not sign in is told nothing
 }
+
+// The link at the end of a mail leads to all preferences of its reader, without a sign-in.
+func TestReadersOfMailsChooseWhatTheyHearOf(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	path := s.reader(t, 1)
+	s.reader(t, 2)
+	b := s.browser(t)
+	b.get(path, "Accept-Language", "en")
+	to := b.linkCalled("Choose which mails I get")
+	if to != path+"preferences/" {
+		t.Fatalf("%q", to)
+	}
+	w := b.get(to, "Accept-Language", "en")
+	if w.Code != http.StatusOK || w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("X-Robots-Tag") == "" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	b.isForEverybody(t, "en", w.Body.String())
+	boxes := 0
+	for _, in := range elements(b.page, "input") {
+		if attribute(in, "type") == "checkbox" {
+			boxes++
+			if !hasAttribute(in, "checked") {
+				t.Errorf("%s is off", attribute(in, "name"))
+			}
+		}
+	}
+	if boxes != 6 {
+		t.Errorf("%d boxes", boxes)
+	}
+	action, sent := b.fill("preferences")
+	sent.Del("email_on_invoice")
+	sent.Del("in_app_enabled")
+	goes(t, b.do("POST", action, sent.Encode()), to)
+	want := notice.DefaultPreferences()
+	want.OnInvoice, want.InApp = false, false
+	if got := s.mails(t, 1); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got := s.mails(t, 2); got != notice.DefaultPreferences() {
+		t.Errorf("another user: %+v", got)
+	}
+	has(t, b.get(to, "Accept-Language", "en").Body.String(), "Your preferences are saved.")
+	action, sent = b.fill("preferences")
+	sent.Set("email_on_invoice", "true")
+	b.do("POST", action, sent.Encode())
+	if !s.mails(t, 1).OnInvoice || s.mails(t, 1).InApp {
+		t.Errorf("%+v", s.mails(t, 1))
+	}
+	if n := s.count(t, `select count(*) from events where name = 'notification.preferences_set' and actor = 'user:1' and data::jsonb->>'through' = 'link in a mail'`); n != 2 {
+		t.Errorf("%d events", n)
+	}
+	before := s.mails(t, 1)
+	for _, body := range []string{"List-Unsubscribe=One-Click", "", "email_on_invoice=true"} { // not the form of the page
+		if w := s.call("POST", to, body, "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusBadRequest || s.mails(t, 1) != before {
+			t.Errorf("%q: %d %+v", body, w.Code, s.mails(t, 1))
+		}
+	}
+	forged := notice.Unsubscription{User: 1, Preference: notice.Billing.Preference()}.Token([]byte("not our key"))
+	for _, method := range []string{"GET", "POST"} {
+		if w := s.call(method, "/notifications/unsubscribe/"+forged+"/preferences/", "form=preferences", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusNotFound {
+			t.Errorf("%s of a forged link: %d", method, w.Code)
+		}
+	}
+}
+
+// The last superuser who gets alarms switches them off only by confirming it in the form.
+func TestTheLastSuperuserConfirmsThatAlarmsEnd(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	about := notice.Unsubscription{User: root, Preference: notice.System.Preference()}
+	path := "/notifications/unsubscribe/" + about.Token(s.server.UnsubscribeKeys[0]) + "/"
+	b := s.browser(t)
+	b.do("POST", path, "List-Unsubscribe=One-Click")
+	to := b.linkCalled("Choose which mails I get")
+	b.get(to)
+	action, sent := b.fill("preferences")
+	sent.Del("email_on_system")
+	refused(t, b.do("POST", action, sent.Encode()), http.StatusBadRequest, "No other operator gets mails about alarms. Confirm that they end.")
+	if !s.mails(t, root).OnSystem {
+		t.Fatal("the alarms have ended")
+	}
+	action, sent = b.fill("preferences", "no_alarms", "true")
+	sent.Del("email_on_system")
+	goes(t, b.do("POST", action, sent.Encode()), to)
+	if s.mails(t, root).OnSystem {
+		t.Fatal("the alarms go on")
+	}
+	if w := s.call("POST", path, "List-Unsubscribe=One-Click", "Content-Type", "application/x-www-form-urlencoded"); w.Code != http.StatusOK {
+		t.Errorf("a click after that: %d", w.Code) // there is nothing to end any more
+	}
+	if text := b.get(to).Body.String(); strings.Contains(text, "no_alarms") {
+		t.Error("the page asks to confirm what is so already")
+	}
+}

@@ -19,7 +19,7 @@ import (
 var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	id   = uuid.MustParse("70717276-0000-4000-8000-000000000001")
-	text = notice.OrderActive("hosting", "ORD-20261121-7F3K9Q", "Básico", "es")
+	text = notice.OrderActive("hosting", "ORD-20261121-7F3K9Q", "Básico", "es").At("/") // as the golden files have it
 
 	raise  = notice.Raise{ID: id, User: 12, Text: text, Metadata: map[string]string{"order_id": "6f1c"}, At: noon, InApp: true}
 	raised = notice.Raised{

@@ -19,9 +19,12 @@ type Unsubscription struct {
 	Preference string // "email_on_invoice"
 }
 
+// ThroughLink tells of preferences that were set by a link in a mail.
+const ThroughLink = "link in a mail"
+
 // Command switches the mails off. A second time changes nothing.
 func (u Unsubscription) Command() SetPreferences {
-	return SetPreferences{User: u.User, Values: field.Values{u.Preference: []byte("false")}, Through: "link in a mail"}
+	return SetPreferences{User: u.User, Values: field.Values{u.Preference: []byte("false")}, Through: ThroughLink}
 }
 
 // About is what the mails are about, in the words that stand in them:

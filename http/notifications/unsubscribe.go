@@ -31,7 +31,7 @@ func UnsubscribeRoutes(d Deps) route.Area {
 	return route.Area{
 		Name: "Unsubscribing", Access: route.Open,
 		About: "Where the links in mails lead to by which people want no more of them.",
-		Routes: []route.Route{
+		Routes: append(s.choiceRoutes(),
 			route.View(http.MethodGet, unsubscribePath, "The page that asks whether mails are to stop", s.showUnsubscribe).
 				As("unsubscribe_page").Saying("Changes nothing: programs that look at mails for their readers follow links too.").
 				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network."),
@@ -40,7 +40,7 @@ func UnsubscribeRoutes(d Deps) route.Area {
 				Failing(http.StatusNotFound, wrong).Failing(http.StatusTooManyRequests, "Too many wrong links from one network.").
 				Failing(http.StatusConflict, "The mails are alarms, and no other superuser gets them.").
 				Failing(http.StatusRequestEntityTooLarge, "The body has more than 64 KiB."),
-		},
+		),
 	}
 }
 
@@ -50,7 +50,7 @@ func (s *handlers) showUnsubscribe(ctx context.Context, c route.Call) (*route.Do
 		return s.wrongLink(c, err)
 	}
 	return secluded(s.Sheet(c, http.StatusOK, "unsubscribe", "unsubscribe_title", map[string]any{
-		"Question": about(u, web.Readers(c), "unsubscribe_question"), "Form": web.Form{Name: "unsubscribe", Action: c.Path}.In(web.Readers(c), nil),
+		"Question": about(u, web.Readers(c), "unsubscribe_question"), "All": c.Path + choicePart, "Form": web.Form{Name: "unsubscribe", Action: c.Path}.In(web.Readers(c), nil),
 	}))
 }
 
@@ -69,26 +69,31 @@ func (s *handlers) unsubscribe(ctx context.Context, c route.Call) (*route.Docume
 	}
 	w := web.Texts[web.Readers(c)]
 	return secluded(s.Sheet(c, http.StatusOK, "notice", "unsubscribed_title", map[string]any{
-		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": "/", "Way": w["go_home"],
+		"Text": about(u, web.Readers(c), "unsubscribed"), "About": w["unsubscribed_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
 	}))
 }
 
-// isLastToHear tells whether no superuser would get alarms by mail any more. One
-// click, which programs make too, does not decide that.
+// isLastToHear tells whether no superuser would get alarms by mail any more without those
+// that the link is about. One click, which programs make too, does not decide that.
 func (s *handlers) isLastToHear(ctx context.Context, u notice.Unsubscription) (bool, error) {
 	if u.Preference != notice.System.Preference() {
 		return false, nil
 	}
+	return s.hearsAlone(ctx, u.User)
+}
+
+// hearsAlone tells whether a user is the only superuser who gets alarms by mail.
+func (s *handlers) hearsAlone(ctx context.Context, user int64) (isOne bool, err error) {
 	superusers, err := s.System().Superusers(ctx)
-	isOne := false
-	for _, other := range superusers {
-		if other.ID == u.User {
-			isOne = true
-			continue
-		}
-		prefers, _, err := s.System().Preferences(ctx, other.ID)
-		if err != nil || prefers.OnSystem && other.EmailRefusedAt == nil {
+	for _, one := range superusers {
+		prefers, _, err := s.System().Preferences(ctx, one.ID)
+		switch {
+		case err != nil:
 			return false, err
+		case one.ID == user:
+			isOne = prefers.OnSystem
+		case prefers.OnSystem && one.EmailRefusedAt == nil:
+			return false, nil
 		}
 	}
 	return isOne, err
@@ -101,7 +106,7 @@ func (s *handlers) lastToHear(c route.Call, err error) (*route.Document, error) 
 	}
 	w := web.Texts[web.Readers(c)]
 	return secluded(s.Sheet(c, http.StatusConflict, "notice", "unsubscribe_last_title", map[string]any{
-		"Text": w["unsubscribe_last"], "About": w["unsubscribe_last_about"], "Path": "/", "Way": w["go_home"],
+		"Text": w["unsubscribe_last"], "About": w["unsubscribe_last_about"], "Path": c.Path + choicePart, "Way": w["unsubscribe_all"],
 	}))
 }
 

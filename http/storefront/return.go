@@ -4,9 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
-
-	"github.com/google/uuid"
 
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
@@ -40,7 +39,7 @@ func (s *handlers) comeBack(ctx context.Context, c route.Call) (*route.Document,
 		return nil, err
 	}
 	if target != nil {
-		return nil, route.SeeOther(target.String())
+		return nil, route.SeeOther(withQuery(target, "order_id", o.ID.String()))
 	}
 	return s.resultPage(ctx, c, o)
 }
@@ -78,8 +77,7 @@ func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (project
 	}
 }
 
-// shopPage is where the order, or else its widget, wants the customer to go, with the
-// order's id. It is nil where no page is named, or one on a site that the order's key
+// shopPage is where the order, or else its widget, wants the customer to go. It is nil where no page is named, or one on a site that the order's key
 // is not for.
 func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome string) (*url.URL, error) {
 	own := byOutcome(outcome, o.SuccessURL, o.CancelURL)
@@ -98,7 +96,7 @@ func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome st
 	if err != nil || !route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL()) {
 		return nil, nil //nolint:nilerr // a page that cannot be gone to is none
 	}
-	return withOrder(target, o.ID), nil
+	return target, nil
 }
 
 // widgetPage is where a widget wants its customers to go; "": nowhere.
@@ -127,14 +125,44 @@ func (s *handlers) mayReturnTo(key projections.APIKey, page string) bool {
 	return err == nil && len(key.AllowedDomains) > 0 && route.AdmitsOrigin(key.AllowedDomains, originOf(target), s.PublicURL())
 }
 
-func withOrder(target *url.URL, id uuid.UUID) *url.URL {
-	query := target.Query()
-	query.Set("order_id", id.String())
-	target.RawQuery = query.Encode()
-	return target
+// shop is where the customer finds the shop: a page that the order or its widget names, or
+// else a website that the order's key is for and has been used on. It is nil where none is
+// known.
+func (s *handlers) shop(ctx context.Context, o projections.Order) (*url.URL, error) {
+	for _, outcome := range []string{"cancel", "success"} {
+		if page, err := s.shopPage(ctx, o, outcome); err != nil || page != nil {
+			return page, err
+		}
+	}
+	key, issued, err := s.System().APIKey(ctx, o.APIKey)
+	if err != nil || !issued {
+		return nil, err
+	}
+	for _, site := range key.Origins {
+		if site != s.PublicURL() && s.mayReturnTo(key, site) {
+			return url.Parse(site + "/")
+		}
+	}
+	return nil, nil
 }
 
-// resultPage tells how the order stands, without anything about its customer.
+// withQuery is an address with a parameter more.
+func withQuery(target *url.URL, name, value string) string {
+	query, more := target.Query(), *target
+	query.Set(name, value)
+	more.RawQuery = query.Encode()
+	return more.String()
+}
+
+const lookEvery = 3 // seconds between two looks of the page, until the order has come to an end
+
+// ends are the states in which an order stays, with what the page says of them.
+var ends = map[order.Status]string{
+	order.StatusActive: "result_active", order.StatusCancelled: "nothing_paid", order.StatusRefunded: "result_refunded",
+}
+
+// resultPage tells how the order stands, without anything about its customer. It goes on by
+// itself until the order is active or ended, and leads into the panel or back to the shop.
 func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.Order) (*route.Document, error) {
 	view, err := s.explained(ctx, s.System(), o.ID)
 	if err != nil {
@@ -142,11 +170,28 @@ func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.O
 	}
 	language := web.Spoken(o.Language)
 	data := map[string]any{
-		"Title": web.Texts[language]["result_title"] + " · " + view.OrderNumber, "Payment": "",
-		"Order": view, "Cancelled": view.Status == order.StatusCancelled, "Again": c.Path,
+		"Title": web.Texts[language]["result_title"] + " · " + view.OrderNumber, "Live": web.LivePath, "Look": c.Path,
+		"Order": view, "Payment": "", "Panel": "", "Shop": "", "Again": "", "About": "thanks", "Every": lookEvery,
+	}
+	text, isEnd := ends[view.Status]
+	if isEnd {
+		data["About"], data["Every"] = text, 0
+	}
+	if view.Status == order.StatusActive {
+		data["Panel"] = web.PanelPath
 	}
 	if view.Status == order.StatusPaymentProcessing && !view.Settling {
 		data["Payment"] = o.PaymentURL
+	}
+	shop, err := s.shop(ctx, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case shop == nil:
+	case isEnd && view.Status != order.StatusActive:
+		data["Again"] = withQuery(shop, "plan_id", strconv.FormatInt(o.PlanID, 10))
+	default:
+		data["Shop"] = withQuery(shop, "order_id", o.ID.String())
 	}
 	return web.Page(http.StatusOK, "result", language, data)
 }

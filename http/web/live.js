@@ -1,9 +1,11 @@
 // Keeps parts of a page up to date. A part is an element with an id and the attribute
 // data-live: the address of a stream (docs/accounts.md, "Pages"). When the stream tells
 // of something, the page is read anew and its parts are exchanged. A part in which the
-// reader types, or has opened a form, is left alone. The bell shows the number that the
-// address in its attribute data-count tells. Without this script the page shows what was
-// so when it was loaded, the bell is a link, and times have the zone of the server.
+// reader types, or has opened a form, is left alone. A part with the attribute data-every,
+// of which no stream tells, is read anew every so many seconds while it has it. The bell
+// shows the number that the address in its attribute data-count tells. Without this script
+// the page shows what was so when it was loaded, the bell is a link, and times have the
+// zone of the server.
 (() => {
   "use strict";
 
@@ -21,11 +23,9 @@
 
   const names = ["message", "status", "step", "order", "notification", "deleted", "all_read", "reset"];
   const pause = 1000; // ms between two readings
-  const parts = [...document.querySelectorAll("[data-live][id]")];
+  const parts = [...document.querySelectorAll("[data-live][id], [data-every][id]")];
   const bell = document.querySelector("[data-count]");
   const addresses = [...new Set([...parts, bell].map((part) => part?.dataset.live).filter(Boolean))];
-  if (!addresses.length || !window.EventSource) return;
-
   const policy = window.trustedTypes?.createPolicy("hostpanel-live", { createHTML: (text) => text });
   const parsed = (text) => new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
   const isInUse = (part) => part.contains(document.activeElement) || [...part.querySelectorAll("details[open]")].some((d) => d.querySelector("form"));
@@ -82,6 +82,15 @@
       return stream;
     });
   }
+
+  // A part that no stream tells of says how soon to look again, until it is done.
+  function wait() {
+    const part = document.querySelector("[data-every][id]");
+    if (part) setTimeout(() => (document.hidden ? Promise.resolve() : read()).then(wait), 1000 * part.dataset.every);
+  }
+  wait();
+
+  if (!addresses.length || !window.EventSource) return;
   document.addEventListener("visibilitychange", () => {
     follow();
     if (document.hidden) return;

@@ -48,5 +48,7 @@ var messagesInSpanish = map[string]string{
 	"The service is temporarily unavailable.":                                      "El servicio no está disponible ahora.",
 	"Request body too large.":                                                      "El formulario es demasiado grande.",
 	"Method # not allowed.":                                                        "El método # no está permitido.",
-	"Not found.":                                                                   "No se ha encontrado.",
+	"Send the form of the page.":                                                   "Envíe el formulario de la página.",
+	"No other operator gets mails about alarms. Confirm that they end.":            "Ningún otro operador recibe los correos de alarma. Confirme que dejen de enviarse.",
+	"Not found.": "No se ha encontrado.",
 }

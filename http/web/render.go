@@ -45,7 +45,7 @@ type Renderer struct{ *caller.Callers }
 func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
 	shown := map[string]any{
 		"Words": Texts[language], "Language": language, "Style": StylePath, "Live": "", "Failed": status >= http.StatusBadRequest,
-		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "",
+		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0,
 	}
 	maps.Copy(shown, data)
 	var b bytes.Buffer

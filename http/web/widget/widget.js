@@ -252,7 +252,9 @@ const sheet = new CSSStyleSheet();
 
 // ---- one order form --------------------------------------------------------
 
-let returned = new URL(location.href).searchParams.get("order_id");
+const { searchParams: brought } = new URL(location.href);
+const planAgain = brought.get("plan_id"); // of an order that is placed again
+let returned = brought.get("order_id");
 if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(returned || "")) returned = null;
 
 class Form {
@@ -331,7 +333,7 @@ class Form {
     this.speak(this.setting("lang") || this.widget.language);
     const asked = this.setting("period");
     this.period = asked === "yearly" || asked === "monthly" ? asked : "monthly";
-    const wanted = this.setting("plan");
+    const wanted = planAgain || this.setting("plan");
     this.chosen = this.widget.plans.find((plan) => wanted && (String(plan.id) === wanted || plan.slug === wanted));
     this.dress();
     if (!this.order || this.preview) this.showOffers();
