@@ -200,6 +200,9 @@ func (g *gallery) look(t *testing.T, path, name string) {
 			if wide := p.Text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 				t.Errorf("%s: the page is wider than the window", what)
 			}
+			if p.Text(menuShowsThePage) != "true" {
+				t.Errorf("%s: the menu does not show where one is", what)
+			}
 			p.Picture(what)
 			if os.Getenv("SCREENSHOTS") == "" && !strings.HasSuffix(path, "/html/") { // a mail forbids all scripts, and so axe
 				p.Text(`[...document.querySelectorAll("main section:has(details.operation)")].slice(2, -1).forEach((section) => section.remove())`) // of the reference: all are alike

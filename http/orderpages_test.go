@@ -83,7 +83,12 @@ func TestThePagesOfOrdersAreForEverybodyAndOperatorsAlone(t *testing.T) {
 			}
 			b.isForEverybody(t, language, w.Body.String())
 		}
-		b.get("/storefront/orders/" + s.known["running"] + "/")
+		has(t, b.get("/storefront/orders/"+s.known["running"]+"/").Body.String(), `id="hooks"`)
+		for _, link := range elements(elements(b.page, "main")[0], "a") {
+			if attribute(link, "href") == b.at {
+				t.Errorf("the page of an order leads to itself: %s", textOf(link))
+			}
+		}
 		b.isForEverybody(t, language, b.send("cancel").Body.String())
 	}
 	if w := s.browser(t).enter(opMail).get("/storefront/orders/" + s.known["run"] + "/"); w.Code != http.StatusNotFound {

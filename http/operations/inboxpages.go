@@ -58,10 +58,14 @@ func rowOfEntry(w web.Words, e *operations.Webhook) entryRow {
 	return row
 }
 
-func entryRows(w web.Words, all []operations.Webhook) []entryRow {
+// entryRows are webhooks on the page at a path. None of them leads to that page.
+func entryRows(w web.Words, all []operations.Webhook, at string) []entryRow {
 	rows := make([]entryRow, len(all))
 	for i := range all {
 		rows[i] = rowOfEntry(w, &all[i])
+		if rows[i].Order == at {
+			rows[i].Order = ""
+		}
 	}
 	return rows
 }
@@ -75,7 +79,7 @@ func (s *inbox) showInbox(ctx context.Context, c route.Call) (*route.Document, e
 	if err != nil {
 		return nil, err
 	}
-	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", web.Paged(c, bar, found.Count, map[string]any{"Entries": entryRows(w, found.Rows)}))
+	return s.Sheet(c, http.StatusOK, "inbox", "inbox_title", web.Paged(c, bar, found.Count, map[string]any{"Entries": entryRows(w, found.Rows, c.Path)}))
 }
 
 // entryDesk is the page of a webhook with its forms.

@@ -21,6 +21,11 @@
   }
   localise(document);
 
+  // A menu that is wider than the window begins with the page that is shown.
+  const menu = document.querySelector(".menu");
+  const here = menu?.querySelector("[aria-current]");
+  if (here) menu.scrollLeft = here.offsetLeft - (menu.clientWidth - here.offsetWidth) / 2;
+
   const names = ["message", "status", "step", "order", "notification", "deleted", "all_read", "reset"];
   const pause = 1000; // ms between two readings
   const parts = [...document.querySelectorAll("[data-live][id], [data-every][id]")];
