@@ -91,6 +91,10 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 	s.happens(t, 0, account.SecurityStream(reader), account.TokenReused{Family: uuid.New(), At: time.Now()})
 	last("/account/")
+	for _, e := range []domain.Event{account.SecondFactorEnabled{At: time.Now()}, account.SecondFactorDisabled{At: time.Now()}, account.RecoveryCodesRenewed{At: time.Now()}} {
+		s.happens(t, 0, account.Stream(reader), e)
+		last("/account/second-factor/")
+	}
 	for _, text := range []notice.Text{
 		notice.OrderActive("hosting", "ORD-1", "S", "en"), notice.OrderActive("vps", "ORD-1", "S", "en"), notice.OrderActive("saas", "ORD-1", "S", "en"),
 		notice.InvoiceCreated("ORD-1", "en"), notice.RefundDone("ORD-1", "en"), notice.MachineReady("ORD-1", "en"), notice.MachineFailed("ORD-1", "en"),

@@ -35,7 +35,10 @@ var toCustomers = map[string]Type{
 
 // toOwners is what users are told of their own accounts.
 var toOwners = map[string]Type{
-	"token_reused": Warning,
+	"token_reused":      Warning,
+	"second_factor_on":  System,
+	"second_factor_off": Warning,
+	"codes_renewed":     Warning,
 }
 
 // toTenants is what the administrators of a tenant are told.

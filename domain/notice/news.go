@@ -95,3 +95,12 @@ func PaymentDisputed(order uuid.UUID, number, amount, language string) Text {
 // TokenReused tells a user that a used token of theirs was used again: one of
 // the two may have stolen it.
 func TokenReused(language string) Text { return say("token_reused", language) }
+
+// SecondFactorOn tells a user that sign-ins need a code from now on.
+func SecondFactorOn(language string) Text { return say("second_factor_on", language).At(FactorPath) }
+
+// SecondFactorOff tells a user that the password suffices again.
+func SecondFactorOff(language string) Text { return say("second_factor_off", language).At(FactorPath) }
+
+// CodesRenewed tells a user that there are new recovery codes.
+func CodesRenewed(language string) Text { return say("codes_renewed", language).At(FactorPath) }

@@ -47,6 +47,7 @@ func say(template, language string, values ...string) Text {
 // Where users see what they are told of.
 const (
 	AccountPath   = "/account/"
+	FactorPath    = AccountPath + "second-factor/"
 	OrdersPath    = "/storefront/orders/"
 	IncidentsPath = "/storefront/incidents/"
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hostpanel/domain/notice"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -39,7 +40,7 @@ var enrolFirst = &route.Refusal{
 }
 
 // FactorPath is the page of the second factor.
-const FactorPath = "/account/second-factor/"
+const FactorPath = notice.FactorPath
 
 // Complete signs in a user who has given the password before, with a code.
 func (s SecondFactor) Complete(ctx context.Context, c route.Call, user projections.User, code, through string) error {

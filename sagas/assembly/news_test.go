@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -79,4 +80,27 @@ func TestAdministratorsAreToldOfTheirTenantOnce(t *testing.T) { // W-7
 	w.equal("ids alone", w.count(`select count(*) from notifications where user_id = 1 and (
 		metadata = '{"site_id":"3"}' or metadata = '{"ssl_certificate_id":"5"}' or metadata = '{"tenant_id":"17"}')`), 5)
 	w.equal("a member", len(w.told(3)), 0)
+}
+
+func TestUsersAreToldOfTheirSecondFactor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).goes()
+	for user, language := range map[int64]string{1: "es-MX", 2: "en"} {
+		w.opens(user, language+"@example.com", language)
+		w.asks(account.EnableSecondFactor{User: user, At: noon}, account.RenewRecoveryCodes{User: user, At: noon}, account.DisableSecondFactor{User: user, Reason: "lost", At: noon})
+	}
+	w.eventually("both are told", func() bool { return len(w.told(1)) == 3 && len(w.told(2)) == 3 })
+	w.repeated()
+	w.equal("in Spanish", w.told(1), []string{
+		"system: El segundo factor está activado", "warning: El segundo factor está desactivado", "warning: Hay nuevos códigos de recuperación",
+	})
+	w.equal("in English", w.told(2), []string{"system: The second factor is on", "warning: The second factor is off", "warning: There are new recovery codes"})
+	w.eventually("both have mails", func() bool {
+		return len(w.mail.news("es-MX@example.com")) == 3 && len(w.mail.news("en@example.com")) == 3
+	})
+	for _, m := range w.mail.news("en@example.com") {
+		if !strings.Contains(m.Text, "http://127.0.0.1:8080/account/second-factor/\n") {
+			t.Errorf("%s leads elsewhere:\n%s", m.Subject, m.Text)
+		}
+	}
 }

@@ -96,18 +96,18 @@ func aboutOrder(o projections.Order) map[string]string {
 	return map[string]string{"order_id": o.ID.String()}
 }
 
-// tellReuse warns a user that another program may hold a copy of one of the
-// user's tokens.
-func (n *Notifier) tellReuse(ctx context.Context, r eventstore.RecordedEvent) error {
+// tellOwner notifies a user of what has happened to the user's account. An account that is
+// gone by now has no reader.
+func (n *Notifier) tellOwner(ctx context.Context, r eventstore.RecordedEvent, what inLanguage) error {
 	id, err := strconv.ParseInt(r.Stream.ID, 10, 64)
 	if err != nil || id == 0 {
 		return err // 0 is no user
 	}
 	user, err := n.tables.For(projections.System).User(ctx, id)
 	if err != nil {
-		return err
+		return unlessMissing(err)
 	}
-	return n.tell(ctx, r, id, notice.TokenReused(user.Language), nil)
+	return n.tell(ctx, r, id, what(user.Language), nil)
 }
 
 // tellOfMachine notifies the customer of the first event of its kind: a machine

@@ -38,7 +38,13 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 			return notice.PaymentDisputed(id, number, claimed, language)
 		})
 	case account.TokenReused:
-		return n.tellReuse(ctx, r)
+		return n.tellOwner(ctx, r, notice.TokenReused)
+	case account.SecondFactorEnabled:
+		return n.tellOwner(ctx, r, notice.SecondFactorOn)
+	case account.SecondFactorDisabled:
+		return n.tellOwner(ctx, r, notice.SecondFactorOff)
+	case account.RecoveryCodesRenewed:
+		return n.tellOwner(ctx, r, notice.CodesRenewed)
 	case operations.IncidentReported:
 		return n.tellIncident(ctx, r, e)
 	}
