@@ -35,6 +35,8 @@ var (
 	headAge  = describe("log_head_age_seconds", "Time since the last event.")
 	orders   = describe("orders", "Orders by status.", "status")
 	readers  = describe("reader_lag_events", "Events that a reader of the log has yet to see.", "reader")
+	unread   = describe("reader_lag_seconds", "Age of the first event that a reader of the log has yet to see.", "reader")
+	longest  = describe("transaction_oldest_seconds", "How long the oldest transaction at the database is open.")
 	behind   = describe("projection_lag_events", "Events that a read table has yet to take in.", "projection")
 	live     = describe("projection_live", "1: the read table is in step with the log; 0: being built, or failed.", "projection")
 	incident = describe("incidents_open", "Troubles that operators have to see to, by kind.", "kind")
@@ -97,7 +99,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, behind, live, incident, verified, checked, broken, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -110,7 +112,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	well := 1.0
-	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofReaders, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas} {
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas} {
 		if err := read(ctx, to); err != nil {
 			f.Log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
@@ -162,9 +164,23 @@ func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) e
 func (f figures) ofReaders(ctx context.Context, to chan<- prometheus.Metric) error {
 	lags, err := f.Store.Lags(ctx)
 	for name, lag := range lags {
-		to <- prometheus.MustNewConstMetric(readers, prometheus.GaugeValue, float64(lag), name)
+		age := 0.0
+		if lag.Since != nil {
+			age = f.Store.Clock().Since(*lag.Since).Seconds()
+		}
+		to <- prometheus.MustNewConstMetric(readers, prometheus.GaugeValue, float64(lag.Events), name)
+		to <- prometheus.MustNewConstMetric(unread, prometheus.GaugeValue, age, name)
 	}
 	return err
+}
+
+func (f figures) ofTransactions(ctx context.Context, to chan<- prometheus.Metric) error {
+	age, err := f.Store.OldestTransaction(ctx)
+	if err != nil {
+		return err
+	}
+	to <- prometheus.MustNewConstMetric(longest, prometheus.GaugeValue, age.Seconds())
+	return nil
 }
 
 func (f figures) ofTables(ctx context.Context, to chan<- prometheus.Metric) error {
