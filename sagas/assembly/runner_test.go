@@ -127,7 +127,9 @@ func TestACallAfterTheRestCounts(t *testing.T) { // G-7
 	}, nil)
 	w.goes()
 	id := w.buy(ordering{})
-	w.eventually("failures after the rest count", func() bool { return w.count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`) >= 8 })
+	w.eventually("failures after the rest count", func() bool {
+		return w.count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`) >= 8
+	})
 	down.Store(false)
 	w.becomes(id, order.StatusActive)
 	w.equal("failures in a row, after a success", w.count(`select coalesce(sum(fails), 0) from saga_queue where queue = 'engine:one'`), 0)
