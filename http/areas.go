@@ -24,7 +24,7 @@ func (s *Server) Areas() []route.Area {
 		storefront.Routes(s.storefront()),
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
-		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting())},
+		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications())},
 		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations())),
 		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),

@@ -56,6 +56,9 @@ func TestAnOperatorFollowsAnAlarmToItsOrderAndWatchesItBecomeActive(t *testing.T
 	}
 	s.accepted(t, "orders/"+a.ID+"/resend_mail/", `{"reason":"it was lost"}`)
 	p.Until(`document.querySelector("#past").innerText.includes("Welcome mail asked for")`)
+	unread := p.Text(`Number(document.querySelector(".bell .number").textContent)`)
+	s.raise(t, 901, "Something new")
+	p.Until(`Number(document.querySelector(".bell .number").textContent) > ` + unread)
 	if p.Text("window.here") != "true" {
 		t.Error("the page was loaded anew")
 	}

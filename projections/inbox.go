@@ -63,6 +63,11 @@ func (s NoticeReader) counted(figure string) *known {
 	return &known{`select coalesce(sum(` + figure + `), 0)::bigint from inboxes` + w.String(), w.args}
 }
 
+// UnreadCount is how many notifications the caller has not read yet.
+func (s NoticeReader) UnreadCount(ctx context.Context) (int64, error) {
+	return value[int64](ctx, s, `select coalesce(sum(unread), 0)::bigint from inboxes`, s.user("user_id"), "")
+}
+
 // An Unread is what a user has not read yet.
 type Unread struct {
 	Count   int64

@@ -28,6 +28,7 @@ type Visit struct {
 	IsNew   bool // the browser does not know its id yet
 	session domain.Session
 	Who     Identity // the zero one: no user has signed in
+	Unread  int64    // notifications of the user, as the header of pages shows them
 }
 
 // IsSignedIn tells whether a user has signed in at this browser.
@@ -90,6 +91,9 @@ func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, er
 	}
 	v, err := s.visit(ctx, cookie.Value, finder(s.deps.Sessions, r, r.Header.Get("Sec-Fetch-Dest") == "empty"))
 	if err != nil || !v.IsSignedIn() {
+		return route.Caller{Detail: v}, err
+	}
+	if v.Unread, err = s.Reading(v.Who).UnreadCount(ctx); err != nil {
 		return route.Caller{Detail: v}, err
 	}
 	return v.caller(), nil

@@ -6,17 +6,20 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/http/caller"
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
 const (
-	noticesPrefix     = "/notifications/api/v1/"
+	noticesPrefix     = web.NotificationsAPI
 	notificationsPath = noticesPrefix + "notifications/"
 	notificationPath  = notificationsPath + "{id:uuid}/"
 	preferencesPath   = noticesPrefix + "preferences/"
@@ -75,13 +78,13 @@ func (s *handlers) listNotifications(ctx context.Context, c route.Call, l projec
 	return record.Map(rows, err, func(n projections.Notification) notification { return notification{n, n.IsRead} })
 }
 
-func (s *handlers) notification(ctx context.Context, c route.Call) (*notification, error) {
-	row, err := s.Scope(c).Notification(ctx, c.UUID("id"))
+func (s *handlers) notification(ctx context.Context, c route.Call, id uuid.UUID) (*notification, error) {
+	row, err := s.Scope(c).Notification(ctx, id)
 	return &notification{row, row.IsRead}, err
 }
 
 func (s *handlers) findNotification(ctx context.Context, c route.Call) (any, string, error) {
-	return record.Subject(s.notification(ctx, c))
+	return record.Subject(s.notification(ctx, c, c.UUID("id")))
 }
 
 func (s *handlers) changeNotification(ctx context.Context, c route.Call, n *notification) (*notification, error) {
@@ -106,7 +109,7 @@ func (s *handlers) setRead(ctx context.Context, c route.Call, n *notification, r
 	if err != nil {
 		return nil, err
 	}
-	return record.Shown(c, func() (*notification, error) { return s.notification(ctx, c) })
+	return record.Shown(c, func() (*notification, error) { return s.notification(ctx, c, n.ID) })
 }
 
 func (s *handlers) deleteNotification(ctx context.Context, c route.Call) error {
@@ -152,6 +155,6 @@ func (s *handlers) markAllRead(ctx context.Context, c route.Call, _ *route.Nothi
 }
 
 func (s *handlers) countUnread(ctx context.Context, c route.Call) (*unreadCount, error) {
-	found, err := s.Scope(c).Unread(ctx)
-	return &unreadCount{found.Count}, err
+	count, err := s.Scope(c).UnreadCount(ctx)
+	return &unreadCount{count}, err
 }

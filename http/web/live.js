@@ -3,9 +3,9 @@
 // of something, the page is read anew and its parts are exchanged. A part in which the
 // reader types, or has opened a form, is left alone. A part with the attribute data-every,
 // of which no stream tells, is read anew every so many seconds while it has it. The bell
-// shows the number that the address in its attribute data-count tells. Without this script
-// the page shows what was so when it was loaded, the bell is a link, and times have the
-// zone of the server.
+// asks the address in its attribute data-count for its number. Without this script the page
+// shows what was so when it was loaded, the bell is a link, and times have the zone of the
+// server.
 (() => {
   "use strict";
 
@@ -59,7 +59,7 @@
     try {
       const answer = await fetch(bell.dataset.count, { headers: { Accept: "application/json" } });
       const { unread_count: unread } = await answer.json();
-      bell.querySelector("span").textContent = unread > 0 ? (unread > 99 ? "99+" : String(unread)) : "";
+      bell.querySelector(".number").textContent = unread > 0 ? (unread > 99 ? "99+" : String(unread)) : "";
     } catch {
       // the stream tells again
     }
@@ -103,5 +103,4 @@
     if (parts.length) read();
   });
   follow();
-  count();
 })();

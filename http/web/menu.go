@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strconv"
 	"strings"
 
 	"hostpanel/domain/hosting"
@@ -11,8 +12,26 @@ import (
 // Navigation tells people who they are and where they may go.
 type Navigation struct {
 	User, Home string
+	Bell       bell
 	Leave      Form
 	Groups     []menuGroup
+}
+
+// A bell tells how many notifications are unread. Where the page has live.js, it follows
+// the stream and asks for the number anew.
+type bell struct{ Path, Count, Live, Number string }
+
+const mostCounted = 99 // notifications that the bell shows by their number
+
+func bellOf(v caller.Visit) bell {
+	b := bell{Path: NotificationsPath, Count: NotificationsAPI + "notifications/unread_count/", Live: NotificationsAPI + "notifications/stream/"}
+	switch {
+	case v.Unread > mostCounted:
+		b.Number = strconv.Itoa(mostCounted) + "+"
+	case v.Unread > 0:
+		b.Number = strconv.FormatInt(v.Unread, 10)
+	}
+	return b
 }
 
 // A menuGroup is a part of the menu with its heading.
@@ -58,6 +77,7 @@ var menu = []section{
 	{"panel_title", actsForTenant, panelPages()},
 	{"panel_title", actsForNone, []menuPage{{TenantsPath, "panel_tenants_title"}}},
 	{"menu_self", isSignedIn, []menuPage{
+		{NotificationsPath, "notices_title"},
 		{GuidePath, "guide_nav"},
 		{AccountPath, "account_title"},
 	}},
@@ -86,7 +106,7 @@ func isSignedIn(v caller.Visit) bool { return v.IsSignedIn() }
 // bearings is the navigation of a page.
 func (s *Renderer) bearings(c route.Call) Navigation {
 	v, w := caller.VisitOf(c), Texts[Readers(c)]
-	n := Navigation{User: v.Who.Email, Home: HomeOf(v.Who.User), Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil)}
+	n := Navigation{User: v.Who.Email, Home: HomeOf(v.Who.User), Bell: bellOf(v), Leave: s.Fill(c, Form{Name: "sign_out", Action: LogoutPath}, nil)}
 	for _, part := range menu {
 		if part.isOpen(v) {
 			n.Groups = append(n.Groups, part.shown(w, c.Path))

@@ -15,9 +15,12 @@ const (
 	ResetPath       = "/password-reset/" // asks for a link to set a password
 	SetPasswordPath = "/set-password/"   // where that link leads
 
-	AccountPath = notice.AccountPath
+	AccountPath       = notice.AccountPath
+	NotificationsPath = AccountPath + "notifications/" // what the user was told
 	PanelPath   = hosting.PanelPath      // where customers land
 	TenantsPath = PanelPath + "tenants/" // where users choose for which tenant they act
+
+	NotificationsAPI = "/notifications/api/v1/" // of what users were told
 
 	StorefrontPath     = "/storefront/" // where operators land
 	OrdersPath         = notice.OrdersPath
