@@ -188,7 +188,7 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 // emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
-	"/account/notifications/": "notice_read",
+	"/account/notifications/": "notice_read", "/account/preferences/": "preferences",
 	"/storefront/keys/": "create", "/storefront/plans/new/": "create_plan", "/storefront/widgets/new/": "create_widget", "/storefront/integration/": "create",
 }
 

@@ -1,8 +1,10 @@
 package http_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -117,4 +119,65 @@ func TestManyNotificationsAreReadInPages(t *testing.T) {
 	}
 	_, sent := b.fill("notice_read")
 	goes(t, b.send(sent.Get("of")), last)
+}
+
+// The page of preferences has what the API has, and does the same.
+func TestAUserChoosesWhatToHearOfInTheBrowser(t *testing.T) {
+	s := openShop(t).people(t)
+	s.do(t, speaks(ben, "es"))
+	b := s.visiting(t, ben)
+	b.isForEverybody(t, "es", b.get(web.PreferencesPath).Body.String())
+	s.do(t, speaks(ben, "en"))
+	text := b.get(web.PreferencesPath).Body.String()
+	b.isForEverybody(t, "en", text)
+	for _, f := range (&notice.Preferences{}).Fields() {
+		has(t, text, `name="`+f.Name+`" type="checkbox" value="true" checked`)
+	}
+	path, sent := b.fill("preferences")
+	sent.Del("email_on_invoice")
+	sent.Del("in_app_enabled")
+	goes(t, b.do("POST", path, sent.Encode()), path)
+	has(t, b.get(path).Body.String(), "Your preferences are saved.", `name="email_on_invoice" type="checkbox" value="true"`)
+	if p := s.mails(t, ben); p.OnInvoice || p.InApp || !p.OnSystem || !p.OnHostingAlert {
+		t.Errorf("%+v", p)
+	}
+	if p := s.mails(t, ana); p != notice.DefaultPreferences() {
+		t.Errorf("another user: %+v", p)
+	}
+	goes(t, b.send("preferences"), path)
+	if n := s.events(t, "notification.preferences_set"); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// A form that was made from what is not so any more changes nothing. It says what is so
+// now, and sent again it means that.
+func TestAFormDoesNotOverwriteWhatWasChangedMeanwhile(t *testing.T) {
+	s := openShop(t).people(t)
+	b := s.visiting(t, ben)
+	b.get(web.PreferencesPath)
+	path, sent := b.fill("preferences")
+	sent.Del("email_on_system")
+	for _, version := range []string{"", "x"} {
+		old := url.Values{"form": sent["form"], "form_token": sent["form_token"], "version": {version}}
+		if w := b.twin().do("POST", path, old.Encode()); w.Code != http.StatusBadRequest && w.Code != http.StatusConflict {
+			t.Errorf("version %q: %d", version, w.Code)
+		}
+	}
+	off := []byte("false")
+	s.do(t, notice.SetPreferences{User: ben, Values: map[string]json.RawMessage{"email_on_invoice": off}})
+	w := b.do("POST", path, sent.Encode())
+	refused(t, w, http.StatusConflict, "This was changed meanwhile, so nothing was saved.", `id="preferences-email_on_invoice-wrong"><span>It is now: no</span>`,
+		`id="preferences-email_on_system-wrong"><span>It is now: yes</span>`)
+	if strings.Contains(w.Body.String(), "preferences-email_on_vps_alert-wrong") {
+		t.Error("what is the same is said to be changed")
+	}
+	b.isForEverybody(t, "en", w.Body.String())
+	if p := s.mails(t, ben); !p.OnSystem || p.OnInvoice {
+		t.Errorf("it was overwritten: %+v", p)
+	}
+	goes(t, b.send("preferences"), path)
+	if p := s.mails(t, ben); p.OnSystem || !p.OnInvoice {
+		t.Errorf("what was sent again: %+v", p)
+	}
 }

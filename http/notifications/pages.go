@@ -18,6 +18,7 @@ import (
 // (docs/notifications.md, "In the browser").
 func PageRoutes(d Deps) route.Area {
 	s := &handlers{d}
+	prefers := s.preferencesPage()
 	told := web.FormPage{Show: s.showNotifications, Forms: map[string]web.FormHandler{"notice_read": s.takeRead, "notices_read": s.takeAllRead}}
 	return route.Area{
 		Name: "Notifications in the browser", Access: d.Session(),
@@ -27,6 +28,8 @@ func PageRoutes(d Deps) route.Area {
 				Taking(field.Text("is_read", new(string)).Doc("Only those that are unread: false; or read: true.")).
 				Taking(field.Int("page", new(int64)).Doc("Which page of the notifications, from 1 on.")),
 			s.Press(web.NotificationsPath, "Mark notifications as read", told).As("notifications_form"),
+			web.View(web.PreferencesPath, "What the user wants to hear of", prefers.Look).As("preferences_page"),
+			s.Press(web.PreferencesPath, "Change what the user wants to hear of", prefers).As("preferences_form"),
 		},
 	}
 }

@@ -126,6 +126,13 @@ func (c Call) Correlate(id uuid.UUID) { c.reply.correlation = id }
 // changed or none.
 func (c Call) IsExact() bool { return c.exact }
 
+// Exactly is the call of a form that wants the subject to be changed as it was found, or
+// not at all.
+func (c Call) Exactly() Call {
+	c.exact = true
+	return c
+}
+
 // ETag names the version of the record that the answer shows: "site-12-7".
 func (c Call) ETag(version string) { c.reply.etag = `"` + version + `"` }
 

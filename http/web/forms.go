@@ -54,6 +54,7 @@ type Input struct {
 	ID, Label, Note, Optional string
 	About                     string // ids of what explains it
 	Wrong                     []string
+	now                       *string // what it is by now, if others have changed that
 }
 
 // NumberInput is hidden in forms that are carried out once ([caller.FormOnce]).
@@ -72,7 +73,9 @@ type Returned struct {
 	Sent   url.Values
 	Wrong  field.Errors
 	Status int
-	after  time.Duration // until a repeat makes sense
+
+	after   time.Duration // until a repeat makes sense
+	isStale bool          // others have changed the record meanwhile
 }
 
 // StatusOf is the status of a page on which a form was returned, or of one
@@ -155,6 +158,8 @@ func sentBack(sent url.Values, err error) *Returned {
 	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusTooManyRequests):
 		back.Status, back.after = refusal.Status, refusal.After
 		back.Wrong.Add("", refusal.Detail)
+	case domain.CodeOf(err) == domain.Stale:
+		return back.stale()
 	case errors.As(err, &business) && business.Code == domain.Conflict:
 		back.Status = http.StatusConflict
 		back.Wrong.Add("", business.Message)
@@ -190,8 +195,12 @@ func (f Form) In(language string, back *Returned) Form {
 // restore brings back what was typed, with what is wrong. Secrets are typed
 // anew.
 func (in *Input) restore(back *Returned, language string) {
-	if back == nil {
+	if back == nil || in.Name == versionName && back.isStale { // sent again, it is about what is shown now
 		return
+	}
+	if back.isStale {
+		now := in.Value
+		in.now = &now
 	}
 	if values, sent := back.Sent[in.Name]; sent && in.Type != "password" && !in.IsSecret && !in.IsFixed {
 		in.Value = values[len(values)-1]
@@ -215,6 +224,7 @@ func (in *Input) explain(form string, w Words) {
 			in.Options[i].Text = cmp.Or(w["choice_"+in.Name+"_"+one.Value], w["choice_"+one.Value], w["language_"+one.Value], one.Value)
 		}
 	}
+	in.compare(w)
 	in.Note = cmp.Or(w["note_"+form+"_"+key], w["note_"+key])
 	if !in.Required && !in.IsFixed && in.Type != "select" && in.Type != "check" {
 		in.Optional = w["optional"]

@@ -78,6 +78,7 @@ var menu = []section{
 	{"panel_title", actsForNone, []menuPage{{TenantsPath, "panel_tenants_title"}}},
 	{"menu_self", isSignedIn, []menuPage{
 		{NotificationsPath, "notices_title"},
+		{PreferencesPath, "preferences_title"},
 		{GuidePath, "guide_nav"},
 		{AccountPath, "account_title"},
 	}},

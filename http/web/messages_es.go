@@ -50,5 +50,6 @@ var messagesInSpanish = map[string]string{
 	"Method # not allowed.":                                                        "El método # no está permitido.",
 	"Send the form of the page.":                                                   "Envíe el formulario de la página.",
 	"No other operator gets mails about alarms. Confirm that they end.":            "Ningún otro operador recibe los correos de alarma. Confirme que dejen de enviarse.",
-	"Not found.": "No se ha encontrado.",
+	"Not found.":     "No se ha encontrado.",
+	changedMeanwhile: "Esto ha cambiado entretanto, así que no se ha guardado nada. Junto a los campos está lo que hay ahora. Guarde de nuevo para sustituirlo.",
 }

@@ -17,8 +17,9 @@ const (
 
 	AccountPath       = notice.AccountPath
 	NotificationsPath = AccountPath + "notifications/" // what the user was told
-	PanelPath   = hosting.PanelPath      // where customers land
-	TenantsPath = PanelPath + "tenants/" // where users choose for which tenant they act
+	PreferencesPath   = AccountPath + "preferences/"   // what the user wants to hear of
+	PanelPath         = hosting.PanelPath              // where customers land
+	TenantsPath       = PanelPath + "tenants/"         // where users choose for which tenant they act
 
 	NotificationsAPI = "/notifications/api/v1/" // of what users were told
 
