@@ -28,7 +28,7 @@ func (s *handlers) accountPages() route.Area {
 
 func (s *handlers) accountDesk() web.FormPage {
 	return web.FormPage{Show: s.showAccount, Forms: map[string]web.FormHandler{
-		"profile": s.changing("profile", "name", "language"), "tenant": s.changing("tenant", "active_tenant"),
+		"profile": s.changing("profile", profileFields...), "tenant": s.changing("tenant", tenantFields...),
 		"password": s.takePassword, "sessions": s.endSessions,
 	}}
 }
@@ -71,7 +71,16 @@ func profileForm(c route.Call) *web.Form {
 	return &web.Form{Name: "profile", Inputs: []web.Input{
 		{Name: "name", Value: who.Name, Autocomplete: "name", Long: 200},
 		{Name: "language", Type: "select", Value: who.Language, Options: languages(who.Language)},
+		shownOf(who, profileFields...),
 	}}
+}
+
+// The fields of the account that its forms change.
+var profileFields, tenantFields = []string{"name", "language"}, []string{"active_tenant"}
+
+// shownOf is hidden in a form that changes these fields.
+func shownOf(who caller.Identity, names ...string) web.Input {
+	return web.VersionInput((&me{Identity: who.Identity}).Fields().Only(names...))
 }
 
 // languages are those of the panel, and the reader's own if it is another one:
@@ -100,7 +109,9 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 	}
 	if who.IsSuperuser {
 		hints, err := s.tenantHints(ctx, c)
-		return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}}}, err
+		return &web.Form{Name: "tenant", Inputs: []web.Input{
+			{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}, shownOf(who, tenantFields...),
+		}}, err
 	}
 	memberships, err := s.Scope(c).Memberships(ctx, who.ID)
 	if err != nil || len(memberships) == 0 {
@@ -111,7 +122,9 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 	for _, m := range memberships {
 		options = append(options, web.Option{Value: strconv.FormatInt(m.Tenant, 10), Text: m.TenantName + " (" + w["role_"+string(m.Role)] + ")"})
 	}
-	return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Type: "select", Value: active, Options: options}}}, nil
+	return &web.Form{Name: "tenant", Inputs: []web.Input{
+		{Name: "active_tenant", Type: "select", Value: active, Options: options}, shownOf(who, tenantFields...),
+	}}, nil
 }
 
 func (s *handlers) tenantHints(ctx context.Context, c route.Call) ([]web.Option, error) {
@@ -137,6 +150,9 @@ func (s *handlers) changing(notice string, names ...string) web.FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 		m, err := s.me(ctx, c)
 		if err != nil {
+			return nil, err
+		}
+		if c, err = web.Unchanged(c, sent, m.Fields().Only(names...)); err != nil {
 			return nil, err
 		}
 		if err := web.ChangeRecord(m, sent, names...); err != nil {

@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/caller"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -68,12 +69,12 @@ func (s *pages) showEdit(ctx context.Context, c route.Call, back *web.Returned) 
 	if err != nil {
 		return nil, err
 	}
-	set := k.shown(found).Fields()
-	inputs, err := s.inputs(ctx, c, k, found.(field.Record).Fields(), field.Patch) //nolint:forcetypeassert // as requests have it
+	set, sent := k.shown(found).Fields(), found.(field.Record).Fields() //nolint:forcetypeassert // as requests have it
+	inputs, err := s.inputs(ctx, c, k, sent, field.Patch)
 	if err != nil {
 		return nil, err
 	}
-	form := web.Form{Name: "panel_change", Action: c.Path, Inputs: inputs}
+	form := web.Form{Name: "panel_change", Action: c.Path, Inputs: append(inputs, web.VersionInput(asked(sent, field.Patch)))}
 	return s.showForm(ctx, c, k, form, back, web.Texts[web.Readers(c)]["panel_edit"]+": "+k.title(set), []step{{k.Page(c.ID("id")), k.title(set)}})
 }
 
@@ -184,18 +185,34 @@ func (s *pages) takeChange(ctx context.Context, c route.Call, sent url.Values) (
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := k.findOpen(ctx, c)
+	find := func() (any, error) {
+		found, _, err := k.findOpen(ctx, c)
+		return found, err
+	}
+	found, err := find()
 	if err != nil {
 		return nil, err
 	}
-	c.Subject = found
-	if c, err = k.read(ctx, c, found.(field.Record), sent, field.Patch); err != nil { //nolint:forcetypeassert // as requests have it
-		return nil, err
-	}
-	if _, err := k.change(ctx, c, found); err != nil {
+	// What the server has answered meanwhile is found anew; what a user has changed is not overwritten.
+	if err := record.Persist(c, found, func(found any) error { return k.changeShown(ctx, c, found, sent) }, find); err != nil {
 		return nil, err
 	}
 	return s.Done(k.Page(c.ID("id")), "panel_change"), nil
+}
+
+// changeShown changes a record that still is what the form has shown.
+func (k pageKind) changeShown(ctx context.Context, c route.Call, found any, sent url.Values) error {
+	into := found.(field.Record) //nolint:forcetypeassert // as requests have it
+	c, err := web.Unchanged(c, sent, asked(into.Fields(), field.Patch))
+	if err != nil {
+		return err
+	}
+	c.Subject = found
+	if c, err = k.read(ctx, c, into, sent, field.Patch); err != nil {
+		return err
+	}
+	_, err = k.change(ctx, c, found)
+	return err
 }
 
 // afterwards leads to a record that was made or changed. What the answer of the API shows

@@ -185,10 +185,7 @@ func (s *catalog) planDesk() web.ActPage[*planRecord] {
 		Find: func(ctx context.Context, c route.Call) (*planRecord, error) { return s.plan(ctx, c, c.ID("id")) },
 		Acts: []web.Act[*planRecord]{
 			{
-				Name: "change_plan", IsOpen: web.Always[*planRecord], Do: s.changePlanByForm,
-				Inputs: func(p *planRecord) []web.Input {
-					return web.RecordInputs(ofSort(p), field.Patch)
-				},
+				Name: "change_plan", IsOpen: web.Always[*planRecord], Edits: ofSort, Do: s.changePlanByForm,
 			},
 			{
 				Name: "withdraw_plan", IsOpen: web.Always[*planRecord], Grave: true,

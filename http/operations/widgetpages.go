@@ -99,7 +99,7 @@ func (s *catalog) widgetDesk() web.ActPage[*widgetRecord] {
 		Acts: []web.Act[*widgetRecord]{
 			{
 				Name: "change_widget", IsOpen: web.Always[*widgetRecord],
-				Inputs: func(w *widgetRecord) []web.Input { return web.RecordInputs(w.Widget.Widget.Fields(), field.Patch) },
+				Edits: func(w *widgetRecord) field.Set { return w.Widget.Widget.Fields() },
 				Do: func(ctx context.Context, c route.Call, w *widgetRecord, form url.Values) error {
 					fields := w.Widget.Widget.Fields()
 					c, err := web.ReadRecord(ctx, c, w, fields, fields, form, field.Patch, s.checkWidgetRecord)

@@ -17,6 +17,7 @@ type Act[S any] struct {
 	Grave  bool
 	Asks   bool // for the password
 	Inputs func(S) []Input
+	Edits  func(S) field.Set // the fields that the form changes; nil: it changes none
 	Do     func(context.Context, route.Call, S, url.Values) error
 }
 
@@ -66,6 +67,11 @@ func (p ActPage[S]) CarryOut(a Act[S]) FormHandler {
 					return err
 				}
 			}
+			if a.Edits != nil {
+				if c, err = Unchanged(c, sent, a.Edits(about)); err != nil {
+					return err
+				}
+			}
 			c.Subject = about
 			return a.Do(ctx, c, about, sent)
 		})
@@ -104,7 +110,7 @@ func (p ActPage[S]) forms(c route.Call, about S, back *Returned) (all []ActForm)
 		if !a.IsOpen(about) && (back == nil || back.Form != a.Name) {
 			continue
 		}
-		f := Form{Name: a.Name, Action: c.Path, IsGrave: a.Grave, Inputs: a.Inputs(about)}
+		f := Form{Name: a.Name, Action: c.Path, IsGrave: a.Grave, Inputs: a.asked(about)}
 		if a.Asks {
 			f.Inputs = append(f.Inputs, p.PasswordInputs(c)...)
 		}
@@ -112,6 +118,19 @@ func (p ActPage[S]) forms(c route.Call, about S, back *Returned) (all []ActForm)
 		all = append(all, ActForm{w["act_"+a.Name], w["act_"+a.Name+"_about"], p.Fill(c, f, back)})
 	}
 	return all
+}
+
+// asked are the inputs of the form, besides a password.
+func (a Act[S]) asked(about S) []Input {
+	var all []Input
+	if a.Inputs != nil {
+		all = a.Inputs(about)
+	}
+	if a.Edits == nil {
+		return all
+	}
+	set := a.Edits(about)
+	return append(append(all, RecordInputs(set, field.Patch)...), VersionInput(set))
 }
 
 // Pressed decodes a form and carries it out.

@@ -158,7 +158,7 @@ func sentBack(sent url.Values, err error) *Returned {
 	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusTooManyRequests):
 		back.Status, back.after = refusal.Status, refusal.After
 		back.Wrong.Add("", refusal.Detail)
-	case domain.CodeOf(err) == domain.Stale:
+	case errors.Is(err, errChanged), domain.CodeOf(err) == domain.Stale:
 		return back.stale()
 	case errors.As(err, &business) && business.Code == domain.Conflict:
 		back.Status = http.StatusConflict

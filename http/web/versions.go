@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,8 +49,10 @@ func Unchanged(c route.Call, sent url.Values, found field.Set) (route.Call, erro
 	case "":
 		return c, domain.RefuseField(versionName, "This field is required.")
 	}
-	return c, domain.Refuse(domain.Stale, changedMeanwhile)
+	return c, errChanged
 }
+
+var errChanged = errors.New("the record was changed since the form was shown")
 
 // stale is a form whose record was changed meanwhile.
 func (b *Returned) stale() *Returned {
