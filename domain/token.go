@@ -24,8 +24,17 @@ const (
 	TokenUnknown RotationState = "unknown" // never issued, or expired
 )
 
+// A SignIn is a browser or a program in which a user has signed in.
+type SignIn struct {
+	ID        uuid.UUID
+	IsBrowser bool
+	StartedAt time.Time
+	SeenAt    time.Time // when it was used lastly
+}
+
 // A Session is that of a person in a browser.
 type Session struct {
+	ID          uuid.UUID // names it, and opens nothing
 	User        int64
 	Version     int       // session version of the user when it began
 	StartedAt   time.Time // when they signed in

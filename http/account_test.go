@@ -93,6 +93,7 @@ func TestPeopleChangeTheirProfile(t *testing.T) {
 	w := b.get("/account/")
 	has(t, w.Body.String(), `<html lang="es">`, "Su perfil está guardado.", `value="Ana &amp; &#34;Ruiz&#34;"`, `<option value="es" selected>`)
 	goes(t, b.send("profile", "name", ""), "/account/")
+	b.get("/account/")
 	refused(t, b.twin().send("profile", "name", strings.Repeat("x", 201)), http.StatusBadRequest, "No puede tener más de 200 caracteres.")
 	refused(t, b.twin().send("profile", "name", "<b>"), http.StatusBadRequest, "Tiene caracteres que no se permiten.")
 	refused(t, b.twin().send("profile", "language", "Klingon"), http.StatusBadRequest)

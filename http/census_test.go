@@ -62,6 +62,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/preview/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
 		{"/storefront/api/orders/", map[string]string{ofA: placed("key"), ofB: placed("stranger"), missing: nowhere, deformed: "x"}},
+		{"/api/me/sessions/", map[string]string{missing: nowhere, deformed: "x"}},
 		{"/notifications/api/v1/", map[string]string{ofB: noticeOfB.String(), missing: nowhere, deformed: "x"}},
 		{"/notifications/unsubscribe/", map[string]string{existing: s.unsubscribe(stranger), missing: s.unsubscribe(999999), deformed: "x"}},
 		{"/storefront/webhooks/", map[string]string{existing: "test", deformed: "x"}},
@@ -188,7 +189,7 @@ func (c *census) ask(t *testing.T, role, method, path string) *httptest.Response
 // emptyForms are forms that are refused when sent without values.
 var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
-	"/account/notifications/": "notice_read", "/account/preferences/": "preferences",
+	"/account/notifications/": "notice_read", "/account/preferences/": "preferences", "/account/sessions/": "session_end",
 	"/storefront/keys/": "create", "/storefront/plans/new/": "create_plan", "/storefront/widgets/new/": "create_widget", "/storefront/integration/": "create",
 }
 

@@ -58,7 +58,9 @@ func TestNoOperatorOverwritesWhatAnotherHasChanged(t *testing.T) {
 	s := office(t)
 	s.resident(t, 901, opMail, "en", true)
 	b := s.browser(t).enter(opMail)
-	set := func(name, value string) map[string]json.RawMessage { return map[string]json.RawMessage{name: []byte(value)} }
+	set := func(name, value string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{name: []byte(value)}
+	}
 	b.keeps("change_plan", "/storefront/plans/1/", "/storefront/plans/1/", func() {
 		s.do(t, storefront.ChangePlan{Plan: 1, Spec: set("position", "7"), At: time.Now()})
 	}, []string{"price", "21.50"}, []string{"position", "7"})

@@ -88,7 +88,7 @@ func TestWithoutTheDatabaseNoUserIsLetIn(t *testing.T) {
 	ctx := t.Context()
 	s.Pool().Close()
 	for what, ask := range map[string]func() error{
-		"issue":    func() error { return s.IssueRefresh(ctx, "a", uuid.New(), 12, nextWeek) },
+		"issue":    func() error { return s.IssueRefresh(ctx, "a", uuid.New(), 12, 1, nextWeek) },
 		"rotate":   func() error { _, err := s.RotateRefresh(ctx, "a", "b", nextWeek); return err },
 		"revoke":   func() error { _, err := s.RevokeRefresh(ctx, "a"); return err },
 		"state":    func() error { _, err := s.RefreshState(ctx, "a"); return err },
@@ -103,6 +103,9 @@ func TestWithoutTheDatabaseNoUserIsLetIn(t *testing.T) {
 		"code":     func() error { _, err := s.UseFactorCode(ctx, 12, "123456"); return err },
 		"recovery": func() error { _, err := s.UseRecoveryCode(ctx, 12, "aaaa"); return err },
 		"left":     func() error { _, err := s.RecoveryCodesLeft(ctx, 12); return err },
+		"sign-ins": func() error { _, _, err := s.SignIns(ctx, 12, 1, 0, 10); return err },
+		"close":    func() error { _, err := s.CloseSignIn(ctx, 12, 1, uuid.New()); return err },
+		"others":   func() error { _, err := s.CloseOtherSignIns(ctx, 12, 1, uuid.New()); return err },
 		"begin":    func() error { _, err := s.BeginSignIn(ctx, 12, 1); return err },
 		"pending":  func() error { _, _, err := s.PendingSignIn(ctx, "a"); return err },
 		"complete": func() error { return s.EndSignIn(ctx, "a") },

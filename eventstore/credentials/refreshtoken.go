@@ -16,10 +16,10 @@ import (
 
 // IssueRefresh stores the first refresh token of a sign-in, which starts a family.
 // Only the hash of the token's id (jti) is stored.
-func (v *Vault) IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, until time.Time) error {
+func (v *Vault) IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, version int, until time.Time) error {
 	_, err := v.pool.Exec(ctx, `
-		with began as (insert into refresh_families (family, user_id, expires_at) values ($2, $3, $4))
-		insert into refresh_tokens (hash, family, expires_at) values ($1, $2, $4)`, hashOf(jti), family, user, until)
+		with began as (insert into refresh_families (family, user_id, expires_at, version) values ($2, $3, $4, $5))
+		insert into refresh_tokens (hash, family, expires_at) values ($1, $2, $4)`, hashOf(jti), family, user, until, version)
 	if err != nil {
 		return fmt.Errorf("issue a refresh token: %w", eventstore.Unavailable(err))
 	}
@@ -48,7 +48,7 @@ func (v *Vault) RotateRefresh(ctx context.Context, old, fresh string, until time
 		with shown as (`+showToken+` for update), revoked as (`+revokeReused+`), used as (
 			update refresh_tokens t set used_at = real_now() from shown where t.hash = shown.hash and shown.state = 'fresh'
 		), kept as (
-			update refresh_families f set expires_at = greatest(f.expires_at, $3) from shown where f.family = shown.family and shown.state = 'fresh'
+			update refresh_families f set expires_at = greatest(f.expires_at, $3), seen_at = real_now() from shown where f.family = shown.family and shown.state = 'fresh'
 		), issued as (
 			insert into refresh_tokens (hash, family, expires_at) select $2, family, $3 from shown where state = 'fresh'
 		)

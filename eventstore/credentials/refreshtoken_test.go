@@ -19,7 +19,7 @@ var nextWeek = time.Now().Add(7 * 24 * time.Hour)
 func signIn(t *testing.T, s vault, jti string) uuid.UUID {
 	t.Helper()
 	family := uuid.New()
-	if err := s.IssueRefresh(t.Context(), jti, family, 12, nextWeek); err != nil {
+	if err := s.IssueRefresh(t.Context(), jti, family, 12, 1, nextWeek); err != nil {
 		t.Fatal(err)
 	}
 	return family
@@ -174,7 +174,7 @@ func TestARevokedTokenIsOver(t *testing.T) {
 
 func TestAnExpiredTokenIsUnknown(t *testing.T) {
 	s := newVault(t)
-	if err := s.IssueRefresh(t.Context(), "a", uuid.New(), 12, time.Now().Add(-time.Second)); err != nil {
+	if err := s.IssueRefresh(t.Context(), "a", uuid.New(), 12, 1, time.Now().Add(-time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if r := rotate(t, s, "a", "b"); r.State != domain.TokenUnknown {

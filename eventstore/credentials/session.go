@@ -54,12 +54,12 @@ func (v *Vault) CountSessions(ctx context.Context, user int64, version int) (n i
 	return n, nil
 }
 
-const selectSession = ` select user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + sessionLives
+const selectSession = ` select id, user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + sessionLives
 
 func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, bool, error) {
 	var found domain.Session
 	var confirmed *time.Time
-	err := v.pool.QueryRow(ctx, query, hashOf(id)).Scan(&found.User, &found.Version, &found.StartedAt, &confirmed)
+	err := v.pool.QueryRow(ctx, query, hashOf(id)).Scan(&found.ID, &found.User, &found.Version, &found.StartedAt, &confirmed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return domain.Session{}, false, nil
 	}

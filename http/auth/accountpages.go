@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"hostpanel/domain/account"
+	"hostpanel/domain/field"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -15,20 +16,23 @@ import (
 
 // accountPages are what people see and change of themselves (docs/accounts.md, "Pages").
 func (s *handlers) accountPages() route.Area {
-	d := s.accountDesk()
+	d, sessions := s.accountDesk(), signIns{s}.page()
 	return route.Area{
 		Name: "Account", Access: s.Session(),
 		About: "What people see and change of their own account.",
 		Routes: []route.Route{
 			web.View(web.AccountPath, "The own account", d.Look).As("account_page"),
 			s.Press(web.AccountPath, "Change the own account", d).As("account"),
+			web.View(web.SessionsPath, "Where the user has signed in", sessions.Look).As("sessions_page").
+				Taking(field.Int("page", new(int64)).Doc("Which page of the sign-ins, from 1 on.")),
+			s.Press(web.SessionsPath, "End sessions and tokens", sessions).As("sessions_form").Of("Session"),
 		},
 	}
 }
 
 func (s *handlers) accountDesk() web.FormPage {
 	return web.FormPage{Show: s.showAccount, Forms: map[string]web.FormHandler{
-		"profile": s.changing("profile", profileFields...), "tenant": s.changing("tenant", tenantFields...),
+		"profile": s.takeProfile, "tenant": s.changing("tenant", "active_tenant"),
 		"password": s.takePassword, "sessions": s.endSessions,
 	}}
 }
@@ -38,7 +42,7 @@ func (s *handlers) accountDesk() web.FormPage {
 type section struct {
 	Name, Title, About, Empty string
 	Form                      *web.Form
-	Path                      string // of the page where it is changed; "": here
+	Path, Way                 string // of the page where there is more about it, and what leads there; "": here
 }
 
 func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
@@ -55,10 +59,13 @@ func (s *handlers) showAccount(ctx context.Context, c route.Call, back *web.Retu
 			filled := s.Fill(c, *f, back)
 			part = section{Name: f.Name, Form: &filled}
 		}
+		if part.Name == "sessions" {
+			part.Path, part.Way = web.SessionsPath, w["session_list_title"]
+		}
 		part.Title, part.About = w[part.Name+"_title"], w[part.Name+"_about"]
 		sections = append(sections, part)
 	}
-	factor := section{Name: "factor", Title: w["factor_title"], About: w["factor_about"], Empty: w["factor_is_off"], Path: caller.FactorPath}
+	factor := section{Name: "factor", Title: w["factor_title"], About: w["factor_about"], Empty: w["factor_is_off"], Path: caller.FactorPath, Way: w["factor_change"]}
 	if caller.VisitOf(c).Who.SecondFactor {
 		factor.Empty = w["factor_is_on"]
 	}
@@ -71,16 +78,21 @@ func profileForm(c route.Call) *web.Form {
 	return &web.Form{Name: "profile", Inputs: []web.Input{
 		{Name: "name", Value: who.Name, Autocomplete: "name", Long: 200},
 		{Name: "language", Type: "select", Value: who.Language, Options: languages(who.Language)},
-		shownOf(who, profileFields...),
+		web.VersionInput(profileOf(who)),
 	}}
 }
 
-// The fields of the account that its forms change.
-var profileFields, tenantFields = []string{"name", "language"}, []string{"active_tenant"}
+// profileOf are the fields that the form of the profile changes.
+func profileOf(who caller.Identity) field.Set {
+	return (&me{Identity: who.Identity}).Fields().Only("name", "language")
+}
 
-// shownOf is hidden in a form that changes these fields.
-func shownOf(who caller.Identity, names ...string) web.Input {
-	return web.VersionInput((&me{Identity: who.Identity}).Fields().Only(names...))
+func (s *handlers) takeProfile(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	c, err := web.Unchanged(c, sent, profileOf(caller.VisitOf(c).Who))
+	if err != nil {
+		return nil, err
+	}
+	return s.changing("profile", "name", "language")(ctx, c, sent)
 }
 
 // languages are those of the panel, and the reader's own if it is another one:
@@ -109,9 +121,7 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 	}
 	if who.IsSuperuser {
 		hints, err := s.tenantHints(ctx, c)
-		return &web.Form{Name: "tenant", Inputs: []web.Input{
-			{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}, shownOf(who, tenantFields...),
-		}}, err
+		return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Key: "tenant_number", Value: active, Plain: true, Hints: hints}}}, err
 	}
 	memberships, err := s.Scope(c).Memberships(ctx, who.ID)
 	if err != nil || len(memberships) == 0 {
@@ -122,9 +132,7 @@ func (s *handlers) tenantForm(ctx context.Context, c route.Call) (*web.Form, err
 	for _, m := range memberships {
 		options = append(options, web.Option{Value: strconv.FormatInt(m.Tenant, 10), Text: m.TenantName + " (" + w["role_"+string(m.Role)] + ")"})
 	}
-	return &web.Form{Name: "tenant", Inputs: []web.Input{
-		{Name: "active_tenant", Type: "select", Value: active, Options: options}, shownOf(who, tenantFields...),
-	}}, nil
+	return &web.Form{Name: "tenant", Inputs: []web.Input{{Name: "active_tenant", Type: "select", Value: active, Options: options}}}, nil
 }
 
 func (s *handlers) tenantHints(ctx context.Context, c route.Call) ([]web.Option, error) {
@@ -150,9 +158,6 @@ func (s *handlers) changing(notice string, names ...string) web.FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 		m, err := s.me(ctx, c)
 		if err != nil {
-			return nil, err
-		}
-		if c, err = web.Unchanged(c, sent, m.Fields().Only(names...)); err != nil {
 			return nil, err
 		}
 		if err := web.ChangeRecord(m, sent, names...); err != nil {

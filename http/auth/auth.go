@@ -66,7 +66,7 @@ type Factors interface {
 // Tokens keeps which refresh tokens are good. They are named by their jti; all
 // that came of one sign-in are a family.
 type Tokens interface {
-	IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, until time.Time) error
+	IssueRefresh(ctx context.Context, jti string, family uuid.UUID, user int64, version int, until time.Time) error
 	// RotateRefresh uses the old one up and issues the new one in its place.
 	RotateRefresh(ctx context.Context, old, new string, until time.Time) (domain.Rotation, error)
 	RevokeRefresh(ctx context.Context, jti string) (domain.Rotation, error)

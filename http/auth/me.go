@@ -36,7 +36,7 @@ func (s *handlers) ownArea() route.Area {
 				For(route.Open).With(http.StatusOK).Caching("no-store").Keeping("").
 				Saying("The answer does not tell whether there is such an account.").
 				Failing(http.StatusTooManyRequests, "Too many calls from this address."),
-		}, factors{s}.routes()...),
+		}, append(signIns{s}.routes(), factors{s}.routes()...)...),
 	}
 }
 

@@ -100,7 +100,7 @@ func (s *handlers) issue(ctx context.Context, user int64, version int) (*pair, e
 	if err != nil {
 		return nil, err
 	}
-	return p, s.Tokens.IssueRefresh(ctx, id, family, user, until)
+	return p, s.Tokens.IssueRefresh(ctx, id, family, user, version, until)
 }
 
 // pair signs both tokens; id is that of the refresh token, which is not known

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/eventstore/clock"
@@ -106,6 +108,17 @@ func IdentityOf(c route.Caller) Identity {
 	return Identity{}
 }
 
+// SignInOf is the session or the sign-in from which the call comes.
+func SignInOf(c route.Call) uuid.UUID {
+	switch known := c.Caller.Detail.(type) {
+	case holder:
+		return known.signIn
+	case Visit:
+		return known.session.ID
+	}
+	return uuid.Nil
+}
+
 // Tenant is the one in whose name the user acts; 0: none.
 func (i Identity) Tenant() int64 {
 	if i.ActiveTenant == nil {
@@ -138,6 +151,7 @@ func (i Identity) caller() route.Caller {
 // A holder is the user of a token, as one call knows them.
 type holder struct {
 	Identity
+	signIn  uuid.UUID         // with which the token began
 	reads   projections.Scope // what they alone may read
 	counted *domain.Quota     // what is left after this call; nil: it was not counted yet
 }
@@ -196,7 +210,7 @@ func (s *Callers) lookUp(ctx context.Context, r route.Request, text string) (rou
 	if !ok { // all else was just found to be so
 		return route.Caller{}, refusedAccess(TokenInvalid)
 	}
-	h := holder{Identity: who, reads: s.Reading(who)}
+	h := holder{Identity: who, signIn: token.SignIn, reads: s.Reading(who)}
 	if limit != (projections.Limit{}) {
 		h.counted = &left
 	}

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
 	"hostpanel/http/record"
@@ -92,6 +94,12 @@ type Sessions interface {
 	// asked for again.
 	RenewSession(ctx context.Context, id string) (newID string, err error)
 	EndSession(ctx context.Context, id string) error
+
+	// SignIns are the browsers and programs in which a user has signed in under a
+	// session version. CloseSignIn ends one, CloseOtherSignIns all but one.
+	SignIns(ctx context.Context, user int64, version int, offset, limit int64) (all []domain.SignIn, count int64, err error)
+	CloseSignIn(ctx context.Context, user int64, version int, id uuid.UUID) (was bool, err error)
+	CloseOtherSignIns(ctx context.Context, user int64, version int, kept uuid.UUID) (ended int64, err error)
 
 	// BeginSignIn keeps that a browser's user has given the password and not yet
 	// the code. It is no session.

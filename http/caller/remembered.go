@@ -86,7 +86,7 @@ func (s *Callers) remember(r route.Request, token tokenHash, may func(Identity) 
 	reads := s.Reading(who).Given(&projections.CallerCheck{
 		User: who.ID, Tenant: who.Tenant(), Session: who.SessionVersion, Version: who.Version, SignIn: kept.signIn, Limit: s.userLimit(who),
 	})
-	c := holder{Identity: who, reads: reads}.caller()
+	c := holder{Identity: who, signIn: kept.signIn, reads: reads}.caller()
 	c.Settle = func(ctx context.Context) (route.Limit, bool) {
 		left, ok := s.settle(ctx, who, reads)
 		if !ok || left.Name != "" && !left.Allowed { // who has no calls left is looked up before anything else is asked

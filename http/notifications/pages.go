@@ -43,7 +43,7 @@ type noticeRow struct {
 
 func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := listed(c, w)
+	listing, bar := web.Asked(c, w, isRead)
 	found, err := s.Scope(c).Notifications(ctx, listing)
 	if err != nil {
 		return nil, err
@@ -60,18 +60,8 @@ func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *we
 	return s.Sheet(c, back.StatusOf(), "notices", "notices_title", web.Paged(c, bar, found.Count, data))
 }
 
-// listed is the part of the list that the query asks for, and the choice that says so.
-func listed(c route.Call, w web.Words) (projections.Listing, *web.Bar) {
-	l := projections.Listing{Offset: (web.PageNumber(c) - 1) * web.PageSize, Limit: web.PageSize}
-	read := web.Filter{Name: "is_read", Label: w["filter_is_read"], Options: []web.Option{
-		{Text: w["filter_all"]}, {Value: "false", Text: w["notices_open"]}, {Value: "true", Text: w["notices_done"]},
-	}}
-	if asked := c.Param(read.Name); asked == "true" || asked == "false" {
-		read.Value = asked
-		l.Filters = []projections.Filter{{Field: read.Name, Op: "=", Value: asked == "true"}}
-	}
-	return l, &web.Bar{Action: c.Path, Filters: []web.Filter{read}}
-}
+// isRead narrows the list to what has been read, or has not.
+var isRead = web.Choice{Name: "is_read", Text: "notices_read_", Values: []string{"false", "true"}, Value: func(text string) any { return text == "true" }}
 
 func (s *handlers) noticeRow(c route.Call, w web.Words, n projections.Notification, back *web.Returned) noticeRow {
 	row := noticeRow{Path: n.URL, Title: n.Title, Message: n.Message, At: w.Moment("", &n.CreatedAt, "")}

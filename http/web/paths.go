@@ -17,6 +17,7 @@ const (
 
 	AccountPath       = notice.AccountPath
 	NotificationsPath = AccountPath + "notifications/" // what the user was told
+	SessionsPath      = AccountPath + "sessions/"      // where the user has signed in
 	PreferencesPath   = AccountPath + "preferences/"   // what the user wants to hear of
 	PanelPath         = hosting.PanelPath              // where customers land
 	TenantsPath       = PanelPath + "tenants/"         // where users choose for which tenant they act
