@@ -191,7 +191,7 @@ func (c toldTurn) stable(body string) json.RawMessage {
 // The values of examples, by the forms and names of conversations.
 var exampleValues = map[string]string{
 	"uuid": "7f3c9c1e-5b1a-4c52-9d0e-3a1f6b2c8d4e", "int": "12", "time": "2026-03-01T09:30:00Z", "number": "ORD-20260301-7K3M9Q",
-	"any": "…", "totp": "287082", "next_totp": "081804", "etc": "", "base": public, "password": "a password of yours", "external": "17",
+	"any": "…", "totp": "287082", "next_totp": "081804", "etc": "", "base": public, "password": "a password of yours", "external": "17", "astray": "7",
 }
 
 // exampleIDs are identifiers that tests give to conversations.

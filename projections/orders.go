@@ -83,6 +83,7 @@ var orders = New("orders", `
 		orderChange(seen, func(e order.PaymentApproved) []any { return of(e.Payment) }),
 		orderChange(seen+`, settling = true`, func(e order.AwaitingSettlement) []any { return of(e.Payment) }),
 		orderChange(seen, func(e order.PaymentDeclined) []any { return of(e.Payment) }),
+		orderChange(`status = status`, func(order.WebhookMatched) []any { return []any{} }),
 		orderChange(seen+`, settling = false, status = 'paid'`, func(e order.PaymentConfirmed) []any { return of(e.Payment) }),
 		orderChange(seen+`, `+hold5, func(e order.PaymentMismatchFound) []any { return append(of(e.Payment), order.MismatchHold) }),
 		orderChange(seen, func(e order.LatePaymentFound) []any { return of(e.Payment) }),

@@ -58,6 +58,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[WelcomeMailGivenUp](),
 	domain.Register[WelcomeMailRequested](),
 	domain.Register[ProviderEventIgnored](),
+	domain.Register[WebhookMatched](),
 }
 
 // Placed is the order as it was agreed. Nothing in it is ever computed again.

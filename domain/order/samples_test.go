@@ -111,6 +111,9 @@ func TestEventsAreReadForever(t *testing.T) {
 		order.CompensationParked{Step: "tenant.engine", Code: "not_empty", Holds: []order.Hold{order.OperatorHold}, At: later},
 		order.CompensationCompleted{Holds: []order.Hold{}, At: later},
 		order.ProviderEventIgnored{News: "session_expired", Session: "cs_1", Status: order.StatusPaid, At: later},
+		order.WebhookMatched{
+			Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_1", Payment: "pay_1", Reason: "paid by telephone", At: later,
+		},
 	)
 	returning := placed
 	returning.SuccessURL, returning.CancelURL = "https://shop.example/thanks", "https://shop.example/cart"

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,6 +30,9 @@ type Inbox interface {
 	// whatever became of them. What was booked is not booked again.
 	ReplayWebhook(ctx context.Context, cause domain.Metadata, id int64, reason string) error
 	ReplayWebhooks(ctx context.Context, cause domain.Metadata, which operations.WebhookPick, reason string) (int64, error)
+	// MatchWebhook takes an unmatched webhook for one about an order, unless the
+	// provider's books show that it cannot be: then the field order is wrong.
+	MatchWebhook(ctx context.Context, cause domain.Metadata, id int64, of uuid.UUID, reason string) error
 }
 
 const (
@@ -41,6 +45,13 @@ var inboxStates = []string{"stored", "done", "ignored", "unmatched", "parked"}
 func (s *inbox) inboxRoutes() []route.Route {
 	show := func(ctx context.Context, c route.Call) (*webhookDetail, error) {
 		return record.Shown(c, func() (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) })
+	}
+	resumed := func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
+		w, err := show(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return w.Fields(), nil
 	}
 	return []route.Route{
 		listing.Pages[webhookEntry](inboxPath, "Webhooks of payment providers", listing.Spec{
@@ -69,14 +80,44 @@ func (s *inbox) inboxRoutes() []route.Route {
 			return show(ctx, c)
 		}).As("stored_webhook_replay").Of("WebhookEvent").With(http.StatusAccepted).Finding(s.findWebhook).
 			Saying("The provider is asked for the truth; what was booked is not booked again.").
-			Resuming(func(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
-				w, err := show(ctx, c)
-				if err != nil {
-					return nil, err
-				}
-				return w.Fields(), nil
-			}),
+			Resuming(resumed),
+		route.Post(webhookPath+"match/", "Match a webhook that fits no order with one", func(ctx context.Context, c route.Call, m *matching) (*webhookDetail, error) {
+			if err := s.matchWebhook(ctx, c, c.Subject.(*webhookDetail), m); err != nil { //nolint:forcetypeassert // found by findWebhook
+				return nil, err
+			}
+			return show(ctx, c)
+		}).As("stored_webhook_match").Of("WebhookEvent").With(http.StatusAccepted).Finding(s.findWebhook).Resuming(resumed).
+			Saying("The provider is asked first: what is of another provider, amount or currency is refused. A payment under another session holds the order until it is accepted.").
+			Failing(http.StatusConflict, "The webhook is not unmatched (invalid_state).").
+			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}
+}
+
+// A matching says about which order a webhook is.
+type matching struct{ Order, Reason string }
+
+// Fields are the matching.
+func (m *matching) Fields() field.Set {
+	return field.Set{
+		field.Text("order", &m.Order).Required().Max(64).Doc("Its number or id."),
+		reasonField(&m.Reason),
+	}
+}
+
+// matchWebhook matches a webhook with an order that is named by its number or its id.
+func (s *inbox) matchWebhook(ctx context.Context, c route.Call, w *webhookDetail, m *matching) error {
+	named := projections.Filter{Field: "order_number", Op: "=", Value: strings.ToUpper(m.Order)}
+	if id, err := uuid.Parse(m.Order); err == nil {
+		named = projections.Filter{Field: "id", Op: "=", Value: id}
+	}
+	found, err := s.Scope(c).OrdersListed(ctx, projections.Listing{Filters: []projections.Filter{named}, Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(found.Rows) == 0:
+		return domain.RefuseField("order", "There is no such order.")
+	}
+	return s.Payments.MatchWebhook(ctx, c.Cause(), w.ID, found.Rows[0].ID, m.Reason)
 }
 
 func (s *inbox) listWebhooks(ctx context.Context, _ route.Call, l projections.Listing) (projections.Listed[webhookEntry], error) {

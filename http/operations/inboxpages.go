@@ -88,12 +88,18 @@ func (s *inbox) entryDesk() web.ActPage[*webhookDetail] {
 		Renderer: s.Renderer, Show: s.showEntry,
 		Find: func(ctx context.Context, c route.Call) (*webhookDetail, error) { return s.webhook(ctx, c.ID("id")) },
 		Acts: []web.Act[*webhookDetail]{{
+			Name: "match", IsOpen: func(w *webhookDetail) bool { return w.State == "unmatched" }, Grave: true, Inputs: matchInputs, Do: web.Pressed(s.matchWebhook),
+		}, {
 			Name: "replay", IsOpen: web.Always[*webhookDetail], Inputs: optionalReason[*webhookDetail],
 			Do: web.Pressed(func(ctx context.Context, c route.Call, w *webhookDetail, why *asking) error {
 				return s.Payments.ReplayWebhook(ctx, c.Cause(), w.ID, why.Reason)
 			}),
 		}},
 	}
+}
+
+func matchInputs(w *webhookDetail) []web.Input {
+	return append([]web.Input{{Name: "order", Required: true, Autocomplete: "off", Long: 64, Plain: true}}, reasonInput(w)...)
 }
 
 // showEntry is the page of a webhook.

@@ -257,10 +257,12 @@ func (s *Inbox) match(ctx context.Context, tx pgx.Tx, m queuedWebhook) (then fun
 	return func() error { s.runner.WakeLater(inboxQueue, again); return nil }, nil
 }
 
+func (m queuedWebhook) key() string { return "webhook_inbox/" + strconv.FormatInt(m.id, 10) }
+
 // inState puts the row into another state, with one more attempt.
 func (m queuedWebhook) inState(state, problem string) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "webhook_inbox/" + strconv.FormatInt(m.id, 10),
+		Key: m.key(),
 		SQL: `update webhook_inbox set state = $2, attempts = attempts + 1, error = coalesce(nullif($3, ''), error)
 			where id = $1 and state = 'stored' and attempts = $4`,
 		Args: []any{m.id, state, problem, m.attempts}, WantRows: 1, ErrIfNot: sagas.ErrSetAside,
