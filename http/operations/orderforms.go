@@ -19,6 +19,7 @@ func (s *orders) acts() []web.Act[*orderDetail] {
 		{Name: "retry_with", IsOpen: takesInput, Inputs: changedInputs, Do: s.retryWith},
 		{Name: "skip_step", IsOpen: hasFailed, Inputs: skipInputs, Do: web.Pressed(s.skipStep)},
 		{Name: "accept", IsOpen: isHeldFor(order.MismatchHold), Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.acceptPayment)},
+		{Name: "dispute", IsOpen: takesDispute, Grave: true, Inputs: disputeInputs, Do: web.Pressed(s.decideDispute)},
 		{Name: "recheck", IsOpen: web.Always[*orderDetail], Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.recheckOrder)},
 		{Name: "resend_mail", IsOpen: isIn(order.StatusActive), Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.resendMail)},
 		{Name: "refund", IsOpen: hasPaid, Grave: true, Asks: true, Inputs: refundInputs, Do: web.Pressed(s.refundOrder)},
