@@ -21,6 +21,8 @@ import (
 type Watch interface {
 	// Standstill is what does not go on by itself.
 	Standstill(context.Context) (operations.Standstill, error)
+	// Readers are the readers of the log, by name.
+	Readers(context.Context) ([]operations.LogReader, error)
 }
 
 // Health names the failed checks of /readyz.

@@ -2,8 +2,12 @@ package operations
 
 import (
 	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
 	"hostpanel/sagas"
 )
 
@@ -26,4 +30,18 @@ func (s *Service) Standstill(ctx context.Context) (found operations.Standstill, 
 		found.ReaderLags[name] = lag.Events
 	}
 	return found, err
+}
+
+// Readers are the readers of the log, by name, and how far each is.
+func (s *Service) Readers(ctx context.Context) ([]operations.LogReader, error) {
+	stuck, err := s.StuckReaders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := s.pool.Query(ctx, `select name, position, greatest((select coalesce(max(position), 0) from events) - position, 0), false from readers order by name`)
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[operations.LogReader])
+	for i := range all {
+		all[i].IsStuck = slices.ContainsFunc(stuck, func(r eventstore.StuckReader) bool { return r.Name == all[i].Name })
+	}
+	return all, sagas.SQLError(err, "read how far the readers of the log are")
 }
