@@ -71,10 +71,10 @@ browser: ## install the Chromium that drives the browser tests; a Debian package
 	@chromium --version
 
 screenshots: ## make a picture of every page, in three widths, light and dark, filled and empty, in SCREENSHOTS=folder; many minutes
-	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestTheOrderFormIsAccessibleInEveryForm' ./http
+	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt|TestTheOrderFormIsAccessibleInEveryForm' ./http
 
 pages: ## let axe read every page in the same forms; many minutes
-	SCREENSHOTS= $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt' ./http
+	SCREENSHOTS= $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt' ./http
 
 pictures: ## make the pictures of README in docs/pictures anew
 	PICTURES=$(CURDIR)/docs/pictures $(GO) test -tags pages -count=1 -run 'TestPicturesOfTheReadme' ./http

@@ -190,11 +190,18 @@ func (g *gallery) look(t *testing.T, path, name string) {
 	p := browsertest.Open(t)
 	p.Go(g.public + "/healthz")
 	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
+	canRun := !strings.HasSuffix(path, "/html/") // a mail forbids all scripts, and so axe
+	inEveryForm(t, p, name, canRun, func() { p.Go(g.public + path) })
+}
+
+// inEveryForm takes pictures of the page that is opened, or lets axe read it.
+func inEveryForm(t *testing.T, p *browsertest.Page, name string, canRun bool, open func()) {
+	t.Helper()
 	for _, width := range []int64{320, 768, 1440} {
 		for _, scheme := range []string{"light", "dark"} {
 			p.Size(width, 900)
 			p.Prefers("prefers-color-scheme", scheme)
-			p.Go(g.public + path)
+			open()
 			p.Until(`document.readyState === "complete" && deepAll(".bones").length === 0`)
 			what := fmt.Sprintf("%s-%d-%s", name, width, scheme)
 			if wide := p.Text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
@@ -204,7 +211,7 @@ func (g *gallery) look(t *testing.T, path, name string) {
 				t.Errorf("%s: the menu does not show where one is", what)
 			}
 			p.Picture(what)
-			if os.Getenv("SCREENSHOTS") == "" && !strings.HasSuffix(path, "/html/") { // a mail forbids all scripts, and so axe
+			if os.Getenv("SCREENSHOTS") == "" && canRun {
 				p.Text(`[...document.querySelectorAll("main section:has(details.operation)")].slice(2, -1).forEach((section) => section.remove())`) // of the reference: all are alike
 				p.Accessible(what)
 			}
@@ -213,6 +220,43 @@ func (g *gallery) look(t *testing.T, path, name string) {
 	if said := p.Console(); said != "" {
 		t.Errorf("the console says: %s", said)
 	}
+}
+
+// The pages of a second factor follow from one another, and the recovery codes are shown
+// once, so they are looked at on the way of a person.
+func TestThePagesOfASecondFactorAreLookedAt(t *testing.T) {
+	s := openShop(t).open(t)
+	s.resident(t, 1, anaMail, "en", false)
+	p := browsertest.Open(t)
+	stays := func() {}
+	looks := func(name string) { inEveryForm(t, p, "second-factor/"+name, true, stays) }
+	signsIn := func() {
+		p.Go(s.public + "/login/?next=/account/second-factor/")
+		p.Type("#sign_in-username", anaMail)
+		p.Type("#sign_in-password", password)
+		p.Click("form button.main")
+	}
+	signsIn()
+	p.Type("#factor_begin-password", password)
+	p.Click("section button.main")
+	p.See("Secret:")
+	looks("scan")
+	secret := strings.ReplaceAll(p.Text(`document.querySelector("section code").textContent`), " ", "")
+	p.Type("#factor_on-otp", wrongCode(t, secret))
+	p.Click("section button.main")
+	p.See("The code is wrong.")
+	looks("wrong")
+	p.Type("#factor_on-otp", code(t, secret, 0))
+	p.Click("section button.main")
+	p.Until(`document.querySelectorAll(".codes li").length === 10`)
+	looks("codes")
+	p.Go(s.public + "/account/second-factor/")
+	looks("on")
+	p.Click(".bar form button")
+	p.Until(`location.pathname === "/login/"`)
+	signsIn()
+	p.Until(`document.querySelector("#code-otp")`)
+	looks("sign-in")
 }
 
 // README shows these, as `make pictures` makes them.
