@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +157,34 @@ func TestEveryMailLeadsItsReaderOn(t *testing.T) {
 	}
 	if w := b.get(order.ReturnPage(uuid.MustParse(unpaid.ID)) + "?outcome=cancel"); w.Code != http.StatusOK {
 		t.Errorf("the page of an order: %d %s", w.Code, w.Body)
+	}
+}
+
+// A reader who acts for another tenant at present is led to choose the one that a mail is
+// about, and comes to its page from there. No other reader learns that there is one.
+func TestALinkOfAnotherOwnTenantLeadsToTheChoiceOfIt(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	s.oneOfEach(t, 2, 2)
+	s.do(t, anEndpoint(2, 2))
+	const site = "/panel/sites/2/"
+	b := s.visiting(t, ana) // acts for tenant 1
+	to := "/panel/tenants/?next=%2Fpanel%2Fsites%2F2%2F&search=Cheese"
+	goes(t, b.get(site), to)
+	b.get(to)
+	goes(t, b.send("2"), site)
+	has(t, b.get(site).Body.String(), "n2.example")
+	for user, path := range map[int64]string{ben: site, eve: site, ana: "/panel/sites/999/", root: "/panel/sites/999/"} {
+		if w := s.visiting(t, user).get(path); w.Code != http.StatusNotFound {
+			t.Errorf("user %d at %s: %d %s", user, path, w.Code, w.Header().Get("Location"))
+		}
+	}
+	for _, next := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example/", "/logout/"} {
+		b.get("/panel/tenants/?next=" + url.QueryEscape(next))
+		path, sent := b.fill("1")
+		sent.Set("next", next)
+		goes(t, b.do("POST", path, sent.Encode()), "/panel/")
+		b.get("/panel/tenants/")
+		b.send("2")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"hostpanel/domain/account"
 	"hostpanel/domain/field"
@@ -48,7 +47,7 @@ func (s *handlers) loginDesk() web.FormPage {
 }
 
 func (s *handlers) showLogin(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
-	next, v := localPath(c.Param("next")), caller.VisitOf(c)
+	next, v := web.LocalPath(c.Param("next")), caller.VisitOf(c)
 	if v.IsSignedIn() && back == nil {
 		return web.SeeOther(cmp.Or(next, web.HomeOf(v.Who.User))), nil
 	}
@@ -85,7 +84,7 @@ func (s *handlers) enter(ctx context.Context, c route.Call, sent url.Values) (*r
 	}
 	user, err := s.Authenticate(ctx, c, caller.Proof{Username: sent.Get("username"), Password: sent.Get("password")}, account.ThroughPage)
 	if errors.Is(err, caller.CodeMissing) {
-		return s.awaitCode(ctx, c, user, localPath(sent.Get("next")))
+		return s.awaitCode(ctx, c, user, web.LocalPath(sent.Get("next")))
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +146,7 @@ func (s *handlers) open(ctx context.Context, c route.Call, user projections.User
 	if err != nil {
 		return nil, err
 	}
-	return web.SeeOther(cmp.Or(localPath(sent.Get("next")), web.HomeOf(user)), s.Cookie(caller.SessionCookie, id, 0)), nil
+	return web.SeeOther(cmp.Or(web.LocalPath(sent.Get("next")), web.HomeOf(user)), s.Cookie(caller.SessionCookie, id, 0)), nil
 }
 
 // endVisit ends what the former id of the browser opens.
@@ -203,21 +202,4 @@ func (s *handlers) sendLink(ctx context.Context, c route.Call, sent url.Values) 
 	return s.Sheet(c, http.StatusOK, "notice", "reset_done_title", map[string]any{
 		"Text": w["reset_done"], "About": "", "Path": caller.LoginPath, "Way": w["back_to_login"],
 	})
-}
-
-// localPath is a path of ours that a parameter names; "" for whatever could
-// lead elsewhere.
-func localPath(next string) string {
-	if len(next) > 2000 || strings.ContainsFunc(next, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) {
-		return ""
-	}
-	u, err := url.Parse(next)
-	switch {
-	case err != nil, u.Scheme != "", u.Host != "", u.User != nil, u.Opaque != "",
-		!strings.HasPrefix(u.Path, "/"), strings.Contains(u.Path, "//"), strings.Contains(u.Path, `\`),
-		u.Path == caller.LoginPath, u.Path == web.LogoutPath:
-		return ""
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String()
 }

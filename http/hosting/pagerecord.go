@@ -52,7 +52,7 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 	}
 	set, isBinned, err := s.found(ctx, c, k)
 	if err != nil {
-		return nil, err
+		return nil, s.unlessElsewhere(ctx, c, k, err)
 	}
 	language := web.Readers(c)
 	w := web.Texts[language]

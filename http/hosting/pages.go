@@ -32,6 +32,7 @@ type pageKind struct {
 
 	list           func(context.Context, route.Call, projections.Listing) (projections.Listed[field.Record], error)
 	find, findOpen func(context.Context, route.Call) (any, string, error)
+	isIn           func(ctx context.Context, scope projections.Scope, id int64) error // missing, if it is not in the scope
 	bar            func(context.Context, route.Call) error
 	shown          func(found any) field.Record // as an answer shows it
 	blank          func() field.Record
@@ -62,6 +63,7 @@ func (s *pages) ownPages() []route.Route {
 		web.View(hosting.PanelPath, "What runs for the tenant", s.showStart).As("panel_start"),
 		web.View(web.TenantsPath, "The tenants for which the user may act", choose.Look).As("panel_tenants").
 			Taking(field.Text("search", new(string)).Doc("Words of the name.")).
+			Taking(field.Text("next", new(string)).Doc("Where to go on afterwards: a path of this panel.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
 		s.Press(web.TenantsPath, "Act for a tenant", choose).As("panel_tenant"),
 	}
@@ -147,6 +149,10 @@ func (k *collection) onPages() pageKind {
 			return record.Map(rows, err, func(h hosted) field.Record { return &h })
 		},
 		find: k.find, findOpen: k.findOpen, bar: k.barSuspended, check: route.Check(k.check), blank: k.blank,
+		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
+			_, err := scope.Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
+			return err
+		},
 		shown:  func(found any) field.Record { return &hosted{resource: found.(*resource), now: k.Now()} }, //nolint:forcetypeassert // found by find
 		create: written(k.create), change: written(k.change), remove: k.remove, acts: k.pageActs(),
 	}
@@ -173,6 +179,10 @@ func (e endpoints) onPages() pageKind {
 			return record.Map(rows, err, func(w endpoint) field.Record { return &w })
 		},
 		find: e.find, findOpen: e.findOpen, bar: e.barSuspended, check: route.Check(e.check),
+		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
+			_, err := scope.WebhookEndpoint(ctx, id)
+			return err
+		},
 		blank:  func() field.Record { return &endpoint{} },
 		shown:  func(found any) field.Record { return found.(*endpoint) }, //nolint:forcetypeassert // found by find
 		create: written(e.create), change: written(e.change), remove: e.remove, acts: e.pageActs(),

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/http/caller"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -43,6 +45,9 @@ func (s *pages) showTenants(ctx context.Context, c route.Call, back *web.Returne
 			return nil, err
 		}
 		form := web.Form{Name: "panel_tenant", Of: strconv.FormatInt(row.ID, 10), Action: web.TenantsPath}
+		if next := web.LocalPath(c.Param("next")); next != "" {
+			form.Inputs = []web.Input{{Name: "next", Type: "hidden", Value: next}}
+		}
 		rows[i] = tenantRow{t.spec.Name, t.spec.Slug, row.ID == actsFor(c), s.Fill(c, form, back)}
 	}
 	return s.sheet(ctx, c, back.StatusOf(), "panel_tenants", w["panel_tenants_title"], web.Paged(c, bar, found.Count, map[string]any{"Tenants": rows}))
@@ -60,7 +65,30 @@ func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (
 	if _, err := s.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, At: s.Now()}); err != nil {
 		return nil, err
 	}
-	return s.Done(hosting.PanelPath, "tenant"), nil
+	return s.Done(cmp.Or(web.LocalPath(sent.Get("next")), hosting.PanelPath), "tenant"), nil
+}
+
+// unlessElsewhere leads to the choice of the tenant whose record a path names, if that is
+// another one of the user's. So does the link in a mail.
+func (s *pages) unlessElsewhere(ctx context.Context, c route.Call, k pageKind, missing error) error {
+	who := caller.Of(c)
+	if !record.IsMissing(missing) || who.IsSuperuser {
+		return missing
+	}
+	memberships, err := s.Scope(c).Memberships(ctx, who.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range memberships {
+		who.ActiveTenant = &m.Tenant
+		switch err := k.isIn(ctx, s.Reading(who), c.ID("id")); {
+		case err == nil:
+			return route.SeeOther(web.TenantsPath + "?" + url.Values{"search": {m.TenantName}, "next": {c.Path}}.Encode())
+		case !record.IsMissing(err):
+			return err
+		}
+	}
+	return missing
 }
 
 // bearings are for which tenant the user acts, and whether there is a choice.

@@ -2,9 +2,12 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/projections"
 )
@@ -46,4 +49,21 @@ func Private(d *route.Document, err error) (*route.Document, error) {
 		d.Header.Set("Referrer-Policy", "no-referrer")
 	}
 	return d, err
+}
+
+// LocalPath is a path of ours that a parameter names; "" for whatever could
+// lead elsewhere.
+func LocalPath(next string) string {
+	if len(next) > 2000 || strings.ContainsFunc(next, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) {
+		return ""
+	}
+	u, err := url.Parse(next)
+	switch {
+	case err != nil, u.Scheme != "", u.Host != "", u.User != nil, u.Opaque != "",
+		!strings.HasPrefix(u.Path, "/"), strings.Contains(u.Path, "//"), strings.Contains(u.Path, `\`),
+		u.Path == caller.LoginPath, u.Path == LogoutPath:
+		return ""
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u.String()
 }
