@@ -10,12 +10,15 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hostpanel/domain/account"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/webhook"
 	"hostpanel/http/browsertest"
 	"hostpanel/http/demo"
 )
@@ -54,7 +57,7 @@ func filled(t *testing.T) *gallery {
 	c.do(t, storefront.MakeWidget{Widget: 50, WidgetID: widgetOne, Spec: form.Fields().Values(), At: time.Now()})
 	unpaid := read(t, c.order(t, http.StatusCreated, aHostingOrder))
 	c.until(t, "there is a mail", func() bool { return len(letters(t, c.letters)) > 0 })
-	return &gallery{c, "filled", map[string][]string{
+	return &gallery{c, "filled", withKinds(true, map[string][]string{
 		"/storefront/orders/{uuid}/":                                               {"/storefront/orders/" + c.known["failed"] + "/", "/storefront/orders/" + c.known["running"] + "/"},
 		"/storefront/return/{order_id}/":                                           {"/storefront/return/" + unpaid.ID + "/"},
 		variable.ReplaceAllStringFunc(c.server.HostedCheckout.PagePath(), plainly): {pathOf(unpaid.URL)},
@@ -63,7 +66,28 @@ func filled(t *testing.T) *gallery {
 		"/demo/mail/{name}/":       {"/demo/mail/" + letters(t, c.letters)[0] + "/"},
 		"/demo/mail/{name}/html/":  {"/demo/mail/" + letters(t, c.letters)[0] + "/html/"},
 		"/storefront/integration/": {"/storefront/integration/?widget=" + widgetOne},
-	}}
+	})}
+}
+
+// withKinds adds the pages of each kind in the customer area; those of a record, and the
+// form to change it, where there are records.
+func withKinds(hasRecords bool, paths map[string][]string) map[string][]string {
+	add := func(page, path string) { paths[page] = append(paths[page], path) }
+	kinds := append(slices.Clone(hosting.Kinds), hosting.Kind{Collection: webhook.EndpointCollection, Verbs: hosting.All, Plurals: map[string]string{}})
+	for _, kind := range kinds {
+		if !kind.HasPages() {
+			continue
+		}
+		add("/panel/{kind}/", kind.Page(0))
+		add("/panel/{kind}/new/", kind.Page(0)+"new/")
+		if hasRecords {
+			add("/panel/{kind}/{id}/", kind.Page(1))
+		}
+		if hasRecords && kind.Verbs&hosting.Patch != 0 {
+			add("/panel/{kind}/{id}/edit/", kind.Page(1)+"edit/")
+		}
+	}
+	return paths
 }
 
 func letters(t *testing.T, folder string) (names []string) {
@@ -88,10 +112,10 @@ func empty(t *testing.T) *gallery {
 	s.tenant(t, tenantA, "A")
 	s.do(t, account.GrantMembership{User: adminOfA, Tenant: tenantA, Role: account.Admin, At: time.Now()})
 	s.open(t)
-	return &gallery{&census{shop: s, users: map[string]int64{"superuser": root, "administrator of A": adminOfA}}, "empty", map[string][]string{
+	return &gallery{&census{shop: s, users: map[string]int64{"superuser": root, "administrator of A": adminOfA}}, "empty", withKinds(false, map[string][]string{
 		"/set-password/": {}, // it is shown to holders of a link
 		"/demo/shop/":    {}, // it is never without its order form
-	}}
+	})}
 }
 
 // addresses are where a page is looked at; none where it has nothing to show.
