@@ -71,6 +71,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/storefront/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/storefront/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/storefront/inbox/", map[string]string{missing: none, deformed: "x"}},
+		{"/storefront/mails/", map[string]string{existing: "invoice_created", missing: "birthday"}},
 		{"/storefront/tenants/", map[string]string{existing: "21", missing: none, deformed: "x"}},
 		{"/storefront/users/", map[string]string{existing: "31", missing: none, deformed: "x"}},
 		{"/storefront/runs/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},

@@ -29,6 +29,7 @@ func PageRoutes(d Deps) route.Area {
 			(&runs{d}).pageRoutes(),
 			(&inbox{d}).pageRoutes(),
 			(&reports{d}).pageRoutes(),
+			(&mailPreviews{d}).pageRoutes(),
 			(&guide{s}).pageRoutes(),
 		),
 	}

@@ -72,6 +72,7 @@ var menu = []section{
 		{RunsPath, "runs_title"},
 		{InboxPath, "inbox_title"},
 		{ReconciliationPath, "reconciliation_title"},
+		{MailsPath, "mails_title"},
 		{ReadTablesPath, "read_tables_title"},
 		{SettingsPath, "settings_title"},
 	}},

@@ -34,6 +34,7 @@ const (
 	IncidentsPath      = notice.IncidentsPath
 	RunsPath           = StorefrontPath + "runs/"
 	InboxPath          = StorefrontPath + "inbox/"
+	MailsPath          = StorefrontPath + "mails/"
 	ReadTablesPath     = StorefrontPath + "read-tables/"
 	SettingsPath       = StorefrontPath + "settings/"
 	ReconciliationPath = StorefrontPath + "reconciliation/"
