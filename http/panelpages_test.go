@@ -75,6 +75,9 @@ func TestAGeneratedPasswordIsShownOnceInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := running(t)
 	b := s.visiting(t, ben)
+	if text := b.get("/panel/mailboxes/new/").Body.String(); strings.Contains(text, "keep the present one") {
+		t.Error("a new mailbox has a present password")
+	}
 	b.get("/panel/databases/new/")
 	path, sent := b.fill("panel_create", "name", "shop")
 	twin := b.twin()
