@@ -190,6 +190,9 @@ func textOf(n *html.Node) string {
 		if d.Type == html.TextNode {
 			text.WriteString(d.Data)
 		}
+		if d.Type == html.ElementNode && d.Data == "img" {
+			text.WriteString(attribute(d, "alt"))
+		}
 	}
 	return strings.TrimSpace(text.String())
 }

@@ -31,6 +31,8 @@ func (s *shop) objects(t *testing.T) []object {
 	placed := func(key string) string {
 		return read(t, s.order(t, http.StatusCreated, aHostingOrder, "X-API-Key", s.known[key])).ID
 	}
+	_, colors := web.ColorsOf(*aLook)
+	_, sheet := web.SheetOf(*aLook)
 	nowhere := "00000000-0000-4000-8000-000000000000"
 	var run string
 	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
@@ -48,7 +50,8 @@ func (s *shop) objects(t *testing.T) []object {
 		}},
 		{"/hosting/api/rest/", map[string]string{ofA: "1", ofB: "2", missing: none, deformed: "x"}},
 		{"/storefront/widget/", map[string]string{existing: web.Widget.Name, missing: "1-00000000.js", deformed: "x.js"}},
-		{"/panel/whitelabel/", map[string]string{existing: "1 fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", missing: none + " fb8d3859503e572c76b95bc2188bed24736e3f9f89db97a48a7dadc8af3d1dac", deformed: "1 x"}},
+		{"/panel/whitelabel/", map[string]string{existing: "1 " + sheet, missing: none + " " + sheet, deformed: "1 x"}},
+		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
@@ -97,6 +100,11 @@ var jobOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000
 // deliveryOf holds a webhook delivery of each tenant.
 var deliveryOf = map[int64]uuid.UUID{tenantA: uuid.MustParse("a0000000-0000-4000-8000-000000000002"), tenantB: uuid.MustParse("b0000000-0000-4000-8000-000000000002")}
 
+// aLook is how the panel looks to each tenant.
+var aLook = &hosting.WhiteLabel{
+	BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "h1{letter-spacing:1px}", IsActive: true,
+}
+
 // noticeOfB is a notification of the administrator of B.
 var noticeOfB = uuid.MustParse("c0000000-0000-4000-8000-000000000001")
 
@@ -124,8 +132,7 @@ func takeCensus(t *testing.T, options ...func(*shop)) *census {
 	for i, of := range []int64{tenantA, tenantB} {
 		s.do(t, hosting.QueueOperation{ID: jobOf[of], Kind: hosting.TenantSync, Tenant: of, About: hosting.Ref{Kind: "tenant", ID: of}, Sync: &hosting.Sync{}})
 		s.do(t, anEndpoint(int64(i+1), of), aDelivery(deliveryOf[of], int64(i+1), of, "site.created"))
-		look := hosting.WhiteLabel{BrandName: "Brand", PrimaryColor: "#4F46E5", SecondaryColor: "#10B981", SidebarBGColor: "#1F2937", SidebarColor: "#F9FAFB", CustomCSS: "a{color:red}", IsActive: true}
-		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: look.Fields().Values()})
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "whitelabel", ID: int64(i + 1)}, Tenant: of, Spec: aLook.Fields().Values()})
 	}
 	s.do(t, lonely.Report(time.Now()))
 	s.do(t, notice.Raise{ID: noticeOfB, InApp: true, User: adminOfB, Text: notice.Text{Type: notice.Info, Title: "News", URL: "/"}, At: time.Now()})

@@ -6,12 +6,24 @@ import (
 	"hostpanel/domain/hosting"
 )
 
+// A Look is how a tenant's panel and mails look. ID is that of the configuration.
+type Look struct {
+	ID int64
+	hosting.WhiteLabel
+}
+
 // Branding is how a tenant's panel and mails look; false: like everybody's, because
 // it has no configuration or has switched it off.
-func (s ResourceReader) Branding(ctx context.Context, tenant int64) (look hosting.WhiteLabel, has bool, err error) {
+func (s ResourceReader) Branding(ctx context.Context, tenant int64) (hosting.WhiteLabel, bool, error) {
+	look, has, err := s.LookOf(ctx, tenant)
+	return look.WhiteLabel, has, err
+}
+
+// LookOf is [ResourceReader.Branding] with the number of the configuration.
+func (s ResourceReader) LookOf(ctx context.Context, tenant int64) (look Look, has bool, err error) {
 	row, has, err := s.ofTenant(ctx, "whitelabel", tenant)
 	if has {
-		err = row.Load(&look)
+		look.ID, err = row.ID, row.Load(&look.WhiteLabel)
 	}
 	return look, has && err == nil, err
 }

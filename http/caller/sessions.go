@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/http/route"
+	"hostpanel/projections"
 )
 
 const (
@@ -28,7 +29,9 @@ type Visit struct {
 	IsNew   bool // the browser does not know its id yet
 	session domain.Session
 	Who     Identity // the zero one: no user has signed in
-	Unread  int64    // notifications of the user, as the header of pages shows them
+
+	Unread int64             // notifications of the user; of pages alone
+	Look   *projections.Look // of the tenant for which the user acts; of pages alone; nil: the panel's own
 }
 
 // IsSignedIn tells whether a user has signed in at this browser.
@@ -93,10 +96,23 @@ func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, er
 	if err != nil || !v.IsSignedIn() {
 		return route.Caller{Detail: v}, err
 	}
-	if v.Unread, err = s.Reading(v.Who).UnreadCount(ctx); err != nil {
+	if err := s.furnish(ctx, &v); err != nil {
 		return route.Caller{Detail: v}, err
 	}
 	return v.caller(), nil
+}
+
+// furnish adds what every page shows. Superusers see the panel's own look, for whomever
+// they act.
+func (s *Callers) furnish(ctx context.Context, v *Visit) (err error) {
+	if v.Unread, err = s.Reading(v.Who).UnreadCount(ctx); err != nil || v.Who.IsSuperuser || v.Who.Tenant() == 0 {
+		return err
+	}
+	look, has, err := s.System().LookOf(ctx, v.Who.Tenant())
+	if has {
+		v.Look = &look
+	}
+	return err
 }
 
 // visit tells who has signed in at a browser: no user whose sessions were ended

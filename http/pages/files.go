@@ -19,8 +19,7 @@ func Routes(d Deps) route.Area {
 			file(web.StylePath, "The style of the pages", "text/css", web.Style).As("style"),
 			file(web.CopyPath, "The script that copies texts of a page", "text/javascript", web.CopyScript).As("copy_script"),
 			file(web.LivePath, "The script that keeps pages up to date", "text/javascript", web.Live).As("live_script"),
-			s.sheetFile(),
-		}, s.widgetFiles()...),
+		}, append(s.sheetFiles(), s.widgetFiles()...)...),
 	}
 }
 

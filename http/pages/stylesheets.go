@@ -2,25 +2,36 @@ package pages
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 
 	"hostpanel/domain/hosting"
-	"hostpanel/http/css"
 	"hostpanel/http/route"
+	"hostpanel/http/web"
 )
 
 // Customers' style sheets are checked when they are sent, and served as what
 // the check has understood: a file of its own for each version of a sheet,
 // which browsers may keep for ever (docs/white-label.md).
 
-const sheetPath = "/panel/whitelabel/{id:int}/{hash:[0-9a-f]{64}}.css"
+const (
+	sheetPath  = "/panel/whitelabel/{id:int}/{hash:[0-9a-f]{64}}.css"
+	colorsPath = "/panel/whitelabel/{id:int}/colors/{hash:[0-9a-f]{64}}.css"
+)
 
-// sheetFile is the style sheet of an active configuration, under the name that
-// its content gives it. An earlier version is gone.
-func (s *handlers) sheetFile() route.Route {
-	return route.File(sheetPath, "A customer's style sheet, as it is served", func(ctx context.Context, c route.Call) (*route.Document, error) {
+// sheetFiles are the style sheet of an active configuration, and its colors, each under the
+// name that its content gives it. An earlier version is gone.
+func (s *handlers) sheetFiles() []route.Route {
+	sheet := route.File(sheetPath, "A customer's style sheet, as it is served", s.showing(web.SheetOf)).As("whitelabel_sheet")
+	colors := route.File(colorsPath, "A customer's colors, as pages use them", s.showing(web.ColorsOf)).As("whitelabel_colors")
+	return []route.Route{
+		sheet.Sending("text/css", nil).Tagged().Of("WhiteLabelConfig"),
+		colors.Sending("text/css", nil).Tagged().Of("WhiteLabelConfig"),
+	}
+}
+
+// showing serves what is made of a configuration.
+func (s *handlers) showing(made func(hosting.WhiteLabel) (text, hash string)) func(context.Context, route.Call) (*route.Document, error) {
+	return func(ctx context.Context, c route.Call) (*route.Document, error) {
 		row, err := s.System().Resource(ctx, hosting.Ref{Kind: "whitelabel", ID: c.ID("id")})
 		if err != nil {
 			return nil, err
@@ -29,7 +40,7 @@ func (s *handlers) sheetFile() route.Route {
 		if err := row.Load(&look); err != nil {
 			return nil, err
 		}
-		served, hash := sheetOf(look)
+		served, hash := made(look)
 		if hash != c.Vars["hash"] {
 			return nil, route.Missing("WhiteLabelConfig")
 		}
@@ -37,19 +48,5 @@ func (s *handlers) sheetFile() route.Route {
 			Type: "text/css; charset=utf-8", Body: []byte(served), ETag: hash[:16], Cache: "public, max-age=31536000, immutable",
 			Header: http.Header{"Content-Security-Policy": {"default-src 'none'"}},
 		}, nil
-	}).As("whitelabel_sheet").Sending("text/css", nil).Tagged().Of("WhiteLabelConfig")
-}
-
-// sheetOf is the style sheet of a configuration and its hash, both blank if it
-// has none, is switched off, or holds what is not allowed any more.
-func sheetOf(look hosting.WhiteLabel) (served, hash string) {
-	if !look.IsActive {
-		return "", ""
 	}
-	served, _ = css.Scoped(look.CustomCSS)
-	if served == "" {
-		return "", ""
-	}
-	sum := sha256.Sum256([]byte(served))
-	return served, hex.EncodeToString(sum[:])
 }

@@ -45,7 +45,7 @@ type Renderer struct{ *caller.Callers }
 func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
 	shown := map[string]any{
 		"Words": Texts[language], "Language": language, "Style": StylePath, "Live": "", "Failed": status >= http.StatusBadRequest,
-		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0,
+		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0, "Brand": (*brand)(nil),
 	}
 	maps.Copy(shown, data)
 	var b bytes.Buffer
@@ -70,9 +70,14 @@ func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[
 	if v.IsSignedIn() {
 		data["Visit"], data["Live"] = s.bearings(c), LivePath
 	}
+	look := brandOf(c)
+	data["Brand"] = look
 	d, err := Page(status, name, language, data)
 	if err != nil {
 		return nil, err
+	}
+	if look != nil {
+		d.Images = look.images()
 	}
 	if v.IsNew {
 		Giving(d, s.Cookie(caller.SessionCookie, v.ID, 0))
@@ -110,9 +115,14 @@ func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.D
 	if v := caller.VisitOf(c); v.IsSignedIn() {
 		data["Visit"], data["FormToken"] = s.bearings(c), s.Token(v.ID)
 	}
+	look := brandOf(c)
+	data["Brand"] = look
 	d, err := Page(status, "refusal", language, data)
 	if err != nil {
 		return &route.Document{Status: status, Type: "text/plain; charset=utf-8", Body: []byte(detail)}
+	}
+	if look != nil {
+		d.Images = look.images()
 	}
 	return d
 }
