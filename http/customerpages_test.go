@@ -25,7 +25,7 @@ func TestAnOperatorLooksAfterATenantInTheBrowser(t *testing.T) {
 	has(t, b.get("/storefront/tenants/?search=T2").Body.String(), `<span class="count">1</span>`, "Cheese") // its slug
 	text := b.get(page).Body.String()
 	b.isForEverybody(t, "en", text)
-	has(t, text, "in service", s.known["running_number"], "/storefront/orders/"+s.known["running"]+"/", "ana@example.com", "/storefront/incidents/", "Sites", "<progress", "Act for this tenant")
+	has(t, text, "in service", s.known["running_number"], "/storefront/orders/"+s.known["running"]+"/", "ana@example.com", "/storefront/incidents/", "Sites", "<progress", "Usage against limits", "Act for this tenant")
 	if strings.Contains(text, s.known["failed_number"]) {
 		t.Error("the order of another tenant is shown")
 	}

@@ -36,6 +36,7 @@ func TestAnOperatorLooksAtMailsInTheBrowser(t *testing.T) {
 			if w.Body.String() != sent.HTML || !strings.Contains(w.Header().Get("Content-Security-Policy"), "sandbox") {
 				t.Errorf("%s%s: the designed part differs from that of the API, or may run something", name, query)
 			}
+			has(t, text, "Content-Language</dt><dd>"+query[len("?language="):len("?language=en")])
 			if branded := strings.Contains(sent.HTML, "&lt;b&gt;Sol"); branded != strings.HasSuffix(query, "tenant=1") || strings.Contains(sent.HTML, "<b>Sol") {
 				t.Errorf("%s%s: in the brand of the tenant: %t", name, query, branded)
 			}

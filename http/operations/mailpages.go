@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -153,13 +152,13 @@ func (s *mailPreviews) showMail(ctx context.Context, c route.Call) (*route.Docum
 	if err != nil {
 		return nil, err
 	}
-	headers, err := json.Marshal(m.Headers)
-	if err != nil {
-		return nil, err
+	var headers []web.Aspect
+	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+		headers = append(headers, web.Aspect{Name: name, Text: m.Headers[name]})
 	}
 	w := web.Texts[web.Readers(c)]
 	return s.Sheet(c, http.StatusOK, "mail", "mails_title", map[string]any{
-		"Bar": bar, "Name": c.Var("template"), "Mail": m, "Headers": laidOut(headers), "Spoken": l.language, "Wide": true,
+		"Bar": bar, "Name": c.Var("template"), "Mail": m, "Headers": headers, "Spoken": l.language, "Wide": true,
 		"HTML": c.Path + "html/" + l.query(), "List": web.MailsPath + l.query(),
 		"Facts": web.Told(web.Aspect{Name: w["mail_from"], Text: m.From}, web.Aspect{Name: w["mail_reply_to"], Text: m.ReplyTo}),
 	})
