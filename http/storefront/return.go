@@ -77,8 +77,8 @@ func (s *handlers) askAndWait(ctx context.Context, o projections.Order) (project
 	}
 }
 
-// shopPage is where the order, or else its widget, wants the customer to go. It is nil where no page is named, or one on a site that the order's key
-// is not for.
+// shopPage is where the order, or else its widget, wants the customer to go. It is nil
+// where no page is named, or one on a site that the order's key is not for.
 func (s *handlers) shopPage(ctx context.Context, o projections.Order, outcome string) (*url.URL, error) {
 	own := byOutcome(outcome, o.SuccessURL, o.CancelURL)
 	text, err := own, error(nil)
