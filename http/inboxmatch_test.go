@@ -16,6 +16,9 @@ import (
 func (s *shop) astray(t *testing.T, id string) (webhook int, of answer) {
 	t.Helper()
 	of = read(t, s.order(t, http.StatusCreated, aHostingOrder))
+	s.until(t, "the reaction to the order has seen to its check", func() bool {
+		return s.count(t, `select count(*) from readers where name = 'sagas.reactions' and position >= (select position from events where stream = $1 and name = 'order.placed')`, "order-"+of.ID) == 1
+	})
 	if _, err := s.owner.Exec(t.Context(), `delete from payment_watch where order_id = $1::uuid`, of.ID); err != nil {
 		t.Fatal(err)
 	}
