@@ -16,8 +16,8 @@ import (
 	"hostpanel/http/route/routetest"
 )
 
-// An operation is one of the API document.
-type operation struct {
+// An apiOperation is one of the API document.
+type apiOperation struct {
 	id, method, path string
 	takes            bool              // a body
 	query            map[string]string // parameters by name: their type
@@ -25,7 +25,7 @@ type operation struct {
 	endless          bool              // answers with a stream, which generated clients wait for the end of
 }
 
-type callable []operation
+type callable []apiOperation
 
 func callableIn(t *testing.T, document []byte) (all callable) {
 	t.Helper()
@@ -45,7 +45,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 	}
 	for path, item := range read.Paths {
 		for method, described := range item {
-			o := operation{id: described.ID, method: strings.ToUpper(method), path: path, takes: described.RequestBody != nil, query: map[string]string{}}
+			o := apiOperation{id: described.ID, method: strings.ToUpper(method), path: path, takes: described.RequestBody != nil, query: map[string]string{}}
 			for _, p := range described.Parameters {
 				o.params = o.params || p.In != "path"
 				if p.In == "query" {
@@ -60,7 +60,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 }
 
 // concernsClients tells what programs of customers call.
-func (o operation) concernsClients() bool {
+func (o apiOperation) concernsClients() bool {
 	if o.endless || isOfSessions(o.method, o.path) { // for scripts of pages
 		return false
 	}
@@ -74,7 +74,7 @@ func (o operation) concernsClients() bool {
 
 // A clientCall is a turn of the conversation as a call of an operation.
 type clientCall struct {
-	operation
+	apiOperation
 	line, status int
 	headers      [][2]string
 	body         string
@@ -89,7 +89,7 @@ func (all callable) call(turn routetest.Turn) (c clientCall, err error) {
 	path, query, _ := strings.Cut(turn.Path, "?")
 	for _, o := range all {
 		if in, is := o.names(path); is && o.method == turn.Method && (c.id == "" || len(in) < len(c.in)) {
-			c.operation, c.in = o, in
+			c.apiOperation, c.in = o, in
 		}
 	}
 	if c.id == "" {
@@ -110,7 +110,7 @@ func (all callable) call(turn routetest.Turn) (c clientCall, err error) {
 }
 
 // names tells what stands for the variables of the operation's path.
-func (o operation) names(path string) (in []string, is bool) {
+func (o apiOperation) names(path string) (in []string, is bool) {
 	want, got := strings.Split(o.path, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
 		return nil, false
@@ -127,7 +127,7 @@ func (o operation) names(path string) (in []string, is bool) {
 }
 
 // asked is the query as JSON, each parameter of the type that it has.
-func (o operation) asked(query string) (string, error) {
+func (o apiOperation) asked(query string) (string, error) {
 	if query == "" {
 		return "", nil
 	}

@@ -50,7 +50,9 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 func aPanel(t *testing.T) []string {
 	t.Helper()
 	s := house(t).told(t).hooked(t).provable(t).open(t)
+	program := s.signIns(t, bearer(s.signIn(t, "ben@example.com", goodPassword).Access)...)[0]
 	known := maps.Clone(s.known)
+	known["program"] = program.ID
 	known["url"] = s.public
 	text, err := json.Marshal(known)
 	if err != nil {
@@ -100,7 +102,7 @@ func clientCalls(t *testing.T, document []byte) clientProgram {
 		p = append(p, call)
 		made[call.id] = made[call.id] || call.status < 300
 	}
-	slices.SortFunc(calls, func(a, b operation) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(calls, func(a, b apiOperation) int { return strings.Compare(a.path, b.path) })
 	for _, o := range calls {
 		if o.concernsClients() && !made[o.id] {
 			t.Errorf("no generated client makes the call %s %s: it is missing in %s/calls.http", o.method, o.path, clientsFolder)
