@@ -19,9 +19,8 @@ func (w haltedWatch) Readers(ctx context.Context) ([]operation.LogReader, error)
 
 // An operator sees how far each read table and each reader is, and which stands still.
 func TestAnOperatorSeesTheReadTablesInTheBrowser(t *testing.T) {
-	s := office(t).open(t)
-	s.server.Watch = haltedWatch{s.server.Watch}
-	s.rewire(t)
+	t.Parallel()
+	s := office(t, func(s *shop) { s.server.Watch = haltedWatch{s.server.Watch} }).open(t)
 	s.resident(t, 901, opMail, "en", true)
 	s.resident(t, 902, "es"+opMail, "es", true)
 	if _, err := s.owner.Exec(t.Context(), `update projections set status = 'failed', position = 1 where name = 'incidents'`); err != nil {

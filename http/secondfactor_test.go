@@ -157,13 +157,14 @@ func TestRightCodesAreNotCountedAsGuesses(t *testing.T) {
 	}
 }
 
+// Passwords are hashed one per core, and who waits too long is told so. No other test
+// hashes meanwhile.
 func TestOfManySignInsAtOnceWithOneCodeOneSucceeds(t *testing.T) {
-	t.Parallel()
 	s := openShop(t).people(t)
 	secret, recovery := s.enrolled(t, ana)
 	for what, otp := range map[string]string{"code": code(t, secret, 0), "recovery code": recovery[0]} {
 		right := 0
-		for _, w := range s.atOnce(100, func(i int) *httptest.ResponseRecorder { return s.tryCode(from(i), emails[ana], goodPassword, otp) }) {
+		for _, w := range s.atOnce(40, func(i int) *httptest.ResponseRecorder { return s.tryCode(from(i), emails[ana], goodPassword, otp) }) {
 			if w.Code == http.StatusOK {
 				right++
 			} else if w.Code != http.StatusUnauthorized {
