@@ -92,6 +92,9 @@ func TestTheOperatorsPagesAreAccessible(t *testing.T) {
 			for title, path := range pages {
 				p.Go(s.public + "/storefront/" + path)
 				p.Until(`document.readyState === "complete"`)
+				if at := p.Text("scrollY"); at != "0" {
+					t.Errorf("%s%s begins at %s, below its header", title, name, at)
+				}
 				p.Text(`document.querySelectorAll("details").forEach((d) => d.open = true)`)
 				p.Accessible(title + name + " " + scheme)
 				if p.Text("document.documentElement.scrollWidth > innerWidth") == "true" {

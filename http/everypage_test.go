@@ -231,6 +231,9 @@ func inEveryForm(t *testing.T, p *browsertest.Page, name string, canRun bool, op
 			if wide := p.Text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 				t.Errorf("%s: the page is wider than the window", what)
 			}
+			if at := p.Text("scrollY"); at != "0" {
+				t.Errorf("%s: the page begins at %s, below its header", what, at)
+			}
 			if p.Text(menuShowsThePage) != "true" {
 				t.Errorf("%s: the menu does not show where one is", what)
 			}
