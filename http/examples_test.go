@@ -104,12 +104,12 @@ func busyDesk(t *testing.T) *shop {
 	s.do(t, parked.Report(time.Now()))
 	s.known["incident"], s.known["other_incident"] = parked.ID().String(), lonely.ID().String()
 	s.differs(t)
-	s.close() // else workers change what the answers show
-	s.known["astray"] = strconv.Itoa(s.count(t, `update webhook_inbox set state = 'unmatched', order_id = null where order_id = $1::uuid returning id`, s.known["waiting_order"]))
 	s.until(t, "all mails about the running order have gone out", func() bool {
 		text := s.operate("GET", "orders/"+s.known["running"]+"/mails/", "").Body.String()
 		return strings.Count(text, `"state":`) == 1 && strings.Contains(text, `"state":"sent"`) // the welcome says it all
 	})
+	s.close() // else workers change what the answers show
+	s.known["astray"] = strconv.Itoa(s.count(t, `update webhook_inbox set state = 'unmatched', order_id = null where order_id = $1::uuid returning id`, s.known["waiting_order"]))
 	return s
 }
 
