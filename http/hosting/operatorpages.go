@@ -22,9 +22,7 @@ const customerPath = web.CustomersPath + "{id:int}/"
 // OperatorRoutes are what superusers see and do of tenants, in a browser.
 func OperatorRoutes(d Deps) route.Area {
 	s := &pages{&handlers{d}}
-	page := s.customerDesk()
-	taking := page.Page()
-	taking.Forms["terminate_tenant"] = s.Leaving(page.CarryOut(page.Acts[2]), web.CustomersPath, "terminate_tenant")
+	page := s.customerDesk().Page()
 	return route.Area{
 		Name: "Tenant pages", Access: d.SuperuserSession(),
 		About: "Where superusers look after tenants.",
@@ -33,8 +31,8 @@ func OperatorRoutes(d Deps) route.Area {
 				Taking(field.Text("search", new(string)).Doc("Words of the name, the address and the slug.")).
 				Taking(field.Text("status", new(string)).Doc("Only tenants in this state.")).
 				Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
-			web.View(customerPath, "A tenant", taking.Look).As("tenant_page").Of("Tenant"),
-			s.Press(customerPath, "Suspend, resume or terminate a tenant", taking).As("tenant_form").Of("Tenant"),
+			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant"),
+			s.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
 		},
 	}
 }
@@ -93,8 +91,8 @@ func (s *pages) customerDesk() web.ActPage[*resource] {
 		},
 		Acts: []web.Act[*resource]{
 			{Name: "suspend_tenant", IsOpen: isTenantIn(hosting.InService), Grave: true, Inputs: suspendInputs, Do: s.turning(hosting.Suspended)},
-			{Name: "resume_tenant", IsOpen: isTenantIn(hosting.Suspended), Inputs: noInputs, Do: s.turning(hosting.InService)},
-			{Name: "terminate_tenant", IsOpen: web.Always[*resource], Grave: true, Inputs: noInputs, Do: s.terminating},
+			{Name: "resume_tenant", IsOpen: isTenantIn(hosting.Suspended), Do: s.turning(hosting.InService)},
+			{Name: "terminate_tenant", IsOpen: web.Always[*resource], Grave: true, Leaves: web.CustomersPath, Do: s.terminating},
 		},
 	}
 }
@@ -102,8 +100,6 @@ func (s *pages) customerDesk() web.ActPage[*resource] {
 func isTenantIn(status string) func(*resource) bool {
 	return func(w *resource) bool { return specOf(w).Status == status }
 }
-
-func noInputs(*resource) []web.Input { return nil }
 
 func suspendInputs(*resource) []web.Input {
 	return []web.Input{{Name: "suspended_reason", Autocomplete: "off", Long: 200}}

@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"context"
-	"net/url"
 	"strconv"
 
 	"hostpanel/domain/notice"
@@ -125,5 +124,5 @@ func (s *pages) tenantParent(w web.Words, t *resource) []web.Aspect {
 		return nil
 	}
 	number := strconv.FormatInt(*parent, 10)
-	return []web.Aspect{{Name: w["tenant_parent"], Text: number, Path: web.CustomersPath + url.PathEscape(number) + "/"}}
+	return []web.Aspect{{Name: w["tenant_parent"], Text: number, Path: pageOfTenant(*parent)}}
 }

@@ -61,7 +61,7 @@ func (s *handlers) showNotifications(ctx context.Context, c route.Call, back *we
 }
 
 // isRead narrows the list to what has been read, or has not.
-var isRead = web.Choice{Name: "is_read", Text: "notices_read_", Values: []string{"false", "true"}, Value: func(text string) any { return text == "true" }}
+var isRead = web.Choice{Name: "is_read", Text: "notices_read_", Values: []string{"false", "true"}, Value: web.IsTrue}
 
 func (s *handlers) noticeRow(c route.Call, w web.Words, n projections.Notification, back *web.Returned) noticeRow {
 	row := noticeRow{Path: n.URL, Title: n.Title, Message: n.Message, At: w.Moment("", &n.CreatedAt, "")}

@@ -67,7 +67,7 @@ func (s *incidents) showIncidents(ctx context.Context, c route.Call) (*route.Doc
 	w := web.Texts[language]
 	listing, bar := web.Asked(c, w,
 		web.Choice{Name: "kind", Values: operations.IncidentKinds, Says: kindOfIncident(language)},
-		web.Choice{Name: "is_settled", Text: "settled_", Values: []string{"false", "true"}, Value: func(text string) any { return text == "true" }})
+		web.Choice{Name: "is_settled", Text: "settled_", Values: []string{"false", "true"}, Value: web.IsTrue})
 	listing.Order = []projections.Ordering{{Field: "reported_at", Descending: true}}
 	found, err := s.Scope(c).Incidents(ctx, listing)
 	if err != nil {

@@ -28,9 +28,7 @@ const (
 
 func (s *catalog) planPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewPlan, Forms: map[string]web.FormHandler{"create_plan": s.createPlan}}
-	desk := s.planDesk()
-	page := desk.Page()
-	page.Forms["withdraw_plan"] = s.Leaving(desk.CarryOut(desk.Acts[1]), web.PlansPath, "withdraw_plan")
+	page := s.planDesk().Page()
 	return []route.Route{
 		web.View(web.PlansPath, "The plans", s.showPlans).As("plans_page").
 			Taking(field.Text("search", new(string)).Doc(ofSearch)).
@@ -75,7 +73,7 @@ func (s *catalog) showPlans(ctx context.Context, c route.Call) (*route.Document,
 }
 
 // onOffer narrows a list to what is shown to customers, or is not.
-var onOffer = web.Choice{Name: "is_active", Text: "is_active_", Values: []string{"true", "false"}, Value: func(text string) any { return text == "true" }}
+var onOffer = web.Choice{Name: "is_active", Text: "is_active_", Values: []string{"true", "false"}, Value: web.IsTrue}
 
 func (s *catalog) showOffers(c route.Call, sort string, bar *web.Bar, rows []offerRow, count int64, ways []web.Option) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
@@ -188,8 +186,7 @@ func (s *catalog) planDesk() web.ActPage[*planRecord] {
 				Name: "change_plan", IsOpen: web.Always[*planRecord], Edits: ofSort, Do: s.changePlanByForm,
 			},
 			{
-				Name: "withdraw_plan", IsOpen: web.Always[*planRecord], Grave: true,
-				Inputs: func(*planRecord) []web.Input { return nil },
+				Name: "withdraw_plan", IsOpen: web.Always[*planRecord], Grave: true, Leaves: web.PlansPath,
 				Do: func(ctx context.Context, c route.Call, _ *planRecord, _ url.Values) error {
 					return s.withdrawPlan(ctx, c)
 				},

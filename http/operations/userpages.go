@@ -49,12 +49,10 @@ func rowOfUser(w web.Words, u *userRecord) userRow {
 	return row
 }
 
-func isTrue(text string) any { return text == "true" }
-
 func (s *users) showUsers(ctx context.Context, c route.Call) (*route.Document, error) {
 	w, flags := web.Texts[web.Readers(c)], []string{"true", "false"}
 	listing, bar := web.Asked(c, w,
-		web.Choice{Name: "is_superuser", Text: "superuser_", Values: flags, Value: isTrue}, web.Choice{Name: "is_active", Text: "user_is_", Values: flags, Value: isTrue})
+		web.Choice{Name: "is_superuser", Text: "superuser_", Values: flags, Value: web.IsTrue}, web.Choice{Name: "is_active", Text: "user_is_", Values: flags, Value: web.IsTrue})
 	listing.Search = bar.Searched(c, w["users_search"])
 	found, err := s.listUsers(ctx, c, listing)
 	if err != nil {
@@ -73,26 +71,24 @@ func (s *users) userDesk() web.ActPage[*userRecord] {
 		Renderer: s.Renderer, Show: s.showUser,
 		Find: func(ctx context.Context, c route.Call) (*userRecord, error) { return s.userRecord(ctx, c, c.ID("id")) },
 		Acts: []web.Act[*userRecord]{
-			{Name: "mail_link", IsOpen: isActive, Asks: true, Inputs: noInputs, Do: s.mailLink},
+			{Name: "mail_link", IsOpen: isActive, Asks: true, Do: s.mailLink},
 			{Name: "disable_factor", IsOpen: func(u *userRecord) bool { return u.SecondFactor }, Grave: true, Asks: true, Inputs: reasonInput[*userRecord], Do: web.Pressed(
 				func(ctx context.Context, c route.Call, _ *userRecord, why *verdict) error {
 					_, err := s.disableFactor(ctx, c, why)
 					return err
 				})},
-			{Name: "grant_superuser", IsOpen: func(u *userRecord) bool { return isActive(u) && !u.IsSuperuser }, Grave: true, Asks: true, Inputs: noInputs, Do: s.flagging("is_superuser", "true")},
-			{Name: "revoke_superuser", IsOpen: func(u *userRecord) bool { return u.IsSuperuser }, Grave: true, Asks: true, Inputs: noInputs, Do: s.flagging("is_superuser", "false")},
-			{Name: "deactivate_user", IsOpen: isActive, Grave: true, Inputs: noInputs, Do: func(ctx context.Context, c route.Call, _ *userRecord, _ url.Values) error {
+			{Name: "grant_superuser", IsOpen: func(u *userRecord) bool { return isActive(u) && !u.IsSuperuser }, Grave: true, Asks: true, Do: s.flagging("is_superuser", "true")},
+			{Name: "revoke_superuser", IsOpen: func(u *userRecord) bool { return u.IsSuperuser }, Grave: true, Asks: true, Do: s.flagging("is_superuser", "false")},
+			{Name: "deactivate_user", IsOpen: isActive, Grave: true, Do: func(ctx context.Context, c route.Call, _ *userRecord, _ url.Values) error {
 				_, err := s.deactivateUser(ctx, c, &route.Nothing{})
 				return err
 			}},
-			{Name: "activate_user", IsOpen: func(u *userRecord) bool { return !u.IsActive }, Asks: true, Inputs: noInputs, Do: s.flagging("is_active", "true")},
+			{Name: "activate_user", IsOpen: func(u *userRecord) bool { return !u.IsActive }, Asks: true, Do: s.flagging("is_active", "true")},
 		},
 	}
 }
 
 func isActive(u *userRecord) bool { return u.IsActive }
-
-func noInputs(*userRecord) []web.Input { return nil }
 
 // mailLink mails a link with which the user sets a password. It is shown to none but them.
 func (s *users) mailLink(ctx context.Context, c route.Call, _ *userRecord, _ url.Values) error {

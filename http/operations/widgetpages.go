@@ -20,9 +20,7 @@ const (
 
 func (s *catalog) widgetPageRoutes() []route.Route {
 	fresh := web.FormPage{Show: s.showNewWidget, Forms: map[string]web.FormHandler{"create_widget": s.createWidget}}
-	desk := s.widgetDesk()
-	page := desk.Page()
-	page.Forms["remove_widget"] = s.Leaving(desk.CarryOut(desk.Acts[1]), web.WidgetsPath, "remove_widget")
+	page := s.widgetDesk().Page()
 	return []route.Route{
 		web.View(web.WidgetsPath, "The order forms", s.showWidgets).As("widgets_page").
 			Taking(field.Text("search", new(string)).Doc(ofSearch)).
@@ -110,8 +108,7 @@ func (s *catalog) widgetDesk() web.ActPage[*widgetRecord] {
 				},
 			},
 			{
-				Name: "remove_widget", IsOpen: web.Always[*widgetRecord], Grave: true,
-				Inputs: func(*widgetRecord) []web.Input { return nil },
+				Name: "remove_widget", IsOpen: web.Always[*widgetRecord], Grave: true, Leaves: web.WidgetsPath,
 				Do: func(ctx context.Context, c route.Call, _ *widgetRecord, _ url.Values) error {
 					return s.removeWidget(ctx, c)
 				},

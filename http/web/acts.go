@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 
@@ -15,8 +16,9 @@ type Act[S any] struct {
 	Name   string
 	IsOpen func(S) bool // whether the state may allow it
 	Grave  bool
-	Asks   bool // for the password
-	Inputs func(S) []Input
+	Asks   bool              // for the password
+	Leaves string            // the page to which it leads when it is done; blank: its own
+	Inputs func(S) []Input   // what the form asks besides; nil: nothing
 	Edits  func(S) field.Set // the fields that the form changes; nil: it changes none
 	Do     func(context.Context, route.Call, S, url.Values) error
 }
@@ -49,13 +51,14 @@ func (p ActPage[S]) Page() FormPage {
 		return p.Show(ctx, c, about, p.forms(c, about, back), back)
 	}
 	for _, a := range p.Acts {
-		page.Forms[a.Name] = p.CarryOut(a)
+		page.Forms[a.Name] = p.carryOut(a)
 	}
 	return page
 }
 
-// CarryOut does what a form asks for, once, and shows the page again.
-func (p ActPage[S]) CarryOut(a Act[S]) FormHandler {
+// carryOut does what a form asks for, once, and shows the page again, or the one that it
+// leads to.
+func (p ActPage[S]) carryOut(a Act[S]) FormHandler {
 	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
 		_, _, err := caller.FormOnce(ctx, p.Callers, c, sent.Get("number"), func(c route.Call) error {
 			about, err := p.Find(ctx, c)
@@ -78,21 +81,11 @@ func (p ActPage[S]) CarryOut(a Act[S]) FormHandler {
 		if err != nil {
 			return nil, err
 		}
-		d := p.Done(c.Path, a.Name)
+		d := p.Done(cmp.Or(a.Leaves, c.Path), a.Name)
 		if a.Asks {
 			p.RenewUnlessFresh(ctx, c, d)
 		}
 		return d, nil
-	}
-}
-
-// Leaving goes to another page when a form was carried out: its own is gone.
-func (s *Renderer) Leaving(do FormHandler, path, notice string) FormHandler {
-	return func(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
-		if d, err := do(ctx, c, sent); err != nil || d == nil {
-			return d, err
-		}
-		return s.Done(path, notice), nil
 	}
 }
 

@@ -33,6 +33,9 @@ func Asked(c route.Call, w Words, choices ...Choice) (l projections.Listing, b *
 	return l, b
 }
 
+// IsTrue is the value of a flag, as a [Choice] has it.
+func IsTrue(text string) any { return text == "true" }
+
 func (o Choice) textOf(w Words, value string) string {
 	if o.Says != nil {
 		return o.Says(value)
