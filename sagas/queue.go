@@ -32,6 +32,7 @@ type claimed struct {
 	until    time.Time     // end of the lease, by our clock, counted from before the claim
 	since    time.Time     // of the claim, by the database's clock
 	ahead    time.Duration // of the business clock in the database
+	head     int64         // position of the last event in the log at the claim
 	hold     *hold
 
 	correlation uuid.UUID
@@ -67,7 +68,8 @@ update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, le
 from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
-	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now()`
+	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now(),
+	(select coalesce(max(position), 0) from events)`
 
 // breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5
@@ -97,7 +99,7 @@ func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []c
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
 	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
-		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since, &c.ahead)
+		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since, &c.ahead, &c.head)
 	c.Status, c.left = StatusReady, Seconds(left)
 	return c, err
 }
@@ -124,30 +126,40 @@ type attemptOutcome struct {
 }
 
 // putBack ends the lease, schedules the next attempt, and records this one. The delay
-// counts from the business time of the claim: an advance since then shortens it.
+// counts from the business time of the claim: an advance since then shortens it. What
+// the run waits for may have changed since the claim, which wakes no run in work: then
+// there is no delay.
 func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) error {
+	if v.awaits != "" {
+		if err := s.faultAt(Waiting, c); err != nil {
+			return err
+		}
+	}
 	free := 1
 	if v.counts {
 		free = 0
 	}
-	tag, err := s.pool.Exec(ctx, `
+	due := false
+	err := s.pool.QueryRow(ctx, `
 		with back as (
-			update saga_run set status = 'waiting', run_at = real_now() + $10::interval + $4::interval, attempt = greatest(0, attempt - $5::int), awaits = $9,
+			update saga_run set status = 'waiting', run_at = real_now() + $10::interval + case
+					when (select position from events where stream = $9 order by version desc limit 1) > $11 then interval '0' else $4::interval end,
+				attempt = greatest(0, attempt - $5::int), awaits = $9,
 				lease_until = null, worker = null
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3 returning id, run_at)
 		insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error, next_run_at)
 		select id, $2, $3, business_now(), $6, nullif($7, ''), nullif($8, ''), run_at from back
 		on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
-			error_class = excluded.error_class, error = excluded.error, next_run_at = excluded.next_run_at`,
-		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text, v.awaits, c.ahead)
-	if err != nil {
-		return fmt.Errorf("put back %s: %w", c.Key, err)
-	}
-	if tag.RowsAffected() == 0 {
+			error_class = excluded.error_class, error = excluded.error, next_run_at = excluded.next_run_at
+		returning next_run_at <= business_now()`,
+		c.id, c.token, c.Step, v.delay, free, v.outcome, v.class, v.text, v.awaits, c.ahead, c.head).Scan(&due)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return ErrFenced
-	}
-	if s.store.Clock().Ahead() > c.ahead {
-		s.WakeHere(c.queue) // the advance has shortened the delay
+	case err != nil:
+		return fmt.Errorf("put back %s: %w", c.Key, err)
+	case due: // the delay was shortened by an advance of the clock, or by what the run waits for
+		s.WakeHere(c.queue)
 	}
 	s.WakeLater(c.queue, v.delay)
 	return nil

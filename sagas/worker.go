@@ -31,6 +31,7 @@ const (
 	Answered       Point = "answered"        // the call was answered
 	BeforeComplete Point = "before_complete" // before the step is recorded as done
 	AfterComplete  Point = "after_complete"  // after that
+	Waiting        Point = "waiting"         // before a wait for a stream is recorded
 	RenewingLeases Point = "renewing_leases" // an error keeps the process from it
 	Notifying      Point = "notifying"       // an error keeps processes from waking each other
 )

@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/sagas"
 )
 
 // follow gives the world's database a clock with an offset, which a process
@@ -65,7 +67,7 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
 	t.Parallel()
 	patient := quick
-	patient.Poll, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second
+	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second, 20*time.Second
 	h := newHousehold(t, func(o *Options) { o.Times = patient })
 	held := make(chan struct{})
 	h.engine.tell(func(call, name string) error {
@@ -86,6 +88,42 @@ func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
 	h.stands(s.Ref, hosting.Running)
 	if took := time.Since(begun); took > patient.Poll/2 {
 		t.Errorf("the site was made after %v: the confirmation has not woken its run", took)
+	}
+}
+
+// The tenant is confirmed after its site's run has looked for it, and before that run
+// waits: it is not woken, and has to see that there is nothing to wait for.
+func TestAConfirmationBeforeTheWaitLetsTheRunGoOn(t *testing.T) {
+	t.Parallel()
+	patient := quick
+	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second, 20*time.Second
+	looked, confirmed, first := make(chan struct{}), make(chan struct{}), once()
+	h := newHousehold(t, func(o *Options) {
+		o.Times = patient
+		o.Fault = func(p sagas.Point, r sagas.Run) error {
+			if p == sagas.Waiting && strings.HasPrefix(r.Key, "engine:site-") && first() {
+				close(looked)
+				<-confirmed
+			}
+			return nil
+		}
+	})
+	h.engine.tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "tenant/") {
+			<-looked
+		}
+		return nil
+	}, nil)
+	h.goes()
+	s := h.ask(h.draw("site"), site("example.com"))
+	_, err := h.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
+	h.must(err)
+	h.eventually("the tenant's own run is done", func() bool { return h.runOf(fmt.Sprintf("engine:tenant-%d/1", h.tenant)).Status == sagas.StatusDone })
+	begun := time.Now()
+	close(confirmed)
+	h.stands(s.Ref, hosting.Running)
+	if took := time.Since(begun); took > patient.Poll/2 {
+		t.Errorf("the site was made after %v: its run waits for what has happened", took)
 	}
 }
 

@@ -67,10 +67,6 @@ func (n *Notifier) notificationCall(ctx context.Context, job *NewsMail) (sagas.C
 // and the news that it is active.
 const together = time.Minute
 
-// lookForWelcome is how soon a mail that waits for the welcome mail looks again by itself: the
-// welcome mail may be accepted between the look and the wait, and then wakes nothing.
-const lookForWelcome = 5 * time.Second
-
 // besideWelcome refuses to mail what the welcome mail of the order has said at about the
 // same time ([notice.InWelcome]). It waits for that mail where it is still to come.
 func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice.MailRequested) error {
@@ -94,7 +90,7 @@ func (n *Notifier) besideWelcome(ctx context.Context, id uuid.UUID, asked notice
 	if err != nil || late || left <= 0 {
 		return err
 	}
-	return sagas.Await(order.Stream(id), "welcome_first", min(left, lookForWelcome))
+	return sagas.Await(order.Stream(id), "welcome_first", left)
 }
 
 // newsLetter is the mail of a notification.
