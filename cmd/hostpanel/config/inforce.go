@@ -1,8 +1,8 @@
 package config
 
 import (
-	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 
 	"hostpanel/cmd/hostpanel/redact"
@@ -15,20 +15,19 @@ var inForce = map[string]func(*Config) string{
 	"HOSTPANEL_DATA_DIR":              func(c *Config) string { return c.DataDir },
 	"HOSTPANEL_LISTEN":                func(c *Config) string { return c.Listen },
 	"HOSTPANEL_ADMIN_EMAIL":           func(c *Config) string { return c.AdminEmail },
-	"HOSTPANEL_ENGINE":                func(c *Config) string { return cmp.Or(c.given.Engine, "sandbox") },
-	"HOSTPANEL_COMPUTE":               func(c *Config) string { return cmp.Or(c.given.Compute, "sandbox") },
-	"HOSTPANEL_ENGINE_WAIT":           func(c *Config) string { return cmp.Or(c.given.EngineWait, "3s") },
-	"HOSTPANEL_ENGINE_COMPARE":        func(c *Config) string { return cmp.Or(c.given.EngineCompare, "24h") },
 	"HOSTPANEL_NAMESERVERS":           func(c *Config) string { return strings.Join(c.NameServers, ", ") },
 	"HOSTPANEL_TAX_RATE":              func(c *Config) string { return c.TaxRate.StringFixed(2) },
 	"HOSTPANEL_CURRENCY":              func(c *Config) string { return c.Currency },
 	"HOSTPANEL_LANGUAGE":              func(c *Config) string { return c.Language },
-	"HOSTPANEL_DISPUTES":              func(c *Config) string { return cmp.Or(c.given.Disputes, "suspend") },
-	"HOSTPANEL_LATE_PAYMENTS":         func(c *Config) string { return cmp.Or(c.given.LatePayments, "reopen") },
-	"HOSTPANEL_REFUND_GRACE":          func(c *Config) string { return cmp.Or(c.given.RefundGrace, "7") },
 	"HOSTPANEL_ABUSE_LIMITS":          func(c *Config) string { return onOrOff(c.AbuseLimits) },
 	"HOSTPANEL_REQUIRE_SECOND_FACTOR": func(c *Config) string { return onOrOff(c.SecondFactor) },
 	"HOSTPANEL_LOG_LEVEL":             func(c *Config) string { return strings.ToLower(c.LogLevel.String()) },
+}
+
+// defaulted are settings whose default is what their description shows for a value.
+var defaulted = []string{
+	"HOSTPANEL_ENGINE", "HOSTPANEL_COMPUTE", "HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_ENGINE_COMPARE",
+	"HOSTPANEL_DISPUTES", "HOSTPANEL_LATE_PAYMENTS", "HOSTPANEL_REFUND_GRACE",
 }
 
 func onOrOff(on bool) string {
@@ -44,25 +43,27 @@ func (c *Config) InForce(publicURL, mailFrom string) (all []operations.Setting) 
 	eachField(&c.given, func(s Setting, at reflect.Value) {
 		one := operations.Setting{Name: s.Variable, About: s.Help, IsSecret: s.Secret, IsSet: at.String() != ""}
 		if !s.Secret {
-			one.Value = withoutPasswords(c.value(s.Variable, at.String(), publicURL, mailFrom))
+			one.Value = withoutPasswords(c.value(s, at.String(), publicURL, mailFrom))
 		}
 		all = append(all, one)
 	})
 	return all
 }
 
-func (c *Config) value(variable, given, publicURL, mailFrom string) string {
-	switch complete := inForce[variable]; {
-	case variable == "HOSTPANEL_PUBLIC_URL":
+func (c *Config) value(s Setting, given, publicURL, mailFrom string) string {
+	switch complete := inForce[s.Variable]; {
+	case s.Variable == "HOSTPANEL_PUBLIC_URL":
 		return publicURL
-	case variable == "MAIL_FROM":
+	case s.Variable == "MAIL_FROM":
 		return mailFrom
 	case complete != nil:
 		return complete(c)
 	case given != "":
 		return given
+	case slices.Contains(defaulted, s.Variable):
+		return s.Placeholder
 	}
-	return c.providerDefault(variable)
+	return c.providerDefault(s.Variable)
 }
 
 // withoutPasswords leaves out who signs in at the addresses of a list.
