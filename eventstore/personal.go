@@ -171,7 +171,8 @@ func (e *sealedRow) open(keys map[subjectKey][]byte) error {
 		switch {
 		case !known:
 			return fmt.Errorf("%s: the subject has no key: %w", e.strings[i].Pointer, sealing.ErrKey)
-		case key == nil: // erased
+		case key == nil:
+			e.erased = append(e.erased, e.strings[i].Pointer)
 			continue
 		}
 		var err error

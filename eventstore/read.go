@@ -19,6 +19,12 @@ type Reader struct {
 	subjects  *subjectKeys
 }
 
+// Afresh is a reader that looks at each key anew, once. A text that was erased a
+// moment ago is blank to it, also if another process has erased it.
+func (r *Reader) Afresh() *Reader {
+	return &Reader{pool: r.pool, catalogue: r.catalogue, subjects: &subjectKeys{pool: r.pool, keys: r.subjects.keys}}
+}
+
 // page is the number of events in one query.
 const page = 2000
 
@@ -72,6 +78,42 @@ func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version in
 		select `+columns+` from events
 		where stream = $1 and ($2 = 0 or version <= $2) and ($3::timestamptz is null or recorded_at <= $3) order by version`,
 		stream.String(), version, pointer(at))
+}
+
+// ReadVersions returns the part of a stream's history behind one version and up to
+// another.
+func (r *Reader) ReadVersions(ctx context.Context, stream domain.Stream, after, until int) ([]RecordedEvent, error) {
+	return r.read(ctx, `select `+columns+` from events where stream = $1 and version > $2 and version <= $3 order by version`, stream.String(), after, until)
+}
+
+// Extent tells how long a stream is, and to which tenant its first event belongs.
+// Length 0: there is no such stream. Tenant 0: it belongs to none.
+func (r *Reader) Extent(ctx context.Context, stream domain.Stream) (length int, tenant int64, err error) {
+	err = r.pool.QueryRow(ctx, `
+		select coalesce((select version from events where stream = $1 order by version desc limit 1), 0),
+			coalesce((select tenant from events where stream = $1 and version = 1), 0)`, stream.String()).Scan(&length, &tenant)
+	if err != nil {
+		err = fmt.Errorf("read how long %s is: %w", stream, Unavailable(err))
+	}
+	return length, tenant, err
+}
+
+// StreamsOf returns those of the streams that belong to a tenant.
+func (r *Reader) StreamsOf(ctx context.Context, tenant int64, streams ...domain.Stream) (map[domain.Stream]bool, error) {
+	names := make([]string, len(streams))
+	for i, stream := range streams {
+		names[i] = stream.String()
+	}
+	rows, _ := r.pool.Query(ctx, `select stream from events where stream = any($1) and version = 1 and tenant = $2`, names, tenant)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read which streams belong to tenant %d: %w", tenant, Unavailable(err))
+	}
+	own := map[domain.Stream]bool{}
+	for _, name := range found {
+		own[domain.StreamNamed(name)] = true
+	}
+	return own, nil
 }
 
 // After returns up to limit events after a position, in the order of the log.

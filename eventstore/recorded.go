@@ -26,6 +26,7 @@ type RecordedEvent struct {
 	Name       string
 	Event      domain.Event
 	Subjects   []uuid.UUID // the people whose data the stored event holds, sealed
+	Erased     []string    // JSON pointers of the sealed texts that are blank because their keys were destroyed
 }
 
 // row is an event as its table keeps it.
@@ -46,6 +47,7 @@ type row struct {
 	hash        []byte
 
 	subjects []uuid.UUID // of the sealed texts in data
+	erased   []string    // pointers of those that cannot be opened any more
 }
 
 const columns = `position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash`
@@ -111,7 +113,7 @@ func (e row) envelope() (RecordedEvent, error) {
 		Metadata: domain.Metadata{
 			Actor: e.actor, Correlation: e.correlation, Cause: cause, Saga: e.saga, Request: m.Request, Traceparent: m.Traceparent,
 		},
-		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Subjects: e.subjects,
+		RecordedAt: e.recordedAt.UTC(), Hash: e.hash, Name: e.name, Subjects: e.subjects, Erased: e.erased,
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package http
 import (
 	"slices"
 
+	"hostpanel/http/audit"
 	"hostpanel/http/auth"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
@@ -25,7 +26,7 @@ func (s *Server) Areas() []route.Area {
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
 		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications())},
-		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations())),
+		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit())),
 		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
 	)
@@ -79,6 +80,8 @@ func (s *Server) storefront() storefront.Deps {
 		Unavailable: s.Settings.Unavailable,
 	}
 }
+
+func (s *Server) audit() audit.Deps { return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback} }
 
 func (s *Server) notifications() notifications.Deps {
 	return notifications.Deps{

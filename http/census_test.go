@@ -54,6 +54,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
+		{"/audit/api/v1/streams/", map[string]string{ofA: "site-1", ofB: "site-2", missing: "site-" + none, deformed: "x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/api-keys/", map[string]string{existing: "OpenKey1", missing: "Nobody99", deformed: "!"}},

@@ -67,6 +67,7 @@ var rights = []right{
 	{path: "/api/token/", may: everybody},
 	{path: "/api/password-reset/", may: everybody},
 	{path: "/api/schema/", may: everybody},
+	{path: "/audit/api/v1/", may: administrators},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},

@@ -18,6 +18,7 @@ import (
 	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
+	"hostpanel/http/audit"
 	"hostpanel/http/auth"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
@@ -50,6 +51,7 @@ type Server struct {
 	WebhookEndpoints hosting.WebhookEndpoints
 	OrderDetails     operations.OrderDetails
 	Orders           operations.Orders
+	Lookback         audit.Lookback
 	RunAdmin         operations.RunAdmin
 	IncidentAdmin    operations.IncidentAdmin
 	Watch            operations.Watch

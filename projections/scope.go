@@ -103,6 +103,16 @@ func (s Scope) ActingFor(tenant int64) Scope {
 
 func (c Caller) seesAll() bool { return c.System || c.Superuser }
 
+// SeesAll tells whether nothing is kept from the caller: the program itself, and
+// superusers.
+func (c Caller) SeesAll() bool { return c.seesAll() }
+
+// SeesTenant tells whether the caller may look at what belongs to a tenant; 0: to
+// none.
+func (c Caller) SeesTenant(tenant int64) bool {
+	return c.seesAll() || tenant != 0 && tenant == c.Tenant
+}
+
 // where are the conditions of a query, of which the first is always the scope.
 type where struct {
 	conditions []string

@@ -2,6 +2,8 @@ package projections
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,6 +191,25 @@ func (s AccountReader) users() *where {
 }
 
 const notErased = `u.erased_at is null`
+
+// UserNames are the names of those of the users whom the caller may know, by their
+// numbers; of a user without a name it is the address.
+func (s AccountReader) UserNames(ctx context.Context, users map[int64]bool) (map[int64]string, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	w := s.self("id")
+	w.and("id = any(?)", slices.Collect(maps.Keys(users)))
+	found, err := list[struct {
+		ID   int64
+		Name string
+	}](ctx, s, `select id, coalesce(nullif(name, ''), email) as name from users`, w, "")
+	names := map[int64]string{}
+	for _, one := range found {
+		names[one.ID] = one.Name
+	}
+	return names, err
+}
 
 // UserByEmail finds who has the address, in whatever case it is written.
 func (s AccountReader) UserByEmail(ctx context.Context, email string) (User, bool, error) {

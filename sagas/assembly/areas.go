@@ -11,6 +11,7 @@ import (
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
+	"hostpanel/sagas/audit"
 	"hostpanel/sagas/hosting"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/operations"
@@ -24,6 +25,7 @@ type Areas struct {
 	Payments    *payments.Service
 	Notify      *notify.Notifier
 	Accounts    *accounts.Service
+	Audit       *audit.Service        // looks back at the log
 	Operations  *operations.Service   // of the panel itself: incidents, the log
 	Reconciler  *reconcile.Reconciler // brings resources to the engine and the hypervisor
 	Maintenance *hosting.Maintenance
@@ -57,6 +59,7 @@ func (s *Panel) addAccounts(limits *ratelimit.Windows, outbox accounts.Outbox) {
 
 // addOperations adds what watches over the panel itself.
 func (s *Panel) addOperations() {
+	s.Audit = audit.New(s.store, s.tables)
 	s.Operations = operations.New(operations.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Times: s.times.OperationsTimes, ProviderDown: s.times.DownAlarm,
 		Webhooks: s.Payments.LatestWebhooks, Replay: s.Payments.ReplayWebhook,

@@ -5,7 +5,6 @@ package history
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,8 +15,8 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
-	"hostpanel/cmd/hostpanel/redact"
 	"hostpanel/domain"
+	"hostpanel/domain/masking"
 	"hostpanel/eventstore"
 )
 
@@ -131,33 +130,8 @@ func asLines(events []eventstore.RecordedEvent) []line {
 // ever, it is not shown.
 func dataOf(e domain.Event) json.RawMessage {
 	text, err := json.Marshal(e)
-	var all map[string]any
-	if err = errors.Join(err, json.Unmarshal(text, &all)); err != nil {
-		return json.RawMessage(`{}`)
-	}
-	text, err = json.Marshal(withoutSecrets(all))
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}
-	return text
-}
-
-func withoutSecrets(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			if redact.IsSecret(name) {
-				v[name] = redact.Masked
-			} else {
-				v[name] = withoutSecrets(inner)
-			}
-		}
-	case []any:
-		for i := range v {
-			v[i] = withoutSecrets(v[i])
-		}
-	case string:
-		return redact.Mask(v)
-	}
-	return v
+	return masking.JSON(text)
 }

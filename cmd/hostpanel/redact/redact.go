@@ -6,12 +6,11 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"regexp"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/masking"
 )
 
 // NewLog writes structured lines to w, without secrets (docs/operations.md,
@@ -21,7 +20,7 @@ func NewLog(w io.Writer, least slog.Level) *slog.Logger {
 }
 
 // Masked stands where a secret stood.
-const Masked = "***"
+const Masked = masking.Masked
 
 // redacted keeps secrets out of the log: by the name of what is logged, and by
 // its look. Callers of the logger need not do so.
@@ -79,31 +78,8 @@ func redact(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: value}
 }
 
-// secretNames are the names of things that are never logged.
-var secretNames = regexp.MustCompile(`(?i)^(authorization|x-api-key|cookie|set-cookie|password.*|.*_password|token|refresh|access|secret.*|otp|otpauth.*|recovery_codes?|private_key|chain|idempotency-key)$`)
-
 // IsSecret tells whether the value under this name is never shown.
-func IsSecret(key string) bool { return secretNames.MatchString(strings.TrimSpace(key)) }
-
-// secretLooks are the looks of secrets: JSON web tokens, keys of the
-// storefront and of webhooks, second factors, PEM blocks, passwords in URLs.
-var secretLooks = []struct {
-	look *regexp.Regexp
-	with string
-}{
-	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), Masked},
-	{regexp.MustCompile(`(sfk_(?:live|test)_[A-Za-z0-9]{8}_)[A-Za-z0-9_]+`), "${1}" + Masked},
-	{regexp.MustCompile(`otpauth://[^\s"]+`), Masked},
-	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=_-]+`), Masked},
-	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]+-----.*?(-----END [A-Z ]+-----|$)`), Masked},
-	{regexp.MustCompile(`([a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+@`), "${1}" + Masked + "@"},
-	{regexp.MustCompile(`(?i)([?&]token=)[^&\s"]+`), "${1}" + Masked},
-}
+func IsSecret(key string) bool { return masking.IsSecret(key) }
 
 // Mask replaces the secrets in a text, which it knows by their look.
-func Mask(text string) string {
-	for _, s := range secretLooks {
-		text = s.look.ReplaceAllString(text, s.with)
-	}
-	return text
-}
+func Mask(text string) string { return masking.Mask(text) }

@@ -1,0 +1,51 @@
+// Package audit serves looks back at the log: events, states as of a moment, and
+// causes (docs/audit.md).
+package audit
+
+import (
+	"context"
+
+	"hostpanel/domain"
+	"hostpanel/domain/audit"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// Deps are what the endpoints need of the rest of the program.
+type Deps struct {
+	*web.Renderer
+	Lookback Lookback
+}
+
+// Lookback reads the log on behalf of callers. What belongs to another tenant, or
+// to none, is refused with domain.NotFound unless the caller is a superuser.
+type Lookback interface {
+	// StreamEvents are the events of a stream behind a version, oldest first.
+	StreamEvents(ctx context.Context, who projections.Caller, stream domain.Stream, after, limit int) (audit.Events, error)
+}
+
+const (
+	prefix     = "/audit/api/v1/"
+	streamPath = prefix + "streams/{stream:[a-z_]+-[0-9A-Za-z_.-]+}/"
+)
+
+// Routes are what superusers and administrators of tenants see of the log
+// (docs/api.md, "Audit").
+func Routes(d Deps) route.Area {
+	return route.Area{
+		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
+		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
+		Routes: (&log{d}).streamRoutes(),
+	}
+}
+
+// A log serves looks back at the log.
+type log struct{ Deps }
+
+// streamOf is the stream that the path names.
+func streamOf(c route.Call) domain.Stream { return domain.StreamNamed(c.Var("stream")) }
+
+// readerOf is on whose behalf the call reads.
+func readerOf(c route.Call) projections.Caller { return caller.Of(c).Reader() }

@@ -1,0 +1,56 @@
+// Package audit looks back at the log: it shows events with actors and causes,
+// states as of any moment, and what followed from what (docs/audit.md). It only
+// reads, and reaches nothing outside.
+package audit
+
+import (
+	"context"
+
+	"hostpanel/domain"
+	"hostpanel/domain/audit"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// A Service looks back on behalf of callers. Superusers and the program itself see
+// everything, others the streams of the tenant that they act for.
+type Service struct {
+	store  *eventstore.Store
+	tables *projections.Tables
+}
+
+// New opens a service over a log and its read tables.
+func New(store *eventstore.Store, tables *projections.Tables) *Service {
+	return &Service{store, tables}
+}
+
+// errForeign answers what does not exist for the caller.
+var errForeign error = domain.Refuse(domain.NotFound, "Not found.")
+
+// StreamEvents are the events of a stream behind a version, oldest first, at most
+// limit. A stream that is foreign to the caller is answered like a missing one.
+func (s *Service) StreamEvents(ctx context.Context, who projections.Caller, stream domain.Stream, after, limit int) (audit.Events, error) {
+	length, err := s.reach(ctx, who, stream)
+	if err != nil {
+		return audit.Events{}, err
+	}
+	first := max(after-1, 0) // its hash is the link of the next one
+	history, err := s.store.Afresh().ReadVersions(ctx, stream, first, after+limit)
+	if err != nil {
+		return audit.Events{}, err
+	}
+	shown, err := s.show(ctx, who, history)
+	for len(shown) > 0 && shown[0].Version <= after {
+		shown = shown[1:]
+	}
+	return audit.Events{Count: int64(length), Events: shown}, err
+}
+
+// reach is the length of a stream that the caller may look at.
+func (s *Service) reach(ctx context.Context, who projections.Caller, stream domain.Stream) (int, error) {
+	length, tenant, err := s.store.Extent(ctx, stream)
+	if err == nil && (length == 0 || !who.SeesTenant(tenant)) {
+		err = errForeign
+	}
+	return length, err
+}
