@@ -25,30 +25,38 @@ import (
 // ReactionsReader is the name of the reader that drives the reactions.
 const ReactionsReader = "sagas.reactions"
 
-// router builds the Watermill router of the reactions, and returns the function
-// that runs it until its context ends.
-func (s *Runner) router(ctx context.Context) (run func(context.Context), err error) {
+// reactToEvents reacts to events until ctx ends. A database that is away at the
+// start, or later, delays the reactions and does not end them.
+func (s *Runner) reactToEvents(ctx context.Context) {
+	for {
+		err := s.reactWhile(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		s.Alarm(ctx, "no event is reacted to; it is tried again", "error", err)
+		Pausing(ctx, Jittered(s.times.Poll), nil)
+	}
+}
+
+// reactWhile reacts to events until ctx ends, or until the log cannot be read.
+func (s *Runner) reactWhile(ctx context.Context) error {
 	logger := watermill.NewSlogLoggerWithLevelMapping(s.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	r, err := message.NewRouter(message.RouterConfig{CloseTimeout: s.times.Grace}, logger)
 	if err != nil {
-		return nil, fmt.Errorf("prepare reactions: %w", err)
+		return fmt.Errorf("prepare reactions: %w", err)
 	}
 	subscriber, err := s.store.Subscriber(ReactionsReader, eventstore.Reading{Poll: s.times.Poll})
 	if err != nil {
-		return nil, fmt.Errorf("prepare reactions: %w", err)
+		return fmt.Errorf("prepare reactions: %w", err)
 	}
+	defer func() { _ = subscriber.Close() }()
 	poison, err := middleware.PoisonQueueWithFilter(poisoned{s}, ReactionsReader, poisonous)
 	if err != nil {
-		return nil, fmt.Errorf("prepare reactions: %w", err)
+		return fmt.Errorf("prepare reactions: %w", err)
 	}
 	r.AddMiddleware(poison, middleware.Retry{MaxRetries: 3, InitialInterval: 50 * time.Millisecond, Logger: logger}.Middleware, middleware.Recoverer)
 	r.AddConsumerHandler(ReactionsReader, eventstore.Topic, subscriber, s.react)
-	return func(stop context.Context) {
-		if err := r.Run(stop); err != nil && stop.Err() == nil {
-			s.Alarm(ctx, "reactions have stopped", "error", err)
-		}
-		_ = subscriber.Close()
-	}, nil
+	return r.Run(ctx)
 }
 
 // poisonous tells whether a repeat is useless. A conflict, an unavailable database

@@ -193,7 +193,7 @@ func oneQueueRow(starts []eventstore.Start) []eventstore.Start {
 // finish for a while and gives everything else back. It refuses to start if
 // the database holds runs that this program cannot finish.
 func (s *Runner) Run(ctx context.Context) error {
-	react, err := s.prepared(ctx)
+	err := errors.Join(s.refuseUnknownSteps(ctx), s.ensureQueues(ctx))
 	if ctx.Err() != nil { // ended before it began
 		return nil
 	}
@@ -209,7 +209,7 @@ func (s *Runner) Run(ctx context.Context) error {
 	for _, loop := range s.loops {
 		loops.Go(func() { loop(ctx, work) })
 	}
-	for _, do := range []func(context.Context){s.notify, s.listen, s.wakeOnAdvance, s.janitor, react} {
+	for _, do := range []func(context.Context){s.notify, s.listen, s.wakeOnAdvance, s.janitor, s.reactToEvents} {
 		others.Go(func() { do(ctx) })
 	}
 	renewing, end := context.WithCancel(work)
@@ -221,15 +221,6 @@ func (s *Runner) Run(ctx context.Context) error {
 	end()
 	others.Wait()
 	return nil
-}
-
-// prepared makes sure that all runs can be finished, and is what reads the log
-// for reactions.
-func (s *Runner) prepared(ctx context.Context) (react func(context.Context), err error) {
-	if err := errors.Join(s.refuseUnknownSteps(ctx), s.ensureQueues(ctx)); err != nil {
-		return nil, err
-	}
-	return s.router(ctx)
 }
 
 // drain waits for what is running; what takes too long is stopped and given

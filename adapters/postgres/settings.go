@@ -31,7 +31,7 @@ var usual = map[string]string{
 // volatile are the settings of a cluster whose data is not kept.
 var volatile = map[string]string{
 	"shared_buffers":     "64MB",
-	"max_connections":    "200",
+	"max_connections":    "400",
 	"fsync":              "off",
 	"full_page_writes":   "off",
 	"synchronous_commit": "off",

@@ -6,14 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,13 +45,9 @@ var binary = sync.OnceValues(func() (string, error) {
 
 var binaries string // folder
 
-// TestMain lets four stories run at once, also on two cores: most of the time a
-// story waits for programs that start, or for a lease to end.
+// TestMain deletes the program under test at the end.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = flag.Set("test.parallel", "4")
-	}
+	eventstoretest.SideBySide()
 	var err error
 	if binaries, err = os.MkdirTemp("", "hostpanel-e2e-bin-"); err != nil {
 		panic(err)

@@ -2,15 +2,37 @@ package assembly
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
 )
+
+// A database that cannot serve reactions when the workers start delays them, and
+// stops no one of them for good.
+func TestReactionsBeginAsSoonAsTheDatabaseServesThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	owner := eventstoretest.Owner(t, w.pool.Config().ConnString())
+	run := func(sql string) {
+		_, err := owner.Exec(t.Context(), sql)
+		w.must(err)
+	}
+	run(`alter table readers rename to readers_elsewhere`)
+	w.goes()
+	w.eventually("the reactions could not begin", func() bool { return strings.Contains(w.logged.String(), "no event is reacted to") })
+	run(`alter table readers_elsewhere rename to readers`)
+	id := w.place(ordering{})
+	w.paid(id)
+	w.becomes(id, order.StatusActive)
+}
 
 // An event that cannot be opened is set aside by its position, and reported. The
 // events after it are handled.
