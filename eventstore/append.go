@@ -30,7 +30,7 @@ type TxStatement struct {
 	// Key, such as "saga_run/6f1c…", gives all requests the same order in
 	// which they lock rows, so that groups of them do not deadlock.
 	Key      string
-	SQL      string // one INSERT, UPDATE or DELETE, without RETURNING
+	SQL      string // one INSERT, UPDATE or DELETE, without RETURNING; with [AnyRows] also the SELECT of a function
 	Args     []any
 	WantRows int64 // number of rows that it must touch
 	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]

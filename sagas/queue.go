@@ -143,7 +143,7 @@ func (s *executor) putBack(ctx context.Context, c claimed, v attemptOutcome) err
 	err := s.pool.QueryRow(ctx, `
 		with back as (
 			update saga_run set status = 'waiting', run_at = real_now() + $10::interval + case
-					when (select position from events where stream = $9 order by version desc limit 1) > $11 then interval '0' else $4::interval end,
+					when awaited_position($9) > $11 then interval '0' else $4::interval end,
 				attempt = greatest(0, attempt - $5::int), awaits = $9,
 				lease_until = null, worker = null
 			where id = $1 and lease_token = $2 and status = 'running' and step = $3 returning id, run_at)

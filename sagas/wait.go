@@ -46,9 +46,8 @@ func (s *executor) waitOf(c claimed, step step, class domain.Class, after time.D
 // themselves whether they can.
 func releaseRow(about domain.Stream) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "saga_run/awaits/" + about.String(),
-		SQL: `update saga_run set run_at = business_now() where id in (
-				select id from saga_run where awaits = $1 and status = 'waiting' for update skip locked)`,
+		Key:  "saga_run/awaits/" + about.String(),
+		SQL:  `select release_runs($1)`,
 		Args: []any{about.String()}, WantRows: eventstore.AnyRows,
 	}
 }

@@ -62,69 +62,106 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	h.equal("runs whose lease ends with the offset", h.count(`select count(*) from saga_run where lease_until > now() + interval '1 day'`), 0)
 }
 
-// A site waits for its customer, and polls and looks are far apart. It is made as soon
-// as the customer is confirmed, and not with the next poll.
-func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
-	t.Parallel()
-	patient := quick
-	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second, 20*time.Second
-	h := newHousehold(t, func(o *Options) { o.Times = patient })
-	held := make(chan struct{})
-	h.engine.tell(func(call, name string) error {
-		if call == "create" && strings.HasPrefix(name, "tenant/") {
-			<-held
-		}
-		return nil
-	}, nil)
-	h.goes()
-	s := h.ask(h.draw("site"), site("example.com"))
-	_, err := h.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
-	h.must(err)
-	h.eventually("the site waits", func() bool {
-		return h.count(`select count(*) from saga_run where awaits <> '' and status = 'waiting'`) > 0
-	})
-	begun := time.Now()
-	close(held)
-	h.stands(s.Ref, hosting.Running)
-	if took := time.Since(begun); took > patient.Poll/2 {
-		t.Errorf("the site was made after %v: the confirmation has not woken its run", took)
-	}
+// A hesitant household looks and polls seldom. Its engine creates tenants once answers is
+// closed. The run of its site has looked for the tenant when looked is closed, and records
+// its wait once waits is.
+type hesitantHousehold struct {
+	*household
+	patience               time.Duration
+	looked, waits, answers chan struct{}
 }
 
-// The tenant is confirmed after its site's run has looked for it, and before that run
-// waits: it is not woken, and has to see that there is nothing to wait for.
-func TestAConfirmationBeforeTheWaitLetsTheRunGoOn(t *testing.T) {
-	t.Parallel()
-	patient := quick
-	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = 20*time.Second, 20*time.Second, 20*time.Second, 20*time.Second
-	looked, confirmed, first := make(chan struct{}), make(chan struct{}), once()
-	h := newHousehold(t, func(o *Options) {
+func newHesitantHousehold(t *testing.T) hesitantHousehold {
+	t.Helper()
+	h := hesitantHousehold{patience: 20 * time.Second, looked: make(chan struct{}), waits: make(chan struct{}), answers: make(chan struct{})}
+	patient, first := quick, once()
+	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = h.patience, h.patience, h.patience, h.patience
+	h.household = newHousehold(t, func(o *Options) {
 		o.Times = patient
 		o.Fault = func(p sagas.Point, r sagas.Run) error {
 			if p == sagas.Waiting && strings.HasPrefix(r.Key, "engine:site-") && first() {
-				close(looked)
-				<-confirmed
+				close(h.looked)
+				<-h.waits
 			}
 			return nil
 		}
 	})
 	h.engine.tell(func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "tenant/") {
-			<-looked
+			<-h.answers
 		}
 		return nil
 	}, nil)
+	return h
+}
+
+// asksForASite returns the site, once its run has looked for the tenant.
+func (h hesitantHousehold) asksForASite() hosting.Request {
+	h.t.Helper()
 	h.goes()
 	s := h.ask(h.draw("site"), site("example.com"))
-	_, err := h.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
+	_, err := h.Reconciler.Carry(h.t.Context(), domain.Metadata{Actor: "user:1"}, nil, s)
 	h.must(err)
-	h.eventually("the tenant's own run is done", func() bool { return h.runOf(fmt.Sprintf("engine:tenant-%d/1", h.tenant)).Status == sagas.StatusDone })
+	<-h.looked
+	return s
+}
+
+// standsSoon: the site is made by a wake-up, and not by the next look.
+func (h hesitantHousehold) standsSoon(s hosting.Request) {
+	h.t.Helper()
 	begun := time.Now()
-	close(confirmed)
 	h.stands(s.Ref, hosting.Running)
-	if took := time.Since(begun); took > patient.Poll/2 {
-		t.Errorf("the site was made after %v: its run waits for what has happened", took)
+	if took := time.Since(begun); took > h.patience/2 {
+		h.t.Errorf("the site was made after %v: its run waits for what has happened", took)
 	}
+}
+
+func (h hesitantHousehold) siteWaits() bool {
+	return h.count(`select count(*) from saga_run where awaits <> '' and status = 'waiting'`) > 0
+}
+
+// A site waits for its tenant, and is made as soon as the tenant is confirmed.
+func TestAConfirmationWakesWhatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	h := newHesitantHousehold(t)
+	s := h.asksForASite()
+	close(h.waits)
+	h.eventually("the site waits", h.siteWaits)
+	close(h.answers)
+	h.standsSoon(s)
+}
+
+// The tenant is confirmed after its site's run has looked for it, and before that run
+// waits: it is not woken, and has to see that there is nothing to wait for.
+func TestAConfirmationBeforeTheWaitLetsTheRunGoOn(t *testing.T) {
+	t.Parallel()
+	h := newHesitantHousehold(t)
+	s := h.asksForASite()
+	close(h.answers)
+	h.eventually("the tenant's own run is done", func() bool { return h.runOf(fmt.Sprintf("engine:tenant-%d/1", h.tenant)).Status == sagas.StatusDone })
+	close(h.waits)
+	h.standsSoon(s)
+}
+
+// The run of a site begins to wait while the confirmation of its tenant is being
+// committed: neither sees what the other has written.
+func TestAWaitThatBeginsWhileItsEndIsCommittedIsNotMissed(t *testing.T) {
+	t.Parallel()
+	h := newHesitantHousehold(t)
+	s := h.asksForASite()
+	writer, err := h.pool.Begin(t.Context())
+	h.must(err)
+	_, err = writer.Exec(t.Context(), `select pg_advisory_xact_lock(4801223014)`) // the writers' lock
+	h.must(err)
+	blocked := func() int {
+		return h.count(`select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`)
+	}
+	close(h.answers)
+	h.eventually("the confirmation has released who waits, and waits for its commit", func() bool { return blocked() == 1 })
+	close(h.waits)
+	h.eventually("the site's run begins to wait", func() bool { return blocked() == 2 || h.siteWaits() })
+	h.must(writer.Rollback(t.Context()))
+	h.standsSoon(s)
 }
 
 func TestDueRunsAreFoundByTheirIndexWithBothFormsOfTheClock(t *testing.T) {
