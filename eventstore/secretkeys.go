@@ -26,12 +26,15 @@ type SecretKey struct {
 	People    int64     // subjects' keys that it wraps
 	Webhooks  int64     // secrets of webhook endpoints that it seals
 	Factors   int64     // secrets of second factors that it seals
+	Logs      int64     // keys of the transparency log that it seals
 	Transit   int64     // secrets on their way to an engine or into a mail
 }
 
 // Needed tells whether something would be lost without the key. Secrets in transit
 // do not count: they expire, and their steps report it.
-func (k SecretKey) Needed() bool { return k.Newest || k.People > 0 || k.Webhooks > 0 || k.Factors > 0 }
+func (k SecretKey) Needed() bool {
+	return k.Newest || k.People > 0 || k.Webhooks > 0 || k.Factors > 0 || k.Logs > 0
+}
 
 const keyUses = `
 with keys as (
@@ -43,6 +46,7 @@ select keys.key_id, coalesce(array_position($1, keys.key_id), 0), sealing_at, ch
 	(select count(*) from subject_keys s where s.key_id = keys.key_id and ($2 or keys.key_id <> all($1))),
 	(select count(*) from endpoint_secrets s where s.key_id = keys.key_id),
 	(select count(*) from second_factors s where s.key_id = keys.key_id),
+	(select count(*) from log_origins s where s.key_id = keys.key_id),
 	(select count(*) from secret_handoff s where s.key_id = keys.key_id)
 from keys left join secret_keys using (key_id)
 order by coalesce(array_position($1, keys.key_id), 1000), sealing_at desc, keys.key_id` // $2: count what is wrapped with this process's own keys, too
@@ -64,7 +68,7 @@ func secretKeys(ctx context.Context, db queryer, keys *sealing.Keyring, countAll
 	found, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (k SecretKey, err error) {
 		var at *time.Time
 		var check []byte
-		err = r.Scan(&k.ID, &k.Place, &at, &check, &k.Newest, &k.People, &k.Webhooks, &k.Factors, &k.Transit)
+		err = r.Scan(&k.ID, &k.Place, &at, &check, &k.Newest, &k.People, &k.Webhooks, &k.Factors, &k.Logs, &k.Transit)
 		if k.SealingAt = value(at); check != nil && k.Place > 0 && !hmac.Equal(check, keys.CheckValue(k.ID)) {
 			k.Place = 0 // another key with the same id
 		}
@@ -129,6 +133,7 @@ func missing(found []SecretKey) error {
 // Forgotten counts what was given up with a secret key.
 type Forgotten struct {
 	People, Webhooks, Factors int64 // subjects' keys; secrets of webhook endpoints and of second factors
+	Logs                      int64 // keys of the transparency log: it goes on under another one
 }
 
 // ForgetSecretKey gives up what is sealed with a key that is lost for good. The
@@ -143,6 +148,7 @@ func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (gone For
 			{`update subject_keys set key_id = '', wrapped = '' where key_id = $1`, &gone.People},
 			{`delete from endpoint_secrets where key_id = $1`, &gone.Webhooks},
 			{`delete from second_factors where key_id = $1`, &gone.Factors},
+			{`update log_origins set key_id = '', nonce = '', sealed = '' where key_id = $1`, &gone.Logs},
 			{`delete from secret_handoff where key_id = $1`, new(int64)},
 			{`delete from secret_keys where key_id = $1`, new(int64)},
 		} {

@@ -2,10 +2,13 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore/tlog/tree"
 )
 
 // expiredAtOnce bounds how many rows of a table one statement deletes; the
@@ -25,9 +28,11 @@ func DeleteExpired(ctx context.Context, pool *pgxpool.Pool, table, condition str
 // rotation of the secret key.
 const RewrapAtOnce = 1000
 
-// Sweep wraps keys of subjects with the first secret key that are still wrapped
-// with a retired one, so that the retired key can be removed.
-func (s *Store) Sweep(ctx context.Context) error { return s.subjects.rewrap(ctx) }
+// Sweep wraps keys of subjects, and seals keys of the transparency log, with the first
+// secret key that are still under a retired one, so that the retired key can be removed.
+func (s *Store) Sweep(ctx context.Context) error {
+	return errors.Join(s.subjects.rewrap(ctx), Unavailable(tree.Reseal(ctx, s.pool, s.Keys())))
+}
 
 func (c *subjectKeys) rewrap(ctx context.Context) error {
 	retired := c.keys.Retired()

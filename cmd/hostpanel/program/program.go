@@ -22,6 +22,7 @@ import (
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/tlog/tree"
 	"hostpanel/projections"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/assembly"
@@ -41,6 +42,7 @@ type Program struct {
 	Store   *eventstore.Store
 	Tables  *projections.Tables
 	Sagas   *assembly.Panel
+	Sealer  *tree.Sealer // of the transparency log
 	public  atomic.Pointer[string]
 
 	counting sync.Once
@@ -180,6 +182,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	p.Store = eventstore.Open(p.Pool, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
 		eventstore.WithIdempotencyKeys(idempotency.Statement), eventstore.WithLog(p.Log))
 	assembly.Serve(p.Store)
+	p.Sealer = tree.NewSealer(p.Pool, p.Keys, p.logName, "")
 	p.Tables = projections.Open(p.Readers)
 	if _, _, err := p.Store.Head(ctx); err != nil {
 		return orEmpty(err)

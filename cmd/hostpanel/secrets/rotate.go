@@ -70,8 +70,8 @@ func next(list []string, keys []eventstore.SecretKey, leaked bool) (after []stri
 	case !first.Newest:
 		return nil, "", fmt.Errorf("no process has started with %s as its first key: restart every process first", first.ID)
 	case second.Needed() || second.Transit > 0:
-		return nil, "", fmt.Errorf("%d keys of people, %d secrets of webhook endpoints, %d second factors and %d secrets in transit are still sealed with %s: try again in some minutes",
-			second.People, second.Webhooks, second.Factors, second.Transit, second.ID)
+		return nil, "", fmt.Errorf("%d keys of people, %d secrets of webhook endpoints, %d second factors, %d keys of the transparency log and %d secrets in transit are still sealed with %s: try again in some minutes",
+			second.People, second.Webhooks, second.Factors, second.Logs, second.Transit, second.ID)
 	case !leaked && clock.Now().Before(first.SealingAt.Add(wait)):
 		return nil, "", fmt.Errorf("the new key became the first less than seven days ago: wait until %s, or use --leaked", first.SealingAt.Add(wait).UTC().Format(time.DateTime))
 	}

@@ -52,22 +52,23 @@ type keyLine struct {
 	People  int64  `json:"people"`
 	Hooks   int64  `json:"webhook_endpoints"`
 	Factors int64  `json:"second_factors"`
+	Logs    int64  `json:"transparency_logs"`
 	Transit int64  `json:"in_transit"`
 	State   string `json:"state"`
 }
 
 func asLine(k eventstore.SecretKey) keyLine {
-	return keyLine{k.ID, k.Place, k.People, k.Webhooks, k.Factors, k.Transit, state(k)}
+	return keyLine{k.ID, k.Place, k.People, k.Webhooks, k.Factors, k.Logs, k.Transit, state(k)}
 }
 
 func table(c console.Console, keys []eventstore.SecretKey) {
-	t := console.Table{Head: []string{"key", "place", "people", "webhook endpoints", "second factors", "in transit", "state"}}
+	t := console.Table{Head: []string{"key", "place", "people", "webhook endpoints", "second factors", "transparency logs", "in transit", "state"}}
 	for _, k := range keys {
 		place := "-"
 		if k.Place > 0 {
 			place = strconv.Itoa(k.Place)
 		}
-		t.Add(console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks), console.Number(k.Factors), console.Number(k.Transit), console.Plain(state(k)))
+		t.Add(console.Plain(k.ID), console.Plain(place), console.Number(k.People), console.Number(k.Webhooks), console.Number(k.Factors), console.Number(k.Logs), console.Number(k.Transit), console.Plain(state(k)))
 	}
 	t.Print(c)
 	fmt.Fprintln(c.Out, "\n"+advice(keys))
@@ -137,6 +138,9 @@ func (f forget) Run(ctx context.Context, s config.Settings, c console.Console) e
 		if err == nil {
 			fmt.Fprintf(c.Out, "%s is forgotten: the texts under %d keys of people read as erased, %d secrets of webhook endpoints and %d second factors are gone\n",
 				f.ID, gone.People, gone.Webhooks, gone.Factors)
+			if gone.Logs > 0 {
+				fmt.Fprintln(c.Out, "The transparency log goes on as a new origin with a new key. The old tree stays, and proofs of it stay good.")
+			}
 		}
 		return err
 	})

@@ -1,0 +1,34 @@
+package program
+
+import (
+	"context"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// logName names the transparency log by the public URL of the first seal: the
+// address, without its scheme, at which observers find it.
+func (p *Program) logName() string {
+	_, host, _ := strings.Cut(p.PublicURL(), "://")
+	return host + "/audit/log"
+}
+
+var (
+	unsealed    = describe("log_unsealed_events", "Events that the transparency log does not hold yet.")
+	unsealedAge = describe("log_unsealed_age_seconds", "Age of the first of them.")
+)
+
+func (f figures) ofTransparency(ctx context.Context, to chan<- prometheus.Metric) error {
+	lag, err := f.Sealer.Lag(ctx)
+	if err != nil {
+		return err
+	}
+	age := 0.0
+	if lag.Since != nil {
+		age = f.Store.Clock().Since(*lag.Since).Seconds()
+	}
+	to <- prometheus.MustNewConstMetric(unsealed, prometheus.GaugeValue, float64(lag.Events))
+	to <- prometheus.MustNewConstMetric(unsealedAge, prometheus.GaugeValue, age)
+	return nil
+}

@@ -1,0 +1,89 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/tlog"
+)
+
+// keyPurpose is the sealing purpose of the keys of logs.
+const keyPurpose = "log key"
+
+// key opens the secret key of the origin.
+func (o Origin) key(keys *sealing.Keyring) (string, error) {
+	key, err := keys.Open(keyPurpose, o.Name, sealing.Sealed{KeyID: o.keyID, Nonce: o.nonce, Box: o.seal})
+	if err != nil {
+		return "", fmt.Errorf("the key of %s: %w", o.Name, err)
+	}
+	return string(key), nil
+}
+
+// begin begins the next origin after the last one, with a new key.
+func begin(ctx context.Context, tx pgx.Tx, keys *sealing.Keyring, last Origin, reason string) (Origin, error) {
+	o := Origin{Number: last.Number + 1, Name: last.Name, Reason: reason}
+	if o.Number > 1 {
+		o.Name = fmt.Sprintf("%s/%d", strings.TrimSuffix(last.Name, fmt.Sprintf("/%d", last.Number)), o.Number)
+	}
+	secret, vkey, err := tlog.NewKey(o.Name)
+	if err != nil {
+		return o, fmt.Errorf("make a key for %s: %w", o.Name, err)
+	}
+	box := keys.Seal(keyPurpose, o.Name, []byte(secret))
+	o.VKey, o.keyID, o.nonce, o.seal = vkey, box.KeyID, box.Nonce, box.Box
+	_, err = tx.Exec(ctx, `
+		insert into log_origins (number, origin, vkey, key_id, nonce, sealed, reason) values ($1, $2, $3, $4, $5, $6, $7)`,
+		o.Number, o.Name, o.VKey, o.keyID, o.nonce, o.seal, o.Reason)
+	return o, err
+}
+
+// BeginAnew begins a new origin with a new key, because the log is not what its
+// checkpoints say any more. The old tree, its key and its policy stay.
+func (s *Sealer) BeginAnew(ctx context.Context, reason string) (o Origin, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtext('hostpanel sealing'))`); err != nil {
+			return err
+		}
+		last, err := current(ctx, tx)
+		if errors.Is(err, ErrNone) {
+			last, err = Origin{Name: s.name()}, nil
+		}
+		if err == nil {
+			o, err = begin(ctx, tx, s.keys, last, reason)
+		}
+		return err
+	})
+	if err != nil {
+		return o, fmt.Errorf("begin a new origin of the log: %w", err)
+	}
+	return o, nil
+}
+
+// Reseal seals keys of origins with the first secret key that are still sealed with a
+// retired one. The keys themselves stay, and with them each vkey.
+func Reseal(ctx context.Context, pool *pgxpool.Pool, keys *sealing.Keyring) error {
+	rows, _ := pool.Query(ctx, `select `+originColumns+` from log_origins where key_id = any($1)`, keys.Retired())
+	old, err := pgx.CollectRows(rows, scanOrigin)
+	if err != nil {
+		return fmt.Errorf("read the keys of the log: %w", err)
+	}
+	b := &pgx.Batch{}
+	for _, o := range old {
+		key, err := o.key(keys)
+		if err != nil {
+			return err
+		}
+		box := keys.Seal(keyPurpose, o.Name, []byte(key))
+		b.Queue(`update log_origins set key_id = $3, nonce = $4, sealed = $5 where number = $1 and nonce = $2`, o.Number, o.nonce, box.KeyID, box.Nonce, box.Box)
+	}
+	if err := pool.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("seal the keys of the log anew: %w", err)
+	}
+	return nil
+}
