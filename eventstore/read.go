@@ -98,6 +98,19 @@ func (r *Reader) Extent(ctx context.Context, stream domain.Stream) (length int, 
 	return length, tenant, err
 }
 
+// StreamAt is the stream of the event at a position; without a name: there is none.
+func (r *Reader) StreamAt(ctx context.Context, position int64) (domain.Stream, error) {
+	var name string
+	err := r.pool.QueryRow(ctx, `select stream from events where position = $1`, position).Scan(&name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return domain.Stream{}, nil
+	}
+	if err != nil {
+		return domain.Stream{}, fmt.Errorf("read the stream of event %d: %w", position, Unavailable(err))
+	}
+	return domain.StreamNamed(name), nil
+}
+
 // StreamsOf returns those of the streams that belong to a tenant.
 func (r *Reader) StreamsOf(ctx context.Context, tenant int64, streams ...domain.Stream) (map[domain.Stream]bool, error) {
 	names := make([]string, len(streams))

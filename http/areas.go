@@ -27,7 +27,7 @@ func (s *Server) Areas() []route.Area {
 		auth.PageRoutes(s.auth()),
 		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications())},
 		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit())),
-		[]route.Area{s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
+		[]route.Area{audit.LogRoutes(s.audit()), s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
 	)
 }
@@ -81,7 +81,9 @@ func (s *Server) storefront() storefront.Deps {
 	}
 }
 
-func (s *Server) audit() audit.Deps { return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback} }
+func (s *Server) audit() audit.Deps {
+	return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess}
+}
 
 func (s *Server) notifications() notifications.Deps {
 	return notifications.Deps{

@@ -68,6 +68,7 @@ var rights = []right{
 	{path: "/api/password-reset/", may: everybody},
 	{path: "/api/schema/", may: everybody},
 	{path: "/audit/api/v1/", may: administrators},
+	{path: "/audit/log/", may: operatorsOnly},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},

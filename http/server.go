@@ -52,6 +52,7 @@ type Server struct {
 	OrderDetails     operations.OrderDetails
 	Orders           operations.Orders
 	Lookback         audit.Lookback
+	Transparency     audit.Transparency
 	RunAdmin         operations.RunAdmin
 	IncidentAdmin    operations.IncidentAdmin
 	Watch            operations.Watch
@@ -93,6 +94,7 @@ type Settings struct {
 	Webhooks   []netip.Prefix // networks that tenants' webhooks may reach besides public addresses
 	Trusted    []netip.Prefix
 	Origins    []string // from which browsers may call the APIs, besides the storefront
+	LogAccess  audit.LogAccess
 
 	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool

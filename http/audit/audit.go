@@ -4,6 +4,7 @@ package audit
 
 import (
 	"context"
+	"slices"
 
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
@@ -16,7 +17,9 @@ import (
 // Deps are what the endpoints need of the rest of the program.
 type Deps struct {
 	*web.Renderer
-	Lookback Lookback
+	Lookback     Lookback
+	Transparency Transparency
+	LogAccess    LogAccess
 }
 
 // Lookback reads the log on behalf of callers. What belongs to another tenant, or
@@ -37,7 +40,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
-		Routes: (&log{d}).streamRoutes(),
+		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).proofRoutes()),
 	}
 }
 

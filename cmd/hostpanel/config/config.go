@@ -21,6 +21,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
+	"hostpanel/http/audit"
 	"hostpanel/sagas/assembly"
 )
 
@@ -52,6 +53,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
 	Origins        []string       // from which browsers may call the APIs, besides the storefront
+	LogAccess      audit.LogAccess
 	LogLevel       slog.Level
 	warnings       []string
 	given          Settings // as they were given; with secrets
@@ -76,7 +78,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.observers, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err

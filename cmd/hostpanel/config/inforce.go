@@ -21,6 +21,7 @@ var inForce = map[string]func(*Config) string{
 	"HOSTPANEL_LANGUAGE":              func(c *Config) string { return c.Language },
 	"HOSTPANEL_ABUSE_LIMITS":          func(c *Config) string { return onOrOff(c.AbuseLimits) },
 	"HOSTPANEL_REQUIRE_SECOND_FACTOR": func(c *Config) string { return onOrOff(c.SecondFactor) },
+	"HOSTPANEL_LOG_PUBLIC":            func(c *Config) string { return onOrOff(c.LogAccess.Public) },
 	"HOSTPANEL_LOG_LEVEL":             func(c *Config) string { return strings.ToLower(c.LogLevel.String()) },
 }
 

@@ -47,6 +47,8 @@ type Settings struct {
 	SecondFactor   string `name:"require-second-factor" group:"settings" env:"HOSTPANEL_REQUIRE_SECOND_FACTOR" placeholder:"off" help:"Superusers need a second factor to do anything: on or off."`
 	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Whose X-Forwarded-For is believed."`
 	CORSOrigins    string `name:"cors-origins" group:"settings" env:"HOSTPANEL_CORS_ORIGINS" placeholder:"ORIGIN,…" help:"From which browsers may call the APIs; none: only the storefront, as its keys say."`
+	LogPublic      string `group:"settings" env:"HOSTPANEL_LOG_PUBLIC" placeholder:"off" help:"Who may fetch the transparency log: any caller (on), or superusers and bearers of a token (off)."`
+	LogTokens      string `kong:"-" env:"HOSTPANEL_LOG_TOKENS" secret:"" placeholder:"TOKEN,…" help:"Of observers who may fetch the transparency log, 20 characters or more each."`
 	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`
 }
 

@@ -26,11 +26,11 @@ func (p *Program) Server() *panel.Server {
 		Settings: panel.Settings{
 			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, Language: p.Config.Language,
 			EngineWait: p.Config.EngineWait, Offers: p.offers(),
-			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, Unavailable: isAway,
+			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,
 		},
 		Commands: p.Store, Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.Pool, p.Keys), Limits: ratelimit.Open(p.Pool), Tables: p.Tables,
 		Storefront: p.storefront(), Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
-		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Watch: p.Sagas.Operations,
+		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Transparency: p.Sagas.Audit, Watch: p.Sagas.Operations,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), Mails: p.Sagas.Notify,
 		InForce: func() []desk.Setting { return p.Config.InForce(p.PublicURL(), p.MailFrom()) },
