@@ -116,6 +116,13 @@ func TestAnOperatorLooksAfterAUserInTheBrowser(t *testing.T) {
 	b.get(page)
 	goes(t, b.send("grant_superuser"), page)
 	has(t, b.get(page).Body.String(), "The user is a superuser.", "Take the rights away")
+	b.get("/storefront/users/5/")
+	refused(t, b.send("erase_user", "email", "ana@example.com"), http.StatusBadRequest, "This is not the address of the account.")
+	b.get("/storefront/users/5/")
+	goes(t, b.send("erase_user", "email", "gone@example.com"), "/storefront/users/")
+	if text := b.get("/storefront/users/").Body.String(); strings.Contains(text, "gone@example.com") || !strings.Contains(text, "The account is erased.") {
+		t.Error("the address is there after the erasure")
+	}
 	b.get("/storefront/users/901/")
 	s.do(t, account.RevokeSuperuser{User: ana, At: time.Now()}, account.RevokeSuperuser{User: root, At: time.Now()})
 	if w := b.send("revoke_superuser"); w.Code != http.StatusConflict {

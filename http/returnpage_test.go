@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 
 	"hostpanel/domain/order"
+	"hostpanel/http/browsertest"
 )
 
 // linkCalled is where a link of the page leads; "": there is none.
@@ -67,6 +68,22 @@ func TestThePageAfterThePaymentGoesOnByItself(t *testing.T) {
 	b = shows("/storefront/return/"+gone.ID+"/?outcome=cancel", false)
 	if again := b.linkCalled("Order again"); again != "https://shop.example/?plan_id=1" || b.linkCalled("Go back to the shop") != "" {
 		t.Errorf("cancelled: %q", again)
+	}
+}
+
+// In a browser, the page shows what comes of the order without a click: the payment,
+// the setup and its end.
+func TestABrowserOnThePageAfterThePaymentSeesTheOrderBecomeActive(t *testing.T) {
+	t.Parallel()
+	p := browsertest.Open(t)
+	s := openShop(t).stock(t).open(t)
+	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"language":"en","domain":"goes.example",`, 1)))
+	p.Go(s.public + "/storefront/return/" + a.ID + "/?outcome=success")
+	p.Until(`document.querySelector("[role=status]") && [...document.links].some((a) => a.textContent === "Pay")`)
+	s.press(a, "action", "pay")
+	p.Until(`[...document.links].some((a) => a.textContent === "To the control panel")`)
+	if said := p.Console(); said != "" {
+		t.Errorf("the console says: %s", said)
 	}
 }
 

@@ -297,3 +297,25 @@ func TestTheLastSuperuserConfirmsThatAlarmsEnd(t *testing.T) {
 		t.Error("the page asks to confirm what is so already")
 	}
 }
+
+// The page of one's own preferences asks the last superuser in the same way.
+func TestTheLastSuperuserConfirmsThatAlarmsEndAlsoInThePanel(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	b := s.visiting(t, root)
+	page := b.get("/account/preferences/").Body.String()
+	has(t, page, "no_alarms")
+	path, sent := b.fill("preferences")
+	sent.Del("email_on_system")
+	refused(t, b.do("POST", path, sent.Encode()), http.StatusBadRequest, "No other operator gets mails about alarms. Confirm that they end.")
+	if !s.mails(t, root).OnSystem {
+		t.Fatal("the alarms have ended")
+	}
+	b.get(path)
+	path, sent = b.fill("preferences", "no_alarms", "true")
+	sent.Del("email_on_system")
+	goes(t, b.do("POST", path, sent.Encode()), path)
+	if s.mails(t, root).OnSystem {
+		t.Fatal("the alarms go on")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
@@ -52,14 +53,11 @@ func (s *handlers) choicePage(ctx context.Context, c route.Call, u notice.Unsubs
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.hearsAlone(ctx, u.User)
+	asked, err := s.askedOfTheLast(ctx, u.User)
 	if err != nil {
 		return nil, err
 	}
-	inputs := append([]web.Input{{Name: "form", Type: "hidden", Value: choiceForm}}, web.RecordInputs(wishes.Fields(), field.Patch)...)
-	if last {
-		inputs = append(inputs, web.Input{Name: "no_alarms", Type: "check"})
-	}
+	inputs := slices.Concat([]web.Input{{Name: "form", Type: "hidden", Value: choiceForm}}, web.RecordInputs(wishes.Fields(), field.Patch), asked)
 	form := web.Form{Name: choiceForm, Action: c.Path, Inputs: inputs}.In(web.Readers(c), back)
 	return secluded(s.Sheet(c, back.StatusOf(), "preferences", "preferences_title", map[string]any{"Form": form}))
 }
@@ -101,12 +99,5 @@ func (s *handlers) checkChoice(ctx context.Context, u notice.Unsubscription, sen
 		wrong.Add("form", "Send the form of the page.")
 		return nil
 	}
-	if wishes.Mails(notice.System) || sent.Get("no_alarms") == "true" {
-		return nil
-	}
-	last, err := s.hearsAlone(ctx, u.User)
-	if last {
-		wrong.Add("no_alarms", "No other operator gets mails about alarms. Confirm that they end.")
-	}
-	return err
+	return s.checkAlarms(ctx, u.User, sent, wishes, wrong)
 }

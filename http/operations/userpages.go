@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -83,9 +84,22 @@ func (s *users) userDesk() web.ActPage[*userRecord] {
 				_, err := s.deactivateUser(ctx, c, &route.Nothing{})
 				return err
 			}},
+			{Name: "erase_user", IsOpen: func(u *userRecord) bool { return !u.IsActive && u.Email != "" }, Grave: true, Asks: true, Leaves: web.UsersPath, Inputs: addressInput, Do: s.eraseByForm},
 			{Name: "activate_user", IsOpen: func(u *userRecord) bool { return !u.IsActive }, Asks: true, Do: s.flagging("is_active", "true")},
 		},
 	}
+}
+
+// addressInput asks for the address of the account, so that no other one is erased.
+func addressInput(*userRecord) []web.Input {
+	return []web.Input{{Name: "email", Required: true, Autocomplete: "off", Long: 254, Plain: true}}
+}
+
+func (s *users) eraseByForm(ctx context.Context, c route.Call, u *userRecord, sent url.Values) error {
+	if sent.Get("email") != u.Email {
+		return domain.RefuseField("email", "This is not the address of the account.")
+	}
+	return s.eraseUser(ctx, c)
 }
 
 func isActive(u *userRecord) bool { return u.IsActive }
