@@ -19,8 +19,8 @@ const adaptersOfProviders = "adapters/payments"
 var namingProviders = []string{"cmd/hostpanel/config/payments.go", "cmd/hostpanel/bench/"}
 
 // otherTests are the files in which "test" is no payment provider: the mode of
-// an API key, and the action that sends a test message.
-var otherTests = []string{"domain/storefront/keytext.go", "http/hosting/webhookdeliveries.go"}
+// an API key, the action that sends a test message, and the column of such orders.
+var otherTests = []string{"domain/storefront/keytext.go", "http/hosting/webhookdeliveries.go", "projections/orders.go"}
 
 func TestNoProviderIsNamedOutsideOfItsAdapter(t *testing.T) {
 	names := providerNames(t)

@@ -33,21 +33,28 @@ var apiKeys = New("api_keys", `
 	);
 	create index api_keys_newest on api_keys (created_at desc, id desc)`,
 
-	On(`insert into api_keys (id, mode, hash, spec, created_by, owner, created_at, updated_at, version)
-		values ($1, $3, $4, $5, $6, $7, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e storefront.APIKeyIssued) []any {
-			return []any{at.Stream.ID, at.Version, e.Mode, e.Hash, e.Spec, e.CreatedBy, e.Owner}
-		}),
-	On(`update api_keys set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e storefront.APIKeyChanged) []any {
-			return []any{at.Stream.ID, at.Version, e.Spec}
-		}),
-	On(`update api_keys set revoked_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ storefront.APIKeyRevoked) []any {
-			return []any{at.Stream.ID, at.Version}
-		}),
-	On(`update api_keys set origins = array_append(origins, $2) where id = $1 and $2 <> all(origins)`,
-		func(_ eventstore.RecordedEvent, e account.KeyUsedFromNewOrigin) []any { return []any{e.Key, e.Origin} }),
+	On(func(at eventstore.RecordedEvent, e storefront.APIKeyIssued) Change {
+		return insert("api_keys", Row{
+			{"id", at.Stream.ID},
+			{"mode", e.Mode},
+			{"hash", e.Hash},
+			{"spec", e.Spec},
+			{"created_by", e.CreatedBy},
+			{"owner", e.Owner},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		})
+	}),
+	On(func(at eventstore.RecordedEvent, e storefront.APIKeyChanged) Change {
+		return update("api_keys", its(at), changed(at, Row{{"spec", merged(e.Spec)}}))
+	}),
+	On(func(at eventstore.RecordedEvent, _ storefront.APIKeyRevoked) Change {
+		return update("api_keys", its(at), changed(at, Row{{"revoked_at", now}}))
+	}),
+	On(func(_ eventstore.RecordedEvent, e account.KeyUsedFromNewOrigin) Change {
+		return update("api_keys", Row{{"id", e.Key}}, Row{{"origins", added(e.Origin)}}).provided(not(has(col("origins"), e.Origin)))
+	}),
 ).ReadBy("api_keys", operators).Beside(`
 	create table if not exists api_key_uses (
 		id           text primary key,

@@ -74,36 +74,61 @@ var subscriptions = New("billing", `
 	create unique index credit_notes_refund on credit_notes (order_id, refund);
 	create index credit_notes_tenant on credit_notes (tenant, issued_at desc, number desc)`,
 
-	On(`insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status,
-			period_start, period_end, created_at, updated_at, version)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, 'active', $9, $10, recorded_at(), recorded_at(), $11)`,
-		func(at eventstore.RecordedEvent, e billing.SubscriptionStarted) []any {
-			return []any{
-				e.Order, e.Tenant, e.User, e.Plan, e.PlanName, e.BillingPeriod, e.Price.String(), e.Currency,
-				e.PeriodStart, e.PeriodEnd, at.Version,
-			}
-		}),
-	On(`update subscriptions set status = 'ended', end_reason = $3, updated_at = recorded_at(), version = $2 where order_id = $1`,
-		func(at eventstore.RecordedEvent, e billing.SubscriptionEnded) []any {
-			return []any{at.Stream.ID, at.Version, e.Reason}
-		}),
-	On(`insert into invoices (number, order_id, tenant, subject, customer_name, customer_email, customer_company, line,
-			total, subtotal, tax, tax_rate, currency, status, issued_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		func(_ eventstore.RecordedEvent, e billing.InvoiceIssued) []any {
-			return []any{
-				e.Number(), e.Order, e.Tenant, e.SubjectID, e.Name, e.Email, e.Company, e.Line,
-				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.Status, e.At,
-			}
-		}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
-	On(`insert into credit_notes (number, order_id, tenant, invoice, refund, total, subtotal, tax, tax_rate, currency, issued_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		func(_ eventstore.RecordedEvent, e billing.CreditNoteIssued) []any {
-			return []any{
-				e.Number(), e.Order, e.Tenant, e.Invoice, e.Refund,
-				e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.TaxRate.String(), e.Currency, e.At,
-			}
-		}),
+	On(func(at eventstore.RecordedEvent, e billing.SubscriptionStarted) Change {
+		return insert("subscriptions", Row{
+			{"order_id", e.Order},
+			{"tenant", e.Tenant},
+			{"user_id", e.User},
+			{"plan_id", e.Plan},
+			{"plan_name", e.PlanName},
+			{"billing_period", e.BillingPeriod},
+			{"price", e.Price.String()},
+			{"currency", e.Currency},
+			{"status", "active"},
+			{"period_start", e.PeriodStart},
+			{"period_end", e.PeriodEnd},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		})
+	}),
+	On(func(at eventstore.RecordedEvent, e billing.SubscriptionEnded) Change {
+		return update("subscriptions", Row{{"order_id", at.Stream.ID}}, changed(at, Row{{"status", "ended"}, {"end_reason", e.Reason}}))
+	}),
+	On(func(_ eventstore.RecordedEvent, e billing.InvoiceIssued) Change {
+		return insert("invoices", Row{
+			{"number", e.Number()},
+			{"order_id", e.Order},
+			{"tenant", e.Tenant},
+			{"subject", e.SubjectID},
+			{"customer_name", e.Name},
+			{"customer_email", e.Email},
+			{"customer_company", e.Company},
+			{"line", e.Line},
+			{"total", e.Total.String()},
+			{"subtotal", e.Subtotal.String()},
+			{"tax", e.Tax.String()},
+			{"tax_rate", e.TaxRate.String()},
+			{"currency", e.Currency},
+			{"status", e.Status},
+			{"issued_at", e.At},
+		}).after("subscriptions", Row{{"order_id", e.Order}})
+	}).Unique("invoices_order", domain.Refuse(domain.Conflict, "The order has an invoice.")),
+	On(func(_ eventstore.RecordedEvent, e billing.CreditNoteIssued) Change {
+		return insert("credit_notes", Row{
+			{"number", e.Number()},
+			{"order_id", e.Order},
+			{"tenant", e.Tenant},
+			{"invoice", e.Invoice},
+			{"refund", e.Refund},
+			{"total", e.Total.String()},
+			{"subtotal", e.Subtotal.String()},
+			{"tax", e.Tax.String()},
+			{"tax_rate", e.TaxRate.String()},
+			{"currency", e.Currency},
+			{"issued_at", e.At},
+		})
+	}),
 ).
 	ReadBy("subscriptions", operators, ofTenant("tenant")).
 	ReadBy("invoices", operators, ofTenant("tenant")).

@@ -2,29 +2,29 @@ package projections
 
 import (
 	"context"
-	"strings"
 	"time"
+
+	"hostpanel/eventstore"
 )
 
 // How many notifications a user has, and how many of them are unread, stands in
 // the user's row of inboxes and changes with every event: a million rows are
 // never counted for it (docs/notifications.md, "Figures").
 
-// counting is the statement that changes one notification, which afterwards is
-// unread if now says so, and the figures with it.
-func counting(change, now string) string {
-	return `with told as (` + told + `), changed as (` + change + `)
-		update inboxes i set unread = i.unread - was::int + (` + now + `)::int from told where i.user_id = told.user_id and was <> (` + now + `)`
+// counting changes the figures of the inbox i that the notification n is in.
+func counting(at eventstore.RecordedEvent, figures Row) Change {
+	return count("inboxes", Row{{"user_id", of("n", "user_id")}}, figures).
+		using("n", "notifications", its(at)).using("i", "inboxes", Row{{"user_id", of("n", "user_id")}})
 }
 
-// discounting is the statement that takes one away.
-func discounting(change string) string {
-	return `with told as (` + told + `), changed as (` + change + `)
-		update inboxes i set total = i.total - 1, unread = i.unread - was::int from told where i.user_id = told.user_id`
-}
+// wasUnread tells whether the notification n was unread in its inbox i.
+var wasUnread = and(missing(of("n", "read_at")), before(of("i", "through"), of("n", "unread_since")))
 
-// told is what is known of a notification before it changes.
-const told = `select user_id, n.read_at is null and n.unread_since > i.through as was from notifications n join inboxes i using (user_id) where n.id = $1`
+// unreadAfter is the condition of the notifications n that are unread where the user
+// has read all until then.
+func unreadAfter(through Expr) Expr {
+	return and(missing(of("n", "read_at")), before(through, of("n", "unread_since")))
+}
 
 // unreadBehind are the notifications that are unread where the user has read
 // all until then: those raised since, each of which is in notifications_open
@@ -46,16 +46,6 @@ func readUntil(through string) []string {
 // through is until when the caller has read all. A user who was notified has an
 // inbox.
 const through = `(select through from inboxes where user_id = (select scope_user()))`
-
-// recounted is how many a user has not read who has now read all until $3:
-// only what is newer is looked at.
-var recounted = func() string {
-	var parts []string
-	for _, part := range unreadBehind("$3") {
-		parts = append(parts, `(select count(*) from notifications n where n.user_id = $1 and `+part+`)`)
-	}
-	return strings.Join(parts, " + ")
-}()
 
 // counted is one of the figures, or what comes of them.
 func (s NoticeReader) counted(figure string) *known {

@@ -34,24 +34,34 @@ var incidents = New("incidents", `
 	create index incidents_reported on incidents (kind, reported_at);
 	create index incidents_open on incidents (kind) where not is_settled or answer = 'ignore'`,
 
-	On(`insert into incidents as i (id, kind, about, reported_at, created_at, updated_at, version)
-		values ($1, $3, $4, recorded_at(), recorded_at(), recorded_at(), $2)
-		on conflict (id) do update set about = excluded.about, times = i.times + 1, is_settled = false, answer = '', reason = '', settled_by = '',
-			reported_at = excluded.reported_at, settled_at = null, updated_at = excluded.updated_at, version = excluded.version`,
-		func(at eventstore.RecordedEvent, e desk.IncidentReported) []any {
-			return about(at, e.Kind, texts(e.About))
-		}),
-	On(`update incidents set is_settled = true, answer = '', reason = $3, settled_by = $4, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
-		where id = $1`,
-		func(at eventstore.RecordedEvent, e desk.IncidentSettled) []any {
-			return about(at, e.Reason, at.Metadata.Actor)
-		}),
-	On(`update incidents set is_settled = true, answer = $3, reason = $4, settled_by = $5, settled_at = recorded_at(), updated_at = recorded_at(), version = $2
-		where id = $1`,
-		func(at eventstore.RecordedEvent, e desk.IncidentAnswered) []any {
-			return about(at, e.Answer, e.Reason, at.Metadata.Actor)
-		}),
+	On(func(at eventstore.RecordedEvent, e desk.IncidentReported) Change {
+		return upsert("incidents", its(at), Row{
+			{"kind", e.Kind}, {"about", texts(e.About)}, {"reported_at", now}, {"created_at", now}, {"updated_at", now}, {"version", at.Version},
+		}, Row{
+			{"about", excluded("about")},
+			{"times", plus("times", 1)},
+			{"is_settled", no},
+			{"answer", word("")},
+			{"reason", word("")},
+			{"settled_by", word("")},
+			{"reported_at", excluded("reported_at")},
+			{"settled_at", null},
+			{"updated_at", excluded("updated_at")},
+			{"version", excluded("version")},
+		})
+	}),
+	On(func(at eventstore.RecordedEvent, e desk.IncidentSettled) Change { return settled(at, "", e.Reason) }),
+	On(func(at eventstore.RecordedEvent, e desk.IncidentAnswered) Change {
+		return settled(at, e.Answer, e.Reason)
+	}),
 )
+
+// settled is the end of an incident, for now.
+func settled[A, R ~string](at eventstore.RecordedEvent, answer A, reason R) Change {
+	return update("incidents", its(at), changed(at, Row{
+		{"is_settled", true}, {"answer", answer}, {"reason", reason}, {"settled_by", at.Metadata.Actor}, {"settled_at", now},
+	}))
+}
 
 // An Incident is a trouble that operators have to see to, or had to.
 type Incident struct {

@@ -38,26 +38,34 @@ var operations = New("operations", `
 	create index operations_of_tenant on operations (tenant);
 	create index operations_subject on operations (subject) where subject is not null`,
 
-	On(`insert into operations (id, kind, tenant, user_id, resource_type, resource_id, status, install, sync, created_at, version)
-		values ($1, $3, nullif($4, 0), $5, $6, $7, 'queued', $8, $9, recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e hosting.OperationQueued) []any {
-			return operation(at, e.Kind, e.Tenant, e.User, e.ResourceType, e.ResourceID, e.Install, e.Sync)
-		}).
+	On(func(at eventstore.RecordedEvent, e hosting.OperationQueued) Change {
+		return insert("operations", Row{
+			{"id", at.Stream.ID},
+			{"kind", e.Kind},
+			{"tenant", orNull(e.Tenant)},
+			{"user_id", e.User},
+			{"resource_type", e.ResourceType},
+			{"resource_id", e.ResourceID},
+			{"status", "queued"},
+			{"install", e.Install},
+			{"sync", e.Sync},
+			{"created_at", now},
+			{"version", at.Version},
+		})
+	}).
 		Unique("operations_install", busy("An installation is already running.")).
 		Unique("operations_sync", busy("A comparison is already running.")),
-	On(`update operations set status = 'running', version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ hosting.OperationStarted) []any { return operation(at) }),
-	On(`update operations set result = result || $3::jsonb, subject = $4, version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e hosting.OperationProgressed) []any {
-			return operation(at, orEmpty(e.Values()), orNull(e.SubjectID))
-		}),
-	On(`update operations set status = 'succeeded', result = result || $3::jsonb, finished_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e hosting.OperationSucceeded) []any {
-			return operation(at, orEmpty(e.Result))
-		}),
-	On(`update operations set status = 'failed', error = $3, finished_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e hosting.OperationFailed) []any { return operation(at, e.Code) }),
-	erasing(`update operations set result = result - 'drift' where subject = $1`),
+	operation(func(hosting.OperationStarted) Row { return Row{{"status", "running"}} }),
+	operation(func(e hosting.OperationProgressed) Row {
+		return Row{{"result", merged(orEmpty(e.Values()))}, {"subject", orNull(e.SubjectID)}}
+	}),
+	operation(func(e hosting.OperationSucceeded) Row {
+		return Row{{"status", "succeeded"}, {"result", merged(orEmpty(e.Result))}, {"finished_at", now}}
+	}),
+	operation(func(e hosting.OperationFailed) Row {
+		return Row{{"status", "failed"}, {"error", e.Code}, {"finished_at", now}}
+	}),
+	erasing("operations", Row{{"result", without("drift")}}),
 ).ReadBy("operations", operators, ofTenant("tenant"))
 
 // busy is the refusal of what may run only once at a time.
@@ -65,10 +73,11 @@ func busy(message string) error {
 	return &domain.Error{Code: domain.Conflict, Reason: "in_progress", Message: message}
 }
 
-// operation are the arguments of every statement: which one, the version of
-// its stream, and more from $3 on.
-func operation(at eventstore.RecordedEvent, more ...any) []any {
-	return append([]any{at.Stream.ID, at.Version}, more...)
+// operation is what an event does to the row of its operation.
+func operation[E domain.Event](set func(E) Row) Handler {
+	return On(func(at eventstore.RecordedEvent, e E) Change {
+		return update("operations", its(at), append(set(e), Column{"version", at.Version}))
+	})
 }
 
 func orEmpty(v field.Values) field.Values {
@@ -122,11 +131,13 @@ func (s ResourceReader) OpenOperation(ctx context.Context, kind string, about ho
 // compared are the handlers of what a comparison with the engine leads to.
 func compared() []Handler {
 	return []Handler{
-		On(wished(`tenant = tenant`), func(at eventstore.RecordedEvent, _ hosting.PushRequested) []any { return resource(at) }),
-		On(`update resources set spec = spec || $4, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`,
-			func(at eventstore.RecordedEvent, e hosting.Adopted) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
-		On(`update resources set synced_at = recorded_at(), version = $3 where kind = $1 and id = $2`,
-			func(at eventstore.RecordedEvent, _ hosting.Synced) []any { return resource(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.PushRequested) Change { return wished(at) }),
+		On(func(at eventstore.RecordedEvent, e hosting.Adopted) Change {
+			return stated(at, Column{"spec", merged(e.Values())})
+		}).refusingBy(takenSets),
+		On(func(at eventstore.RecordedEvent, _ hosting.Synced) Change {
+			return update("resources", resource(at), Row{{"synced_at", now}, {"version", at.Version}})
+		}),
 	}
 }
 

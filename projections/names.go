@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/account"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
@@ -22,48 +22,55 @@ import (
 // placed for until its site takes over or the order is cancelled, so that no
 // customer pays for a name that another has got (rule T1).
 var names = New("names", namesSQL(),
-	On(claim, func(at eventstore.RecordedEvent, e order.Placed) []any {
+	On(func(at eventstore.RecordedEvent, e order.Placed) Change {
 		if e.Domain == "" || e.Plan.ResourceType != "hosting" {
-			return nil
+			return Change{}
 		}
-		return []any{orderHolder(at), "site", []string{"domain"}, []string{e.Domain}, nil}
+		return claim(orderHolder(at), "site", "domain", e.Domain, uuid.Nil)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.RecordedEvent, _ order.Cancelled) []any { return []any{orderHolder(at)} }),
-	On(`update names set held = true where holder = $1`,
-		func(at eventstore.RecordedEvent, _ order.Reopened) []any { return []any{orderHolder(at)} }).refusing(takenNames()),
+	On(func(at eventstore.RecordedEvent, _ order.Cancelled) Change { return holding(orderHolder(at), false) }),
+	On(func(at eventstore.RecordedEvent, _ order.Reopened) Change { return holding(orderHolder(at), true) }).refusing(takenNames()),
 
 	// The order's own resource takes over from the order.
-	On(`delete from names where holder = $1 and kind = $2`, func(_ eventstore.RecordedEvent, e hosting.Requested) []any {
+	On(func(_ eventstore.RecordedEvent, e hosting.Requested) Change {
 		if e.For == "" {
-			return nil
+			return Change{}
 		}
-		return []any{e.For, e.Kind}
+		return remove("names", Row{{"holder", e.For}, {"kind", e.Kind}})
 	}),
-	On(claim, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
+	OnEach(func(at eventstore.RecordedEvent, e hosting.Requested) []Change {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(claim, func(at eventstore.RecordedEvent, e hosting.Changed) []any {
+	OnEach(func(at eventstore.RecordedEvent, e hosting.Changed) []Change {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.RecordedEvent, _ hosting.MovedToBin) []any { return freed(at) }),
-	On(`update names set held = true where holder = $1`,
-		func(at eventstore.RecordedEvent, _ hosting.Restored) []any { return freed(at) }).refusing(takenNames()),
-	On(claim, func(at eventstore.RecordedEvent, e hosting.Adopted) []any {
+	On(func(at eventstore.RecordedEvent, _ hosting.MovedToBin) Change { return binned(at, false) }),
+	On(func(at eventstore.RecordedEvent, _ hosting.Restored) Change { return binned(at, true) }).refusing(takenNames()),
+	OnEach(func(at eventstore.RecordedEvent, e hosting.Adopted) []Change {
 		return claims(at, e.Values(), e.SubjectID)
 	}).refusing(takenNames()),
-	On(letGo, func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) []any { return []any{at.Stream.String()} }),
-	On(`delete from names where holder = $1`,
-		func(at eventstore.RecordedEvent, _ hosting.Removed) []any { return []any{at.Stream.String()} }),
-	erasing(`delete from names where subject = $1 and field = any (case kind`+personalFields()+` else '{}'::text[] end)`),
+	On(func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) Change {
+		return holding(at.Stream.String(), false)
+	}),
+	On(func(at eventstore.RecordedEvent, _ hosting.Removed) Change {
+		return remove("names", Row{{"holder", at.Stream.String()}})
+	}),
+	On(func(_ eventstore.RecordedEvent, e account.SubjectErased) Change {
+		return remove("names", Row{{"subject", e.Subject}}).provided(personalName())
+	}),
 )
 
-const (
-	claim = `
-		insert into names (holder, kind, field, name, subject)
-		select $1, $2, field, name, $5::uuid from unnest($3::text[], $4::text[]) as claimed (field, name)
-		on conflict (holder, field) do update set name = excluded.name, held = true`
-	letGo = `update names set held = false where holder = $1`
-)
+// claim takes a name, or renames what the holder has.
+func claim(holder, kind, field, name string, subject uuid.UUID) Change {
+	return upsert("names", Row{{"holder", holder}, {"field", field}},
+		Row{{"kind", kind}, {"name", name}, {"subject", orNull(subject)}, {"held", true}},
+		Row{{"name", excluded("name")}, {"held", excluded("held")}})
+}
+
+// holding lets a holder keep its names for itself, or lets go of them.
+func holding(holder string, held bool) Change {
+	return update("names", Row{{"holder", holder}}, Row{{"held", held}})
+}
 
 // namesSQL has one unique index for each field of each kind, because the name
 // of the index says which field is refused.
@@ -108,36 +115,27 @@ func takenNames() map[string]error {
 	return taken
 }
 
-// freed is who lets go of its names in the bin: a domain may be used again at
+// binned is what becomes of names in the bin: a domain may be used again at
 // once. A tenant's login stays that of its client at the engine.
-func freed(at eventstore.RecordedEvent) []any {
+func binned(at eventstore.RecordedEvent, back bool) Change {
 	if kind, _ := hosting.KindOf(at.Stream); kind.Owner {
-		return nil
+		return Change{}
 	}
-	return []any{at.Stream.String()}
+	return holding(at.Stream.String(), back)
 }
 
 func orderHolder(at eventstore.RecordedEvent) string { return "order:" + at.Stream.ID }
 
-// claims are the arguments for the names among the values; nil if there is none.
-func claims(at eventstore.RecordedEvent, values field.Values, subject uuid.UUID) []any {
+// claims are those of the names among the values.
+func claims(at eventstore.RecordedEvent, values field.Values, subject uuid.UUID) (all []Change) {
 	kind, _ := hosting.KindNamed(at.Stream.Category)
-	held := map[string]string{}
-	for _, name := range kind.Unique {
+	for _, name := range slices.Sorted(slices.Values(kind.Unique)) {
 		var text string
 		if raw, given := values[name]; given && json.Unmarshal(raw, &text) == nil {
-			held[name] = text
+			all = append(all, claim(at.Stream.String(), kind.Name, name, text, subject))
 		}
 	}
-	if len(held) == 0 {
-		return nil
-	}
-	fields := slices.Sorted(maps.Keys(held))
-	texts := make([]string, len(fields))
-	for i, name := range fields {
-		texts[i] = held[name]
-	}
-	return []any{at.Stream.String(), kind.Name, fields, texts, orNull(subject)}
+	return all
 }
 
 // orNull stores the zero value as null.
@@ -171,4 +169,65 @@ func (s ResourceReader) nameTaken(ctx context.Context, kind, field, name, except
 		err = fmt.Errorf("look for a name: %w", err)
 	}
 	return taken, err
+}
+
+// Domains that tenants claim are looked for from their end, without the final
+// dot that zones have: those below a domain begin alike then.
+const turnedName = `reverse(rtrim(name, '.'))`
+
+// claimedNames is the condition on names that are such domains.
+func claimedNames() string {
+	var each []string
+	for _, kind := range hosting.Kinds {
+		if kind.Claims != "" {
+			each = append(each, fmt.Sprintf("kind = '%s' and field = '%s'", kind.Name, kind.Claims))
+		}
+	}
+	return strings.Join(each, " or ")
+}
+
+// ClaimedByOthers tells whether another tenant, or an order, holds the domain,
+// or one above or below it, in any kind. A tenant's parent and its sub-tenants
+// are no others. Tenant 0 has neither. The order may hold it itself. Whether
+// the same name is taken in the same kind is left to [ResourceReader.NameTaken].
+func (s ResourceReader) ClaimedByOthers(ctx context.Context, kind, name string, tenant int64, order uuid.UUID) (bool, error) {
+	name = strings.TrimSuffix(name, ".")
+	w := s.operators()
+	w.conditions = append(w.conditions, `held`, `(`+claimedNames()+`)`, w.with(nearName, upwards(name), name, name))
+	w.conditions = append(w.conditions, w.with(`(kind <> ? or `+turnedName+` <> reverse(?))`, kind, name))
+	w.and(`holder <> ?`, "order:"+order.String())
+	w.args = append(w.args, tenant)
+	claimed, err := value[bool](ctx, s, `with near as materialized (select kind, `+numberOfHolder+` as id from names`, w, fmt.Sprintf(ofOthers, len(w.args)))
+	if err != nil {
+		err = fmt.Errorf("look for claims of a domain: %w", err)
+	}
+	return claimed, err
+}
+
+const (
+	// nearName are a name, those above it, and those below it.
+	nearName = `(` + turnedName + ` = any(?) or ` + turnedName + ` ~>=~ (reverse(?) || '.') and ` + turnedName + ` ~<~ (reverse(?) || '/'))`
+
+	// numberOfHolder is the number of the record that holds a name; null: an
+	// order does.
+	numberOfHolder = `case when holder not like 'order:%' then substring(holder from '[0-9]+$')::bigint end`
+
+	// ofOthers tells whether near holds records outside the tenant's family.
+	ofOthers = `), family as materialized (
+		select $%[1]d::bigint as tenant
+		union all select id from resources where kind = 'tenant' and parent = $%[1]d
+		union all select parent from resources where kind = 'tenant' and id = $%[1]d and parent is not null
+	)
+	select exists (select from near where not coalesce(
+		(select r.tenant from resources r where r.kind = near.kind and r.id = near.id) = any(array(select tenant from family)), false))`
+)
+
+// upwards are the name and all names above it, turned.
+func upwards(name string) (turned []string) {
+	for rest, more := name, true; more; _, rest, more = strings.Cut(rest, ".") {
+		letters := []byte(rest) // ASCII: other scripts are A-labels
+		slices.Reverse(letters)
+		turned = append(turned, string(letters))
+	}
+	return turned
 }

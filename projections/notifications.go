@@ -49,42 +49,59 @@ var notifications = New("notifications", `
 		version int    not null
 	)`,
 
-	On(`with raised as (
-			insert into notifications (id, user_id, notification_type, title, message, url, metadata, unread_since, created_at, updated_at, version)
-			values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), recorded_at(), $2))
-		insert into inboxes as i (user_id, total, unread) values ($3, 1, 1)
-		on conflict (user_id) do update set total = i.total + 1, unread = i.unread + (recorded_at() > i.through)::int`,
-		func(at eventstore.RecordedEvent, e notice.Raised) []any {
-			return about(at, e.User, e.Type, e.Title, e.Message, e.URL, texts(e.Metadata))
-		}),
-	On(counting(`update notifications set read_at = coalesce(read_at, recorded_at()), updated_at = recorded_at(), version = $2 where id = $1`, `false`),
-		func(at eventstore.RecordedEvent, _ notice.Read) []any { return about(at) }),
-	On(counting(`update notifications set read_at = null, unread_since = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`, `recorded_at() > through`),
-		func(at eventstore.RecordedEvent, _ notice.MarkedUnread) []any { return about(at) }),
-	On(`update notifications set version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ notice.MailRequested) []any { return about(at) }),
-	On(`update notifications set version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ notice.MailGivenUp) []any { return about(at) }),
-	On(`update notifications set is_email_sent = true, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ notice.Mailed) []any { return about(at) }),
-	On(discounting(`delete from notifications where id = $1`),
-		func(at eventstore.RecordedEvent, _ notice.Deleted) []any { return []any{at.Stream.ID} }),
-	On(`insert into inboxes (user_id, through, read_at, version) values ($1, $3, recorded_at(), $2)
-		on conflict (user_id) do update set through = excluded.through, read_at = excluded.read_at, version = excluded.version,
-			unread = `+recounted,
-		func(at eventstore.RecordedEvent, e notice.AllRead) []any { return about(at, e.Through) }),
-	On(`insert into preferences as p (user_id, wishes, version) values ($1, $3, $2)
-		on conflict (user_id) do update set wishes = p.wishes || excluded.wishes, version = excluded.version`,
-		func(at eventstore.RecordedEvent, e notice.PreferencesSet) []any { return about(at, e.Values) }),
+	On(func(at eventstore.RecordedEvent, e notice.Raised) Change {
+		inbox := Row{{"user_id", e.User}}
+		return count("inboxes", inbox, Row{{"total", 1}, {"unread", either(or(missing(of("i", "user_id")), before(of("i", "through"), now)), 1, 0)}}).
+			usingAny("i", "inboxes", inbox).with(insert("notifications", Row{
+			{"id", at.Stream.ID},
+			{"user_id", e.User},
+			{"notification_type", e.Type},
+			{"title", e.Title},
+			{"message", e.Message},
+			{"url", e.URL},
+			{"metadata", texts(e.Metadata)},
+			{"unread_since", now},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		}))
+	}),
+	On(func(at eventstore.RecordedEvent, _ notice.Read) Change {
+		return counting(at, Row{{"unread", -1}}).provided(wasUnread).
+			with(update("notifications", its(at), changed(at, Row{{"read_at", either(missing(col("read_at")), now, keep)}})))
+	}),
+	On(func(at eventstore.RecordedEvent, _ notice.MarkedUnread) Change {
+		return counting(at, Row{{"unread", less(either(before(of("i", "through"), now), number(1), number(0)), either(wasUnread, number(1), number(0)))}}).
+			with(update("notifications", its(at), changed(at, Row{{"read_at", null}, {"unread_since", now}})))
+	}),
+	On(func(at eventstore.RecordedEvent, _ notice.MailRequested) Change { return noted(at) }),
+	On(func(at eventstore.RecordedEvent, _ notice.MailGivenUp) Change { return noted(at) }),
+	On(func(at eventstore.RecordedEvent, _ notice.Mailed) Change {
+		return update("notifications", its(at), changed(at, Row{{"is_email_sent", true}}))
+	}),
+	On(func(at eventstore.RecordedEvent, _ notice.Deleted) Change {
+		return counting(at, Row{{"total", -1}, {"unread", either(wasUnread, -1, 0)}}).with(remove("notifications", its(at)))
+	}),
+	On(func(at eventstore.RecordedEvent, e notice.AllRead) Change {
+		return upsert("inboxes", Row{{"user_id", at.Stream.ID}}, Row{{"through", e.Through}, {"read_at", now}, {"version", at.Version}}, Row{
+			{"through", excluded("through")},
+			{"read_at", excluded("read_at")},
+			{"version", excluded("version")},
+			{"unread", rows("n", "notifications", and(is(of("n", "user_id"), excluded("user_id")), unreadAfter(excluded("through"))))},
+		})
+	}),
+	On(func(at eventstore.RecordedEvent, e notice.PreferencesSet) Change {
+		return upsert("preferences", Row{{"user_id", at.Stream.ID}}, Row{{"wishes", e.Values}, {"version", at.Version}},
+			Row{{"wishes", merged(excluded("wishes"))}, {"version", excluded("version")}})
+	}),
 ).
 	ReadBy("notifications", ofUser("user_id")).
 	ReadBy("inboxes", ofUser("user_id")).
 	ReadBy("preferences", ofUser("user_id"))
 
-// about are the arguments of a statement: which notification, the version of
-// its stream, and more from $3 on.
-func about(at eventstore.RecordedEvent, more ...any) []any {
-	return append([]any{at.Stream.ID, at.Version}, more...)
+// noted is what an event about a notification's mail changes: nothing but its version.
+func noted(at eventstore.RecordedEvent) Change {
+	return update("notifications", its(at), Row{{"version", at.Version}})
 }
 
 func texts(m map[string]string) map[string]string {
@@ -186,4 +203,17 @@ func (s NoticeReader) Preferences(ctx context.Context, user int64) (notice.Prefe
 		err = p.Fields().Load(set.Wishes)
 	}
 	return p, set.Version, err
+}
+
+// NotificationsAmong are those of the caller's own notifications that have
+// these identifiers, by them.
+func (s NoticeReader) NotificationsAmong(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Notification, error) {
+	w := s.user("n.user_id")
+	w.and("n.id = any(?)", ids)
+	rows, err := list[Notification](ctx, s, `select `+notificationColumns+` from notifications n`+ofInbox, w, "")
+	found := make(map[uuid.UUID]Notification, len(rows))
+	for _, n := range rows {
+		found[n.ID] = n
+	}
+	return found, err
 }

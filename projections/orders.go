@@ -71,105 +71,139 @@ var orders = New("orders", `
 	create index orders_held on orders (created_at desc, id desc) where holds <> '{}';
 	create index orders_subject on orders (subject)`+orderDays,
 
-	ordersAndDays(On(`insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company,
-			plan_id, plan_name, resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax,
-			currency, minor, payment_method, test, domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url,
-			created_at, updated_at, version)
-		values ($1, $2, 'pending', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-			$20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, recorded_at(), recorded_at(), $32)`, placed).
-		Unique("orders_number", errNumberTaken),
-		orderChange(`status = 'payment_processing', session_id = $3, payment_url = $4, session_expires_at = $5`,
-			func(e order.PaymentSessionOpened) []any { return []any{e.Session, e.URL, e.ExpiresAt} }),
-		orderChange(seen, func(e order.PaymentApproved) []any { return of(e.Payment) }),
-		orderChange(seen+`, settling = true`, func(e order.AwaitingSettlement) []any { return of(e.Payment) }),
-		orderChange(seen, func(e order.PaymentDeclined) []any { return of(e.Payment) }),
-		orderChange(`status = status`, func(order.WebhookMatched) []any { return []any{} }),
-		orderChange(seen+`, settling = false, status = 'paid'`, func(e order.PaymentConfirmed) []any { return of(e.Payment) }),
-		orderChange(seen+`, `+hold5, func(e order.PaymentMismatchFound) []any { return append(of(e.Payment), order.MismatchHold) }),
-		orderChange(seen, func(e order.LatePaymentFound) []any { return of(e.Payment) }),
-		orderChange(hold3, func(e order.LatePaymentFound) []any {
+	ordersAndDays(On(placed).Unique("orders_number", errNumberTaken),
+		orderChange(func(e order.PaymentSessionOpened) Row {
+			return Row{{"status", "payment_processing"}, {"session_id", e.Session}, {"payment_url", e.URL}, {"session_expires_at", e.ExpiresAt}}
+		}),
+		orderChange(func(e order.PaymentApproved) Row { return seen(e.Payment) }),
+		orderChange(func(e order.AwaitingSettlement) Row { return append(seen(e.Payment), Column{"settling", true}) }),
+		orderChange(func(e order.PaymentDeclined) Row { return seen(e.Payment) }),
+		orderChange(func(order.WebhookMatched) Row { return Row{} }),
+		orderChange(func(e order.PaymentConfirmed) Row {
+			return append(seen(e.Payment), Column{"settling", false}, Column{"status", "paid"})
+		}),
+		orderChange(func(e order.PaymentMismatchFound) Row { return append(seen(e.Payment), held(order.MismatchHold)...) }),
+		orderChange(func(e order.LatePaymentFound) Row {
 			if len(e.Refund) == 0 || e.GoesBack() {
-				return nil
+				return seen(e.Payment)
 			}
-			return []any{order.OperatorHold}
+			return append(seen(e.Payment), held(order.OperatorHold)...)
 		}),
-		orderChange(hold3, func(order.DuplicatePaymentFound) []any { return []any{order.DuplicateHold} }),
-		orderChange(runsOn+`, holds = $4`, func(e order.PaymentAccepted) []any { return []any{e.Payment, e.Holds} }),
-		orderChange(`holds = $3`, func(e order.RefundRequested) []any { return []any{e.Holds} }),
-		orderChange(returned+`, holds = $5`, func(e order.PartiallyRefunded) []any {
-			return []any{e.Refund.Payment, e.Returned, e.Holds}
+		orderChange(func(order.DuplicatePaymentFound) Row { return held(order.DuplicateHold) }),
+		orderChange(func(e order.PaymentAccepted) Row { return append(runsOn(e.Payment), Column{"holds", e.Holds}) }),
+		orderChange(func(e order.RefundRequested) Row { return Row{{"holds", e.Holds}} }),
+		orderChange(func(e order.PartiallyRefunded) Row { return returned(e.Refund.Payment, e.Returned, e.Holds) }),
+		orderChange(func(e order.RefundCompleted) Row {
+			return append(returned(e.Refund.Payment, e.Returned, e.Holds), Column{"status", "refunded"}, Column{"settling", false})
 		}),
-		orderChange(returned+`, holds = $5, status = 'refunded', settling = false`, func(e order.RefundCompleted) []any {
-			return []any{e.Refund.Payment, e.Returned, e.Holds}
+		orderChange(func(e order.RefundFailed) Row { return returned(e.Payment, e.Returned, e.Holds) }),
+		orderChange(func(order.DisputeReported) Row { return held(order.DisputeHold) }),
+		orderChange(func(order.DisputeOpened) Row { return held(order.DisputeHold) }),
+		orderChange(func(e order.DisputeClosed) Row {
+			row := returned(e.Dispute.Payment, e.Returned, e.Holds)
+			if e.Chargeback {
+				row = append(row, Column{"status", "refunded"})
+			}
+			return row
 		}),
-		orderChange(returned+`, holds = $5`, func(e order.RefundFailed) []any { return []any{e.Payment, e.Returned, e.Holds} }),
-		orderChange(hold3, func(order.DisputeReported) []any { return []any{order.DisputeHold} }),
-		orderChange(hold3, func(order.DisputeOpened) []any { return []any{order.DisputeHold} }),
-		orderChange(returned+`, holds = $5, status = case when $6 then 'refunded' else status end`, func(e order.DisputeClosed) []any {
-			return []any{e.Dispute.Payment, e.Returned, e.Holds, e.Chargeback}
+		orderChange(func(order.CancelRequested) Row { return Row{{"cancel_requested", true}} }),
+		orderChange(func(e order.CompensationParked) Row { return Row{{"holds", e.Holds}} }),
+		orderChange(func(e order.CompensationCompleted) Row { return Row{{"holds", e.Holds}} }),
+		orderChange(func(e order.Reopened) Row {
+			return append(runsOn(e.Payment), Column{"status", "paid"}, Column{"settling", false}, Column{"cancel_reason", ""})
 		}),
-		orderChange(`cancel_requested = true`, func(order.CancelRequested) []any { return []any{} }),
-		orderChange(`holds = $3`, func(e order.CompensationParked) []any { return []any{e.Holds} }),
-		orderChange(`holds = $3`, func(e order.CompensationCompleted) []any { return []any{e.Holds} }),
-		orderChange(runsOn+`, status = 'paid', settling = false, cancel_reason = ''`,
-			func(e order.Reopened) []any { return []any{e.Payment} }),
-		orderChange(`status = 'cancelled', settling = false, cancel_reason = $3`,
-			func(e order.Cancelled) []any { return []any{e.Reason} }),
-		orderChange(`status = 'provisioning'`, func(order.ProvisioningStarted) []any { return []any{} }),
-		orderChange(`status = 'failed', failed_step = $3, failed_code = $4`,
-			func(e order.ProvisioningParked) []any { return []any{e.Step, e.Code} }),
-		orderChange(`status = 'provisioning', failed_step = '', failed_code = ''`,
-			func(order.ProvisioningResumed) []any { return []any{} }),
-		orderChange(`status = 'active'`, func(order.Activated) []any { return []any{} }),
-		orderChange(warn, func(order.WelcomeMailDelayed) []any { return []any{order.MailWarning} }),
-		orderChange(warn, func(order.WelcomeMailGivenUp) []any { return []any{order.MailWarning} }),
-		orderChange(`warnings = array_remove(warnings, $3::text)`, func(order.WelcomeMailSent) []any { return []any{order.MailWarning} }),
-		erasing(`update orders set customer_name = '', customer_email = '', customer_phone = '', customer_company = '',
-		success_url = '', cancel_url = '' where subject = $1`))...,
+		orderChange(func(e order.Cancelled) Row {
+			return Row{{"status", "cancelled"}, {"settling", false}, {"cancel_reason", e.Reason}}
+		}),
+		orderChange(func(order.ProvisioningStarted) Row { return Row{{"status", "provisioning"}} }),
+		orderChange(func(e order.ProvisioningParked) Row {
+			return Row{{"status", "failed"}, {"failed_step", e.Step}, {"failed_code", e.Code}}
+		}),
+		orderChange(func(order.ProvisioningResumed) Row {
+			return Row{{"status", "provisioning"}, {"failed_step", ""}, {"failed_code", ""}}
+		}),
+		orderChange(func(order.Activated) Row { return Row{{"status", "active"}} }),
+		orderChange(func(order.WelcomeMailDelayed) Row { return Row{{"warnings", joined(order.MailWarning)}} }),
+		orderChange(func(order.WelcomeMailGivenUp) Row { return Row{{"warnings", joined(order.MailWarning)}} }),
+		orderChange(func(order.WelcomeMailSent) Row { return Row{{"warnings", removed(order.MailWarning)}} }),
+		erasing("orders", Row{
+			{"customer_name", ""}, {"customer_email", ""}, {"customer_phone", ""}, {"customer_company", ""}, {"success_url", ""}, {"cancel_url", ""},
+		}))...,
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner")).
 	ReadBy("order_days", operators).
 	ReadBy("order_money", operators)
 
-// Parts of statements that several events share.
-const (
-	runsOn = `payment_id = $3, refunded = case when payment_id = $3 then refunded else 0 end` // what went back of another payment does not count
-	seen   = `payment_id = case when ` + unpaid + ` then coalesce(nullif($3::text, ''), payment_id) else payment_id end,
-		refunded = case when ` + unpaid + ` and $3 not in ('', payment_id) then 0 else refunded end,
-		payment_status = case when ` + unpaid + ` then $4::text else payment_status end`
-	returned = `refunded = case when payment_id = $3 then $4::bigint else refunded end`
-	unpaid   = `status in ('pending', 'payment_processing', 'cancelled')` // the payment that it runs on stays
-	hold3    = `holds = array(select distinct h from unnest(holds || $3::text) h order by h)`
-	hold5    = `holds = array(select distinct h from unnest(holds || $5::text) h order by h)`
-	warn     = `warnings = array(select distinct w from unnest(warnings || $3::text) w order by w)`
-)
+// runsOn is the payment that the order runs on. What went back of another does not
+// count.
+func runsOn(payment string) Row {
+	return Row{{"payment_id", payment}, {"refunded", either(is(col("payment_id"), payment), keep, 0)}}
+}
+
+// seen is what was seen of a payment. A paid order keeps the payment that it runs on.
+func seen(p order.Seen) Row {
+	unpaid := among(col("status"), "pending", "payment_processing", "cancelled")
+	row := Row{{"payment_status", either(unpaid, p.State, keep)}}
+	if p.ID == "" {
+		return row
+	}
+	return append(row, Column{"payment_id", either(unpaid, p.ID, keep)},
+		Column{"refunded", either(and(unpaid, not(is(col("payment_id"), p.ID))), 0, keep)})
+}
+
+// returned is how much of a payment has gone back, and what the order waits for now.
+func returned(payment string, minor int64, holds []order.Hold) Row {
+	return Row{{"refunded", either(is(col("payment_id"), payment), minor, keep)}, {"holds", holds}}
+}
+
+func held(by order.Hold) Row { return Row{{"holds", joined(by)}} }
 
 // errNumberTaken makes the caller draw another random part.
 var errNumberTaken = &domain.Error{Code: domain.Conflict, Message: "Conflict, please retry.", Reason: "order_number_taken"}
 
-func of(p order.Seen) []any { return []any{p.ID, p.State} }
-
-// orderChange is what an event does to the row of its order. The arguments begin
-// with $3; nil means that nothing changes.
-func orderChange[E domain.Event](set string, args func(E) []any) Handler {
-	return On(`update orders set `+set+`, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e E) []any {
-			if more := args(e); more != nil {
-				return append([]any{at.Stream.ID, at.Version}, more...)
-			}
-			return nil
-		})
+// orderChange is what an event does to the row of its order.
+func orderChange[E domain.Event](set func(E) Row) Handler {
+	return On(func(at eventstore.RecordedEvent, e E) Change { return update("orders", its(at), changed(at, set(e))) })
 }
 
-func placed(at eventstore.RecordedEvent, e order.Placed) []any {
-	return []any{
-		e.Order, e.Number, e.SubjectID, e.Name, e.Email, e.Phone, e.Company,
-		e.Plan.ID, e.Plan.Name, e.Plan.ResourceType, e.Plan, e.BillingPeriod,
-		e.Price.String(), e.PeriodPrice.String(), e.SetupFee.String(), e.TaxRate.String(),
-		e.Total.String(), e.Subtotal.String(), e.Tax.String(), e.Currency, e.Minor,
-		e.Provider, e.Test, e.Domain, e.OS, e.Language, e.Widget, e.APIKey, e.Owner,
-		e.SuccessURL, e.CancelURL, at.Version,
-	}
+func placed(at eventstore.RecordedEvent, e order.Placed) Change {
+	return insert("orders", Row{
+		{"id", e.Order},
+		{"order_number", e.Number},
+		{"status", "pending"},
+		{"subject", e.SubjectID},
+		{"customer_name", e.Name},
+		{"customer_email", e.Email},
+		{"customer_phone", e.Phone},
+		{"customer_company", e.Company},
+		{"plan_id", e.Plan.ID},
+		{"plan_name", e.Plan.Name},
+		{"resource_type", e.Plan.ResourceType},
+		{"plan", e.Plan},
+		{"billing_period", e.BillingPeriod},
+		{"price", e.Price.String()},
+		{"period_price", e.PeriodPrice.String()},
+		{"setup_fee", e.SetupFee.String()},
+		{"tax_rate", e.TaxRate.String()},
+		{"total", e.Total.String()},
+		{"subtotal", e.Subtotal.String()},
+		{"tax", e.Tax.String()},
+		{"currency", e.Currency},
+		{"minor", e.Minor},
+		{"payment_method", e.Provider},
+		{"test", e.Test},
+		{"domain", e.Domain},
+		{"os_choice", e.OS},
+		{"language", e.Language},
+		{"widget_id", e.Widget},
+		{"api_key", e.APIKey},
+		{"owner", e.Owner},
+		{"success_url", e.SuccessURL},
+		{"cancel_url", e.CancelURL},
+		{"created_at", now},
+		{"updated_at", now},
+		{"version", at.Version},
+	})
 }
 
 // The orders and the money of a day have a row per currency, which events count
@@ -198,9 +232,6 @@ const orderDays = `;
 		primary key (order_id, payment)
 	)`
 
-// dayOf is the day of an event.
-const dayOf = `(recorded_at() at time zone 'UTC')::date`
-
 // countedDaily are what events add to the figures of their day. Each payment counts
 // once. What has gone back of it is a total in each event: a day gets the difference,
 // which is below zero where a refund came back.
@@ -221,36 +252,42 @@ func countedDaily() []Handler {
 
 // another counts an order of the day.
 func another[E domain.Event](figure string) Handler {
-	return On(strings.ReplaceAll(`insert into order_days as d (day, currency, test, FIGURE) select `+dayOf+`, currency, test, 1 from orders where id = $1
-		on conflict (day, currency, test) do update set FIGURE = d.FIGURE + 1`, "FIGURE", figure),
-		func(at eventstore.RecordedEvent, _ E) []any { return []any{at.Stream.ID} })
+	return On(func(at eventstore.RecordedEvent, _ E) Change {
+		return count("order_days", dayOf(of("o", "currency")), Row{{figure, 1}}).using("o", "orders", its(at))
+	})
+}
+
+// dayOf is the key of the day of an event, for an order o or its money.
+func dayOf(currency any) Row {
+	return Row{{"day", day.call(now)}, {"currency", currency}, {"test", of("o", "test")}}
 }
 
 func moneyIn[E domain.Event](payment func(E) order.Seen) Handler {
-	return On(`with came as (
-			insert into order_money (order_id, payment, currency, test) select id, $2, $3, test from orders where id = $1
-			on conflict (order_id, payment) do nothing returning currency, test)
-		insert into order_days as d (day, currency, test, received) select `+dayOf+`, currency, test, $4 from came
-		on conflict (day, currency, test) do update set received = d.received + excluded.received`,
-		func(at eventstore.RecordedEvent, e E) []any {
-			p := payment(e)
-			if p.State != order.StatePaid {
-				return nil
-			}
-			return []any{at.Stream.ID, p.ID, strings.ToUpper(p.Currency), p.Minor}
-		})
+	return On(func(at eventstore.RecordedEvent, e E) Change {
+		p := payment(e)
+		if p.State != order.StatePaid {
+			return Change{}
+		}
+		currency, key := strings.ToUpper(p.Currency), moneyOf(at, p.ID)
+		return count("order_days", dayOf(currency), Row{{"received", p.Minor}}).
+			using("o", "orders", its(at)).usingAny("m", "order_money", key).provided(missing(of("m", "order_id"))).
+			with(upsert("order_money", key, Row{{"currency", currency}, {"test", of("o", "test")}}, nil).using("o", "orders", its(at)))
+	})
+}
+
+func moneyOf(at eventstore.RecordedEvent, payment string) Row {
+	return Row{{"order_id", at.Stream.ID}, {"payment", payment}}
 }
 
 // moneyBack takes of which payment how much has gone back by now.
 func moneyBack[E domain.Event](back func(E) (payment string, returned int64)) Handler {
-	return On(`with went as (update order_money set returned = $3 where order_id = $1 and payment = $2)
-		insert into order_days as d (day, currency, test, returned) select `+dayOf+`, currency, test, $3 - returned from order_money
-		where order_id = $1 and payment = $2 and returned <> $3
-		on conflict (day, currency, test) do update set returned = d.returned + excluded.returned`,
-		func(at eventstore.RecordedEvent, e E) []any {
-			payment, returned := back(e)
-			return []any{at.Stream.ID, payment, returned}
-		})
+	return On(func(at eventstore.RecordedEvent, e E) Change {
+		payment, returned := back(e)
+		key := moneyOf(at, payment)
+		return count("order_days", dayOf(of("o", "currency")), Row{{"returned", less(returned, of("o", "returned"))}}).
+			using("o", "order_money", key).provided(not(is(of("o", "returned"), returned))).
+			with(update("order_money", key, Row{{"returned", returned}}))
+	})
 }
 
 // ordersAndDays are the handlers of orders, and those of their days.

@@ -37,23 +37,19 @@ var plans = New("plans", `
 	create unique index plans_slug on plans (slug);
 	create index plans_newest on plans (created_at desc, id desc)`,
 
-	On(`insert into plans (id, spec, created_at, updated_at, version) values ($1, $3, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e storefront.PlanOffered) []any {
-			return []any{at.Stream.ID, at.Version, e.Spec}
-		}).
-		Unique("plans_slug", errSlugTaken),
-	On(`update plans set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e storefront.PlanChanged) []any {
-			return []any{at.Stream.ID, at.Version, e.Spec}
-		}).
-		Unique("plans_slug", errSlugTaken),
-	On(`update plans set is_ordered = true where id = $1 and not is_ordered`,
-		func(_ eventstore.RecordedEvent, e order.Placed) []any { return []any{e.Plan.ID} }),
-	On(`update plans set is_withdrawn = true where id = $1`,
-		func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }).
-		Unique("plans_in_use", errPlanInUse),
-	On(`delete from plans where id = $1`,
-		func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) []any { return []any{at.Stream.ID} }),
+	On(func(at eventstore.RecordedEvent, e storefront.PlanOffered) Change {
+		return insert("plans", Row{{"id", at.Stream.ID}, {"spec", e.Spec}, {"created_at", now}, {"updated_at", now}, {"version", at.Version}})
+	}).Unique("plans_slug", errSlugTaken),
+	On(func(at eventstore.RecordedEvent, e storefront.PlanChanged) Change {
+		return update("plans", its(at), changed(at, Row{{"spec", merged(e.Spec)}}))
+	}).Unique("plans_slug", errSlugTaken),
+	On(func(_ eventstore.RecordedEvent, e order.Placed) Change {
+		return update("plans", Row{{"id", e.Plan.ID}}, Row{{"is_ordered", true}}).provided(not(col("is_ordered")))
+	}),
+	On(func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) Change {
+		return update("plans", its(at), Row{{"is_withdrawn", true}})
+	}).Unique("plans_in_use", errPlanInUse),
+	On(func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) Change { return remove("plans", its(at)) }),
 )
 
 var (

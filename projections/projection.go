@@ -1,8 +1,8 @@
 // Package projections keeps the tables that callers read: the plans that are
 // on offer, the state of every order, who may log in, what belongs to whom.
 //
-// Nothing here is the truth. Each table is what the log says, one SQL
-// statement per event, carried out in the transaction that adds the event. So
+// Nothing here is the truth. Each table is what the log says: an event becomes
+// changes of rows, carried out in the transaction that adds the event. So
 // what a call has answered can be read back at once, and a unique index of a
 // read table is a rule of the business. A table that was lost or whose
 // definition has changed is built anew from the log (docs/read-tables.md).
@@ -10,10 +10,10 @@ package projections
 
 import (
 	"crypto/sha256"
+	_ "embed" // statements.txt
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +28,7 @@ type Projection struct {
 	name     string
 	revision int
 	names    []string // of the tables
+	tables   map[string]table
 	rules    []string // SQL that makes them, with the indexes that are rules
 	indexes  []string // SQL of the other indexes
 	beside   string
@@ -35,15 +36,13 @@ type Projection struct {
 	handlers map[string][]Handler // by name of the event
 }
 
-var createTable = regexp.MustCompile(`^create table (\w+)`)
-
 // New declares a projection. The tables are the SQL that makes them, indexes
 // included; names in it are not qualified, because a rebuild makes them in
 // another schema, and no semicolon stands within a statement. It panics if they
 // make no table.
 func New(name, tables string, handlers ...Handler) *Projection {
-	p := &Projection{name: name, handlers: map[string][]Handler{}}
-	for sql := range strings.SplitSeq(tables, ";") {
+	p := &Projection{name: name, tables: map[string]table{}, handlers: map[string][]Handler{}}
+	for sql := range strings.SplitSeq(remark.ReplaceAllString(tables, ""), ";") {
 		switch sql = strings.TrimSpace(sql); {
 		case sql == "":
 		case strings.HasPrefix(sql, "create index"):
@@ -53,20 +52,21 @@ func New(name, tables string, handlers ...Handler) *Projection {
 		}
 		if made := createTable.FindStringSubmatch(sql); made != nil {
 			p.names = append(p.names, made[1])
+			p.tables[made[1]] = tableOf(made[1], sql)
 		}
 	}
 	if p.names == nil {
 		panic("projections: " + name + " makes no table")
 	}
 	for _, h := range handlers {
-		p.handlers[h.fact] = append(p.handlers[h.fact], h)
+		p.handlers[h.event] = append(p.handlers[h.event], h)
 	}
 	return p
 }
 
-// Revision numbers what the fingerprint of the definition cannot see: the Go
-// code that picks the arguments. Raise it when that changes, and the table is
-// built anew.
+// Revision numbers what the fingerprint of the definition cannot see: values that
+// Go code computes of an event. Raise it when that changes, and the table is built
+// anew.
 func (p *Projection) Revision(n int) *Projection { p.revision = n; return p }
 
 // Beside is SQL ("create table if not exists …") for a table that stands
@@ -78,12 +78,12 @@ func (p *Projection) Name() string { return p.name }
 
 // A Handler says what one event does to a table.
 type Handler struct {
-	fact  string
-	sql   string
-	args  func(eventstore.RecordedEvent) []any
-	taken map[string]error
-	takes func(eventstore.RecordedEvent) map[string]error
-	now   bool
+	event   string
+	changes func(eventstore.RecordedEvent) []Change
+	rule    string // SQL of a rule, which changes nothing
+	args    func(eventstore.RecordedEvent) []any
+	taken   map[string]error
+	takes   func(eventstore.RecordedEvent) map[string]error
 }
 
 // refusingBy is [Handler.Unique] where the refusal depends on the event.
@@ -92,19 +92,31 @@ func (h Handler) refusingBy(takes func(eventstore.RecordedEvent) map[string]erro
 	return h
 }
 
-// Now says that the handler is a rule about the moment of the change. A
-// rebuild, in which what has happened has happened, leaves it out.
-func (h Handler) Now() Handler { h.now = true; return h }
+// On is the handler of the event E: what it changes. The zero [Change] means that
+// this one event does not concern the table. A change uses the tables of its own
+// projection alone.
+func On[E domain.Event](change func(eventstore.RecordedEvent, E) Change) Handler {
+	return OnEach(func(r eventstore.RecordedEvent, e E) []Change {
+		if c := change(r, e); c.verb != 0 {
+			return []Change{c}
+		}
+		return nil
+	})
+}
 
-// On is the handler of the event E: the statement, and its arguments out of the
-// event. Nil arguments mean that this one event does not concern the table. The
-// statement reads and writes the tables of its own projection alone; the time
-// of the event is recorded_at().
-func On[E domain.Event](sql string, args func(eventstore.RecordedEvent, E) []any) Handler {
+// OnEach is [On] for an event that changes several rows in the same way.
+func OnEach[E domain.Event](changes func(eventstore.RecordedEvent, E) []Change) Handler {
 	var zero E
-	return Handler{fact: zero.EventName(), sql: sql, args: func(r eventstore.RecordedEvent) []any {
-		return args(r, r.Event.(E))
-	}}
+	return Handler{event: zero.EventName(), changes: func(r eventstore.RecordedEvent) []Change { return changes(r, r.Event.(E)) }}
+}
+
+// Rule is a rule about the moment of the event E: a statement that changes no row,
+// but breaks a condition if the rule is broken. A rebuild, in which what has
+// happened has happened, leaves it out. Nil arguments mean that there is no rule for
+// this one event.
+func Rule[E domain.Event](sql string, args func(eventstore.RecordedEvent, E) []any) Handler {
+	var zero E
+	return Handler{event: zero.EventName(), rule: sql, args: func(r eventstore.RecordedEvent) []any { return args(r, r.Event.(E)) }}
 }
 
 // Unique says how a caller is refused whose change breaks the named unique
@@ -121,38 +133,67 @@ func (h Handler) refusing(taken map[string]error) Handler {
 	return h
 }
 
-func (h Handler) statement(r eventstore.RecordedEvent) (eventstore.Statement, bool) {
-	args, taken := h.args(r), h.taken
-	if args != nil && h.takes != nil {
-		taken = h.takes(r)
+// statements are what the event does, as it is carried out with it.
+func (h Handler) statements(p *Projection, r eventstore.RecordedEvent) []eventstore.Statement {
+	var s eventstore.Statement
+	if h.rule != "" {
+		s = eventstore.Statement{SQL: h.rule, Args: h.args(r)}
+		if s.Args == nil {
+			return nil
+		}
+	} else {
+		switch changes := h.changes(r); len(changes) {
+		case 0:
+			return nil
+		case 1:
+			s = p.statement(changes[0])
+		default:
+			s = p.together(changes)
+		}
 	}
-	return eventstore.Statement{SQL: h.sql, Args: args, Taken: taken}, args != nil
+	if s.Taken = h.taken; h.takes != nil {
+		s.Taken = h.takes(r)
+	}
+	return []eventstore.Statement{s}
 }
 
-// Project returns what the event does to the tables.
+// Project returns what the event does to the tables, as it is carried out with it.
 func (p *Projection) Project(r eventstore.RecordedEvent) []eventstore.Statement {
-	return p.project(r, true)
-}
-
-func (p *Projection) project(r eventstore.RecordedEvent, now bool) []eventstore.Statement {
 	var statements []eventstore.Statement
 	for _, h := range p.handlers[r.Event.EventName()] {
-		if h.now && !now {
-			continue
-		}
-		if s, concerned := h.statement(r); concerned {
-			statements = append(statements, s)
-		}
+		statements = append(statements, h.statements(p, r)...)
 	}
 	return statements
 }
+
+// Changes returns what the event does to the tables, as data.
+func (p *Projection) Changes(r eventstore.RecordedEvent) []Change {
+	var changes []Change
+	for _, h := range p.handlers[r.Event.EventName()] {
+		if h.rule == "" {
+			changes = append(changes, h.changes(r)...)
+		}
+	}
+	return changes
+}
+
+// statements are those that the examples of all events make, a line each
+// (statements_test.go). Fingerprints cover them.
+//
+//go:embed statements.txt
+var statements string
 
 // fingerprint changes with the definition.
 func (p *Projection) fingerprint() string {
 	definition := fmt.Appendf(nil, "%s\n%d\n%q\n%q\n%s\n", p.name, p.revision, p.rules, p.indexes, p.beside)
 	for _, fact := range slices.Sorted(maps.Keys(p.handlers)) {
 		for _, handler := range p.handlers[fact] {
-			definition = fmt.Appendf(definition, "%s\n%s\n", fact, handler.sql)
+			definition = fmt.Appendf(definition, "%s\n%s\n", fact, handler.rule)
+		}
+	}
+	for line := range strings.Lines(statements) {
+		if strings.HasPrefix(line, p.name+" ") {
+			definition = append(definition, line...)
 		}
 	}
 	sum := sha256.Sum256(definition)
@@ -166,12 +207,10 @@ type Set []*Projection
 func Projector() eventstore.Projector { return All }
 
 // Project returns what the event does to all tables.
-func (s Set) Project(r eventstore.RecordedEvent) []eventstore.Statement { return s.project(r, true) }
-
-func (s Set) project(r eventstore.RecordedEvent, now bool) []eventstore.Statement {
+func (s Set) Project(r eventstore.RecordedEvent) []eventstore.Statement {
 	var statements []eventstore.Statement
 	for _, p := range s {
-		statements = append(statements, p.project(r, now)...)
+		statements = append(statements, p.Project(r)...)
 	}
 	return statements
 }

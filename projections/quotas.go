@@ -19,13 +19,13 @@ import (
 // limited is the handler of a request that the tenant's package limits. How
 // many records a zone may have, zones.go looks after.
 func limited() Handler {
-	return On(overQuota, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
+	return Rule(overQuota, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
 		kind, _ := hosting.KindNamed(e.Kind)
 		if kind.Quota == "" || e.For != "" { // what was bought is there to be had
 			return nil
 		}
 		return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota, kind.Unset()}
-	}).refusing(overLimits()).Now()
+	}).refusing(overLimits())
 }
 
 var (

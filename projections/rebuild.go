@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -181,25 +179,14 @@ type batch struct {
 
 func (b *batch) add(set Set, fact eventstore.RecordedEvent) {
 	b.position = fact.Position
-	for _, s := range set.project(fact, false) {
-		b.Queue(timed(s.SQL, len(s.Args)), timedArgs(s, fact)...)
-		b.facts = append(b.facts, fact.Name)
+	for _, p := range set {
+		for _, c := range p.Changes(fact) {
+			w := writer{tables: p.tables, at: fact.RecordedAt}
+			sql := w.one(c)
+			b.Queue(sql, w.args...)
+			b.facts = append(b.facts, fact.Name)
+		}
 	}
-}
-
-const timeOfFact = "recorded_at()"
-
-// timed is the statement with the time of the event as one more argument: in a
-// rebuild every event has its own.
-func timed(sql string, args int) string {
-	return strings.ReplaceAll(sql, timeOfFact, "$"+strconv.Itoa(args+1)+"::timestamptz")
-}
-
-func timedArgs(s eventstore.Statement, fact eventstore.RecordedEvent) []any {
-	if !strings.Contains(s.SQL, timeOfFact) {
-		return s.Args
-	}
-	return append(slices.Clip(s.Args), fact.RecordedAt)
 }
 
 func (b *batch) send(ctx context.Context, tx pgx.Tx) error {

@@ -236,8 +236,9 @@ func TestAReaderInTheWayOfTheSwapStopsWritersOnlyForAWhile(t *testing.T) {
 // Neither the rebuild nor the reader fails of it.
 func TestAReaderThatLocksTheTablesInAnotherOrderStopsNoRebuild(t *testing.T) {
 	set := Set{New("books", shelfSQL+`; create table loans (book text primary key)`,
-		On(`insert into books (id, title, since) values ($1, $2, recorded_at())`,
-			func(at eventstore.RecordedEvent, e bookPut) []any { return []any{at.Stream.ID, e.Title} }))}
+		On(func(at eventstore.RecordedEvent, e bookPut) Change {
+			return insert("books", Row{{"id", at.Stream.ID}, {"title", e.Title}, {"since", now}})
+		}))}
 	l := openLibrary(t, set)
 	l.do(t, Put{"1", "Emma"})
 	reader, err := l.owner.Begin(t.Context())
@@ -279,7 +280,9 @@ func TestAWriterHasNoLockOnAReadTableBeforeItsTurn(t *testing.T) {
 		Evolve: func(b book, _ domain.Event) book { return b },
 	})
 	l.prepare(t, Set{New("bills", `create table bills (number bigint primary key)`,
-		On(`insert into bills values ($1)`, func(_ eventstore.RecordedEvent, e bookBilled) []any { return []any{e.Number} }))})
+		On(func(_ eventstore.RecordedEvent, e bookBilled) Change {
+			return insert("bills", Row{{"number", e.Number}})
+		}))})
 
 	turn, err := l.owner.Begin(t.Context())
 	if err != nil {

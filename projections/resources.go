@@ -54,57 +54,93 @@ var resources = New("resources", resourcesSQL(`
 	{lookups}
 	{sets};
 	{quotas};`+zonesSQL), append([]Handler{
-	On(`insert into resources (kind, id, tenant, status, spec, subject, wish, sync_status, requested_for, created_at, updated_at, version)
-		values ($1, $2, $4, 'wanted', $5, $6, $3, 'pending', $7, recorded_at(), recorded_at(), $3)`,
-		func(at eventstore.RecordedEvent, e hosting.Requested) []any {
-			return resource(at, e.Tenant, e.Values(), orNull(e.SubjectID), e.For)
-		}).refusingBy(takenSets),
-	On(wished(`spec = spec || $4`),
-		func(at eventstore.RecordedEvent, e hosting.Changed) []any { return resource(at, e.Values()) }).refusingBy(takenSets),
-	On(wished(`disabled_by = disabled_by || $4::text`), func(at eventstore.RecordedEvent, e hosting.Disabled) []any { return resource(at, e.By) }),
-	On(wished(`disabled_by = array_remove(disabled_by, $4)`), func(at eventstore.RecordedEvent, e hosting.Enabled) []any { return resource(at, e.By) }),
-	On(withReasons(`disabled_by || $4::text`), func(at eventstore.RecordedEvent, e hosting.ServiceSuspended) []any { return resource(at, e.By) }),
-	On(withReasons(`array_remove(disabled_by, $4)`), func(at eventstore.RecordedEvent, e hosting.ServiceResumed) []any { return resource(at, e.By) }),
-	On(wished(`trashed_at = recorded_at()`), func(at eventstore.RecordedEvent, _ hosting.MovedToBin) []any { return resource(at) }),
-	On(wished(`trashed_at = null`), func(at eventstore.RecordedEvent, _ hosting.Restored) []any { return resource(at) }).refusingBy(takenSets),
-	On(`update resources set spec = spec || $4, engine_id = coalesce($5, engine_id), external = coalesce($6, external),
-			status = case when status = 'leaving' then status when $7 and $8 < wish then 'changing' else 'running' end,
-			sync_status = case when status = 'leaving' or $7 and $8 < wish then sync_status else 'synced' end,
-			sync_error = case when status = 'leaving' or $7 and $8 < wish then sync_error else '' end,
-			updated_at = recorded_at(), version = $3
-		where kind = $1 and id = $2`,
-		func(at eventstore.RecordedEvent, e hosting.EngineConfirmed) []any {
-			return resource(at, observed(e), orNull(e.EngineID), orNull(e.External), e.Version != 0, e.Version)
-		}),
-	On(`update resources set status = 'leaving', wish = $3, sync_status = 'pending', sync_error = '', updated_at = recorded_at(), version = $3
-		where kind = $1 and id = $2`,
-		func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) []any { return resource(at) }),
-	On(`update resources set status = 'gone', sync_status = 'synced', sync_error = '', updated_at = recorded_at(), version = $3
-		where kind = $1 and id = $2`,
-		func(at eventstore.RecordedEvent, _ hosting.Removed) []any { return resource(at) }),
-	On(`update resources set status = case when status = 'leaving' then status else 'refused' end,
-			sync_status = 'error', sync_error = $4, updated_at = recorded_at(), version = $3
-		where kind = $1 and id = $2`,
-		func(at eventstore.RecordedEvent, e hosting.EngineRefused) []any { return resource(at, e.Code) }),
-	erasing(`update resources set spec = spec - case kind` + personalFields() + ` else '{}'::text[] end where subject = $1`),
+	On(func(at eventstore.RecordedEvent, e hosting.Requested) Change {
+		return insert("resources", append(resource(at), Row{
+			{"tenant", e.Tenant},
+			{"status", "wanted"},
+			{"spec", e.Values()},
+			{"subject", orNull(e.SubjectID)},
+			{"wish", at.Version},
+			{"sync_status", "pending"},
+			{"requested_for", e.For},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		}...))
+	}).refusingBy(takenSets),
+	On(func(at eventstore.RecordedEvent, e hosting.Changed) Change {
+		return wished(at, Column{"spec", merged(e.Values())})
+	}).refusingBy(takenSets),
+	On(func(at eventstore.RecordedEvent, e hosting.Disabled) Change {
+		return wished(at, Column{"disabled_by", added(e.By)})
+	}),
+	On(func(at eventstore.RecordedEvent, e hosting.Enabled) Change {
+		return wished(at, Column{"disabled_by", removed(e.By)})
+	}),
+	// The reasons why a tenant is suspended cause no request to the engine.
+	On(func(at eventstore.RecordedEvent, e hosting.ServiceSuspended) Change {
+		return stated(at, Column{"disabled_by", added(e.By)})
+	}),
+	On(func(at eventstore.RecordedEvent, e hosting.ServiceResumed) Change {
+		return stated(at, Column{"disabled_by", removed(e.By)})
+	}),
+	On(func(at eventstore.RecordedEvent, _ hosting.MovedToBin) Change {
+		return wished(at, Column{"trashed_at", now})
+	}),
+	On(func(at eventstore.RecordedEvent, _ hosting.Restored) Change {
+		return wished(at, Column{"trashed_at", null})
+	}).refusingBy(takenSets),
+	On(confirmed),
+	On(func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) Change {
+		return stated(at, Column{"status", "leaving"}, Column{"wish", at.Version}, Column{"sync_status", "pending"}, Column{"sync_error", ""})
+	}),
+	On(func(at eventstore.RecordedEvent, _ hosting.Removed) Change {
+		return stated(at, Column{"status", "gone"}, Column{"sync_status", "synced"}, Column{"sync_error", ""})
+	}),
+	On(func(at eventstore.RecordedEvent, e hosting.EngineRefused) Change {
+		return stated(at, Column{"status", either(leaving, keep, word("refused"))}, Column{"sync_status", "error"}, Column{"sync_error", e.Code})
+	}),
+	erasing("resources", Row{{"spec", withoutPersonal()}}),
 	limited(),
 }, slices.Concat(inZones(), issuances(), compared())...)...).
 	ReadBy("resources", operators, ofTenant("tenant"), ownTenants).Beside(usage)
 
-// wished is the statement of a request: the resource has to be changed at the
+// leaving tells whether the resource is to be removed: it stays so until it is gone.
+var leaving = among(col("status"), "leaving")
+
+// wished is the change of a request: the resource has to be changed at the
 // engine, or still to be created.
-func wished(what string) string {
-	return `update resources set ` + what + `, wish = $3, sync_status = 'pending', sync_error = '',
-			status = case when status = 'leaving' then status
-				when status = 'wanted' or status = 'refused' and engine_id is null and external = '' then 'wanted' else 'changing' end,
-			updated_at = recorded_at(), version = $3
-		where kind = $1 and id = $2`
+func wished(at eventstore.RecordedEvent, set ...Column) Change {
+	unmade := or(among(col("status"), "wanted"), and(among(col("status"), "refused"), and(missing(col("engine_id")), among(col("external"), ""))))
+	return stated(at, append(set, Column{"wish", at.Version}, Column{"sync_status", "pending"}, Column{"sync_error", ""},
+		Column{"status", either(leaving, keep, either(unmade, word("wanted"), word("changing")))})...)
 }
 
-// withReasons changes the reasons why a tenant is suspended. It causes no request
-// to the engine.
-func withReasons(reasons string) string {
-	return `update resources set disabled_by = ` + reasons + `, updated_at = recorded_at(), version = $3 where kind = $1 and id = $2`
+// stated changes the row of the event's resource. It causes no request to the engine.
+func stated(at eventstore.RecordedEvent, set ...Column) Change {
+	return update("resources", resource(at), changed(at, set))
+}
+
+// confirmed is what the engine has reported. A resource that was changed again
+// meanwhile is not there yet.
+func confirmed(at eventstore.RecordedEvent, e hosting.EngineConfirmed) Change {
+	late := no
+	if e.Version != 0 {
+		late = before(e.Version, col("wish"))
+	}
+	set := []Column{
+		{"spec", merged(observed(e))},
+		{"status", either(leaving, keep, either(late, word("changing"), word("running")))},
+		{"sync_status", either(or(leaving, late), keep, word("synced"))},
+		{"sync_error", either(or(leaving, late), keep, word(""))},
+	}
+	if e.EngineID != 0 {
+		set = append(set, Column{"engine_id", e.EngineID})
+	}
+	if e.External != "" {
+		set = append(set, Column{"external", e.External})
+	}
+	return stated(at, set...)
 }
 
 // ownTenants is the condition for the tenants that a user is a member of.
@@ -127,10 +163,9 @@ func resourcesSQL(sql string) string {
 	return strings.NewReplacer("{searched}", "case kind"+searched.String()+" else '' end", "{looked}", lookedSQL(), "{lookups}", lookupsSQL(), "{sets}", setsSQL(), "{quotas}", quotasSQL()).Replace(sql)
 }
 
-// resource returns the arguments of a statement: kind, id, version, and further
-// ones from $4 on.
-func resource(at eventstore.RecordedEvent, more ...any) []any {
-	return append([]any{at.Stream.Category, at.Stream.ID, at.Version}, more...)
+// resource is the key of the row of the event's resource.
+func resource(at eventstore.RecordedEvent) Row {
+	return Row{{"kind", at.Stream.Category}, {"id", at.Stream.ID}}
 }
 
 func observed(e hosting.EngineConfirmed) field.Values {

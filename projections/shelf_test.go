@@ -60,18 +60,18 @@ var titleTaken = domain.RefuseField("title", "book with this title already exist
 
 func shelf(sql string) *Projection {
 	return New("books", sql,
-		On(`insert into books (id, title, since) values ($1, $2, recorded_at())`,
-			func(at eventstore.RecordedEvent, e bookPut) []any { return []any{at.Stream.ID, e.Title} }).
-			Unique("books_title", titleTaken),
-		On(`update books set title = $2 where id = $1`,
-			func(at eventstore.RecordedEvent, e bookRenamed) []any {
-				if e.Title == "" {
-					return nil
-				}
-				return []any{at.Stream.ID, e.Title}
-			}).Unique("books_title", titleTaken),
-		On(`update books set lent = lent + 1, changed = recorded_at() where id = $1`,
-			func(at eventstore.RecordedEvent, _ bookLent) []any { return []any{at.Stream.ID} }),
+		On(func(at eventstore.RecordedEvent, e bookPut) Change {
+			return insert("books", Row{{"id", at.Stream.ID}, {"title", e.Title}, {"since", now}})
+		}).Unique("books_title", titleTaken),
+		On(func(at eventstore.RecordedEvent, e bookRenamed) Change {
+			if e.Title == "" {
+				return Change{}
+			}
+			return update("books", its(at), Row{{"title", e.Title}})
+		}).Unique("books_title", titleTaken),
+		On(func(at eventstore.RecordedEvent, _ bookLent) Change {
+			return update("books", its(at), Row{{"lent", plus("lent", 1)}, {"changed", now}})
+		}),
 	)
 }
 

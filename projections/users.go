@@ -16,8 +16,8 @@ import (
 )
 
 // users is who may sign in, and to which tenants they belong. The table of
-// superusers has one row, and a check that there is one: it is counted anew
-// whenever one of them leaves, while no other process writes.
+// superusers has one row, which counts the active ones, and a check that there is
+// one.
 var users = New("users", `
 	create table users (
 		id               bigint  primary key,
@@ -61,75 +61,99 @@ var users = New("users", `
 	);
 	create index memberships_tenant on memberships (tenant)`,
 
-	On(`insert into users (id, subject, email, name, language, is_superuser, opened_for, created_at, updated_at, version)
-		values ($1, $3, $4, $5, $6, $7, $8, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e account.Opened) []any {
-			return user(at, e.SubjectID, e.Email, e.Name, e.Language, e.Superuser, e.For)
-		}).Unique("users_email", errAddressTaken),
-	userChange(`email_refused_at = case when subject = $3 then email_refused_at end, subject = $3, email = $4, name = $5, language = $6`, func(e account.ProfileChanged) []any {
-		return []any{e.SubjectID, e.Email, e.Name, e.Language}
+	On(func(at eventstore.RecordedEvent, e account.Opened) Change {
+		return insert("users", Row{
+			{"id", at.Stream.ID},
+			{"subject", e.SubjectID},
+			{"email", e.Email},
+			{"name", e.Name},
+			{"language", e.Language},
+			{"is_superuser", e.Superuser},
+			{"opened_for", e.For},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		})
 	}).Unique("users_email", errAddressTaken),
-	userChange(`active_tenant = $3`, func(e account.TenantActivated) []any { return []any{orNull(e.Tenant)} }),
-	userChange(`has_password = true, session_version = session_version + 1, password_version = session_version + 1`,
-		func(account.PasswordChanged) []any { return nil }),
-	userChange(`session_version = session_version + 1`, func(account.SessionsEnded) []any { return nil }),
-	userChange(`second_factor = true, session_version = session_version + 1`, func(account.SecondFactorEnabled) []any { return nil }),
-	userChange(`second_factor = false`, func(account.SecondFactorDisabled) []any { return nil }),
-	userChange(``, func(account.RecoveryCodesRenewed) []any { return nil }),
-	userChange(`is_active = false, session_version = session_version + 1`, func(account.Deactivated) []any { return nil }),
-	userChange(`is_active = true`, func(account.Reactivated) []any { return nil }),
-	userChange(`is_superuser = true`, func(account.SuperuserGranted) []any { return nil }),
-	userChange(`is_superuser = false, session_version = session_version + 1`, func(account.SuperuserRevoked) []any { return nil }),
-	userChange(``, func(account.LinkRequested) []any { return nil }),
-	userChange(`email_refused_at = recorded_at()`, func(account.AddressRefused) []any { return nil }),
-	userChange(`email_refused_at = null`, func(account.AddressAccepted) []any { return nil }),
-	userChange(``, func(account.MembershipGranted) []any { return nil }),
-	userChange(``, func(account.MembershipRevoked) []any { return nil }),
+	On(func(_ eventstore.RecordedEvent, e account.Opened) Change {
+		if !e.Superuser {
+			return Change{}
+		}
+		return count("superusers", onlyRow, Row{{"active", 1}})
+	}),
+	superusers[account.Reactivated](1, true, false), superusers[account.SuperuserGranted](1, false, true),
+	superusers[account.Deactivated](-1, true, true).Unique("last_superuser", account.ErrLastSuperuser),
+	superusers[account.SuperuserRevoked](-1, true, true).Unique("last_superuser", account.ErrLastSuperuser),
 
-	On(countSuperusers+`exists (select from users where id = $1 and is_superuser)`+instead,
-		func(at eventstore.RecordedEvent, _ account.Deactivated) []any { return []any{at.Stream.ID} }).
-		Unique("last_superuser", account.ErrLastSuperuser),
-	On(countSuperusers+`true`+instead, func(eventstore.RecordedEvent, account.SuperuserRevoked) []any { return []any{} }).
-		Unique("last_superuser", account.ErrLastSuperuser),
+	userChange(func(e account.ProfileChanged) Row {
+		return Row{
+			{"email_refused_at", either(is(col("subject"), e.SubjectID), keep, null)},
+			{"subject", e.SubjectID},
+			{"email", e.Email},
+			{"name", e.Name},
+			{"language", e.Language},
+		}
+	}).Unique("users_email", errAddressTaken),
+	userChange(func(e account.TenantActivated) Row { return Row{{"active_tenant", orNull(e.Tenant)}} }),
+	userChange(func(account.PasswordChanged) Row {
+		return append(signedOut(), Column{"has_password", true}, Column{"password_version", plus("session_version", 1)})
+	}),
+	userChange(func(account.SessionsEnded) Row { return signedOut() }),
+	userChange(func(account.SecondFactorEnabled) Row { return append(signedOut(), Column{"second_factor", true}) }),
+	userChange(func(account.SecondFactorDisabled) Row { return Row{{"second_factor", false}} }),
+	userChange(func(account.RecoveryCodesRenewed) Row { return nil }),
+	userChange(func(account.Deactivated) Row { return append(signedOut(), Column{"is_active", false}) }),
+	userChange(func(account.Reactivated) Row { return Row{{"is_active", true}} }),
+	userChange(func(account.SuperuserGranted) Row { return Row{{"is_superuser", true}} }),
+	userChange(func(account.SuperuserRevoked) Row { return append(signedOut(), Column{"is_superuser", false}) }),
+	userChange(func(account.LinkRequested) Row { return nil }),
+	userChange(func(account.AddressRefused) Row { return Row{{"email_refused_at", now}} }),
+	userChange(func(account.AddressAccepted) Row { return Row{{"email_refused_at", nil}} }),
+	userChange(func(account.MembershipGranted) Row { return nil }),
+	userChange(func(account.MembershipRevoked) Row { return nil }),
 
-	On(`update users set last_login_at = recorded_at() where id = $1`,
-		func(at eventstore.RecordedEvent, _ account.SignedIn) []any { return []any{at.Stream.ID} }),
-	erasing(`update users set email = '', name = '', email_refused_at = null, erased_at = recorded_at() where subject = $1`),
+	On(func(at eventstore.RecordedEvent, _ account.SignedIn) Change {
+		return update("users", its(at), Row{{"last_login_at", now}})
+	}),
+	erasing("users", Row{{"email", ""}, {"name", ""}, {"email_refused_at", nil}, {"erased_at", now}}),
 
-	On(`insert into memberships (user_id, tenant, role, granted_at) values ($1, $2, $3, recorded_at())
-		on conflict (user_id, tenant) do update set role = excluded.role`,
-		func(at eventstore.RecordedEvent, e account.MembershipGranted) []any {
-			return []any{at.Stream.ID, e.Tenant, e.Role}
-		}),
-	On(`delete from memberships where user_id = $1 and tenant = $2`,
-		func(at eventstore.RecordedEvent, e account.MembershipRevoked) []any {
-			return []any{at.Stream.ID, e.Tenant}
-		}),
+	On(func(at eventstore.RecordedEvent, e account.MembershipGranted) Change {
+		return upsert("memberships", membership(at, e.Tenant), Row{{"role", e.Role}, {"granted_at", now}}, Row{{"role", excluded("role")}})
+	}),
+	On(func(at eventstore.RecordedEvent, e account.MembershipRevoked) Change {
+		return remove("memberships", membership(at, e.Tenant))
+	}),
 ).
 	ReadBy("users", operators, ofUser("id")).
 	ReadBy("memberships", operators, ofTenant("tenant"), ofUser("user_id"))
 
 var errAddressTaken = domain.RefuseField("email", field.AlreadyExists("user", "email"))
 
-const (
-	countSuperusers = `insert into superusers (active) select (select count(*) from users where is_superuser and is_active) where `
-	instead         = ` on conflict (only_row) do update set active = excluded.active`
-)
+var onlyRow = Row{{"only_row", true}}
 
-// user are the arguments of a statement: which user, the version of the
-// stream, and more from $3 on.
-func user(at eventstore.RecordedEvent, more ...any) []any {
-	return append([]any{at.Stream.ID, at.Version}, more...)
+// superusers counts the active superusers by what happens to a user who was one, or
+// was active, before.
+func superusers[E domain.Event](by int, superuser, active bool) Handler {
+	return On(func(at eventstore.RecordedEvent, _ E) Change {
+		c := count("superusers", onlyRow, Row{{"active", by}})
+		if by < 0 { // a row of its own would break the condition
+			c = update("superusers", onlyRow, Row{{"active", plus("active", by)}})
+		}
+		return c.using("u", "users", its(at)).provided(is(of("u", "is_superuser"), superuser)).provided(is(of("u", "is_active"), active))
+	})
+}
+
+// signedOut ends the user's sessions.
+func signedOut() Row { return Row{{"session_version", plus("session_version", 1)}} }
+
+func membership(at eventstore.RecordedEvent, tenant int64) Row {
+	return Row{{"user_id", at.Stream.ID}, {"tenant", tenant}}
 }
 
 // userChange is what an event does to the row of its user: at least it raises
-// the version that an ETag shows. The arguments begin with $3.
-func userChange[E domain.Event](set string, args func(E) []any) Handler {
-	if set != "" {
-		set += ", "
-	}
-	return On(`update users set `+set+`updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e E) []any { return user(at, args(e)...) })
+// the version that an ETag shows.
+func userChange[E domain.Event](set func(E) Row) Handler {
+	return On(func(at eventstore.RecordedEvent, e E) Change { return update("users", its(at), changed(at, set(e))) })
 }
 
 // A User may sign in.
@@ -279,3 +303,25 @@ func (s AccountReader) Members(ctx context.Context, tenant int64) ([]Membership,
 	w.and("m.tenant = ?", tenant)
 	return list[Membership](ctx, s, `select `+membershipColumns+fromMemberships, w, " order by m.user_id")
 }
+
+// An Identity is a user as they call: who they are, and what they may do in
+// the tenant for which they act.
+type Identity struct {
+	User
+	Role account.Role // in the active tenant; "": none, or a superuser who is no member
+}
+
+// Identity is read once for each call. A user who has left the active tenant
+// acts for none, unless a superuser; a removed tenant is never active.
+func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool, error) {
+	w := s.self("u.id")
+	w.and("u.id = ?", user)
+	w.conditions = append(w.conditions, notErased)
+	return maybe(one[Identity](ctx, s, "User", selectIdentity, w))
+}
+
+const selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
+		case when ended.id is null and (u.is_superuser or m.tenant is not null) then u.active_tenant end as active_tenant, ` + userStanding + `,
+		case when ended.id is null then coalesce(m.role, '') else '' end as role
+	from users u left join memberships m on m.user_id = u.id and m.tenant = u.active_tenant
+	left join resources ended on ended.kind = 'tenant' and ended.id = u.active_tenant and not ended.present`

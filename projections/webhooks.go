@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/webhook"
@@ -54,49 +55,93 @@ var webhooks = New("webhooks", `
 	create index webhook_deliveries_oldest on webhook_deliveries (created_at);
 	create unique index webhook_deliveries_test on webhook_deliveries (endpoint) where event_type = 'endpoint.test' and status = 'pending'`,
 
-	On(`insert into webhook_endpoints (id, tenant, url, events, is_active, created_at, updated_at, version)
-		values ($1, $3, $4, $5, $6, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e webhook.EndpointCreated) []any {
-			return about(at, e.Tenant, e.URL, e.Events, e.IsActive)
-		}),
-	On(`insert into webhook_crowd (crowd) select $1 where (select count(*) from webhook_endpoints where tenant = $1) > $2`,
+	On(func(at eventstore.RecordedEvent, e webhook.EndpointCreated) Change {
+		return insert("webhook_endpoints", Row{
+			{"id", at.Stream.ID},
+			{"tenant", e.Tenant},
+			{"url", e.URL},
+			{"events", e.Events},
+			{"is_active", e.IsActive},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		})
+	}),
+	Rule(`insert into webhook_crowd (crowd) select $1 where (select count(*) from webhook_endpoints where tenant = $1) > $2`,
 		func(_ eventstore.RecordedEvent, e webhook.EndpointCreated) []any {
 			return []any{e.Tenant, webhook.MaxEndpoints}
 		}).
-		Unique("webhook_crowd_of_endpoints", hosting.LimitReached("webhook_endpoints", webhook.MaxEndpoints, webhook.MaxEndpoints)).Now(),
-	On(`update webhook_endpoints set url = coalesce(nullif($3, ''), url), events = coalesce($4, events), is_active = coalesce($5, is_active),
-			disabled = case when $5::boolean is null then disabled else '' end, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e webhook.EndpointChanged) []any {
-			return about(at, e.URL, e.Events, e.IsActive)
-		}),
-	On(`update webhook_endpoints set updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ webhook.SecretRotated) []any { return about(at) }),
-	On(`update webhook_endpoints set is_active = false, disabled = $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e webhook.EndpointDisabled) []any { return about(at, e.Reason) }),
-	On(`delete from webhook_endpoints where id = $1`,
-		func(at eventstore.RecordedEvent, _ webhook.EndpointRemoved) []any { return []any{at.Stream.ID} }),
+		Unique("webhook_crowd_of_endpoints", hosting.LimitReached("webhook_endpoints", webhook.MaxEndpoints, webhook.MaxEndpoints)),
+	endpointChange(endpointChanged),
+	endpointChange(func(webhook.SecretRotated) Row { return nil }),
+	endpointChange(func(e webhook.EndpointDisabled) Row { return Row{{"is_active", false}, {"disabled", e.Reason}} }),
+	On(func(at eventstore.RecordedEvent, _ webhook.EndpointRemoved) Change {
+		return remove("webhook_endpoints", its(at))
+	}),
 
-	On(`insert into webhook_deliveries (id, endpoint, tenant, event_id, event_type, status, next_attempt_at, created_at, updated_at, version)
-		values ($1, $3, $4, $5, $6, 'pending', recorded_at(), recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e webhook.DeliveryRequested) []any {
-			return about(at, e.Endpoint, e.Tenant, e.Message.ID, e.Message.Type)
-		}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
-	On(`update webhook_deliveries set attempts = attempts + 1, response_status = nullif($3, 0), error = $4, next_attempt_at = $5,
-			updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e webhook.DeliveryAttempted) []any {
-			return about(at, e.Status, e.Code, orNever(e.NextAt))
-		}),
-	On(`update webhook_deliveries set status = 'delivered', attempts = attempts + 1, response_status = nullif($3, 0), error = '', next_attempt_at = null,
-			delivered_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e webhook.Delivered) []any { return about(at, e.Status) }),
-	On(`update webhook_deliveries set status = 'failed', error = $3, next_attempt_at = null, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e webhook.DeliveryFailed) []any { return about(at, e.Code) }),
-	On(`update webhook_deliveries set status = 'pending', next_attempt_at = recorded_at(), updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, _ webhook.RedeliveryRequested) []any { return about(at) }).
+	On(func(at eventstore.RecordedEvent, e webhook.DeliveryRequested) Change {
+		return insert("webhook_deliveries", Row{
+			{"id", at.Stream.ID},
+			{"endpoint", e.Endpoint},
+			{"tenant", e.Tenant},
+			{"event_id", e.Message.ID},
+			{"event_type", e.Message.Type},
+			{"status", "pending"},
+			{"next_attempt_at", now},
+			{"created_at", now},
+			{"updated_at", now},
+			{"version", at.Version},
+		})
+	}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
+	deliveryChange(func(e webhook.DeliveryAttempted) Row {
+		return Row{{"attempts", plus("attempts", 1)}, {"response_status", orNull(e.Status)}, {"error", e.Code}, {"next_attempt_at", orNever(e.NextAt)}}
+	}),
+	deliveryChange(func(e webhook.Delivered) Row {
+		return Row{
+			{"status", "delivered"},
+			{"attempts", plus("attempts", 1)},
+			{"response_status", orNull(e.Status)},
+			{"error", ""},
+			{"next_attempt_at", nil},
+			{"delivered_at", now},
+		}
+	}),
+	deliveryChange(func(e webhook.DeliveryFailed) Row {
+		return Row{{"status", "failed"}, {"error", e.Code}, {"next_attempt_at", nil}}
+	}),
+	deliveryChange(func(webhook.RedeliveryRequested) Row { return Row{{"status", "pending"}, {"next_attempt_at", now}} }).
 		Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
 ).
 	ReadBy("webhook_endpoints", operators, ofTenant("tenant")).
 	ReadBy("webhook_deliveries", operators, ofTenant("tenant"))
+
+// endpointChange and deliveryChange are what an event does to the row of its endpoint, or
+// of its delivery.
+func endpointChange[E domain.Event](set func(E) Row) Handler {
+	return On(func(at eventstore.RecordedEvent, e E) Change {
+		return update("webhook_endpoints", its(at), changed(at, set(e)))
+	})
+}
+
+func deliveryChange[E domain.Event](set func(E) Row) Handler {
+	return On(func(at eventstore.RecordedEvent, e E) Change {
+		return update("webhook_deliveries", its(at), changed(at, set(e)))
+	})
+}
+
+// endpointChanged is what was sent. An address that was erased changes nothing.
+func endpointChanged(e webhook.EndpointChanged) (set Row) {
+	if e.URL != "" {
+		set = append(set, Column{"url", e.URL})
+	}
+	if e.Events != nil {
+		set = append(set, Column{"events", e.Events})
+	}
+	if e.IsActive != nil {
+		set = append(set, Column{"is_active", *e.IsActive}, Column{"disabled", ""})
+	}
+	return set
+}
 
 func orNever(at time.Time) *time.Time {
 	if at.IsZero() {

@@ -25,17 +25,17 @@ var widgets = New("widgets", `
 	create unique index widgets_widget_id on widgets (widget_id);
 	create index widgets_newest on widgets (created_at desc, id desc)`,
 
-	On(`insert into widgets (id, widget_id, spec, created_at, updated_at, version)
-		values ($1, $3, $4, recorded_at(), recorded_at(), $2)`,
-		func(at eventstore.RecordedEvent, e storefront.WidgetCreated) []any {
-			return []any{at.Stream.ID, at.Version, e.WidgetID, e.Spec}
-		}),
-	On(`update widgets set spec = spec || $3, updated_at = recorded_at(), version = $2 where id = $1`,
-		func(at eventstore.RecordedEvent, e storefront.WidgetChanged) []any {
-			return []any{at.Stream.ID, at.Version, e.Spec}
-		}),
-	On(`delete from widgets where id = $1`,
-		func(at eventstore.RecordedEvent, _ storefront.WidgetRemoved) []any { return []any{at.Stream.ID} }),
+	On(func(at eventstore.RecordedEvent, e storefront.WidgetCreated) Change {
+		return insert("widgets", Row{
+			{"id", at.Stream.ID}, {"widget_id", e.WidgetID}, {"spec", e.Spec}, {"created_at", now}, {"updated_at", now}, {"version", at.Version},
+		})
+	}),
+	On(func(at eventstore.RecordedEvent, e storefront.WidgetChanged) Change {
+		return update("widgets", its(at), changed(at, Row{{"spec", merged(e.Spec)}}))
+	}),
+	On(func(at eventstore.RecordedEvent, _ storefront.WidgetRemoved) Change {
+		return remove("widgets", its(at))
+	}),
 )
 
 // A Widget is an order form, with the plans that it offers at the moment.

@@ -2,8 +2,10 @@ package projections
 
 import (
 	"context"
+	"encoding/json"
 
 	"hostpanel/domain/dns"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 )
@@ -44,61 +46,106 @@ const zonesSQL = `
 func inZones() []Handler {
 	alone := map[string]error{"cname_in_company": dns.CheckBeside(dns.CNAME, dns.Apex)}
 	return []Handler{
-		On(nextSerial, func(at eventstore.RecordedEvent, _ hosting.Requested) []any { return in(zoneKind.Name, at) }),
-		On(nextSerial, func(at eventstore.RecordedEvent, _ hosting.Changed) []any { return in(zoneKind.Name, at) }),
-		On(takeName, func(at eventstore.RecordedEvent, _ hosting.Requested) []any { return in(recordKind.Name, at) }),
-		On(takeName, func(at eventstore.RecordedEvent, e hosting.Changed) []any { return renamed(at, e) }),
-		On(nextSerialOfZone, func(at eventstore.RecordedEvent, _ hosting.Requested) []any { return in(recordKind.Name, at) }),
-		On(nextSerialOfZone, func(at eventstore.RecordedEvent, _ hosting.Changed) []any { return in(recordKind.Name, at) }),
-		On(nextSerialOfZone, func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) []any { return in(recordKind.Name, at) }),
-		On(leaveName, func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) []any { return in(recordKind.Name, at) }),
-		On(cnameInCompany, func(at eventstore.RecordedEvent, _ hosting.Requested) []any { return in(recordKind.Name, at) }).refusing(alone).Now(),
-		On(cnameInCompany, func(at eventstore.RecordedEvent, e hosting.Changed) []any { return renamed(at, e) }).refusing(alone).Now(),
-		On(crowded, func(at eventstore.RecordedEvent, _ hosting.Requested) []any {
-			return in(recordKind.Name, at, recordKind.Most, recordKind.Counted())
-		}).
-			refusing(overLimits()).Now(),
+		On(func(at eventstore.RecordedEvent, _ hosting.Requested) Change { return serialOf(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.Changed) Change { return serialOf(at) }),
+		On(takeName),
+		On(rename),
+		On(func(at eventstore.RecordedEvent, _ hosting.Requested) Change { return serialOfZone(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.Changed) Change { return serialOfZone(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) Change { return serialOfZone(at) }),
+		On(func(at eventstore.RecordedEvent, _ hosting.RemovalRequested) Change {
+			if at.Stream.Category != recordKind.Name {
+				return Change{}
+			}
+			return remove("record_names", itsRecord(at))
+		}),
+		Rule(cnameInCompany, func(at eventstore.RecordedEvent, _ hosting.Requested) []any { return ofRecord(at) }).refusing(alone),
+		Rule(cnameInCompany, func(at eventstore.RecordedEvent, e hosting.Changed) []any {
+			if rename(at, e).verb == 0 {
+				return nil
+			}
+			return ofRecord(at)
+		}).refusing(alone),
+		Rule(crowded, func(at eventstore.RecordedEvent, _ hosting.Requested) []any {
+			return ofRecord(at, recordKind.Most, recordKind.Counted())
+		}).refusing(overLimits()),
 	}
 }
 
-// in are the arguments of a statement about one kind: the number of the
-// resource, and more from $2 on.
-func in(kind string, at eventstore.RecordedEvent, more ...any) []any {
-	if at.Stream.Category != kind {
+// ofRecord are the arguments of a rule about records: the number of the record, and
+// more from $2 on.
+func ofRecord(at eventstore.RecordedEvent, more ...any) []any {
+	if at.Stream.Category != recordKind.Name {
 		return nil
 	}
 	return append([]any{at.Stream.ID}, more...)
 }
 
-func renamed(at eventstore.RecordedEvent, e hosting.Changed) []any {
-	if v := e.Values(); v["record_type"] == nil && v["name"] == nil {
-		return nil
-	}
-	return in(recordKind.Name, at)
-}
+func itsRecord(at eventstore.RecordedEvent) Row { return Row{{"record", at.Stream.ID}} }
 
-// What is written to a zone gives it a new serial. A zone that goes needs none
-// for each of its records.
+// Both together are [dns.Serial.Next].
 var (
-	nextSerial = `insert into zone_serials (zone, serial) select $1::bigint, ` + firstSerial + countedOn
-
-	nextSerialOfZone = `insert into zone_serials (zone, serial) select zone, ` + firstSerial + `
-		from record_names n where record = $1 and exists (select from resources z where z.kind = '` + zoneKind.Name + `' and z.id = n.zone and z.present)` + countedOn
-
-	// Both together are [dns.Serial.Next].
-	firstSerial = `to_char(recorded_at() at time zone 'UTC', 'YYYYMMDD')::bigint * 100 + 1`
-	countedOn   = ` on conflict (zone) do update set serial = case
-		when zone_serials.serial / 100 < excluded.serial / 100 then excluded.serial else (zone_serials.serial + 1) % 4294967296 end`
+	firstSerial = &function{sql: `to_char(%[1]s at time zone 'UTC', 'YYYYMMDD')::bigint * 100 + 1`, typ: "bigint"}
+	nextSerial  = &function{sql: `case when %[1]s / 100 < %[2]s / 100 then %[2]s else (%[1]s + 1) %% 4294967296 end`, typ: "bigint"}
 )
 
+// serial gives a zone a new serial.
+func serial(zone any) Change {
+	return upsert("zone_serials", Row{{"zone", zone}}, Row{{"serial", firstSerial.call(now)}},
+		Row{{"serial", nextSerial.call(col("serial"), excluded("serial"))}})
+}
+
+func serialOf(at eventstore.RecordedEvent) Change {
+	if at.Stream.Category != zoneKind.Name {
+		return Change{}
+	}
+	return serial(at.Stream.ID)
+}
+
+// serialOfZone is [serial] of the zone of a record. A zone that goes needs none for
+// each of its records.
+func serialOfZone(at eventstore.RecordedEvent) Change {
+	if at.Stream.Category != recordKind.Name {
+		return Change{}
+	}
+	return serial(of("n", "zone")).using("n", "record_names", itsRecord(at)).
+		using("z", "resources", Row{{"kind", word(zoneKind.Name)}, {"id", of("n", "zone")}}).provided(is(of("z", "present"), true))
+}
+
+// takeName is what others may not be called beside a new record.
+func takeName(at eventstore.RecordedEvent, e hosting.Requested) Change {
+	if at.Stream.Category != recordKind.Name {
+		return Change{}
+	}
+	var zone int64
+	values := e.Values()
+	_ = json.Unmarshal(values["zone"], &zone) // checked where it was requested
+	return insert("record_names", append(itsRecord(at), Row{{"zone", zone}, {"name", textOf(values, "name")}, {"cname", textOf(values, "record_type") == cname}}...))
+}
+
+// rename is what a change of a record's name or type does.
+func rename(at eventstore.RecordedEvent, e hosting.Changed) Change {
+	values, set := e.Values(), Row{}
+	if values["name"] != nil {
+		set = append(set, Column{"name", textOf(values, "name")})
+	}
+	if values["record_type"] != nil {
+		set = append(set, Column{"cname", textOf(values, "record_type") == cname})
+	}
+	if at.Stream.Category != recordKind.Name || len(set) == 0 {
+		return Change{}
+	}
+	return update("record_names", itsRecord(at), set)
+}
+
+const cname = "CNAME"
+
+func textOf(values field.Values, name string) (text string) {
+	_ = json.Unmarshal(values[name], &text) // checked where it was requested
+	return text
+}
+
 var (
-	takeName = `
-		insert into record_names (record, zone, name, cname)
-		select id, (spec ->> 'zone')::bigint, spec ->> 'name', spec ->> 'record_type' = 'CNAME' from resources where kind = '` + recordKind.Name + `' and id = $1
-		on conflict (record) do update set name = excluded.name, cname = excluded.cname`
-
-	leaveName = `delete from record_names where record = $1`
-
 	// cnameInCompany is [dns.CheckBeside] of the record that was written.
 	cnameInCompany = `
 		insert into cname_in_company (zone)
