@@ -6,7 +6,10 @@
 // new identifiers and prices arrive inside commands.
 package domain
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // A Stream names the history of one thing: "order-6f1c…", "site-42". Names of
 // streams never hold personal data.
@@ -32,6 +35,19 @@ type Event interface {
 	// Says describes the event in English, for histories and timelines. The
 	// personal data in the event may have been erased: its texts are then empty.
 	Says() string
+}
+
+// A Teller is an event that sets fields of the record that its stream is about.
+type Teller interface {
+	// Tells returns the fields by their names in the API, as something that
+	// encoding/json makes an object of.
+	Tells() any
+}
+
+// A Shown state completes the fields that the events of its stream have told, when
+// a record is shown as of a moment.
+type Shown interface {
+	Shows(record map[string]json.RawMessage)
 }
 
 // A Decider is the whole behaviour of one category of streams. The zero S is

@@ -52,17 +52,17 @@ const (
 
 // A Run is one execution of a saga, folded from its stream.
 type Run struct {
-	Key        string
-	Definition string
-	Steps      []StepRef
-	Input      json.RawMessage
-	Order      uuid.UUID
-	Direction  Direction
-	Status     Status
-	Step       int
-	Cancel     bool // an operator has asked for compensation
-	Lost       int  // how often what a step made was lost, since an operator decided last
-	Version    int64
+	Key        string          `json:"key"`
+	Definition string          `json:"definition"`
+	Steps      []StepRef       `json:"steps"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Order      uuid.UUID       `json:"order,omitzero"`
+	Direction  Direction       `json:"direction"`
+	Status     Status          `json:"status"`
+	Step       int             `json:"step"`
+	Cancel     bool            `json:"cancel,omitempty"` // an operator has asked for compensation
+	Lost       int             `json:"lost,omitempty"`   // how often what a step made was lost, since an operator decided last
+	Version    int64           `json:"version"`
 }
 
 // ID is the run's id.

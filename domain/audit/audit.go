@@ -49,3 +49,30 @@ type Events struct {
 	Count  int64 // of the whole
 	Events []Event
 }
+
+// A Moment is a version of a stream or a time; neither is the present.
+type Moment struct {
+	Version int
+	Time    time.Time
+}
+
+// A State is a record as of a moment.
+type State struct {
+	Stream     string
+	Version    int
+	AsOf       time.Time // the moment that was asked for; of a version: when it was recorded
+	RecordedAt time.Time // of the last event in it
+	Record     json.RawMessage
+	Erased     []string // fields whose texts were erased
+}
+
+// A Change is a field that differs between two moments, and the event that has
+// changed it last. From or To is null where the record has no such field.
+type Change struct {
+	Field      string // "status", "payments.pay_1.status"
+	From, To   json.RawMessage
+	Position   int64
+	Version    int
+	Actor      Actor
+	RecordedAt time.Time
+}

@@ -182,9 +182,15 @@ func (l list[T]) schema(f *Field) map[string]any {
 
 type anything struct{ at *json.RawMessage }
 
-func (a anything) place() any                   { return a.at }
-func (a anything) apart() kind                  { return anything{new(json.RawMessage)} }
-func (a anything) schema(*Field) map[string]any { return map[string]any{} }
+func (a anything) place() any  { return a.at }
+func (a anything) apart() kind { return anything{new(json.RawMessage)} }
+func (a anything) schema(f *Field) map[string]any {
+	if f.orNull {
+		return map[string]any{"type": []any{"array", "boolean", "number", "object", "string", "null"}}
+	}
+	return map[string]any{}
+}
+
 func (a anything) read(sent Value, _ *Field) []string {
 	if r, has := sent.surrogate(); has {
 		return []string{fmt.Sprintf("Surrogate characters are not allowed: U+%X.", r)}

@@ -275,3 +275,23 @@ func (CertificateExpired) evolve(r Resource) Resource {
 	}
 	return r
 }
+
+// Tells are the fields of a certificate that is ordered.
+func (e CertificateOrdered) Tells() any {
+	c := Certificate{Status: Ordering.Status(), OrderedAt: &e.At, Names: e.Names}
+	return c.only("status", "last_error", "ordered_at", "names")
+}
+
+// Tells are the fields of a certificate that was issued.
+func (e CertificateIssued) Tells() any {
+	c := Certificate{Status: Issued.Status(), ExpiresAt: &e.Ends}
+	return c.only("status", "last_error", "expires_at", "failures", "failed_at")
+}
+
+// Tells are the fields of a certificate that was not issued.
+func (e CertificateFailed) Tells() any {
+	c := Certificate{Status: Failed.Status(), LastError: e.Code, FailedAt: &e.At}
+	return c.only("status", "last_error", "failed_at")
+}
+
+func (c Certificate) only(names ...string) field.Values { return c.Fields().Only(names...).Values() }

@@ -201,3 +201,12 @@ func join(spec field.Values, personal string) field.Values {
 	maps.Copy(all, own)
 	return all
 }
+
+// Tells are the fields that were asked for.
+func (e Requested) Tells() any { return e.Values() }
+
+// Tells are the fields that changed.
+func (e Changed) Tells() any { return e.Values() }
+
+// Tells are the fields that only the engine knows.
+func (e EngineConfirmed) Tells() any { return e.Observed }

@@ -14,16 +14,16 @@ import (
 // An Operation is work that continues after the HTTP request has ended, such as
 // an installation. The caller polls it for its status (docs/sync.md).
 type Operation struct {
-	Status OperationStatus
-	Kind   string // one of [OperationKinds]
-	Tenant int64  // 0: the installation's own
-	User   int64  // who asked
-	About  Ref
+	Status OperationStatus `json:"status"`
+	Kind   string          `json:"kind"`           // one of [OperationKinds]
+	Tenant int64           `json:"tenant"`         // 0: the installation's own
+	User   int64           `json:"user,omitempty"` // who asked
+	About  Ref             `json:"-"`
 
-	Install *Installation   // of kind InstallCMS
-	Sync    *Sync           // of kind TenantSync
-	Pushed  []PushedRequest // by a sync, so far
-	Code    string          // of the failure
+	Install *Installation   `json:"install,omitempty"` // of kind InstallCMS
+	Sync    *Sync           `json:"sync,omitempty"`    // of kind TenantSync
+	Pushed  []PushedRequest `json:"pushed,omitempty"`  // by a sync, so far
+	Code    string          `json:"code,omitempty"`    // of the failure
 }
 
 // OperationCategory is the category of the streams of operations.
@@ -252,4 +252,12 @@ func (OperationSucceeded) evolve(o Operation) Operation { o.Status = OperationDo
 func (e OperationFailed) evolve(o Operation) Operation {
 	o.Status, o.Code = OperationBroken, e.Code
 	return o
+}
+
+// Tells are the fields of an operation that was asked for.
+func (e OperationQueued) Tells() any {
+	return struct {
+		Type string `json:"resource_type,omitempty"`
+		ID   int64  `json:"resource_id,omitempty"`
+	}{e.ResourceType, e.ResourceID}
 }

@@ -7,6 +7,7 @@ package hosting
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -204,4 +205,30 @@ func (r Resource) news(c Confirm) bool {
 		}
 	}
 	return c.EngineID != 0 && c.EngineID != r.EngineID || c.External != "" && c.External != r.External
+}
+
+// Shows completes the fields of a resource: how it stands at the engine, whether it
+// is on, and its number there.
+func (r Resource) Shows(record map[string]json.RawMessage) {
+	record["sync_status"] = json.RawMessage(`"` + r.syncStatus() + `"`)
+	if _, can := record["is_active"]; can && (len(r.DisabledBy) > 0 || r.Trashed) {
+		record["is_active"] = json.RawMessage("false")
+	}
+	if kind, known := KindNamed(r.Kind); known && kind.EngineID != "" && r.EngineID != 0 {
+		record[kind.EngineID] = record["engine_id"]
+	}
+	for _, inner := range []string{"observed", "version", "wish", "binned", "certificate"} {
+		delete(record, inner)
+	}
+}
+
+// syncStatus compares what is wanted with what the engine has, as the API says it.
+func (r Resource) syncStatus() string {
+	switch {
+	case r.Code != "":
+		return "error"
+	case r.Status == Running, r.Status == Gone:
+		return "synced"
+	}
+	return "pending"
 }

@@ -93,3 +93,6 @@ func (PushRequested) evolve(r Resource) Resource {
 
 func (Adopted) evolve(r Resource) Resource { return r }
 func (Synced) evolve(r Resource) Resource  { return r }
+
+// Tells are the fields that were taken over from the engine.
+func (e Adopted) Tells() any { return e.Values() }

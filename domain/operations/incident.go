@@ -65,9 +65,9 @@ func (t Trouble) Settle(reason string, at time.Time) Settle {
 
 // An Incident is what its history amounts to.
 type Incident struct {
-	Kind    string
-	Open    bool // it was reported, and neither settled nor answered since
-	Ignored bool // until it is over
+	Kind    string `json:"kind"`
+	Open    bool   `json:"open"`              // it was reported, and neither settled nor answered since
+	Ignored bool   `json:"ignored,omitempty"` // until it is over
 }
 
 // Incidents is the behaviour of the streams "incident-<uuid>": a trouble is

@@ -27,6 +27,10 @@ type Deps struct {
 type Lookback interface {
 	// StreamEvents are the events of a stream behind a version, oldest first.
 	StreamEvents(ctx context.Context, who projections.Caller, stream domain.Stream, after, limit int) (audit.Events, error)
+	// State is the record of a stream as of a moment.
+	State(ctx context.Context, who projections.Caller, stream domain.Stream, at audit.Moment) (audit.State, error)
+	// Diff compares a stream at two moments.
+	Diff(ctx context.Context, who projections.Caller, stream domain.Stream, from, to audit.Moment) ([]audit.Change, error)
 }
 
 const (
@@ -40,7 +44,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
-		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).proofRoutes()),
+		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).proofRoutes()),
 	}
 }
 

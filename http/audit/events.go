@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"encoding/hex"
+	"net/http"
 
 	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
@@ -12,7 +13,8 @@ import (
 func (s *log) streamRoutes() []route.Route {
 	return []route.Route{
 		route.Pages[eventEntry](streamPath+"events/", "The events of a stream, oldest first", s.streamEvents).As("audit_stream_events").
-			Of("").Saying("Streams are named like site-12, order-<uuid>, tenant-3, user-1 and security-1."),
+			Failing(http.StatusNotFound, "There is no such stream, or it is foreign.").
+			Saying("Streams are named like site-12, order-<uuid>, tenant-3, user-1 and security-1."),
 	}
 }
 
