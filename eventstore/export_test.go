@@ -1,9 +1,11 @@
 package eventstore
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 )
@@ -40,4 +42,17 @@ func HashOf(previous []byte, columns map[string]string) []byte {
 		e.causation = &causation
 	}
 	return e.chain(previous)
+}
+
+// ChainAnew computes the hashes that the events of all streams would have, by their
+// positions.
+func (r *Reader) ChainAnew(ctx context.Context) (map[int64][]byte, error) {
+	rows, _ := r.pool.Query(ctx, `select `+columns+` from events order by position`)
+	events, err := pgx.CollectRows(rows, scanRow)
+	hashes, last := map[int64][]byte{}, map[string][]byte{}
+	for _, e := range events {
+		hash := e.chain(last[e.stream])
+		hashes[e.position], last[e.stream] = hash, hash
+	}
+	return hashes, err
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"hostpanel/eventstore/tlog/tree"
 )
 
 // The log is checked in the background as well, a part at a time, from the
@@ -50,7 +52,7 @@ func (r *Reader) VerifyNext(ctx context.Context, p Pace, tell func(Broken) error
 		if err != nil || !due {
 			return err
 		}
-		found, err := c.next(ctx, tx, p.Events)
+		found, err := c.next(ctx, tx, r, p.Events)
 		if err != nil {
 			return err
 		}
@@ -91,7 +93,7 @@ func dueForCheck(ctx context.Context, tx pgx.Tx) (c checked, due bool, err error
 
 // next checks the events behind the place, after a look at whether the one at
 // it is still what it was.
-func (c *checked) next(ctx context.Context, tx pgx.Tx, events int) (found []Broken, err error) {
+func (c *checked) next(ctx context.Context, tx pgx.Tx, r *Reader, events int) (found []Broken, err error) {
 	last, changed, err := c.place(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -102,22 +104,22 @@ func (c *checked) next(ctx context.Context, tx pgx.Tx, events int) (found []Brok
 	if c.isOver || last.position < c.position { // from the first one again
 		*c, last = checked{isNew: true}, place{}
 	}
-	rows, _ := tx.Query(ctx, part, last.position, events)
-	defer rows.Close()
-	n := 0
-	for ; rows.Next(); n++ {
-		e, version, hash, err := scanPart(rows)
-		if err != nil {
-			return nil, err
-		}
-		if b := e.held(last, version, hash); b != nil {
-			found = append(found, *b)
-		}
-		last = place{e.position, e.recordedAt}
-		c.position, c.hash = e.position, e.hash
+	s, trouble, err := storedSeal(ctx, tree.In(tx))
+	if err != nil {
+		return nil, err
 	}
-	c.isOver = n < events
-	return found, rows.Err()
+	more, n, last, err := c.part(ctx, tx, r, s, last, events)
+	found = append(found, more...)
+	if c.isOver = n < events; !c.isOver || err != nil {
+		return found, err
+	}
+	if trouble != nil {
+		found = append(found, *trouble)
+	}
+	if s != nil && s.Size > last.position {
+		found = append(found, Broken{Position: last.position + 1, Reason: fmt.Sprintf(longerThan, s.what, s.Size)})
+	}
+	return found, nil
 }
 
 // place is where the check goes on. Zero: what was checked is not there.
@@ -134,7 +136,7 @@ func (c *checked) place(ctx context.Context, tx pgx.Tx) (at place, changed *Brok
 	case err != nil:
 		return at, nil, err
 	case !bytes.Equal(hash, c.hash):
-		changed = &Broken{c.position, stream, "it is another one than when the log was verified"}
+		changed = &Broken{Position: c.position, Stream: stream, Reason: "it is another one than when the log was verified"}
 	}
 	at.position = c.position
 	return at, changed, nil

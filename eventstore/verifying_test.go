@@ -120,11 +120,11 @@ func TestTheLogIsVerifiedPartByPartAndGoesOnWhereItStopped(t *testing.T) {
 
 func TestTheBackgroundFindsWhatTheOwnerHasChanged(t *testing.T) {
 	for forged, want := range map[string][]eventstore.Broken{
-		`update events set data = '{"coins":1000}' where position in (6, 7)`: {{6, "till-1", "the hash does not match what is stored"}, {7, "till-0", "the hash does not match what is stored"}},
-		`delete from events where position = 5`:                              {{5, "till-1", "a position is missing"}, {7, "till-0", "a version of the stream is missing"}},
-		`update events set recorded_at = 'epoch' where position = 9`:         {{9, "till-0", "the time runs back"}},
+		`update events set data = '{"coins":1000}' where position in (6, 7)`: {{Position: 6, Stream: "till-1", Reason: "the hash does not match what is stored"}, {Position: 7, Stream: "till-0", Reason: "the hash does not match what is stored"}},
+		`delete from events where position = 5`:                              {{Position: 5, Stream: "till-1", Reason: "a position is missing"}, {Position: 7, Stream: "till-0", Reason: "a version of the stream is missing"}},
+		`update events set recorded_at = 'epoch' where position = 9`:         {{Position: 9, Stream: "till-0", Reason: "the time runs back"}},
 		`update events set position = -position where position in (3, 5); update events set position = 8 + position where position in (-3, -5)`: {
-			{3, "till-0", "a version of the stream is missing"}, // and what follows from that
+			{Position: 3, Stream: "till-0", Reason: "a version of the stream is missing"}, // and what follows from that
 		},
 	} {
 		w := newWatched(t)
@@ -151,7 +151,7 @@ func TestAnEndThatWasWrittenAnewIsNoticed(t *testing.T) {
 	w.equal(w.round(), []eventstore.Broken{})
 	w.forge(`delete from events where position > 9`)
 	do(t, w.process(), putIn{"1", 7}) // which fits, but was not the tenth
-	w.equal(w.round(), []eventstore.Broken{{10, "till-1", "it is another one than when the log was verified"}})
+	w.equal(w.round(), []eventstore.Broken{{Position: 10, Stream: "till-1", Reason: "it is another one than when the log was verified"}})
 }
 
 func TestWhatCouldNotBeToldIsCheckedAgain(t *testing.T) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +40,9 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	if want := "broken at position " + wording.Grouped(position); code != console.Failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
 	}
+	if code, out, _ := told(t, "verify", "--stream", "tenant-1", "--data-dir", t.TempDir()); code != console.Done || !strings.Contains(out, "not covered: other streams") {
+		t.Errorf("verify of another stream ends with %d: %s", code, out)
+	}
 	if again, _, _ := told(t, "verify", "--data-dir", t.TempDir()); again != console.Failed {
 		t.Errorf("verify ends with %d the second time", again)
 	}
@@ -45,4 +50,49 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	if err != nil || open.Count != 1 || open.Rows[0].Kind != operations.LogBroken || open.Rows[0].About["position"] != fmt.Sprint(position) {
 		t.Errorf("operators hear of %+v, %v", open, err)
 	}
+}
+
+// A log that lost its end, and was signed anew by the holder of the keys, does not fit
+// the checkpoint that was kept outside.
+func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
+	url := eventstoretest.URL(t)
+	p := programtest.Open(t, url, t.TempDir(), true)
+	if err := serve.SeedDemo(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Sealer.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := p.Sealer.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(t.TempDir(), "checkpoint")
+	if err := os.WriteFile(kept, []byte(o.Checkpoint), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
+	t.Setenv("DATABASE_URL", url)
+	verify := func(want string, code int, flags ...string) {
+		t.Helper()
+		got, out, complaint := told(t, append([]string{"verify", "--data-dir", t.TempDir()}, flags...)...)
+		if got != code || !strings.Contains(out+complaint, want) {
+			t.Errorf("verify %v ends with %d: %s%s", flags, got, out, complaint)
+		}
+	}
+	verify("not covered: no checkpoint from outside", console.Done)
+	verify("intact", console.Done, "--checkpoint", kept)
+	verify("were verified before and not read again", console.Done, "--checkpoint", kept, "--new")
+	verify("no such file", console.Usage, "--checkpoint", kept+"s")
+	verify("has no --new", console.Usage, "--stream", "site-1", "--new")
+	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from events where position > 10;
+		update log_origins set size = 0, checkpoint = ''; truncate log_tiles`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Sealer.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	verify("intact", console.Done)
+	verify("one of the positions 1 to", console.Failed, "--checkpoint", kept)
+	verify(`"broken_through"`, console.Failed, "--checkpoint", kept, "--json")
 }

@@ -36,6 +36,7 @@ var errOther = errors.New("the checkpoint was changed by another process")
 // ends with its transaction, and so does what a process that is lost has begun.
 type Sealer struct {
 	*Tree
+	pool   *pgxpool.Pool
 	keys   *sealing.Keyring
 	name   func() string // of the first origin; asked once in the life of a database
 	policy string        // of the witnesses; blank: there are none
@@ -53,7 +54,7 @@ const (
 // NewSealer makes a sealer. The name is that of the first origin; it is asked for at
 // the first seal.
 func NewSealer(pool *pgxpool.Pool, keys *sealing.Keyring, name func() string, policy string) *Sealer {
-	return &Sealer{Tree: Open(pool), keys: keys, name: name, policy: policy, after: func(stage) {}}
+	return &Sealer{Tree: Open(pool), pool: pool, keys: keys, name: name, policy: policy, after: func(stage) {}}
 }
 
 // Seal adds new events, up to 16,384 of them, and returns their number. It is 0 too
@@ -210,6 +211,11 @@ func (s *Sealer) Run(ctx context.Context, log *slog.Logger, changed func() <-cha
 			continue
 		}
 		s.pause(ctx, grown)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*sealEvery)
+	defer cancel()
+	if _, err := s.Seal(last); err != nil {
+		log.WarnContext(last, "the last events are sealed by the next start", "error", err)
 	}
 }
 

@@ -16,10 +16,13 @@ import (
 )
 
 // A Tree reads the transparency log.
-type Tree struct{ pool *pgxpool.Pool }
+type Tree struct{ db queryer }
 
 // Open reads the transparency log in the database behind pool.
 func Open(pool *pgxpool.Pool) *Tree { return &Tree{pool} }
+
+// In reads the transparency log in a transaction.
+func In(tx pgx.Tx) *Tree { return &Tree{tx} }
 
 // An Origin is one tree with its key. The last origin is in use.
 type Origin struct {
@@ -60,10 +63,11 @@ func scanOrigin(r pgx.CollectableRow) (o Origin, err error) {
 
 type queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 // Current is the origin in use. [ErrNone]: there is none yet.
-func (t *Tree) Current(ctx context.Context) (Origin, error) { return current(ctx, t.pool) }
+func (t *Tree) Current(ctx context.Context) (Origin, error) { return current(ctx, t.db) }
 
 func current(ctx context.Context, db queryer) (Origin, error) {
 	rows, _ := db.Query(ctx, `select `+originColumns+` from log_origins order by number desc limit 1`)
@@ -79,7 +83,7 @@ func current(ctx context.Context, db queryer) (Origin, error) {
 
 // Origins are all trees of the log, the one in use last.
 func (t *Tree) Origins(ctx context.Context) ([]Origin, error) {
-	rows, _ := t.pool.Query(ctx, `select `+originColumns+` from log_origins order by number`)
+	rows, _ := t.db.Query(ctx, `select `+originColumns+` from log_origins order by number`)
 	all, err := pgx.CollectRows(rows, scanOrigin)
 	if err != nil {
 		return nil, fmt.Errorf("read the origins of the log: %w", err)
@@ -117,8 +121,19 @@ func (o Origin) Shown() (text string, witnessed bool) {
 // Of is the tree of a checkpoint, read from the tiles of an origin.
 func (t *Tree) Of(ctx context.Context, origin int, c tlog.Checkpoint) tlog.Tree {
 	return tlog.Tree{Size: c.Size, Root: c.Root, Fetch: func(paths []tlog.TilePath) ([][]byte, error) {
-		return fetch(ctx, t.pool, origin, paths)
+		return fetch(ctx, t.db, origin, paths)
 	}}
+}
+
+// Tiles are tiles of an origin. Those that are not there are nil.
+func (t *Tree) Tiles(ctx context.Context, origin int, paths []tlog.TilePath) ([][]byte, error) {
+	return fetch(ctx, t.db, origin, paths)
+}
+
+// Leaves are the leaves of the events from a position on, up to the first one that is
+// missing or has no hash.
+func (t *Tree) Leaves(ctx context.Context, from int64, limit int) ([]tlog.Leaf, error) {
+	return leavesOf(ctx, t.db, from, limit)
 }
 
 // fetch reads tiles. Those that are not there are nil.
@@ -152,7 +167,7 @@ func (t *Tree) Tile(ctx context.Context, p tlog.TilePath) ([]byte, error) {
 	if p.Level == tlog.EntriesLevel {
 		return t.entries(ctx, p)
 	}
-	tiles, err := fetch(ctx, t.pool, o.Number, []tlog.TilePath{p})
+	tiles, err := fetch(ctx, t.db, o.Number, []tlog.TilePath{p})
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +180,7 @@ func (t *Tree) Tile(ctx context.Context, p tlog.TilePath) ([]byte, error) {
 // entries reads the leaves of a bundle from the events themselves.
 func (t *Tree) entries(ctx context.Context, p tlog.TilePath) (bundle []byte, err error) {
 	first := p.Number * tlog.TileWidth
-	leaves, err := leavesOf(ctx, t.pool, first+1, p.Width)
+	leaves, err := leavesOf(ctx, t.db, first+1, p.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +243,7 @@ type Lag struct {
 
 // Lag tells what is not sealed yet.
 func (t *Tree) Lag(ctx context.Context) (l Lag, err error) {
-	err = t.pool.QueryRow(ctx, `
+	err = t.db.QueryRow(ctx, `
 		with seal as (select coalesce((select size from log_origins order by number desc limit 1), 0) as size)
 		select greatest(coalesce((select position from events order by position desc limit 1), 0) - size, 0),
 			(select recorded_at from events where position = size + 1) from seal`).Scan(&l.Events, &l.Since)
