@@ -139,6 +139,7 @@ func (r *Reader) open(ctx context.Context, rows []row) error {
 	if err != nil {
 		return err
 	}
+	r.withhold(keys)
 	for _, sealed := range found {
 		if err := sealed.open(keys); err != nil {
 			return fmt.Errorf("event %d: %w", sealed.position, err)

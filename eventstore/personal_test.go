@@ -114,6 +114,23 @@ func TestTwoEventsAboutANewPersonShareTheirKey(t *testing.T) {
 	}
 }
 
+// What is about a person is found in all streams, and shown without what others have in
+// the same streams.
+func TestEventsAboutAPersonTellNothingOfOthers(t *testing.T) {
+	s := newStore(t)
+	ana, ben := uuid.New(), uuid.New()
+	do(t, s, open{"a", "Ana", ana}, open{"b", "Ben", ben})
+	own, err := s.About(t.Context(), "user:nobody", []domain.Stream{tillStream("b")}, ana)
+	if err != nil || len(own) != 2 {
+		t.Fatalf("%+v, %v", own, err)
+	}
+	for i, want := range []string{"Ana", ""} {
+		if got := own[i].Event.(tillOpened).Owner; got != want {
+			t.Errorf("event %d: the owner is %q, want %q", i, got, want)
+		}
+	}
+}
+
 func TestAnEventWithoutPersonalDataNeedsNoKey(t *testing.T) {
 	s := newStore(t)
 	do(t, s, open{"a", "", uuid.Nil})

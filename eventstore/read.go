@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -17,6 +18,7 @@ type Reader struct {
 	pool      *pgxpool.Pool
 	catalogue domain.Catalogue
 	subjects  *subjectKeys
+	only      map[uuid.UUID]bool // whose texts it opens; nil: everybody's
 }
 
 // Afresh is a reader that looks at each key anew, once. A text that was erased a

@@ -215,27 +215,32 @@ func (g *gallery) look(t *testing.T, path, name string) {
 	p.Go(g.public + "/healthz")
 	p.Text(fmt.Sprintf(`document.cookie = "session=%s; path=/"`, session))
 	canRun := !strings.HasSuffix(path, "/html/") // a mail forbids all scripts, and so axe
-	inEveryForm(t, p, name, canRun, func() { p.Go(g.public + path) })
+	inEveryForm(t, p, name, canRun, func(what string) {
+		p.Go(g.public + path)
+		p.Until(isComplete)
+		if at := p.Text("scrollY"); at != "0" {
+			t.Errorf("%s: the page begins at %s, below its header", what, at)
+		}
+		if p.Text(menuShowsThePage) != "true" {
+			t.Errorf("%s: the menu does not show where one is", what)
+		}
+	})
 }
 
+const isComplete = `document.readyState === "complete" && deepAll(".bones").length === 0`
+
 // inEveryForm takes pictures of the page that is opened, or lets axe read it.
-func inEveryForm(t *testing.T, p *browsertest.Page, name string, canRun bool, open func()) {
+func inEveryForm(t *testing.T, p *browsertest.Page, name string, canRun bool, open func(what string)) {
 	t.Helper()
 	for _, width := range []int64{320, 768, 1440} {
 		for _, scheme := range []string{"light", "dark"} {
 			p.Size(width, 900)
 			p.Prefers("prefers-color-scheme", scheme)
-			open()
-			p.Until(`document.readyState === "complete" && deepAll(".bones").length === 0`)
 			what := fmt.Sprintf("%s-%d-%s", name, width, scheme)
+			open(what)
+			p.Until(isComplete)
 			if wide := p.Text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 				t.Errorf("%s: the page is wider than the window", what)
-			}
-			if at := p.Text("scrollY"); at != "0" {
-				t.Errorf("%s: the page begins at %s, below its header", what, at)
-			}
-			if p.Text(menuShowsThePage) != "true" {
-				t.Errorf("%s: the menu does not show where one is", what)
 			}
 			p.Picture(what)
 			if os.Getenv("SCREENSHOTS") == "" && canRun {
@@ -255,7 +260,7 @@ func TestThePagesOfASecondFactorAreLookedAt(t *testing.T) {
 	s := openShop(t).open(t)
 	s.resident(t, 1, anaMail, "en", false)
 	p := browsertest.Open(t)
-	stays := func() {}
+	stays := func(string) {}
 	looks := func(name string) { inEveryForm(t, p, "second-factor/"+name, true, stays) }
 	signsIn := func() {
 		p.Go(s.public + "/login/?next=/account/second-factor/")
@@ -307,7 +312,7 @@ func TestPicturesOfTheReadme(t *testing.T) {
 			path = g.public + path
 		}
 		p.Go(path)
-		p.Until(`document.readyState === "complete" && deepAll(".bones").length === 0`)
+		p.Until(isComplete)
 		file := folder + "/" + name + ".webp"
 		p.Small(file)
 		if about, err := os.Stat(file); err != nil || about.Size() > 100_000 {

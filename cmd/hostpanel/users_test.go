@@ -79,6 +79,16 @@ func (h home) accountsAreShown() {
 	if out := h.must("user", "show", "eva@example.com"); !strings.Contains(out, "1 Demo (admin)") {
 		t.Error(out)
 	}
+	var known struct {
+		Account accountShown
+		Events  []struct{ Type, Text string }
+	}
+	if err := json.Unmarshal([]byte(h.must("user", "export", "eva@example.com")), &known); err != nil || known.Account.ID != eva.ID || len(known.Events) == 0 {
+		t.Errorf("%+v, %v", known, err)
+	}
+	if page := h.must("user", "export", "eva@example.com", "--html"); !strings.Contains(page, "<h1>What is known of Eva@example.com</h1>") || strings.Contains(page, "flo@") {
+		t.Error(page)
+	}
 	if out := h.must("history", fmt.Sprintf("user-%d", eva.ID)); !strings.Contains(out, "system:console") {
 		t.Error(out)
 	}

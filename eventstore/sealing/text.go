@@ -72,6 +72,9 @@ func Seal(subjectKey []byte, subject uuid.UUID, purpose domain.Purpose, place Pl
 	return t.head + bodyForm.EncodeToString(t.body)
 }
 
+// Of is how every stored text of a subject begins.
+func Of(subject uuid.UUID) string { return Prefix + version + ":" + subject.String() + ":" }
+
 // Parse reads the stored form of a sealed text.
 func Parse(stored string) (Text, error) {
 	end := strings.LastIndexByte(stored, ':') + 1

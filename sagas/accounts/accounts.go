@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/ratelimit"
@@ -33,6 +34,8 @@ type Deps struct {
 	LinkRows func(link account.RequestLink, token string, command uuid.UUID) []eventstore.TxStatement
 	// Forget deletes what other areas keep of people besides events.
 	Forget func(subjects []uuid.UUID) eventstore.TxStatement
+	// Webhooks are what payment providers have told about orders of people.
+	Webhooks func(ctx context.Context, subjects []uuid.UUID) ([]operations.Webhook, error)
 	// Outbox keeps sent mails where the panel can delete them; nil: they are with a
 	// mail server.
 	Outbox Outbox
@@ -61,6 +64,7 @@ type Service struct {
 	times    Times
 	linkRows func(account.RequestLink, string, uuid.UUID) []eventstore.TxStatement
 	forget   func([]uuid.UUID) eventstore.TxStatement
+	webhooks func(context.Context, []uuid.UUID) ([]operations.Webhook, error)
 	outbox   Outbox
 }
 
@@ -68,7 +72,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{
 		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), vault: d.Vault, limits: d.Limits, tables: d.Tables, times: d.Times,
-		linkRows: d.LinkRows, forget: d.Forget, outbox: d.Outbox,
+		linkRows: d.LinkRows, forget: d.Forget, webhooks: d.Webhooks, outbox: d.Outbox,
 	}
 	s.runner.Background(func(ctx, _ context.Context) { s.answerResets(ctx) })
 	return s

@@ -53,7 +53,7 @@ func (s *Panel) addNotify(o Options) {
 func (s *Panel) addAccounts(limits *ratelimit.Windows, outbox accounts.Outbox) {
 	s.Accounts = accounts.New(accounts.Deps{
 		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
-		Outbox: outbox, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
+		Webhooks: s.Payments.WebhooksAbout, Outbox: outbox, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
 	})
 }
 

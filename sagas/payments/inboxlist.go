@@ -119,3 +119,12 @@ func ForgetCustomers(subjects []uuid.UUID) eventstore.TxStatement {
 		Args: []any{subjects}, WantRows: eventstore.AnyRows,
 	}
 }
+
+// WebhooksAbout are those about the orders of people, with the bodies that are still
+// kept, the oldest first.
+func (s *Inbox) WebhooksAbout(ctx context.Context, subjects []uuid.UUID) ([]operations.Webhook, error) {
+	rows, _ := s.pool.Query(ctx, `select `+webhookColumns+`, i.body from webhook_inbox i
+		where i.order_id in (select id from orders where subject = any($1)) order by i.id`, subjects)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[operations.Webhook])
+	return list, sagas.SQLError(err, "list webhooks about people")
+}

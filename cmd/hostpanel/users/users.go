@@ -21,6 +21,7 @@ type Command struct {
 	Passwd          userPasswd          `cmd:"" help:"Set the password of an account, and end its sessions."`
 	SecondFactorOff userSecondFactorOff `cmd:"" help:"Switch off the second factor of a user who has lost it."`
 	Erase           userErase           `cmd:"" help:"Close an account, and erase the person's data."`
+	Export          userExport          `cmd:"" help:"Write all that is known of a person, as JSON or as a page."`
 	List            userList            `cmd:"" help:"List accounts, newest first."`
 	Show            userShow            `cmd:"" help:"Show one account."`
 }

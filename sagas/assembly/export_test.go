@@ -1,0 +1,48 @@
+package assembly
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"hostpanel/domain/account"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+)
+
+// A person is given all that is known of them: each event of the log in which their
+// address stands, and what became of their orders. Another customer is not in it.
+func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).goes()
+	anas := w.buy(ordering{email: "ana@example.com", company: "Ana & Co"})
+	bens := w.buy(ordering{email: "ben@example.com"})
+	w.becomes(anas, order.StatusActive)
+	w.becomes(bens, order.StatusActive)
+	w.allTold()
+	ana, tenant := w.provision(anas).Job.User, w.provision(anas).Job.Tenant
+	w.asks(account.GrantMembership{User: w.provision(bens).Job.User, Tenant: tenant, Role: account.Member, At: w.Now()})
+
+	known, err := w.Accounts.Export(t.Context(), ana)
+	w.must(err)
+	w.equal("address", known.User.Email, "ana@example.com")
+	w.equal("tenants", len(known.Memberships), 1)
+	exported, types := map[int64]bool{}, map[string]bool{}
+	for _, e := range known.Events {
+		exported[e.Position], types[e.Type] = true, true
+		if strings.Contains(string(e.Data), "ben@") {
+			t.Errorf("%s is told of another customer: %s", e.Type, e.Data)
+		}
+	}
+	for _, name := range []string{"account.opened", "order.placed", "order.activated", "billing.invoice_issued", "notification.raised"} {
+		w.equal(name, types[name], true)
+	}
+	w.must(w.store.Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
+		data, err := json.Marshal(e.Event)
+		if strings.Contains(string(data), "ana@example.com") && !exported[e.Position] {
+			t.Errorf("%s, event %d, names the person and is not exported", e.Name, e.Position)
+		}
+		return err
+	}))
+	w.equal("webhooks with their bodies", len(known.Webhooks) > 0 && strings.Contains(string(known.Webhooks[0].Body), anas.String()), true)
+}
