@@ -58,7 +58,7 @@ var names = New("names", namesSQL(),
 	On(func(_ eventstore.RecordedEvent, e account.SubjectErased) Change {
 		return remove("names", Row{{"subject", e.Subject}}).provided(personalName())
 	}),
-)
+).Apart("names", "holder")
 
 // claim takes a name, or renames what the holder has.
 func claim(holder, kind, field, name string, subject uuid.UUID) Change {

@@ -88,7 +88,7 @@ var notifications = New("notifications", `
 			{"read_at", excluded("read_at")},
 			{"version", excluded("version")},
 			{"unread", rows("n", "notifications", and(is(of("n", "user_id"), excluded("user_id")), unreadAfter(excluded("through"))))},
-		})
+		}).after("notifications", nil)
 	}),
 	On(func(at eventstore.RecordedEvent, e notice.PreferencesSet) Change {
 		return upsert("preferences", Row{{"user_id", at.Stream.ID}}, Row{{"wishes", e.Values}, {"version", at.Version}},

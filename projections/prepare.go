@@ -27,6 +27,7 @@ const register = `
 		status     text        not null,
 		updated_at timestamptz not null default real_now()
 	);
+	alter table projections add column if not exists building text not null default ''; -- fingerprint of what grows in its schema
 	grant select on projections to ` + eventstore.AppRole
 
 // Prepare makes the tables that are missing and builds anew those whose
@@ -39,6 +40,9 @@ func Prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
 
 func (s Set) prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
 	return alone(ctx, owner, func(conn *pgx.Conn) error {
+		if err := lock(ctx, conn, "hostpanel projections"); err != nil {
+			return err
+		}
 		if _, err := conn.Exec(ctx, register); err != nil {
 			return fmt.Errorf("prepare the register of read tables: %w", err)
 		}
@@ -46,22 +50,57 @@ func (s Set) prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
 		if err != nil || len(changed) == 0 {
 			return err
 		}
-		return newRebuild(conn, log, changed, nil).run(ctx)
+		for _, p := range changed { // rebuilds of them end first
+			if err := lock(ctx, conn, lockOf(p)); err != nil {
+				return err
+			}
+		}
+		if changed, err = s.changed(ctx, conn); err != nil || len(changed) == 0 {
+			return err
+		}
+		_, err = newRebuild(conn, owner, log, changed, Options{}).run(ctx)
+		return err
 	})
 }
 
-// Rebuild builds one read table anew while the old one goes on serving.
-// Progress, which may be nil, hears how many events of how many are done.
-func Rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, name string, progress func(done, all int64)) error {
-	set, err := All.named(name)
-	if err != nil {
-		return err
+// Rebuild builds read tables anew, in one pass over the log, while the old ones go on
+// serving. One that is being rebuilt already is refused.
+func Rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, names []string, o Options) (Result, error) {
+	var set Set
+	for _, name := range names {
+		p, err := All.named(name)
+		if err != nil {
+			return Result{}, err
+		}
+		set = append(set, p...)
 	}
-	return set.rebuild(ctx, owner, log, progress)
+	return set.rebuildWith(ctx, owner, log, o)
 }
 
-func (s Set) rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, progress func(done, all int64)) error {
-	return alone(ctx, owner, func(conn *pgx.Conn) error { return newRebuild(conn, log, s, progress).run(ctx) })
+func (s Set) rebuildWith(ctx context.Context, owner *pgxpool.Pool, log Log, o Options) (result Result, err error) {
+	err = alone(ctx, owner, func(conn *pgx.Conn) error {
+		for _, p := range s {
+			var free bool
+			if err := conn.QueryRow(ctx, `select pg_try_advisory_lock(hashtext($1))`, lockOf(p)).Scan(&free); err != nil {
+				return fmt.Errorf("look whether %s is being rebuilt: %w", p.name, err)
+			}
+			if !free {
+				return errRunning(p.name)
+			}
+		}
+		result, err = newRebuild(conn, owner, log, s, o).run(ctx)
+		return err
+	})
+	return result, err
+}
+
+func lockOf(p *Projection) string { return "hostpanel projection " + p.name }
+
+func lock(ctx context.Context, conn *pgx.Conn, name string) error {
+	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext($1))`, name); err != nil {
+		return fmt.Errorf("wait for another process that prepares the read tables: %w", err)
+	}
+	return nil
 }
 
 // changed are the projections whose tables are missing or out of date.
@@ -88,18 +127,19 @@ func (s Set) changed(ctx context.Context, conn *pgx.Conn) (Set, error) {
 	return changed, err
 }
 
-// alone works on a connection of its own while no other process prepares or
-// rebuilds. The lock ends with the connection, whatever happens.
+// alone works on a connection of its own. Its locks end with it, whatever happens.
 func alone(ctx context.Context, owner *pgxpool.Pool, work func(*pgx.Conn) error) error {
 	pooled, err := owner.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("prepare the read tables: %w", err)
 	}
 	conn := pooled.Hijack() // its settings are changed, so it does not go back
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext('hostpanel projections'))`); err != nil {
-		return fmt.Errorf("wait for another process that prepares the read tables: %w", err)
-	}
+	defer func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		_, _ = conn.Exec(after, `select pg_advisory_unlock_all()`) // not some time after the connection has ended
+		_ = conn.Close(after)
+	}()
 	return work(conn)
 }
 

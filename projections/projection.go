@@ -29,8 +29,9 @@ type Projection struct {
 	revision int
 	names    []string // of the tables
 	tables   map[string]table
-	rules    []string // SQL that makes them, with the indexes that are rules
-	indexes  []string // SQL of the other indexes
+	apart    map[string]string // see Apart
+	rules    []string          // SQL that makes them, with the indexes that are rules
+	indexes  []string          // SQL of the other indexes
 	beside   string
 	walled   []string             // tables whose rows have an owner
 	handlers map[string][]Handler // by name of the event
@@ -222,6 +223,9 @@ func (s Set) named(name string) (Set, error) {
 	}
 	return s[i : i+1], nil
 }
+
+// Names are those of all read tables, as operators know them.
+func Names() []string { return All.names() }
 
 func (s Set) names() []string {
 	names := make([]string, len(s))

@@ -4,50 +4,105 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 )
 
 const (
-	shadow     = "rebuild" // the schema in which new tables grow
-	batchSize  = 1000      // statements that travel together
-	fewEnough  = 2000      // events that may be left for the time under the writers' lock
-	mostPasses = 20        // after which they are taken under the lock however many they are
+	shadows    = "rebuild_" // and the name: the schema in which new tables grow
+	fewEnough  = 2000       // events that may be left for the time under the writers' lock
+	mostPasses = 20         // after which they are taken under the lock however many they are
 )
+
+// Options say how tables are rebuilt.
+type Options struct {
+	Check    bool                  // compare the tables row by row before the swap
+	KeepOld  bool                  // leave out the swap: the check is all
+	PerSec   int                   // the most events per second; 0: as fast as it goes
+	Progress func(done, all int64) // hears how many events of how many are done; may be nil
+}
+
+// A Result is what came of a rebuild.
+type Result struct {
+	Names       []string
+	From        int64 // the position after which it began; not 0: it went on where one had ended
+	Position    int64 // of the last event that the new tables know
+	Took        time.Duration
+	Differences []Difference // that the check has found, the first ones
+	Different   int64        // rows, all in all
+}
+
+// A member is one projection of a rebuild.
+type member struct {
+	*Projection
+	position int64 // of the last event that its new tables know
+}
+
+func (p *member) schema() string { return shadows + p.name }
 
 // A rebuild makes the tables of some projections anew from the log, beside the
 // ones in use, and puts them in their place when they have caught up.
 type rebuild struct {
+	Options
 	conn     *pgx.Conn
+	owner    *pgxpool.Pool
 	log      Log
 	set      Set
-	progress func(done, all int64)
-	position int64 // of the last event that the new tables know
+	parts    []*member
+	result   Result
+	position int64 // of the last event that was read
 	head     int64 // of the log, as last seen
+	began    time.Time
+	done     int64 // events of this run
 }
 
-func newRebuild(conn *pgx.Conn, log Log, set Set, progress func(done, all int64)) *rebuild {
-	if progress == nil {
-		progress = func(done, all int64) {}
+func newRebuild(conn *pgx.Conn, owner *pgxpool.Pool, log Log, set Set, o Options) *rebuild {
+	if o.Progress == nil {
+		o.Progress = func(done, all int64) {}
 	}
-	return &rebuild{conn: conn, log: log, set: set, progress: progress}
+	r := &rebuild{Options: o, conn: conn, owner: owner, log: log, set: set, result: Result{Names: set.names()}, began: clock.Now()}
+	for _, p := range set {
+		r.parts = append(r.parts, &member{Projection: p})
+	}
+	return r
 }
 
-func (r *rebuild) run(ctx context.Context) error {
+// run rebuilds. What an interrupted run has made stays, and the next one goes on with it.
+func (r *rebuild) run(ctx context.Context) (Result, error) {
 	err := r.steps(ctx)
+	r.result.Took = clock.Since(r.began)
+	r.result.Position = r.position
 	if err == nil {
-		return nil
+		return r.result, nil
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+	err = fmt.Errorf("rebuild %s: %w", strings.Join(r.set.names(), ", "), err)
+	if ctx.Err() != nil || r.conn.IsClosed() {
+		return r.result, err
+	}
 	_, failed := r.conn.Exec(after, `update projections set status = 'failed', updated_at = real_now() where name = any($1)`, r.set.names())
-	_, dropped := r.conn.Exec(after, `drop schema if exists `+shadow+` cascade`)
-	return errors.Join(fmt.Errorf("rebuild %s: %w", strings.Join(r.set.names(), ", "), err), failed, dropped)
+	return r.result, errors.Join(err, failed, r.drop(after))
+}
+
+// drop deletes the new tables.
+func (r *rebuild) drop(ctx context.Context) error {
+	for _, p := range r.parts {
+		if _, err := r.conn.Exec(ctx, `drop schema if exists `+p.schema()+` cascade`); err != nil {
+			return err
+		}
+	}
+	_, err := r.conn.Exec(ctx, `update projections set building = '' where name = any($1)`, r.set.names())
+	return err
 }
 
 func (r *rebuild) steps(ctx context.Context) error {
@@ -69,24 +124,54 @@ func (r *rebuild) steps(ctx context.Context) error {
 			break
 		}
 	}
+	if r.Check || r.KeepOld {
+		if err := r.compare(ctx); err != nil {
+			return fmt.Errorf("compare the tables: %w", err)
+		}
+	}
+	if r.KeepOld {
+		_, err := r.conn.Exec(ctx, `update projections set status = 'live', updated_at = real_now() where name = any($1)`, r.set.names())
+		return errors.Join(err, r.drop(ctx))
+	}
 	return r.swapPatiently(ctx)
 }
 
-// start makes the empty tables. A shadow that an interrupted rebuild has left
-// behind goes away first.
+// start makes the empty tables, or finds those that an interrupted rebuild of the same
+// definition has left behind.
 func (r *rebuild) start(ctx context.Context) error {
-	return pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error {
-		var sql strings.Builder
-		fmt.Fprintf(&sql, "drop schema if exists %[1]s cascade; create schema %[1]s; set search_path = %[1]s, public; set synchronous_commit = off;", shadow)
-		for _, p := range r.set {
-			sql.WriteString(strings.Join(p.rules, ";") + ";")
+	path := []string{}
+	for _, p := range r.parts {
+		if err := r.resume(ctx, p); err != nil {
+			return err
 		}
-		if _, err := tx.Exec(ctx, sql.String()); err != nil {
-			return fmt.Errorf("make the tables: %w", err)
+		path = append(path, p.schema())
+	}
+	r.position = slices.MinFunc(r.parts, func(a, b *member) int { return int(a.position - b.position) }).position
+	r.result.From = r.position
+	_, err := r.conn.Exec(ctx, `set search_path = `+strings.Join(path, ", ")+`, public; set synchronous_commit = off`)
+	return err
+}
+
+func (r *rebuild) resume(ctx context.Context, p *member) error {
+	var resumes bool
+	err := r.conn.QueryRow(ctx, `select position, building = $2 and to_regnamespace($3) is not null from projections where name = $1`,
+		p.name, p.fingerprint(), p.schema()).Scan(&p.position, &resumes)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("look for what an earlier rebuild of %s has left: %w", p.name, err)
+	}
+	if resumes {
+		_, err := r.conn.Exec(ctx, `update projections set status = 'rebuilding', updated_at = real_now() where name = $1`, p.name)
+		return err
+	}
+	p.position = 0
+	return pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error {
+		sql := fmt.Sprintf("drop schema if exists %[1]s cascade; create schema %[1]s; set local search_path = %[1]s, public;", p.schema())
+		if _, err := tx.Exec(ctx, sql+strings.Join(p.rules, ";")); err != nil {
+			return fmt.Errorf("make the tables of %s: %w", p.name, err)
 		}
 		_, err := tx.Exec(ctx, `
-			insert into projections (name, hash, status) select unnest($1::text[]), '', 'rebuilding'
-			on conflict (name) do update set status = 'rebuilding', position = 0, updated_at = real_now()`, r.set.names())
+			insert into public.projections (name, hash, status, building) values ($1, '', 'rebuilding', $2)
+			on conflict (name) do update set status = 'rebuilding', building = $2, position = 0, updated_at = real_now()`, p.name, p.fingerprint())
 		return err
 	})
 }
@@ -94,8 +179,9 @@ func (r *rebuild) start(ctx context.Context) error {
 // index adds the indexes that are no rules: it is cheaper to sort once than to
 // keep them in order on the way.
 func (r *rebuild) index(ctx context.Context) error {
-	for _, p := range r.set {
+	for _, p := range r.parts {
 		for _, sql := range p.indexes {
+			sql = strings.Replace(sql, "create index ", "create index if not exists ", 1)
 			if _, err := r.conn.Exec(ctx, sql); err != nil {
 				return fmt.Errorf("index %s: %w", p.name, err)
 			}
@@ -104,20 +190,26 @@ func (r *rebuild) index(ctx context.Context) error {
 	return nil
 }
 
-// catchUp carries the log, to its present end, into the new tables. While one
-// batch is on its way the next one is read.
+// catchUp carries the log, to its present end, into the new tables.
 func (r *rebuild) catchUp(ctx context.Context) error {
-	var err error
-	if r.head, _, err = r.log.Head(ctx); err != nil {
+	head, _, err := r.log.Head(ctx)
+	if err != nil {
 		return err
 	}
-	batches := make(chan *batch, 2)
+	return r.catchUpTo(ctx, head)
+}
+
+// catchUpTo carries the log up to a position into the new tables. While one window is
+// on its way the next one is read.
+func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
+	r.head = head
+	windows := make(chan *window, 1)
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error {
-		defer close(batches)
-		return r.read(ctx, r.head, func(b *batch) error {
+		defer close(windows)
+		return r.read(ctx, head, func(w *window) error {
 			select {
-			case batches <- b:
+			case windows <- w:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -125,8 +217,11 @@ func (r *rebuild) catchUp(ctx context.Context) error {
 		})
 	})
 	work.Go(func() error {
-		for b := range batches {
-			if err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return r.take(ctx, tx, b) }); err != nil {
+		for w := range windows {
+			if err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return r.take(ctx, tx, w) }); err != nil {
+				return err
+			}
+			if err := r.throttle(ctx, len(w.events)); err != nil {
 				return err
 			}
 		}
@@ -135,70 +230,74 @@ func (r *rebuild) catchUp(ctx context.Context) error {
 	return work.Wait()
 }
 
-// take applies a batch and notes how far the rebuild has come.
-func (r *rebuild) take(ctx context.Context, tx pgx.Tx, b *batch) error {
-	if err := b.send(ctx, tx); err != nil {
+// take applies a window and notes how far the rebuild has come.
+func (r *rebuild) take(ctx context.Context, tx pgx.Tx, w *window) error {
+	if err := r.apply(ctx, tx, w); err != nil {
 		return err
 	}
-	r.progress(b.position, r.head)
-	_, err := tx.Exec(ctx, `update projections set position = $2, updated_at = real_now() where name = any($1)`, r.set.names(), b.position)
+	for _, p := range r.parts {
+		p.position = max(p.position, w.position)
+	}
+	r.Progress(w.position, r.head)
+	_, err := tx.Exec(ctx, `update projections set position = greatest(position, $2), updated_at = real_now() where name = any($1)`, r.set.names(), w.position)
 	return err
+}
+
+// throttle waits until the events that are done may have taken so long.
+func (r *rebuild) throttle(ctx context.Context, events int) error {
+	r.done += int64(events)
+	if r.PerSec <= 0 {
+		return nil
+	}
+	early := time.Duration(r.done)*time.Second/time.Duration(r.PerSec) - clock.Since(r.began)
+	if early <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(early)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 var errFarEnough = errors.New("far enough")
 
-// read packs the rest of the log, up to a position, into batches. Without that
+// read parts the rest of the log, up to a position, into windows. Without that
 // bound busy writers could keep it going for ever.
-func (r *rebuild) read(ctx context.Context, until int64, pass func(*batch) error) error {
-	b := &batch{}
-	err := r.log.Replay(ctx, r.position, func(fact eventstore.RecordedEvent) error {
-		if fact.Position > until {
+func (r *rebuild) read(ctx context.Context, until int64, pass func(*window) error) error {
+	w := &window{}
+	err := r.log.Replay(ctx, r.position, func(event eventstore.RecordedEvent) error {
+		if event.Position > until {
 			return errFarEnough
 		}
-		r.position = fact.Position
-		if b.add(r.set, fact); b.Len() < batchSize {
+		r.position = event.Position
+		w.position, w.events = event.Position, append(w.events, event)
+		if len(w.events) < r.windowSize() {
 			return nil
 		}
-		full := b
-		b = &batch{}
+		full := w
+		w = &window{}
 		return pass(full)
 	})
 	if err != nil && !errors.Is(err, errFarEnough) {
 		return err
 	}
-	b.position = r.position
-	return pass(b)
+	w.position = r.position
+	return pass(w)
 }
 
-// A batch are statements that travel together.
-type batch struct {
-	pgx.Batch
-	position int64 // of the last event in it
-	facts    []string
+// windowSize is less where the rate is limited, so that pauses are short.
+func (r *rebuild) windowSize() int {
+	if r.PerSec > 0 {
+		return max(1, min(windowSize, r.PerSec/4))
+	}
+	return windowSize
 }
 
-func (b *batch) add(set Set, fact eventstore.RecordedEvent) {
-	b.position = fact.Position
-	for _, p := range set {
-		for _, c := range p.Changes(fact) {
-			w := writer{tables: p.tables, at: fact.RecordedAt}
-			sql := w.one(c)
-			b.Queue(sql, w.args...)
-			b.facts = append(b.facts, fact.Name)
-		}
-	}
-}
-
-func (b *batch) send(ctx context.Context, tx pgx.Tx) error {
-	if b.Len() == 0 {
-		return nil
-	}
-	results := tx.SendBatch(ctx, &b.Batch)
-	for i := range b.Len() {
-		if _, err := results.Exec(); err != nil {
-			_ = results.Close()
-			return fmt.Errorf("apply %s, up to position %d: %w", b.facts[i], b.position, err)
-		}
-	}
-	return results.Close()
+// errRunning refuses a rebuild of what is being rebuilt.
+func errRunning(name string) error {
+	return &domain.Error{Code: domain.Conflict, Reason: "in_progress", Message: name + " is being rebuilt already."}
 }

@@ -151,7 +151,7 @@ func TestAFailedRebuildLeavesTheOldTableAndSaysSo(t *testing.T) {
 	}
 	var status string
 	var leftOver bool
-	if err := l.owner.QueryRow(t.Context(), `select status, to_regnamespace('rebuild') is not null from projections`).Scan(&status, &leftOver); err != nil {
+	if err := l.owner.QueryRow(t.Context(), `select status, to_regnamespace('rebuild_books') is not null from projections`).Scan(&status, &leftOver); err != nil {
 		t.Fatal(err)
 	}
 	if after := contents(t, l.owner, "books"); status != "failed" || leftOver || after != before {

@@ -86,7 +86,7 @@ func TestTablesAreRebuiltWhileTheirWritersGoOn(t *testing.T) {
 		})
 	}
 	for _, projection := range All {
-		if err := Rebuild(t.Context(), p.owner, p.Store, projection.Name(), nil); err != nil {
+		if _, err := Rebuild(t.Context(), p.owner, p.Store, []string{projection.Name()}, Options{}); err != nil {
 			t.Error(err)
 		}
 	}

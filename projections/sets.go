@@ -44,7 +44,7 @@ func unnested(sql string, types []string, rows [][]any) eventstore.Statement {
 			columns[i] += "::" + typ + " as " + names[i]
 		}
 	}
-	s.SQL = fmt.Sprintf("with u as (select %s from unnest(%s) as sent (%s))", strings.Join(columns, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "))
+	s.SQL = fmt.Sprintf("with arg as (select %s from unnest(%s) as sent (%s))", strings.Join(columns, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "))
 	if rest, more := strings.CutPrefix(sql, "with "); more {
 		s.SQL += ", " + rest
 	} else {

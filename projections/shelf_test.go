@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -104,6 +105,12 @@ func (l library) prepare(t testing.TB, set Set) {
 	if err := set.prepare(t.Context(), l.owner, l); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// rebuild builds the tables anew.
+func (s Set) rebuild(ctx context.Context, owner *pgxpool.Pool, log Log, progress func(done, all int64)) error {
+	_, err := s.rebuildWith(ctx, owner, log, Options{Progress: progress})
+	return err
 }
 
 func (l library) do(t testing.TB, commands ...domain.Command) {

@@ -13,7 +13,7 @@ import (
 type writer struct {
 	tables map[string]table
 	live   bool      // the time of the event is recorded_at()
-	many   bool      // arguments are columns of the rows u
+	many   bool      // arguments are columns of the rows arg
 	at     time.Time // of the event
 	args   []any
 	types  []string // of the arguments
@@ -108,7 +108,7 @@ func (w *writer) base(c Change, begin string) string {
 	sql := ""
 	switch {
 	case w.many:
-		sql = begin + "u"
+		sql = begin + "arg"
 	case len(c.from) > 0:
 		sql = begin + "(select) one"
 	}
@@ -236,7 +236,7 @@ func (w *writer) typeBeside(e Expr, typ string) string {
 func (w *writer) arg(v any, typ string) string {
 	w.args, w.types = append(w.args, v), append(w.types, typ)
 	if w.many {
-		return fmt.Sprintf("u.a%d", len(w.args))
+		return fmt.Sprintf("arg.a%d", len(w.args))
 	}
 	return fmt.Sprintf("$%d::%s", len(w.args), typ)
 }

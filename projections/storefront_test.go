@@ -246,7 +246,7 @@ func TestTheUseOfAKeyIsNotedByTheHourAndSurvivesARebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Rebuild(t.Context(), p.owner, p.Store, "api_keys", nil); err != nil {
+	if _, err := Rebuild(t.Context(), p.owner, p.Store, []string{"api_keys"}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if k, _, err := p.For(System).APIKey(t.Context(), "ab12CD34"); err != nil || !k.LastUsedAt.Equal(noon.Add(2*time.Hour)) {

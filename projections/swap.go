@@ -40,7 +40,7 @@ func (r *rebuild) swap(ctx context.Context) error {
 		if err := eventstore.LockWriters(ctx, tx); err != nil {
 			return fmt.Errorf("wait for the writers: %w", err)
 		}
-		err := r.read(ctx, math.MaxInt64, func(b *batch) error { return b.send(ctx, tx) })
+		err := r.read(ctx, math.MaxInt64, func(w *window) error { return r.apply(ctx, tx, w) })
 		if err != nil {
 			return fmt.Errorf("take the last events: %w", err)
 		}
@@ -57,13 +57,12 @@ func (r *rebuild) replace(ctx context.Context, tx pgx.Tx) error {
 	if err := r.lockOld(ctx, tx); err != nil {
 		return err
 	}
-	for _, p := range r.set {
+	for _, p := range r.parts {
 		if err := p.replace(ctx, tx, r.position); err != nil {
 			return fmt.Errorf("put %s in place: %w", p.name, err)
 		}
 	}
-	_, err := tx.Exec(ctx, `drop schema `+shadow)
-	return err
+	return nil
 }
 
 // lockOld locks all old tables in one statement. So the swap waits before the
@@ -85,7 +84,7 @@ func (r *rebuild) lockOld(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) error {
+func (p *member) replace(ctx context.Context, tx pgx.Tx, position int64) error {
 	var old []string
 	if err := tx.QueryRow(ctx, `select tables from projections where name = $1`, p.name).Scan(&old); err != nil {
 		return err
@@ -96,14 +95,15 @@ func (p *Projection) replace(ctx context.Context, tx pgx.Tx, position int64) err
 	}
 	for _, table := range p.names {
 		fmt.Fprintf(&sql, "alter table %s.%s set schema public; grant select, insert, update, delete on public.%[2]s to %[3]s;",
-			shadow, table, eventstore.AppRole)
+			p.schema(), table, eventstore.AppRole)
 	}
+	fmt.Fprintf(&sql, "drop schema %s;", p.schema())
 	sql.WriteString(p.beside)
 	if _, err := tx.Exec(ctx, sql.String()); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		update projections set hash = $2, tables = $3, position = $4, status = 'live', updated_at = real_now() where name = $1`,
+		update projections set hash = $2, tables = $3, position = $4, status = 'live', building = '', updated_at = real_now() where name = $1`,
 		p.name, p.fingerprint(), p.names, position)
 	return err
 }

@@ -42,6 +42,17 @@ func TestReadTablesAreBuiltAnewWhileThePanelServes(t *testing.T) {
 	if again := len(outbox(t, h)); again != mails {
 		t.Errorf("%d mails before, %d after", mails, again)
 	}
+	if said := h.must("projections", "check", "orders", "resources"); !strings.HasPrefix(said, "orders, resources: every row is what the log says, up to event ") {
+		t.Error(said)
+	}
+	var all struct {
+		Names     []string
+		Position  int64
+		Different int64
+	}
+	if err := json.Unmarshal([]byte(h.must("projections", "rebuild", "--check", "--rate", "100000", "--json")), &all); err != nil || len(all.Names) != len(listed) || all.Position == 0 || all.Different != 0 {
+		t.Errorf("%v: %+v", err, all)
+	}
 	if _, complaint, code := h.command("projections", "rebuild", "nonsense"); code != console.Failed || !strings.Contains(complaint, `There is no read table "nonsense".`) {
 		t.Errorf("%d: %s", code, complaint)
 	}
