@@ -48,6 +48,11 @@ clients: ## make clients in TypeScript and Go from the API's document, and every
 	elif [ -n "$$CI" ]; then echo "npm is missing" >&2; exit 1; fi
 	$(GO) test -tags clients -count=1 -v -run TestGeneratedClientsMakeEveryCall ./http
 
+strangers: ## let programs that are not ours check the transparency log: Tessera's fsck, the libraries of transparency-dev
+	@{ GOBIN=$(TOOLS) $(GO) install github.com/transparency-dev/tessera/cmd/fsck@v1.0.4 && cd http/testdata/strangers && $(GO) build -o $(TOOLS)/log-prover .; } || \
+	echo "the modules of Tessera and transparency-dev cannot be had here: without them this check is skipped" >&2
+	@[ ! -x $(TOOLS)/fsck ] || [ ! -x $(TOOLS)/log-prover ] || LOG_FSCK=$(TOOLS)/fsck LOG_PROVER=$(TOOLS)/log-prover $(GO) test -tags strangers -count=1 -v -run TestProgramsOfStrangersCheckTheLog ./http
+
 zonecheck: ## let BIND load zones that the program has written, with all that customers may keep; needs named-checkzone
 	@command -v named-checkzone >/dev/null || { echo "named-checkzone is missing (Debian: bind9-utils)" >&2; exit 1; }
 	$(GO) test -tags zonecheck -count=1 -run TestBINDLoads ./cmd/hostpanel
@@ -88,4 +93,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

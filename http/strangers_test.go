@@ -1,0 +1,76 @@
+//go:build strangers
+
+package http_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/tlog"
+)
+
+// Programs that are not ours agree with the log: the fsck of Tessera derives the root
+// from the entries and compares every tile, and the libraries of transparency-dev check
+// a proof. Both refuse a log with one changed event. `make strangers` installs them.
+func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
+	fsck, prover := os.Getenv("LOG_FSCK"), os.Getenv("LOG_PROVER")
+	if fsck == "" || prover == "" {
+		t.Fatal("make strangers sets LOG_FSCK and LOG_PROVER")
+	}
+	s := openShop(t).people(t)
+	for i := range 600 {
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "package", ID: int64(100 + i)}, Spec: (&hosting.Package{Name: fmt.Sprint(i), Slug: fmt.Sprintf("p%d", i)}).Fields().Values()})
+	}
+	o := s.seal(t)
+	served := httptest.NewServer(s.handler)
+	t.Cleanup(served.Close)
+	key, kept := filepath.Join(t.TempDir(), "key.pub"), filepath.Join(t.TempDir(), "event.tlog-proof")
+	write(t, key, o.VKey)
+	position := s.position(t, "package-200")
+	proof := s.call("GET", "/audit/api/v1/events/"+position+"/proof/", "", "Authorization", "Bearer "+s.known["root"])
+	write(t, kept, proof.Body.String())
+
+	check := func() (tree, event string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, fsck, "-ui=false", "-N=16", // it hangs behind a mistake if it has fewer workers than tiles
+			"-storage_url", served.URL+"/audit/log/", "-bearer_token", s.known["root"], "-public_key", key).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), fmt.Sprintf("checking log of size %d", o.Size)) {
+			t.Fatalf("%v: %s", err, out)
+		}
+		var at time.Time
+		var hash []byte
+		if err := s.owner.QueryRow(t.Context(), `select recorded_at, hash from events where position = $1`, position).Scan(&at, &hash); err != nil {
+			t.Fatal(err)
+		}
+		leaf, _ := tlog.LeafOf(at, hash)
+		checked, _ := exec.Command(prover, o.VKey, kept, hex.EncodeToString(leaf[:])).CombinedOutput()
+		return string(out), string(checked)
+	}
+	if tree, event := check(); strings.Contains(tree, "fsck failed") || event != "the proof holds\n" {
+		t.Errorf("%s\n%s", tree, event)
+	}
+	if _, err := s.owner.Exec(t.Context(), `alter table events disable trigger user; update events set recorded_at = recorded_at + interval '1 us' where position = `+position); err != nil {
+		t.Fatal(err)
+	}
+	if tree, event := check(); !strings.Contains(tree, "fsck failed") || !strings.HasPrefix(event, "the proof fails") {
+		t.Errorf("with one changed event:\n%s\n%s", tree, event)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
