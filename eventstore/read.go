@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,27 @@ func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version in
 // another.
 func (r *Reader) ReadVersions(ctx context.Context, stream domain.Stream, after, until int) ([]RecordedEvent, error) {
 	return r.read(ctx, `select `+columns+` from events where stream = $1 and version > $2 and version <= $3 order by version`, stream.String(), after, until)
+}
+
+// AtPositions returns the events at these positions of the log, in its order.
+func (r *Reader) AtPositions(ctx context.Context, positions []int64) ([]RecordedEvent, error) {
+	return r.read(ctx, `select `+columns+` from events where position = any($1) order by position`, positions)
+}
+
+// HashesBefore returns the hashes of the events before these in their streams, by
+// the positions of these. The first event of a stream has none.
+func (r *Reader) HashesBefore(ctx context.Context, positions []int64) (map[int64][]byte, error) {
+	rows, _ := r.pool.Query(ctx, `
+		select e.position, b.hash from events e join events b on b.stream = e.stream and b.version = e.version - 1 where e.position = any($1)`, positions)
+	hashes, position, hash := map[int64][]byte{}, int64(0), []byte(nil)
+	_, err := pgx.ForEachRow(rows, []any{&position, &hash}, func() error {
+		hashes[position] = bytes.Clone(hash)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read hashes of the log: %w", Unavailable(err))
+	}
+	return hashes, nil
 }
 
 // Extent tells how long a stream is, and to which tenant its first event belongs.

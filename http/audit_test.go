@@ -19,6 +19,10 @@ type lookedBack struct {
 	Tenant   *int64
 	Actor    struct{ Type, ID, Label string }
 	Cause    *string `json:"causation_id"`
+
+	Correlation string `json:"correlation_id"`
+	RecordedAt  string `json:"recorded_at"`
+
 	Text     string
 	Data     json.RawMessage
 	Erased   []string

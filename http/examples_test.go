@@ -22,7 +22,7 @@ func TestConversationsOfTheExamples(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*testing.T) *shop{
 		"accounts":      func(t *testing.T) *shop { return openShop(t).people(t).inABrowser(t, root) },
-		"audit":         func(t *testing.T) *shop { return openShop(t).people(t) },
+		"audit":         func(t *testing.T) *shop { s := openShop(t).people(t); s.indexed(t); return s },
 		"hosting":       func(t *testing.T) *shop { return withNameServers(house(t).told(t).hooked(t)).provable(t) },
 		"notifications": func(t *testing.T) *shop { return openShop(t).people(t).told(t) },
 		"operations":    func(t *testing.T) *shop { s := office(t); s.enrolled(t, eve); return s },

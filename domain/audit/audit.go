@@ -50,6 +50,58 @@ type Events struct {
 	Events []Event
 }
 
+// A Filter selects events. What is zero does not count.
+type Filter struct {
+	Type, Stream string
+	Tenant       int64
+	Actor        string // "user:12"
+	Correlation  uuid.UUID
+	From, To     time.Time // when they were recorded, both inclusive
+	Before       int64     // only events before this position
+	Limit        int
+}
+
+// Found are the events that a filter lets through, the newest first.
+type Found struct {
+	Until  int64 // the position up to which events are found
+	Next   int64 // the next page begins before it; 0: there is none
+	Events []Event
+}
+
+// A Root is where a chain of causes begins.
+type Root struct {
+	Kind string // request, webhook, deadline, operator
+	ID   string // blank: not for this reader
+}
+
+// A Why is what led to an event, and what came of it.
+type Why struct {
+	Root    Root
+	Chain   []Event // the event, what led to it, and so on; of foreign ones only the time
+	Effects []Event // what followed, in the order of the log
+	Calls   []Call  // to systems outside, of the runs among the effects
+	Until   int64   // the position up to which effects are known
+}
+
+// A Call is one to a system outside, as the ledger of effects has it.
+type Call struct {
+	Run        uuid.UUID
+	Key        string // "o/<order>/site"
+	Step       string
+	State      string // intended, unknown, absent, confirmed, deferred, skipped, undoing, undone
+	ExternalID string
+	UpdatedAt  time.Time
+}
+
+// A Verdict is what the check of the log in the background has found.
+type Verdict struct {
+	Broken       int64 // position of the first event that is not as it was written; 0: none
+	Checked      int64 // events; of a tenant its own
+	HeadPosition int64 // 0: not for this reader
+	HeadHash     []byte
+	VerifiedAt   *time.Time // when the check came to the end of the log; nil: never yet
+}
+
 // A Moment is a version of a stream or a time; neither is the present.
 type Moment struct {
 	Version int

@@ -31,6 +31,12 @@ type Lookback interface {
 	State(ctx context.Context, who projections.Caller, stream domain.Stream, at audit.Moment) (audit.State, error)
 	// Diff compares a stream at two moments.
 	Diff(ctx context.Context, who projections.Caller, stream domain.Stream, from, to audit.Moment) ([]audit.Change, error)
+	// Search returns the events that a filter lets through, the newest first.
+	Search(ctx context.Context, who projections.Caller, f audit.Filter) (audit.Found, error)
+	// Why tells what led to the event at a position, and what came of it.
+	Why(ctx context.Context, who projections.Caller, position int64) (audit.Why, error)
+	// Verified tells whether the log is as it was written.
+	Verified(ctx context.Context, who projections.Caller) (audit.Verdict, error)
 }
 
 const (
@@ -44,7 +50,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
-		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).proofRoutes()),
+		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).proofRoutes()),
 	}
 }
 

@@ -6,22 +6,30 @@ package audit
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
+	"hostpanel/sagas"
 )
 
 // A Service looks back on behalf of callers. Superusers and the program itself see
 // everything, others the streams of the tenant that they act for.
 type Service struct {
+	runner *sagas.Runner
 	store  *eventstore.Store
+	pool   *pgxpool.Pool
 	tables *projections.Tables
 }
 
-// New opens a service over a log and its read tables.
-func New(store *eventstore.Store, tables *projections.Tables) *Service {
-	return &Service{store, tables}
+// New opens a service over a log and its read tables. With the runner runs the
+// reader that fills the index.
+func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tables) *Service {
+	s := &Service{runner, store, store.Pool(), tables}
+	runner.Background(func(ctx, _ context.Context) { s.follow(ctx) })
+	return s
 }
 
 // errForeign answers what does not exist for the caller.
@@ -34,15 +42,11 @@ func (s *Service) StreamEvents(ctx context.Context, who projections.Caller, stre
 	if err != nil {
 		return audit.Events{}, err
 	}
-	first := max(after-1, 0) // its hash is the link of the next one
-	history, err := s.store.Afresh().ReadVersions(ctx, stream, first, after+limit)
+	history, err := s.store.Afresh().ReadVersions(ctx, stream, after, after+limit)
 	if err != nil {
 		return audit.Events{}, err
 	}
 	shown, err := s.show(ctx, who, history)
-	for len(shown) > 0 && shown[0].Version <= after {
-		shown = shown[1:]
-	}
 	return audit.Events{Count: int64(length), Events: shown}, err
 }
 

@@ -24,6 +24,10 @@ func (s *Service) show(ctx context.Context, who projections.Caller, history []ev
 	if err != nil {
 		return nil, err
 	}
+	before, err := s.before(ctx, who, history)
+	if err != nil {
+		return nil, err
+	}
 	shown := make([]audit.Event, len(history))
 	for i, e := range history {
 		if shown[i], err = s.event(e); err != nil {
@@ -33,11 +37,22 @@ func (s *Service) show(ctx context.Context, who projections.Caller, history []ev
 		if !sees(e.Metadata.Cause) {
 			shown[i].Cause = ""
 		}
-		if i > 0 && who.SeesAll() && history[i-1].Stream == e.Stream && history[i-1].Version == e.Version-1 {
-			shown[i].PrevHash = history[i-1].Hash
-		}
+		shown[i].PrevHash = before[e.Position]
 	}
 	return shown, nil
+}
+
+// before are the hashes of the events before these in their streams, by the
+// positions of these. Only those who see everything are told.
+func (s *Service) before(ctx context.Context, who projections.Caller, history []eventstore.RecordedEvent) (map[int64][]byte, error) {
+	if !who.SeesAll() {
+		return nil, nil
+	}
+	positions := make([]int64, len(history))
+	for i, e := range history {
+		positions[i] = e.Position
+	}
+	return s.store.HashesBefore(ctx, positions)
 }
 
 // owned leaves out what belongs to other tenants.

@@ -1,0 +1,63 @@
+package audit
+
+import (
+	"context"
+	"time"
+
+	"hostpanel/sagas"
+)
+
+// IndexReader is the name of the reader that fills the index behind the log.
+const IndexReader = "log_index"
+
+const (
+	indexBatch = 5000                   // events in one statement
+	indexPause = 250 * time.Millisecond // between two looks, so that many appends are one statement
+)
+
+// fill adds the next events to the index, in the order of the log. Of all processes
+// one fills at a time.
+const fill = `
+	with reader as materialized (select position from readers where name = $1 for update skip locked),
+	next as materialized (
+		select e.position, stream, name, tenant, actor, correlation, recorded_at,
+			case when causation like 'event:%' or causation like 'deadline:%' then split_part(causation, ':', 2) end as cause
+		from events e, reader where e.position > reader.position order by e.position limit $2),
+	added as (
+		insert into log_index (position, stream, name, tenant, actor, correlation, cause, recorded_at)
+		select position, stream, name, tenant, actor, correlation, cause, recorded_at from next),
+	moved as (update readers set position = (select max(position) from next) where name = $1 and exists (select from next))
+	select count(*) from next`
+
+// Index adds the next events to the index, and tells how many. Fewer than a batch:
+// it has come to the end of the log, or another process fills it.
+func (s *Service) Index(ctx context.Context) (added int, err error) {
+	if _, err = s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, IndexReader); err == nil {
+		err = s.pool.QueryRow(ctx, fill, IndexReader, indexBatch).Scan(&added)
+	}
+	return added, sagas.SQLError(err, "fill the index of the log")
+}
+
+// Reindex empties the index. The reader fills it again from the beginning.
+func (s *Service) Reindex(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, `
+		with reader as (update readers set position = 0 where name = $1 returning name)
+		delete from log_index where exists (select from reader)`, IndexReader)
+	return sagas.SQLError(err, "empty the index of the log")
+}
+
+// follow fills the index behind the log until ctx ends.
+func (s *Service) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		changed := s.store.Changed()
+		added, err := s.Index(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.runner.Log().WarnContext(ctx, "the index of the log was not filled", "error", err)
+		}
+		if added == indexBatch {
+			continue
+		}
+		sagas.Pausing(ctx, indexPause, nil)
+		sagas.Pausing(ctx, s.runner.Times().Sweep, changed)
+	}
+}

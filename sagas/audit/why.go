@@ -1,0 +1,120 @@
+package audit
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/domain/audit"
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// mostBelow bounds how much of what followed from an event is shown.
+const mostBelow = 500
+
+// below selects what followed from an event, directly and by what followed from it,
+// in the order of the log. Events stand before what follows from them.
+const below = `
+	with recursive tree as (
+		select i.position, e.stream || '/' || e.version as at from events e join log_index i on i.cause = e.stream || '/' || e.version
+			where e.position = $1 and i.position > e.position
+		union
+		select i.position, null from tree t join events e on e.position = t.position
+			join log_index i on i.cause = e.stream || '/' || e.version and i.position > e.position)
+	select distinct position from tree order by position limit $2`
+
+// Why tells what led to the event at a position, back to the root, and what came of
+// it: the events that followed, and the calls to systems outside.
+func (s *Service) Why(ctx context.Context, who projections.Caller, position int64) (audit.Why, error) {
+	log := s.store.Afresh()
+	history, err := log.AtPositions(ctx, []int64{position})
+	if err == nil && len(owned(who, history)) == 0 {
+		err = errForeign
+	}
+	if err != nil {
+		return audit.Why{}, err
+	}
+	chain, err := log.Chain(ctx, history[0])
+	if err != nil {
+		return audit.Why{}, err
+	}
+	why := audit.Why{Root: rootOf(chain[len(chain)-1].Metadata.Cause, who)}
+	if why.Chain, err = s.links(ctx, who, chain); err != nil {
+		return audit.Why{}, err
+	}
+	if why.Until, err = s.indexedUntil(ctx); err != nil {
+		return audit.Why{}, err
+	}
+	return s.whatCame(ctx, who, position, why)
+}
+
+// links are the events of a chain in its order. Of one that the caller may not see,
+// only the time is told.
+func (s *Service) links(ctx context.Context, who projections.Caller, chain []eventstore.RecordedEvent) ([]audit.Event, error) {
+	shown, err := s.show(ctx, who, chain)
+	links := make([]audit.Event, len(chain))
+	for i, e := range chain {
+		links[i] = audit.Event{RecordedAt: e.RecordedAt}
+		if who.SeesTenant(e.Tenant) && len(shown) > 0 {
+			links[i], shown = shown[0], shown[1:]
+		}
+	}
+	return links, err
+}
+
+// rootOf is where a chain begins.
+func rootOf(c domain.Cause, who projections.Caller) audit.Root {
+	root := audit.Root{Kind: string(c.Kind()), ID: c.Of()}
+	if _, _, named := c.Event(); named && !who.SeesAll() {
+		root.ID = ""
+	}
+	return root
+}
+
+// whatCame adds what followed from an event.
+func (s *Service) whatCame(ctx context.Context, who projections.Caller, position int64, why audit.Why) (audit.Why, error) {
+	rows, _ := s.pool.Query(ctx, below, position, mostBelow)
+	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return why, sagas.SQLError(err, "look for what followed from event %d", position)
+	}
+	history, err := s.store.Afresh().AtPositions(ctx, positions)
+	if err != nil {
+		return why, err
+	}
+	why.Effects, err = s.show(ctx, who, history)
+	if err != nil || !who.SeesAll() { // a run belongs to no tenant
+		return why, err
+	}
+	for _, run := range runsIn(history) {
+		found, err := s.runner.RunNumbered(ctx, run)
+		if domain.CodeOf(err) == domain.NotFound { // swept
+			continue
+		}
+		if err != nil {
+			return why, err
+		}
+		for _, e := range found.Effects {
+			why.Calls = append(why.Calls, audit.Call{Run: run, Key: e.Key, Step: e.Step, State: e.State, ExternalID: e.ExternalID, UpdatedAt: e.UpdatedAt})
+		}
+	}
+	return why, nil
+}
+
+// runsIn are the runs to which events belong, in the order in which they come.
+func runsIn(history []eventstore.RecordedEvent) (runs []uuid.UUID) {
+	known := map[uuid.UUID]bool{}
+	for _, e := range history {
+		id, err := uuid.Parse(e.Stream.ID)
+		if err == nil && e.Stream.Category == operations.RunCategory && !known[id] {
+			known[id] = true
+			runs = append(runs, id)
+		}
+	}
+	return runs
+}
