@@ -109,7 +109,8 @@ func TestUsersAreToldByTheWaysTheyWantAndNeverAgain(t *testing.T) { // W-7, L-1
 	owner, err := eventstore.ConnectOwner(t.Context(), w.pool.Config().ConnString())
 	w.must(err)
 	defer owner.Close()
-	w.must(projections.Rebuild(t.Context(), owner, w.store, "notifications", nil))
+	_, err = projections.Rebuild(t.Context(), owner, w.store, []string{"notifications"}, projections.Options{})
+	w.must(err)
 	once("when the tables are built again")
 	w.equal("shown as mailed", w.count(`select count(*) from notifications where is_email_sent`), 1)
 }
