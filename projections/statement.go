@@ -3,6 +3,7 @@ package projections
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -236,9 +237,9 @@ func (w *writer) typeBeside(e Expr, typ string) string {
 func (w *writer) arg(v any, typ string) string {
 	w.args, w.types = append(w.args, v), append(w.types, typ)
 	if w.many {
-		return fmt.Sprintf("arg.a%d", len(w.args))
+		return "arg.a" + strconv.Itoa(len(w.args))
 	}
-	return fmt.Sprintf("$%d::%s", len(w.args), typ)
+	return "$" + strconv.Itoa(len(w.args)) + "::" + typ
 }
 
 // statement is a change as it is carried out with its event.

@@ -17,6 +17,38 @@ func (s *reports) readTablesRoute() route.Route {
 		As("read_tables").Caching("no-store").Saying("A live table changes with the log and is never behind.")
 }
 
+func (s *reports) projectionsRoute() route.Route {
+	return route.List(operationsPrefix+"projections/", "The read tables and how far behind the log they are", s.projections).
+		As("projections").Caching("no-store").
+		Saying("While one is rebuilt, its position is that of the new table, and the old one serves. `hostpanel projections rebuild` builds them anew.")
+}
+
+func (s *reports) projections(ctx context.Context, c route.Call) ([]projectionEntry, error) {
+	states, err := s.Scope(c).States(ctx)
+	entries := make([]projectionEntry, len(states))
+	for i, state := range states {
+		entries[i] = projectionEntry{state}
+	}
+	return entries, err
+}
+
+// A projectionEntry is a read table as programs watch it.
+type projectionEntry struct{ projections.State }
+
+// Fields are the table.
+func (p *projectionEntry) Fields() field.Set {
+	behind := p.Head - p.Position
+	return field.Set{
+		field.Text("name", &p.Name).ReadOnly(),
+		field.Text("status", &p.Status).Among(tableStates...).ReadOnly(),
+		field.Int("position", &p.Position).ReadOnly().Doc("Of the last event that it knows."),
+		field.Int("head", &p.Head).ReadOnly().Doc("Position of the last event of the log."),
+		field.Int("lag_events", &behind).ReadOnly(),
+		field.Int("lag_seconds", &p.LagSeconds).ReadOnly().Doc("Between the last event that it knows and the last one of the log."),
+		field.Time("updated_at", &p.UpdatedAt).ReadOnly(),
+	}
+}
+
 // A readTables is how far those are that follow the log.
 type readTables struct {
 	head    int64

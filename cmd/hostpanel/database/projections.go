@@ -47,16 +47,17 @@ func (l projectionsList) Run(ctx context.Context, s config.Settings, c console.C
 
 // A projectionLine is a read table as --json shows it.
 type projectionLine struct {
-	Name      string    `json:"name"`
-	Status    string    `json:"status"` // live, rebuilding, failed
-	Position  int64     `json:"position"`
-	Head      int64     `json:"head"`
-	LagEvents int64     `json:"lag_events"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Name       string    `json:"name"`
+	Status     string    `json:"status"` // live, rebuilding, failed
+	Position   int64     `json:"position"`
+	Head       int64     `json:"head"`
+	LagEvents  int64     `json:"lag_events"`
+	LagSeconds int64     `json:"lag_seconds"`
+	UpdatedAt  time.Time `json:"updated_at"`
 }
 
 func asProjection(s projections.State) projectionLine {
-	return projectionLine{s.Name, s.Status, s.Position, s.Head, s.Head - s.Position, s.UpdatedAt}
+	return projectionLine{s.Name, s.Status, s.Position, s.Head, s.Head - s.Position, s.LagSeconds, s.UpdatedAt}
 }
 
 // aboutProjections are what both commands take.
