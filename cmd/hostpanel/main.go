@@ -53,6 +53,7 @@ type commands struct {
 	Zone        zone.Command         `cmd:"" help:"Write a DNS zone as a zone file."`
 	Doctor      doctor.Command       `cmd:"" help:"Examine the panel and all that it depends on, and name each fault with its mend."`
 	Verify      history.Verify       `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
+	Log         history.Log          `cmd:"" help:"Write the checkpoint of the transparency log, or begin a new origin."`
 	Bench       benchCommand         `cmd:"" help:"Measure how fast this machine is at it."`
 	Completion  shell.Completion     `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`
 	Complete    shell.Complete       `cmd:"" hidden:""`

@@ -96,3 +96,47 @@ func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
 	verify("one of the positions 1 to", console.Failed, "--checkpoint", kept)
 	verify(`"broken_through"`, console.Failed, "--checkpoint", kept, "--json")
 }
+
+// A panel whose log has lost sealed events does not start. An operator lets it go on
+// under a new origin; the old one stays.
+func TestALogThatLostItsEndIsNotWrittenToUntilAnOperatorDecides(t *testing.T) {
+	url := eventstoretest.URL(t)
+	p := programtest.Open(t, url, t.TempDir(), true)
+	if err := serve.SeedDemo(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Sealer.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from events where position > 10`); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
+	t.Setenv("DATABASE_URL", url)
+	try := func(want string, code int, args ...string) {
+		t.Helper()
+		got, out, complaint := told(t, append(args, "--data-dir", t.TempDir())...)
+		if got != code || !strings.Contains(out+complaint, want) {
+			t.Errorf("%v ends with %d: %s%s", args, got, out, complaint)
+		}
+	}
+	head := func() (n int64) {
+		if err := p.Pool.QueryRow(t.Context(), `select max(position) from events`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	try("the log is shorter than its checkpoint: nothing is written", console.Failed, "worker", "--public-url", "http://127.0.0.1:1", "--listen", "127.0.0.1:0")
+	if head() != 10 {
+		t.Errorf("the log has %d events", head())
+	}
+	try("/audit/log", console.Done, "log", "checkpoint")
+	try("/audit/log+", console.Done, "log", "checkpoint", "--key")
+	try("/audit/log/2 with the key", console.Done, "log", "begin-anew", "--reason", "the disk was lost", "--yes")
+	if err := p.Sealer.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n, err := p.Sealer.Seal(t.Context()); err != nil || n != 10 {
+		t.Errorf("%d events are sealed, %v", n, err)
+	}
+}

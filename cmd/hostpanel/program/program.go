@@ -93,6 +93,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if as == Reading {
 		return p, nil
 	}
+	if err := p.logIsWhole(ctx); err != nil {
+		return p, err
+	}
 	if most := boundMemory(os.DirFS("/"), os.Getenv, p.cluster != nil); most > 0 {
 		log.InfoContext(ctx, "memory is bounded", "mib", most>>20)
 	}

@@ -2,9 +2,14 @@ package program
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/tlog/tree"
 )
 
 // logName names the transparency log by the public URL of the first seal: the
@@ -12,6 +17,16 @@ import (
 func (p *Program) logName() string {
 	_, host, _ := strings.Cut(p.PublicURL(), "://")
 	return host + "/audit/log"
+}
+
+// logIsWhole refuses to work on a log that has lost sealed events: what would be written
+// takes their places.
+func (p *Program) logIsWhole(ctx context.Context) error {
+	err := p.Sealer.Check(ctx)
+	if errors.Is(err, tree.ErrShorter) || errors.Is(err, tree.ErrChanged) {
+		return fmt.Errorf(`%w: nothing is written until you decide (docs/operations.md, "A log that lost its end")`, err)
+	}
+	return eventstore.Unavailable(err)
 }
 
 var (

@@ -20,7 +20,7 @@ func TestTheProgramPassesOnEveryOption(t *testing.T) {
 	}{
 		{&hosting.Options, []string{"Forms"}}, // only of an engine outside the panel
 		{&storefront.Options, nil},
-		{&server.Settings, []string{"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins"}},
+		{&server.Settings, []string{"EngineWait", "Offers", "Abuse", "Factor", "Webhooks", "Trusted", "Origins", "LogAccess"}},
 		{server, []string{"HostedCheckout", "Demo"}}, // serve adds the demo
 	} {
 		options := reflect.ValueOf(one.options).Elem()

@@ -243,3 +243,18 @@ func (s *Sealer) pause(ctx context.Context, grown <-chan struct{}) {
 		}
 	}
 }
+
+// Check tells whether the log still has what was sealed: its last sealed event is the
+// one of the tree.
+func (s *Sealer) Check(ctx context.Context) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		o, err := current(ctx, tx)
+		if errors.Is(err, ErrNone) {
+			return nil
+		}
+		if err == nil {
+			_, _, err = next(ctx, tx, o)
+		}
+		return err
+	})
+}

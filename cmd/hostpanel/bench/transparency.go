@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/tlog/tree"
+)
+
+// transparency measures what the tree over all events costs, and how fast it proves.
+func (r *run) transparency(ctx context.Context) error {
+	l, err := r.logOf(ctx, "bench_tree")
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := r.sealing(ctx, l); err != nil {
+		return err
+	}
+	events := int64(1_000_000)
+	if r.Smoke {
+		events = 20_000
+	}
+	return r.proving(ctx, l, events)
+}
+
+// A sealedLog is a log with a tree.
+type sealedLog struct {
+	owner  *pgxpool.Pool
+	pool   *pgxpool.Pool
+	store  *eventstore.Store
+	sealer *tree.Sealer
+}
+
+func (r *run) logOf(ctx context.Context, name string) (l sealedLog, err error) {
+	url, owner, err := r.database(ctx, name)
+	if err != nil {
+		return l, err
+	}
+	if l.pool, err = eventstore.Connect(ctx, url, 20); err != nil {
+		return l, err
+	}
+	keys, err := sealing.ParseKeyring(sealing.NewSecretKey())
+	if err != nil {
+		return l, err
+	}
+	l.owner = owner
+	l.store = eventstore.Open(l.pool, domain.NewCatalogue([]domain.EventType{domain.Register[paid]()}), keys)
+	l.sealer = tree.NewSealer(l.pool, keys, func() string { return "bench.example/audit/log" }, "")
+	return l, nil
+}
+
+func (l sealedLog) close() { l.pool.Close(); l.owner.Close() }
+
+// sealing compares appends without and with a sealer beside them.
+func (r *run) sealing(ctx context.Context, l sealedLog) error {
+	alone, err := r.median(func() (float64, error) { return r.appendsTo(ctx, l) })
+	if err != nil {
+		return err
+	}
+	if err := l.seal(ctx); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { l.sealer.Run(ctx, slog.New(slog.NewTextHandler(io.Discard, nil)), l.store.Changed) })
+	var worst time.Duration
+	beside.Go(func() { worst = l.lag(ctx) })
+	sealed, err := r.median(func() (float64, error) { return r.appendsTo(ctx, l) })
+	stop()
+	beside.Wait()
+	if err != nil {
+		return err
+	}
+	r.report(Result{
+		Section: "transparency", Name: "append one event, 64 writers, while the log is sealed", Value: sealed, Unit: "/s",
+		Ratio: sealed / alone, Peer: "without", Bar: 0.98,
+	})
+	r.report(Result{Section: "transparency", Name: "longest time until an event was sealed", Value: worst.Seconds(), Unit: "s", Bar: 1, AtMost: true})
+	return nil
+}
+
+// appendsTo adds single events to streams of their own.
+func (r *run) appendsTo(ctx context.Context, l sealedLog) (float64, error) {
+	done, err := together(ctx, 64, r.duration, func(ctx context.Context, _, _ int) error {
+		return l.append(ctx, somePayment)
+	})
+	return done.perSecond, err
+}
+
+func (l sealedLog) append(ctx context.Context, events ...domain.Event) error {
+	stream := domain.Stream{Category: "bench", ID: uuid.NewString()}
+	_, err := l.store.Append(ctx, domain.Metadata{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, events...)
+	return err
+}
+
+// seal brings the tree up to date.
+func (l sealedLog) seal(ctx context.Context) error {
+	for {
+		if n, err := l.sealer.Seal(ctx); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// lag looks, until ctx ends, how old the oldest event is that is not sealed.
+func (l sealedLog) lag(ctx context.Context) (worst time.Duration) {
+	for ctx.Err() == nil {
+		if lag, err := l.sealer.Lag(ctx); err == nil && lag.Since != nil {
+			worst = max(worst, clock.Since(*lag.Since))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return worst
+}
+
+// proving measures proofs and the check of a log of many events.
+func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
+	var many []domain.Event
+	for range 100 {
+		many = append(many, somePayment)
+	}
+	_, err := together(ctx, 16, time.Hour, func(ctx context.Context, _, n int) error {
+		if head, _, err := l.store.Head(ctx); err != nil || head >= events {
+			return errors.Join(err, errEnough)
+		}
+		return l.append(ctx, many...)
+	})
+	if err = enough(err); err == nil {
+		err = l.seal(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	proofs, err := together(ctx, 1, r.duration, func(ctx context.Context, _, n int) error {
+		_, err := l.sealer.Proof(ctx, 1+int64(n)*7919%events)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.report(Result{
+		Section: "transparency", Name: fmt.Sprintf("proof of one event in %d, p50", events), Value: milliseconds(proofs.at(0.5)), Unit: "ms", Bar: 5, AtMost: true,
+	})
+	start := clock.Now()
+	v, err := l.store.Verify(ctx, nil)
+	if err != nil {
+		return err
+	}
+	took := clock.Since(start).Seconds() * float64(events) / float64(v.Checked)
+	r.report(Result{
+		Section: "transparency", Name: fmt.Sprintf("check of %d events with their tree", events), Value: took, Unit: "s", Bar: 10, AtMost: true,
+		Note: map[bool]string{false: "NOT INTACT: " + v.Reason}[v.Intact],
+	})
+	return nil
+}
