@@ -19,3 +19,8 @@ create index log_index_correlation on log_index (correlation, position);
 create index log_index_cause on log_index (cause, position) where cause is not null;
 create index log_index_time on log_index using brin (recorded_at);
 grant select, insert, delete on log_index to hostpanel_app;
+
+alter table log_index enable row level security;
+alter table log_index force row level security;
+create policy reads on log_index for select using ((select sees_all()) or tenant = (select scope_tenant()));
+create policy writes on log_index using (is_system());
