@@ -26,7 +26,12 @@ type Command struct {
 	AsOf    string `name:"as-of" placeholder:"TIME" help:"As it stood then: 2026-11-21T14:30:00Z, or 2026-11-21 14:30 (UTC)."`
 	Version int    `placeholder:"N" help:"As it stood after its Nth event."`
 	Why     bool   `help:"Why the last of these events has happened: what led to it, back to the root."`
+	State   bool   `help:"The record as it stood then, instead of what happened."`
+	Diff    bool   `help:"What differs between two versions or times, which follow the stream: history site-12 --diff 1 4."`
+	Graph   string `placeholder:"FILE" help:"Write what led to the last of these events, and what came of it, to this file as SVG."`
 	JSON    bool   `name:"json" help:"For programs."`
+
+	Moments []string `arg:"" optional:"" help:"The two versions or times of --diff."`
 }
 
 // Run tells the history of one stream. Personal data is shown as the store
@@ -47,17 +52,28 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 	if h.Version < 0 || h.Version > 0 && h.AsOf != "" {
 		return console.Misused("send either --as-of or a --version of 1 or more")
 	}
+	if want := map[bool]int{true: 2}[h.Diff]; len(h.Moments) != want {
+		return console.Misused("--diff takes two versions or times: history site-12 --diff 1 4")
+	}
 	return program.With(ctx, s, c, func(p *program.Program) error {
 		stream, err := streamNamed(ctx, p, h.Stream)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case h.State:
+			return h.printState(ctx, p, c, stream, at)
+		case h.Diff:
+			return h.printDiff(ctx, p, c, stream)
 		}
 		events, err := p.Store.ReadUntil(ctx, stream, h.Version, at)
 		if err != nil {
 			return err
 		}
 		if len(events) == 0 {
-			return fmt.Errorf("nothing has happened to %s%s", stream, h.then())
+			return h.nothing(stream)
+		}
+		if h.Graph != "" {
+			return h.writeGraph(ctx, p, c, events[len(events)-1].Position)
 		}
 		if h.Why {
 			if events, err = p.Store.Chain(ctx, events[len(events)-1]); err != nil {
@@ -73,6 +89,11 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		printTimeline(c, stream, events)
 		return nil
 	})
+}
+
+// nothing says that a stream had no event then.
+func (h Command) nothing(stream domain.Stream) error {
+	return fmt.Errorf("nothing has happened to %s%s", stream, h.then())
 }
 
 func (h Command) then() string {
