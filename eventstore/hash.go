@@ -3,24 +3,28 @@ package eventstore
 import (
 	"crypto/sha256"
 	"encoding/binary"
-)
 
-// hashLabel names the way in which events are hashed. It is the first part of
-// what is hashed (docs/log.md, "Tamper evidence").
-const hashLabel = "hostpanel event v1"
+	"hostpanel/eventstore/evidence"
+)
 
 // noHash stands in for the previous hash of a stream's first event.
 var noHash [sha256.Size]byte
 
-// chain returns the hash of an event: SHA-256 over the label, the previous hash
-// of the stream, and every column except position and recorded_at. Each part
-// has the form of PostgreSQL's binary COPY: a length of four bytes, then the value.
+// chain returns the hash of an event: SHA-256 over [row.hashed].
 func (e *row) chain(previous []byte) []byte {
+	sum := sha256.Sum256(e.hashed(previous))
+	return sum[:]
+}
+
+// hashed are the label, the previous hash of the stream, and every column except
+// position and recorded_at. Each part has the form of PostgreSQL's binary COPY: a
+// length of four bytes, then the value.
+func (e *row) hashed(previous []byte) []byte {
 	if len(previous) == 0 {
 		previous = noHash[:]
 	}
 	b := make(parts, 0, 400+len(e.data)+len(e.meta))
-	b.text(hashLabel)
+	b.text(evidence.HashLabel)
 	b.bytes(previous)
 	b.text(e.stream)
 	b.number(4, uint64(e.version))
@@ -42,8 +46,7 @@ func (e *row) chain(previous []byte) []byte {
 	b.text(e.saga)
 	b.bytes(e.data)
 	b.bytes(e.meta)
-	sum := sha256.Sum256(b)
-	return sum[:]
+	return b
 }
 
 // parts is a list of values in which no two different lists look the same.

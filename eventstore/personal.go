@@ -11,11 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/evidence"
 	"hostpanel/eventstore/sealing"
 )
-
-// placeOfEvent is the kind of place of texts that stand in an event.
-const placeOfEvent = "event"
 
 // A draft is the JSON form of an event that is about to be added, with the
 // personal texts in it that are not sealed yet.
@@ -98,7 +96,7 @@ func (d *draft) seal(event uuid.UUID, keys map[subjectKey][]byte) []byte {
 	}
 	return sealing.Replace(d.data, d.strings, func(i int) string {
 		k, text := d.keys[i], d.strings[i]
-		place := sealing.Place{Kind: placeOfEvent, ID: event.String(), Pointer: text.Pointer}
+		place := sealing.Place{Kind: evidence.PlaceKind, ID: event.String(), Pointer: text.Pointer}
 		return sealing.Seal(keys[k], k.subject, k.purpose, place, sealing.Unquote(d.data[text.Start:text.End]))
 	})
 }
@@ -150,7 +148,7 @@ func (r *Reader) open(ctx context.Context, rows []row) error {
 
 func findSealed(e *row) (sealedRow, error) {
 	found := sealedRow{row: e}
-	place := sealing.Place{Kind: placeOfEvent, ID: e.id.String()}
+	place := sealing.Place{Kind: evidence.PlaceKind, ID: e.id.String()}
 	found.strings = sealing.Strings(e.data, func(_, _, quoted []byte) bool { return sealing.IsSealed(quoted) })
 	for _, s := range found.strings {
 		text, err := sealing.Parse(sealing.Unquote(e.data[s.Start:s.End]))

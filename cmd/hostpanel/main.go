@@ -18,6 +18,7 @@ import (
 	"hostpanel/cmd/hostpanel/database"
 	"hostpanel/cmd/hostpanel/doctor"
 	"hostpanel/cmd/hostpanel/engine"
+	"hostpanel/cmd/hostpanel/evidence"
 	"hostpanel/cmd/hostpanel/history"
 	"hostpanel/cmd/hostpanel/offers"
 	"hostpanel/cmd/hostpanel/operations"
@@ -38,6 +39,7 @@ type commands struct {
 	Serve       serve.Command        `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
 	Worker      serve.Worker         `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
 	Migrate     database.Migrate     `cmd:"" help:"Bring the database up to date, and nothing else."`
+	Evidence    evidence.Command     `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
 	History     history.Command      `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders      operations.Orders    `cmd:"" help:"List, show and retry orders."`
 	Runs        operations.Runs      `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`

@@ -16,6 +16,7 @@ type Proof struct {
 	Index      int64
 	Hashes     []Hash
 	Checkpoint string // signed
+	Extra      []byte // the leaf itself, in evidence packs; nil: none
 }
 
 const proofHeader = "c2sp.org/tlog-proof@v1"
@@ -26,7 +27,11 @@ var ErrProof = errors.New("not a proof of this leaf")
 // Text is the proof as it is stored in a file.
 func (p Proof) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nindex %d\n", proofHeader, p.Index)
+	b.WriteString(proofHeader + "\n")
+	if p.Extra != nil {
+		fmt.Fprintf(&b, "extra %s\n", base64.StdEncoding.EncodeToString(p.Extra))
+	}
+	fmt.Fprintf(&b, "index %d\n", p.Index)
 	for _, h := range p.Hashes {
 		fmt.Fprintf(&b, "%s\n", h)
 	}
@@ -34,7 +39,7 @@ func (p Proof) Text() string {
 	return b.String()
 }
 
-// ParseProof reads a proof. Its extra data, if any, is ignored.
+// ParseProof reads a proof. Its extra data proves nothing.
 func ParseProof(text string) (p Proof, err error) {
 	head, checkpoint, found := strings.Cut(text, "\n\n")
 	lines := strings.Split(head, "\n")
@@ -43,7 +48,7 @@ func ParseProof(text string) (p Proof, err error) {
 	}
 	lines = lines[1:]
 	if extra, ok := strings.CutPrefix(lines[0], "extra "); ok && len(lines) > 1 {
-		if _, err := base64.StdEncoding.DecodeString(extra); err != nil {
+		if p.Extra, err = base64.StdEncoding.Strict().DecodeString(extra); err != nil {
 			return p, ErrProof
 		}
 		lines = lines[1:]

@@ -91,19 +91,25 @@ func (s *Service) whatCame(ctx context.Context, who projections.Caller, position
 	if err != nil || !who.SeesAll() { // a run belongs to no tenant
 		return why, err
 	}
+	why.Calls, err = s.callsIn(ctx, history)
+	return why, err
+}
+
+// callsIn are the calls of the runs to which events belong.
+func (s *Service) callsIn(ctx context.Context, history []eventstore.RecordedEvent) (calls []audit.Call, err error) {
 	for _, run := range runsIn(history) {
 		found, err := s.runner.RunNumbered(ctx, run)
 		if domain.CodeOf(err) == domain.NotFound { // swept
 			continue
 		}
 		if err != nil {
-			return why, err
+			return nil, err
 		}
 		for _, e := range found.Effects {
-			why.Calls = append(why.Calls, audit.Call{Run: run, Key: e.Key, Step: e.Step, State: e.State, ExternalID: e.ExternalID, UpdatedAt: e.UpdatedAt})
+			calls = append(calls, audit.Call{Run: run, Key: e.Key, Step: e.Step, State: e.State, ExternalID: e.ExternalID, UpdatedAt: e.UpdatedAt})
 		}
 	}
-	return why, nil
+	return calls, nil
 }
 
 // runsIn are the runs to which events belong, in the order in which they come.

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"html/template"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +12,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
+	"hostpanel/domain/offline"
 	"hostpanel/domain/operations"
 	"hostpanel/sagas/accounts"
 )
@@ -77,7 +77,4 @@ func exported(known accounts.PersonalData) export {
 //go:embed export.html
 var exportText string
 
-var exportPage = template.Must(template.New("export").Funcs(template.FuncMap{
-	"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-	"text":   func(j json.RawMessage) string { return string(j) },
-}).Parse(exportText))
+var exportPage = offline.Page(exportText)

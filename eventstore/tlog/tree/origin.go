@@ -87,3 +87,23 @@ func Reseal(ctx context.Context, pool *pgxpool.Pool, keys *sealing.Keyring) erro
 	}
 	return nil
 }
+
+// AcceptedBy is the policy that the checkpoints of the origin meet: the log has signed
+// them, and the quorum of witnesses if there is one.
+func (o Origin) AcceptedBy() string {
+	if o.Policy == "" {
+		return "log " + o.VKey + "\nquorum none\n"
+	}
+	return "log " + o.VKey + "\n" + withoutLogs(o.Policy)
+}
+
+// withoutLogs is a policy without its own lines about logs.
+func withoutLogs(policy string) string {
+	var b strings.Builder
+	for line := range strings.Lines(policy) {
+		if fields := strings.Fields(line); len(fields) == 0 || fields[0] != "log" {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

@@ -212,27 +212,13 @@ func leavesOf(ctx context.Context, db queryer, from int64, limit int) (leaves []
 	return leaves, nil
 }
 
-// Proof proves that an event is in the log. It leads to the last checkpoint that the
-// quorum has cosigned, and for later events to the last one. [ErrNone]: the event is
-// not sealed yet.
+// Proof proves that an event is in the log (see [Tree.Proofs]).
 func (t *Tree) Proof(ctx context.Context, position int64) (tlog.Proof, error) {
-	o, err := t.Current(ctx)
+	proofs, _, err := t.Proofs(ctx, []int64{position})
 	if err != nil {
 		return tlog.Proof{}, err
 	}
-	if position > o.Size || position < 1 {
-		return tlog.Proof{}, ErrNone
-	}
-	text := o.Checkpoint
-	if position <= o.Published.Size {
-		text = o.Published.Text
-	}
-	c, err := tlog.OpenCheckpoint(text, o.VKey)
-	if err != nil {
-		return tlog.Proof{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
-	}
-	hashes, err := t.Of(ctx, o.Number, c).Inclusion(position - 1)
-	return tlog.Proof{Index: position - 1, Hashes: hashes, Checkpoint: text}, err
+	return proofs[0], nil
 }
 
 // A Lag is what is not sealed yet.

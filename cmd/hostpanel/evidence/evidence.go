@@ -1,0 +1,54 @@
+// Package evidence has the command that makes evidence packs (docs/audit.md, "Evidence
+// packs").
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/cmd/hostpanel/config"
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/domain/audit"
+	"hostpanel/projections"
+)
+
+// Command is `hostpanel evidence`.
+type Command struct {
+	Order  uuid.UUID `placeholder:"UUID" help:"Of an order: all that came of it."`
+	Tenant int64     `placeholder:"ID" help:"Of a tenant."`
+	From   time.Time `placeholder:"TIME" help:"Of events since then (RFC 3339)."`
+	To     time.Time `placeholder:"TIME" help:"Of events until then."`
+	Out    string    `required:"" placeholder:"FILE.zip" help:"Where the pack is written. A file that exists is not replaced."`
+}
+
+// Run writes a pack. It fails if events are not sealed yet, or not witnessed.
+func (e Command) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	of := audit.PackOf{Order: e.Order, Tenant: e.Tenant, From: e.From, To: e.To}
+	if of == (audit.PackOf{}) {
+		return console.Misused("say of what: --order, --tenant, --from, --to")
+	}
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		pack, err := p.Sagas.Audit.Pack(ctx, projections.System, of)
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(e.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := pack.Zip(f); err != nil {
+			_ = f.Close()
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Out, "%s has evidence of %s: %d events\n", console.OneLine(e.Out), of, len(pack.Events))
+		return nil
+	})
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/programtest"
+	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// A pack that the program writes is checked by the small program for strangers. A changed
+// byte in it is named.
+func TestAPackIsCheckedByTheProgramForStrangers(t *testing.T) {
+	url := eventstoretest.URL(t)
+	p := programtest.Open(t, url, t.TempDir(), true)
+	if err := serve.SeedDemo(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Sealer.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
+	t.Setenv("DATABASE_URL", url)
+	dir := t.TempDir()
+	pack, verifier := filepath.Join(dir, "tenant.zip"), filepath.Join(dir, "hostpanel-verify")
+	writes := func(want string, code int, flags ...string) {
+		t.Helper()
+		got, out, complaint := told(t, append([]string{"evidence", "--data-dir", t.TempDir()}, flags...)...)
+		if got != code || !strings.Contains(out+complaint, want) {
+			t.Errorf("evidence %v ends with %d: %s%s", flags, got, out, complaint)
+		}
+	}
+	writes("say of what", console.Usage, "--out", pack)
+	writes("Not found.", console.Failed, "--out", pack, "--tenant", "999")
+	writes("has evidence of tenant 1:", console.Done, "--out", pack, "--tenant", "1")
+	writes("file exists", console.Failed, "--out", pack, "--tenant", "1")
+	if out, err := exec.Command("go", "build", "-o", verifier, "../hostpanel-verify").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	checks := func(want string, code int, args ...string) {
+		t.Helper()
+		c := exec.Command(verifier, args...)
+		out, err := c.CombinedOutput()
+		if c.ProcessState == nil || c.ProcessState.ExitCode() != code || !strings.Contains(string(out), want) {
+			t.Errorf("hostpanel-verify %v ends with %v: %s", args, err, out)
+		}
+	}
+	checks("events is as it was written, at its place in the log and at its time.", 0, pack)
+	checks(`"status":"proven"`, 0, "-json", pack)
+	unpacked := filepath.Join(dir, "unpacked")
+	if out, err := exec.Command("python3", "-m", "zipfile", "-e", pack, unpacked).CombinedOutput(); err != nil {
+		t.Skipf("python3 unpacks the .zip: %v %s", err, out)
+	}
+	checks("is as it was written", 0, unpacked)
+	events, err := filepath.Glob(filepath.Join(unpacked, "events", "*.event"))
+	if err != nil || len(events) == 0 {
+		t.Fatalf("%v, %v", events, err)
+	}
+	data, err := os.ReadFile(events[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1] ^= 1
+	if err := os.WriteFile(events[0], data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checks("FAULT: event ", 1, unpacked)
+	if err := os.WriteFile(filepath.Join(unpacked, "more"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checks("more does not belong to it", 2, unpacked)
+	checks("no such file", 2, pack+"s")
+}

@@ -1,0 +1,147 @@
+package assembly
+
+import (
+	"archive/zip"
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hostpanel/domain/audit"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/eventstore/evidence"
+	"hostpanel/eventstore/tlog/tree"
+	"hostpanel/projections"
+)
+
+// sealed is a panel with an active order whose events are all in the tree.
+func sealed(t *testing.T) (w *world, of audit.PackOf) {
+	t.Helper()
+	w = newWorld(t).goes()
+	id := w.buy(ordering{email: "ana@example.com", company: "Ana & Co"})
+	w.buy(ordering{email: "ben@example.com"})
+	w.becomes(id, order.StatusActive)
+	w.allTold()
+	sealer := tree.NewSealer(w.pool, w.store.Keys(), func() string { return "panel.example/audit/log" }, "")
+	for {
+		n, err := sealer.Seal(t.Context())
+		w.must(err)
+		if n == 0 {
+			return w, audit.PackOf{Order: id}
+		}
+	}
+}
+
+// A stranger has the files of a pack and nothing else. Each event of the order is in it,
+// with what it says of the customer, and nothing about another customer.
+func TestAPackProvesAnOrderToAStranger(t *testing.T) {
+	t.Parallel()
+	w, of := sealed(t)
+	pack, err := w.Audit.Pack(t.Context(), projections.System, of)
+	w.must(err)
+	stranger, _ := reopened(w, pack)
+	r, err := stranger.Check(nil)
+	w.must(err)
+	w.equal("faults", len(r.Faults), 0)
+	w.equal("events", len(r.Events), w.count(`select count(*) from events where correlation = $1`, of.Order))
+	opened := ""
+	for _, e := range r.Events {
+		for _, text := range e.Texts {
+			opened += text + "\n"
+		}
+	}
+	for _, text := range []string{"ana@example.com", "Ana & Co"} {
+		if !strings.Contains(opened, text) || !bytes.Contains(pack.Story, []byte(strings.ReplaceAll(text, "&", "\\u0026"))) && !bytes.Contains(pack.Story, []byte(text)) {
+			t.Errorf("%q is not told", text)
+		}
+	}
+	if strings.Contains(opened, "ben@") || bytes.Contains(pack.Story, []byte("ben@")) {
+		t.Error("another customer is told of")
+	}
+	pack.Story, pack.Keys = nil, nil
+	_, size := reopened(w, pack)
+	t.Logf("%d events: %d bytes without texts and page", len(pack.Events), size)
+	if size > 40_000 {
+		t.Errorf("%d bytes are more than 40 kB", size)
+	}
+}
+
+// reopened is the pack as it is read from its .zip, and the size of that.
+func reopened(w *world, pack evidence.Pack) (evidence.Pack, int) {
+	w.t.Helper()
+	var file bytes.Buffer
+	w.must(pack.Zip(&file))
+	z, err := zip.NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	w.must(err)
+	again, err := evidence.Read(z)
+	w.must(err)
+	return again, file.Len()
+}
+
+// Whatever byte of an event or of its proof is changed, and whatever event is left out or
+// moved: the check names it.
+func TestAChangedPackIsFound(t *testing.T) {
+	t.Parallel()
+	w, of := sealed(t)
+	pack, err := w.Audit.Pack(t.Context(), projections.System, of)
+	w.must(err)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test
+	t.Logf("seed %d", seed)
+	flipped := func(b []byte) []byte {
+		b = bytes.Clone(b)
+		b[random.IntN(len(b))] ^= byte(1 + random.IntN(255))
+		return b
+	}
+	for what, change := range map[string]func(e *evidence.Event){
+		"bytes": func(e *evidence.Event) { e.Bytes = flipped(e.Bytes) },
+		"proof": func(e *evidence.Event) {
+			proof, checkpoint, _ := strings.Cut(e.Proof, "\n\n")
+			e.Proof = string(flipped([]byte(proof))) + "\n\n" + checkpoint
+		},
+		"position": func(e *evidence.Event) { e.Position += 100_000 },
+	} {
+		for range 50 {
+			p := pack
+			p.Events = append([]evidence.Event(nil), pack.Events...)
+			change(&p.Events[random.IntN(len(p.Events))])
+			if r, err := p.Check(nil); err == nil && len(r.Faults) == 0 {
+				t.Errorf("changed %s were not found", what)
+			}
+		}
+	}
+	p := pack
+	p.Events = pack.Events[1:]
+	r, err := p.Check(nil)
+	w.must(err)
+	w.equal("one event less", len(r.Faults), 1)
+	p = pack
+	p.Keys = append([]evidence.Key(nil), pack.Keys...)
+	p.Keys[0].Key = flipped(p.Keys[0].Key)
+	r, err = p.Check(nil)
+	w.must(err)
+	w.equal("another key", len(r.Faults), 1)
+}
+
+// A row that was changed in the database cannot be proven. A pack that was made before
+// still proves what was there.
+func TestAChangedRowCannotBeProven(t *testing.T) {
+	t.Parallel()
+	w, of := sealed(t)
+	before, err := w.Audit.Pack(t.Context(), projections.System, of)
+	w.must(err)
+	_, err = eventstoretest.Owner(t, w.url()).Exec(t.Context(), `
+		alter table events disable trigger user;
+		update events set actor = 'user:999' where position = (select max(position) from events where stream = 'order-`+of.Order.String()+`');
+		alter table events enable trigger user`)
+	w.must(err)
+	after, err := w.Audit.Pack(t.Context(), projections.System, of)
+	w.must(err)
+	r, err := after.Check(nil)
+	w.must(err)
+	w.equal("faults", len(r.Faults) > 0, true)
+	r, err = before.Check(nil)
+	w.must(err)
+	w.equal("faults of the pack of before", len(r.Faults), 0)
+}
