@@ -101,14 +101,27 @@ func (s *Service) subjectsOf(ctx context.Context, who projections.Caller, of aud
 	return nil, nil
 }
 
-// prove adds the proofs of events, all by one checkpoint.
+// sealWait bounds the wait for the seal of the last events, which takes half a second.
+const sealWait = 3 * time.Second
+
+// proofs waits for the seal of events, and proves them by one checkpoint.
+func (s *Service) proofs(ctx context.Context, positions []int64) ([]tlog.Proof, tree.Origin, error) {
+	const look = 100 * time.Millisecond
+	for range sealWait / look {
+		proofs, origin, err := s.tree().Proofs(ctx, positions)
+		if !errors.Is(err, tree.ErrNone) {
+			return proofs, origin, eventstore.Unavailable(err)
+		}
+		sagas.Pausing(ctx, look, nil)
+	}
+	return nil, tree.Origin{}, errNotSealed
+}
+
+// prove adds the proofs of events.
 func (s *Service) prove(ctx context.Context, positions []int64, events []evidence.Event, leaves []tlog.Leaf) (tree.Origin, error) {
-	proofs, origin, err := s.tree().Proofs(ctx, positions)
-	switch {
-	case errors.Is(err, tree.ErrNone):
-		return origin, errNotSealed
-	case err != nil:
-		return origin, eventstore.Unavailable(err)
+	proofs, origin, err := s.proofs(ctx, positions)
+	if err != nil {
+		return origin, err
 	}
 	policy, err := tlog.ParsePolicy(origin.AcceptedBy())
 	if err != nil {
