@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -61,4 +62,24 @@ func (r *Reader) About(ctx context.Context, actor string, streams []domain.Strea
 		all = append(all, events...)
 	}
 	return all, nil
+}
+
+// A Selection is a part of the log. What is zero does not count.
+type Selection struct {
+	Stream   domain.Stream
+	Tenant   int64
+	From, To time.Time // when events were recorded, both inclusive
+}
+
+// Selected returns up to limit events of a part of the log behind a position, in the
+// order of the log.
+func (r *Reader) Selected(ctx context.Context, s Selection, after int64, limit int) ([]RecordedEvent, error) {
+	stream := ""
+	if s.Stream != (domain.Stream{}) {
+		stream = s.Stream.String()
+	}
+	return r.read(ctx, `
+		select `+columns+` from events where position > $1 and ($2 = '' or stream = $2) and ($3 = 0 or tenant = $3)
+			and ($4::timestamptz is null or recorded_at >= $4) and ($5::timestamptz is null or recorded_at <= $5) order by position limit $6`,
+		after, stream, s.Tenant, domain.OrNull(s.From), domain.OrNull(s.To), limit)
 }

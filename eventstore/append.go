@@ -152,7 +152,7 @@ func (s *Store) row(r RecordedEvent, data []byte) (row, error) {
 	}
 	return row{
 		stream: r.Stream.String(), version: int32(r.Version), id: r.ID, name: r.Name, schema: int16(s.catalogue.Schema(r.Name)),
-		tenant: pointer(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: pointer(r.Metadata.Cause.String()),
+		tenant: domain.OrNull(r.Tenant), actor: r.Metadata.Actor, correlation: r.Metadata.Correlation, causation: domain.OrNull(r.Metadata.Cause.String()),
 		saga: r.Metadata.Saga, data: data, meta: m,
 	}, nil
 }

@@ -233,7 +233,7 @@ func (s Start) mayLose() []TxStatement {
 
 // filled are rows with the arguments that the store knows.
 func filled(rows []TxStatement, m domain.Metadata) []TxStatement {
-	known := [...]any{TheCause: pointer(m.Cause.String()), TheCorrelation: m.Correlation, TheSubjects: TheSubjects}
+	known := [...]any{TheCause: domain.OrNull(m.Cause.String()), TheCorrelation: m.Correlation, TheSubjects: TheSubjects}
 	all := slices.Clone(rows)
 	for i, row := range rows {
 		all[i].Args = slices.Clone(row.Args)

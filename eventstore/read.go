@@ -80,7 +80,7 @@ func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version in
 	return r.read(ctx, `
 		select `+columns+` from events
 		where stream = $1 and ($2 = 0 or version <= $2) and ($3::timestamptz is null or recorded_at <= $3) order by version`,
-		stream.String(), version, pointer(at))
+		stream.String(), version, domain.OrNull(at))
 }
 
 // ReadVersions returns the part of a stream's history behind one version and up to

@@ -124,15 +124,6 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// pointer is the opposite of value: the zero value is absent.
-func pointer[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 func parseCause(text *string) (domain.Cause, error) {
 	if text == nil {
 		return domain.Cause{}, nil

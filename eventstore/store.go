@@ -228,7 +228,7 @@ func (s *Store) Origin(ctx context.Context) domain.Origin {
 // StoredCause is the text of the cause of what a context stands for; nil: it is
 // not known.
 func (s *Store) StoredCause(ctx context.Context) *string {
-	return pointer(s.Origin(ctx).Cause.String())
+	return domain.OrNull(s.Origin(ctx).Cause.String())
 }
 
 // complete adds what the metadata of a command leaves to its context.

@@ -42,7 +42,7 @@ var operations = New("operations", `
 		return insert("operations", Row{
 			{"id", at.Stream.ID},
 			{"kind", e.Kind},
-			{"tenant", orNull(e.Tenant)},
+			{"tenant", domain.OrNull(e.Tenant)},
 			{"user_id", e.User},
 			{"resource_type", e.ResourceType},
 			{"resource_id", e.ResourceID},
@@ -57,7 +57,7 @@ var operations = New("operations", `
 		Unique("operations_sync", busy("A comparison is already running.")),
 	operation(func(hosting.OperationStarted) Row { return Row{{"status", "running"}} }),
 	operation(func(e hosting.OperationProgressed) Row {
-		return Row{{"result", merged(orEmpty(e.Values()))}, {"subject", orNull(e.SubjectID)}}
+		return Row{{"result", merged(orEmpty(e.Values()))}, {"subject", domain.OrNull(e.SubjectID)}}
 	}),
 	operation(func(e hosting.OperationSucceeded) Row {
 		return Row{{"status", "succeeded"}, {"result", merged(orEmpty(e.Result))}, {"finished_at", now}}

@@ -63,7 +63,7 @@ var names = New("names", namesSQL(),
 // claim takes a name, or renames what the holder has.
 func claim(holder, kind, field, name string, subject uuid.UUID) Change {
 	return upsert("names", Row{{"holder", holder}, {"field", field}},
-		Row{{"kind", kind}, {"name", name}, {"subject", orNull(subject)}, {"held", true}},
+		Row{{"kind", kind}, {"name", name}, {"subject", domain.OrNull(subject)}, {"held", true}},
 		Row{{"name", excluded("name")}, {"held", excluded("held")}})
 }
 
@@ -136,15 +136,6 @@ func claims(at eventstore.RecordedEvent, values field.Values, subject uuid.UUID)
 		}
 	}
 	return all
-}
-
-// orNull stores the zero value as null.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }
 
 // NameTaken tells whether a name is taken, such as the "domain" of a "site". It

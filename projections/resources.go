@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
@@ -59,7 +60,7 @@ var resources = New("resources", resourcesSQL(`
 			{"tenant", e.Tenant},
 			{"status", "wanted"},
 			{"spec", e.Values()},
-			{"subject", orNull(e.SubjectID)},
+			{"subject", domain.OrNull(e.SubjectID)},
 			{"wish", at.Version},
 			{"sync_status", "pending"},
 			{"requested_for", e.For},

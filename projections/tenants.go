@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 )
 
@@ -54,7 +55,7 @@ func (s ResourceReader) OutOfStep(ctx context.Context, tenant int64, rests bool,
 	w.and("r.kind = any(?)", disableable)
 	w.and("('"+hosting.ByTenant+"' = any(r.disabled_by)) <> ?", rests)
 	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
-	w.args = append(w.args, orNull(limit))
+	w.args = append(w.args, domain.OrNull(limit))
 	return list[hosting.Ref](ctx, s, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 

@@ -94,7 +94,7 @@ var users = New("users", `
 			{"language", e.Language},
 		}
 	}).Unique("users_email", errAddressTaken),
-	userChange(func(e account.TenantActivated) Row { return Row{{"active_tenant", orNull(e.Tenant)}} }),
+	userChange(func(e account.TenantActivated) Row { return Row{{"active_tenant", domain.OrNull(e.Tenant)}} }),
 	userChange(func(account.PasswordChanged) Row {
 		return append(signedOut(), Column{"has_password", true}, Column{"password_version", plus("session_version", 1)})
 	}),

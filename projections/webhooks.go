@@ -94,13 +94,13 @@ var webhooks = New("webhooks", `
 		})
 	}).Unique("webhook_deliveries_test", busy("A test message is already on its way.")),
 	deliveryChange(func(e webhook.DeliveryAttempted) Row {
-		return Row{{"attempts", plus("attempts", 1)}, {"response_status", orNull(e.Status)}, {"error", e.Code}, {"next_attempt_at", orNever(e.NextAt)}}
+		return Row{{"attempts", plus("attempts", 1)}, {"response_status", domain.OrNull(e.Status)}, {"error", e.Code}, {"next_attempt_at", orNever(e.NextAt)}}
 	}),
 	deliveryChange(func(e webhook.Delivered) Row {
 		return Row{
 			{"status", "delivered"},
 			{"attempts", plus("attempts", 1)},
-			{"response_status", orNull(e.Status)},
+			{"response_status", domain.OrNull(e.Status)},
 			{"error", ""},
 			{"next_attempt_at", nil},
 			{"delivered_at", now},

@@ -40,6 +40,7 @@ type commands struct {
 	Worker      serve.Worker         `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
 	Migrate     database.Migrate     `cmd:"" help:"Bring the database up to date, and nothing else."`
 	Evidence    evidence.Command     `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
+	Export      history.Export       `cmd:"" help:"Write the log, or a part of it, to a file: JSON lines or CSV."`
 	History     history.Command      `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders      operations.Orders    `cmd:"" help:"List, show and retry orders."`
 	Runs        operations.Runs      `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
 	"hostpanel/http/route"
@@ -129,7 +130,7 @@ type rootEntry struct{ audit.Root }
 
 // Fields are the root.
 func (r rootEntry) Fields() field.Set {
-	id := orNull(r.ID)
+	id := domain.OrNull(r.ID)
 	return field.Set{
 		field.Text("kind", &r.Kind).ReadOnly().Doc("request, webhook, deadline or operator."),
 		field.NullText("id", &id).ReadOnly(),
@@ -165,7 +166,7 @@ func (v *verdictEntry) Fields() field.Set {
 	if v.Broken != 0 {
 		status = "broken"
 	}
-	head, hash, broken := orNull(v.HeadPosition), orNull(hex.EncodeToString(v.HeadHash)), orNull(v.Broken)
+	head, hash, broken := domain.OrNull(v.HeadPosition), domain.OrNull(hex.EncodeToString(v.HeadHash)), domain.OrNull(v.Broken)
 	return field.Set{
 		field.Text("status", &status).Among("ok", "broken").ReadOnly(),
 		field.Int("checked", &v.Checked).ReadOnly().Doc("Events."),

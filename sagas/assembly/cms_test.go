@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -186,15 +188,23 @@ func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
 // Who has waited for a day is told, and nothing of it stays.
 func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
 	t.Parallel()
-	w := newHouse(t, func(o *Options) { o.Times.EngineBudget = 500 * time.Millisecond })
+	w := newHouse(t, func(o *Options) {
+		if err := clock.Install(t.Context(), eventstoretest.Owner(t, o.Store.Pool().Config().ConnString())); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var tries atomic.Int64
 	w.engine.tell(func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "cms/") {
+			tries.Add(1)
 			return domain.Fail(domain.Transient, "busy", errLie)
 		}
 		return nil
 	}, nil)
 	o := order7("wordpress", "/")
 	w.must(w.install(o))
+	w.eventually("the engine has refused", func() bool { return tries.Load() > 1 })
+	w.must(w.store.Clock().Advance(t.Context(), 2*quick.EngineBudget))
 	done := w.over(o.Operation)
 	w.equal("end", done.Status+" "+done.Error, "failed busy")
 	w.equal("run", w.runOf("install:"+o.Operation.String()).Status, sagas.StatusParked)

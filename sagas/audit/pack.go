@@ -72,7 +72,7 @@ func (s *Service) packed(ctx context.Context, who projections.Caller, of audit.P
 		and ($3::timestamptz is null or recorded_at >= $3) and ($4::timestamptz is null or recorded_at <= $4)`
 	rows, _ := s.pool.Query(ctx, `select position from log_index`+about+`
 		union select position from events`+about+` and position > coalesce((select position from readers where name = $6), 0)
-		order by position limit $5`, orNull(of.Order), tenant, orNull(of.From), orNull(of.To), mostPacked+1, IndexReader)
+		order by position limit $5`, domain.OrNull(of.Order), tenant, domain.OrNull(of.From), domain.OrNull(of.To), mostPacked+1, IndexReader)
 	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -33,7 +34,7 @@ func (s *Service) Search(ctx context.Context, who projections.Caller, f audit.Fi
 	if err != nil {
 		return audit.Found{}, err
 	}
-	rows, _ := s.pool.Query(ctx, found, f.Before, f.Type, f.Stream, tenant, f.Actor, orNull(f.Correlation), orNull(f.From), orNull(f.To), f.Limit+1)
+	rows, _ := s.pool.Query(ctx, found, f.Before, f.Type, f.Stream, tenant, f.Actor, domain.OrNull(f.Correlation), domain.OrNull(f.From), domain.OrNull(f.To), f.Limit+1)
 	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return audit.Found{}, sagas.SQLError(err, "search the log")
@@ -62,13 +63,4 @@ func (s *Service) at(ctx context.Context, who projections.Caller, positions []in
 func (s *Service) indexedUntil(ctx context.Context) (position int64, err error) {
 	err = s.pool.QueryRow(ctx, `select coalesce((select position from readers where name = $1), 0)`, IndexReader).Scan(&position)
 	return position, sagas.SQLError(err, "read how far the index of the log is")
-}
-
-// orNull is nil for the zero value.
-func orNull[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
 }

@@ -34,14 +34,7 @@ const (
 )
 
 func inboxArgs(f operations.WebhookPick) []any {
-	return []any{f.IDs, f.Provider, f.State, f.Type, f.EventID, f.Order, orNull(f.From), orNull(f.To)}
-}
-
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
+	return []any{f.IDs, f.Provider, f.State, f.Type, f.EventID, f.Order, domain.OrNull(f.From), domain.OrNull(f.To)}
 }
 
 // filterText is a filter as the log keeps it, without what it leaves open.

@@ -1,0 +1,10 @@
+package domain
+
+// OrNull is nil for the zero value, and else points to the value.
+func OrNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
