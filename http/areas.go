@@ -68,7 +68,7 @@ func (s *Server) auth() auth.Deps {
 
 func (s *Server) hosting() hosting.Deps {
 	return hosting.Deps{
-		Renderer: s.renderer(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints,
+		Renderer: s.renderer(), Commands: s.Commands, Numbers: s.Numbers, Service: s.Hosting, Jobs: s.Jobs, WebhookEndpoints: s.WebhookEndpoints, Lookback: s.Lookback,
 		EngineWait: s.Settings.EngineWait, WebhookNetworks: s.Settings.Webhooks,
 	}
 }
@@ -94,7 +94,7 @@ func (s *Server) notifications() notifications.Deps {
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
-		OrderDetails: s.OrderDetails, Orders: s.Orders, OrderRuns: s.Runs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
+		OrderDetails: s.OrderDetails, Orders: s.Orders, OrderRuns: s.Runs, Lookback: s.Lookback, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
 		Watch: s.Watch, Health: s.Health, Payments: s.Payments, Mails: s.Mails, TestPayments: s.HostedCheckout != nil,
 		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Currency: s.Settings.Currency, InForce: s.InForce,
 	}

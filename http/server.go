@@ -27,6 +27,7 @@ import (
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/storefront"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -51,7 +52,7 @@ type Server struct {
 	WebhookEndpoints hosting.WebhookEndpoints
 	OrderDetails     operations.OrderDetails
 	Orders           operations.Orders
-	Lookback         audit.Lookback
+	Lookback         Lookback
 	Transparency     audit.Transparency
 	RunAdmin         operations.RunAdmin
 	IncidentAdmin    operations.IncidentAdmin
@@ -117,6 +118,13 @@ type Accounts interface {
 type Sessions interface {
 	caller.Sessions
 	operations.Sessions
+}
+
+// Lookback reads the log on behalf of callers.
+type Lookback interface {
+	audit.Lookback
+	operations.Lookback
+	web.Lookback
 }
 
 // Health names the failed checks: "database", "migrations", "projections".

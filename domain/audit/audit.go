@@ -128,3 +128,11 @@ type Change struct {
 	Actor      Actor
 	RecordedAt time.Time
 }
+
+// A Seal tells by which checkpoint an event is proven.
+type Seal struct {
+	Size         int64 // events below the checkpoint; 0: the event is not sealed yet
+	At           time.Time
+	HasWitnesses bool // checkpoints of the log are to be cosigned
+	IsWitnessed  bool // a quorum of witnesses has cosigned this one
+}

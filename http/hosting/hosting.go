@@ -22,6 +22,7 @@ type Deps struct {
 	Numbers          record.Numbers
 	Service          Service
 	Jobs             Jobs
+	Lookback         web.Lookback
 	WebhookEndpoints WebhookEndpoints
 	EngineWait       time.Duration  // that an answer waits for the hosting engine; 0: not at all
 	WebhookNetworks  []netip.Prefix // that tenants' webhooks may reach besides public addresses

@@ -31,7 +31,8 @@ func OperatorRoutes(d Deps) route.Area {
 				Taking(field.Text("search", new(string)).Doc("Words of the name, the address and the slug.")).
 				Taking(field.Text("status", new(string)).Doc("Only tenants in this state.")).
 				Taking(field.Int("page", new(int64)).Doc("Which page of the tenants, from 1 on.")),
-			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant"),
+			web.View(customerPath, "A tenant", page.Look).As("tenant_page").Of("Tenant").
+				Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown.")),
 			s.Press(customerPath, "Suspend, resume or terminate a tenant", page).As("tenant_form").Of("Tenant"),
 		},
 	}
@@ -142,7 +143,7 @@ func (s *pages) showCustomer(ctx context.Context, c route.Call, t *resource, act
 		name string
 		read func(context.Context, route.Call, *resource) (any, error)
 	}{
-		{"Kinds", s.tenantKinds}, {"Usage", s.tenantUsage}, {"Members", s.tenantMembers}, {"Orders", s.tenantOrders}, {"Incidents", s.tenantIncidents},
+		{"Kinds", s.tenantKinds}, {"Usage", s.tenantUsage}, {"Members", s.tenantMembers}, {"Orders", s.tenantOrders}, {"Incidents", s.tenantIncidents}, {"Past", s.tenantHistory},
 	} {
 		found, err := part.read(ctx, c, t)
 		if err != nil {
@@ -163,6 +164,10 @@ func (s *pages) tenantKinds(ctx context.Context, c route.Call, t *resource) (any
 		}
 	}
 	return cards, err
+}
+
+func (s *pages) tenantHistory(ctx context.Context, c route.Call, t *resource) (any, error) {
+	return s.HistoryOf(ctx, c, s.Lookback, hosting.Ref{Kind: t.Kind.Name, ID: t.ID}.Stream())
 }
 
 func (s *pages) tenantUsage(ctx context.Context, c route.Call, t *resource) (any, error) {

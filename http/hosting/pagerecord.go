@@ -65,6 +65,9 @@ func (s *pages) showRecord(ctx context.Context, c route.Call, back *web.Returned
 		"IsPending": slices.ContainsFunc(k.states(w, set), func(b badge) bool { return b.Class == stateClasses["pending"] }), "Path": c.Path,
 		"Edit": "", "Parts": nil, "Acts": nil, "IsBinned": isBinned,
 	}
+	if data["Past"], err = s.HistoryOf(ctx, c, s.Lookback, k.stream(c.ID("id"))); err != nil {
+		return nil, err
+	}
 	if isBinned {
 		data["Acts"] = []actForm{s.actForm(c, w, web.Form{Name: "panel_restore", Action: c.Path}, back)}
 		return s.sheet(ctx, c, back.StatusOf(), "panel_record", k.title(set), data)

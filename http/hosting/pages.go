@@ -4,8 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/webhook"
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -32,6 +34,7 @@ type pageKind struct {
 
 	list           func(context.Context, route.Call, projections.Listing) (projections.Listed[field.Record], error)
 	find, findOpen func(context.Context, route.Call) (any, string, error)
+	stream         func(id int64) domain.Stream
 	isIn           func(ctx context.Context, scope projections.Scope, id int64) error // missing, if it is not in the scope
 	bar            func(context.Context, route.Call) error
 	shown          func(found any) field.Record // as an answer shows it
@@ -80,7 +83,8 @@ func (s *pages) kindPages() []route.Route {
 			Taking(field.Int("page", new(int64)).Doc("Which page of the records, from 1 on.")),
 		web.View(all+"new/", "The form for a new record", add.Look).As("panel_new").Of("Record"),
 		s.Press(all+"new/", "Make a record", add).As("panel_create").Of("Record").UpTo(formMost),
-		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record"),
+		web.View(all+"{id:int}/", "A record", one.Look).As("panel_record").Of("Record").
+			Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown.")),
 		s.Press(all+"{id:int}/", "Remove a record, or do something with it", one).As("panel_act").Of("Record").For(writing),
 		web.View(all+"{id:int}/edit/", "The form to change a record", edit.Look).As("panel_edit").Of("Record").For(writing),
 		s.Press(all+"{id:int}/edit/", "Change a record", edit).As("panel_change").Of("Record").For(writing).UpTo(formMost),
@@ -149,6 +153,7 @@ func (k *collection) onPages() pageKind {
 			return record.Map(rows, err, func(h hosted) field.Record { return &h })
 		},
 		find: k.find, findOpen: k.findOpen, bar: k.barSuspended, check: route.Check(k.check), blank: k.blank,
+		stream: func(id int64) domain.Stream { return hosting.Ref{Kind: k.kind.Name, ID: id}.Stream() },
 		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
 			_, err := scope.Resource(ctx, hosting.Ref{Kind: k.kind.Name, ID: id})
 			return err
@@ -178,7 +183,7 @@ func (e endpoints) onPages() pageKind {
 			rows, err := e.list(ctx, c, l)
 			return record.Map(rows, err, func(w endpoint) field.Record { return &w })
 		},
-		find: e.find, findOpen: e.findOpen, bar: e.barSuspended, check: route.Check(e.check),
+		find: e.find, findOpen: e.findOpen, bar: e.barSuspended, check: route.Check(e.check), stream: webhook.EndpointStream,
 		isIn: func(ctx context.Context, scope projections.Scope, id int64) error {
 			_, err := scope.WebhookEndpoint(ctx, id)
 			return err

@@ -9,12 +9,14 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/audit"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
+	"hostpanel/projections"
 )
 
 // Deps are what operators' endpoints need of the rest of the program.
@@ -28,6 +30,7 @@ type Deps struct {
 	OrderDetails   OrderDetails
 	Orders         Orders
 	OrderRuns      OrderRuns
+	Lookback       Lookback
 	Feed           route.LiveFeed
 	RunAdmin       RunAdmin
 	IncidentAdmin  IncidentAdmin
@@ -71,6 +74,18 @@ type Accounts interface {
 	DisableFactor(ctx context.Context, cause domain.Metadata, user int64, reason string) error
 	// Erase ends an account and destroys the personal data in it.
 	Erase(ctx context.Context, cause domain.Metadata, user int64) error
+}
+
+// Lookback reads the log on behalf of callers.
+type Lookback interface {
+	// StreamEvents are the events of a stream behind a version, oldest first.
+	StreamEvents(ctx context.Context, who projections.Caller, stream domain.Stream, after, limit int) (audit.Events, error)
+	// State is the record of a stream as of a moment.
+	State(ctx context.Context, who projections.Caller, stream domain.Stream, at audit.Moment) (audit.State, error)
+	// Diff compares a stream at two moments.
+	Diff(ctx context.Context, who projections.Caller, stream domain.Stream, from, to audit.Moment) ([]audit.Change, error)
+	// Sealed tells by which checkpoint the event at a position is proven.
+	Sealed(ctx context.Context, position int64) (audit.Seal, error)
 }
 
 // Mails previews and resends the mails that the panel writes.

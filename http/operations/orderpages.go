@@ -1,13 +1,18 @@
 package operations
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 
+	"hostpanel/domain"
+	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -19,13 +24,15 @@ import (
 const orderPagePath = web.OrdersPath + "{uuid:uuid}/"
 
 func (s *orders) pageRoutes() []route.Route {
+	one := s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")
+	one[0] = one[0].Taking(field.Int("version", new(int64)).Doc("Show the order as it stood after this event; the last one, if there is none such."))
 	return append([]route.Route{
 		web.View(web.OrdersPath, "The orders", s.showOrders).As("orders_page").
 			Taking(field.Text("search", new(string)).Doc("Words of the number, the customer and the domain.")).
 			Taking(field.Text("status", new(string)).Doc("Only orders in this status.")).
 			Taking(field.Text("hold", new(string)).Doc("Only orders that a person has to look at for this reason.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
-	}, s.orderDesk().Routes(orderPagePath, "order", "Order", "An order with all that came of it", "Do something with an order")...)
+	}, one...)
 }
 
 // An orderRow is an order in the list.
@@ -79,10 +86,14 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 	if err != nil {
 		return nil, err
 	}
+	then, err := s.stoodThen(ctx, c, w, o)
+	if err != nil {
+		return nil, err
+	}
 	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
 		"Order": o.Order, "Stream": orderStreamOf(o.ID), "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks, c.Path),
-		"Acts": acts, "Wide": true, "Disputes": o.toldDisputes(web.Readers(c)),
+		"Acts": acts, "Wide": true, "Then": then, "Disputes": o.toldDisputes(web.Readers(c)),
 	})
 }
 
@@ -141,4 +152,114 @@ func history(w web.Words, all []happening) []moved {
 		}
 	}
 	return rows
+}
+
+// A stood is the order as it stood after one of its events, and how that event is proven.
+type stood struct {
+	Path           string
+	Version, Count int
+	Ways           []web.Aspect // to other versions
+	Event          web.Move
+	Fields         []stoodField
+	Proof          []web.Aspect
+}
+
+// A stoodField is a field of an order as it stood.
+type stoodField struct {
+	web.Aspect
+	IsChanged bool // by the event
+}
+
+// stoodThen is the order as it stood after the event that is asked for, or the last one.
+func (s *orders) stoodThen(ctx context.Context, c route.Call, w web.Words, o *orderDetail) (*stood, error) {
+	stream, who := order.Stream(o.ID), caller.Of(c).Reader()
+	version, _ := strconv.Atoi(c.Param("version"))
+	if version < 1 {
+		version = o.Version
+	}
+	found, err := s.Lookback.StreamEvents(ctx, who, stream, version-1, 1)
+	if err == nil && len(found.Events) == 0 {
+		version = int(found.Count)
+		found, err = s.Lookback.StreamEvents(ctx, who, stream, version-1, 1)
+	}
+	if err != nil || len(found.Events) == 0 {
+		return nil, err
+	}
+	e := &found.Events[0]
+	then := &stood{Path: c.Path, Version: version, Count: int(found.Count), Ways: waysFrom(w, version, int(found.Count)), Event: w.Moved(e)}
+	if then.Fields, err = s.fieldsThen(ctx, w, who, stream, version); err != nil {
+		return nil, err
+	}
+	seal, err := s.Lookback.Sealed(ctx, e.Position)
+	then.Proof = proofFacts(w, e.Position, seal)
+	return then, err
+}
+
+// waysFrom lead from a version to others.
+func waysFrom(w web.Words, version, count int) (ways []web.Aspect) {
+	way := func(text string, to int) {
+		ways = append(ways, web.Aspect{Text: w[text], Path: "?version=" + strconv.Itoa(to) + "#then"})
+	}
+	if version > 1 {
+		way("then_first", 1)
+		way("then_back", version-1)
+	}
+	if version < count {
+		way("then_on", version+1)
+		way("then_last", count)
+	}
+	return ways
+}
+
+// fieldsThen are the fields of an order after one of its events. Empty ones are left out,
+// erased ones say so.
+func (s *orders) fieldsThen(ctx context.Context, w web.Words, who projections.Caller, stream domain.Stream, version int) (all []stoodField, err error) {
+	at := audit.Moment{Version: version}
+	state, err := s.Lookback.State(ctx, who, stream, at)
+	if err != nil {
+		return nil, err
+	}
+	told, err := s.Lookback.Diff(ctx, who, stream, audit.Moment{}, at)
+	for _, f := range told {
+		one := web.Aspect{Name: f.Field}
+		if one.Text, one.At = valueThen(w, f.To); one.Text != "" {
+			all = append(all, stoodField{one, f.Version == version})
+		}
+	}
+	for _, name := range state.Erased {
+		all = append(all, stoodField{Aspect: web.Aspect{Name: name, Text: w["then_erased"]}})
+	}
+	return all, err
+}
+
+// valueThen is a value of a record in words, with the moment if it is one.
+func valueThen(w web.Words, value json.RawMessage) (text, at string) {
+	if json.Unmarshal(value, &text) != nil {
+		return cmp.Or(w["is_"+string(value)], string(value)), ""
+	}
+	if moment, is := field.ParseTime(text); is {
+		shown := w.Instant(moment)
+		return shown.Text, shown.At
+	}
+	return text, ""
+}
+
+// proofFacts tell how the event at a position is proven.
+func proofFacts(w web.Words, position int64, seal audit.Seal) []web.Aspect {
+	number := strconv.FormatInt(position, 10)
+	facts := []web.Aspect{{Name: w["then_position"], Text: number}}
+	if seal.Size == 0 {
+		return append(facts, web.Aspect{Name: w["then_seal"], Text: w["then_not_sealed"]})
+	}
+	witnessed := "then_unwitnessed"
+	switch {
+	case seal.IsWitnessed:
+		witnessed = "then_witnessed"
+	case !seal.HasWitnesses:
+		witnessed = "then_no_witnesses"
+	}
+	return append(facts, w.Moment(w["then_seal"], &seal.At, ""),
+		web.Aspect{Name: w["then_checkpoint"], Text: strconv.FormatInt(seal.Size, 10)},
+		web.Aspect{Name: w["then_witnesses"], Text: w[witnessed]},
+		web.Aspect{Name: w["then_proof_of_it"], Text: w["then_fetch"], Path: "/audit/api/v1/events/" + number + "/proof/"})
 }

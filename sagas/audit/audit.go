@@ -50,6 +50,15 @@ func (s *Service) StreamEvents(ctx context.Context, who projections.Caller, stre
 	return audit.Events{Count: int64(length), Events: shown}, err
 }
 
+// LatestEvents are the last events of a stream, at most so many, oldest first.
+func (s *Service) LatestEvents(ctx context.Context, who projections.Caller, stream domain.Stream, most int) (audit.Events, error) {
+	length, err := s.reach(ctx, who, stream)
+	if err != nil {
+		return audit.Events{}, err
+	}
+	return s.StreamEvents(ctx, who, stream, max(0, length-most), most)
+}
+
 // reach is the length of a stream that the caller may look at.
 func (s *Service) reach(ctx context.Context, who projections.Caller, stream domain.Stream) (int, error) {
 	length, tenant, err := s.store.Extent(ctx, stream)

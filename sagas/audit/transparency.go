@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hostpanel/domain"
+	"hostpanel/domain/audit"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/tlog"
 	"hostpanel/eventstore/tlog/tree"
@@ -26,6 +27,24 @@ func (s *Service) Checkpoint(ctx context.Context) (text string, witnessed bool, 
 		return "", false, errForeign
 	}
 	return text, witnessed, eventstore.Unavailable(err)
+}
+
+// Sealed tells by which checkpoint the event at a position is proven, as [Service.Proof]
+// does it.
+func (s *Service) Sealed(ctx context.Context, position int64) (audit.Seal, error) {
+	o, err := s.tree().Current(ctx)
+	if errors.Is(err, tree.ErrNone) {
+		return audit.Seal{}, nil
+	}
+	seal := audit.Seal{HasWitnesses: o.Policy != ""}
+	switch {
+	case err != nil || position > o.Size:
+	case position <= o.Published.Size:
+		seal.Size, seal.At, seal.IsWitnessed = o.Published.Size, o.Published.At, true
+	default:
+		seal.Size, seal.At = o.Size, o.SealedAt
+	}
+	return seal, eventstore.Unavailable(err)
 }
 
 // Tile is a tile of the tree, or a bundle of its entries, by its address below "tile/".

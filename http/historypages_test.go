@@ -1,0 +1,104 @@
+package http_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hostpanel/domain/hosting"
+)
+
+// An operator goes through the events of an order, sees it as it stood after each, and
+// fetches the proof of one.
+func TestAnOperatorLooksAtAnOrderAsItStood(t *testing.T) {
+	t.Parallel()
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	b := s.browser(t).enter(opMail)
+	page, stream := "/storefront/orders/"+s.known["running"]+"/", "order-"+s.known["running"]
+	last := s.versionOf(t, stream)
+
+	first := b.get(page + "?version=1").Body.String()
+	b.isForEverybody(t, "en", first)
+	has(t, then(first), "Order placed", `<code>status</code> <span class="badge provisioning">changed`, "<dd>pending</dd>", `value="1"`, fmt.Sprintf(`max="%d"`, last), "not sealed yet", `href="?version=2#then"`)
+	if strings.Contains(then(first), "<code>confirmed</code>") || strings.Contains(then(first), "/proof/") || strings.Contains(then(first), "First event") {
+		t.Error("it shows what was not there yet:", then(first))
+	}
+	for _, query := range []string{"", fmt.Sprint("?version=", last), "?version=99999", "?version=-1", "?version=x"} {
+		has(t, then(b.get(page+query).Body.String()), "<dd>active</dd>", fmt.Sprintf(`value="%d"`, last), `href="?version=1#then"`, fmt.Sprintf(`href="?version=%d#then"`, last-1))
+	}
+
+	o := s.seal(t)
+	sealed := then(b.get(page + "?version=2").Body.String())
+	has(t, sealed, fmt.Sprintf("<dt>Events below the checkpoint</dt><dd>%d</dd>", o.Size), "<dt>Witnesses</dt><dd>none are asked</dd>", "Position in the log", "One back", "One on")
+	proof := regexp.MustCompile(`/audit/api/v1/events/[0-9]+/proof/`).FindString(sealed)
+	if w := b.get(proof); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), o.Name) {
+		t.Errorf("%s: %d %s", proof, w.Code, w.Body)
+	}
+	s.resident(t, 902, "es"+opMail, "es", true)
+	spanish := s.browser(t).enter("es" + opMail)
+	text := spanish.get(page + "?version=3").Body.String()
+	spanish.isForEverybody(t, "es", text)
+	has(t, then(text), "El pedido como estaba", "Testigos")
+}
+
+// then is the part of the page of an order that shows it as it stood.
+func then(text string) string {
+	_, after, _ := strings.Cut(text, `<section id="then"`)
+	part, _, _ := strings.Cut(after, "</section>")
+	return part
+}
+
+// past is the part of a page with the history of its record.
+func past(text string) string {
+	_, after, _ := strings.Cut(text, `<section id="past"`)
+	part, _, _ := strings.Cut(after, "</section>")
+	return part
+}
+
+// Administrators of a tenant, and superusers, see on the page of a record what has
+// happened to it; others do not.
+func TestThePageOfARecordTellsItsHistory(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	for id, tenant := range map[int64]int64{7: 1, 8: 2} {
+		s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "site", ID: id}, Tenant: tenant, Spec: (&hosting.Site{Domain: fmt.Sprintf("bread%d.example", id)}).Fields().Values()})
+	}
+	for i := range 25 {
+		body := fmt.Sprintf(`{"ip_address":"192.0.2.%d"}`, i+1)
+		if w := s.call("PATCH", "/hosting/api/rest/sites/7/", body, "Authorization", "Bearer "+s.known["ana"], "Content-Type", "application/json"); w.Code != http.StatusOK {
+			t.Fatal(w.Code, w.Body)
+		}
+	}
+	b := s.visiting(t, ana)
+	text := b.get("/panel/sites/7/").Body.String()
+	b.isForEverybody(t, "en", text)
+	has(t, past(text), `<span class="count">26</span>`, "<strong>Changed</strong>", "to be changed: ip_address", "Alex Kim", `href="?events=100#past"`)
+	if n := strings.Count(past(text), "<li>"); n != 20 || strings.Contains(past(text), "Created") {
+		t.Errorf("%d events: %s", n, past(text))
+	}
+	all := past(b.get("/panel/sites/7/?events=100").Body.String())
+	if n := strings.Count(all, "<li>"); n != 26 || strings.Contains(all, "?events=") || !strings.Contains(all, "<strong>Created</strong>") {
+		t.Errorf("%d events: %s", n, all)
+	}
+	if n := strings.Count(past(b.get("/panel/sites/7/?events=x").Body.String()), "<li>"); n != 20 {
+		t.Errorf("%d events", n)
+	}
+	if text := s.visiting(t, ben).get("/panel/sites/7/").Body.String(); !strings.Contains(text, "bread7.example") || past(text) != "" {
+		t.Error("a member is shown what the audit API refuses them")
+	}
+	if w := s.visiting(t, eve).get("/panel/sites/7/"); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "192.0.2.25") {
+		t.Errorf("another tenant: %d", w.Code)
+	}
+	// A row that claims a record of another tenant opens no stream of it.
+	if _, err := s.owner.Exec(t.Context(), `update resources set tenant = 1 where kind = 'site' and id = 8`); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.get("/panel/sites/8/").Body.String(); !strings.Contains(text, "bread8.example") || past(text) != "" {
+		t.Error("the history of another tenant's record is shown")
+	}
+	operator := s.visiting(t, root)
+	has(t, past(operator.get("/storefront/tenants/1/?events=5").Body.String()), "<strong>Created</strong>", "tenant wanted by tenant 1")
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"hostpanel/domain"
+	"hostpanel/domain/audit"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// The history of a record on its page (docs/audit.md). It tells what the audit API tells,
+// to those who may call it.
+
+const (
+	shownEvents = 20  // of a history, at first
+	mostEvents  = 500 // of a history; the API has all
+)
+
+// A Lookback reads the log on behalf of callers. What belongs to another tenant, or to
+// none, is refused with domain.NotFound unless the caller is a superuser.
+type Lookback interface {
+	// LatestEvents are the last events of a stream, at most so many, oldest first.
+	LatestEvents(ctx context.Context, who projections.Caller, stream domain.Stream, most int) (audit.Events, error)
+}
+
+// A History is what happened to a record, the latest first.
+type History struct {
+	Count int64
+	Moves []Move
+	More  string // where more of it is shown; blank: nowhere
+}
+
+// A Move is one event of a history, in words.
+type Move struct {
+	At                Aspect
+	Kind, Text, Actor string
+}
+
+// Moved is an event in words.
+func (w Words) Moved(e *audit.Event) Move {
+	return Move{At: w.Instant(e.RecordedAt), Kind: cmp.Or(w["kind_"+e.Type], e.Type), Text: e.Text, Actor: w.actor(e.Actor)}
+}
+
+// actor is who did something: by name, or else by number.
+func (w Words) actor(a audit.Actor) string {
+	if a.Label != "" {
+		return a.Label
+	}
+	return cmp.Or(w["actor_"+a.Type], a.Type) + " " + a.ID
+}
+
+// HistoryOf is the history of a stream, as far as the caller may look back at it; nil:
+// not at all.
+func (s *Renderer) HistoryOf(ctx context.Context, c route.Call, log Lookback, stream domain.Stream) (*History, error) {
+	if !s.TenantAdmin().Fits(c.Caller) {
+		return nil, nil
+	}
+	most := eventsAsked(c)
+	found, err := log.LatestEvents(ctx, caller.Of(c).Reader(), stream, most)
+	if domain.CodeOf(err) == domain.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, last := Texts[Readers(c)], len(found.Events)-1
+	h := &History{Count: found.Count, Moves: make([]Move, last+1)}
+	for i := range found.Events {
+		h.Moves[last-i] = w.Moved(&found.Events[i])
+	}
+	if found.Count > int64(most) && most < mostEvents {
+		h.More = "?events=" + strconv.Itoa(min(most*5, mostEvents)) + "#past"
+	}
+	return h, nil
+}
+
+// eventsAsked is how many events of a history are asked for; the usual number, if it
+// makes no sense.
+func eventsAsked(c route.Call) int {
+	n, err := strconv.Atoi(c.Param("events"))
+	if err != nil || n < 1 {
+		return shownEvents
+	}
+	return min(n, mostEvents)
+}
