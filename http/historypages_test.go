@@ -6,8 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
 )
 
 // An operator goes through the events of an order, sees it as it stood after each, and
@@ -42,6 +48,16 @@ func TestAnOperatorLooksAtAnOrderAsItStood(t *testing.T) {
 	text := spanish.get(page + "?version=3").Body.String()
 	spanish.isForEverybody(t, "es", text)
 	has(t, then(text), "El pedido como estaba", "Testigos")
+
+	subject := uuid.MustParse(regexp.MustCompile(`<code>subject</code>[^/]*/span></dt><dd>([^<]+)`).FindStringSubmatch(first)[1])
+	if _, err := s.ExecuteWith(t.Context(), domain.Metadata{Actor: "operator:1"}, eventstore.EraseRows(subject), account.EraseSubject{Subject: subject, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	erased := then(b.get(page + "?version=1").Body.String())
+	has(t, erased, "<dt><code>customer_email</code></dt><dd>erased</dd>")
+	if strings.Contains(erased, "ana@example.com") {
+		t.Error("an erased text is shown:", erased)
+	}
 }
 
 // then is the part of the page of an order that shows it as it stood.
