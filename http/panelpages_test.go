@@ -266,6 +266,9 @@ func TestThePagesOfEveryKindAreForEverybody(t *testing.T) {
 					t.Errorf("%s%s: %d %s", kind.Collection, path, w.Code, w.Body)
 				}
 				b.isForEverybody(t, language, w.Body.String())
+				if path == "1/" && !strings.Contains(past(w.Body.String()), "<li>") {
+					t.Errorf("the page of one of %s has no history", kind.Collection)
+				}
 			}
 		}
 		if pages < 40 {
