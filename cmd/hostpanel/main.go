@@ -27,6 +27,7 @@ import (
 	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/cmd/hostpanel/shell"
 	"hostpanel/cmd/hostpanel/users"
+	"hostpanel/cmd/hostpanel/witness"
 	"hostpanel/cmd/hostpanel/zone"
 	"hostpanel/domain"
 )
@@ -57,6 +58,7 @@ type commands struct {
 	Doctor      doctor.Command       `cmd:"" help:"Examine the panel and all that it depends on, and name each fault with its mend."`
 	Verify      history.Verify       `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
 	Log         history.Log          `cmd:"" help:"Write the checkpoint of the transparency log, or begin a new origin."`
+	Witness     witness.Command      `cmd:"" help:"Be a witness of other panels' logs: cosign checkpoints of logs that only grow."`
 	Bench       benchCommand         `cmd:"" help:"Measure how fast this machine is at it."`
 	Completion  shell.Completion     `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`
 	Complete    shell.Complete       `cmd:"" hidden:""`

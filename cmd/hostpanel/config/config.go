@@ -21,7 +21,6 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
-	"hostpanel/http/audit"
 	"hostpanel/sagas/assembly"
 )
 
@@ -53,10 +52,10 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
 	Origins        []string       // from which browsers may call the APIs, besides the storefront
-	LogAccess      audit.LogAccess
-	LogLevel       slog.Level
-	warnings       []string
-	given          Settings // as they were given; with secrets
+	Transparency
+	LogLevel slog.Level
+	warnings []string
+	given    Settings // as they were given; with secrets
 
 	Times assembly.Times // zero: those of docs/sagas.md; no setting changes them
 }
@@ -78,7 +77,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.observers, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err

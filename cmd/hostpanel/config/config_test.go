@@ -113,6 +113,11 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{WebhookNetworks: "127.0.0.0/8,home"}, "HOSTPANEL_WEBHOOK_NETWORKS"},
 		{Settings{DatabaseURL: "postgres://h/d"}, "HOSTPANEL_SECRET_KEY"},
 		{Settings{AdminPassword: "short"}, "HOSTPANEL_ADMIN_PASSWORD"},
+		{Settings{LogPolicy: "/nowhere/policy"}, "HOSTPANEL_LOG_POLICY"},
+		{Settings{LogPolicy: "config_test.go"}, "HOSTPANEL_LOG_POLICY"},
+		{Settings{LogWitness: "often"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
+		{Settings{LogWitness: "9s"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
+		{Settings{LogWitness: "2h"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
 		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},
 	} {
 		_, err := New(c.set, false)

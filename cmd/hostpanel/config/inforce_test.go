@@ -70,7 +70,7 @@ func TestTheSettingsInForceAreCompleted(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"HOSTPANEL_DATA_DIR": "/srv/panel", "HOSTPANEL_TAX_RATE": "7.00", "HOSTPANEL_CURRENCY": "CHF", "HOSTPANEL_LISTEN": "127.0.0.1:8080",
-			"HOSTPANEL_PUBLIC_URL": "https://panel.example", "MAIL_FROM": "panel@example.com", "HOSTPANEL_ENGINE": "sandbox", "HOSTPANEL_ENGINE_COMPARE": "24h",
+			"HOSTPANEL_PUBLIC_URL": "https://panel.example", "MAIL_FROM": "panel@example.com", "HOSTPANEL_ENGINE": "sandbox", "HOSTPANEL_ENGINE_COMPARE": "24h", "HOSTPANEL_LOG_WITNESS_EVERY": "1m",
 			"HOSTPANEL_TRUSTED_PROXIES": "10.0.0.0/8", "HOSTPANEL_CORS_ORIGINS": "", "HOSTPANEL_LOG_LEVEL": "info", "HOSTPANEL_REFUND_GRACE": "7",
 			"HOSTPANEL_COMPUTE": "sandbox", "HOSTPANEL_ENGINE_WAIT": "3s", "HOSTPANEL_DISPUTES": "suspend", "HOSTPANEL_LATE_PAYMENTS": "reopen",
 			"HOSTPANEL_ABUSE_LIMITS": onOrOff(!demo), "HOSTPANEL_TEST_PAYMENTS": onOrOff(demo), "HOSTPANEL_SECRET_KEY": "", "DATABASE_URL": "",

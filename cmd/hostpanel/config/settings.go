@@ -49,6 +49,8 @@ type Settings struct {
 	CORSOrigins    string `name:"cors-origins" group:"settings" env:"HOSTPANEL_CORS_ORIGINS" placeholder:"ORIGIN,…" help:"From which browsers may call the APIs; none: only the storefront, as its keys say."`
 	LogPublic      string `group:"settings" env:"HOSTPANEL_LOG_PUBLIC" placeholder:"off" help:"Who may fetch the transparency log: any caller (on), or superusers and bearers of a token (off)."`
 	LogTokens      string `kong:"-" env:"HOSTPANEL_LOG_TOKENS" secret:"" placeholder:"TOKEN,…" help:"Of observers who may fetch the transparency log, 20 characters or more each."`
+	LogPolicy      string `group:"settings" env:"HOSTPANEL_LOG_POLICY" placeholder:"FILE" help:"Policy (tlog-policy of C2SP) with the witnesses of the transparency log and their quorum; none: no witnesses."`
+	LogWitness     string `name:"log-witness-every" group:"settings" env:"HOSTPANEL_LOG_WITNESS_EVERY" placeholder:"1m" help:"How often the witnesses are asked, 10s to 1h."`
 	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`
 }
 

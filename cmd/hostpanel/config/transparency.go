@@ -1,10 +1,22 @@
 package config
 
 import (
+	"cmp"
+	"os"
 	"strings"
+	"time"
 
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/eventstore/tlog"
+	"hostpanel/http/audit"
 )
+
+// Transparency is about the transparency log: who may fetch it, and who witnesses it.
+type Transparency struct {
+	LogAccess    audit.LogAccess
+	LogPolicy    string // of the witnesses; empty: there are none
+	WitnessEvery time.Duration
+}
 
 // shortestToken is the least number of characters of an observer's token.
 const shortestToken = 20
@@ -23,5 +35,25 @@ func (c *Config) observers(s Settings) (err error) {
 		}
 		c.LogAccess.Tokens = append(c.LogAccess.Tokens, token)
 	}
+	return nil
+}
+
+// witnesses are named by a policy, and asked in an interval.
+func (c *Config) witnesses(s Settings) (err error) {
+	c.WitnessEvery, err = time.ParseDuration(cmp.Or(s.LogWitness, "1m"))
+	if err != nil || c.WitnessEvery < 10*time.Second || c.WitnessEvery > time.Hour {
+		return console.Misused("HOSTPANEL_LOG_WITNESS_EVERY: %q is not a time from 10s to 1h, such as 1m", s.LogWitness)
+	}
+	if s.LogPolicy == "" {
+		return nil
+	}
+	text, err := os.ReadFile(s.LogPolicy)
+	if err == nil {
+		_, err = tlog.ParsePolicy(string(text))
+	}
+	if err != nil {
+		return console.Misused("HOSTPANEL_LOG_POLICY: %w", err)
+	}
+	c.LogPolicy = string(text)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/eventstore/tlog/tree"
 )
 
 // Log is `hostpanel log`.
@@ -30,9 +31,24 @@ func (l logCheckpoint) Run(ctx context.Context, s config.Settings, c console.Con
 			fmt.Fprintln(c.Out, o.VKey)
 			return nil
 		}
-		fmt.Fprint(c.Out, o.Checkpoint)
-		return nil
+		text, witnessed := o.Shown()
+		fmt.Fprint(c.Out, text)
+		if !witnessed {
+			fmt.Fprintln(c.Err, "unwitnessed: the quorum of witnesses has not cosigned this checkpoint")
+		}
+		return tellWitnesses(ctx, p, o, c)
 	})
+}
+
+// tellWitnesses names the witnesses that do not cosign.
+func tellWitnesses(ctx context.Context, p *program.Program, o tree.Origin, c console.Console) error {
+	witnesses, err := p.Sealer.Witnesses(ctx, o)
+	for _, w := range witnesses {
+		if w.Trouble != "" {
+			fmt.Fprintf(c.Err, "witness %s: %s\n", w.Name, console.OneLine(w.Trouble))
+		}
+	}
+	return err
 }
 
 type logAnew struct {

@@ -99,7 +99,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, unsealed, unsealedAge, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {

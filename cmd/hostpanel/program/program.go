@@ -185,7 +185,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	p.Store = eventstore.Open(p.Pool, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
 		eventstore.WithIdempotencyKeys(idempotency.Statement), eventstore.WithLog(p.Log))
 	assembly.Serve(p.Store)
-	p.Sealer = tree.NewSealer(p.Pool, p.Keys, p.logName, "")
+	p.Sealer = tree.NewSealer(p.Pool, p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
 	if _, _, err := p.Store.Head(ctx); err != nil {
 		return orEmpty(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/tlog/tree"
 )
 
@@ -32,6 +33,9 @@ func (p *Program) logIsWhole(ctx context.Context) error {
 var (
 	unsealed    = describe("log_unsealed_events", "Events that the transparency log does not hold yet.")
 	unsealedAge = describe("log_unsealed_age_seconds", "Age of the first of them.")
+
+	witnessedAge = describe("log_witnessed_age_seconds", "Time since the quorum of witnesses has cosigned last; 0: none is needed.")
+	troubled     = describe("log_witness_trouble", "1: the last answer of the witness was no cosignature.", "witness")
 )
 
 func (f figures) ofTransparency(ctx context.Context, to chan<- prometheus.Metric) error {
@@ -45,5 +49,26 @@ func (f figures) ofTransparency(ctx context.Context, to chan<- prometheus.Metric
 	}
 	to <- prometheus.MustNewConstMetric(unsealed, prometheus.GaugeValue, float64(lag.Events))
 	to <- prometheus.MustNewConstMetric(unsealedAge, prometheus.GaugeValue, age)
-	return nil
+	return f.ofWitnesses(ctx, to)
+}
+
+func (f figures) ofWitnesses(ctx context.Context, to chan<- prometheus.Metric) error {
+	o, err := f.Sealer.Current(ctx)
+	if errors.Is(err, tree.ErrNone) {
+		to <- prometheus.MustNewConstMetric(witnessedAge, prometheus.GaugeValue, 0)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	age := 0.0
+	if o.NeedsWitnesses() {
+		age = clock.Since(o.Published.At).Seconds()
+	}
+	to <- prometheus.MustNewConstMetric(witnessedAge, prometheus.GaugeValue, age)
+	witnesses, err := f.Sealer.Witnesses(ctx, o)
+	for _, w := range witnesses {
+		to <- prometheus.MustNewConstMetric(troubled, prometheus.GaugeValue, map[bool]float64{true: 1}[w.Trouble != ""], w.Name)
+	}
+	return err
 }

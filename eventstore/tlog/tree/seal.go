@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/eventstore/sealing"
 	"hostpanel/eventstore/tlog"
+	"hostpanel/eventstore/tlog/witness"
 )
 
 const (
@@ -40,7 +41,9 @@ type Sealer struct {
 	keys   *sealing.Keyring
 	name   func() string // of the first origin; asked once in the life of a database
 	policy string        // of the witnesses; blank: there are none
-	after  func(stage)   // a test looks on; nil otherwise
+
+	witnesses *witness.Client
+	after     func(stage) // a test looks on; nil otherwise
 }
 
 // A stage is how far a seal has come.
@@ -54,7 +57,7 @@ const (
 // NewSealer makes a sealer. The name is that of the first origin; it is asked for at
 // the first seal.
 func NewSealer(pool *pgxpool.Pool, keys *sealing.Keyring, name func() string, policy string) *Sealer {
-	return &Sealer{Tree: Open(pool), pool: pool, keys: keys, name: name, policy: policy, after: func(stage) {}}
+	return &Sealer{Tree: Open(pool), pool: pool, keys: keys, name: name, policy: policy, witnesses: witness.NewClient(), after: func(stage) {}}
 }
 
 // Seal adds new events, up to 16,384 of them, and returns their number. It is 0 too

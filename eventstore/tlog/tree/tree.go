@@ -109,13 +109,20 @@ func (o Origin) Signed() (tlog.Checkpoint, error) {
 // Shown is the checkpoint that observers are shown: the last published one if a quorum
 // of witnesses is needed, otherwise the last one. False: its quorum has not cosigned.
 func (o Origin) Shown() (text string, witnessed bool) {
-	if o.Policy == "" {
-		return o.Checkpoint, true
-	}
-	if o.Published.Text == "" {
+	policy, err := tlog.ParsePolicy(o.AcceptedBy())
+	switch {
+	case err != nil:
 		return o.Checkpoint, false
+	case policy.NeedsWitnesses() && o.Published.Text != "" && policy.Witnessed(o.Published.Text):
+		return o.Published.Text, true
 	}
-	return o.Published.Text, true
+	return o.Checkpoint, policy.Witnessed(o.Checkpoint)
+}
+
+// NeedsWitnesses tells whether a checkpoint counts only when a quorum has cosigned it.
+func (o Origin) NeedsWitnesses() bool {
+	policy, err := tlog.ParsePolicy(o.AcceptedBy())
+	return err != nil || policy.NeedsWitnesses()
 }
 
 // Of is the tree of a checkpoint, read from the tiles of an origin.
