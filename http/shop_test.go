@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -46,11 +45,6 @@ import (
 	usecases "hostpanel/sagas/hosting"
 	"hostpanel/sagas/provisioning"
 )
-
-func TestMain(m *testing.M) {
-	eventstoretest.SideBySide()
-	os.Exit(m.Run())
-}
 
 // offers are the payment methods: of them only the one without money is configured.
 func offers() order.Offers {

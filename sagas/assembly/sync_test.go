@@ -57,6 +57,7 @@ func (w *world) site7() hosting.Site {
 
 // meddle changes an object at the engine behind the panel's back.
 func (w *world) meddle(name string, change func(*hosting.EngineObject)) {
+	w.quiet() // else a run that has made something would be the first to miss it
 	w.engine.mu.Lock()
 	defer w.engine.mu.Unlock()
 	o := w.engine.objects[name]

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,11 +27,6 @@ import (
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/payments"
 )
-
-func TestMain(m *testing.M) {
-	eventstoretest.SideBySide()
-	os.Exit(m.Run())
-}
 
 // quick are times that let a test see in a second what takes days.
 var quick = Times{
