@@ -34,9 +34,9 @@ func (r *Reader) withhold(keys map[subjectKey][]byte) {
 }
 
 // About returns all events about people, in the order of the log: those of the named
-// streams, those of streams that hold a text of one of the subjects, and what the actor
+// streams, those of streams that hold a text of one of the subjects, and what the actors
 // did. It reads the whole log; of each event only texts of the subjects are opened.
-func (r *Reader) About(ctx context.Context, actor string, streams []domain.Stream, subjects ...uuid.UUID) (all []RecordedEvent, err error) {
+func (r *Reader) About(ctx context.Context, actors []string, streams []domain.Stream, subjects ...uuid.UUID) (all []RecordedEvent, err error) {
 	names, held := make([]string, len(streams)), make([]string, len(subjects))
 	for i, stream := range streams {
 		names[i] = stream.String()
@@ -44,8 +44,8 @@ func (r *Reader) About(ctx context.Context, actor string, streams []domain.Strea
 	for i, subject := range subjects {
 		held[i] = "%" + sealing.Of(subject) + "%"
 	}
-	rows, err := r.pool.Query(ctx, `select position from events where stream = any($1) or actor = $2
-		or stream in (select stream from events where data::text like any($3)) order by position`, names, actor, held)
+	rows, err := r.pool.Query(ctx, `select position from events where stream = any($1) or actor = any($2)
+		or stream in (select stream from events where data::text like any($3)) order by position`, names, actors, held)
 	if err != nil {
 		return nil, fmt.Errorf("look for events about subjects: %w", Unavailable(err))
 	}

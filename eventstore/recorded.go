@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
+	"hostpanel/domain/masking"
 )
 
 // A RecordedEvent is an event of the log. Position and RecordedAt are zero as long
@@ -60,6 +61,15 @@ func scanRow(r pgx.CollectableRow) (e row, err error) {
 
 // Cause is the event as the cause of what follows from it.
 func (r RecordedEvent) Cause() domain.Cause { return domain.EventCause(r.Stream, r.Version) }
+
+// Masked tells what happened, in words, and the event as JSON; both without secrets.
+func (r RecordedEvent) Masked() (text string, data json.RawMessage, err error) {
+	data, err = json.Marshal(r.Event)
+	if err != nil {
+		return "", nil, fmt.Errorf("show event %d: %w", r.Position, err)
+	}
+	return masking.Mask(r.Event.Says()), masking.JSON(data), nil
+}
 
 // Follow returns a context of work that follows from the event.
 func (r RecordedEvent) Follow(ctx context.Context) context.Context {

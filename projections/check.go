@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,16 +81,7 @@ func (r *rebuild) compareTable(ctx context.Context, tx pgx.Tx, p *member, t tabl
 	for live.more || built.more {
 		r.compareRow(t.name, live, built)
 	}
-	return joinErrors(live.rows.Err(), built.rows.Err())
-}
-
-func joinErrors(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(live.rows.Err(), built.rows.Err())
 }
 
 // compareRow takes the row with the smaller key, or both.

@@ -29,7 +29,7 @@ func recordOf(t *testing.T, fold *eventstore.Folding) string {
 func TestTheStateOfEveryVersionIsWhatTheFoldSaidThen(t *testing.T) {
 	t.Parallel()
 	h := &history{panel: openPanel(t), chance: seeded(t)}
-	h.write(t, 750)
+	h.writeUntil(t, "events", 400)
 	folds, then := map[domain.Stream]*eventstore.Folding{}, map[domain.Stream][]string{}
 	err := h.Afresh().Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
 		if folds[e.Stream] == nil {
@@ -42,18 +42,17 @@ func TestTheStateOfEveryVersionIsWhatTheFoldSaidThen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	categories, versions := map[string]bool{}, 0
+	categories := map[string]bool{}
 	for stream, records := range then {
 		categories[stream.Category] = true
 		for i := range records {
-			versions++
 			if now := h.foldedUntil(t, stream, i+1); now != records[i] {
 				t.Fatalf("%s/%d was\n%s\nand is\n%s", stream, i+1, records[i], now)
 			}
 		}
 	}
-	if len(categories) < 12 || versions < 300 {
-		t.Errorf("only %d versions of %d categories", versions, len(categories))
+	if len(categories) < 12 {
+		t.Errorf("only %d categories", len(categories))
 	}
 }
 
@@ -79,7 +78,7 @@ func (h *history) foldedUntil(t *testing.T, stream domain.Stream, version int) s
 func TestTheStateOfAResourceHasTheFieldsOfItsRow(t *testing.T) {
 	t.Parallel()
 	h := &history{panel: openPanel(t), chance: seeded(t)}
-	h.write(t, 750)
+	h.writeUntil(t, "resources", 25)
 	rows, err := h.owner.Query(t.Context(), `select kind, id, version, sync_status, spec from resources`)
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +114,5 @@ func TestTheStateOfAResourceHasTheFieldsOfItsRow(t *testing.T) {
 				t.Errorf("%s: %s is %v, and %v in the table", r.stream, name, state[name], value)
 			}
 		}
-	}
-	if len(found) < 10 {
-		t.Errorf("only %d resources", len(found))
 	}
 }

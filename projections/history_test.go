@@ -42,6 +42,18 @@ func (h *history) write(t testing.TB, commands int) {
 	}
 }
 
+// writeUntil writes until so many rows stand in a table: how many commands are refused is
+// left to chance.
+func (h *history) writeUntil(t testing.TB, table string, rows int) {
+	t.Helper()
+	for stands := 0; stands < rows && !t.Failed(); {
+		h.write(t, 50)
+		if err := h.owner.QueryRow(t.Context(), `select count(*) from `+table).Scan(&stands); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func (h *history) next(ctx context.Context) error {
 	if h.chance.IntN(50) == 0 {
 		return h.erase(ctx, h.person())

@@ -52,9 +52,7 @@ func TestOneOfManyCallersGetsANameThatMayExistOnce(t *testing.T) {
 func TestARebuiltTableIsTheLiveOneByteForByte(t *testing.T) {
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	l.randomly(t, chance, 500)
 	live := contents(t, l.owner, "books")
 	heard := int64(0)
@@ -72,9 +70,7 @@ func TestARebuiltTableIsTheLiveOneByteForByte(t *testing.T) {
 func TestARebuildLosesNothingThatWritersAddMeanwhileAndNoReaderSeesAGap(t *testing.T) {
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var workers sync.WaitGroup
 	workers.Go(func() {

@@ -16,9 +16,7 @@ import (
 func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	l.randomly(t, chance, 300)
 	ctx, stop := context.WithCancel(t.Context())
 	_, err := set.rebuildWith(ctx, l.owner, l, Options{PerSec: 400, Progress: func(done, _ int64) {
@@ -46,9 +44,7 @@ func TestARebuildThatWasInterruptedGoesOnWhereItStopped(t *testing.T) {
 func TestWhatAnotherDefinitionHasLeftIsNotGoneOnWith(t *testing.T) {
 	set := Set{shelf(shelfSQL)}
 	l := openLibrary(t, set)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	ctx, stop := context.WithCancel(t.Context())
 	_, _ = set.rebuildWith(ctx, l.owner, l, Options{PerSec: 40, Progress: func(int64, int64) { stop() }})
 	other := Set{shelf(strings.Replace(shelfSQL, "title text", "title varchar(99)", 1))}
@@ -68,9 +64,7 @@ func loans() *Projection {
 func TestSeveralTablesAreRebuiltAtOnceAndEachByOneProcess(t *testing.T) {
 	books, lent := shelf(shelfSQL), loans()
 	l, chance := openLibrary(t, Set{books, lent}), seeded(t)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	l.randomly(t, chance, 200)
 	live := contents(t, l.owner, "books") + contents(t, l.owner, "loans")
 	begun, others := make(chan bool), make(chan bool)
@@ -104,9 +98,7 @@ func TestSeveralTablesAreRebuiltAtOnceAndEachByOneProcess(t *testing.T) {
 func TestARebuildKeepsToItsRate(t *testing.T) {
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	l.randomly(t, chance, 50)
 	if result, err := set.rebuildWith(t.Context(), l.owner, l, Options{PerSec: 500}); err != nil || result.Took < 200*time.Millisecond {
 		t.Fatalf("100 events at 500 a second took %s: %v", result.Took, err)
@@ -118,9 +110,7 @@ func TestARebuildKeepsToItsRate(t *testing.T) {
 func TestACheckNamesEachRowThatDiffers(t *testing.T) {
 	set := Set{shelf(shelfSQL)}
 	l, chance := openLibrary(t, set), seeded(t)
-	for i := range 50 {
-		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
-	}
+	l.fill(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
 	writer.Go(func() {

@@ -131,6 +131,14 @@ func contents(t testing.TB, pool *pgxpool.Pool, table string) string {
 	return strings.Join(lines, "\n")
 }
 
+// fill puts 50 books on the shelf.
+func (l library) fill(t testing.TB) {
+	t.Helper()
+	for i := range 50 {
+		l.do(t, Put{fmt.Sprint(i), fmt.Sprint("book ", i)})
+	}
+}
+
 // randomly writes events of all sorts about a few books.
 func (l library) randomly(t testing.TB, chance *rand.Rand, facts int) {
 	t.Helper()

@@ -6,37 +6,24 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"hostpanel/cmd/hostpanel/console"
-	"hostpanel/cmd/hostpanel/programtest"
-	"hostpanel/cmd/hostpanel/serve"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 // An auditor takes the log away in a file. An export that was cut off within a line goes on
 // and ends with the same bytes.
 func TestTheLogIsExportedAndACutExportGoesOn(t *testing.T) {
-	url := eventstoretest.URL(t)
-	p := programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	p, _ := demoForCommands(t)
 	head, _, err := p.Store.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	t.Setenv("DATABASE_URL", url)
 	dir := t.TempDir()
 	export := func(code int, want, file string, flags ...string) []byte {
 		t.Helper()
 		name := filepath.Join(dir, file)
-		got, out, complaint := told(t, append([]string{"export", "--data-dir", t.TempDir(), "--out", name}, flags...)...)
-		if got != code || !strings.Contains(out+complaint, want) {
-			t.Fatalf("export %v ends with %d: %s%s", flags, got, out, complaint)
-		}
+		tells(t, want, code, "export", append([]string{"--out", name}, flags...)...)
 		data, _ := os.ReadFile(name)
 		return data
 	}

@@ -6,12 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,9 +47,13 @@ var binary = sync.OnceValues(func() (string, error) {
 
 var binaries string // folder
 
-// TestMain deletes the program under test at the end.
+// TestMain lets four stories run at once, also on two cores: most of the time a
+// story waits for programs that start, or for a lease to end.
 func TestMain(m *testing.M) {
-	eventstoretest.SideBySide()
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = flag.Set("test.parallel", "4")
+	}
 	var err error
 	if binaries, err = os.MkdirTemp("", "hostpanel-e2e-bin-"); err != nil {
 		panic(err)

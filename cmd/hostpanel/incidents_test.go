@@ -9,7 +9,6 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
-	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
@@ -28,11 +27,7 @@ func openIncidents(t *testing.T, p *program.Program) map[string]int64 {
 // A read table that cannot be built is an incident, whether a command fails at
 // it or a start.
 func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
-	url := eventstoretest.URL(t)
-	p := programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	p, url := demoForCommands(t)
 	owner := eventstoretest.Owner(t, url)
 	sql := func(sql string) {
 		t.Helper()
@@ -42,8 +37,6 @@ func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
 	}
 	sql(`alter table events disable trigger all`) // an unreadable event stops every rebuild
 	sql(`update events set schema = 99 where name = 'storefront.plan_offered'`)
-	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	t.Setenv("DATABASE_URL", url)
 	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild plans") {
 		t.Errorf("it ends with %d: %s%s", code, out, complaint)
 	}

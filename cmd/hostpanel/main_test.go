@@ -8,6 +8,10 @@ import (
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/cmd/hostpanel/program"
+	"hostpanel/cmd/hostpanel/programtest"
+	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/eventstore/eventstoretest"
 )
 
 // told runs the program in this process.
@@ -16,6 +20,28 @@ func told(t *testing.T, args ...string) (code int, out, complaint string) {
 	var stdout, stderr bytes.Buffer
 	code = run(t.Context(), args, console.Console{Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
+}
+
+// demoForCommands is a demo in a database that the commands of the test work on.
+func demoForCommands(t *testing.T) (p *program.Program, url string) {
+	t.Helper()
+	url = eventstoretest.URL(t)
+	p = programtest.Open(t, url, t.TempDir(), true)
+	if err := serve.SeedDemo(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
+	t.Setenv("DATABASE_URL", url)
+	return p, url
+}
+
+// tells runs a command in this process, and checks its exit code and a part of what it says.
+func tells(t *testing.T, want string, code int, command string, flags ...string) {
+	t.Helper()
+	got, out, complaint := told(t, append([]string{command, "--data-dir", t.TempDir()}, flags...)...)
+	if got != code || !strings.Contains(out+complaint, want) {
+		t.Errorf("%s %v ends with %d: %s%s", command, flags, got, out, complaint)
+	}
 }
 
 func TestWrongUseEndsWithTwo(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"hostpanel/cmd/hostpanel/console"
-	"hostpanel/cmd/hostpanel/programtest"
-	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/wording"
 	"hostpanel/eventstore/eventstoretest"
@@ -17,11 +15,7 @@ import (
 )
 
 func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
-	url := eventstoretest.URL(t)
-	p := programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	p, url := demoForCommands(t)
 	for _, sql := range []string{
 		`alter table events disable trigger all`,
 		`update events set data = (replace(data::text, 'Web S', 'Web X'))::json where name = 'storefront.plan_offered' and data::text like '%Web S%'`,
@@ -34,8 +28,6 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 	if err := p.Pool.QueryRow(t.Context(), `select position from events where data::text like '%Web X%'`).Scan(&position); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	t.Setenv("DATABASE_URL", url)
 	code, out, complaint := told(t, "verify", "--data-dir", t.TempDir())
 	if want := "broken at position " + wording.Grouped(position); code != console.Failed || !strings.HasPrefix(out, want) || !strings.Contains(out, "stream plan-") || complaint != "" {
 		t.Errorf("verify ends with %d: %s%s", code, out, complaint)
@@ -55,11 +47,7 @@ func TestVerifyNamesTheFirstEventThatWasChanged(t *testing.T) {
 // A log that lost its end, and was signed anew by the holder of the keys, does not fit
 // the checkpoint that was kept outside.
 func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
-	url := eventstoretest.URL(t)
-	p := programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	p, url := demoForCommands(t)
 	if _, err := p.Sealer.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +59,9 @@ func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
 	if err := os.WriteFile(kept, []byte(o.Checkpoint), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	t.Setenv("DATABASE_URL", url)
 	verify := func(want string, code int, flags ...string) {
 		t.Helper()
-		got, out, complaint := told(t, append([]string{"verify", "--data-dir", t.TempDir()}, flags...)...)
-		if got != code || !strings.Contains(out+complaint, want) {
-			t.Errorf("verify %v ends with %d: %s%s", flags, got, out, complaint)
-		}
+		tells(t, want, code, "verify", flags...)
 	}
 	verify("not covered: no checkpoint from outside", console.Done)
 	verify("intact", console.Done, "--checkpoint", kept)
@@ -100,19 +83,13 @@ func TestVerifyHoldsTheLogAgainstACheckpointKeptOutside(t *testing.T) {
 // A panel whose log has lost sealed events does not start. An operator lets it go on
 // under a new origin; the old one stays.
 func TestALogThatLostItsEndIsNotWrittenToUntilAnOperatorDecides(t *testing.T) {
-	url := eventstoretest.URL(t)
-	p := programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	p, url := demoForCommands(t)
 	if _, err := p.Sealer.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := eventstoretest.Owner(t, url).Exec(t.Context(), `alter table events disable trigger all; delete from events where position > 10`); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	t.Setenv("DATABASE_URL", url)
 	try := func(want string, code int, args ...string) {
 		t.Helper()
 		got, out, complaint := told(t, append(args, "--data-dir", t.TempDir())...)

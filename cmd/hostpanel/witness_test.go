@@ -20,7 +20,6 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
-	"hostpanel/cmd/hostpanel/serve"
 	"hostpanel/domain/audit"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/evidence"
@@ -64,13 +63,10 @@ type witnessed struct {
 	away   atomic.Bool // the second witness
 }
 
-func newWitnessed(t *testing.T, url string) *witnessed {
+func newWitnessed(t *testing.T) (w *witnessed, url string) {
 	t.Helper()
-	first := programtest.Open(t, url, t.TempDir(), true)
-	if err := serve.SeedDemo(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
-	w := &witnessed{t: t, Program: first}
+	first, url := demoForCommands(t)
+	w = &witnessed{t: t, Program: first}
 	w.seal()
 	o, err := first.Sealer.Current(t.Context())
 	if err != nil {
@@ -105,7 +101,7 @@ func newWitnessed(t *testing.T, url string) *witnessed {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Close)
-	return w
+	return w, url
 }
 
 func (w *witnessed) seal() {
@@ -147,10 +143,7 @@ func (w *witnessed) shown(published bool, complaint string) (text string) {
 // Both witnesses must cosign. While one is away nothing is published, and no evidence is
 // given. When the log is cut back, the witnesses refuse it, and say so.
 func TestALogIsPublishedWhenItsWitnessesHaveCosigned(t *testing.T) {
-	url := eventstoretest.URL(t)
-	t.Setenv("HOSTPANEL_SECRET_KEY", programtest.SecretKey)
-	t.Setenv("DATABASE_URL", url)
-	w := newWitnessed(t, url)
+	w, url := newWitnessed(t)
 	w.away.Store(true)
 	ctx, stop := context.WithCancel(t.Context())
 	running := make(chan struct{})

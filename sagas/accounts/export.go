@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -65,7 +64,7 @@ func (s *Service) Export(ctx context.Context, user int64) (all PersonalData, err
 	if err != nil {
 		return all, err
 	}
-	found, err := s.store.About(ctx, actorOf(user), streams, subjects...)
+	found, err := s.store.About(ctx, actorsOf(user), streams, subjects...)
 	if err != nil {
 		return all, err
 	}
@@ -81,7 +80,11 @@ func (s *Service) Export(ctx context.Context, user int64) (all PersonalData, err
 	return all, err
 }
 
-func actorOf(user int64) string { return "user:" + strconv.FormatInt(user, 10) }
+// actorsOf are the actors that a user is: as themselves, and as an operator.
+func actorsOf(user int64) []string {
+	id := strconv.FormatInt(user, 10)
+	return []string{"user:" + id, "operator:" + id}
+}
 
 // streamsOf are the streams that are about a user alone.
 func (s *Service) streamsOf(ctx context.Context, user int64) (all []domain.Stream, err error) {
@@ -101,14 +104,11 @@ func (s *Service) streamsOf(ctx context.Context, user int64) (all []domain.Strea
 
 func personal(found []eventstore.RecordedEvent) (all []PersonalEvent, err error) {
 	for _, e := range found {
-		data, err := json.Marshal(e.Event)
+		text, data, err := e.Masked()
 		if err != nil {
-			return nil, fmt.Errorf("export event %d: %w", e.Position, err)
+			return nil, err
 		}
-		all = append(all, PersonalEvent{
-			Position: e.Position, RecordedAt: e.RecordedAt, Stream: e.Stream.String(), Type: e.Name,
-			Text: masking.Mask(e.Event.Says()), Actor: e.Metadata.Actor, Data: masking.JSON(data),
-		})
+		all = append(all, PersonalEvent{e.Position, e.RecordedAt, e.Stream.String(), e.Name, text, e.Metadata.Actor, data})
 	}
 	return all, nil
 }

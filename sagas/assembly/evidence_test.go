@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore/eventstoretest"
@@ -144,4 +147,27 @@ func TestAChangedRowCannotBeProven(t *testing.T) {
 	r, err = before.Check(nil)
 	w.must(err)
 	w.equal("faults of the pack of before", len(r.Faults), 0)
+}
+
+// An administrator of a tenant gets evidence of that tenant alone, whatever is asked for.
+func TestAPackForATenantHasNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	w, of := sealed(t)
+	job := w.provision(of.Order).Job
+	own := projections.Caller{User: job.User, Tenant: job.Tenant}
+	for _, asked := range []audit.PackOf{{}, {Tenant: job.Tenant}, {Order: of.Order}} {
+		pack, err := w.Audit.Pack(t.Context(), own, asked)
+		w.must(err)
+		r, err := pack.Check(nil)
+		w.must(err)
+		w.equal("faults", len(r.Faults), 0)
+		for _, e := range r.Events {
+			w.equal("tenant of "+e.Name, e.Tenant, job.Tenant)
+		}
+		w.equal("another customer is told of", bytes.Contains(pack.Story, []byte("ben@")), false)
+	}
+	for _, asked := range []audit.PackOf{{Tenant: job.Tenant + 1}, {Order: uuid.New()}} {
+		_, err := w.Audit.Pack(t.Context(), own, asked)
+		w.equal("what is foreign", domain.CodeOf(err), domain.NotFound)
+	}
 }

@@ -2,9 +2,11 @@ package assembly
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -23,6 +25,9 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	ana, tenant := w.provision(anas).Job.User, w.provision(anas).Job.Tenant
 	w.asks(account.GrantMembership{User: w.provision(bens).Job.User, Tenant: tenant, Role: account.Member, At: w.Now()})
 
+	_, err := w.store.Execute(t.Context(), domain.Metadata{Actor: "operator:" + strconv.FormatInt(ana, 10)}, account.Deactivate{User: w.provision(bens).Job.User, At: w.Now()})
+	w.must(err)
+
 	known, err := w.Accounts.Export(t.Context(), ana)
 	w.must(err)
 	w.equal("address", known.User.Email, "ana@example.com")
@@ -34,7 +39,7 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 			t.Errorf("%s is told of another customer: %s", e.Type, e.Data)
 		}
 	}
-	for _, name := range []string{"account.opened", "order.placed", "order.activated", "billing.invoice_issued", "notification.raised"} {
+	for _, name := range []string{"account.opened", "order.placed", "order.activated", "billing.invoice_issued", "notification.raised", "account.deactivated"} {
 		w.equal(name, types[name], true)
 	}
 	w.must(w.store.Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {

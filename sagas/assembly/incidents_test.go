@@ -3,7 +3,6 @@ package assembly
 import (
 	"fmt"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,14 +115,7 @@ func TestAWebhookWhoseOrderCameAfterAllIsNoTroubleAnyMore(t *testing.T) {
 func TestAParkedWebhookIsToldOnceAndSettledByItsReplay(t *testing.T) {
 	t.Parallel()
 	w := watched(t)
-	var broken atomic.Bool
-	broken.Store(true)
-	w.inboxFault = func() error {
-		if broken.Load() {
-			return errLie
-		}
-		return nil
-	}
+	broken := w.breakInbox()
 	w.goes()
 	id := w.buy(ordering{})
 	event := "evt_" + id.String()

@@ -120,10 +120,9 @@ func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
 	w.eventually("it found its order", func() bool { return w.inboxState("evt_patient") == "done" })
 }
 
-func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17, I-18
-	t.Parallel()
-	w := newWorld(t)
-	var broken atomic.Bool
+// breakInbox lets each attempt at a webhook fail, as long as broken says so.
+func (w *world) breakInbox() (broken *atomic.Bool) {
+	broken = &atomic.Bool{}
 	broken.Store(true)
 	w.inboxFault = func() error {
 		if broken.Load() {
@@ -131,6 +130,13 @@ func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17
 		}
 		return nil
 	}
+	return broken
+}
+
+func TestAWebhookThatAlwaysFailsIsParkedAndCanBeReplayed(t *testing.T) { // I-17, I-18
+	t.Parallel()
+	w := newWorld(t)
+	broken := w.breakInbox()
 	w.goes()
 	id := w.buy(ordering{})
 	event := "evt_" + id.String()

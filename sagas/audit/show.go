@@ -2,13 +2,10 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
-	"hostpanel/domain/masking"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
@@ -67,15 +64,12 @@ func owned(who projections.Caller, history []eventstore.RecordedEvent) (own []ev
 
 // event is an event without what depends on the caller.
 func (s *Service) event(e eventstore.RecordedEvent) (audit.Event, error) {
-	data, err := json.Marshal(e.Event)
-	if err != nil {
-		return audit.Event{}, fmt.Errorf("show event %d: %w", e.Position, err)
-	}
+	text, data, err := e.Masked()
 	return audit.Event{
 		Position: e.Position, Stream: e.Stream.String(), Version: e.Version, Type: e.Name, Tenant: e.Tenant,
 		Actor: audit.ActorNamed(e.Metadata.Actor), Correlation: e.Metadata.Correlation, Cause: e.Metadata.Cause.String(),
-		Request: e.Metadata.Request, RecordedAt: e.RecordedAt, Text: masking.Mask(e.Event.Says()), Data: masking.JSON(data), Erased: e.Erased, Hash: e.Hash,
-	}, nil
+		Request: e.Metadata.Request, RecordedAt: e.RecordedAt, Text: text, Data: data, Erased: e.Erased, Hash: e.Hash,
+	}, err
 }
 
 // causesSeen tells which causes the caller may know: those that name no stream of

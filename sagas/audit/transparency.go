@@ -36,15 +36,11 @@ func (s *Service) Sealed(ctx context.Context, position int64) (audit.Seal, error
 	if errors.Is(err, tree.ErrNone) {
 		return audit.Seal{}, nil
 	}
-	seal := audit.Seal{HasWitnesses: o.Policy != ""}
-	switch {
-	case err != nil || position > o.Size:
-	case position <= o.Published.Size:
-		seal.Size, seal.At, seal.IsWitnessed = o.Published.Size, o.Published.At, true
-	default:
-		seal.Size, seal.At = o.Size, o.SealedAt
+	if err != nil || position > o.Size {
+		return audit.Seal{}, eventstore.Unavailable(err)
 	}
-	return seal, eventstore.Unavailable(err)
+	by, witnessed := o.Covering(position)
+	return audit.Seal{Size: by.Size, At: by.At, HasWitnesses: o.NeedsWitnesses(), IsWitnessed: witnessed}, nil
 }
 
 // Tile is a tile of the tree, or a bundle of its entries, by its address below "tile/".

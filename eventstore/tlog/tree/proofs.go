@@ -3,27 +3,23 @@ package tree
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"hostpanel/eventstore/tlog"
 )
 
-// Proofs proves that events are in the log, all by one checkpoint: the last one that the
-// quorum has cosigned, or the last one if an event is newer. [ErrNone]: an event is not
-// sealed yet.
+// Proofs proves that events are in the log, one or more, all by the checkpoint that covers
+// them ([Origin.Covering]). [ErrNone]: an event is not sealed yet.
 func (t *Tree) Proofs(ctx context.Context, positions []int64) (proofs []tlog.Proof, o Origin, err error) {
 	if o, err = t.Current(ctx); err != nil {
 		return nil, o, err
 	}
-	text := o.Published.Text
-	for _, p := range positions {
-		switch {
-		case p < 1 || p > o.Size:
-			return nil, o, ErrNone
-		case p > o.Published.Size:
-			text = o.Checkpoint
-		}
+	first, last := slices.Min(positions), slices.Max(positions)
+	if first < 1 || last > o.Size {
+		return nil, o, ErrNone
 	}
-	c, err := tlog.OpenCheckpoint(text, o.VKey)
+	by, _ := o.Covering(last)
+	c, err := tlog.OpenCheckpoint(by.Text, o.VKey)
 	if err != nil {
 		return nil, o, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
@@ -33,7 +29,7 @@ func (t *Tree) Proofs(ctx context.Context, positions []int64) (proofs []tlog.Pro
 		if err != nil {
 			return nil, o, err
 		}
-		proofs = append(proofs, tlog.Proof{Index: p - 1, Hashes: hashes, Checkpoint: text})
+		proofs = append(proofs, tlog.Proof{Index: p - 1, Hashes: hashes, Checkpoint: by.Text})
 	}
 	return proofs, o, nil
 }

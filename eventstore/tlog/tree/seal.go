@@ -228,12 +228,15 @@ func (s *Sealer) keepPolicy(ctx context.Context) error {
 	return err
 }
 
-// pause waits for something to seal.
+// pause waits for something to seal. What other processes add may not be told, so it
+// ends after a second.
 func (s *Sealer) pause(ctx context.Context, grown <-chan struct{}) {
 	select {
 	case <-ctx.Done():
+		return
+	case <-time.After(2 * sealEvery):
+		return
 	case <-grown:
-	case <-time.After(2 * sealEvery): // what other processes add may not be told
 	}
 	for range sealEvery / sealLook {
 		select {

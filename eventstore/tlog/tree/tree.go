@@ -119,6 +119,16 @@ func (o Origin) Shown() (text string, witnessed bool) {
 	return o.Checkpoint, policy.Witnessed(o.Checkpoint)
 }
 
+// Covering is the checkpoint that proves the events up to a position: the one that is
+// shown, or the last one if an event is newer. False: its quorum has not cosigned.
+func (o Origin) Covering(position int64) (p Published, witnessed bool) {
+	text, witnessed := o.Shown()
+	if text == o.Published.Text && position <= o.Published.Size {
+		return o.Published, witnessed
+	}
+	return Published{o.Size, o.Checkpoint, o.SealedAt}, witnessed && text == o.Checkpoint
+}
+
 // NeedsWitnesses tells whether a checkpoint counts only when a quorum has cosigned it.
 func (o Origin) NeedsWitnesses() bool {
 	policy, err := tlog.ParsePolicy(o.AcceptedBy())
