@@ -1,6 +1,7 @@
 package sagas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -96,20 +97,23 @@ func (s *executor) lookUp(ctx context.Context, c claimed, step step, call Call) 
 	return r, found, nil
 }
 
-// limited makes an outside call with a timeout that fits into the lease.
+// limited makes an outside call with a timeout that fits into the lease. The time begins
+// before the lease is checked.
 func (s *executor) limited(ctx context.Context, c claimed, step step, do func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	defer cancel()
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, s.call(step))
-	defer cancel()
 	if err := do(limited); err != nil {
 		return s.timedOut(ctx, limited, err)
 	}
 	return nil
 }
 
-// send makes the call of the effect, between its intent and its completion.
+// send makes the call of the effect, between its intent and its completion. The time of
+// the call begins before the intent, which checks that it fits into the lease: a worker
+// that was held up in between makes no call.
 func (s *executor) send(ctx context.Context, c claimed, step step, call Call, key string) (attemptResult, error) {
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {
 		return attemptResult{}, err
@@ -117,13 +121,15 @@ func (s *executor) send(ctx context.Context, c claimed, step step, call Call, ke
 	if err := s.faultAt(BeforeIntent, c); err != nil {
 		return attemptResult{}, err
 	}
+	limited, cancel := context.WithTimeout(ctx, s.call(step))
+	defer cancel()
 	if err := s.intend(ctx, c, step, key, call); err != nil {
 		return attemptResult{}, err
 	}
 	if err := s.faultAt(AfterIntent, c); err != nil {
 		return attemptResult{}, err
 	}
-	r, err := s.do(ctx, c, step, call)
+	r, err := s.do(ctx, limited, c, call)
 	if err == nil {
 		e := s.adopted(c, call, key, r)
 		e.command = c.completed(r, false)
@@ -135,11 +141,12 @@ func (s *executor) send(ctx context.Context, c claimed, step step, call Call, ke
 	return s.failedCall(ctx, c, step, call, key, err)
 }
 
-func (s *executor) do(ctx context.Context, c claimed, step step, call Call) (Result, error) {
-	limited, cancel := context.WithTimeout(ctx, s.call(step))
-	defer cancel()
+func (s *executor) do(ctx, limited context.Context, c claimed, call Call) (Result, error) {
 	if err := s.faultAt(Sent, c); err != nil {
 		return Result{}, err
+	}
+	if err := limited.Err(); err != nil {
+		return Result{}, cmp.Or(context.Cause(ctx), domain.Fail(domain.Transient, "held_up", err))
 	}
 	r, err := call.Do(limited)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,10 +209,17 @@ func zombiesChangeNothing(t *testing.T) {
 		w.becomes(id, order.StatusActive)
 		before[id] = len(w.happened(sagas.StreamOf("provision:" + id.String())))
 	}
-	fenced := zombie.Fenced()
+	fenced, calls := zombie.Fenced(), atomic.Int64{}
+	w.engine.tell(func(call, name string) error {
+		if call == "create" && strings.HasPrefix(name, "tenant/") {
+			calls.Add(1)
+		}
+		return nil
+	}, nil)
 	close(released)
 	w.eventually("every zombie has found out", func() bool { return zombie.Fenced() >= fenced+orders })
 	stop()
+	w.equal("calls of zombies", calls.Load(), 0)
 	for _, id := range ids {
 		w.settled(id)
 		w.onlyOnce(id)

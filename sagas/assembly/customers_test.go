@@ -62,7 +62,8 @@ func newCustomers(t *testing.T, seed int64) *customers {
 }
 
 // process is one that works for the customers at the sandbox. Its workers die
-// in two of a hundred moments that are worse than others.
+// in two of a hundred moments that are worse than others. In one of 200 the process is
+// stopped as a whole, for up to two leases.
 func (c *customers) process() *instance {
 	s := c.node(c.url, func(o *Options) {
 		o.Engine = sandbox.New(o.Store.Pool())
@@ -73,14 +74,30 @@ func (c *customers) process() *instance {
 		o.Log = slog.New(slog.NewTextHandler(c.logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	s.fault = func(sagas.Point, sagas.Run) error {
-		c.dying.Lock()
-		defer c.dying.Unlock()
-		if !c.calm.Load() && c.death.IntN(100) < 2 {
+		dies, stopped := c.mishap()
+		if stopped > 0 {
+			s.stopped.Lock()
+			time.Sleep(stopped)
+			s.stopped.Unlock()
+		}
+		if dies {
 			return sagas.ErrKilled
 		}
 		return nil
 	}
 	return s
+}
+
+func (c *customers) mishap() (dies bool, stopped time.Duration) {
+	c.dying.Lock()
+	defer c.dying.Unlock()
+	if c.calm.Load() {
+		return false, 0
+	}
+	if c.death.IntN(200) == 0 {
+		stopped = time.Duration(c.death.IntN(1400)) * time.Millisecond
+	}
+	return c.death.IntN(100) < 2, stopped
 }
 
 func (c *customers) worker() (stop func()) { return c.passing(c.process()) }

@@ -70,8 +70,9 @@ type instance struct {
 	fault      func(sagas.Point, sagas.Run) error
 	inboxFault func() error
 	resetFault func(uuid.UUID) error
-	frozen     bool // it renews no leases
-	silent     bool // it wakes no other process
+	frozen     bool         // it renews no leases
+	silent     bool         // it wakes no other process
+	stopped    sync.RWMutex // as a whole, as by a machine that is suspended
 	readers    *pgxpool.Pool
 }
 
@@ -83,6 +84,8 @@ func (i *instance) disconnect() {
 }
 
 func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
+	i.stopped.RLock()
+	i.stopped.RUnlock() //nolint:staticcheck // it waits while the process is stopped
 	switch p {
 	case sagas.RenewingLeases:
 		return failing(i.frozen)

@@ -39,8 +39,9 @@ func (s *Service) Sealed(ctx context.Context, position int64) (audit.Seal, error
 	if err != nil || position > o.Size {
 		return audit.Seal{}, eventstore.Unavailable(err)
 	}
-	by, witnessed := o.Covering(position)
-	return audit.Seal{Size: by.Size, At: by.At, HasWitnesses: o.NeedsWitnesses(), IsWitnessed: witnessed}, nil
+	by, accepted := o.Covering(position)
+	witnesses := o.NeedsWitnesses()
+	return audit.Seal{Size: by.Size, At: by.At, HasWitnesses: witnesses, IsWitnessed: witnesses && accepted}, nil
 }
 
 // Tile is a tile of the tree, or a bundle of its entries, by its address below "tile/".
