@@ -45,6 +45,21 @@ func ConnectReaders(ctx context.Context, url string, conns int32) (*pgxpool.Pool
 	return connect(ctx, url, conns, "", asReader)
 }
 
+// ConnectPast opens a pool like [Connect] for a view of the past: what stands in the
+// schema hides what has the same name in the schema public. Nothing can be written.
+func ConnectPast(ctx context.Context, url, schema string, conns int32) (*pgxpool.Pool, error) {
+	return connect(ctx, url, conns, Everybody, inPast(asApp, schema))
+}
+
+// ConnectPastReaders opens a pool like [ConnectReaders] for a view of the past.
+func ConnectPastReaders(ctx context.Context, url, schema string, conns int32) (*pgxpool.Pool, error) {
+	return connect(ctx, url, conns, "", inPast(asReader, schema))
+}
+
+func inPast(params map[string]string, schema string) map[string]string {
+	return with(with(params, "search_path", schema+", public"), "default_transaction_read_only", "on")
+}
+
 // ConnectOwner opens a small pool with the role of the URL and the settings
 // [Everybody], for migrations and rebuilds.
 func ConnectOwner(ctx context.Context, url string) (*pgxpool.Pool, error) {

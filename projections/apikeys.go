@@ -55,7 +55,7 @@ var apiKeys = New("api_keys", `
 	On(func(_ eventstore.RecordedEvent, e account.KeyUsedFromNewOrigin) Change {
 		return update("api_keys", Row{{"id", e.Key}}, Row{{"origins", added(e.Origin)}}).provided(not(has(col("origins"), e.Origin)))
 	}),
-).ReadBy("api_keys", operators).Beside(`
+).ReadBy("api_keys", operators).Today().Beside(`
 	create table if not exists api_key_uses (
 		id           text primary key,
 		last_used_at timestamptz not null -- to the hour

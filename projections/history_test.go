@@ -28,6 +28,7 @@ type history struct {
 	*panel
 	chance *rand.Rand
 	orders []order.Place
+	spares bool // erases no person
 }
 
 func (h *history) write(t testing.TB, commands int) {
@@ -55,7 +56,7 @@ func (h *history) writeUntil(t testing.TB, table string, rows int) {
 }
 
 func (h *history) next(ctx context.Context) error {
-	if h.chance.IntN(50) == 0 {
+	if h.chance.IntN(50) == 0 && !h.spares {
 		return h.erase(ctx, h.person())
 	}
 	_, err := h.Execute(ctx, domain.Metadata{Actor: "chance"}, h.any()...)

@@ -81,7 +81,7 @@ with relation as (
 		relname = any($1) as declared,
 		relname = any($1) or exists (
 			select from pg_attribute where attrelid = c.oid and attname = any($2) and atttypid = 'bigint'::regtype and not attisdropped) as somebodys
-	from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+	from pg_class c where relnamespace::regnamespace::name = any (current_schemas(false)) and relkind in ('r', 'p', 'v', 'm')
 ), part as (
 	select * from relation where relkind in ('r', 'p')
 ), rule as (

@@ -46,6 +46,9 @@ func (s Set) prepare(ctx context.Context, owner *pgxpool.Pool, log Log) error {
 		if _, err := conn.Exec(ctx, register); err != nil {
 			return fmt.Errorf("prepare the register of read tables: %w", err)
 		}
+		if err := dropAbandoned(ctx, conn); err != nil {
+			return err
+		}
 		changed, err := s.changed(ctx, conn)
 		if err != nil || len(changed) == 0 {
 			return err
@@ -105,14 +108,9 @@ func lock(ctx context.Context, conn *pgx.Conn, name string) error {
 
 // changed are the projections whose tables are missing or out of date.
 func (s Set) changed(ctx context.Context, conn *pgx.Conn) (Set, error) {
-	rows, err := conn.Query(ctx, `select name, hash from projections`)
+	made, err := madeBy(ctx, conn)
 	if err != nil {
-		return nil, fmt.Errorf("read the register of read tables: %w", err)
-	}
-	made := map[string]string{}
-	var name, hash string
-	if _, err = pgx.ForEachRow(rows, []any{&name, &hash}, func() error { made[name] = hash; return nil }); err != nil {
-		return nil, fmt.Errorf("read the register of read tables: %w", err)
+		return nil, err
 	}
 	var changed, current Set
 	for _, p := range s {
@@ -125,6 +123,16 @@ func (s Set) changed(ctx context.Context, conn *pgx.Conn) (Set, error) {
 	// A rebuild that came to nothing has left these as they were, and live.
 	_, err = conn.Exec(ctx, `update projections set status = 'live' where name = any($1) and status <> 'live'`, current.names())
 	return changed, err
+}
+
+// madeBy are the fingerprints of the definitions that have made the tables in use.
+func madeBy(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
+	rows, _ := conn.Query(ctx, `select name, hash from projections`)
+	made, name, hash := map[string]string{}, "", ""
+	if _, err := pgx.ForEachRow(rows, []any{&name, &hash}, func() error { made[name] = hash; return nil }); err != nil {
+		return nil, fmt.Errorf("read the register of read tables: %w", err)
+	}
+	return made, nil
 }
 
 // alone works on a connection of its own. Its locks end with it, whatever happens.

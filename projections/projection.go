@@ -33,6 +33,7 @@ type Projection struct {
 	rules    []string          // SQL that makes them, with the indexes that are rules
 	indexes  []string          // SQL of the other indexes
 	beside   string
+	today    bool                 // see Today
 	walled   []string             // tables whose rows have an owner
 	handlers map[string][]Handler // by name of the event
 }

@@ -125,7 +125,8 @@ var users = New("users", `
 	}),
 ).
 	ReadBy("users", operators, ofUser("id")).
-	ReadBy("memberships", operators, ofTenant("tenant"), ofUser("user_id"))
+	ReadBy("memberships", operators, ofTenant("tenant"), ofUser("user_id")).
+	Today()
 
 var errAddressTaken = domain.RefuseField("email", field.AlreadyExists("user", "email"))
 
