@@ -7,8 +7,11 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/adapters/faults"
 	"hostpanel/domain/field"
@@ -210,10 +213,36 @@ func (c *customers) nothingWasMadeTwice() {
 		for name, n := range requests {
 			times, err := c.sandbox.Created(c.t.Context(), kind.Name, name)
 			if err != nil || times > n && !slices.Contains([]string{"site", "dns_record", "cron_job"}, kind.Name) {
-				c.t.Errorf("%s %s was made %d times for %d requests, %v", kind.Name, name, times, n, err)
+				c.t.Errorf("%s %s was made %d times for %d requests, %v\n%s", kind.Name, name, times, n, err, c.storyOf(kind.Name, name))
 			}
 		}
 	}
+}
+
+// storyOf is what the log, the runs, the ledger and the engine know of the resources that
+// were asked for under a name.
+func (c *customers) storyOf(kind, born string) string {
+	var lines []string
+	for _, one := range c.of(kind) {
+		if one.born != born {
+			continue
+		}
+		about := one.ref.Stream().String()
+		for _, told := range []string{
+			`select recorded_at, stream || '/' || version || ' ' || name || ' ' || data::text from events where stream = $1 or stream in (select 'saga-' || id from saga_run where about = $1)`,
+			`select started_at, key || ' step ' || a.step || ' token ' || token || coalesce(' ' || outcome || ' ' || error_class || ' ' || error, '') from saga_attempt a join saga_run r on r.id = saga_id where about = $1`,
+			`select updated_at, key || ' ' || state || ' token ' || token from effect where key like 'e/' || $1 || '/%'`,
+			`select taken_at, 'claim of ' || name from external_claim where owner = $1`,
+			`select applied_at, 'object ' || id || ' visible ' || visible_at || ' gone ' || gone_at from sandbox_engine.objects where kind = split_part($1, '-', 1) and name = '` + born + `'`,
+		} {
+			rows, _ := c.pool.Query(c.t.Context(), `select to_char(t, 'HH24:MI:SS.US ') || told from (`+told+`) as x (t, told) order by t`, about)
+			found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			c.must(err)
+			lines = append(lines, found...)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // nothingIsClaimedInVain: what is at the engine is claimed once, under its
