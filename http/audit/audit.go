@@ -35,6 +35,8 @@ type Lookback interface {
 	Search(ctx context.Context, who projections.Caller, f audit.Filter) (audit.Found, error)
 	// Why tells what led to the event at a position, and what came of it.
 	Why(ctx context.Context, who projections.Caller, position int64) (audit.Why, error)
+	// Looks lists who has looked at streams, the latest first.
+	Looks(ctx context.Context, who projections.Caller, l projections.Listing) (projections.Listed[audit.Look], error)
 	// Verified tells whether the log is as it was written.
 	Verified(ctx context.Context, who projections.Caller) (audit.Verdict, error)
 }
@@ -50,7 +52,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
-		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).proofRoutes()),
+		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).lookRoutes(), (&log{d}).proofRoutes()),
 	}
 }
 

@@ -78,6 +78,7 @@ type Accounts interface {
 
 // Lookback reads the log on behalf of callers.
 type Lookback interface {
+	web.Looks
 	// StreamEvents are the events of a stream behind a version, oldest first.
 	StreamEvents(ctx context.Context, who projections.Caller, stream domain.Stream, after, limit int) (audit.Events, error)
 	// State is the record of a stream as of a moment.

@@ -162,6 +162,7 @@ type stood struct {
 	Event          web.Move
 	Fields         []stoodField
 	Proof          []web.Aspect
+	Seen           []web.Aspect // who has looked at it
 }
 
 // A stoodField is a field of an order as it stood.
@@ -191,7 +192,11 @@ func (s *orders) stoodThen(ctx context.Context, c route.Call, w web.Words, o *or
 		return nil, err
 	}
 	seal, err := s.Lookback.Sealed(ctx, e.Position)
+	if err != nil {
+		return nil, err
+	}
 	then.Proof = proofFacts(w, e.Position, seal)
+	then.Seen, err = s.SeenBy(ctx, c, s.Lookback, stream)
 	return then, err
 }
 
@@ -253,10 +258,10 @@ func proofFacts(w web.Words, position int64, seal audit.Seal) []web.Aspect {
 	}
 	witnessed := "then_unwitnessed"
 	switch {
-	case seal.IsWitnessed:
-		witnessed = "then_witnessed"
 	case !seal.HasWitnesses:
 		witnessed = "then_no_witnesses"
+	case seal.IsWitnessed:
+		witnessed = "then_witnessed"
 	}
 	return append(facts, w.Moment(w["then_seal"], &seal.At, ""),
 		web.Aspect{Name: w["then_checkpoint"], Text: strconv.FormatInt(seal.Size, 10)},

@@ -18,11 +18,13 @@ import (
 const (
 	shownEvents = 20  // of a history, at first
 	mostEvents  = 500 // of a history; the API has all
+	shownLooks  = 10  // under a history; the API has all
 )
 
 // A Lookback reads the log on behalf of callers. What belongs to another tenant, or to
 // none, is refused with domain.NotFound unless the caller is a superuser.
 type Lookback interface {
+	Looks
 	// LatestEvents are the last events of a stream, at most so many, oldest first.
 	LatestEvents(ctx context.Context, who projections.Caller, stream domain.Stream, most int) (audit.Events, error)
 }
@@ -31,7 +33,8 @@ type Lookback interface {
 type History struct {
 	Count int64
 	Moves []Move
-	More  string // where more of it is shown; blank: nowhere
+	More  string   // where more of it is shown; blank: nowhere
+	Seen  []Aspect // who has looked at it; none: not for this caller
 }
 
 // A Move is one event of a history, in words.
@@ -75,7 +78,27 @@ func (s *Renderer) HistoryOf(ctx context.Context, c route.Call, log Lookback, st
 	if found.Count > int64(most) && most < mostEvents {
 		h.More = "?events=" + strconv.Itoa(min(most*5, mostEvents)) + "#past"
 	}
-	return h, nil
+	h.Seen, err = s.SeenBy(ctx, c, log, stream)
+	return h, err
+}
+
+// Looks tell who has looked at a stream.
+type Looks interface {
+	// LatestLooks are the last ones at a stream, the latest first.
+	LatestLooks(ctx context.Context, who projections.Caller, stream domain.Stream, most int) ([]audit.Look, error)
+}
+
+// SeenBy tells superusers who has looked at a stream lately.
+func (s *Renderer) SeenBy(ctx context.Context, c route.Call, log Looks, stream domain.Stream) (seen []Aspect, err error) {
+	if !caller.Of(c).IsSuperuser {
+		return nil, nil
+	}
+	w := Texts[Readers(c)]
+	found, err := log.LatestLooks(ctx, caller.Of(c).Reader(), stream, shownLooks)
+	for _, l := range found {
+		seen = append(seen, w.Moment(w.actor(l.Actor), &l.LookedAt, ""))
+	}
+	return seen, err
 }
 
 // eventsAsked is how many events of a history are asked for; the usual number, if it

@@ -59,7 +59,7 @@ func (s *Panel) addAccounts(limits *ratelimit.Windows, outbox accounts.Outbox) {
 
 // addOperations adds what watches over the panel itself.
 func (s *Panel) addOperations() {
-	s.Audit = audit.New(s.Runner, s.store, s.tables)
+	s.Audit = audit.New(s.Runner, s.store, s.tables, s.times.AuditTimes)
 	s.Operations = operations.New(operations.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Times: s.times.OperationsTimes, ProviderDown: s.times.DownAlarm,
 		Webhooks: s.Payments.LatestWebhooks, Replay: s.Payments.ReplayWebhook,

@@ -52,6 +52,7 @@ type Policy struct {
 	RefundLate   bool           // late payments go back; none reopens its order
 	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
 	Compare      *time.Duration // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
+	KeepLooks    *time.Duration // for which is kept who has looked at the log; nil: as in [Times]
 }
 
 // A Panel is the runner with all sagas of the panel.
@@ -77,6 +78,9 @@ func New(o Options) *Panel {
 	}
 	if o.Policy.Compare != nil {
 		o.Times.Compare = *o.Policy.Compare
+	}
+	if o.Policy.KeepLooks != nil {
+		o.Times.KeepLooks = *o.Policy.KeepLooks
 	}
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{

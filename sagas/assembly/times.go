@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hostpanel/sagas"
+	"hostpanel/sagas/audit"
 	"hostpanel/sagas/hosting"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/operations"
@@ -15,6 +16,9 @@ const day = 24 * time.Hour
 
 // OperationsTimes are those of checks that run by themselves.
 type OperationsTimes = operations.Times
+
+// AuditTimes are those of what is kept beside the log.
+type AuditTimes = audit.Times
 
 // PaymentTimes are those of payments.
 type PaymentTimes = payments.Times
@@ -29,6 +33,7 @@ type Times struct {
 	HostingTimes
 	NotifyTimes
 	OperationsTimes
+	AuditTimes
 }
 
 // ProvisioningTimes are those of orders that become services, and end.
@@ -60,4 +65,5 @@ var Defaults = Times{
 	NotifyTimes:     notify.Defaults,
 	PaymentTimes:    payments.Defaults,
 	OperationsTimes: operations.Defaults,
+	AuditTimes:      audit.Defaults,
 }

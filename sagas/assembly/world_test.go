@@ -38,6 +38,7 @@ var quick = Times{
 		KeyLife: 23 * time.Hour, Keep: 90 * day, Sweep: time.Hour,
 	},
 	ProvisioningTimes: ProvisioningTimes{RefundGrace: 7 * day},
+	AuditTimes:        Defaults.AuditTimes,
 	HostingTimes: HostingTimes{
 		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
 	},

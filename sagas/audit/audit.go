@@ -5,6 +5,7 @@ package audit
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -22,12 +23,24 @@ type Service struct {
 	store  *eventstore.Store
 	pool   *pgxpool.Pool
 	tables *projections.Tables
+	times  Times
+	looks  looks
 }
+
+// Times are the durations of what is kept beside the log.
+type Times struct {
+	KeepLooks time.Duration // who has looked at which stream
+}
+
+// Defaults are the times of docs/audit.md.
+var Defaults = Times{KeepLooks: 365 * 24 * time.Hour}
 
 // New opens a service over a log and its read tables. With the runner runs the
 // reader that fills the index.
-func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tables) *Service {
-	s := &Service{runner, store, store.Pool(), tables}
+func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tables, times Times) *Service {
+	s := &Service{runner: runner, store: store, pool: store.Pool(), tables: tables, times: times}
+	runner.EachRound("looks at the log were not recorded", s.RecordLooks)
+	runner.EachRound("looks at the log were not swept", s.SweepLooks)
 	runner.Background(func(ctx, _ context.Context) { s.follow(ctx) })
 	return s
 }
@@ -46,6 +59,7 @@ func (s *Service) StreamEvents(ctx context.Context, who projections.Caller, stre
 	if err != nil {
 		return audit.Events{}, err
 	}
+	s.Looked(ctx, who, stream.String())
 	shown, err := s.show(ctx, who, history)
 	return audit.Events{Count: int64(length), Events: shown}, err
 }

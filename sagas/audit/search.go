@@ -55,6 +55,7 @@ func (s *Service) at(ctx context.Context, who projections.Caller, positions []in
 		return nil, err
 	}
 	shown, err := s.show(ctx, who, history)
+	s.Looked(ctx, who, namesOf(shown...)...)
 	slices.SortFunc(shown, func(a, b audit.Event) int { return cmp.Compare(b.Position, a.Position) })
 	return shown, err
 }

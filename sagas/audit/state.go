@@ -30,6 +30,7 @@ func (s *Service) State(ctx context.Context, who projections.Caller, stream doma
 	if err != nil {
 		return audit.State{}, err
 	}
+	s.Looked(ctx, who, stream.String())
 	last := history[len(history)-1]
 	found := audit.State{
 		Stream: stream.String(), Version: last.Version, AsOf: at.Time, RecordedAt: last.RecordedAt, Record: masking.JSON(object(record)), Erased: fold.Erased(),
@@ -93,6 +94,7 @@ func (s *Service) Diff(ctx context.Context, who projections.Caller, stream domai
 	if first > last {
 		first, last = last, first
 	}
+	s.Looked(ctx, who, stream.String())
 	labels, err := s.labels(ctx, who, history[first:last])
 	if err != nil {
 		return nil, err

@@ -71,5 +71,8 @@ func (s *Service) Proof(ctx context.Context, who projections.Caller, position in
 	if errors.Is(err, tree.ErrNone) {
 		return "", errNotSealed
 	}
+	if err == nil {
+		s.Looked(ctx, who, stream.String())
+	}
 	return proof.Text(), eventstore.Unavailable(err)
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -50,7 +51,10 @@ func (s *Service) Why(ctx context.Context, who projections.Caller, position int6
 	if why.Until, err = s.indexedUntil(ctx); err != nil {
 		return audit.Why{}, err
 	}
-	return s.whatCame(ctx, who, position, why)
+	if why, err = s.whatCame(ctx, who, position, why); err == nil {
+		s.Looked(ctx, who, namesOf(slices.Concat(why.Chain, why.Effects)...)...)
+	}
+	return why, err
 }
 
 // links are the events of a chain in its order. Of one that the caller may not see,

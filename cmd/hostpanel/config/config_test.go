@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -107,6 +108,9 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{RefundGrace: "7d"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "91"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "-1"}, "HOSTPANEL_REFUND_GRACE"},
+		{Settings{LooksKept: "0"}, "HOSTPANEL_LOOKS_KEPT"},
+		{Settings{LooksKept: "3651"}, "HOSTPANEL_LOOKS_KEPT"},
+		{Settings{LooksKept: "1y"}, "HOSTPANEL_LOOKS_KEPT"},
 		{Settings{TrustedProxies: "10.0.0.0/8,everybody"}, "HOSTPANEL_TRUSTED_PROXIES"},
 		{Settings{CORSOrigins: "*"}, "HOSTPANEL_CORS_ORIGINS"},
 		{Settings{CORSOrigins: "https://app.example/path"}, "HOSTPANEL_CORS_ORIGINS"},
@@ -135,8 +139,8 @@ func TestThePolicyForOrdersIsSet(t *testing.T) {
 	if err != nil || plain.Policy != (assembly.Policy{}) {
 		t.Errorf("%+v %v", plain.Policy, err)
 	}
-	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, true)
-	if err != nil || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil || *set.Policy.RefundGrace != 0 {
+	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0", LooksKept: "30"}, true)
+	if err != nil || set.Policy.KeepLooks == nil || *set.Policy.KeepLooks != 30*24*time.Hour || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil || *set.Policy.RefundGrace != 0 {
 		t.Errorf("%+v %v", set.Policy, err)
 	}
 	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, true)

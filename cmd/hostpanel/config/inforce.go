@@ -28,7 +28,7 @@ var inForce = map[string]func(*Config) string{
 // defaulted are settings whose default is what their description shows for a value.
 var defaulted = []string{
 	"HOSTPANEL_ENGINE", "HOSTPANEL_COMPUTE", "HOSTPANEL_ENGINE_WAIT", "HOSTPANEL_ENGINE_COMPARE", "HOSTPANEL_LOG_WITNESS_EVERY",
-	"HOSTPANEL_DISPUTES", "HOSTPANEL_LATE_PAYMENTS", "HOSTPANEL_REFUND_GRACE",
+	"HOSTPANEL_DISPUTES", "HOSTPANEL_LATE_PAYMENTS", "HOSTPANEL_REFUND_GRACE", "HOSTPANEL_LOOKS_KEPT",
 }
 
 func onOrOff(on bool) string {

@@ -51,6 +51,7 @@ type Settings struct {
 	LogTokens      string `kong:"-" env:"HOSTPANEL_LOG_TOKENS" secret:"" placeholder:"TOKEN,…" help:"Of observers who may fetch the transparency log, 20 characters or more each."`
 	LogPolicy      string `group:"settings" env:"HOSTPANEL_LOG_POLICY" placeholder:"FILE" help:"Policy (tlog-policy of C2SP) with the witnesses of the transparency log and their quorum; none: no witnesses."`
 	LogWitness     string `name:"log-witness-every" group:"settings" env:"HOSTPANEL_LOG_WITNESS_EVERY" placeholder:"1m" help:"How often the witnesses are asked, 10s to 1h."`
+	LooksKept      string `group:"settings" env:"HOSTPANEL_LOOKS_KEPT" placeholder:"365" help:"Days, 1 to 3650, for which is kept who has looked at the log."`
 	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`
 }
 

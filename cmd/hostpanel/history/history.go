@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/masking"
 	"hostpanel/eventstore"
+	"hostpanel/projections"
 )
 
 // Command is `hostpanel history`.
@@ -72,6 +73,7 @@ func (h Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		if len(events) == 0 {
 			return h.nothing(stream)
 		}
+		p.Sagas.Audit.Looked(ctx, projections.System, stream.String())
 		if h.Graph != "" {
 			return h.writeGraph(ctx, p, c, events[len(events)-1].Position)
 		}
