@@ -35,11 +35,16 @@ type Migration struct {
 // this program is refused, and one that was not begun with its first files.
 func Migrate(ctx context.Context, owner *pgxpool.Pool, more ...Migration) error {
 	return repeatDeadlocked(ctx, func() error {
-		return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error { return migrate(ctx, tx, more) })
+		return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error { return MigrateTo(ctx, tx, nil, more...) })
 	})
 }
 
-func migrate(ctx context.Context, tx pgx.Tx, more []Migration) error {
+// MigrateTo is [Migrate] in a transaction, up to what another database has. Nil: up to
+// the end.
+func MigrateTo(ctx context.Context, tx pgx.Tx, level []Migrated, more ...Migration) error {
+	if err := known(level, more); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `
 		set local lock_timeout = '60s';
 		select pg_advisory_xact_lock(hashtext('hostpanel migrations'));
@@ -48,15 +53,19 @@ func migrate(ctx context.Context, tx pgx.Tx, more []Migration) error {
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
-	for _, m := range slices.Concat([]Migration{{"clock", clock.Migrations}, {"log", ownMigrations}}, more) {
-		if err := m.apply(ctx, tx); err != nil {
+	for _, m := range allOf(more) {
+		if err := m.apply(ctx, tx, level); err != nil {
 			return err
 		}
 	}
 	return numberKinds(ctx, tx)
 }
 
-func (m Migration) apply(ctx context.Context, tx pgx.Tx) error {
+func allOf(more []Migration) []Migration {
+	return slices.Concat([]Migration{{"clock", clock.Migrations}, {"log", ownMigrations}}, more)
+}
+
+func (m Migration) apply(ctx context.Context, tx pgx.Tx, level []Migrated) error {
 	files, err := m.list()
 	if err != nil {
 		return err
@@ -69,7 +78,7 @@ func (m Migration) apply(ctx context.Context, tx pgx.Tx) error {
 		return fmt.Errorf("the database's %s schema is at migration %d, newer than this program (%d): use a newer hostpanel", m.Area, done, newest)
 	}
 	for _, f := range files {
-		if f.Number <= done {
+		if f.Number <= done || level != nil && !slices.Contains(level, Migrated{m.Area, f.Number, f.Name}) {
 			continue
 		}
 		if _, err := tx.Exec(ctx, f.SQL); err != nil {

@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 	"crypto/hmac"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -161,4 +162,33 @@ func ForgetSecretKey(ctx context.Context, db *pgxpool.Pool, id string) (gone For
 		return nil
 	})
 	return gone, err
+}
+
+// A CheckedID names a secret key, with a keyed hash that proves it (see
+// [sealing.Keyring.CheckValue]).
+type CheckedID struct {
+	ID    string `json:"id"`
+	Check string `json:"check"`
+}
+
+// NeededKeys are the keys of this process without which something in the database
+// would be lost.
+func NeededKeys(ctx context.Context, db queryer, keys *sealing.Keyring) (needed []CheckedID, err error) {
+	found, err := secretKeys(ctx, db, keys, true)
+	for _, k := range found {
+		if k.Needed() && k.Place > 0 {
+			needed = append(needed, CheckedID{k.ID, hex.EncodeToString(keys.CheckValue(k.ID))})
+		}
+	}
+	return needed, err
+}
+
+// Fit refuses, with [ErrSecretKey], a keyring without one of these keys.
+func Fit(keys *sealing.Keyring, needed []CheckedID) error {
+	for _, k := range needed {
+		if keys.CheckValue(k.ID) == nil || hex.EncodeToString(keys.CheckValue(k.ID)) != k.Check {
+			return fmt.Errorf("%w: this process has the key %s, and %s is needed", ErrSecretKey, strings.Join(keys.IDs(), ", "), k.ID)
+		}
+	}
+	return nil
 }

@@ -75,6 +75,17 @@ func (p *Projection) Revision(n int) *Projection { p.revision = n; return p }
 // beside the projection and holds what is no event. A rebuild keeps it.
 func (p *Projection) Beside(sql string) *Projection { p.beside = sql; return p }
 
+// Besides are the SQL of all tables that stand beside read tables (see
+// [Projection.Beside]).
+func Besides() (sql []string) {
+	for _, p := range All {
+		if p.beside != "" {
+			sql = append(sql, p.beside)
+		}
+	}
+	return sql
+}
+
 // Name tells operators which table is meant.
 func (p *Projection) Name() string { return p.name }
 

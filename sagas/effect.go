@@ -33,6 +33,9 @@ func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptR
 	if known.State == EffectConfirmed || known.State == EffectSkipped {
 		return c.confirmed(call, known.Result, true), nil
 	}
+	if known, err = s.recovered(ctx, c, step, call, key, known); err != nil {
+		return attemptResult{}, err
+	}
 	if known.State != "" && (call.Lookup != nil || !call.Repeatable) {
 		r, found, err := s.lookBefore(ctx, c, step, call, known)
 		if err != nil {

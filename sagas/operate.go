@@ -154,6 +154,9 @@ func (s *Operators) passed(ctx context.Context, c claimed, step step, work Work)
 // proof looks up the object that an operator has created by hand.
 func (s *Operators) proof(ctx context.Context, c claimed, step step, external string) (Call, Result, error) {
 	call, err := step.effect.prepare(ctx, c.in)
+	if err == nil {
+		err = s.KeepRecovery(ctx)
+	}
 	if err != nil || call.Lookup == nil {
 		return call, Result{External: external}, err
 	}

@@ -35,6 +35,9 @@ type claimed struct {
 	head     int64         // position of the last event in the log at the claim
 	hold     *hold
 
+	restored   bool // it may have gone on elsewhere: it stands in the backup that the panel was restored from
+	looksFirst bool // the panel was restored lately
+
 	correlation uuid.UUID
 
 	definition *definition
@@ -53,7 +56,7 @@ const claimRuns = `
 with room as (
 	select greatest(0, least($2::int, case when fails >= $6::int then 1 else max_in_flight end - (
 		select count(*) from saga_run r where r.queue = q.queue and r.status = 'running' and r.lease_until >= real_now())))::int n
-	from saga_queue q where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now()
+	from saga_queue q where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() and not in_recovery()
 ), lost as (
 	select id from saga_run where queue = $1 and status = 'running' and lease_until < real_now() and definition = any($5::text[])
 	order by lease_until limit coalesce((select n from room), 0) for update skip locked
@@ -69,7 +72,7 @@ from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
 	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now(),
-	(select coalesce(max(position), 0) from events)`
+	(select coalesce(max(position), 0) from events), looks_first(), was_restored(s.id)`
 
 // breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5
@@ -99,7 +102,7 @@ func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []c
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
 	var left float64
 	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
-		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since, &c.ahead, &c.head)
+		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since, &c.ahead, &c.head, &c.looksFirst, &c.restored)
 	c.Status, c.left = StatusReady, Seconds(left)
 	return c, err
 }

@@ -325,7 +325,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 
 // advanced returns the claimed run after a completed step.
 func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
-	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead, head: c.head}
+	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead, head: c.head, restored: c.restored, looksFirst: c.looksFirst}
 	if budget := s.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
 	}

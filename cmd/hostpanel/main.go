@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
+	"hostpanel/cmd/hostpanel/backup"
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/database"
@@ -40,6 +41,9 @@ type commands struct {
 	Serve       serve.Command        `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
 	Worker      serve.Worker         `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
 	Migrate     database.Migrate     `cmd:"" help:"Bring the database up to date, and nothing else."`
+	Backup      backup.Command       `cmd:"" help:"Write all that cannot be computed anew to a folder or a file."`
+	Restore     backup.Restore       `cmd:"" help:"Fill an empty database from a backup, and check it."`
+	Recovery    backup.Recovery      `cmd:"" help:"Tell whether a restored panel keeps from reaching outside, and let it."`
 	Evidence    evidence.Command     `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
 	Export      history.Export       `cmd:"" help:"Write the log, or a part of it, to a file: JSON lines or CSV."`
 	History     history.Command      `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`

@@ -25,4 +25,5 @@ var toWatchers = map[string]Type{
 	"engine_missing":    Warning,
 	"engine_changed":    Warning,
 	"provider_down":     Warning,
+	"recovery_mode":     System,
 }

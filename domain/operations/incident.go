@@ -26,12 +26,13 @@ const (
 	EngineOrphan     = "engine_orphan"     // the engine has an object of a tenant that no record is about
 	EngineMissing    = "engine_missing"    // the engine has lost an object
 	EngineChanged    = "engine_changed"    // an object at the engine differs from its record
+	RecoveryMode     = "recovery_mode"     // the panel was restored, and keeps from reaching outside
 )
 
 // IncidentKinds are all that there are.
 var IncidentKinds = []string{
 	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck,
-	EngineOrphan, EngineMissing, EngineChanged,
+	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode,
 }
 
 // MostIncidentsTold bounds how often operators are told of one kind of incident

@@ -38,6 +38,13 @@ func TableTrouble(name string) Trouble {
 	return Trouble{Kind: ProjectionFailed, Subject: name, About: map[string]string{"projection": name}}
 }
 
+// RecoveryTrouble is a panel that was restored. Who settles it lets the panel reach
+// outside again.
+func RecoveryTrouble(number int) Trouble {
+	n := strconv.Itoa(number)
+	return Trouble{Kind: RecoveryMode, Subject: n, About: map[string]string{"recovery": n}}
+}
+
 // LogTrouble is an event that is not as it was written. The stream is empty if
 // it is not known.
 func LogTrouble(position int64, stream, reason string) Trouble {

@@ -49,10 +49,13 @@ drop table business_clock_ahead`
 // Install gives the database a business clock with an offset, for the demo and
 // for tests. The pool is the owner's. An offset that is there already stays.
 func Install(ctx context.Context, owner *pgxpool.Pool) error {
-	return change(ctx, owner, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, install)
-		return err
-	})
+	return change(ctx, owner, func(tx pgx.Tx) error { return InstallIn(ctx, tx) })
+}
+
+// InstallIn is [Install] in a transaction of the owner.
+func InstallIn(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, install)
+	return err
 }
 
 // Restore gives the database the clock of production again, with [ErrAhead] if

@@ -65,7 +65,7 @@ func (f *Differences) compareNext(ctx context.Context) (wait time.Duration, err 
 func (f *Differences) nextTurn(ctx context.Context) (turn compareTurn, err error) {
 	const compared = `from resources r where r.kind = 'tenant' and r.present and r.engine_id is not null`
 	err = f.Store.Pool().QueryRow(ctx, `
-		update engine_comparison c set fails = fails + 1, next_at = business_now() + $1::interval where next_at <= business_now()
+		update engine_comparison c set fails = fails + 1, next_at = business_now() + $1::interval where next_at <= business_now() and not in_recovery()
 		returning next_at, fails, (select min(r.id) `+compared+` and r.id > c.tenant), (select count(*) `+compared+`)`,
 		f.Times.CompareLease).Scan(&turn.lease, &turn.fails, &turn.tenant, &turn.tenants)
 	return turn, err

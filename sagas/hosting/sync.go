@@ -42,6 +42,9 @@ func (ops *Operations) Sync(ctx context.Context, cause domain.Metadata, queue ho
 
 // awake refuses if the engine does not answer a question.
 func (ops *Operations) awake(ctx context.Context, tenant int64) error {
+	if err := ops.Runner.KeepRecovery(ctx); err != nil {
+		return err
+	}
 	call, cancel := context.WithTimeout(ctx, glimpse)
 	defer cancel()
 	number := hosting.CustomerNumber(tenant)

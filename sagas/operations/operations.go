@@ -63,6 +63,7 @@ func New(d Deps) *Service {
 		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay, answer: d.Answer,
 	}
 	s.runner.Background(func(ctx, _ context.Context) { s.verify(ctx) })
+	s.runner.OnEvent(s.runner.EndRecovery)
 	s.runner.EachRound("incidents were not reviewed", s.ReviewIncidents)
 	return s
 }

@@ -19,6 +19,9 @@ func (s *Service) CancelUnpaid(ctx context.Context, cause domain.Metadata, cance
 	if err != nil {
 		return err
 	}
+	if err := s.runner.KeepRecovery(ctx); err != nil {
+		return err
+	}
 	timeline := timelineOf(history, s.runner.Now())
 	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
 	timeline.late = true

@@ -41,6 +41,9 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 	case !ok:
 		return order.Session{}, errProviderAway
 	}
+	if err := s.runner.KeepRecovery(ctx); err != nil {
+		return order.Session{}, err
+	}
 	generation, err := s.intendSession(ctx, o)
 	if err != nil {
 		return order.Session{}, err

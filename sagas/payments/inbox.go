@@ -192,7 +192,7 @@ func (s *Inbox) processNext(ctx context.Context) (more bool, err error) {
 		var age float64
 		err := tx.QueryRow(ctx, `
 			select id, provider, event_id, coalesce(object_ref, ''), coalesce(payment_ref, ''), order_id, attempts, extract(epoch from business_now() - received_at)::float8
-			from webhook_inbox where state = 'stored' and next_at <= business_now() order by next_at, id limit 1 for update skip locked`).
+			from webhook_inbox where state = 'stored' and next_at <= business_now() and not in_recovery() order by next_at, id limit 1 for update skip locked`).
 			Scan(&m.id, &m.provider, &m.event, &m.ref, &m.payment, &m.order, &m.attempts, &age)
 		if err != nil {
 			return err

@@ -72,6 +72,9 @@ func (s *Service) fetchNamed(ctx context.Context, provider, session string) (ord
 	if err != nil {
 		return order.Fetched{}, errProviderAway
 	}
+	if err := s.runner.KeepRecovery(ctx); err != nil {
+		return order.Fetched{}, err
+	}
 	if session == "" {
 		return order.Fetched{Provider: provider, Live: p.Live()}, nil
 	}

@@ -64,7 +64,7 @@ func (s *Service) leaseCheck(ctx context.Context) (c check, due bool, err error)
 	var failing float64
 	err = s.pool.QueryRow(ctx, `
 		update payment_watch set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, checks = checks + 1
-		where order_id = (select order_id from payment_watch where next_at <= business_now() and (lease_until is null or lease_until < real_now())
+		where order_id = (select order_id from payment_watch where next_at <= business_now() and (lease_until is null or lease_until < real_now()) and not in_recovery()
 			order by next_at limit 1 for update skip locked)
 		returning order_id, provider, reason, wakes, cause, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
 		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.cause, &c.fails, &failing, &c.token)

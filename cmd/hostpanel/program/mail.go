@@ -48,6 +48,9 @@ func (p *Program) MailFrom() string {
 // checkMail warns when mails would not be taken now. They wait, and are sent
 // when the server is back.
 func (p *Program) checkMail(ctx context.Context) {
+	if p.Sagas.KeepRecovery(ctx) != nil {
+		return
+	}
 	m, err := p.Mail()
 	if err == nil {
 		err = m.Check(ctx)

@@ -99,7 +99,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, recovering, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -112,7 +112,7 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	well := 1.0
-	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas} {
+	for _, read := range []func(context.Context, chan<- prometheus.Metric) error{f.ofLog, f.ofVerification, f.ofTransparency, f.ofReaders, f.ofTransactions, f.ofTables, f.ofOrders, f.ofIncidents, f.ofSagas, f.ofRecovery} {
 		if err := read(ctx, to); err != nil {
 			f.Log.WarnContext(ctx, "figures could not be read", "error", err)
 			well = 0
@@ -148,6 +148,12 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 		to <- prometheus.MustNewConstMetric(checked, prometheus.GaugeValue, f.Store.Clock().Since(*v.Begun).Seconds())
 	}
 	return nil
+}
+
+func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) error {
+	on, err := f.Sagas.InRecovery(ctx)
+	to <- prometheus.MustNewConstMetric(recovering, prometheus.GaugeValue, map[bool]float64{true: 1}[on])
+	return err
 }
 
 func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) error {

@@ -76,6 +76,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.reach(ctx, as.need()); err != nil {
 		return p, err
 	}
+	if err := p.restoreEnded(ctx); err != nil {
+		return p, err
+	}
 	if as == Serving {
 		if err := p.prepare(ctx); err != nil {
 			return p, err

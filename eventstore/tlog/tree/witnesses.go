@@ -73,7 +73,7 @@ func (s *Sealer) Publish(ctx context.Context, log *slog.Logger) error {
 	}
 	defer conn.Release()
 	var mine bool
-	if err := conn.QueryRow(ctx, `select pg_try_advisory_lock(hashtext('hostpanel witnesses'))`).Scan(&mine); err != nil || !mine {
+	if err := conn.QueryRow(ctx, `select case when in_recovery() then false else pg_try_advisory_lock(hashtext('hostpanel witnesses')) end`).Scan(&mine); err != nil || !mine {
 		return err
 	}
 	defer unlock(ctx, conn)

@@ -1,0 +1,29 @@
+-- A panel that was restored from a backup may have done more outside than it knows.
+-- Until an operator ends the recovery mode, nothing reaches outside (docs/backup.md,
+-- "Recovery mode"). Each restore is a row.
+create table recovery (
+	number   int    primary key,
+	began_at timestamptz not null default real_now(),
+	head     bigint not null,                -- last event that was restored: runs that began up to it may have gone on elsewhere
+	reason   text   not null,
+	is_ready boolean not null default false, -- false: the restore has not ended, and no program may work here
+	ended_at timestamptz                     -- null: the mode is on
+);
+grant select, insert, update on recovery to hostpanel_app;
+
+alter table recovery enable row level security;
+alter table recovery force row level security;
+create policy writes on recovery using (is_system());
+
+-- What is claimed for work outside asks this in the same statement.
+create function in_recovery() returns boolean language sql stable as
+	$$ select exists (select from public.recovery where ended_at is null) $$;
+
+-- A run that was restored may have gone on elsewhere, up to its end.
+create function was_restored(run uuid) returns boolean language sql stable as
+	$$ select exists (select from public.recovery v join public.events e on e.position <= v.head where e.stream = 'saga-' || run and e.version = 1) $$;
+
+-- For a month after the mode, each call is looked up before it is made, also if it was
+-- never made from here: what is decided now may have been decided before.
+create function looks_first() returns boolean language sql stable as
+	$$ select exists (select from public.recovery where coalesce(ended_at, real_now()) > real_now() - interval '30 days') $$;
