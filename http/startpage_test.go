@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	seen "hostpanel/domain/operations"
 )
 
 // An operator signs in and sees what needs a person, the money of the day, and the
@@ -25,6 +27,38 @@ func TestOperatorsStartWithWhatNeedsAPerson(t *testing.T) {
 	}
 	s.until(t, "the money is back", func() bool { return strings.Contains(b.get("/storefront/").Body.String(), `<rect class="out"`) })
 	has(t, b.get("/storefront/").Body.String(), "€1.00</td>")
+}
+
+// A panel that was restored says so where operators start. Settling its incident, with a
+// reason, lets it reach outside.
+func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
+	t.Parallel()
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	b := s.browser(t).enter(opMail)
+	if text := b.get("/storefront/").Body.String(); strings.Contains(text, "restored from a backup") {
+		t.Errorf("the panel is not in recovery mode:\n%s", text)
+	}
+	if _, err := s.Pool().Exec(t.Context(), `insert into recovery (number, head, reason, is_ready) values (1, 0, 'restored', true)`); err != nil {
+		t.Fatal(err)
+	}
+	trouble := seen.RecoveryTrouble(1)
+	if err := s.Panel.ReportIncident(t.Context(), trouble); err != nil {
+		t.Fatal(err)
+	}
+	page := "/storefront/incidents/" + trouble.ID().String() + "/"
+	has(t, b.get("/storefront/").Body.String(), "restored from a backup", `<a href="`+page+`">End the recovery mode</a>`)
+	has(t, b.get(page).Body.String(), "settle")
+	if w := s.operate("POST", "incidents/"+trouble.ID().String()+"/settle/", `{"reason":"all was compared"}`); w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	s.until(t, "the mode has ended", func() bool {
+		on, err := s.Panel.InRecovery(t.Context())
+		return err == nil && !on
+	})
+	if text := b.get("/storefront/").Body.String(); strings.Contains(text, "restored from a backup") {
+		t.Errorf("the panel is not in recovery mode:\n%s", text)
+	}
 }
 
 // What is wrong with the panel is on the page as it is at /readyz.

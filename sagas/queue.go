@@ -35,7 +35,7 @@ type claimed struct {
 	head     int64         // position of the last event in the log at the claim
 	hold     *hold
 
-	restored   bool // it may have gone on elsewhere: it stands in the backup that the panel was restored from
+	restored   bool // it may have gone on elsewhere: it, or its order, stands in the backup that the panel was restored from
 	looksFirst bool // the panel was restored lately
 
 	correlation uuid.UUID
@@ -72,7 +72,7 @@ from pick where s.id = pick.id
 returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
 	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
 	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now(),
-	(select coalesce(max(position), 0) from events), looks_first(), was_restored(s.id)`
+	(select coalesce(max(position), 0) from events), looks_first(), was_restored(s.id, s.correlation)`
 
 // breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -126,6 +127,9 @@ func (r *Report) open(k Key) error {
 	for _, e := range r.Events {
 		if e.Position != k.Position {
 			continue
+		}
+		if !json.Valid(e.Data) {
+			return errors.New("the data of its event is no JSON")
 		}
 		for _, s := range sealing.Strings(e.Data, func(_, _, quoted []byte) bool { return sealing.IsSealed(quoted) }) {
 			if s.Pointer != k.Pointer {

@@ -19,9 +19,12 @@ create policy writes on recovery using (is_system());
 create function in_recovery() returns boolean language sql stable as
 	$$ select exists (select from public.recovery where ended_at is null) $$;
 
--- A run that was restored may have gone on elsewhere, up to its end.
-create function was_restored(run uuid) returns boolean language sql stable as
-	$$ select exists (select from public.recovery v join public.events e on e.position <= v.head where e.stream = 'saga-' || run and e.version = 1) $$;
+-- A run that was restored may have gone on elsewhere, up to its end. So may what comes
+-- of a restored order on the first day.
+create function was_restored(run uuid, of_order uuid) returns boolean language sql stable as $$
+	select exists (select from public.recovery v join public.events e on e.position <= v.head where e.version = 1 and (e.stream = 'saga-' || run
+		or e.stream = 'order-' || of_order and coalesce(v.ended_at, real_now()) > real_now() - interval '1 day'))
+$$;
 
 -- For a month after the mode, each call is looked up before it is made, also if it was
 -- never made from here: what is decided now may have been decided before.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"hostpanel/domain/notice"
+	"hostpanel/domain/operations"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -28,6 +30,10 @@ func (s *reports) showStart(ctx context.Context, c route.Call) (*route.Document,
 	if err != nil {
 		return nil, err
 	}
+	restored, err := s.restoredPage(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	w := web.Texts[web.Readers(c)]
 	var behind int64
 	for _, r := range o.Readers {
@@ -35,8 +41,19 @@ func (s *reports) showStart(ctx context.Context, c route.Call) (*route.Document,
 	}
 	return s.Sheet(c, http.StatusOK, "start", "start_title", map[string]any{
 		"Waiting": waitingFigures(w, o), "Today": todayFigures(w, o), "Money": moneyCards(w, o),
-		"Checks": o.Checks, "Readers": o.Readers, "Behind": behind, "At": w.Moment("", &o.at, ""), "Wide": true,
+		"Checks": o.Checks, "Readers": o.Readers, "Behind": behind, "At": w.Moment("", &o.at, ""), "Wide": true, "Restored": restored,
 	})
+}
+
+// restoredPage is where the recovery mode of a restored panel is ended; blank: it is not on.
+func (s *reports) restoredPage(ctx context.Context, c route.Call) (string, error) {
+	open, err := s.Scope(c).Incidents(ctx, projections.Listing{Limit: 1, Filters: []projections.Filter{
+		{Field: "kind", Op: "=", Value: operations.RecoveryMode}, {Field: "is_settled", Op: "=", Value: false},
+	}})
+	if err != nil || len(open.Rows) == 0 {
+		return "", err
+	}
+	return notice.IncidentPage(open.Rows[0].ID), nil
 }
 
 // waitingFigures are what needs a person.

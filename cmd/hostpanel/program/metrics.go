@@ -99,7 +99,7 @@ func openStreams(count func() int) prometheus.Collector {
 
 // Describe names the figures.
 func (f figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, recovering, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
+	for _, d := range []*prometheus.Desc{up, position, headAge, orders, readers, unread, longest, behind, live, incident, verified, checked, broken, waitsForRelease, unsealed, unsealedAge, witnessedAge, troubled, hashes} {
 		to <- d
 	}
 	for _, g := range ofSagas {
@@ -152,7 +152,7 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 
 func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) error {
 	on, err := f.Sagas.InRecovery(ctx)
-	to <- prometheus.MustNewConstMetric(recovering, prometheus.GaugeValue, map[bool]float64{true: 1}[on])
+	to <- prometheus.MustNewConstMetric(waitsForRelease, prometheus.GaugeValue, map[bool]float64{true: 1}[on])
 	return err
 }
 

@@ -34,7 +34,7 @@ var (
 	unsealed    = describe("log_unsealed_events", "Events that the transparency log does not hold yet.")
 	unsealedAge = describe("log_unsealed_age_seconds", "Age of the first of them.")
 
-	recovering = describe("recovery_mode", "1: the panel was restored, and reaches nothing outside until an operator lets it.")
+	waitsForRelease = describe("recovery_mode", "1: the panel was restored, and reaches nothing outside until an operator lets it.")
 
 	witnessedAge = describe("log_witnessed_age_seconds", "Time since the quorum of witnesses has cosigned last; 0: none is needed.")
 	troubled     = describe("log_witness_trouble", "1: the last answer of the witness was no cosignature.", "witness")
