@@ -63,7 +63,7 @@ type writer struct {
 }
 
 func (w *writer) save(ctx context.Context, tx pgx.Tx) (err error) {
-	w.Manifest.Format, w.Manifest.Program, w.MadeAt = Format, w.Saving.Program, clock.Now().UTC()
+	w.Format, w.Manifest.Program, w.MadeAt = Format, w.Saving.Program, clock.Now().UTC()
 	if err := w.describe(ctx, tx); err != nil {
 		return err
 	}
