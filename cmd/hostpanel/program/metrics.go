@@ -152,8 +152,11 @@ func (f figures) ofVerification(ctx context.Context, to chan<- prometheus.Metric
 
 func (f figures) ofRecovery(ctx context.Context, to chan<- prometheus.Metric) error {
 	on, err := f.Sagas.InRecovery(ctx)
+	if err != nil {
+		return err
+	}
 	to <- prometheus.MustNewConstMetric(waitsForRelease, prometheus.GaugeValue, map[bool]float64{true: 1}[on])
-	return err
+	return nil
 }
 
 func (f figures) ofIncidents(ctx context.Context, to chan<- prometheus.Metric) error {
