@@ -43,7 +43,7 @@ func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	trouble := seen.RecoveryTrouble(1)
-	if err := s.Panel.ReportIncident(t.Context(), trouble); err != nil {
+	if err := s.ReportIncident(t.Context(), trouble); err != nil {
 		t.Fatal(err)
 	}
 	page := "/storefront/incidents/" + trouble.ID().String() + "/"
@@ -53,7 +53,7 @@ func TestOperatorsLetARestoredPanelReachOutside(t *testing.T) {
 		t.Fatal(w.Code, w.Body)
 	}
 	s.until(t, "the mode has ended", func() bool {
-		on, err := s.Panel.InRecovery(t.Context())
+		on, err := s.InRecovery(t.Context())
 		return err == nil && !on
 	})
 	if text := b.get("/storefront/").Body.String(); strings.Contains(text, "restored from a backup") {
