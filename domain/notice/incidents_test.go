@@ -16,7 +16,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 	id, seen := uuid.New(), map[string]bool{}
 	for kind, want := range map[string]notice.Type{
 		"webhook_unmatched": notice.Warning, "webhook_parked": notice.Warning, "provider_down": notice.Warning, "access_refused": notice.Warning,
-		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System, "reader_stuck": notice.System,
+		"reaction_failed": notice.System, "log_broken": notice.System, "projection_failed": notice.System, "reader_stuck": notice.System, "erasures_not_kept": notice.System,
 		"engine_orphan": notice.Warning, "engine_missing": notice.Warning, "engine_changed": notice.Warning, "recovery_mode": notice.System,
 	} {
 		for _, language := range []string{"es-MX", "en", "fr"} {
@@ -32,7 +32,7 @@ func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 24 {
+	if len(seen) != 26 {
 		t.Errorf("%d different titles", len(seen))
 	}
 }

@@ -23,6 +23,7 @@ const (
 	ReaderStuck      = "reader_stuck"      // a reader of the log does not move
 	ProviderDown     = "provider_down"     // a payment provider stays away
 	AccessRefused    = "access_refused"    // a server does not let us do what we have to
+	ErasuresNotKept  = "erasures_not_kept" // the list of erasures cannot be written to a file
 	EngineOrphan     = "engine_orphan"     // the engine has an object of a tenant that no record is about
 	EngineMissing    = "engine_missing"    // the engine has lost an object
 	EngineChanged    = "engine_changed"    // an object at the engine differs from its record
@@ -31,7 +32,7 @@ const (
 
 // IncidentKinds are all that there are.
 var IncidentKinds = []string{
-	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck,
+	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck, ErasuresNotKept,
 	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode,
 }
 

@@ -45,6 +45,11 @@ func RecoveryTrouble(number int) Trouble {
 	return Trouble{Kind: RecoveryMode, Subject: n, About: map[string]string{"recovery": n}}
 }
 
+// ErasuresTrouble is a file of a machine that lacks the list of erasures.
+func ErasuresTrouble(host, file string) Trouble {
+	return Trouble{Kind: ErasuresNotKept, Subject: host + ":" + file, About: map[string]string{"host": host, "file": file}}
+}
+
 // LogTrouble is an event that is not as it was written. The stream is empty if
 // it is not known.
 func LogTrouble(position int64, stream, reason string) Trouble {

@@ -39,6 +39,9 @@ type Deps struct {
 	// Outbox keeps sent mails where the panel can delete them; nil: they are with a
 	// mail server.
 	Outbox Outbox
+	// Listed is called after each erasure: it writes the list of erasures. Nil: there is
+	// none.
+	Listed func(context.Context)
 }
 
 // An Outbox keeps mails that were sent.
@@ -66,13 +69,14 @@ type Service struct {
 	forget   func([]uuid.UUID) eventstore.TxStatement
 	webhooks func(context.Context, []uuid.UUID) ([]operations.Webhook, error)
 	outbox   Outbox
+	listed   func(context.Context)
 }
 
 // New registers the answers to password resets with the runner.
 func New(d Deps) *Service {
 	s := &Service{
 		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), vault: d.Vault, limits: d.Limits, tables: d.Tables, times: d.Times,
-		linkRows: d.LinkRows, forget: d.Forget, webhooks: d.Webhooks, outbox: d.Outbox,
+		linkRows: d.LinkRows, forget: d.Forget, webhooks: d.Webhooks, outbox: d.Outbox, listed: d.Listed,
 	}
 	s.runner.Background(func(ctx, _ context.Context) { s.answerResets(ctx) })
 	return s

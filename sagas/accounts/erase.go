@@ -25,7 +25,32 @@ func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) 
 	if err != nil {
 		return err
 	}
-	commands := []domain.Command{account.Deactivate{User: user, At: s.runner.Now()}}
+	return s.erase(ctx, cause, subjects, addresses, user)
+}
+
+// EraseSubject erases a person again in a database that comes from a backup older than
+// the erasure. Other subjects of the same person are in the list of erasures too.
+func (s *Service) EraseSubject(ctx context.Context, subject uuid.UUID) error {
+	owner, known, err := s.tables.For(projections.System).UserBySubject(ctx, subject)
+	if err != nil {
+		return err
+	}
+	cause, subjects := domain.Metadata{Actor: "system:erasures"}, []uuid.UUID{subject}
+	if !known {
+		return s.erase(ctx, cause, subjects, nil)
+	}
+	return s.erase(ctx, cause, subjects, []string{owner.Email}, owner.ID)
+}
+
+// erase is one transaction. Then the mails to the addresses are deleted, and the list of
+// erasures is written.
+func (s *Service) erase(ctx context.Context, cause domain.Metadata, subjects []uuid.UUID, addresses []string, users ...int64) error {
+	var commands []domain.Command
+	rows := append(eventstore.EraseRows(subjects...), s.forget(subjects), idempotency.EraseAnswers(subjects...))
+	for _, user := range users {
+		commands = append(commands, account.Deactivate{User: user, At: s.runner.Now()})
+		rows = append(rows, credentials.SignOutRows(user)...)
+	}
 	for _, subject := range subjects {
 		commands = append(commands, account.EraseSubject{Subject: subject, At: s.runner.Now()})
 	}
@@ -33,10 +58,11 @@ func (s *Service) Erase(ctx context.Context, cause domain.Metadata, user int64) 
 	if err != nil {
 		return err
 	}
-	commands = append(commands, pushes...)
-	rows := slices.Concat(eventstore.EraseRows(subjects...), credentials.SignOutRows(user), []eventstore.TxStatement{s.forget(subjects), idempotency.EraseAnswers(subjects...)})
-	if _, err := s.store.ExecuteWith(ctx, cause, rows, commands...); err != nil {
+	if _, err := s.store.ExecuteWith(ctx, cause, rows, append(commands, pushes...)...); err != nil {
 		return err
+	}
+	if s.listed != nil {
+		s.listed(context.WithoutCancel(ctx))
 	}
 	if s.outbox == nil {
 		return nil

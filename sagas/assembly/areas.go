@@ -50,10 +50,10 @@ func (s *Panel) addNotify(o Options) {
 }
 
 // addAccounts adds passwords, links and resets.
-func (s *Panel) addAccounts(limits *ratelimit.Windows, outbox accounts.Outbox) {
+func (s *Panel) addAccounts(limits *ratelimit.Windows, o Options) {
 	s.Accounts = accounts.New(accounts.Deps{
 		Runner: s.Runner, Store: s.store, Vault: s.vault, Limits: limits, Tables: s.tables, LinkRows: s.Notify.LinkRows, Forget: payments.ForgetCustomers,
-		Webhooks: s.Payments.WebhooksAbout, Outbox: outbox, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
+		Webhooks: s.Payments.WebhooksAbout, Outbox: o.Outbox, Listed: o.Listed, Times: accounts.Times{LinkLife: s.times.LinkLife, RetryCap: s.times.LateCap + s.times.Lease},
 	})
 }
 

@@ -35,7 +35,8 @@ type Options struct {
 	Engine    hosting.EngineServer
 	Compute   hosting.Hypervisor
 	Mail      notify.Mail
-	Outbox    accounts.Outbox // where sent mails can be deleted; nil: they are with a mail server
+	Outbox    accounts.Outbox       // where sent mails can be deleted; nil: they are with a mail server
+	Listed    func(context.Context) // writes the list of erasures; nil: there is none
 	Webhooks  notify.Webhooks
 	MailFrom  string        // sender of mails
 	PublicURL func() string // where customers reach us, without a slash at the end
@@ -90,7 +91,7 @@ func New(o Options) *Panel {
 	limits := ratelimit.Open(s.pool)
 	s.addPayments(o)
 	s.addNotify(o)
-	s.addAccounts(limits, o.Outbox)
+	s.addAccounts(limits, o)
 	s.addOperations()
 	s.addHosting(o)
 	s.addProvisioning(o.Policy.KeepDisputed)

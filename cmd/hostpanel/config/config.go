@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type Config struct {
 	Begins         func(string) // is told what of a start takes a moment; nil: nothing is
 	PostgresMirror string       // of its programs, where the machine has none; empty: Maven Central
 	DataDir        string
+	ErasuresCopy   string // second file with the list of erasures; empty: there is none
 	Listen         string
 	PublicURL      string // empty: known once we listen
 	secretKey      string // empty: to be found, or made, in the data directory
@@ -87,9 +89,23 @@ func New(s Settings, demo bool) (*Config, error) {
 }
 
 func (c *Config) place(s Settings) (err error) {
-	c.DataDir, err = dataDir(s.DataDir)
-	return err
+	if c.DataDir, err = dataDir(s.DataDir); err != nil {
+		return err
+	}
+	if c.ErasuresCopy = s.ErasuresCopy; c.ErasuresCopy == "" {
+		return nil
+	}
+	if info, err := os.Stat(c.ErasuresCopy); !filepath.IsAbs(c.ErasuresCopy) || err == nil && info.IsDir() {
+		return console.Misused("HOSTPANEL_ERASURES_COPY: %q is not the full path of a file such as /mnt/other/erasures", c.ErasuresCopy)
+	}
+	if filepath.Clean(c.ErasuresCopy) == c.ErasuresFile() {
+		return console.Misused("HOSTPANEL_ERASURES_COPY is the file in the data directory: name one on another disk or machine")
+	}
+	return nil
 }
+
+// ErasuresFile is the list of erasures in the data directory.
+func (c *Config) ErasuresFile() string { return filepath.Join(c.DataDir, "erasures") }
 
 // mirror checks where programs of Postgres are fetched from.
 func (c *Config) mirror(s Settings) error {

@@ -10,6 +10,7 @@ import "github.com/alecthomas/kong"
 type Settings struct {
 	DatabaseURL    string `kong:"-" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
 	DataDir        string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
+	ErasuresCopy   string `group:"settings" env:"HOSTPANEL_ERASURES_COPY" placeholder:"FILE" help:"Second place for the list of erasures, on another disk or machine; none: the data directory alone."`
 	PostgresMirror string `group:"settings" env:"HOSTPANEL_POSTGRES_MIRROR" placeholder:"URL" help:"Maven repository to fetch Postgres from, where the machine has none; none: Maven Central."`
 	Listen         string `group:"settings" env:"HOSTPANEL_LISTEN" placeholder:"127.0.0.1:8080" help:"Address to serve on; port 0 is any free one."`
 	PublicURL      string `group:"settings" env:"HOSTPANEL_PUBLIC_URL" placeholder:"URL" help:"How the world reaches us; none: http:// and the address."`

@@ -12,10 +12,19 @@ import (
 // Report tells operators of a trouble that a command has come upon: through
 // the log, as far as it can be written (docs/operations.md, "Incidents").
 func (p *Program) Report(ctx context.Context, t operations.Trouble) {
+	p.record(ctx, t, t.Report(p.Store.Clock().Now()))
+}
+
+// settle tells that a trouble is over, if it was reported.
+func (p *Program) settle(ctx context.Context, t operations.Trouble, reason string) {
+	p.record(ctx, t, t.Settle(reason, p.Store.Clock().Now()))
+}
+
+func (p *Program) record(ctx context.Context, t operations.Trouble, c domain.Command) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if _, err := p.Store.Execute(ctx, domain.Metadata{Actor: "system:incidents"}, t.Report(p.Store.Clock().Now())); err != nil {
-		p.Log.WarnContext(ctx, "an incident was not reported", "kind", t.Kind, "error", err)
+	if _, err := p.Store.Execute(ctx, domain.Metadata{Actor: "system:incidents"}, c); err != nil {
+		p.Log.WarnContext(ctx, "an incident was not reported or settled", "kind", t.Kind, "error", err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/erasures"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/sealing"
 	"hostpanel/eventstore/tlog/tree"
@@ -43,6 +44,7 @@ type Program struct {
 	Tables  *projections.Tables
 	Sagas   *assembly.Panel
 	Sealer  *tree.Sealer // of the transparency log
+	book    *erasures.Book
 	public  atomic.Pointer[string]
 
 	counting sync.Once
@@ -97,6 +99,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 		return p, nil
 	}
 	if err := p.logIsWhole(ctx); err != nil {
+		return p, err
+	}
+	if err := p.eraseAgain(ctx); err != nil {
 		return p, err
 	}
 	if most := boundMemory(os.DirFS("/"), os.Getenv, p.cluster != nil); most > 0 {
@@ -190,6 +195,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	assembly.Serve(p.Store)
 	p.Sealer = tree.NewSealer(p.Pool, p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
+	p.book = erasures.NewBook(p.Pool, p.Keys, p.Log, p.erasureFiles()...)
 	if _, _, err := p.Store.Head(ctx); err != nil {
 		return orEmpty(err)
 	}
@@ -210,7 +216,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	p.Sagas = assembly.New(assembly.Options{
-		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox,
+		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Log: p.Log,

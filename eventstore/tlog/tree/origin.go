@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/mod/sumdb/note"
 
 	"hostpanel/eventstore/sealing"
 	"hostpanel/eventstore/tlog"
@@ -23,6 +24,22 @@ func (o Origin) key(keys *sealing.Keyring) (string, error) {
 		return "", fmt.Errorf("the key of %s: %w", o.Name, err)
 	}
 	return string(key), nil
+}
+
+// Signer signs with the key of the origin. Nil: the key was given up.
+func (o Origin) Signer(keys *sealing.Keyring) (note.Signer, error) {
+	if o.keyID == "" {
+		return nil, nil //nolint:nilnil // there is no key, which is no failure
+	}
+	key, err := o.key(keys)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := note.NewSigner(key)
+	if err != nil {
+		return nil, fmt.Errorf("the key of %s: %w", o.Name, err)
+	}
+	return signer, nil
 }
 
 // begin begins the next origin after the last one, with a new key.

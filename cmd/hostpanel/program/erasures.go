@@ -1,0 +1,67 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"hostpanel/domain/operations"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/erasures"
+)
+
+// erasureFiles are the places of the list of erasures. A command on a machine without the
+// data directory leaves that one to the processes that serve.
+func (p *Program) erasureFiles() (places []string) {
+	if _, err := os.Stat(p.Config.DataDir); err == nil {
+		places = append(places, p.Config.ErasuresFile())
+	}
+	if p.Config.ErasuresCopy != "" {
+		places = append(places, p.Config.ErasuresCopy)
+	}
+	return places
+}
+
+// ApplyErasures erases everybody in a list of erasures whom this database has not erased
+// ([erasures.Apply]).
+func (p *Program) ApplyErasures(ctx context.Context, l erasures.List) (applied int, err error) {
+	return erasures.Apply(ctx, p.Pool, p.Sagas.Accounts, l)
+}
+
+// eraseAgain applies the lists in the data directory and in the second place, before
+// anything is served: the database may come from an older backup.
+func (p *Program) eraseAgain(ctx context.Context) error {
+	applied, err := p.book.ApplyKept(ctx, p.Sagas.Accounts)
+	if applied > 0 {
+		p.Log.WarnContext(ctx, "people were erased again, whom this database had not erased", "people", applied)
+	}
+	if err != nil {
+		return fmt.Errorf(`%w: nothing is served before all in the list of erasures are erased ("List of erasures" in docs/accounts.md)`, eventstore.Unavailable(err))
+	}
+	return nil
+}
+
+// ListErasures writes the list after an erasure. What cannot be written now is written
+// later, and operators are told.
+func (p *Program) ListErasures(ctx context.Context) {
+	of, err := p.book.Keep(ctx)
+	p.toldOfErasures(ctx, of, err)
+}
+
+// toldOfErasures reports the files that could not be written, and settles the incidents
+// of those that could.
+func (p *Program) toldOfErasures(ctx context.Context, of []erasures.Outcome, err error) {
+	if err != nil {
+		p.Log.WarnContext(ctx, "the list of erasures was not written", "error", err)
+	}
+	host, _ := os.Hostname()
+	for _, o := range of {
+		trouble := operations.ErasuresTrouble(host, o.File)
+		if o.Err == nil {
+			p.settle(ctx, trouble, "the file has the whole list")
+			continue
+		}
+		p.Log.ErrorContext(ctx, "the list of erasures is not complete", "file", o.File, "error", o.Err, "alarm", true)
+		p.Report(ctx, trouble)
+	}
+}
