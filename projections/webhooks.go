@@ -259,16 +259,13 @@ func (s NoticeReader) WebhookDeliveries(ctx context.Context, endpoint int64, l L
 	return part[WebhookDelivery](ctx, s, deliveriesBy, w, l)
 }
 
-// deliveriesKept is how long deliveries are shown. The log keeps their events.
-const deliveriesKept = "30 days"
-
 // SweepDeliveries takes deliveries out of the table that are over and have
-// been shown long enough, some thousands at a time.
-func (t *Tables) SweepDeliveries(ctx context.Context) error {
+// been shown long enough, some thousands at a time. The log keeps their events.
+func (t *Tables) SweepDeliveries(ctx context.Context, shown time.Duration) error {
 	const atOnce = 10_000
-	over := `created_at < business_now() - interval '` + deliveriesKept + `' and status <> '` + string(webhook.Pending) + `'`
+	over := `created_at < business_now() - $2::interval and status <> '` + string(webhook.Pending) + `'`
 	err := t.For(System).ask(ctx, func(b *pgx.Batch) {
-		b.Queue(`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`, atOnce)
+		b.Queue(`delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where `+over+` limit $1))`, atOnce, shown)
 	})
 	if err != nil {
 		return fmt.Errorf("sweep deliveries: %w", err)

@@ -218,7 +218,7 @@ func TestDeliveriesAreShownForThirtyDays(t *testing.T) {
 	if _, err := p.owner.Exec(t.Context(), `update webhook_deliveries set created_at = now() - interval '31 days' where id <> $1`, recent); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.SweepDeliveries(t.Context()); err != nil {
+	if err := p.SweepDeliveries(t.Context(), 30*24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[uuid.UUID]bool{over: false, recent: true, pending: true} {

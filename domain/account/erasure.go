@@ -7,6 +7,6 @@ var NotReached = []string{
 	"mailboxes and aliases at the hosting engine: their address is what they are",
 	"logins at the hosting engine, and former contact data in its journal, logs and backups",
 	"free text that operators have written, such as the reason of a refund",
-	"kept answers of requests that showed the person, for up to a day",
+	"kept answers of requests that showed the person, for a day or as long as Idempotency-Keys are kept",
 	"backups, logs of other systems, and what payment providers keep",
 }

@@ -12,7 +12,7 @@ import (
 // Everything about an incident that operators read is filled in, in both
 // languages.
 func TestEveryIncidentHasWordsOfItsOwn(t *testing.T) {
-	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials", "tenant": "5", "kind": "site", "id": "7", "engine_id": "12", "fields": "php_version"}
+	about := map[string]string{"webhook": "7", "provider": "stripe", "event": "order.activated", "position": "41", "projection": "orders", "reader": "sagas.reactions", "queue": "engine:main", "lacks": "login", "code": "engine_credentials", "tenant": "5", "kind": "site", "id": "7", "engine_id": "12", "fields": "php_version", "host": "panel.example", "file": "/srv/panel/erasures"}
 	id, seen := uuid.New(), map[string]bool{}
 	for kind, want := range map[string]notice.Type{
 		"webhook_unmatched": notice.Warning, "webhook_parked": notice.Warning, "provider_down": notice.Warning, "access_refused": notice.Warning,

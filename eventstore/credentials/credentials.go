@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -17,13 +18,27 @@ import (
 
 // A Vault keeps credentials in Postgres.
 type Vault struct {
-	pool *pgxpool.Pool
-	keys *sealing.Keyring
+	pool  *pgxpool.Pool
+	keys  *sealing.Keyring
+	times Times
 }
+
+// Times say how long credentials are good, and how long they are kept afterwards.
+type Times struct {
+	SessionLife time.Duration // of a browser session in all
+	SessionIdle time.Duration // without a visit
+	KeepLinks   time.Duration // of one-time links that have expired
+}
+
+// Defaults are the times of docs/configuration.md, "Retention".
+var Defaults = Times{SessionLife: 12 * time.Hour, SessionIdle: 30 * time.Minute, KeepLinks: 30 * 24 * time.Hour}
 
 // Open returns the vault in the database behind pool, which
 // [eventstore.Migrate] has prepared.
-func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault { return &Vault{pool, keys} }
+func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault { return &Vault{pool, keys, Defaults} }
+
+// Keeping is the vault with other times.
+func (v *Vault) Keeping(t Times) *Vault { return &Vault{v.pool, v.keys, t} }
 
 // SignOutRows delete all credentials of a user: password, second factor, one-time
 // links, refresh tokens, sessions in browsers.
@@ -45,21 +60,26 @@ func ofUser(table string, user int64) eventstore.TxStatement {
 
 // expired are the conditions under which rows are deleted. A token that was
 // used or revoked is kept until its expiry, so that a second use is recognised.
-var expired = []struct{ table, condition string }{
-	{"secret_handoff", `expires_at < real_now()`},
-	{"one_time_tokens", `expires_at < real_now() - interval '30 days'`},
-	{"refresh_tokens", `expires_at < real_now()`},
-	{"refresh_families", `expires_at < real_now()`},
-	{"browser_sessions", `not (` + sessionLives + `)`},
-	{"endpoint_secrets", `expires_at < real_now()`},
-	{"pending_sign_ins", `not (` + pendingLives + `)`},
-	{"second_factors", `confirmed_at is null and not (` + proposalLives + `)`},
+func (v *Vault) expired() []struct{ table, condition string } {
+	return []struct{ table, condition string }{
+		{"secret_handoff", `expires_at < real_now()`},
+		{"one_time_tokens", `expires_at < real_now() - ` + interval(v.times.KeepLinks)},
+		{"refresh_tokens", `expires_at < real_now()`},
+		{"refresh_families", `expires_at < real_now()`},
+		{"browser_sessions", `not (` + v.sessionLives() + `)`},
+		{"endpoint_secrets", `expires_at < real_now()`},
+		{"pending_sign_ins", `not (` + pendingLives + `)`},
+		{"second_factors", `confirmed_at is null and not (` + proposalLives + `)`},
+	}
 }
+
+// interval is a duration in SQL.
+func interval(d time.Duration) string { return fmt.Sprintf(`interval '%d seconds'`, d/time.Second) }
 
 // Sweep deletes expired rows. After a rotation of the secret key it seals the
 // secrets of endpoints, of second factors, and those in transit, with the new key.
 func (v *Vault) Sweep(ctx context.Context) error {
-	for _, e := range expired {
+	for _, e := range v.expired() {
 		if err := eventstore.DeleteExpired(ctx, v.pool, e.table, e.condition); err != nil {
 			return err
 		}

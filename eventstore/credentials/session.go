@@ -15,9 +15,11 @@ import (
 // ErrSession means that a browser session has ended, or never existed.
 var ErrSession = domain.Refuse(domain.NotFound, "The session has ended.")
 
-// sessionLives is the condition of a live browser session: at most 12 hours old,
-// and visited within 30 minutes (docs/security.md, "Browser sessions").
-const sessionLives = `started_at > real_now() - interval '12 hours' and seen_at > real_now() - interval '30 minutes'`
+// sessionLives is the condition of a live browser session: not too old, and visited a
+// while ago at most (docs/security.md, "Browser sessions").
+func (v *Vault) sessionLives() string {
+	return `started_at > real_now() - ` + interval(v.times.SessionLife) + ` and seen_at > real_now() - ` + interval(v.times.SessionIdle)
+}
 
 // OpenSession starts a user's browser session. The id, 256 random bits in base64,
 // goes to the browser; only its hash is stored.
@@ -35,26 +37,28 @@ func (v *Vault) OpenSession(ctx context.Context, user int64, version int) (id st
 func (v *Vault) Session(ctx context.Context, id string) (domain.Session, bool, error) {
 	return v.session(ctx, id, `
 		with visited as (
-			update browser_sessions set seen_at = real_now() where hash = $1 and seen_at < real_now() - interval '1 minute' and `+sessionLives+`
-		)`+selectSession)
+			update browser_sessions set seen_at = real_now() where hash = $1 and seen_at < real_now() - interval '1 minute' and `+v.sessionLives()+`
+		)`+v.selectSession())
 }
 
 // PeekSession is Session without a visit.
 func (v *Vault) PeekSession(ctx context.Context, id string) (domain.Session, bool, error) {
-	return v.session(ctx, id, selectSession)
+	return v.session(ctx, id, v.selectSession())
 }
 
 // CountSessions counts a user's sessions that have not ended. A session of another
 // version of the account is over.
 func (v *Vault) CountSessions(ctx context.Context, user int64, version int) (n int64, err error) {
-	err = v.pool.QueryRow(ctx, `select count(*) from browser_sessions where user_id = $1 and version = $2 and `+sessionLives, user, version).Scan(&n)
+	err = v.pool.QueryRow(ctx, `select count(*) from browser_sessions where user_id = $1 and version = $2 and `+v.sessionLives(), user, version).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count the sessions of a user: %w", eventstore.Unavailable(err))
 	}
 	return n, nil
 }
 
-const selectSession = ` select id, user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + sessionLives
+func (v *Vault) selectSession() string {
+	return ` select id, user_id, version, started_at, confirmed_at from browser_sessions where hash = $1 and ` + v.sessionLives()
+}
 
 func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, bool, error) {
 	var found domain.Session
@@ -74,7 +78,7 @@ func (v *Vault) session(ctx context.Context, id, query string) (domain.Session, 
 // again. The old id becomes invalid. An ended session returns [ErrSession].
 func (v *Vault) RenewSession(ctx context.Context, id string) (newID string, err error) {
 	newID = NewToken()
-	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = real_now(), seen_at = real_now() where hash = $1 and `+sessionLives,
+	tag, err := v.pool.Exec(ctx, `update browser_sessions set hash = $2, confirmed_at = real_now(), seen_at = real_now() where hash = $1 and `+v.sessionLives(),
 		hashOf(id), hashOf(newID))
 	switch {
 	case err != nil:

@@ -12,17 +12,19 @@ import (
 )
 
 // signIns are those of a user ($1) that go on under a session version ($2).
-const signIns = `
-	select id, true as is_browser, started_at, seen_at from browser_sessions where user_id = $1 and version = $2 and ` + sessionLives + `
-	union all
-	select family, false, started_at, seen_at from refresh_families where user_id = $1 and version = $2 and revoked_at is null and expires_at > real_now()`
+func (v *Vault) signIns() string {
+	return `
+		select id, true as is_browser, started_at, seen_at from browser_sessions where user_id = $1 and version = $2 and ` + v.sessionLives() + `
+		union all
+		select family, false, started_at, seen_at from refresh_families where user_id = $1 and version = $2 and revoked_at is null and expires_at > real_now()`
+}
 
 // SignIns are the browsers and programs in which a user has signed in, the one that was
 // used last first, and how many there are in all.
 func (v *Vault) SignIns(ctx context.Context, user int64, version int, offset, limit int64) (all []domain.SignIn, count int64, err error) {
 	b := &pgx.Batch{}
-	b.Queue(`select count(*) from (`+signIns+`) s`, user, version).QueryRow(func(r pgx.Row) error { return r.Scan(&count) })
-	b.Queue(signIns+` order by seen_at desc, id offset $3 limit $4`, user, version, offset, limit).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(`select count(*) from (`+v.signIns()+`) s`, user, version).QueryRow(func(r pgx.Row) error { return r.Scan(&count) })
+	b.Queue(v.signIns()+` order by seen_at desc, id offset $3 limit $4`, user, version, offset, limit).Query(func(rows pgx.Rows) (err error) {
 		all, err = pgx.CollectRows(rows, pgx.RowToStructByName[domain.SignIn])
 		return err
 	})

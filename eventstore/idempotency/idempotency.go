@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -40,16 +41,24 @@ var ErrInProgress error = &domain.Error{
 // Statement stores a key in the transaction of its request's events; the log is
 // opened with it ([eventstore.WithIdempotencyKeys]). The request counts as
 // running for 30 seconds, or until it ends.
-func Statement(k domain.IdempotencyKey) eventstore.TxStatement {
+func Statement(k domain.IdempotencyKey) eventstore.TxStatement { return statement(k, 0) }
+
+// Keeping is [Statement] for keys that are all kept for this long, or longer if the
+// request wants that.
+func Keeping(atLeast time.Duration) func(domain.IdempotencyKey) eventstore.TxStatement {
+	return func(k domain.IdempotencyKey) eventstore.TxStatement { return statement(k, atLeast) }
+}
+
+func statement(k domain.IdempotencyKey, atLeast time.Duration) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: fmt.Sprintf("once_keys/%x", scope(k)),
 		SQL: `
 			insert into once_keys as o (scope, fingerprint, status, location, running_until, expires_at, subjects)
-			values ($1, $2, $3, $4, real_now() + interval '30 seconds', real_now() + $5::interval, $6::uuid[])
+			values ($1, $2, $3, $4, real_now() + interval '30 seconds', real_now() + greatest($5::interval, $7::interval), $6::uuid[])
 			on conflict (scope) do update set fingerprint = excluded.fingerprint, status = excluded.status, location = excluded.location,
 				etag = null, body = null, running_until = excluded.running_until, expires_at = excluded.expires_at, subjects = excluded.subjects
 			where o.expires_at <= real_now()`,
-		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep), eventstore.TheSubjects}, WantRows: 1, ErrIfNot: ErrInProgress,
+		Args: []any{scope(k), k.Fingerprints[0], k.Status, k.Location, string(k.Keep), eventstore.TheSubjects, atLeast}, WantRows: 1, ErrIfNot: ErrInProgress,
 	}
 }
 

@@ -4,6 +4,7 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -42,6 +43,7 @@ type Options struct {
 	PublicURL func() string // where customers reach us, without a slash at the end
 	Times     Times         // zero: [Defaults]
 	Policy    Policy
+	Retention Retention
 
 	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
 	UnsubscribeKeys [][]byte
@@ -54,6 +56,22 @@ type Policy struct {
 	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
 	Compare      *time.Duration // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 	KeepLooks    *time.Duration // for which is kept who has looked at the log; nil: as in [Times]
+}
+
+// Retention is how long rows that are no events are kept; zero: as in [Times].
+type Retention struct {
+	WebhookBodies   time.Duration // of payment providers
+	Attempts        time.Duration // of runs that are done
+	Deliveries      time.Duration // to endpoints of tenants
+	IdempotencyKeys time.Duration // at least; see [idempotency.Keeping]
+	Credentials     credentials.Times
+}
+
+// apply puts what is set in the place of the defaults.
+func (r Retention) apply(t *Times) {
+	t.KeepBodies = cmp.Or(r.WebhookBodies, t.KeepBodies)
+	t.Keep = cmp.Or(r.Attempts, t.Keep)
+	t.KeepDeliveries = cmp.Or(r.Deliveries, t.KeepDeliveries)
 }
 
 // A Panel is the runner with all sagas of the panel.
@@ -83,9 +101,10 @@ func New(o Options) *Panel {
 	if o.Policy.KeepLooks != nil {
 		o.Times.KeepLooks = *o.Policy.KeepLooks
 	}
+	o.Retention.apply(&o.Times)
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
-		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()), pool: o.Store.Pool(), tables: o.Tables,
+		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(cmp.Or(o.Retention.Credentials, credentials.Defaults)), pool: o.Store.Pool(), tables: o.Tables,
 		times: o.Times,
 	}
 	limits := ratelimit.Open(s.pool)

@@ -73,6 +73,7 @@ type Times struct {
 	WebhookBase       time.Duration
 	WebhookCap        time.Duration
 	WebhookBudget     time.Duration // until a message to an endpoint is given up
+	KeepDeliveries    time.Duration // in the list of messages, once they are over
 }
 
 // Defaults are the times of docs/sagas.md.
@@ -80,6 +81,7 @@ var Defaults = Times{
 	MailBase: 2 * time.Second, MailCap: 30 * time.Second, MailBudget: 5 * time.Minute,
 	LateBase: time.Minute, LateCap: time.Hour, LateBudget: 72 * time.Hour, MailUnanswered: 15 * time.Minute, LinkLife: 72 * time.Hour,
 	WebhookBase: 5 * time.Second, WebhookCap: 10 * time.Hour, WebhookBudget: 72 * time.Hour,
+	KeepDeliveries: 30 * 24 * time.Hour,
 }
 
 // A Notifier tells users by notification and mail. It reacts to the log by

@@ -61,7 +61,7 @@ func registerWebhooks(d Deps) {
 	}}})
 	p.runner.OnAppend(p.deliveryStarts)
 	p.runner.OnEvent(p.react)
-	p.runner.EachRound("deliveries were not swept", p.tables.SweepDeliveries)
+	p.runner.EachRound("deliveries were not swept", func(ctx context.Context) error { return p.tables.SweepDeliveries(ctx, p.times.KeepDeliveries) })
 }
 
 // deliveryKey names a message on its way to an endpoint. Each request to deliver

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -49,6 +48,7 @@ type Config struct {
 	Currency       string
 	Language       string // of requests that name none
 	Policy         assembly.Policy
+	Retention      assembly.Retention
 	AbuseLimits    bool
 	SecondFactor   bool // superusers need one
 	TrustedProxies []netip.Prefix
@@ -79,7 +79,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.looks, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.looks, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err
@@ -87,25 +87,6 @@ func New(s Settings, demo bool) (*Config, error) {
 	}
 	return c, nil
 }
-
-func (c *Config) place(s Settings) (err error) {
-	if c.DataDir, err = dataDir(s.DataDir); err != nil {
-		return err
-	}
-	if c.ErasuresCopy = s.ErasuresCopy; c.ErasuresCopy == "" {
-		return nil
-	}
-	if info, err := os.Stat(c.ErasuresCopy); !filepath.IsAbs(c.ErasuresCopy) || err == nil && info.IsDir() {
-		return console.Misused("HOSTPANEL_ERASURES_COPY: %q is not the full path of a file such as /mnt/other/erasures", c.ErasuresCopy)
-	}
-	if filepath.Clean(c.ErasuresCopy) == c.ErasuresFile() {
-		return console.Misused("HOSTPANEL_ERASURES_COPY is the file in the data directory: name one on another disk or machine")
-	}
-	return nil
-}
-
-// ErasuresFile is the list of erasures in the data directory.
-func (c *Config) ErasuresFile() string { return filepath.Join(c.DataDir, "erasures") }
 
 // mirror checks where programs of Postgres are fetched from.
 func (c *Config) mirror(s Settings) error {

@@ -122,6 +122,18 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{LogWitness: "often"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
 		{Settings{LogWitness: "9s"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
 		{Settings{LogWitness: "2h"}, "HOSTPANEL_LOG_WITNESS_EVERY"},
+		{Settings{ErasuresCopy: "erasures"}, "HOSTPANEL_ERASURES_COPY"},
+		{Settings{ErasuresCopy: "/"}, "HOSTPANEL_ERASURES_COPY"},
+		{Settings{DataDir: "/srv/panel", ErasuresCopy: "/srv/panel//erasures"}, "HOSTPANEL_ERASURES_COPY"},
+		{Settings{KeepBodies: "0"}, "HOSTPANEL_KEEP_WEBHOOK_BODIES"},
+		{Settings{KeepAttempts: "90d"}, "HOSTPANEL_KEEP_ATTEMPTS"},
+		{Settings{KeepDeliveries: "366"}, "HOSTPANEL_KEEP_DELIVERIES"},
+		{Settings{KeepIdempotencyKeys: "-1"}, "HOSTPANEL_KEEP_IDEMPOTENCY_KEYS"},
+		{Settings{KeepLinks: "1.5"}, "HOSTPANEL_KEEP_LINKS"},
+		{Settings{SessionLife: "12"}, "HOSTPANEL_SESSION_LIFE"},
+		{Settings{SessionLife: "721h"}, "HOSTPANEL_SESSION_LIFE"},
+		{Settings{SessionIdle: "1m"}, "HOSTPANEL_SESSION_IDLE"},
+		{Settings{SessionLife: "10m", SessionIdle: "11m"}, "HOSTPANEL_SESSION_IDLE"},
 		{Settings{LogLevel: "loud"}, "HOSTPANEL_LOG_LEVEL"},
 	} {
 		_, err := New(c.set, false)

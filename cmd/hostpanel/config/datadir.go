@@ -12,6 +12,26 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
+// place checks where everything is kept.
+func (c *Config) place(s Settings) (err error) {
+	if c.DataDir, err = dataDir(s.DataDir); err != nil {
+		return err
+	}
+	if c.ErasuresCopy = s.ErasuresCopy; c.ErasuresCopy == "" {
+		return nil
+	}
+	if info, err := os.Stat(c.ErasuresCopy); !filepath.IsAbs(c.ErasuresCopy) || err == nil && info.IsDir() {
+		return console.Misused("HOSTPANEL_ERASURES_COPY: %q is not the full path of a file such as /mnt/other/erasures", c.ErasuresCopy)
+	}
+	if filepath.Clean(c.ErasuresCopy) == c.ErasuresFile() {
+		return console.Misused("HOSTPANEL_ERASURES_COPY is the file in the data directory: name one on another disk or machine")
+	}
+	return nil
+}
+
+// ErasuresFile is the list of erasures in the data directory.
+func (c *Config) ErasuresFile() string { return filepath.Join(c.DataDir, "erasures") }
+
 // dataDir is the absolute path of the data directory. Nothing is made yet.
 func dataDir(setting string) (string, error) {
 	if setting != "" {

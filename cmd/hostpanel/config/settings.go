@@ -38,14 +38,23 @@ type Settings struct {
 
 	Payments kong.Plugins `embed:"" group:"settings"` // payments.Settings of each provider; nil: those of Providers
 
-	TaxRate        string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
-	Currency       string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
-	Language       string `name:"default-language" group:"settings" env:"HOSTPANEL_LANGUAGE" placeholder:"es" help:"Of people, orders and widgets that name none: es or en."`
-	Disputes       string `group:"settings" env:"HOSTPANEL_DISPUTES" placeholder:"suspend" help:"What a disputed payment does to its service: suspend it, or notify operators only."`
-	LatePayments   string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen" help:"What money for an expired order does: reopen it, or refund."`
-	RefundGrace    string `group:"settings" env:"HOSTPANEL_REFUND_GRACE" placeholder:"7" help:"Days, 0 to 90, for which a service that has ended is kept."`
-	AbuseLimits    string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
-	SecondFactor   string `name:"require-second-factor" group:"settings" env:"HOSTPANEL_REQUIRE_SECOND_FACTOR" placeholder:"off" help:"Superusers need a second factor to do anything: on or off."`
+	TaxRate      string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
+	Currency     string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
+	Language     string `name:"default-language" group:"settings" env:"HOSTPANEL_LANGUAGE" placeholder:"es" help:"Of people, orders and widgets that name none: es or en."`
+	Disputes     string `group:"settings" env:"HOSTPANEL_DISPUTES" placeholder:"suspend" help:"What a disputed payment does to its service: suspend it, or notify operators only."`
+	LatePayments string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen" help:"What money for an expired order does: reopen it, or refund."`
+	RefundGrace  string `group:"settings" env:"HOSTPANEL_REFUND_GRACE" placeholder:"7" help:"Days, 0 to 90, for which a service that has ended is kept."`
+	AbuseLimits  string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
+	SecondFactor string `name:"require-second-factor" group:"settings" env:"HOSTPANEL_REQUIRE_SECOND_FACTOR" placeholder:"off" help:"Superusers need a second factor to do anything: on or off."`
+
+	KeepBodies          string `name:"keep-webhook-bodies" group:"settings" env:"HOSTPANEL_KEEP_WEBHOOK_BODIES" placeholder:"90" help:"Days, 1 to 3650, for which the bodies of handled webhooks of payment providers are kept."`
+	KeepAttempts        string `name:"keep-attempts" group:"settings" env:"HOSTPANEL_KEEP_ATTEMPTS" placeholder:"90" help:"Days, 1 to 3650, for which the attempts of finished runs are kept."`
+	KeepDeliveries      string `name:"keep-deliveries" group:"settings" env:"HOSTPANEL_KEEP_DELIVERIES" placeholder:"30" help:"Days, 1 to 365, for which tenants see what was sent to their webhooks."`
+	KeepIdempotencyKeys string `name:"keep-idempotency-keys" group:"settings" env:"HOSTPANEL_KEEP_IDEMPOTENCY_KEYS" placeholder:"1" help:"Days, 1 to 90, for which a repeated request is recognised; an order for 7 at least."`
+	KeepLinks           string `name:"keep-links" group:"settings" env:"HOSTPANEL_KEEP_LINKS" placeholder:"30" help:"Days, 1 to 365, for which one-time links that have expired are recognised."`
+	SessionLife         string `name:"session-life" group:"settings" env:"HOSTPANEL_SESSION_LIFE" placeholder:"12h" help:"After which a session in a browser ends, 5m to 720h."`
+	SessionIdle         string `name:"session-idle" group:"settings" env:"HOSTPANEL_SESSION_IDLE" placeholder:"30m" help:"Without a visit, 5m to that of --session-life."`
+
 	TrustedProxies string `group:"settings" env:"HOSTPANEL_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Whose X-Forwarded-For is believed."`
 	CORSOrigins    string `name:"cors-origins" group:"settings" env:"HOSTPANEL_CORS_ORIGINS" placeholder:"ORIGIN,…" help:"From which browsers may call the APIs; none: only the storefront, as its keys say."`
 	LogPublic      string `group:"settings" env:"HOSTPANEL_LOG_PUBLIC" placeholder:"off" help:"Who may fetch the transparency log: any caller (on), or superusers and bearers of a token (off)."`

@@ -191,7 +191,7 @@ func (p *Program) migrate(ctx context.Context) error {
 // assemble wires the parts to each other.
 func (p *Program) assemble(ctx context.Context) error {
 	p.Store = eventstore.Open(p.Pool, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
-		eventstore.WithIdempotencyKeys(idempotency.Statement), eventstore.WithLog(p.Log))
+		eventstore.WithIdempotencyKeys(idempotency.Keeping(p.Config.Retention.IdempotencyKeys)), eventstore.WithLog(p.Log))
 	assembly.Serve(p.Store)
 	p.Sealer = tree.NewSealer(p.Pool, p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
@@ -219,7 +219,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
-		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Log: p.Log,
+		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
 	})
 	p.Store.Attach(eventstore.WithStarter(p.Sagas))
 	return nil

@@ -20,7 +20,7 @@ import (
 
 // Server is the API, wired to the parts behind it.
 func (p *Program) Server() *panel.Server {
-	vault := credentials.Open(p.Pool, p.Keys)
+	vault := credentials.Open(p.Pool, p.Keys).Keeping(p.Config.Retention.Credentials)
 	s := &panel.Server{
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
