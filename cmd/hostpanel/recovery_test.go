@@ -285,3 +285,74 @@ func TestAKilledRestoreServesNothing(t *testing.T) {
 		t.Error(told)
 	}
 }
+
+// Processes that run keep to the recovery mode as soon as it begins, and go on when it has
+// ended. What is asked meanwhile waits.
+func TestRunningProcessesKeepToTheRecoveryMode(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	r, d := h.start(), h.demo()
+	buy := func(name string) (id, page string) {
+		t.Helper()
+		placed := r.ask(201, "POST", "/storefront/api/orders/", fmt.Sprintf(ordered, d.Plans.Hosting, name+"@customer.example", name+".example"), "X-API-Key", d.APIKey, "Content-Type", asJSON)
+		return placed.field(t, "order_id"), pathOf(t, placed.field(t, "payment_url"))
+	}
+	owner := eventstoretest.Owner(t, strings.TrimPrefix(h.at[0], "DATABASE_URL="))
+	token := func(id string) (n int64) {
+		must(t, owner.QueryRow(t.Context(), `select coalesce(max(lease_token), 0) from saga_run where key = 'provision:' || $1`, id).Scan(&n))
+		return n
+	}
+	h.must("sandbox", "set", "busy", "--call", "find", "--kind", "tenant", "--times", "1000000")
+	halfway, page := buy("halfway")
+	r.ask(303, "POST", page, "action=pay", "Content-Type", asForm)
+	eventually(t, "the setup waits for its client", patience, func() bool { return token(halfway) > 2 })
+	before, page := buy("before")
+	h.must("recovery", "begin", "--reason", "the disk was exchanged")
+	began := token(halfway)
+	r.ask(303, "POST", page, "action=pay", "Content-Type", asForm)
+	h.must("sandbox", "clear")
+	if _, complaint, code := h.command("recovery", "begin", "--reason", "again"); code != console.Failed || !strings.Contains(complaint, "is being recovered") {
+		t.Errorf("%d: %s", code, complaint)
+	}
+	eventually(t, "the webhook is stored", patience, func() bool { return strings.Contains(h.must("webhooks", "list"), "stored") })
+	if now := token(halfway); now != began || began < 1000 {
+		t.Errorf("the run was claimed: token %d, and %d at the beginning of the mode", now, began)
+	}
+	if a := r.ask(200, "GET", "/storefront/api/orders/"+before+"/", "", "X-API-Key", d.APIKey); a.field(t, "status") != "payment_processing" {
+		t.Errorf("%s", a.body)
+	}
+	h.must("recovery", "end", "--reason", "nothing was lost", "--yes")
+	r.awaitActive(halfway, d.APIKey, patience)
+	r.awaitActive(before, d.APIKey, patience)
+	r.stop()
+}
+
+// Every command of the page about backups runs as it is written.
+func TestTheCommandsOfTheBackupPageRun(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	r := h.start()
+	eventually(t, "a checkpoint is signed", patience, func() bool { _, _, code := h.command("log", "checkpoint"); return code == console.Done })
+	r.stop()
+	path, err := binary()
+	must(t, err)
+	text, err := os.ReadFile("../../docs/backup.md")
+	must(t, err)
+	dir := t.TempDir()
+	for _, name := range []string{"backup", "elsewhere"} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+	}
+	script := "set -euo pipefail\ncreatedb() { :; }\ndropdb() { :; }\nhostpanel() { " + path + ` "$@" --data-dir ` + h.dir + "; }\n"
+	blocks := strings.Split(string(text), "```sh\n")[1:]
+	for _, block := range blocks {
+		commands, _, _ := strings.Cut(block, "```")
+		script += commands
+	}
+	script = strings.NewReplacer("/backup/", dir+"/backup/", "/elsewhere/", dir+"/elsewhere/", "2026-11-22", "$(date +%F)", "/var/lib/hostpanel/", h.dir+"/",
+		"postgres://hostpanel@/hostpanel", "'"+eventstoretest.Database(t, "empty", nil)+"'", "postgres:///rehearsal", "'"+eventstoretest.Database(t, "empty", nil)+"'").Replace(script)
+	cmd := h.prepare()
+	cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-c", script}
+	if out, err := cmd.CombinedOutput(); err != nil || len(blocks) < 5 || strings.Count(string(out), "restored: ") != 2 {
+		t.Errorf("%v:\n%s\n%s", err, script, out)
+	}
+}

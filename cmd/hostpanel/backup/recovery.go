@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -18,6 +19,7 @@ import (
 // Recovery is `hostpanel recovery` (docs/backup.md, "Recovery mode").
 type Recovery struct {
 	Status statusCommand `cmd:"" help:"Tell whether the panel is in recovery mode."`
+	Begin  beginCommand  `cmd:"" help:"Keep a panel that was restored by other means from reaching outside."`
 	End    endCommand    `cmd:"" help:"Let a restored panel reach outside again."`
 }
 
@@ -56,6 +58,48 @@ func (s statusCommand) Run(ctx context.Context, settings config.Settings, c cons
 		}
 		return nil
 	})
+}
+
+type beginCommand struct {
+	Reason string `required:"" help:"Why: it is kept with the mode."`
+}
+
+// Run begins the mode. Processes that run keep to it at once: what they have claimed is
+// taken away from them.
+func (b beginCommand) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		mode, err := recovery.Read(ctx, p.Pool)
+		if err == nil && mode.On() {
+			err = recovery.ErrOn
+		}
+		if err != nil {
+			return err
+		}
+		err = pgx.BeginFunc(ctx, p.Pool, func(tx pgx.Tx) error { return begin(ctx, tx, b.Reason) })
+		if err != nil {
+			return err
+		}
+		if mode, err = recovery.Read(ctx, p.Pool); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.Out, `The panel is in recovery mode: it reaches nothing outside until "hostpanel recovery end".`)
+		return p.Sagas.ReportIncident(ctx, operations.RecoveryTrouble(mode.Number))
+	})
+}
+
+// begin begins the mode at the present end of the log.
+func begin(ctx context.Context, tx pgx.Tx, reason string) error {
+	var head int64
+	if err := tx.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
+		return err
+	}
+	if err := recovery.Begin(ctx, tx, head, reason); err != nil {
+		return err
+	}
+	if err := sagas.Restored(ctx, tx); err != nil {
+		return err
+	}
+	return recovery.Ready(ctx, tx)
 }
 
 type endCommand struct {
