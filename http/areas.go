@@ -54,11 +54,11 @@ func (s *Server) demo() []route.Area {
 func (s *Server) callers() *caller.Callers {
 	return caller.New(caller.Deps{
 		Tables: s.Tables, Commands: s.Commands, Credentials: s.Credentials, Sessions: s.Sessions, Limits: s.Limits, Once: s.Once,
-		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Factor: s.Settings.Factor, Now: s.Now, Log: s.log(), Caches: &s.caches,
+		TokenKeys: s.TokenKeys, PublicURL: s.Settings.PublicURL, Abuse: s.Settings.Abuse, Factor: s.Settings.Factor, Now: s.Now, AsOf: s.AsOf, Log: s.log(), Caches: &s.caches,
 	})
 }
 
-func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.callers()} }
+func (s *Server) renderer() *web.Renderer { return &web.Renderer{Callers: s.callers(), AsOf: s.AsOf} }
 
 func (s *Server) auth() auth.Deps {
 	return auth.Deps{

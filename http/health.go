@@ -16,6 +16,9 @@ var healthSchema = map[string]any{
 	"type": "object", "required": []string{"status"},
 	"properties": map[string]any{
 		"status": map[string]any{"type": "string", "enum": []string{"ok", "unavailable"}},
+		"as_of": map[string]any{
+			"type": "string", "format": "date-time", "description": "The moment that a view of the past shows. The present has none.",
+		},
 		"checks": map[string]any{
 			"type": "object", "additionalProperties": map[string]any{"type": "string"}, "description": "What is wrong, by the name of the failed check.",
 		},
@@ -69,7 +72,7 @@ func isLocal(r route.Request) bool {
 }
 
 func (s *Server) alive(context.Context, route.Call) (*route.Document, error) {
-	return healthOf(s.Health.Alive())
+	return healthOf(s.Health.Alive(), s.AsOf)
 }
 
 const readyTime = 5 * time.Second
@@ -77,20 +80,25 @@ const readyTime = 5 * time.Second
 func (s *Server) ready(ctx context.Context, _ route.Call) (*route.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	return healthOf(s.Health.Ready(ctx))
+	return healthOf(s.Health.Ready(ctx), s.AsOf)
 }
 
-// healthOf answers with the failed checks.
-func healthOf(checks map[string]string) (*route.Document, error) {
-	if len(checks) == 0 {
-		return &route.Document{Type: "application/json", Body: []byte(`{"status":"ok"}`)}, nil
-	}
-	body, err := json.Marshal(struct {
+// healthOf answers with the failed checks, and of a view of the past with its moment.
+func healthOf(checks map[string]string, asOf time.Time) (*route.Document, error) {
+	health := struct {
 		Status string            `json:"status"`
-		Checks map[string]string `json:"checks"`
-	}{"unavailable", checks})
+		AsOf   time.Time         `json:"as_of,omitzero"`
+		Checks map[string]string `json:"checks,omitempty"`
+	}{"ok", asOf, checks}
+	if len(checks) > 0 {
+		health.Status = "unavailable"
+	}
+	body, err := json.Marshal(health)
 	if err != nil {
 		return nil, fmt.Errorf("tell what is missing: %w", err)
+	}
+	if len(checks) == 0 {
+		return &route.Document{Type: "application/json", Body: body}, nil
 	}
 	return &route.Document{
 		Status: http.StatusServiceUnavailable, Type: "application/json", Body: body,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 )
 
 // Monitor serves /healthz, /readyz and /metrics for a process without the API,
@@ -30,7 +31,7 @@ func Monitor(ctx context.Context, listener net.Listener, health Health, metrics 
 
 // tellHealth writes what /healthz and /readyz of the API answer.
 func tellHealth(w http.ResponseWriter, failed map[string]string) {
-	d, err := healthOf(failed)
+	d, err := healthOf(failed, time.Time{})
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return

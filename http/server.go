@@ -64,6 +64,7 @@ type Server struct {
 	Changes          storefront.Changes
 	Feed             route.LiveFeed
 	Health           Health
+	AsOf             time.Time        // the moment that a view of the past shows; zero: this is the present
 	Now              func() time.Time // business time; nil: the real time
 	Metrics          http.Handler     // nil: /metrics does not exist
 	Log              *slog.Logger
@@ -170,7 +171,7 @@ func (s *Server) table() *route.Table {
 		Title: "hostpanel", License: "Apache-2.0", Version: s.Settings.Version, PublicURL: s.Settings.PublicURL, Once: s.Once,
 		Unavailable: s.Settings.Unavailable, Trusted: s.Settings.Trusted, Log: s.log(), Heartbeat: s.beat, Answered: s.Answered,
 		ErrorPage: s.renderer().RefusalPage, Examples: examples(), Language: s.Settings.Language,
-		Webhooks: webhooks(),
+		Webhooks: webhooks(), Past: s.past(),
 	}, s.Areas()...)
 }
 

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
+	"hostpanel/cmd/hostpanel/at"
 	"hostpanel/cmd/hostpanel/backup"
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
@@ -40,6 +42,7 @@ type commands struct {
 
 	Serve       serve.Command        `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
 	Worker      serve.Worker         `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
+	At          at.Command           `cmd:"" help:"Show lists of the panel as they were at a moment: at 2026-05-01T10:00Z -- orders list."`
 	Migrate     database.Migrate     `cmd:"" help:"Bring the database up to date, and nothing else."`
 	Backup      backup.Command       `cmd:"" help:"Write all that cannot be computed anew to a folder or a file."`
 	Restore     backup.Restore       `cmd:"" help:"Fill an empty database from a backup, and check it."`
@@ -79,30 +82,40 @@ func main() {
 
 // run carries out one command and answers with the exit code.
 func run(ctx context.Context, args []string, c console.Console) int {
+	if err := carryOut(ctx, args, c, time.Time{}); err != nil {
+		return c.Complain(err)
+	}
+	return console.Done
+}
+
+// carryOut carries out one command, as of a moment if there is one.
+func carryOut(ctx context.Context, args []string, c console.Console, asOf time.Time) error {
 	all := commands{Settings: config.Settings{Payments: config.Providers()}}
-	code, helped := console.Done, false
+	helped := false
 	parser, err := newParser(&all, c, func(int) { helped = true })
 	if err != nil {
 		panic(err) // a mistake in the declarations above
 	}
 	if err := config.RefuseSecretFlags(args); err != nil {
-		return c.Complain(err)
+		return err
 	}
 	chosen, err := parser.Parse(shell.Arguments(parser, args))
 	if helped {
-		return console.Done
+		return nil
 	}
 	if err == nil {
 		err = all.ReadSecrets()
 	}
-	if err == nil {
-		chosen.BindTo(domain.Origin{Cause: domain.OperatorCause(uuid.New())}.With(ctx), (*context.Context)(nil))
-		err = chosen.Run(all.Settings, c)
+	if err == nil && !asOf.IsZero() {
+		err = at.Allowed(chosen.Command())
 	}
 	if err != nil {
-		code = c.Complain(err)
+		return err
 	}
-	return code
+	all.AsOf = asOf
+	chosen.BindTo(domain.Origin{Cause: domain.OperatorCause(uuid.New())}.With(ctx), (*context.Context)(nil))
+	chosen.Bind(at.Nested(func(moment time.Time, args []string) error { return carryOut(ctx, args, c, moment) }))
+	return chosen.Run(all.Settings, c)
 }
 
 func newParser(into *commands, c console.Console, exit func(int)) (*kong.Kong, error) {

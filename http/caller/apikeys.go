@@ -68,6 +68,9 @@ type holders struct{ *Callers }
 
 // Holder tells whose key it is. Keys of a wrong form cost no look-up.
 func (s holders) Holder(ctx context.Context, text string, from netip.Addr) (route.Caller, error) {
+	if s.deps.isPast() {
+		return route.Caller{}, route.NotInPast
+	}
 	parts, ok := storefront.ParseKey(text)
 	if !ok {
 		return route.Caller{}, s.malformedKey(from)

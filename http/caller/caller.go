@@ -33,6 +33,7 @@ type Deps struct {
 	Abuse       bool             // whether the limits against abuse hold
 	Factor      bool             // whether superusers need a second factor
 	Now         func() time.Time // business time; nil: the real time
+	AsOf        time.Time        // the moment of a view of the past; zero: the present
 	Log         *slog.Logger
 	Caches      *Caches
 }
@@ -44,6 +45,10 @@ type Caches struct {
 	tokens    memory
 	malformed tally
 }
+
+// isPast tells whether this is a view of the past. It is for superusers, and counts no
+// calls.
+func (d Deps) isPast() bool { return !d.AsOf.IsZero() }
 
 // New returns the callers of a panel.
 func New(d Deps) *Callers {

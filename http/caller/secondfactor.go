@@ -2,6 +2,7 @@ package caller
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -54,6 +55,9 @@ func (s SecondFactor) Complete(ctx context.Context, c route.Call, user projectio
 // complete checks the code of a user with a second factor. Without a right one
 // the attempt counts as a failure, though the password was right.
 func (s SecondFactor) complete(ctx context.Context, c route.Call, user projections.User, code, through string, done func() error) error {
+	if s.deps.isPast() && !user.IsSuperuser {
+		return errors.Join(done(), route.NotInPast)
+	}
 	if user.SecondFactor {
 		refusal, err := s.checkCode(ctx, user.ID, PlainCode(code))
 		if err != nil {

@@ -47,8 +47,10 @@ var checks = []func(*exchange) error{
 	(*exchange).locate,
 	(*exchange).answerPreflight,
 	(*exchange).addSlash,
+	(*exchange).stayPast,
 	(*exchange).negotiate,
 	(*exchange).identify,
+	(*exchange).mayLookBack,
 	(*exchange).admit,
 	(*exchange).count,
 	(*exchange).chooseMethod,
@@ -95,6 +97,9 @@ func (x *exchange) begin() {
 	x.cors = x.t.corsOf(x.r.URL.Path)
 	x.cors.before(h, x.r.Header.Get("Origin"))
 	x.secure(h)
+	if past := x.t.options.Past; past != nil {
+		h.Set(asOf, past.moment())
+	}
 	x.call = Call{
 		RequestID: id, Method: x.r.Method, Path: x.r.URL.Path, Query: parseQuery(x.r.URL.RawQuery), Header: x.r.Header,
 		IP: x.t.clientIP(x.r), id: unique, reply: &reply{header: http.Header{}}, table: x.t,

@@ -48,6 +48,7 @@ type Options struct {
 	Log            *slog.Logger
 	ErrorPage      func(c Call, status int, detail string) *Document          // shows a refusal to people; nil: plainly
 	Answered       func(method, route string, status int, took time.Duration) // is told of each answer; nil: nothing is
+	Past           *Past                                                      // nil: the present
 	Now            func() time.Time                                           // for what the log tells; nil: the clock
 }
 

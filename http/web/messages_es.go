@@ -30,6 +30,8 @@ var messagesInSpanish = map[string]string{
 	"This password is entirely numeric.":                                           "La contraseña solo tiene cifras.",
 	"The password is too similar to the username.":                                 "La contraseña se parece demasiado al usuario.",
 	"The two passwords are not the same.":                                          "Las dos contraseñas no son iguales.",
+	"This is a view of the past: nothing can be changed here.":                     "Esta es una vista del pasado: aquí no se puede cambiar nada.",
+	"This is a view of the past: it is for superusers only.":                       "Esta es una vista del pasado: es solo para superusuarios.",
 	"The code is wrong.":                                                           "El código no es correcto.",
 	"The code is wrong, or was used before.":                                       "El código no es correcto o ya se ha usado.",
 	"There were too many wrong codes. Use a recovery code.":                        "Ha habido demasiados códigos incorrectos. Use un código de recuperación.",

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"time"
 
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
@@ -39,13 +40,16 @@ const noticeCookie = "notice" // what a page says after a form was carried out
 var pages = template.Must(template.New("pages").ParseFS(pageFiles, "*.html"))
 
 // A Renderer shows pages to people, in their language.
-type Renderer struct{ *caller.Callers }
+type Renderer struct {
+	*caller.Callers
+	AsOf time.Time // the moment that a view of the past shows; zero: the present
+}
 
 // Page shows one of the pages in web/ in a language, without a user.
 func Page(status int, name, language string, data map[string]any) (*route.Document, error) {
 	shown := map[string]any{
 		"Words": Texts[language], "Language": language, "Style": StylePath, "Live": "", "Failed": status >= http.StatusBadRequest,
-		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0, "Brand": (*brand)(nil),
+		"Visit": nil, "Notice": "", "Wide": false, "FormToken": "", "Every": 0, "Brand": (*brand)(nil), "AsOf": "",
 	}
 	maps.Copy(shown, data)
 	var b bytes.Buffer
@@ -71,7 +75,7 @@ func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[
 		data["Visit"], data["Live"] = s.bearings(c), LivePath
 	}
 	look := brandOf(c)
-	data["Brand"] = look
+	data["Brand"], data["AsOf"] = look, s.banner(language)
 	d, err := Page(status, name, language, data)
 	if err != nil {
 		return nil, err
@@ -86,6 +90,15 @@ func (s *Renderer) Sheet(c route.Call, status int, name, title string, data map[
 		Giving(d, s.Cookie(noticeCookie, "", -1))
 	}
 	return d, nil
+}
+
+// banner tells which moment a view of the past shows; "": this is the present.
+func (s *Renderer) banner(language string) string {
+	if s.AsOf.IsZero() {
+		return ""
+	}
+	w := Texts[language]
+	return strings.Replace(w["as_of"], "{moment}", w.Instant(s.AsOf).Text, 1)
 }
 
 // notice is what the form before has brought along to say.
@@ -116,7 +129,7 @@ func (s *Renderer) RefusalPage(c route.Call, status int, detail string) *route.D
 		data["Visit"], data["FormToken"] = s.bearings(c), s.Token(v.ID)
 	}
 	look := brandOf(c)
-	data["Brand"] = look
+	data["Brand"], data["AsOf"] = look, s.banner(language)
 	d, err := Page(status, "refusal", language, data)
 	if err != nil {
 		return &route.Document{Status: status, Type: "text/plain; charset=utf-8", Body: []byte(detail)}

@@ -76,7 +76,23 @@ func (r *run) rebuild(ctx context.Context) error {
 		})
 	}
 	r.report(Result{Section: "rebuild", Name: "memory of the process, at most", Value: float64(peak) / (1 << 20), Unit: "MiB", Bar: rebuildMemory, AtMost: true})
-	return nil
+	return r.lookBack(ctx, p)
+}
+
+// lookBack fills a view of the past with the whole log.
+func (r *run) lookBack(ctx context.Context, p *panel) error {
+	log := eventstore.Open(p.owner, r.Panel.Catalogue, p.keys)
+	began := clock.Now()
+	past, err := projections.OpenPast(ctx, p.owner, log, projections.View{At: began})
+	if err != nil {
+		return err
+	}
+	took := clock.Since(began)
+	r.report(Result{
+		Section: "rebuild", Name: "as-of: a view of the past, until it can be read", Value: took.Seconds(), Unit: "s",
+		Note: fmt.Sprintf("%d events", past.Position),
+	})
+	return past.Close()
 }
 
 // someOrders are orders of the log with their status.

@@ -44,6 +44,7 @@ type Config struct {
 	MailFrom       string // empty: made of the public host
 	Payments       []*Provider
 	Joined         bool // for one command, beside what serves
+	View
 	TaxRate        decimal.Decimal
 	Currency       string
 	Language       string // of requests that name none
@@ -68,7 +69,7 @@ func New(s Settings, demo bool) (*Config, error) {
 	c := &Config{
 		Demo: demo, DatabaseURL: s.DatabaseURL, secretKey: s.SecretKey,
 		Listen: cmp.Or(s.Listen, "127.0.0.1:8080"), AdminEmail: cmp.Or(s.AdminEmail, "admin@localhost"),
-		AdminPassword: s.AdminPassword, SMTPURL: s.SMTPURL, MailFrom: s.MailFrom,
+		AdminPassword: s.AdminPassword, SMTPURL: s.SMTPURL, MailFrom: s.MailFrom, View: View{AsOf: s.AsOf},
 	}
 	if s.Payments == nil {
 		s.Payments = Providers()

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/alecthomas/kong"
+import (
+	"time"
+
+	"github.com/alecthomas/kong"
+)
 
 // Settings are what can be set, by flag, else by environment variable, else by
 // default; an empty text is the default. docs/configuration.md explains each.
@@ -8,6 +12,8 @@ import "github.com/alecthomas/kong"
 // [Settings.ReadSecrets] takes them from the variable, or from the file that
 // <NAME>_FILE names.
 type Settings struct {
+	AsOf time.Time `kong:"-"` // the moment that a command looks back at; zero: the present
+
 	DatabaseURL    string `kong:"-" env:"DATABASE_URL" secret:"" placeholder:"URL" help:"Postgres to use; none: one of our own in the data directory."`
 	DataDir        string `group:"settings" env:"HOSTPANEL_DATA_DIR" placeholder:"FOLDER" help:"Where everything is kept."`
 	ErasuresCopy   string `group:"settings" env:"HOSTPANEL_ERASURES_COPY" placeholder:"FILE" help:"Second place for the list of erasures, on another disk or machine; none: the data directory alone."`
@@ -63,6 +69,12 @@ type Settings struct {
 	LogWitness     string `name:"log-witness-every" group:"settings" env:"HOSTPANEL_LOG_WITNESS_EVERY" placeholder:"1m" help:"How often the witnesses are asked, 10s to 1h."`
 	LooksKept      string `group:"settings" env:"HOSTPANEL_LOOKS_KEPT" placeholder:"365" help:"Days, 1 to 3650, for which is kept who has looked at the log."`
 	LogLevel       string `group:"settings" env:"HOSTPANEL_LOG_LEVEL" placeholder:"info" help:"What is logged: debug, info, warn or error, and what is worse."`
+}
+
+// A View is what a look back shows.
+type View struct {
+	AsOf  time.Time             // the moment; zero: the present
+	Looks func(done, all int64) // is told how much of the log has been read; may be nil
 }
 
 // later are settings of parts that this version does not have. To set one of

@@ -19,7 +19,7 @@ const issuing, validity = 2 * time.Second, 90 * 24 * time.Hour
 
 // hostingEngine is the one that is configured.
 func (p *Program) hostingEngine() (hosting.EngineServer, error) {
-	if p.Config.ISPConfig == nil {
+	if p.Config.ISPConfig == nil || p.past != nil {
 		return enginesandbox.New(p.Pool, enginesandbox.Issuing(issuing, validity), enginesandbox.Telling(p.Store.Clock().Now)), nil
 	}
 	c := *p.Config.ISPConfig

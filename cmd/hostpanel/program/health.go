@@ -37,6 +37,9 @@ func (p *Program) Ready(ctx context.Context) map[string]string {
 	if len(failed) > 0 {
 		return map[string]string{"projections": "failed: " + strings.Join(failed, ", ")}
 	}
+	if p.past != nil {
+		return nil
+	}
 	return p.readersMove(ctx)
 }
 

@@ -87,8 +87,16 @@ func counter(name, help string, of func(assembly.Gauges) float64) figure {
 func (p *Program) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	p.counts().register(r)
-	r.MustRegister(p.Figures(), pools{p}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(p.ownFigures(), pools{p}, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
+}
+
+// ownFigures are those of the panel, or of the view of the past.
+func (p *Program) ownFigures() prometheus.Collector {
+	if p.past != nil {
+		return p.pastFigures()
+	}
+	return p.Figures()
 }
 
 // openStreams are the answers of this process that do not end.

@@ -46,6 +46,7 @@ type Program struct {
 	Sealer  *tree.Sealer // of the transparency log
 	book    *erasures.Book
 	public  atomic.Pointer[string]
+	past    *past // nil: the present
 
 	counting sync.Once
 	traffic  *traffic // see counts
@@ -62,6 +63,7 @@ type Part int
 const (
 	Reading Part = iota // join what runs, or start the database for a moment
 	Working             // as reading, for long
+	Viewing             // as reading, to serve a view of the past
 	Serving             // claim the data directory, and bring the database up to date
 )
 
@@ -89,7 +91,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.connect(ctx, as); err != nil {
 		return p, orEmpty(err)
 	}
-	if err := checkKeys(ctx, p.Pool, p.Keys); err != nil {
+	if err := checkKeys(ctx, p.present(), p.Keys); err != nil {
 		return p, orEmpty(err)
 	}
 	if err := p.assemble(ctx); err != nil {
@@ -97,6 +99,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	}
 	if as == Reading {
 		return p, nil
+	}
+	if as == Viewing {
+		return p, projections.CheckIsolation(ctx, p.Readers)
 	}
 	if err := p.logIsWhole(ctx); err != nil {
 		return p, err
@@ -119,6 +124,9 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 // connect opens the two ways to the database: one for the program's own work,
 // and one for reading on behalf of callers.
 func (p *Program) connect(ctx context.Context, as Part) (err error) {
+	if !p.Config.AsOf.IsZero() {
+		return p.lookBack(ctx, as)
+	}
 	all := connections(as)
 	if p.Pool, err = eventstore.Connect(ctx, p.URL, all-all/4); err != nil {
 		return err
@@ -193,7 +201,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	p.Store = eventstore.Open(p.Pool, assembly.Catalogue(), p.Keys, eventstore.WithProjector(projections.Projector()),
 		eventstore.WithIdempotencyKeys(idempotency.Keeping(p.Config.Retention.IdempotencyKeys)), eventstore.WithLog(p.Log))
 	assembly.Serve(p.Store)
-	p.Sealer = tree.NewSealer(p.Pool, p.Keys, p.logName, p.Config.LogPolicy)
+	p.Sealer = tree.NewSealer(p.present(), p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
 	p.book = erasures.NewBook(p.Pool, p.Keys, p.Log, p.erasureFiles()...)
 	if _, _, err := p.Store.Head(ctx); err != nil {
@@ -215,12 +223,16 @@ func (p *Program) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Sagas = assembly.New(assembly.Options{
+	o := assembly.Options{
 		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
-	})
+	}
+	if p.past != nil {
+		o.Payments, o.Mail, o.Outbox, o.Webhooks = nil, nowhere{}, nil, nowhere{}
+	}
+	p.Sagas = assembly.New(o)
 	p.Store.Attach(eventstore.WithStarter(p.Sagas))
 	return nil
 }
@@ -247,6 +259,11 @@ func (p *Program) reconnect() { p.eachPool((*pgxpool.Pool).Reset) }
 func (p *Program) Close() {
 	p.leaveEngine()
 	p.eachPool((*pgxpool.Pool).Close)
+	if p.past != nil {
+		if err := p.past.close(); err != nil {
+			p.Log.Error("the tables of the view were not dropped: the next start does it", "error", err)
+		}
+	}
 	if p.cluster == nil {
 		return
 	}

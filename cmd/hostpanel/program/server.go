@@ -20,7 +20,7 @@ import (
 
 // Server is the API, wired to the parts behind it.
 func (p *Program) Server() *panel.Server {
-	vault := credentials.Open(p.Pool, p.Keys).Keeping(p.Config.Retention.Credentials)
+	vault := credentials.Open(p.present(), p.Keys).Keeping(p.Config.Retention.Credentials)
 	s := &panel.Server{
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
@@ -28,7 +28,7 @@ func (p *Program) Server() *panel.Server {
 			EngineWait: p.Config.EngineWait, Offers: p.offers(),
 			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,
 		},
-		Commands: p.Store, Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.Pool, p.Keys), Limits: ratelimit.Open(p.Pool), Tables: p.Tables,
+		AsOf: p.Config.AsOf, Commands: p.commands(), Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.present(), p.Keys), Limits: ratelimit.Open(p.present()), Tables: p.Tables,
 		Storefront: p.storefront(), Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
 		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Transparency: p.Sagas.Audit, Watch: p.Sagas.Operations,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
@@ -93,6 +93,10 @@ func (p *Program) unsubscribeKeys() (all [][]byte) {
 
 // Work starts the background work.
 func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
+	if p.past != nil {
+		p.watchPast(ctx, group)
+		return
+	}
 	group.Go(func() error { p.Store.Follow(ctx); return nil })
 	group.Go(func() error { return p.Sagas.Run(ctx) })
 	group.Go(func() error { p.checkMail(ctx); return nil })

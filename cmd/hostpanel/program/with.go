@@ -21,7 +21,9 @@ func With(ctx context.Context, s config.Settings, c console.Console, do func(*Pr
 		return err
 	}
 	cfg.Joined = true
+	end := Looking(cfg, c)
 	p, err := Open(ctx, cfg, redact.NewLog(c.Err, slog.LevelWarn), Reading)
+	end()
 	if err != nil {
 		return err
 	}

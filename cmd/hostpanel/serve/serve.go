@@ -21,7 +21,8 @@ import (
 
 // Command is `hostpanel serve`.
 type Command struct {
-	Demo bool `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
+	Demo bool   `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
+	AsOf string `placeholder:"TIME" help:"A view of the past: nothing can be changed, and superusers alone may look (docs/audit.md)."`
 }
 
 // Run serves until it is told to stop, then ends what runs and leaves the rest
@@ -39,17 +40,24 @@ func unlessStopped(ctx context.Context, err error) error {
 }
 
 func (s Command) run(ctx context.Context, settings config.Settings, c console.Console) error {
+	as, err := s.part(&settings)
+	if err != nil {
+		return err
+	}
 	cfg, err := config.New(settings, s.Demo)
 	if err != nil {
 		return err
 	}
+	cfg.Joined = as == program.Viewing
 	log := redact.NewLog(c.Err, cfg.LogLevel)
 	slog.SetDefault(log)
 	cfg.Announce(log)
 	begin, end := c.Doing()
 	cfg.Begins = begin
-	p, err := program.Open(ctx, cfg, log, program.Serving)
+	looked := program.Looking(cfg, c)
+	p, err := program.Open(ctx, cfg, log, as)
 	end()
+	looked()
 	if err != nil {
 		return err
 	}
@@ -65,13 +73,25 @@ func (s Command) run(ctx context.Context, settings config.Settings, c console.Co
 	return Serve(ctx, p, listener, c)
 }
 
+// part is what the command serves: the panel, or a view of the past.
+func (s Command) part(settings *config.Settings) (as program.Part, err error) {
+	settings.AsOf, err = console.ParseTime(s.AsOf)
+	switch {
+	case err != nil || s.AsOf == "":
+		return program.Serving, err
+	case s.Demo:
+		return as, console.Misused("--demo and --as-of do not go together: leave --demo out, and name the data directory of the demo")
+	}
+	return program.Viewing, nil
+}
+
 // Listen claims the address, which tells where we are reached.
 func Listen(ctx context.Context, p *program.Program) (net.Listener, error) {
 	listener, err := listenOn(ctx, p.Config.Listen)
 	if err != nil {
 		return nil, err
 	}
-	if p.Config.PublicURL == "" {
+	if p.Config.PublicURL == "" || !p.Config.AsOf.IsZero() {
 		p.SetPublicURL("http://" + reachable(listener.Addr()))
 	}
 	return listener, nil
@@ -115,8 +135,11 @@ func reachable(at net.Addr) string {
 
 // SetUp makes what a panel cannot be without.
 func SetUp(ctx context.Context, p *program.Program, c console.Console) error {
-	if p.Config.Demo {
+	switch {
+	case p.Config.Demo:
 		return SeedDemo(ctx, p)
+	case !p.Config.AsOf.IsZero():
+		return nil
 	}
 	return ensureAdmin(ctx, p, c)
 }
@@ -136,6 +159,9 @@ func Serve(ctx context.Context, p *program.Program, listener net.Listener, c con
 	group.Go(func() error {
 		if awaitReady(ctx, p) {
 			fmt.Fprintf(c.Out, "hostpanel is ready at %s\n", "http://"+reachable(listener.Addr()))
+			if at := p.Config.AsOf; !at.IsZero() {
+				fmt.Fprintf(c.Out, "It shows the panel as of %s. Nothing can be changed there.\n", at.UTC().Format(time.RFC3339Nano))
+			}
 			if p.Config.Demo {
 				welcome(c, p, server.Demo.Link)
 			}
