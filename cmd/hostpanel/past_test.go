@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -304,6 +306,43 @@ func (r *running) hasABanner(d serve.Demo) {
 	refused := r.ask(http.StatusMethodNotAllowed, "POST", "/account/", "form=profile", "Cookie", session, "Content-Type", asForm, "Origin", r.base)
 	if !strings.Contains(refused.body, "nothing can be changed here") && !strings.Contains(refused.body, "no se puede cambiar nada") {
 		r.t.Error(refused.body)
+	}
+}
+
+// What the settings name outside counts who comes. The panel of today looks at it when it
+// starts; a view of the past never does.
+func TestAViewOfThePastReachesNothingOutside(t *testing.T) {
+	t.Parallel()
+	outside, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = outside.Close() }()
+	var came atomic.Int64
+	go func() {
+		for {
+			conn, err := outside.Accept()
+			if err != nil {
+				return
+			}
+			came.Add(1)
+			_ = conn.Close()
+		}
+	}()
+	h, d, _ := onISPConfig(t)
+	h.env = append(h.env, "ISPCONFIG_URL=http://"+outside.Addr().String(), "SMTP_URL=smtp://"+outside.Addr().String())
+	r := h.serving("--listen", "127.0.0.1:0")
+	eventually(t, "the panel looks at what is outside", patience, func() bool { return came.Load() > 1 })
+	paths := lists(t, r)
+	r.stop()
+	came.Store(0)
+
+	view := h.serving("--as-of", time.Now().Format(time.RFC3339Nano), "--listen", "127.0.0.1:0")
+	bearer := []string{"Authorization", "Bearer " + view.signIn(d.Superuser).field(t, "access"), "Content-Type", asJSON}
+	view.shown(paths, bearer...)
+	view.writes("POST", "/operations/api/v1/users/", bearer)
+	view.ask(http.StatusForbidden, "GET", "/storefront/checkout/test/cs_test_BSb6ueh0CUm11fTZGR1iWCkq/", "")
+	view.stop()
+	if n := came.Load(); n > 0 {
+		t.Errorf("the view has called outside %d times", n)
 	}
 }
 
