@@ -216,6 +216,10 @@ func TestNothingCanBeChangedInAViewOfThePast(t *testing.T) {
 		t.Errorf("only %d calls change something", refused)
 	}
 	view.tellsThatItIsThePast(at, bearer)
+	view.ask(http.StatusOK, "GET", "/audit/api/v1/streams/plan-1/events/", "", bearer...)
+	if looks := r.ask(http.StatusOK, "GET", "/audit/api/v1/looks/", "", bearer...); !strings.Contains(looks.body, `"plan-1"`) {
+		t.Errorf("who looked back is not recorded: %s", looks.body)
+	}
 	view.isForSuperusers(r, d)
 	view.hasABanner(d)
 

@@ -25,6 +25,8 @@ type Service struct {
 	tables *projections.Tables
 	times  Times
 	looks  looks
+
+	lookers *pgxpool.Pool // where looks are recorded
 }
 
 // Times are the durations of what is kept beside the log.
@@ -38,7 +40,7 @@ var Defaults = Times{KeepLooks: 365 * 24 * time.Hour}
 // New opens a service over a log and its read tables. With the runner runs the
 // reader that fills the index.
 func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tables, times Times) *Service {
-	s := &Service{runner: runner, store: store, pool: store.Pool(), tables: tables, times: times}
+	s := &Service{runner: runner, store: store, pool: store.Pool(), lookers: store.Pool(), tables: tables, times: times}
 	runner.EachRound("looks at the log were not recorded", s.RecordLooks)
 	runner.EachRound("looks at the log were not swept", s.SweepLooks)
 	runner.Background(func(ctx, _ context.Context) { s.follow(ctx) })

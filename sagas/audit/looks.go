@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
 	"hostpanel/projections"
@@ -92,6 +94,9 @@ func (s *Service) Looked(ctx context.Context, who projections.Caller, streams ..
 	}
 }
 
+// RecordIn says where looks are recorded: in a view of the past, nothing else is written.
+func (s *Service) RecordIn(present *pgxpool.Pool) { s.lookers = present }
+
 // RecordLooks records the looks for which that has failed before.
 func (s *Service) RecordLooks(ctx context.Context) error {
 	return s.record(ctx, s.looks.add(s.runner.Now(), ""))
@@ -122,7 +127,7 @@ func (s *Service) insert(ctx context.Context, due map[look]time.Time) error {
 		streams, actors = append(streams, one.stream), append(actors, one.actor)
 		hours, moments = append(hours, one.hour), append(moments, due[one])
 	}
-	_, err := s.pool.Exec(ctx, `
+	_, err := s.lookers.Exec(ctx, `
 		insert into log_looks (stream, actor, hour, created_at, tenant)
 		select stream, actor, hour, at, (select e.tenant from events e where e.stream = l.stream and e.version = 1)
 		from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[]) l (stream, actor, hour, at)

@@ -233,6 +233,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		o.Payments, o.Mail, o.Outbox, o.Webhooks = nil, nowhere{}, nil, nowhere{}
 	}
 	p.Sagas = assembly.New(o)
+	p.Sagas.Audit.RecordIn(p.present())
 	p.Store.Attach(eventstore.WithStarter(p.Sagas))
 	return nil
 }
