@@ -52,7 +52,7 @@ func TestABackupComesBackAsItWas(t *testing.T) {
 	for _, from := range []string{folder, file} {
 		empty := eventstoretest.Database(t, "empty", nil)
 		t.Setenv("DATABASE_URL", empty)
-		tells(t, "recovery mode", console.Done, "restore", "--from", from)
+		tells(t, "recovery mode", console.Done, "restore", "--without-erasures", "--from", from)
 		tells(t, "intact", console.Done, "verify")
 		after := rowsOf(t, empty)
 		for name, rows := range before {
@@ -60,7 +60,7 @@ func TestABackupComesBackAsItWas(t *testing.T) {
 				t.Errorf("%s: %s instead of %s", name, after[name], rows)
 			}
 		}
-		tells(t, "is not empty", console.Failed, "restore", "--from", from)
+		tells(t, "is not empty", console.Failed, "restore", "--without-erasures", "--from", from)
 	}
 	if code, out, _ := told(t, "recovery", "status", "--json"); code != console.Done || !strings.Contains(out, `"on": true`) {
 		t.Errorf("%d: %s", code, out)
@@ -163,7 +163,7 @@ func TestADamagedOrForeignBackupLeavesNothing(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "copy")
 		must(t, os.CopyFS(dir, os.DirFS(whole)))
 		change(dir)
-		tells(t, want, code, "restore", append([]string{"--from", dir}, flags...)...)
+		tells(t, want, code, "restore", append([]string{"--without-erasures", "--from", dir}, flags...)...)
 		var left int
 		must(t, eventstoretest.Owner(t, empty).QueryRow(t.Context(), `select count(*) from pg_class where relnamespace = 'public'::regnamespace`).Scan(&left))
 		if left != 0 {
@@ -240,7 +240,7 @@ func TestABackupIsOneMomentWhileWritersGoOn(t *testing.T) {
 	writers.Wait()
 	for _, from := range backups {
 		t.Setenv("DATABASE_URL", eventstoretest.Database(t, "empty", nil))
-		tells(t, "restored: ", console.Done, "restore", "--from", from)
+		tells(t, "restored: ", console.Done, "restore", "--without-erasures", "--from", from)
 		tells(t, "intact", console.Done, "verify")
 	}
 }

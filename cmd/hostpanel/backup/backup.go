@@ -31,10 +31,14 @@ func (b Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 			return err
 		}
 		defer owner.Close()
+		list, err := p.KeptErasures(ctx)
+		if err != nil {
+			return err
+		}
 		step, end := c.Progress("backup")
 		built := program.BuildOf()
 		m, err := backup.Save(ctx, owner, backup.Saving{
-			Path: b.Out, Schema: schema(), Keys: p.Keys, Program: backup.Program{Version: built.Version, Revision: built.Revision}, Progress: step,
+			Path: b.Out, Schema: schema(), Keys: p.Keys, Program: backup.Program{Version: built.Version, Revision: built.Revision}, Progress: step, Erasures: list,
 		})
 		end()
 		if err != nil {

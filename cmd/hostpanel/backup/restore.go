@@ -20,6 +20,7 @@ import (
 	"hostpanel/domain/wording"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/backup"
+	"hostpanel/eventstore/erasures"
 	"hostpanel/eventstore/recovery"
 	"hostpanel/eventstore/tlog"
 	"hostpanel/eventstore/tlog/tree"
@@ -31,6 +32,8 @@ import (
 type Restore struct {
 	From       string `required:"" placeholder:"FOLDER|FILE.zip" help:"The backup."`
 	Checkpoint string `placeholder:"FILE" help:"The newest signed checkpoint that was kept outside of the panel: if the backup has all that it covers, the log goes on under its origin."`
+	Erasures   string `placeholder:"FILE" help:"The newest signed list of erasures; none: those of the data directory and of HOSTPANEL_ERASURES_COPY."`
+	Without    bool   `name:"without-erasures" help:"Restore without a list of erasures that is newer than the backup: people who were erased since may come back."`
 	Ahead      int64  `default:"10000" placeholder:"N" help:"How far numbers of records are moved on, so that none is given out again that was given out after the backup."`
 	JSON       bool   `name:"json" help:"For programs."`
 }
@@ -50,6 +53,9 @@ func (r Restore) Run(ctx context.Context, s config.Settings, c console.Console) 
 		return err
 	}
 	defer func() { _ = job.backup.Close() }()
+	if job.erased, err = r.lists(cfg, job.backup); err != nil {
+		return err
+	}
 	if job.p, err = program.OpenEmpty(ctx, cfg, redact.NewLog(c.Err, slog.LevelWarn)); err != nil {
 		return err
 	}
@@ -77,6 +83,7 @@ type restore struct {
 	console console.Console
 	outside string // the checkpoint that was kept outside; blank: none is at hand
 	backup  *backup.Backup
+	erased  []erasures.List // that are applied before anything is served
 	p       *program.Program
 	owner   *pgxpool.Pool
 	report  report
@@ -144,6 +151,12 @@ func (j *restore) complete(ctx context.Context) error {
 	}
 	if err := j.p.Fill(ctx); err != nil {
 		return err
+	}
+	for _, list := range j.erased {
+		applied, err := j.p.ApplyErasures(ctx, list)
+		if j.report.Erased += applied; err != nil {
+			return err
+		}
 	}
 	if err := j.origin(ctx, whole); err != nil {
 		return err

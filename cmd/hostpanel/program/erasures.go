@@ -2,7 +2,9 @@ package program
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"hostpanel/domain/operations"
@@ -64,4 +66,18 @@ func (p *Program) toldOfErasures(ctx context.Context, of []erasures.Outcome, err
 		p.Log.ErrorContext(ctx, "the list of erasures is not complete", "file", o.File, "error", o.Err, "alarm", true)
 		p.Report(ctx, trouble)
 	}
+}
+
+// KeptErasures is the list of erasures as it is kept, brought up to date; nil: it is not
+// kept here.
+func (p *Program) KeptErasures(ctx context.Context) ([]byte, error) {
+	p.ListErasures(ctx)
+	for _, name := range p.erasureFiles() {
+		if text, err := os.ReadFile(name); err == nil {
+			return text, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the list of erasures: %w", err)
+		}
+	}
+	return nil, nil
 }
