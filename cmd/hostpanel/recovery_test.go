@@ -360,9 +360,9 @@ func TestTheCommandsOfTheBackupPageRun(t *testing.T) {
 	}
 }
 
-// A backup that is older than an erasure brings nobody back: the list of erasures is
+// A backup that is older than an erasure shows no erased person: the list of erasures is
 // applied before anything is served, and a restore asks for one that is newer.
-func TestARestoreBringsBackNobodyWhoWasErased(t *testing.T) {
+func TestARestoreErasesAgainWhoWasErased(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	r, d := h.start(), h.demo()

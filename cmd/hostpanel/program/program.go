@@ -80,7 +80,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.reach(ctx, as.need()); err != nil {
 		return p, err
 	}
-	if err := p.restoreEnded(ctx); err != nil {
+	if err := restoreEnded(ctx, p.URL); err != nil {
 		return p, err
 	}
 	if as == Serving {

@@ -50,8 +50,8 @@ func (p *Program) Fill(ctx context.Context) error {
 
 // restoreEnded refuses a database whose restore was cut off. What would be served is
 // neither checked nor free of what was erased.
-func (p *Program) restoreEnded(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, p.URL)
+func restoreEnded(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return eventstore.Unavailable(err)
 	}
