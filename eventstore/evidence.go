@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"hostpanel/domain"
 	"hostpanel/eventstore/evidence"
 	"hostpanel/eventstore/tlog"
 )
@@ -35,6 +37,13 @@ func (r *Reader) Evidence(ctx context.Context, positions []int64, subjects ...uu
 	}
 	keys, err = r.OnlyOf(subjects...).textKeys(ctx, stored)
 	return events, leaves, keys, err
+}
+
+// NotErased are those of the subjects who have a key for their contact data.
+func (r *Reader) NotErased(ctx context.Context, subjects []uuid.UUID) ([]uuid.UUID, error) {
+	rows, _ := r.pool.Query(ctx, `select subject from subject_keys where subject = any($1) and purpose = $2 and wrapped <> ''`, subjects, string(domain.Contact))
+	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return found, Unavailable(err)
 }
 
 // textKeys are the keys of the texts in rows that the reader opens.

@@ -66,8 +66,8 @@ func (c *subjectKeys) addressKey(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// EraseRows destroy the keys of people's contact data, and the way from their
-// addresses to them. They belong to the transaction of the event that says so,
+// EraseRows destroy the keys of people's contact data, the way from their
+// addresses to them, and stored evidence packs that open their texts. They belong to the transaction of the event that says so,
 // whose statements blank the read tables. Keys for other purposes are kept. A
 // mark stays in place of a key, so that nothing is sealed for the same subject
 // again: a person who comes back is a new subject (docs/log.md, "Erasure").
@@ -82,6 +82,9 @@ func EraseRows(subjects ...uuid.UUID) []TxStatement {
 			Args: []any{subject, string(domain.Contact)}, WantRows: 1,
 		}, TxStatement{
 			Key: "subjects/" + subject.String(), SQL: `delete from subjects where subject = $1`,
+			Args: []any{subject}, WantRows: AnyRows,
+		}, TxStatement{ // after the key: a pack that is being stored holds it
+			Key: "subjects/" + subject.String() + "/packs", SQL: `delete from evidence_packs where subjects @> array[$1::uuid]`,
 			Args: []any{subject}, WantRows: AnyRows,
 		})
 	}

@@ -82,7 +82,7 @@ func (s *Server) storefront() storefront.Deps {
 }
 
 func (s *Server) audit() audit.Deps {
-	return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess}
+	return audit.Deps{Renderer: s.renderer(), Lookback: s.Lookback, Transparency: s.Transparency, LogAccess: s.Settings.LogAccess, Packs: s.Packs}
 }
 
 func (s *Server) notifications() notifications.Deps {
@@ -94,7 +94,7 @@ func (s *Server) notifications() notifications.Deps {
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{
 		Renderer: s.renderer(), Commands: s.Commands, Subjects: s.Subjects, Numbers: s.Numbers, Accounts: s.Accounts, Sessions: s.Sessions,
-		OrderDetails: s.OrderDetails, Orders: s.Orders, OrderRuns: s.Runs, Lookback: s.Lookback, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
+		OrderDetails: s.OrderDetails, Orders: s.Orders, OrderRuns: s.Runs, Lookback: s.Lookback, Packs: s.Packs, Feed: s.Feed, RunAdmin: s.RunAdmin, IncidentAdmin: s.IncidentAdmin,
 		Watch: s.Watch, Health: s.Health, Payments: s.Payments, Mails: s.Mails, TestPayments: s.HostedCheckout != nil,
 		PaymentMethods: s.Settings.Offers.Names(), Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Currency: s.Settings.Currency, InForce: s.InForce,
 	}

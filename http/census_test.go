@@ -34,6 +34,11 @@ func (s *shop) objects(t *testing.T) []object {
 	_, colors := web.ColorsOf(*aLook)
 	_, sheet := web.SheetOf(*aLook)
 	s.seal(t)
+	for tenant, job := range jobOf {
+		if _, err := s.owner.Exec(t.Context(), `insert into evidence_packs (operation, tenant, file) values ($1, $2, 'a .zip')`, job, tenant); err != nil {
+			t.Fatal(err)
+		}
+	}
 	nowhere := "00000000-0000-4000-8000-000000000000"
 	var run string
 	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
@@ -58,6 +63,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/audit/log/tile/", map[string]string{existing: "0/000.p/1", missing: "0/x009/999", deformed: "y"}},
 		{"/audit/log/tile/entries/", map[string]string{existing: "000.p/1", missing: "x009/999", deformed: "y"}},
 		{"/audit/api/v1/events/", map[string]string{ofA: s.position(t, "site-1"), ofB: s.position(t, "site-2"), missing: none, deformed: "x"}},
+		{"/audit/api/v1/packs/", map[string]string{ofA: jobOf[tenantA].String(), ofB: jobOf[tenantB].String(), missing: nowhere, deformed: "x"}},
 		{"/audit/api/v1/streams/", map[string]string{ofA: "site-1", ofB: "site-2", missing: "site-" + none, deformed: "x"}},
 		{"/operations/api/v1/plans/", map[string]string{existing: "1", missing: none, deformed: "x"}},
 		{"/operations/api/v1/widgets/", map[string]string{existing: "1", missing: none, deformed: "x"}},

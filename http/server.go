@@ -54,6 +54,7 @@ type Server struct {
 	Orders           operations.Orders
 	Lookback         Lookback
 	Transparency     audit.Transparency
+	Packs            Packs
 	RunAdmin         operations.RunAdmin
 	IncidentAdmin    operations.IncidentAdmin
 	Watch            operations.Watch
@@ -126,6 +127,12 @@ type Lookback interface {
 	audit.Lookback
 	operations.Lookback
 	web.Lookback
+}
+
+// Packs are evidence packs that callers ask for.
+type Packs interface {
+	audit.Packs
+	operations.Packs
 }
 
 // Health names the failed checks: "database", "migrations", "projections".

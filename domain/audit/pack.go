@@ -32,3 +32,18 @@ func (p PackOf) String() string {
 	}
 	return about
 }
+
+// A Pack is one that was asked for and is made by an operation.
+type Pack struct {
+	ID      uuid.UUID // of the operation
+	Status  string    // of the operation: queued, running, succeeded, failed
+	Code    string    // why it has failed
+	Size    int64     // of the file, in bytes; 0: it is not made yet
+	AskedAt time.Time
+}
+
+// PacksPath is where packs are asked for and fetched.
+const PacksPath = "/audit/api/v1/packs/"
+
+// PackPath is where the file of a pack is.
+func PackPath(operation uuid.UUID) string { return PacksPath + operation.String() + "/evidence.zip" }

@@ -3,6 +3,7 @@ package hosting
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -22,6 +23,7 @@ type Operation struct {
 
 	Install *Installation   `json:"install,omitempty"` // of kind InstallCMS
 	Sync    *Sync           `json:"sync,omitempty"`    // of kind TenantSync
+	Pack    *EvidenceOrder  `json:"pack,omitempty"`    // of kind EvidencePack
 	Pushed  []PushedRequest `json:"pushed,omitempty"`  // by a sync, so far
 	Code    string          `json:"code,omitempty"`    // of the failure
 }
@@ -34,10 +36,11 @@ const (
 	InstallCMS        = "install_cms"
 	TenantSync        = "tenant_sync"
 	ProjectionRebuild = "projection_rebuild"
+	EvidencePack      = "evidence_pack"
 )
 
 // OperationKinds are all of them.
-var OperationKinds = []string{InstallCMS, TenantSync, ProjectionRebuild}
+var OperationKinds = []string{InstallCMS, TenantSync, ProjectionRebuild, EvidencePack}
 
 // An OperationStatus says how far an operation is.
 type OperationStatus string
@@ -57,6 +60,15 @@ type Sync struct {
 	DryRun bool `json:"dry_run,omitempty"` // nothing
 	Repair bool `json:"repair,omitempty"`  // the engine's records where they differ
 	Adopt  bool `json:"adopt,omitempty"`   // the panel's
+}
+
+// An EvidenceOrder says what an evidence pack is to be about: an order, a tenant or a
+// period. More than one of them is their intersection.
+type EvidenceOrder struct {
+	Order  uuid.UUID `json:"order,omitzero"`
+	Tenant int64     `json:"tenant,omitempty"`
+	From   time.Time `json:"from,omitzero"`
+	To     time.Time `json:"to,omitzero"`
 }
 
 // A PushedRequest is the version of a resource that a sync sends to the engine.
@@ -108,6 +120,7 @@ type (
 		About   Ref
 		Install *Installation
 		Sync    *Sync
+		Pack    *EvidenceOrder
 	}
 	StartOperation    struct{ ID uuid.UUID }
 	ProgressOperation struct {
@@ -138,7 +151,7 @@ func (c QueueOperation) decide(o Operation) ([]OperationEvent, error) {
 		return nil, nil // the same request again
 	}
 	return []OperationEvent{OperationQueued{
-		Kind: c.Kind, Tenant: c.Tenant, User: c.User, ResourceType: c.About.Kind, ResourceID: c.About.ID, Install: c.Install, Sync: c.Sync,
+		Kind: c.Kind, Tenant: c.Tenant, User: c.User, ResourceType: c.About.Kind, ResourceID: c.About.ID, Install: c.Install, Sync: c.Sync, Pack: c.Pack,
 	}}, nil
 }
 
@@ -182,13 +195,14 @@ func (c FailOperation) decide(o Operation) ([]OperationEvent, error) {
 // one JSON text, which the log seals.
 type (
 	OperationQueued struct {
-		Kind         string        `json:"kind"`
-		Tenant       int64         `json:"tenant,omitempty"`
-		User         int64         `json:"user,omitempty"`
-		ResourceType string        `json:"resource_type,omitempty"`
-		ResourceID   int64         `json:"resource_id,omitempty"`
-		Install      *Installation `json:"install,omitempty"`
-		Sync         *Sync         `json:"sync,omitempty"`
+		Kind         string         `json:"kind"`
+		Tenant       int64          `json:"tenant,omitempty"`
+		User         int64          `json:"user,omitempty"`
+		ResourceType string         `json:"resource_type,omitempty"`
+		ResourceID   int64          `json:"resource_id,omitempty"`
+		Install      *Installation  `json:"install,omitempty"`
+		Sync         *Sync          `json:"sync,omitempty"`
+		Pack         *EvidenceOrder `json:"pack,omitempty"`
 	}
 	OperationStarted    struct{}
 	OperationProgressed struct {
@@ -239,7 +253,7 @@ func (e OperationProgressed) Values() field.Values { return join(e.Result, e.Per
 func (e OperationQueued) evolve(Operation) Operation {
 	return Operation{
 		Status: OperationQueuedStatus, Kind: e.Kind, Tenant: e.Tenant, User: e.User,
-		About: Ref{Kind: e.ResourceType, ID: e.ResourceID}, Install: e.Install, Sync: e.Sync,
+		About: Ref{Kind: e.ResourceType, ID: e.ResourceID}, Install: e.Install, Sync: e.Sync, Pack: e.Pack,
 	}
 }
 
@@ -261,3 +275,9 @@ func (e OperationQueued) Tells() any {
 		ID   int64  `json:"resource_id,omitempty"`
 	}{e.ResourceType, e.ResourceID}
 }
+
+// OperationsPath is where callers see how far operations are.
+const OperationsPath = "/hosting/api/rest/operations/"
+
+// OperationPath is where callers see how far an operation is.
+func OperationPath(id uuid.UUID) string { return OperationsPath + id.String() + "/" }

@@ -1,7 +1,10 @@
 package hosting_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -84,4 +87,22 @@ func TestAnAdoptionIsNoRequest(t *testing.T) {
 	stands(t, hosting.Running, requested, made, hosting.Adopted{Spec: off})
 	given(t, requested, made).When(hosting.MarkSynced{Ref: site}).Then(hosting.Synced{})
 	given(t).When(hosting.MarkSynced{Ref: site}).Then()
+}
+
+// What is in the log for ever, but not in the example of the event.
+func TestAQueuedEvidencePackKeepsItsShape(t *testing.T) {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	queued := hosting.OperationQueued{Kind: hosting.EvidencePack, Tenant: 17, User: 3, Pack: &hosting.EvidenceOrder{Order: job, Tenant: 17, From: at, To: at.Add(time.Hour)}}
+	const stored = `{"kind":"evidence_pack","tenant":17,"user":3,"pack":{"order":"70b00000-0000-4000-8000-00000000000a","tenant":17,"from":"2026-05-01T10:00:00Z","to":"2026-05-01T11:00:00Z"}}`
+	if text, err := json.Marshal(queued); err != nil || string(text) != stored {
+		t.Errorf("%s %v", text, err)
+	}
+	var again hosting.OperationQueued
+	if err := json.Unmarshal([]byte(stored), &again); err != nil || !reflect.DeepEqual(again, queued) {
+		t.Errorf("%+v %v", again, err)
+	}
+	state := hosting.Operations.Replay(queued)
+	if state.Pack == nil || *state.Pack != *queued.Pack {
+		t.Errorf("%+v", state)
+	}
 }

@@ -20,6 +20,7 @@ type Deps struct {
 	Lookback     Lookback
 	Transparency Transparency
 	LogAccess    LogAccess
+	Packs        Packs
 }
 
 // Lookback reads the log on behalf of callers. What belongs to another tenant, or
@@ -52,7 +53,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Audit", Prefix: prefix, Access: d.TenantAdmin(),
 		About:  "The log of all events: what happened, by whom and why. Superusers see all of it, administrators of a tenant what belongs to their tenant.",
-		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).lookRoutes(), (&log{d}).proofRoutes()),
+		Routes: slices.Concat((&log{d}).streamRoutes(), (&log{d}).stateRoutes(), (&log{d}).searchRoutes(), (&log{d}).lookRoutes(), (&log{d}).packRoutes(), (&log{d}).proofRoutes()),
 	}
 }
 

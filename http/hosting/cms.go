@@ -77,7 +77,7 @@ func (a *installAnswer) Fields() field.Set {
 func (s *handlers) installCMS(ctx context.Context, c route.Call, f *installForm) (*installAnswer, error) {
 	site := c.Subject.(*resource) //nolint:forcetypeassert // found by findOpen
 	order := s.installation(c, site, f)
-	c.Location(jobPath(order.Operation))
+	c.Location(hosting.OperationPath(order.Operation))
 	err := s.Jobs.Install(ctx, c.CauseOf(domain.Versions{site.Ref().Stream(): site.Version}), order)
 	if err != nil {
 		return nil, s.databaseLimit(ctx, site.Tenant, err)

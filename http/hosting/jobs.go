@@ -32,9 +32,7 @@ type Jobs interface {
 	TakePassword(ctx context.Context, operation uuid.UUID) (string, error)
 }
 
-const jobsPath = hostingPrefix + "operations/"
-
-func jobPath(id uuid.UUID) string { return jobsPath + id.String() + "/" }
+const jobsPath = hosting.OperationsPath
 
 // jobRoutes start operations and show their status.
 func (s *handlers) jobRoutes() []route.Route {
@@ -79,7 +77,7 @@ func statusesOf(all []hosting.OperationStatus) (names []string) {
 
 // resultNames are the fields of the results of operations, in this order.
 var resultNames = []string{
-	"cms", "version", "url", "admin_user", "admin_password", "database", "tenant", "synced_at", "created", "updated", "missing", "drift",
+	"file", "events", "size", "expires_at", "cms", "version", "url", "admin_user", "admin_password", "database", "tenant", "synced_at", "created", "updated", "missing", "drift",
 }
 
 // result is the result of the operation; null: none yet.

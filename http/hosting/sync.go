@@ -120,11 +120,11 @@ func (s *handlers) beginSync(ctx context.Context, c route.Call, f *syncForm) (pr
 	for range record.Tries {
 		running, is, err := s.System().OpenOperation(ctx, hosting.TenantSync, about)
 		if err != nil || is {
-			c.Location(jobPath(running.ID))
+			c.Location(hosting.OperationPath(running.ID))
 			return running, err
 		}
 		id := uuid.New()
-		c.Location(jobPath(id))
+		c.Location(hosting.OperationPath(id))
 		err = s.Jobs.Sync(ctx, c.Cause(), hosting.QueueOperation{
 			ID: id, Kind: hosting.TenantSync, Tenant: about.ID, User: caller.Of(c).ID, About: about, Sync: &f.Sync,
 		})

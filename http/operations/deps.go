@@ -31,6 +31,7 @@ type Deps struct {
 	Orders         Orders
 	OrderRuns      OrderRuns
 	Lookback       Lookback
+	Packs          Packs
 	Feed           route.LiveFeed
 	RunAdmin       RunAdmin
 	IncidentAdmin  IncidentAdmin
@@ -87,6 +88,14 @@ type Lookback interface {
 	Diff(ctx context.Context, who projections.Caller, stream domain.Stream, from, to audit.Moment) ([]audit.Change, error)
 	// Sealed tells by which checkpoint the event at a position is proven.
 	Sealed(ctx context.Context, position int64) (audit.Seal, error)
+}
+
+// Packs are evidence packs that operators ask for.
+type Packs interface {
+	// QueuePack begins an operation that makes a pack.
+	QueuePack(ctx context.Context, cause domain.Metadata, who projections.Caller, id uuid.UUID, of audit.PackOf) error
+	// PacksOf are the packs of an order that were asked for lately, the latest first.
+	PacksOf(ctx context.Context, who projections.Caller, order uuid.UUID) ([]audit.Pack, error)
 }
 
 // Mails previews and resends the mails that the panel writes.

@@ -4,10 +4,16 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"hostpanel/domain/audit"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
@@ -23,9 +29,15 @@ func (s *orders) acts() []web.Act[*orderDetail] {
 		{Name: "recheck", IsOpen: web.Always[*orderDetail], Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.recheckOrder)},
 		{Name: "resend_mail", IsOpen: isIn(order.StatusActive), Inputs: optionalReason[*orderDetail], Do: web.Pressed(s.resendMail)},
 		{Name: "refund", IsOpen: hasPaid, Grave: true, Asks: true, Inputs: refundInputs, Do: web.Pressed(s.refundOrder)},
+		{Name: "evidence", IsOpen: web.Always[*orderDetail], Do: s.askForPack},
 		{Name: "cancel", IsOpen: isLive, Grave: true, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.cancelOrder)},
 		{Name: "end_grace", IsOpen: isIn(order.StatusCancelled, order.StatusRefunded), Grave: true, Inputs: reasonInput[*orderDetail], Do: web.Pressed(s.endGrace)},
 	}
+}
+
+// askForPack has an evidence pack of an order made.
+func (s *orders) askForPack(ctx context.Context, c route.Call, o *orderDetail, _ url.Values) error {
+	return s.Packs.QueuePack(ctx, c.Cause(), caller.Of(c).Reader(), uuid.New(), audit.PackOf{Order: o.ID})
 }
 
 func hasFailed(o *orderDetail) bool { return o.FailedStep != "" }
@@ -102,4 +114,27 @@ func reasonInput[S any](S) []web.Input {
 
 func optionalReason[S any](S) []web.Input {
 	return []web.Input{{Name: "reason", Autocomplete: "off", Long: reasonMost}}
+}
+
+// A packRow is an evidence pack on the page of an order.
+type packRow struct {
+	Path, State, StateText, Size string // Path is blank until it is made
+	At                           web.Aspect
+}
+
+// packStates are how the states of operations look.
+var packStates = map[string]string{"queued": "pending", "running": "provisioning", "succeeded": "active", "failed": "failed"}
+
+func packRows(w web.Words, packs []audit.Pack) (rows []packRow) {
+	for _, p := range packs {
+		row := packRow{State: packStates[p.Status], StateText: w["pack_is_"+p.Status], At: w.Moment("", &p.AskedAt, "")}
+		switch p.Status {
+		case string(hosting.OperationDone):
+			row.Path, row.Size = audit.PackPath(p.ID), strconv.FormatInt((p.Size+1023)/1024, 10)+" kB"
+		case string(hosting.OperationBroken):
+			row.StateText += ": " + p.Code
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

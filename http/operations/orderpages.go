@@ -90,7 +90,12 @@ func (s *orders) showOrder(ctx context.Context, c route.Call, o *orderDetail, ac
 	if err != nil {
 		return nil, err
 	}
+	packs, err := s.Packs.PacksOf(ctx, caller.Of(c).Reader(), o.ID)
+	if err != nil {
+		return nil, err
+	}
 	return s.Sheet(c, back.StatusOf(), "order", "order_title", map[string]any{
+		"Packs": packRows(w, packs),
 		"Order": o.Order, "Stream": orderStreamOf(o.ID), "Status": w["order_"+string(o.Status)], "Holds": holdTexts(w, o.Holds), "Message": o.status.StatusMessage,
 		"Facts": orderFacts(w, o), "Payment": paymentFacts(w, o), "Steps": stepRows(w, o.Steps), "Mails": mailRows(w, mails), "History": history(w, o.Timeline), "Entries": entryRows(w, o.detail.Webhooks, c.Path),
 		"Acts": acts, "Wide": true, "Then": then, "Disputes": o.toldDisputes(web.Readers(c)),

@@ -25,6 +25,7 @@ type Service struct {
 	tables *projections.Tables
 	times  Times
 	looks  looks
+	packs  sagas.Definition[PackInput]
 
 	lookers *pgxpool.Pool // where looks are recorded
 }
@@ -32,10 +33,11 @@ type Service struct {
 // Times are the durations of what is kept beside the log.
 type Times struct {
 	KeepLooks time.Duration // who has looked at which stream
+	KeepPacks time.Duration // evidence packs that were asked for
 }
 
 // Defaults are the times of docs/audit.md.
-var Defaults = Times{KeepLooks: 365 * 24 * time.Hour}
+var Defaults = Times{KeepLooks: 365 * 24 * time.Hour, KeepPacks: 24 * time.Hour}
 
 // New opens a service over a log and its read tables. With the runner runs the
 // reader that fills the index.
@@ -43,6 +45,8 @@ func New(runner *sagas.Runner, store *eventstore.Store, tables *projections.Tabl
 	s := &Service{runner: runner, store: store, pool: store.Pool(), lookers: store.Pool(), tables: tables, times: times}
 	runner.EachRound("looks at the log were not recorded", s.RecordLooks)
 	runner.EachRound("looks at the log were not swept", s.SweepLooks)
+	runner.EachRound("evidence packs were not swept", s.SweepPacks)
+	s.registerPacks()
 	runner.Background(func(ctx, _ context.Context) { s.follow(ctx) })
 	return s
 }

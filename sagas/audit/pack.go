@@ -34,28 +34,36 @@ var (
 // Pack makes an evidence pack (docs/audit.md, "Evidence packs"). Superusers get all
 // events that it is about, others those of the tenant that they act for. It opens texts
 // about the customer of an order and about the contact of a tenant, and no others.
-func (s *Service) Pack(ctx context.Context, who projections.Caller, of audit.PackOf) (p evidence.Pack, err error) {
+func (s *Service) Pack(ctx context.Context, who projections.Caller, of audit.PackOf) (evidence.Pack, error) {
+	p, _, err := s.pack(ctx, who, of)
+	return p, err
+}
+
+// pack makes a pack, and tells of whom it opens texts.
+func (s *Service) pack(ctx context.Context, who projections.Caller, of audit.PackOf) (p evidence.Pack, subjects []uuid.UUID, err error) {
 	positions, err := s.packed(ctx, who, of)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
-	subjects, err := s.subjectsOf(ctx, who, of)
+	if subjects, err = s.subjectsOf(ctx, who, of); err == nil {
+		subjects, err = s.store.NotErased(ctx, subjects)
+	}
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	events, leaves, keys, err := s.store.Evidence(ctx, positions, subjects...)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	p.Events, p.Keys = events, keys
 	origin, err := s.prove(ctx, positions, events, leaves)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	p.Policy = origin.AcceptedBy()
 	p.Manifest = evidence.Manifest{Format: evidence.Format, About: of.String(), MadeAt: s.runner.Now().UTC().Truncate(time.Second), VKey: origin.VKey, Events: len(p.Events)}
 	p.Story, err = s.story(ctx, p, positions, subjects)
-	return p, err
+	return p, subjects, err
 }
 
 // packed are the positions of the events that a pack is about. Events that the index

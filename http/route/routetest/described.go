@@ -21,7 +21,7 @@ type Description struct{ router routers.Router }
 // Read reads an OpenAPI document.
 func Read(t testing.TB, document []byte) *Description {
 	t.Helper()
-	for _, text := range []string{"text/event-stream", "text/html", "text/css", "text/javascript"} {
+	for _, text := range []string{"text/event-stream", "text/html", "text/css", "text/javascript", "application/zip"} {
 		openapi3filter.RegisterBodyDecoder(text, openapi3filter.FileBodyDecoder)
 	}
 	described, err := openapi3.NewLoader().LoadFromData(document)
