@@ -45,6 +45,11 @@ func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptR
 			return s.adopted(c, call, key, r), nil
 		}
 	}
+	if c.restored && call.Free != nil {
+		if err := s.limited(ctx, c, step, call.Free); err != nil {
+			return attemptResult{}, err
+		}
+	}
 	if call, err = s.withGeneration(ctx, c, key, call); err != nil {
 		return attemptResult{}, err
 	}

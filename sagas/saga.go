@@ -122,6 +122,7 @@ type Call struct {
 	Do        func(context.Context) (Result, error)                     // nil: there is nothing to do
 	Under     func(ctx context.Context, generation int) (Result, error) // instead of Do, where the other side knows keys
 	Undo      func(context.Context, Result) error                       // "gone" is a success
+	Free      func(context.Context) error                               // asked before Do in a restored run: an error tells that the same is there under a name that Lookup cannot know; nil: there is no such name
 	Confirmed func(Result) Work                                         // what follows for us
 	// Repeatable: repeating it brings the object to what is desired, so it is
 	// repeated even if a look-up finds the object. Without a look-up it is

@@ -3,6 +3,7 @@ package provisioning
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -105,7 +106,22 @@ func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (saga
 	}
 	object := clientOf(job)
 	object.Values = tenant.Fields().Values()
-	return p.engineCall("tenant", job.Tenant, object, func(id int64) { job.Client = id }), nil
+	call := p.engineCall("tenant", job.Tenant, object, func(id int64) { job.Client = id })
+	if job.Site != 0 {
+		call.Free = func(ctx context.Context) error { return p.siteIsFree(ctx, siteObject(job, o)) }
+	}
+	return call, nil
+}
+
+// siteIsFree refuses a domain that the engine has already. In a restored panel that is
+// the site of the same order, made under a tenant that the panel has lost: another client
+// beside it would be one too many.
+func (p *Provisioner) siteIsFree(ctx context.Context, site hosting.EngineObject) error {
+	site.Owner = 0
+	if _, err := p.deps.Outside.IsMade(ctx, site); !errors.Is(err, sagas.ErrAbsent) {
+		return err
+	}
+	return nil
 }
 
 // clientOf is the engine's client for the tenant.
