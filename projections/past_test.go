@@ -258,6 +258,38 @@ func TestWhatAKilledProcessHasLeftIsDroppedAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
+	p := openPanel(t)
+	p.do(t, tenant(1, "Ana", "ana"))
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := OpenPast(ctx, p.owner, p.Store, View{At: p.now(t), Progress: func(int64, int64) { stop() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left := p.pasts(t); len(left) > 0 {
+		t.Error(left)
+	}
+
+	past := p.lookBack(t, p.now(t))
+	ctx, stop = context.WithCancel(t.Context())
+	began := make(chan struct{})
+	go func() { <-began; stop() }()
+	err = pgx.BeginFunc(ctx, past.conn, func(tx pgx.Tx) error {
+		close(began)
+		_, err := tx.Exec(ctx, `select pg_sleep(60)`)
+		return err
+	})
+	if err == nil || !past.conn.IsClosed() {
+		t.Fatal("the connection outlives a query that was cut off", err)
+	}
+	if err := past.Close(); err != nil {
+		t.Error(err)
+	}
+	if left := p.pasts(t); len(left) > 0 {
+		t.Error(left)
+	}
+}
+
 func TestOnlyAMomentThatIsOverCanBeLookedBackAt(t *testing.T) {
 	p := openPanel(t)
 	_, err := OpenPast(t.Context(), p.owner, p.Store, View{At: p.now(t).Add(time.Hour)})
