@@ -6,7 +6,7 @@ import "github.com/google/uuid"
 // "webhook_parked", and what it is about, by ids. It leads to the incident's page.
 func Incident(id uuid.UUID, kind string, about map[string]string, language string) Text {
 	var values []string
-	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind", "id", "engine_id", "fields", "host", "file"} {
+	for _, name := range []string{"webhook", "provider", "event", "position", "projection", "reader", "queue", "code", "lacks", "tenant", "kind", "id", "engine_id", "fields", "host", "file", "witness"} {
 		values = append(values, name, about[name])
 	}
 	return say(kind, language, values...).At(IncidentPage(id))
@@ -22,6 +22,7 @@ var toWatchers = map[string]Type{
 	"access_refused":    Warning,
 	"reader_stuck":      System,
 	"erasures_not_kept": System,
+	"witness_down":      Warning,
 	"engine_orphan":     Warning,
 	"engine_missing":    Warning,
 	"engine_changed":    Warning,

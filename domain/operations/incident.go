@@ -24,6 +24,7 @@ const (
 	ProviderDown     = "provider_down"     // a payment provider stays away
 	AccessRefused    = "access_refused"    // a server does not let us do what we have to
 	ErasuresNotKept  = "erasures_not_kept" // the list of erasures cannot be written to a file
+	WitnessDown      = "witness_down"      // a witness cannot say whether the log has what it has cosigned
 	EngineOrphan     = "engine_orphan"     // the engine has an object of a tenant that no record is about
 	EngineMissing    = "engine_missing"    // the engine has lost an object
 	EngineChanged    = "engine_changed"    // an object at the engine differs from its record
@@ -32,7 +33,7 @@ const (
 
 // IncidentKinds are all that there are.
 var IncidentKinds = []string{
-	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck, ErasuresNotKept,
+	WebhookUnmatched, WebhookParked, ReactionFailed, LogBroken, ProjectionFailed, ProviderDown, AccessRefused, ReaderStuck, ErasuresNotKept, WitnessDown,
 	EngineOrphan, EngineMissing, EngineChanged, RecoveryMode,
 }
 

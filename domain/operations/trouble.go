@@ -50,6 +50,11 @@ func ErasuresTrouble(host, file string) Trouble {
 	return Trouble{Kind: ErasuresNotKept, Subject: host + ":" + file, About: map[string]string{"host": host, "file": file}}
 }
 
+// WitnessTrouble is a witness of the log that does not answer.
+func WitnessTrouble(name string) Trouble {
+	return Trouble{Kind: WitnessDown, Subject: name, About: map[string]string{"witness": name}}
+}
+
 // LogTrouble is an event that is not as it was written. The stream is empty if
 // it is not known.
 func LogTrouble(position int64, stream, reason string) Trouble {

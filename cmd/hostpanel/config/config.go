@@ -56,9 +56,10 @@ type Config struct {
 	Webhooks       []netip.Prefix // that tenants' webhooks may reach besides the internet
 	Origins        []string       // from which browsers may call the APIs, besides the storefront
 	Transparency
-	LogLevel slog.Level
-	warnings []string
-	given    Settings // as they were given; with secrets
+	Checkpoint string // file with a checkpoint that the log is held against at the start; empty: none
+	LogLevel   slog.Level
+	warnings   []string
+	given      Settings // as they were given; with secrets
 
 	Times assembly.Times // zero: those of docs/sagas.md; no setting changes them
 }

@@ -32,7 +32,7 @@ func (p *Program) ApplyErasures(ctx context.Context, l erasures.List) (applied i
 
 // eraseAgain applies the lists in the data directory and in the second place, before
 // anything is served: the database may come from an older backup.
-func (p *Program) eraseAgain(ctx context.Context) error {
+func eraseAgain(ctx context.Context, p *Program) error {
 	applied, err := p.book.ApplyKept(ctx, p.Sagas.Accounts)
 	if applied > 0 {
 		p.Log.WarnContext(ctx, "people were erased again, whom this database had not erased", "people", applied)

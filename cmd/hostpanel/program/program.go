@@ -45,6 +45,7 @@ type Program struct {
 	Sagas   *assembly.Panel
 	Sealer  *tree.Sealer // of the transparency log
 	book    *erasures.Book
+	silent  []string // witnesses that did not answer at the start
 	public  atomic.Pointer[string]
 	past    *past // nil: the present
 
@@ -106,7 +107,10 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.logIsWhole(ctx); err != nil {
 		return p, err
 	}
-	if err := p.eraseAgain(ctx); err != nil {
+	if err := logIsHeld(ctx, p); err != nil {
+		return p, err
+	}
+	if err := eraseAgain(ctx, p); err != nil {
 		return p, err
 	}
 	if most := boundMemory(os.DirFS("/"), os.Getenv, p.cluster != nil); most > 0 {

@@ -101,6 +101,7 @@ func (p *Program) Work(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return p.Sagas.Run(ctx) })
 	group.Go(func() error { p.checkMail(ctx); return nil })
 	group.Go(func() error { p.Sealer.Run(ctx, p.Log, p.Store.Changed); return nil })
+	group.Go(func() error { hearWitnesses(ctx, p); return nil })
 	group.Go(func() error { p.book.Run(ctx, p.Store.Changed, p.toldOfErasures); return nil })
 	group.Go(func() error { p.Sealer.RunWitnesses(ctx, p.Log, p.Config.WitnessEvery); return nil })
 	if p.cluster != nil {

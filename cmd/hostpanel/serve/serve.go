@@ -21,8 +21,9 @@ import (
 
 // Command is `hostpanel serve`.
 type Command struct {
-	Demo bool   `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
-	AsOf string `placeholder:"TIME" help:"A view of the past: nothing can be changed, and superusers alone may look (docs/audit.md)."`
+	Demo       bool   `help:"With everything to try it out, and nothing real: test payments, sandboxes, plans, a widget, keys."`
+	AsOf       string `placeholder:"TIME" help:"A view of the past: nothing can be changed, and superusers alone may look (docs/audit.md)."`
+	Checkpoint string `placeholder:"FILE" help:"A signed checkpoint that was kept outside of the panel: without all that it covers, nothing is written."`
 }
 
 // Run serves until it is told to stop, then ends what runs and leaves the rest
@@ -49,6 +50,7 @@ func (s Command) run(ctx context.Context, settings config.Settings, c console.Co
 		return err
 	}
 	cfg.Joined = as == program.Viewing
+	cfg.Checkpoint = s.Checkpoint
 	log := redact.NewLog(c.Err, cfg.LogLevel)
 	slog.SetDefault(log)
 	cfg.Announce(log)

@@ -14,7 +14,8 @@ import (
 
 // Worker is `hostpanel worker`.
 type Worker struct {
-	Health string `placeholder:"ADDRESS" help:"Serve /healthz, /readyz and /metrics on this address, such as 127.0.0.1:9090; none: not at all."`
+	Checkpoint string `placeholder:"FILE" help:"A signed checkpoint that was kept outside of the panel: without all that it covers, nothing is written."`
+	Health     string `placeholder:"ADDRESS" help:"Serve /healthz, /readyz and /metrics on this address, such as 127.0.0.1:9090; none: not at all."`
 }
 
 // Run carries out what others accept, until it is told to stop. Any number of
@@ -27,6 +28,7 @@ func (w Worker) Run(ctx context.Context, s config.Settings, c console.Console) e
 	if err := cfg.GuessPublicURL(); err != nil {
 		return err
 	}
+	cfg.Checkpoint = w.Checkpoint
 	log := redact.NewLog(c.Err, cfg.LogLevel)
 	slog.SetDefault(log)
 	cfg.Announce(log)
