@@ -16,6 +16,7 @@ import (
 
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/tlog"
+	"hostpanel/eventstore/tlog/tree"
 )
 
 // Programs that are not ours agree with the log: the fsck of Tessera derives the root
@@ -39,15 +40,19 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 	proof := s.call("GET", "/audit/api/v1/events/"+position+"/proof/", "", "Authorization", "Bearer "+s.known["root"])
 	write(t, kept, proof.Body.String())
 
-	check := func() (tree, event string) {
+	fetched := func(from ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, fsck, "-ui=false", "-N=16", // it hangs behind a mistake if it has fewer workers than tiles
-			"-storage_url", served.URL+"/audit/log/", "-bearer_token", s.known["root"], "-public_key", key).CombinedOutput()
+		out, err := exec.CommandContext(ctx, fsck, append([]string{"-ui=false", "-N=16", "-public_key", key, "-storage_url"}, from...)...).CombinedOutput() // it hangs behind a mistake if it has fewer workers than tiles
 		if err != nil || !strings.Contains(string(out), fmt.Sprintf("checking log of size %d", o.Size)) {
 			t.Fatalf("%v: %s", err, out)
 		}
+		return string(out)
+	}
+	check := func() (tree, event string) {
+		t.Helper()
+		out := fetched(served.URL+"/audit/log/", "-bearer_token", s.known["root"])
 		var at time.Time
 		var hash []byte
 		if err := s.owner.QueryRow(t.Context(), `select recorded_at, hash from events where position = $1`, position).Scan(&at, &hash); err != nil {
@@ -55,7 +60,14 @@ func TestProgramsOfStrangersCheckTheLog(t *testing.T) {
 		}
 		leaf, _ := tlog.LeafOf(at, hash)
 		checked, _ := exec.Command(prover, o.VKey, kept, hex.EncodeToString(leaf[:])).CombinedOutput()
-		return string(out), string(checked)
+		return out, string(checked)
+	}
+	files := t.TempDir()
+	if _, size, err := tree.Open(s.Pool()).Files(t.Context(), files, func(int64, int64) {}); err != nil || size != o.Size {
+		t.Fatal(size, err)
+	}
+	if out := fetched("file://" + files + "/"); strings.Contains(out, "fsck failed") {
+		t.Errorf("the files of an export: %s", out)
 	}
 	if tree, event := check(); strings.Contains(tree, "fsck failed") || event != "the proof holds\n" {
 		t.Errorf("%s\n%s", tree, event)

@@ -79,6 +79,7 @@ type Why struct {
 	Root    Root
 	Chain   []Event // the event, what led to it, and so on; of foreign ones only the time
 	Effects []Event // what followed, in the order of the log
+	IsCut   bool    // more followed: Effects are the first ones, and Calls those of their runs
 	Calls   []Call  // to systems outside, of the runs among the effects
 	Until   int64   // the position up to which effects are known
 }

@@ -120,7 +120,8 @@ func (w *whyEntry) Fields() field.Set {
 	return field.Set{
 		field.Within("root", true, w.root.Fields).ReadOnly().Doc("Where the chain begins."),
 		field.Objects("chain", &w.chain).Doc("The event, what led to it, and so on back."),
-		field.Objects("effects", &w.effects).Doc("What followed from the event, in the order of the log; at most 500."),
+		field.Objects("effects", &w.effects).Doc("What followed from the event, in the order of the log; the first 500 of them."),
+		field.Flag("is_cut", &w.IsCut).ReadOnly().Doc("Whether more has followed than effects and calls tell; events/ finds it by correlation."),
 		field.Objects("calls", &w.calls).Doc("To systems outside."),
 		field.Int("until_position", &w.Until).ReadOnly().Doc("Effects are known up to this position of the log."),
 	}

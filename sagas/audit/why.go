@@ -82,10 +82,13 @@ func rootOf(c domain.Cause, who projections.Caller) audit.Root {
 
 // whatCame adds what followed from an event.
 func (s *Service) whatCame(ctx context.Context, who projections.Caller, position int64, why audit.Why) (audit.Why, error) {
-	rows, _ := s.pool.Query(ctx, below, position, mostBelow)
+	rows, _ := s.pool.Query(ctx, below, position, mostBelow+1)
 	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return why, sagas.SQLError(err, "look for what followed from event %d", position)
+	}
+	if why.IsCut = len(positions) > mostBelow; why.IsCut {
+		positions = positions[:mostBelow]
 	}
 	history, err := s.store.Afresh().AtPositions(ctx, positions)
 	if err != nil {

@@ -20,23 +20,32 @@ import (
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/audit"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/tlog/tree"
 	"hostpanel/projections"
 )
 
 // Export is `hostpanel export`.
 type Export struct {
-	Out    string `required:"" placeholder:"FILE" help:"Where the events are written; a file of an export that was cut off is continued with --resume."`
+	Out    string `placeholder:"FILE" help:"Where the events are written; a file of an export that was cut off is continued with --resume."`
 	Format string `enum:"jsonl,csv" default:"jsonl" help:"JSON lines as the audit API shows events, or CSV."`
 	Stream string `placeholder:"STREAM" help:"Only one stream: order-<id>, site-12, …"`
 	Tenant int64  `placeholder:"ID" help:"Only events of a tenant."`
 	From   string `placeholder:"TIME" help:"Only events since then (UTC)."`
 	To     string `placeholder:"TIME" help:"Only events until then (UTC)."`
+	Tiles  string `placeholder:"DIR" help:"Write the transparency log (tiles, entries and checkpoint) into this folder, as it is served at /audit/log/."`
 	Resume bool   `help:"Go on behind the last whole line of the file."`
 }
 
-// Run writes events to a file, in the order of the log.
+// Run writes events to a file, in the order of the log, and the transparency log into a
+// folder.
 func (e Export) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	if e.Out == "" && e.Tiles == "" {
+		return console.Misused("say what is written where: --out, --tiles")
+	}
 	return program.With(ctx, s, c, func(p *program.Program) error {
+		if err := e.writeTiles(ctx, p, c); err != nil || e.Out == "" {
+			return err
+		}
 		of, err := e.selection(ctx, p)
 		if err != nil {
 			return err
@@ -63,6 +72,21 @@ func (e Export) Run(ctx context.Context, s config.Settings, c console.Console) e
 		fmt.Fprintf(c.Out, "%s has %d more events\n", console.OneLine(e.Out), written)
 		return nil
 	})
+}
+
+// writeTiles writes the transparency log into a folder, for programs that check it.
+func (e Export) writeTiles(ctx context.Context, p *program.Program, c console.Console) error {
+	if e.Tiles == "" {
+		return nil
+	}
+	step, end := c.Progress("tiles")
+	o, size, err := tree.Open(p.Pool).Files(ctx, e.Tiles, step)
+	end()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "%s has the transparency log of %d events; its public key is %s\n", console.OneLine(e.Tiles), size, o.VKey)
+	return nil
 }
 
 func (e Export) selection(ctx context.Context, p *program.Program) (of eventstore.Selection, err error) {

@@ -61,6 +61,9 @@ func (h Command) writeGraph(ctx context.Context, p *program.Program, c console.C
 		return fmt.Errorf("write the graph: %w", err)
 	}
 	fmt.Fprintf(c.Out, "%s: %s and %s\n", h.Graph, wording.Count(len(why.Chain)+len(why.Effects), "event"), wording.Count(len(why.Calls), "call"))
+	if why.IsCut {
+		fmt.Fprintln(c.Out, "more has followed; the graph ends with the first of it")
+	}
 	return nil
 }
 

@@ -178,6 +178,11 @@ func (t *Tree) Tile(ctx context.Context, p tlog.TilePath) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.tileOf(ctx, o, p)
+}
+
+// tileOf is a tile, or a bundle of entries, of an origin.
+func (t *Tree) tileOf(ctx context.Context, o Origin, p tlog.TilePath) ([]byte, error) {
 	if p.WidthAt(o.Size) < p.Width {
 		return nil, ErrNoTile
 	}
