@@ -272,14 +272,17 @@ func TestALookBackThatIsCutOffLeavesNothing(t *testing.T) {
 
 	past := p.lookBack(t, p.now(t))
 	ctx, stop = context.WithCancel(t.Context())
-	began := make(chan struct{})
-	go func() { <-began; stop() }()
-	err = pgx.BeginFunc(ctx, past.conn, func(tx pgx.Tx) error {
-		close(began)
-		_, err := tx.Exec(ctx, `select pg_sleep(60)`)
-		return err
-	})
-	if err == nil || !past.conn.IsClosed() {
+	backend := past.conn.PgConn().PID()
+	go func() {
+		defer stop()
+		for sleeps := false; !sleeps; {
+			if err := p.owner.QueryRow(t.Context(), `select exists (select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep')`, backend).Scan(&sleeps); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	if _, err := past.conn.Exec(ctx, `select pg_sleep(60)`); err == nil || !past.conn.IsClosed() {
 		t.Fatal("the connection outlives a query that was cut off", err)
 	}
 	if err := past.Close(); err != nil {

@@ -147,10 +147,10 @@ func (p *Program) connect(ctx context.Context, as Part) (err error) {
 // connections bounds what one process takes of the database, whose own
 // default is a hundred.
 func connections(as Part) int32 {
-	switch as {
-	case Reading:
+	if as == Reading {
 		return 4
-	case Viewing: // for a few operators, beside the panel
+	}
+	if as == Viewing { // for a few operators, beside the panel
 		return 16
 	}
 	return int32(min(16+8*runtime.NumCPU(), 64))
