@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/mail"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,8 +34,11 @@ func TestNoSecretIsFoundWhereItDoesNotBelong(t *testing.T) {
 	m.everythingIsSearched()
 	m.peopleAreInReadTablesAlone()
 	m.tellsNobodyAnyMore()
+	before := m.makesAPack(filepath.Join(t.TempDir(), "before.zip"))
 	m.erases(ana)
 	m.peopleAreNowhere()
+	m.peopleAreInNoFile()
+	m.provesTheSame(before)
 	m.wouldBeFound()
 	m.stop()
 	for _, s := range m.secrets.seen("the log until the end", []byte(m.stderr()+m.said.String())) {
