@@ -5,6 +5,7 @@
 package credentials
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ var Defaults = Times{SessionLife: 12 * time.Hour, SessionIdle: 30 * time.Minute,
 // [eventstore.Migrate] has prepared.
 func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault { return &Vault{pool, keys, Defaults} }
 
-// Keeping is the vault with other times.
-func (v *Vault) Keeping(t Times) *Vault { return &Vault{v.pool, v.keys, t} }
+// Keeping is the vault with other times; zero: [Defaults].
+func (v *Vault) Keeping(t Times) *Vault { return &Vault{v.pool, v.keys, cmp.Or(t, Defaults)} }
 
 // SignOutRows delete all credentials of a user: password, second factor, one-time
 // links, refresh tokens, sessions in browsers.

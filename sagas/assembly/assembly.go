@@ -104,7 +104,7 @@ func New(o Options) *Panel {
 	o.Retention.apply(&o.Times)
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
-		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(cmp.Or(o.Retention.Credentials, credentials.Defaults)), pool: o.Store.Pool(), tables: o.Tables,
+		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(o.Retention.Credentials), pool: o.Store.Pool(), tables: o.Tables,
 		times: o.Times,
 	}
 	limits := ratelimit.Open(s.pool)
