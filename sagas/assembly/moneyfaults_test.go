@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/adapters/payments/test"
+	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
@@ -188,13 +189,15 @@ func (m *market) calmDown() {
 	}
 }
 
-// lookAtAll is the clock's look at every order.
+// lookAtAll is the clock's look at every order. A look that was put off, because the
+// provider has failed before, still has its cause.
 func (m *market) lookAtAll() {
 	for _, l := range m.lives {
-		m.must(m.Payments.Hint(m.t.Context(), l.id, "clock"))
+		ctx := domain.Origin{Cause: domain.OperatorCause(uuid.New()), Correlation: l.id}.With(m.t.Context())
+		m.must(m.Payments.Hint(ctx, l.id, "clock"))
 	}
 	m.eventually("everything was looked at", func() bool {
-		return m.count(`select count(*) from payment_watch where next_at <= now() or lease_until is not null`) == 0
+		return m.count(`select count(*) from payment_watch where next_at <= now() or lease_until is not null or cause is not null`) == 0
 	})
 }
 
