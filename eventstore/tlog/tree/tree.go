@@ -249,12 +249,16 @@ type Lag struct {
 	Since  *time.Time // business time of the first of them; nil: there is none
 }
 
-// Lag tells what is not sealed yet.
+// Lag tells what is not sealed yet. The position is an argument: below the policies of
+// its rows, Postgres compares no computed one with the index, and would read all events.
 func (t *Tree) Lag(ctx context.Context) (l Lag, err error) {
-	err = t.db.QueryRow(ctx, `
-		with seal as (select coalesce((select size from log_origins order by number desc limit 1), 0) as size)
-		select greatest(coalesce((select position from events order by position desc limit 1), 0) - size, 0),
-			(select recorded_at from events where position = size + 1) from seal`).Scan(&l.Events, &l.Since)
+	var size int64
+	err = t.db.QueryRow(ctx, `select coalesce((select size from log_origins order by number desc limit 1), 0)`).Scan(&size)
+	if err == nil {
+		err = t.db.QueryRow(ctx, `
+			select greatest(coalesce((select position from events order by position desc limit 1), 0) - $1, 0),
+				(select recorded_at from events where position = $2)`, size, size+1).Scan(&l.Events, &l.Since)
+	}
 	if err != nil {
 		return l, fmt.Errorf("read what is not sealed: %w", err)
 	}
