@@ -16,10 +16,10 @@ import (
 // The keys open the texts of the subjects in them, each its text alone.
 func (r *Reader) Evidence(ctx context.Context, positions []int64, subjects ...uuid.UUID) (events []evidence.Event, leaves []tlog.Leaf, keys []evidence.Key, err error) {
 	rows, _ := r.pool.Query(ctx, `
+		with e as materialized (select *, version - 1 as before from events where position = any($1))
 		select e.position, e.stream, e.version, e.id, e.name, e.schema, e.tenant, e.actor, e.correlation, e.causation, e.saga, e.data, e.meta,
 			e.recorded_at, e.hash, coalesce(b.version, 0), b.hash
-		from events e left join events b on b.stream = e.stream and b.version = e.version - 1
-		where e.position = any($1) order by e.position`, positions)
+		from e left join events b on b.stream = e.stream and b.version = e.before order by e.position`, positions)
 	defer rows.Close()
 	var stored []row
 	for rows.Next() {

@@ -98,7 +98,8 @@ func (r *Reader) AtPositions(ctx context.Context, positions []int64) ([]Recorded
 // the positions of these. The first event of a stream has none.
 func (r *Reader) HashesBefore(ctx context.Context, positions []int64) (map[int64][]byte, error) {
 	rows, _ := r.pool.Query(ctx, `
-		select e.position, b.hash from events e join events b on b.stream = e.stream and b.version = e.version - 1 where e.position = any($1)`, positions)
+		with e as materialized (select position, stream, version - 1 as before from events where position = any($1))
+		select e.position, b.hash from e join events b on b.stream = e.stream and b.version = e.before`, positions)
 	hashes, position, hash := map[int64][]byte{}, int64(0), []byte(nil)
 	_, err := pgx.ForEachRow(rows, []any{&position, &hash}, func() error {
 		hashes[position] = bytes.Clone(hash)

@@ -1,9 +1,9 @@
 package http_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -61,23 +61,27 @@ func (s *shop) done(t *testing.T, id, who string) shownJob {
 	}
 }
 
+// queued is the id of the operation that an answer says is queued.
+func queued(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	var job struct {
+		JobID string `json:"job_id"`
+	}
+	decode(t, w, http.StatusAccepted, &job)
+	if want := "/hosting/api/rest/operations/" + job.JobID + "/"; !strings.HasSuffix(w.Header().Get("Location"), want) {
+		t.Errorf("it is queued at %q, not at %s", w.Header().Get("Location"), want)
+	}
+	return job.JobID
+}
+
 // A generated password is shown once, to the user who started the operation.
 func TestAnInstallationShowsItsPasswordOnce(t *testing.T) {
 	t.Parallel()
 	s := withSites(t).open(t)
-	w := s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"wordpress","admin_user":"ben"}`, bearer(s.known["ben"])...)
-	if w.Code != http.StatusAccepted {
-		t.Fatal(w.Code, w.Body)
-	}
-	var asked struct {
-		JobID string `json:"job_id"`
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &asked); err != nil {
-		t.Fatal(err)
-	}
-	path := "/hosting/api/rest/operations/" + asked.JobID + "/"
+	id := queued(t, s.call("POST", "/hosting/api/rest/sites/1/install_cms/", `{"cms":"wordpress","admin_user":"ben"}`, bearer(s.known["ben"])...))
+	path := "/hosting/api/rest/operations/" + id + "/"
 	for _, other := range []string{"ana", "root"} {
-		j := s.done(t, asked.JobID, other)
+		j := s.done(t, id, other)
 		if j.Status != "succeeded" || j.Result["admin_password"] != nil || j.Result["url"] != "https://bread.example/" || j.Result["admin_user"] != "ben" {
 			t.Fatalf("%s: %+v", other, j)
 		}

@@ -3,10 +3,8 @@ package http_test
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,20 +15,7 @@ import (
 // packJob asks for a pack, and returns the id of the job.
 func (s *shop) packJob(t *testing.T, as, body string) string {
 	t.Helper()
-	w := s.call("POST", "/audit/api/v1/packs/", body, bearer(s.known[as])...)
-	if w.Code != http.StatusAccepted {
-		t.Fatal(w.Code, w.Body)
-	}
-	var job struct {
-		JobID string `json:"job_id"`
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &job); err != nil {
-		t.Fatal(err)
-	}
-	if want := "/hosting/api/rest/operations/" + job.JobID + "/"; !strings.HasSuffix(w.Header().Get("Location"), want) {
-		t.Error(w.Header())
-	}
-	return job.JobID
+	return queued(t, s.call("POST", "/audit/api/v1/packs/", body, bearer(s.known[as])...))
 }
 
 // An administrator has a pack of the own tenant made, fetches it, and a stranger checks

@@ -18,9 +18,12 @@ import (
 // looked up before it is done, with or without an intent (docs/backup.md, "Recovery
 // mode"; rule G-14).
 
-// Restored takes all leases away from what has just been restored. The tokens go beyond
-// all that a process may still hold.
-func Restored(ctx context.Context, tx pgx.Tx) error {
+// BeginRecovery puts what was restored, up to an event of the log, into the mode. All
+// leases are taken away: the tokens go beyond all that a process may still hold.
+func BeginRecovery(ctx context.Context, tx pgx.Tx, head int64, reason string) error {
+	if err := recovery.Begin(ctx, tx, head, reason); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `
 		update saga_run set status = case status when 'running' then 'ready' else status end, lease_token = lease_token + 1000, lease_until = null, worker = null;
 		update payment_watch set lease_until = null, lease_token = lease_token + 1000;

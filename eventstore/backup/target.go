@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"hostpanel/eventstore/wholefile"
 )
 
 // A target is where a backup is written: a folder, or a file that ends in .zip. It has
@@ -51,13 +53,13 @@ func (f *folder) create(name string) (io.WriteCloser, error) {
 }
 
 func (f *folder) finish() error {
-	if err := syncFolder(f.draft); err != nil {
+	if err := wholefile.SyncFolder(f.draft); err != nil {
 		return err
 	}
 	if err := os.Rename(f.draft, f.path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(f.path))
+	return wholefile.SyncFolder(filepath.Dir(f.path))
 }
 
 func (f *folder) abort() { _ = os.RemoveAll(f.draft) }
@@ -66,14 +68,6 @@ func (f *folder) abort() { _ = os.RemoveAll(f.draft) }
 type synced struct{ *os.File }
 
 func (s synced) Close() error { return errors.Join(s.Sync(), s.File.Close()) }
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
 
 // An archive is a backup in one file. Its parts are compressed already.
 type archive struct {
@@ -102,7 +96,7 @@ func (a *archive) finish() error {
 	if err := os.Link(a.file.Name(), a.path); err != nil {
 		return err
 	}
-	return errors.Join(os.Remove(a.file.Name()), syncFolder(filepath.Dir(a.path)))
+	return errors.Join(os.Remove(a.file.Name()), wholefile.SyncFolder(filepath.Dir(a.path)))
 }
 
 func (a *archive) abort() {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 
 	"hostpanel/eventstore/sealing"
 	"hostpanel/eventstore/tlog/tree"
+	"hostpanel/eventstore/wholefile"
 )
 
 const (
@@ -64,11 +64,8 @@ func (b *Book) Keep(ctx context.Context) (of []Outcome, err error) {
 	defer cancel()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	err = pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtext('hostpanel erasures'))`); err != nil {
-			return err
-		}
-		now, signers, err := b.present(ctx, tx)
+	err = b.alone(ctx, func() error {
+		now, signers, err := b.present(ctx)
 		if err != nil || len(signers) == 0 {
 			return err
 		}
@@ -88,13 +85,34 @@ func (b *Book) Keep(ctx context.Context) (of []Outcome, err error) {
 	return of, nil
 }
 
+// alone does something while no other process does. The lock belongs to a connection and
+// to no transaction: files may be slow.
+func (b *Book) alone(ctx context.Context, do func() error) error {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, `select pg_advisory_lock(hashtext('hostpanel erasures'))`); err != nil {
+		return err
+	}
+	defer func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), looked)
+		defer cancel()
+		if _, err := conn.Exec(after, `select pg_advisory_unlock(hashtext('hostpanel erasures'))`); err != nil {
+			_ = conn.Conn().Close(after) // the lock ends with it
+		}
+	}()
+	return do()
+}
+
 // present is the list that the log gives now, and what signs it: the keys of all origins,
 // so that an older backup knows one of them.
-func (b *Book) present(ctx context.Context, tx pgx.Tx) (l List, signers []note.Signer, err error) {
-	if l, err = ofLog(ctx, tx); err != nil {
+func (b *Book) present(ctx context.Context) (l List, signers []note.Signer, err error) {
+	if l, err = ofLog(ctx, b.pool); err != nil {
 		return l, nil, err
 	}
-	origins, err := tree.In(tx).Origins(ctx)
+	origins, err := tree.Open(b.pool).Origins(ctx)
 	if err != nil {
 		return l, nil, err
 	}
@@ -134,7 +152,7 @@ func (b *Book) keepIn(ctx context.Context, place string, now List, signers []not
 	if err != nil {
 		return err
 	}
-	return write(place, text)
+	return wholefile.Write(place, text)
 }
 
 // putAside renames a file that is not ours or is damaged.
@@ -146,27 +164,6 @@ func (b *Book) putAside(ctx context.Context, place string, because error) error 
 	aside := fmt.Sprintf("%s.%.4x", place, sha256.Sum256(text))
 	b.log.ErrorContext(ctx, "a list of erasures is put aside and written anew", "file", aside, "error", because, "alarm", true)
 	return os.Rename(place, aside)
-}
-
-// write replaces a file, whole or not at all, also if the machine fails.
-func write(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 type queryer interface {

@@ -83,7 +83,7 @@ func TestAForgedOrCutListOfErasuresIsRefused(t *testing.T) {
 	refused("one signature alone", signed(t, l, first))
 	empty := listOf([]string{vkey})
 	if got, err := erasures.Parse(signed(t, empty, first)); err != nil || len(got.Erasures) != 0 {
-		t.Errorf("nobody is erased: %+v, %v", got, err)
+		t.Errorf("no person is erased: %+v, %v", got, err)
 	}
 	if _, err := erasures.Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)

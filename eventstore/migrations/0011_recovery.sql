@@ -22,8 +22,10 @@ create function in_recovery() returns boolean language sql stable as
 -- A run that was restored may have gone on elsewhere, up to its end. So may what comes
 -- of a restored order on the first day.
 create function was_restored(run uuid, of_order uuid) returns boolean language sql stable as $$
-	select exists (select from public.recovery v join public.events e on e.position <= v.head where e.version = 1 and (e.stream = 'saga-' || run
-		or e.stream = 'order-' || of_order and coalesce(v.ended_at, real_now()) > real_now() - interval '1 day'))
+	select exists (select from public.recovery) and (
+		coalesce((select position from public.events where stream = 'saga-' || run and version = 1) <= (select max(head) from public.recovery), false)
+		or coalesce((select position from public.events where stream = 'order-' || of_order and version = 1) <= (
+			select max(head) from public.recovery where coalesce(ended_at, real_now()) > real_now() - interval '1 day'), false))
 $$;
 
 -- For a month after the mode, each call is looked up before it is made, also if it was

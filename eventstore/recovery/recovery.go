@@ -91,6 +91,28 @@ func Ready(ctx context.Context, db execer) error {
 	return nil
 }
 
+// CheckFinished refuses, with [ErrUnfinished], a database whose restore was cut off: what
+// would be served is neither checked nor free of what was erased.
+func CheckFinished(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return eventstore.Unavailable(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `select set_config('`+eventstore.ForUser+`', '`+eventstore.Everybody+`', false)`); err != nil {
+		return eventstore.Unavailable(err)
+	}
+	var isThere bool
+	if err := conn.QueryRow(ctx, `select to_regclass('public.recovery') is not null`).Scan(&isThere); err != nil || !isThere {
+		return eventstore.Unavailable(err) // an older program's, or none
+	}
+	mode, err := Read(ctx, conn)
+	if err == nil && mode.On() && !mode.IsReady {
+		err = ErrUnfinished
+	}
+	return err
+}
+
 // Ended is the row that ends the mode.
 func Ended() eventstore.TxStatement {
 	return eventstore.TxStatement{

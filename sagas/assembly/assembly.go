@@ -55,7 +55,6 @@ type Policy struct {
 	RefundLate   bool           // late payments go back; none reopens its order
 	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
 	Compare      *time.Duration // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
-	KeepLooks    *time.Duration // for which is kept who has looked at the log; nil: as in [Times]
 }
 
 // Retention is how long rows that are no events are kept; zero: as in [Times].
@@ -63,6 +62,7 @@ type Retention struct {
 	WebhookBodies   time.Duration // of payment providers
 	Attempts        time.Duration // of runs that are done
 	Deliveries      time.Duration // to endpoints of tenants
+	Looks           time.Duration // of who has looked at the log
 	IdempotencyKeys time.Duration // at least; see [idempotency.Keeping]
 	Credentials     credentials.Times
 }
@@ -72,6 +72,7 @@ func (r Retention) apply(t *Times) {
 	t.KeepBodies = cmp.Or(r.WebhookBodies, t.KeepBodies)
 	t.Keep = cmp.Or(r.Attempts, t.Keep)
 	t.KeepDeliveries = cmp.Or(r.Deliveries, t.KeepDeliveries)
+	t.KeepLooks = cmp.Or(r.Looks, t.KeepLooks)
 }
 
 // A Panel is the runner with all sagas of the panel.
@@ -97,9 +98,6 @@ func New(o Options) *Panel {
 	}
 	if o.Policy.Compare != nil {
 		o.Times.Compare = *o.Policy.Compare
-	}
-	if o.Policy.KeepLooks != nil {
-		o.Times.KeepLooks = *o.Policy.KeepLooks
 	}
 	o.Retention.apply(&o.Times)
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})

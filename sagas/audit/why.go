@@ -19,15 +19,16 @@ import (
 const mostBelow = 500
 
 // below selects what followed from an event, directly and by what followed from it,
-// in the order of the log. Events stand before what follows from them.
+// in the order of the log. Events stand before what follows from them. The name of each is
+// a column: below the policies of its rows, Postgres compares no other expression with the
+// index.
 const below = `
 	with recursive tree as (
-		select i.position, e.stream || '/' || e.version as at from events e join log_index i on i.cause = e.stream || '/' || e.version
-			where e.position = $1 and i.position > e.position
+		select position, stream || '/' || version as at from events where position = $1
 		union
-		select i.position, null from tree t join events e on e.position = t.position
-			join log_index i on i.cause = e.stream || '/' || e.version and i.position > e.position)
-	select distinct position from tree order by position limit $2`
+		select e.position, e.stream || '/' || e.version from tree t
+			join log_index i on i.cause = t.at and i.position > t.position join events e on e.position = i.position)
+	select position from tree where position <> $1 order by position limit $2`
 
 // Why tells what led to the event at a position, back to the root, and what came of
 // it: the events that followed, and the calls to systems outside.

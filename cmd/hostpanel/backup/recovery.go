@@ -75,7 +75,16 @@ func (b beginCommand) Run(ctx context.Context, s config.Settings, c console.Cons
 		if err != nil {
 			return err
 		}
-		err = pgx.BeginFunc(ctx, p.Pool, func(tx pgx.Tx) error { return begin(ctx, tx, b.Reason) })
+		head, _, err := p.Store.Head(ctx)
+		if err != nil {
+			return err
+		}
+		err = pgx.BeginFunc(ctx, p.Pool, func(tx pgx.Tx) error {
+			if err := sagas.BeginRecovery(ctx, tx, head, b.Reason); err != nil {
+				return err
+			}
+			return recovery.Ready(ctx, tx)
+		})
 		if err != nil {
 			return err
 		}
@@ -85,21 +94,6 @@ func (b beginCommand) Run(ctx context.Context, s config.Settings, c console.Cons
 		fmt.Fprintln(c.Out, `The panel is in recovery mode: it reaches nothing outside until "hostpanel recovery end".`)
 		return p.Sagas.ReportIncident(ctx, operations.RecoveryTrouble(mode.Number))
 	})
-}
-
-// begin begins the mode at the present end of the log.
-func begin(ctx context.Context, tx pgx.Tx, reason string) error {
-	var head int64
-	if err := tx.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head); err != nil {
-		return err
-	}
-	if err := recovery.Begin(ctx, tx, head, reason); err != nil {
-		return err
-	}
-	if err := sagas.Restored(ctx, tx); err != nil {
-		return err
-	}
-	return recovery.Ready(ctx, tx)
 }
 
 type endCommand struct {

@@ -134,10 +134,7 @@ func (j *restore) load(ctx context.Context) error {
 	return backup.Load(ctx, j.owner, j.backup, backup.Loading{
 		Schema: schema(), Ahead: j.Ahead, Progress: step,
 		Finish: func(ctx context.Context, tx pgx.Tx) error {
-			if err := sagas.Restored(ctx, tx); err != nil {
-				return err
-			}
-			return recovery.Begin(ctx, tx, j.backup.Head.Position, "restored from the backup of "+j.backup.MadeAt.Format(time.RFC3339))
+			return sagas.BeginRecovery(ctx, tx, j.backup.Head.Position, "restored from the backup of "+j.backup.MadeAt.Format(time.RFC3339))
 		},
 	})
 }

@@ -81,7 +81,7 @@ func New(s Settings, demo bool) (*Config, error) {
 		return nil, err
 	}
 	for _, check := range []func(Settings) error{
-		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.looks, c.logging,
+		c.place, c.mirror, c.address, c.names, c.engine, c.patience, c.comparing, c.compute, c.providers, c.switches, c.money, c.language, c.policy, c.retention, c.networks, c.origins, c.secrets, c.observers, c.witnesses, c.logging,
 	} {
 		if err := check(s); err != nil {
 			return nil, err

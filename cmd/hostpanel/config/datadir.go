@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/wholefile"
 )
 
 // place checks where everything is kept.
@@ -98,7 +99,7 @@ func (c *Config) keptKey(create bool) (string, error) {
 			`Put the file back from your backup. If the key is lost for good, see "A lost key" in docs/security.md`, path)
 	}
 	if errors.Is(err, fs.ErrNotExist) && create {
-		if err := writeOnce(path, []byte(sealing.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := wholefile.Create(path, []byte(sealing.NewSecretKey()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("keep a new secret key: %w", err)
 		}
 		text, err = os.ReadFile(path)
@@ -110,33 +111,4 @@ func (c *Config) keptKey(create bool) (string, error) {
 		return "", fmt.Errorf("read the secret key: %w", err)
 	}
 	return strings.TrimSpace(string(text)), nil
-}
-
-// writeOnce makes a private file, whole or not at all, and never replaces one.
-func writeOnce(path string, content []byte) error {
-	draft, err := writeDraft(path, content)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(draft) }()
-	return os.Link(draft, path)
-}
-
-// WriteFile makes or replaces a private file, whole or not at all.
-func WriteFile(path string, content []byte) error {
-	draft, err := writeDraft(path, content)
-	if err != nil {
-		return err
-	}
-	return os.Rename(draft, path)
-}
-
-// writeDraft makes a file beside path, which os.CreateTemp gives mode 0600.
-func writeDraft(path string, content []byte) (string, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = file.Write(content)
-	return file.Name(), errors.Join(err, file.Sync(), file.Close())
 }

@@ -28,6 +28,7 @@ func (c *Config) retention(s Settings) error {
 		{"HOSTPANEL_KEEP_ATTEMPTS", s.KeepAttempts, 3650, &c.Retention.Attempts},
 		{"HOSTPANEL_KEEP_DELIVERIES", s.KeepDeliveries, 365, &c.Retention.Deliveries},
 		{"HOSTPANEL_KEEP_IDEMPOTENCY_KEYS", s.KeepIdempotencyKeys, 90, &c.Retention.IdempotencyKeys},
+		{"HOSTPANEL_LOOKS_KEPT", s.LooksKept, 3650, &c.Retention.Looks},
 		{"HOSTPANEL_KEEP_LINKS", s.KeepLinks, 365, &links},
 	} {
 		if kept.days == "" {

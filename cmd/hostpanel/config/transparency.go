@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,21 +35,6 @@ func (c *Config) observers(s Settings) (err error) {
 		}
 		c.LogAccess.Tokens = append(c.LogAccess.Tokens, token)
 	}
-	return nil
-}
-
-// looks are kept for some days.
-func (c *Config) looks(s Settings) error {
-	if s.LooksKept == "" {
-		return nil
-	}
-	const most = 3650
-	days, err := strconv.Atoi(s.LooksKept)
-	if err != nil || days < 1 || days > most {
-		return console.Misused("HOSTPANEL_LOOKS_KEPT: %q is not a number of days from 1 to %d", s.LooksKept, most)
-	}
-	kept := time.Duration(days) * 24 * time.Hour
-	c.Policy.KeepLooks = &kept
 	return nil
 }
 

@@ -2,13 +2,11 @@ package program
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-
-	"github.com/jackc/pgx/v5"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
-	"hostpanel/eventstore"
 	"hostpanel/eventstore/recovery"
 )
 
@@ -48,24 +46,11 @@ func (p *Program) Fill(ctx context.Context) error {
 	return p.assemble(ctx)
 }
 
-// restoreEnded refuses a database whose restore was cut off. What would be served is
-// neither checked nor free of what was erased.
+// restoreEnded refuses a database whose restore was cut off.
 func restoreEnded(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return eventstore.Unavailable(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, `select set_config('`+eventstore.ForUser+`', '`+eventstore.Everybody+`', false)`); err != nil {
-		return eventstore.Unavailable(err)
-	}
-	var isThere bool
-	if err := conn.QueryRow(ctx, `select to_regclass('public.recovery') is not null`).Scan(&isThere); err != nil || !isThere {
-		return eventstore.Unavailable(err) // an older program's, or none
-	}
-	mode, err := recovery.Read(ctx, conn)
-	if err == nil && mode.On() && !mode.IsReady {
-		err = console.Misused("%w", recovery.ErrUnfinished)
+	err := recovery.CheckFinished(ctx, url)
+	if errors.Is(err, recovery.ErrUnfinished) {
+		return console.Misused("%w", err)
 	}
 	return err
 }

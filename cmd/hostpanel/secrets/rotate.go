@@ -14,6 +14,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/wholefile"
 )
 
 // wait is how long a retired key stays in the list: as long as refresh tokens live.
@@ -42,7 +43,7 @@ func (r rotate) Run(ctx context.Context, s config.Settings, c console.Console) e
 		if err != nil {
 			return err
 		}
-		if err := config.WriteFile(path, []byte(strings.Join(list, ",")+"\n")); err != nil {
+		if err := wholefile.Write(path, []byte(strings.Join(list, ",")+"\n")); err != nil {
 			return fmt.Errorf("write the secret keys: %w", err)
 		}
 		fmt.Fprintln(c.Out, say)

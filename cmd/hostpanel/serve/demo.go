@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain"
 	"hostpanel/domain/account"
@@ -21,6 +20,7 @@ import (
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/wholefile"
 	"hostpanel/projections"
 )
 
@@ -243,7 +243,7 @@ func ReadDemo(path string) (d Demo, err error) {
 func (d Demo) write(path string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err == nil {
-		err = config.WriteFile(path, append(text, '\n'))
+		err = wholefile.Write(path, append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/eventstore/eventstoretest"
@@ -330,4 +331,20 @@ func TestTilesAndEntriesAreShownUpToTheCheckpoint(t *testing.T) {
 	if _, err := s.Tile(t.Context(), tlog.TilePath{TileID: tlog.TileID{Level: tlog.EntriesLevel}, Width: 256}); !errors.Is(err, tree.ErrNoTile) {
 		t.Errorf("a bundle without one of its events: %v", err)
 	}
+}
+
+// How much is not sealed is asked several times a second.
+func TestTheLagIsReadByTheIndex(t *testing.T) {
+	t.Parallel()
+	l := newLogged(t, 4000)
+	sealAll(t, l.process())
+	l.add(5)
+	l.sql(`analyze events`)
+	eventstoretest.ReadsAtMost(t, eventstoretest.Pool(t, l.url), "events", 2, func(tx pgx.Tx) error {
+		lag, err := tree.In(tx).Lag(t.Context())
+		if lag.Events != 5 || lag.Since == nil {
+			t.Errorf("%+v", lag)
+		}
+		return err
+	})
 }

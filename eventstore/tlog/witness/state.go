@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"hostpanel/eventstore/tlog"
+	"hostpanel/eventstore/wholefile"
 )
 
 // A state is all that a witness keeps, in one file: a witness that lost a part of it
@@ -54,26 +54,5 @@ func (s state) save(path string) error {
 	if err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(draft.Name()) }()
-	_, err = draft.Write(append(text, '\n'))
-	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(draft.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder brings the new name of a file to the disk.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return wholefile.Write(path, append(text, '\n'))
 }
