@@ -82,10 +82,11 @@ func (c *committer) work() {
 }
 
 // commitGroup commits a group. If a rule refuses the group, it commits the
-// members one by one, so that only the offending ones fail.
+// members one by one, so that only the offending ones fail. Without an answer the
+// group may be in the log, so it is not committed again.
 func (c *committer) commitGroup(group []*pending) {
 	err := c.commit(group)
-	if err == nil || len(group) == 1 {
+	if err == nil || len(group) == 1 || errors.Is(err, ErrUnavailable) {
 		for _, p := range group {
 			p.done <- err
 		}

@@ -132,10 +132,10 @@ func (d *decision) recall(s *Store, stream domain.Stream) bool {
 	return true
 }
 
-// mayBeStale tells whether the decision used a cached stream that the append does
-// not check: the decision was refused, or adds nothing to that stream.
+// mayBeStale tells whether the decision used a cached stream that no append checks: the
+// decision was refused, found an earlier attempt, or adds nothing to that stream.
 func (d *decision) mayBeStale(err error) bool {
-	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || b.added == 0) })
+	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || d.repeated || b.added == 0) })
 }
 
 func newBranch(stream domain.Stream, served category, history []RecordedEvent) *streamState {
@@ -168,13 +168,17 @@ func (b *streamState) changedSince(seen domain.Versions) bool {
 
 var errStale = domain.Refuse(domain.Stale, "The resource was changed in the meantime.")
 
-// find returns the first event that an earlier attempt of the same request added.
+// find returns the last event that an earlier attempt of the same request added.
 func (b *streamState) find(cause uuid.UUID) *RecordedEvent {
 	first := eventID(cause, b.stream, 1)
 	for i := range slices.Backward(b.history) {
-		if b.history[i].ID == first {
-			return &b.history[i]
+		if b.history[i].ID != first {
+			continue
 		}
+		for n := 2; i+1 < len(b.history) && b.history[i+1].ID == eventID(cause, b.stream, n); n++ {
+			i++
+		}
+		return &b.history[i]
 	}
 	return nil
 }

@@ -16,6 +16,16 @@ func (s *Store) Remembered(stream domain.Stream) int {
 	return len(history)
 }
 
+// Busy is how many requests wait behind the group that is being committed; -1: none is.
+func (s *Store) Busy() int {
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
+	if !s.committer.busy {
+		return -1
+	}
+	return len(s.committer.waiting)
+}
+
 const KeysStand = keysStand
 
 // HashOf returns the hash of an event with these columns; a column that is

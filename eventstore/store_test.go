@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -217,8 +219,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 // decision may rest on that.
 func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 	here := newStore(t)
-	there := eventstore.Open(here.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(there, "till", tills)
+	there := tillsOn(t, here.Pool())
 	do(t, here, putIn{"a", 1}, putIn{"a", 1})
 	do(t, there, putIn{"a", 3})                                              // now there are five
 	do(t, here, takeOut{"a", 4})                                             // refused by what is remembered
@@ -235,6 +236,31 @@ func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 	if state, version, err := eventstore.Fold(t.Context(), here, tills, tillStream("a")); err != nil || state.coins != 2 || version != 5 {
 		t.Errorf("%d coins after %d facts (%v)", state.coins, version, err)
 	}
+}
+
+// A repeated request answers as the first did, also where this process remembers one of
+// its streams without what the other process has added.
+func TestARequestRepeatedInAnotherProcessAnswersAsTheFirst(t *testing.T) {
+	here := newStore(t)
+	there := tillsOn(t, here.Pool())
+	do(t, here, putIn{"b", 1})
+	cause := domain.Metadata{ID: uuid.New(), Actor: "system:test"}
+	request := []domain.Command{putIn{"a", 1}, putIn{"b", 1}, putIn{"b", 1}}
+	first, err := there.Execute(t.Context(), cause, request...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := here.Execute(t.Context(), cause, request...)
+	if err != nil || again.Position != first.Position || !maps.Equal(again.Versions, first.Versions) {
+		t.Errorf("first %+v, then %+v, %v", first, again, err)
+	}
+}
+
+// tillsOn is another process on a database.
+func tillsOn(t *testing.T, pool *pgxpool.Pool) *eventstore.Store {
+	s := eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstoretest.Caused())
+	eventstore.Serve(s, "till", tills)
+	return s
 }
 
 func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
