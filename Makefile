@@ -6,6 +6,7 @@ DATA ?= .data
 ORDERS ?= 50
 ROUNDS ?= 42
 CUTS ?= 1000
+HISTORIES ?= 1
 SEED ?=
 SERVER_ID ?= 1
 SCREENSHOTS ?= ../hostpanel-screenshots
@@ -38,6 +39,10 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./sagas/assembly
 	HOSTPANEL_FAULT_CUTS=$(CUTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverAnEngineLoses' ./sagas/assembly
 	HOSTPANEL_FAULT_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 30m -run 'TestAZombieChangesNothing' ./sagas/assembly
+
+linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
+	@(cd tests/robustness/linear && $(GO) mod download github.com/anishathalye/porcupine) || { echo "the module porcupine cannot be had here: without it this check is skipped" >&2; exit 0; }; \
+	cd tests/robustness/linear && ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) test -count=1 -timeout 60m -v .
 
 generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestEveryOperationHasAnExampleFromAConversation' ./http -args -update
@@ -93,4 +98,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench faults linear engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
