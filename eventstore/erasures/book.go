@@ -30,6 +30,8 @@ const (
 	looked = 5 * time.Second
 	// patience bounds the writing of the files.
 	patience = 15 * time.Second
+	// unlocking bounds the end of the lock, also for a caller that has left.
+	unlocking = 5 * time.Second
 )
 
 // A Book keeps the list of erasures in files. It is derived from the log, so each
@@ -97,7 +99,7 @@ func (b *Book) alone(ctx context.Context, do func() error) error {
 		return err
 	}
 	defer func() {
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), looked)
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlocking)
 		defer cancel()
 		if _, err := conn.Exec(after, `select pg_advisory_unlock(hashtext('hostpanel erasures'))`); err != nil {
 			_ = conn.Conn().Close(after) // the lock ends with it
