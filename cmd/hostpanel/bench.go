@@ -13,7 +13,7 @@ import (
 )
 
 type benchCommand struct {
-	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, sagas, webhooks, access, hosting, notices, orders, streams, counts."`
+	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts."`
 	Program string   `placeholder:"FILE" help:"Count the statements of this program instead: another version."`
 	Smoke   bool     `help:"A moment of everything, to see that it runs."`
 	JSON    bool     `name:"json" help:"For programs."`

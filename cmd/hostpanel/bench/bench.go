@@ -22,7 +22,7 @@ import (
 // Options say what is measured, and for how long.
 type Options struct {
 	Smoke   bool     // a moment of everything, to see that it runs
-	Only    []string // sections: log, commands, replay, transparency, rebuild, sagas, webhooks, access, hosting, notices, orders, streams, counts; empty: all
+	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts; empty: all
 	Program string   // whose counts are measured; empty: this one
 	JSON    bool
 	Out     io.Writer
@@ -96,6 +96,7 @@ func Run(ctx context.Context, o Options) error {
 		{"replay", r.replay},
 		{"transparency", r.transparency},
 		{"rebuild", r.rebuild},
+		{"states", r.states},
 		{"sagas", r.sagas},
 		{"webhooks", r.webhooks},
 		{"access", r.access},
