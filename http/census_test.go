@@ -71,6 +71,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/operations/api/v1/orders/", map[string]string{existing: placed("sister"), missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/sagas/", map[string]string{existing: run, missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/mail-previews/", map[string]string{existing: "invoice_created", missing: "birthday"}},
+		{"/operations/api/v1/projections/", map[string]string{existing: "widgets", missing: "nothing"}},
 		{"/operations/api/v1/incidents/", map[string]string{existing: lonely.ID().String(), missing: nowhere, deformed: "x"}},
 		{"/operations/api/v1/webhook-inbox/", map[string]string{missing: none, deformed: "x"}},
 		{"/storefront/api/widget/", map[string]string{existing: "allplansallplans", missing: "nobodyhasmadethi", deformed: "x"}},
@@ -210,6 +211,7 @@ var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
 	"/account/notifications/": "notice_read", "/account/preferences/": "preferences", "/account/sessions/": "session_end",
 	"/storefront/keys/": "create", "/storefront/plans/new/": "create_plan", "/storefront/widgets/new/": "create_widget", "/storefront/integration/": "create",
+	"/storefront/read-tables/": "rebuild",
 }
 
 // visit makes a call with a browser, in a new session.

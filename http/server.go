@@ -58,6 +58,7 @@ type Server struct {
 	RunAdmin         operations.RunAdmin
 	IncidentAdmin    operations.IncidentAdmin
 	Watch            operations.Watch
+	Rebuilds         operations.Rebuilds
 	Credentials      caller.Credentials
 	Tokens           auth.Tokens
 	TokenKeys        []caller.TokenKey // the first signs tokens, all verify them

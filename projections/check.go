@@ -16,10 +16,10 @@ import (
 // A Difference is a row of which the table in use says something else than the log.
 // It names no values, because they may be personal data.
 type Difference struct {
-	Table   string
-	Key     string   // the row's primary key, as JSON
-	What    string   // missing, not_in_log, changed
-	Columns []string // that differ
+	Table   string   `json:"table"`
+	Key     string   `json:"key"`     // the row's primary key, as text
+	What    string   `json:"what"`    // missing, not_in_log, changed
+	Columns []string `json:"columns"` // that differ
 }
 
 // What a [Difference] may be.
@@ -57,6 +57,16 @@ func (r *rebuild) compare(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// tellCompared tells what compare has found.
+func (r *rebuild) tellCompared(ctx context.Context) error {
+	if r.Compared == nil {
+		return nil
+	}
+	found := r.result
+	found.Position = r.position
+	return r.Compared(ctx, found)
 }
 
 // compareTable walks through both tables in the order of their keys.

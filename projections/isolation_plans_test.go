@@ -100,6 +100,8 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, _, err := s.OpenOperation(ctx, hosting.TenantSync, hosting.Ref{Kind: "tenant", ID: 42})
 			return err
 		}},
+		{"an open rebuild", program, func(ctx context.Context, s Scope) error { _, _, err := s.OpenRebuild(ctx, "orders"); return err }},
+		{"the latest rebuilds", program, func(ctx context.Context, s Scope) error { _, err := s.LatestRebuilds(ctx); return err }},
 		{"a subscription", everyone, func(ctx context.Context, s Scope) error { return found(s.SubscriptionOfOrder(ctx, ofOrder)) }},
 		{"an invoice", everyone, func(ctx context.Context, s Scope) error { return found(s.InvoiceOfOrder(ctx, ofOrder)) }},
 		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Invoices(ctx, 20); return err }},

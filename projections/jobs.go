@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +15,8 @@ import (
 
 // operations is the work that outlasts the request that asked for it: how far
 // it is, and what came of it (docs/sync.md). Of some work there is one at a
-// time: one installation in a site, one comparison of a tenant.
+// time: one installation in a site, one comparison of a tenant, one rebuild of a
+// read table.
 var operations = New("operations", `
 	create table operations (
 		id            uuid   primary key,
@@ -24,6 +26,7 @@ var operations = New("operations", `
 		resource_type text   not null,
 		resource_id   bigint not null,
 		status        text   not null, -- queued, running, succeeded, failed
+		projection    text   not null default '', -- the read table that is rebuilt, of that kind
 		install       jsonb,           -- what is installed, of that kind
 		sync          jsonb,           -- what a comparison may change, of that kind
 		result        jsonb  not null default '{}',
@@ -35,6 +38,8 @@ var operations = New("operations", `
 	) with (fillfactor = 80);
 	create unique index operations_install on operations (resource_id) where kind = 'install_cms' and finished_at is null;
 	create unique index operations_sync on operations (resource_id) where kind = 'tenant_sync' and finished_at is null;
+	create unique index operations_rebuild on operations (projection) where kind = 'projection_rebuild' and finished_at is null;
+	create index operations_rebuilds on operations (projection, created_at desc) where kind = 'projection_rebuild';
 	create index operations_of_tenant on operations (tenant);
 	create index operations_subject on operations (subject) where subject is not null`,
 
@@ -47,6 +52,7 @@ var operations = New("operations", `
 			{"resource_type", e.ResourceType},
 			{"resource_id", e.ResourceID},
 			{"status", "queued"},
+			{"projection", e.Projection},
 			{"install", e.Install},
 			{"sync", e.Sync},
 			{"created_at", now},
@@ -54,7 +60,8 @@ var operations = New("operations", `
 		})
 	}).
 		Unique("operations_install", busy("An installation is already running.")).
-		Unique("operations_sync", busy("A comparison is already running.")),
+		Unique("operations_sync", busy("A comparison is already running.")).
+		Unique("operations_rebuild", errRunning("The read table")),
 	operation(func(hosting.OperationStarted) Row { return Row{{"status", "running"}} }),
 	operation(func(e hosting.OperationProgressed) Row {
 		return Row{{"result", merged(orEmpty(e.Values()))}, {"subject", domain.OrNull(e.SubjectID)}}
@@ -95,6 +102,7 @@ type Operation struct {
 	UserID       int64 // who asked
 	ResourceType string
 	ResourceID   int64
+	Projection   string // the read table that is rebuilt, of that kind
 	Status       string
 	Install      *hosting.Installation
 	Sync         *hosting.Sync
@@ -108,7 +116,7 @@ type Operation struct {
 // IsOver tells whether nothing more will come of it.
 func (o *Operation) IsOver() bool { return o.FinishedAt != nil }
 
-const selectOperations = `select id, kind, tenant, user_id, resource_type, resource_id, status, install, sync, result, error,
+const selectOperations = `select id, kind, tenant, user_id, resource_type, resource_id, projection, status, install, sync, result, error,
 	created_at, finished_at, version from operations`
 
 // Operation returns one of the caller's tenant; superusers reach all.
@@ -126,6 +134,21 @@ func (s ResourceReader) OpenOperation(ctx context.Context, kind string, about ho
 	w.and("resource_id = ?", about.ID)
 	w.conditions = append(w.conditions, "finished_at is null")
 	return maybe(one[Operation](ctx, s, "Operation", selectOperations, w))
+}
+
+// OpenRebuild is the rebuild of a read table that is not over yet.
+func (s ResourceReader) OpenRebuild(ctx context.Context, projection string) (Operation, bool, error) {
+	w := s.operators()
+	w.and("projection = ?", projection)
+	w.conditions = append(w.conditions, "kind = 'projection_rebuild'", "finished_at is null")
+	return maybe(one[Operation](ctx, s, "Operation", selectOperations, w))
+}
+
+// LatestRebuilds are the last rebuilds that were asked for, one of each read table.
+func (s ResourceReader) LatestRebuilds(ctx context.Context) ([]Operation, error) {
+	w := s.operators()
+	w.conditions = append(w.conditions, "kind = 'projection_rebuild'")
+	return list[Operation](ctx, s, `select distinct on (projection)`+strings.TrimPrefix(selectOperations, "select"), w, " order by projection, created_at desc")
 }
 
 // compared are the handlers of what a comparison with the engine leads to.

@@ -28,6 +28,7 @@ const register = `
 		updated_at timestamptz not null default real_now()
 	);
 	alter table projections add column if not exists building text not null default ''; -- fingerprint of what grows in its schema
+	alter table projections add column if not exists swapped bigint not null default 0; -- position at which the tables in use took their place
 	grant select on projections to ` + eventstore.AppRole
 
 // Prepare makes the tables that are missing and builds anew those whose
@@ -162,6 +163,7 @@ type State struct {
 	Position   int64  // of the last event that it knows
 	Head       int64  // of the log
 	LagSeconds int64  // between the times of both
+	Swapped    int64  // position at which the tables in use took their place
 	UpdatedAt  time.Time
 }
 
@@ -170,7 +172,7 @@ func (s OperationsReader) States(ctx context.Context) ([]State, error) {
 	return list[State](ctx, s, `
 		select name, status, case when status = 'live' then head else position end as position, head,
 			case when status = 'live' or at is null then 0
-				else extract(epoch from at - (select recorded_at from events where events.position = greatest(projections.position, 1)))::bigint end as lag_seconds,
+				else extract(epoch from at - (select recorded_at from events where events.position = greatest(projections.position, 1)))::bigint end as lag_seconds, swapped,
 			case when status = 'live' then greatest(at, updated_at) else updated_at end as updated_at
 		from projections, (select coalesce(max(position), 0) as head, max(recorded_at) as at
 			from (select position, recorded_at from events order by position desc limit 1) last) log`, s.operators(), " order by name")

@@ -236,6 +236,12 @@ func (s Set) named(name string) (Set, error) {
 	return s[i : i+1], nil
 }
 
+// CheckName refuses a name that no read table has.
+func CheckName(name string) error {
+	_, err := All.named(name)
+	return err
+}
+
 // Names are those of all read tables, as operators know them.
 func Names() []string { return All.names() }
 

@@ -29,6 +29,10 @@ type Options struct {
 	KeepOld  bool                  // leave out the swap: the check is all
 	PerSec   int                   // the most events per second; 0: as fast as it goes
 	Progress func(done, all int64) // hears how many events of how many are done; may be nil
+
+	// Compared hears what the check has found, before the swap. Its error ends the rebuild;
+	// nil: it is told to no function.
+	Compared func(context.Context, Result) error
 }
 
 // A Result is what came of a rebuild.
@@ -69,7 +73,7 @@ func newRebuild(conn *pgx.Conn, owner *pgxpool.Pool, log Log, set Set, o Options
 	if o.Progress == nil {
 		o.Progress = func(done, all int64) {}
 	}
-	r := &rebuild{Options: o, conn: conn, owner: owner, log: log, set: set, result: Result{Names: set.names()}, began: clock.Now()}
+	r := &rebuild{Options: o, conn: conn, owner: owner, log: log, set: set, result: Result{Names: set.names(), Differences: []Difference{}}, began: clock.Now()}
 	for _, p := range set {
 		r.parts = append(r.parts, &member{Projection: p})
 	}
@@ -127,6 +131,9 @@ func (r *rebuild) steps(ctx context.Context) error {
 	if r.Check || r.KeepOld {
 		if err := r.compare(ctx); err != nil {
 			return fmt.Errorf("compare the tables: %w", err)
+		}
+		if err := r.tellCompared(ctx); err != nil {
+			return err
 		}
 	}
 	if r.KeepOld {

@@ -1,7 +1,9 @@
 package hosting
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -26,6 +28,9 @@ type Operation struct {
 	Pack    *EvidenceOrder  `json:"pack,omitempty"`    // of kind EvidencePack
 	Pushed  []PushedRequest `json:"pushed,omitempty"`  // by a sync, so far
 	Code    string          `json:"code,omitempty"`    // of the failure
+
+	Projection string `json:"projection,omitempty"` // of kind ProjectionRebuild: the read table
+	Compared   int64  `json:"compared,omitempty"`   // position of the log at which its rows were compared; 0: not yet
 }
 
 // OperationCategory is the category of the streams of operations.
@@ -121,6 +126,8 @@ type (
 		Install *Installation
 		Sync    *Sync
 		Pack    *EvidenceOrder
+
+		Projection string
 	}
 	StartOperation    struct{ ID uuid.UUID }
 	ProgressOperation struct {
@@ -129,6 +136,7 @@ type (
 		Subject  uuid.UUID
 		Personal field.Values // the personal data of the result
 		Pushed   []PushedRequest
+		Compared int64
 	}
 	SucceedOperation struct {
 		ID     uuid.UUID
@@ -152,6 +160,7 @@ func (c QueueOperation) decide(o Operation) ([]OperationEvent, error) {
 	}
 	return []OperationEvent{OperationQueued{
 		Kind: c.Kind, Tenant: c.Tenant, User: c.User, ResourceType: c.About.Kind, ResourceID: c.About.ID, Install: c.Install, Sync: c.Sync, Pack: c.Pack,
+		Projection: c.Projection,
 	}}, nil
 }
 
@@ -174,7 +183,7 @@ func (c ProgressOperation) decide(o Operation) ([]OperationEvent, error) {
 		}
 		personal = string(text)
 	}
-	return []OperationEvent{OperationProgressed{Result: c.Result, SubjectID: c.Subject, Personal: personal, Pushed: c.Pushed}}, nil
+	return []OperationEvent{OperationProgressed{Result: c.Result, SubjectID: c.Subject, Personal: personal, Pushed: c.Pushed, Compared: c.Compared}}, nil
 }
 
 func (c SucceedOperation) decide(o Operation) ([]OperationEvent, error) {
@@ -203,6 +212,7 @@ type (
 		Install      *Installation  `json:"install,omitempty"`
 		Sync         *Sync          `json:"sync,omitempty"`
 		Pack         *EvidenceOrder `json:"pack,omitempty"`
+		Projection   string         `json:"projection,omitempty"`
 	}
 	OperationStarted    struct{}
 	OperationProgressed struct {
@@ -210,6 +220,7 @@ type (
 		SubjectID uuid.UUID       `json:"subject,omitzero"`
 		Personal  string          `json:"personal,omitempty"`
 		Pushed    []PushedRequest `json:"pushed,omitempty"`
+		Compared  int64           `json:"compared,omitempty"` // position up to which a rebuilt table was compared
 	}
 	OperationSucceeded struct {
 		Result field.Values `json:"result,omitempty"`
@@ -226,12 +237,16 @@ func (OperationSucceeded) EventName() string  { return "operation.succeeded" }
 func (OperationFailed) EventName() string     { return "operation.failed" }
 
 func (e OperationQueued) Says() string {
-	return "asked for: " + wording.Spaced(e.Kind) + wording.Around(", ", strings.TrimSpace(wording.Spaced(e.ResourceType)+" "+wording.Number(e.ResourceID)), "")
+	about := strings.TrimSpace(wording.Spaced(e.ResourceType) + " " + wording.Number(e.ResourceID))
+	return "asked for: " + wording.Spaced(e.Kind) + wording.Around(", ", cmp.Or(e.Projection, about), "")
 }
 
 func (OperationStarted) Says() string { return "begins" }
 
 func (e OperationProgressed) Says() string {
+	if e.Compared > 0 {
+		return fmt.Sprintf("compared with the log, up to event %d", e.Compared)
+	}
 	return "compared with the engine, " + wording.Count(len(e.Pushed), "record") + " to be pushed"
 }
 
@@ -254,12 +269,16 @@ func (e OperationQueued) evolve(Operation) Operation {
 	return Operation{
 		Status: OperationQueuedStatus, Kind: e.Kind, Tenant: e.Tenant, User: e.User,
 		About: Ref{Kind: e.ResourceType, ID: e.ResourceID}, Install: e.Install, Sync: e.Sync, Pack: e.Pack,
+		Projection: e.Projection,
 	}
 }
 
 func (OperationStarted) evolve(o Operation) Operation { o.Status = OperationRunningStatus; return o }
 
-func (e OperationProgressed) evolve(o Operation) Operation { o.Pushed = e.Pushed; return o }
+func (e OperationProgressed) evolve(o Operation) Operation {
+	o.Pushed, o.Compared = e.Pushed, e.Compared
+	return o
+}
 
 func (OperationSucceeded) evolve(o Operation) Operation { o.Status = OperationDone; return o }
 
@@ -281,3 +300,12 @@ const OperationsPath = "/hosting/api/rest/operations/"
 
 // OperationPath is where callers see how far an operation is.
 func OperationPath(id uuid.UUID) string { return OperationsPath + id.String() + "/" }
+
+// OperationAt is the operation that a path leads to.
+func OperationAt(path string) (uuid.UUID, error) {
+	id, err := uuid.Parse(strings.Trim(strings.TrimPrefix(path, OperationsPath), "/"))
+	if err != nil {
+		return id, domain.Refuse(domain.NotFound, "No Operation matches the given query.")
+	}
+	return id, nil
+}

@@ -106,3 +106,27 @@ func TestAQueuedEvidencePackKeepsItsShape(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 }
+
+// A rebuild of a read table is about its name, and remembers where it was compared.
+func TestARebuildOfAReadTableKeepsItsShape(t *testing.T) {
+	queue := hosting.QueueOperation{ID: job, Kind: hosting.ProjectionRebuild, User: 1, Projection: "orders"}
+	queued := hosting.OperationQueued{Kind: hosting.ProjectionRebuild, User: 1, Projection: "orders"}
+	compared := hosting.OperationProgressed{Result: values(`{"different":2}`), Compared: 4711}
+	domaintest.Given(t, hosting.Operations, nil).When(queue).Then(queued)
+	domaintest.Given(t, hosting.Operations, []hosting.OperationEvent{queued, begun}).
+		When(hosting.ProgressOperation{ID: job, Result: compared.Result, Compared: 4711}).Then(compared)
+	if o := hosting.Operations.Replay(queued, begun, compared); o.Projection != "orders" || o.Compared != 4711 {
+		t.Errorf("%+v", o)
+	}
+	for stored, e := range map[string]hosting.OperationEvent{
+		`{"kind":"projection_rebuild","user":1,"projection":"orders"}`: queued,
+		`{"result":{"different":2},"compared":4711}`:                   compared,
+	} {
+		if text, err := json.Marshal(e); err != nil || string(text) != stored {
+			t.Errorf("%s %v", text, err)
+		}
+	}
+	if says := queued.Says() + "; " + compared.Says(); says != "asked for: projection rebuild, orders; compared with the log, up to event 4711" {
+		t.Error(says)
+	}
+}

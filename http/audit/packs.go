@@ -2,9 +2,7 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -111,9 +109,9 @@ func (s *log) orderPack(ctx context.Context, c route.Call, p *packOrder) (*packJ
 
 // resumePack answers a repeated request whose first answer was lost.
 func resumePack(_ context.Context, _ route.Call, location string) (route.Answer, error) {
-	id, err := uuid.Parse(strings.Trim(strings.TrimPrefix(location, hosting.OperationsPath), "/"))
+	id, err := hosting.OperationAt(location)
 	if err != nil {
-		return nil, errors.Join(err, route.Missing("Operation"))
+		return nil, err
 	}
 	return newPackJob(id).Fields(), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,6 +77,7 @@ func statusesOf(all []hosting.OperationStatus) (names []string) {
 // resultNames are the fields of the results of operations, in this order.
 var resultNames = []string{
 	"file", "events", "size", "expires_at", "cms", "version", "url", "admin_user", "admin_password", "database", "tenant", "synced_at", "created", "updated", "missing", "drift",
+	"projection", "position", "different", "differences",
 }
 
 // result is the result of the operation; null: none yet.
@@ -133,9 +133,9 @@ func (s *handlers) showJob(ctx context.Context, c route.Call) (*job, error) {
 
 // jobOf is the operation at a location: "…/operations/<uuid>/".
 func (s *handlers) jobOf(ctx context.Context, c route.Call, location string) (projections.Operation, error) {
-	id, err := uuid.Parse(strings.Trim(strings.TrimPrefix(location, jobsPath), "/"))
+	id, err := hosting.OperationAt(location)
 	if err != nil {
-		return projections.Operation{}, route.Missing("Operation")
+		return projections.Operation{}, err
 	}
 	return s.Scope(c).Operation(ctx, id)
 }

@@ -36,6 +36,7 @@ type Deps struct {
 	RunAdmin       RunAdmin
 	IncidentAdmin  IncidentAdmin
 	Watch          Watch
+	Rebuilds       Rebuilds
 	Health         Health
 	Payments       Payments
 	Mails          Mails
@@ -96,6 +97,13 @@ type Packs interface {
 	QueuePack(ctx context.Context, cause domain.Metadata, who projections.Caller, id uuid.UUID, of audit.PackOf) error
 	// PacksOf are the packs of an order that were asked for lately, the latest first.
 	PacksOf(ctx context.Context, who projections.Caller, order uuid.UUID) ([]audit.Pack, error)
+}
+
+// Rebuilds are rebuilds of read tables that operators ask for.
+type Rebuilds interface {
+	// QueueRebuild begins an operation that rebuilds a read table, or finds the one that
+	// is not over yet. A name that no table has is refused with domain.NotFound.
+	QueueRebuild(ctx context.Context, cause domain.Metadata, user int64, name string) (projections.Operation, error)
 }
 
 // Mails previews and resends the mails that the panel writes.

@@ -16,6 +16,6 @@ func Routes(d Deps) route.Area {
 		About: "What superusers do: accounts, plans, widgets, keys of the storefront, orders, and what goes on behind them.",
 		Routes: slices.Concat((&users{d}).userRoutes(), (&catalog{d}).planRoutes(), (&catalog{d}).widgetRoutes(), (&apiKeys{d}).keyRoutes(),
 			(&orders{d}).orderFileRoutes(), (&runs{d}).sagaRoutes(), (&inbox{d}).inboxRoutes(), (&mailPreviews{d}).mailRoutes(),
-			(&incidents{d}).incidentRoutes(), (&incidents{d}).answerRoutes(), []route.Route{(&reports{d}).reconciliationRoute(), (&reports{d}).overviewRoute(), (&reports{d}).settingsRoute(), (&reports{d}).readTablesRoute(), (&reports{d}).projectionsRoute()}),
+			(&incidents{d}).incidentRoutes(), (&incidents{d}).answerRoutes(), []route.Route{(&reports{d}).reconciliationRoute(), (&reports{d}).overviewRoute(), (&reports{d}).settingsRoute(), (&reports{d}).readTablesRoute(), (&reports{d}).projectionsRoute(), (&reports{d}).rebuildRoute()}),
 	}
 }

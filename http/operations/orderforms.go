@@ -122,12 +122,12 @@ type packRow struct {
 	At                           web.Aspect
 }
 
-// packStates are how the states of operations look.
-var packStates = map[string]string{"queued": "pending", "running": "provisioning", "succeeded": "active", "failed": "failed"}
+// operationLooks are how the states of operations look.
+var operationLooks = map[string]string{"queued": "pending", "running": "provisioning", "succeeded": "active", "failed": "failed"}
 
 func packRows(w web.Words, packs []audit.Pack) (rows []packRow) {
 	for _, p := range packs {
-		row := packRow{State: packStates[p.Status], StateText: w["pack_is_"+p.Status], At: w.Moment("", &p.AskedAt, "")}
+		row := packRow{State: operationLooks[p.Status], StateText: w["pack_is_"+p.Status], At: w.Moment("", &p.AskedAt, "")}
 		switch p.Status {
 		case string(hosting.OperationDone):
 			row.Path, row.Size = audit.PackPath(p.ID), strconv.FormatInt((p.Size+1023)/1024, 10)+" kB"

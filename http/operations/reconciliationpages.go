@@ -17,7 +17,8 @@ import (
 func (s *reports) pageRoutes() []route.Route {
 	return []route.Route{
 		web.View(web.ReconciliationPath, "Orders and records that do not fit what there is", s.showReconciliation).As("reconciliation_page"),
-		web.View(web.ReadTablesPath, "How far the read tables and the readers of the log are", s.showReadTables).As("read_tables_page"),
+		web.View(web.ReadTablesPath, "How far the read tables and the readers of the log are", s.readTablesDesk().Look).As("read_tables_page"),
+		s.Press(web.ReadTablesPath, "Build a read table anew", s.readTablesDesk()).As("read_tables_form"),
 		web.View(web.SettingsPath, "The settings that the panel runs with", s.showSettings).As("settings_page"),
 	}
 }

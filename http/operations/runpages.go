@@ -30,7 +30,7 @@ func (s *runs) pageRoutes() []route.Route {
 }
 
 // runKinds are the sagas that operators choose from. Others are found by their keys.
-var runKinds = []string{"provision", "deprovision", "refund", "capture", "mail", "webhook", "engine", "install", "sync", "grace", "renewal"}
+var runKinds = []string{"provision", "deprovision", "refund", "capture", "mail", "webhook", "engine", "install", "sync", "grace", "renewal", "rebuild"}
 
 func runPage(r *operations.Run) string { return web.RunsPath + r.ID.String() + "/" }
 

@@ -58,11 +58,11 @@ func (s *Panel) addAccounts(limits *ratelimit.Windows, o Options) {
 }
 
 // addOperations adds what watches over the panel itself.
-func (s *Panel) addOperations() {
+func (s *Panel) addOperations(o Options) {
 	s.Audit = audit.New(s.Runner, s.store, s.tables, s.times.AuditTimes)
 	s.Operations = operations.New(operations.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Times: s.times.OperationsTimes, ProviderDown: s.times.DownAlarm,
-		Webhooks: s.Payments.LatestWebhooks, Replay: s.Payments.ReplayWebhook,
+		Webhooks: s.Payments.LatestWebhooks, Replay: s.Payments.ReplayWebhook, Rebuild: o.Rebuild,
 		Answer: func(ctx context.Context, cause domain.Metadata, answer incidents.AnswerIncident) error {
 			return s.Differences.Answer(ctx, cause, answer)
 		},

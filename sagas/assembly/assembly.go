@@ -21,6 +21,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/notify"
+	"hostpanel/sagas/operations"
 	"hostpanel/sagas/provisioning"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 	Mail      notify.Mail
 	Outbox    accounts.Outbox       // where sent mails can be deleted; nil: they are with a mail server
 	Listed    func(context.Context) // writes the list of erasures; nil: there is none
+	Rebuild   operations.Rebuild    // builds read tables anew
 	Webhooks  notify.Webhooks
 	MailFrom  string        // sender of mails
 	PublicURL func() string // where customers reach us, without a slash at the end
@@ -109,7 +111,7 @@ func New(o Options) *Panel {
 	s.addPayments(o)
 	s.addNotify(o)
 	s.addAccounts(limits, o)
-	s.addOperations()
+	s.addOperations(o)
 	s.addHosting(o)
 	s.addProvisioning(o.Policy.KeepDisputed)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {

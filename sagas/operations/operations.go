@@ -30,6 +30,8 @@ type Deps struct {
 	Webhooks func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
 	// Replay acts on a webhook again.
 	Replay func(ctx context.Context, cause domain.Metadata, webhook int64, reason string) error
+	// Rebuild builds read tables anew.
+	Rebuild Rebuild
 	// Answer does what an operator has decided about a difference to the engine.
 	Answer func(ctx context.Context, cause domain.Metadata, answer operations.AnswerIncident) error
 }
@@ -55,13 +57,16 @@ type Service struct {
 	webhooks     func(context.Context, operations.WebhookPick) ([]operations.Webhook, error)
 	replay       func(ctx context.Context, cause domain.Metadata, webhook int64, reason string) error
 	answer       func(ctx context.Context, cause domain.Metadata, answer operations.AnswerIncident) error
+	rebuild      Rebuild
+	rebuilds     sagas.Definition[RebuildInput]
 }
 
 // New registers what operations do by themselves with the runner.
 func New(d Deps) *Service {
 	s := &Service{
-		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay, answer: d.Answer,
+		runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, times: d.Times, providerDown: d.ProviderDown, webhooks: d.Webhooks, replay: d.Replay, answer: d.Answer, rebuild: d.Rebuild,
 	}
+	s.registerRebuilds()
 	s.runner.Background(func(ctx, _ context.Context) { s.verify(ctx) })
 	s.runner.OnEvent(s.runner.EndRecovery)
 	s.runner.EachRound("incidents were not reviewed", s.ReviewIncidents)

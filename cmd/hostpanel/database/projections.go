@@ -9,9 +9,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
-	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"hostpanel/sagas/assembly"
 )
 
 // Projections is `hostpanel projections`: the read tables.
@@ -108,12 +106,7 @@ func (k projectionsCheck) Run(ctx context.Context, s config.Settings, c console.
 }
 
 func (a aboutProjections) rebuild(ctx context.Context, s config.Settings, c console.Console, doing string, o projections.Options) (result projections.Result, err error) {
-	err = program.With(ctx, s, c, func(p *program.Program) error {
-		owner, err := eventstore.ConnectOwner(ctx, p.URL)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
+	err = program.With(ctx, s, c, func(p *program.Program) (err error) {
 		names := a.Names
 		if len(names) == 0 {
 			names = projections.Names()
@@ -121,10 +114,9 @@ func (a aboutProjections) rebuild(ctx context.Context, s config.Settings, c cons
 		var end func()
 		o.PerSec = a.Rate
 		o.Progress, end = c.Progress(doing)
-		result, err = projections.Rebuild(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)), names, o)
+		result, err = p.Rebuild(ctx, names, o)
 		end()
 		if err != nil {
-			p.ReportFailedTables(context.WithoutCancel(ctx))
 			return err
 		}
 		if a.JSON {
@@ -151,23 +143,14 @@ func printDifferences(c console.Console, r projections.Result) {
 
 // A rebuiltLine is what came of a rebuild or a check, as --json shows it.
 type rebuiltLine struct {
-	Names       []string         `json:"names"`
-	From        int64            `json:"from"` // position after which it began
-	Position    int64            `json:"position"`
-	Seconds     float64          `json:"seconds"`
-	Different   int64            `json:"different"` // rows
-	Differences []differenceLine `json:"differences"`
-}
-
-type differenceLine struct {
-	Table   string   `json:"table"`
-	Key     string   `json:"key"`
-	What    string   `json:"what"` // missing, not_in_log, changed
-	Columns []string `json:"columns"`
+	Names       []string                 `json:"names"`
+	From        int64                    `json:"from"` // position after which it began
+	Position    int64                    `json:"position"`
+	Seconds     float64                  `json:"seconds"`
+	Different   int64                    `json:"different"` // rows
+	Differences []projections.Difference `json:"differences"`
 }
 
 func asRebuilt(r projections.Result) rebuiltLine {
-	return rebuiltLine{r.Names, r.From, r.Position, r.Took.Seconds(), r.Different, console.Each(r.Differences, func(d projections.Difference) differenceLine {
-		return differenceLine(d)
-	})}
+	return rebuiltLine{r.Names, r.From, r.Position, r.Took.Seconds(), r.Different, r.Differences}
 }

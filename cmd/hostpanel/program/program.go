@@ -196,7 +196,7 @@ func (p *Program) migrate(ctx context.Context) error {
 	if err := checkKeys(ctx, owner, p.Keys); err != nil {
 		return err
 	}
-	err = projections.Prepare(ctx, owner, eventstore.Open(owner, assembly.Catalogue(), p.Keys, eventstore.WithLog(p.Log)))
+	err = projections.Prepare(ctx, owner, logOver(p, owner))
 	if err != nil {
 		p.reportFailedStart(ctx)
 	}
@@ -231,13 +231,13 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	o := assembly.Options{
-		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures,
+		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
 	}
 	if p.past != nil {
-		o.Payments, o.Mail, o.Outbox, o.Webhooks = nil, nowhere{}, nil, nowhere{}
+		o.Payments, o.Mail, o.Outbox, o.Webhooks, o.Rebuild = nil, nowhere{}, nil, nowhere{}, nil
 	}
 	p.Sagas = assembly.New(o)
 	p.Sagas.Audit.RecordIn(p.present())
