@@ -56,3 +56,15 @@ func TestAGroupWithoutAnAnswerIsNotCommittedAgain(t *testing.T) {
 		t.Errorf("%d events, %d calls without an answer, %v", head, unanswered, err)
 	}
 }
+
+// A request that never reached the database is told to be without an answer, and is not in the log.
+func TestARequestThatIsCutOffIsNotInTheLog(t *testing.T) {
+	url := eventstoretest.URL(t)
+	cutter := eventstoretest.NewCutter(t, url, `"coins":777`)
+	s := tillsOn(t, eventstoretest.Pool(t, cutter.URL()))
+	cutter.CutQuestion()
+	_, err := s.Append(t.Context(), domain.Metadata{}, tillStream("a"), 0, nil, coinsPut{777})
+	if head, _, read := s.Head(t.Context()); !errors.Is(err, eventstore.ErrUnavailable) || head != 0 || read != nil {
+		t.Errorf("%v, %d events, %v", err, head, read)
+	}
+}
