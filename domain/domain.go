@@ -26,6 +26,13 @@ func StreamNamed(name string) Stream {
 // A Command asks one stream for a change. It may be refused.
 type Command interface{ Stream() Stream }
 
+// A Beginning is a command whose stream hardly ever exists, because its id was drawn
+// or derived for this command. The store first decides it without reading the stream.
+type Beginning interface {
+	Command
+	Begins()
+}
+
 // An Event is a recorded change.
 type Event interface {
 	// EventName is the stored name, in the past tense: "order.placed". It

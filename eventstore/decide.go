@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
 )
 
 // A decision holds the events that commands add to the log.
@@ -29,21 +31,22 @@ type streamState struct {
 	state    any
 	version  int
 	added    int
-	recalled bool // from the cache: it may lack newer events
+	recalled bool // not read: it may lack events
 	history  []RecordedEvent
+	until    time.Time // when the history has to be read again
 	hash     []byte
 }
 
 // decide reads the streams of the commands. Each command decides on the state
-// after the earlier commands. With memory, recently written streams come from the
-// cache.
+// after the earlier commands. With memory, recently used streams come from the cache,
+// and a stream that a command begins counts as empty.
 func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []domain.Command, memory bool) (*decision, error) {
 	d := &decision{memory: memory}
 	if err := s.branches(ctx, d, commands); err != nil {
 		return d, err
 	}
 	for _, c := range commands {
-		b, err := s.branch(ctx, d, c.Stream())
+		b, err := s.branch(ctx, d, c)
 		if err != nil {
 			return d, err
 		}
@@ -71,7 +74,7 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 	var streams []domain.Stream
 	for _, c := range commands {
 		_, served := s.categories[c.Stream().Category]
-		if !served || slices.Contains(streams, c.Stream()) || d.of(c.Stream()) != nil || d.recall(s, c.Stream()) {
+		if !served || slices.Contains(streams, c.Stream()) || d.of(c.Stream()) != nil || d.recall(s, c) {
 			continue
 		}
 		streams = append(streams, c.Stream())
@@ -81,13 +84,16 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 	}
 	histories, err := s.readEach(ctx, streams, s.queryOf)
 	for i, history := range histories {
+		s.note(streams[i], history)
 		d.branches = append(d.branches, newBranch(streams[i], s.categories[streams[i].Category], history))
 	}
 	return err
 }
 
-// branch returns the stream with the events that the decision has added so far.
-func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (*streamState, error) {
+// branch returns the stream of a command with the events that the decision has added
+// so far.
+func (s *Store) branch(ctx context.Context, d *decision, c domain.Command) (*streamState, error) {
+	stream := c.Stream()
 	if b := d.of(stream); b != nil {
 		return b, nil
 	}
@@ -95,13 +101,14 @@ func (s *Store) branch(ctx context.Context, d *decision, stream domain.Stream) (
 	if !ok {
 		return nil, fmt.Errorf("nothing serves the streams of %s", stream.Category)
 	}
-	if d.recall(s, stream) {
+	if d.recall(s, c) {
 		return d.of(stream), nil
 	}
 	history, err := s.read(ctx, s.queryOf(stream), stream.String())
 	if err != nil {
 		return nil, err
 	}
+	s.note(stream, history)
 	b := newBranch(stream, served, history)
 	d.branches = append(d.branches, b)
 	return b, nil
@@ -117,29 +124,33 @@ func (d *decision) of(stream domain.Stream) *streamState {
 	return nil
 }
 
-// recall takes a stream from the cache, if present.
-func (d *decision) recall(s *Store, stream domain.Stream) bool {
+// recall takes the stream of a command from the cache, if present, and takes one that
+// begins for empty.
+func (d *decision) recall(s *Store, c domain.Command) bool {
 	if !d.memory {
 		return false
 	}
-	history, ok := s.recent.get(stream)
-	if !ok {
+	stream := c.Stream()
+	found, cached := s.recent.get(stream)
+	if _, begins := c.(domain.Beginning); !cached && !begins {
 		return false
 	}
-	b := newBranch(stream, s.categories[stream.Category], history)
-	b.recalled = true
+	b := newBranch(stream, s.categories[stream.Category], found.history)
+	if b.recalled = true; cached {
+		b.until = found.until
+	}
 	d.branches = append(d.branches, b)
 	return true
 }
 
-// mayBeStale tells whether the decision used a cached stream that no append checks: the
-// decision was refused, found an earlier attempt, or adds nothing to that stream.
+// mayBeStale tells whether the decision used a stream that was not read and that no
+// append checks: the decision was refused, repeats another, or adds nothing to it.
 func (d *decision) mayBeStale(err error) bool {
 	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || d.repeated || b.added == 0) })
 }
 
 func newBranch(stream domain.Stream, served category, history []RecordedEvent) *streamState {
-	b := &streamState{stream: stream, category: served, state: served.zero, history: history}
+	b := &streamState{stream: stream, category: served, state: served.zero, history: history, until: clock.Now().Add(rememberedFor)}
 	for _, r := range history {
 		b.state, b.version, b.hash = served.evolve(b.state, r.Event), r.Version, r.Hash
 	}
@@ -202,7 +213,7 @@ func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) e
 		return err
 	}
 	for _, start := range starts {
-		b, err := s.branch(ctx, d, start.Command.Stream())
+		b, err := s.branch(ctx, d, start.Command)
 		if err != nil {
 			return err
 		}

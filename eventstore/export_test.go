@@ -12,8 +12,8 @@ import (
 
 // Remembered is how many events of a stream this process has in its cache.
 func (s *Store) Remembered(stream domain.Stream) int {
-	history, _ := s.recent.get(stream)
-	return len(history)
+	found, _ := s.recent.get(stream)
+	return len(found.history)
 }
 
 // Busy is how many requests wait behind the group that is being committed; -1: none is.

@@ -284,6 +284,23 @@ func (s *Store) takesTurns(try int, commands []domain.Command) bool {
 	return len(commands) > 0 && try > 0 || s.isJournal(commands)
 }
 
+// Read returns a stream's history, oldest event first, and lets the next commands on it
+// begin with it. A new stream is empty.
+func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
+	history, err := s.Reader.Read(ctx, stream)
+	if err == nil {
+		s.note(stream, history)
+	}
+	return history, err
+}
+
+// note caches a history that was read for a decision, or may be.
+func (s *Store) note(stream domain.Stream, history []RecordedEvent) {
+	if served, known := s.categories[stream.Category]; known && !served.last {
+		s.recent.note(stream, history)
+	}
+}
+
 // queryOf returns the query for the events that a decision needs of a stream.
 func (s *Store) queryOf(stream domain.Stream) string {
 	if s.categories[stream.Category].last {

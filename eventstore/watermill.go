@@ -14,8 +14,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/stdlib"
-
-	"hostpanel/eventstore/clock"
 )
 
 // Topic is the one Watermill topic: the log itself.
@@ -42,12 +40,13 @@ func (s *Store) Subscriber(reader string, r Reading) (message.Subscriber, error)
 	if r.Poll == 0 {
 		r.Poll = time.Second
 	}
+	table := &logTable{batch: r.Batch}
 	return sql.NewSubscriber(stdlib.OpenDBFromPool(s.pool), sql.SubscriberConfig{
 		ConsumerGroup:  reader,
 		AckDeadline:    &r.AckDeadline,
 		ResendInterval: 100 * time.Millisecond,
-		BackoffManager: &patience{store: s, poll: r.Poll, changed: s.Changed()},
-		SchemaAdapter:  logTable{r.Batch},
+		BackoffManager: &patience{store: s, poll: r.Poll, table: table, changed: s.Changed()},
+		SchemaAdapter:  table,
 		OffsetsAdapter: readersTable{},
 	}, calm{watermill.NewSlogLoggerWithLevelMapping(s.log, quieter)})
 }
@@ -104,40 +103,35 @@ func rowOf(m *message.Message) (e row, err error) {
 	return e, nil
 }
 
-// patience blocks a reader at the end of the log until new events arrive, or a
-// second has passed. It then waits briefly for further events. A notification may
-// come early, so it polls often for a while.
+// patience blocks a reader that has read the whole log until new events arrive, or
+// the poll interval has passed. It then waits briefly for further events.
 type patience struct {
 	store   *Store
 	poll    time.Duration
-	changed <-chan struct{}
-	eager   time.Time
+	table   *logTable
+	changed <-chan struct{} // since before the last query
 }
 
-const (
-	eagerFor   = 200 * time.Millisecond
-	eagerEvery = 25 * time.Millisecond
-	gather     = 10 * time.Millisecond
-)
+// gather is how long a reader waits for further events before it reads the first one.
+const gather = 10 * time.Millisecond
 
-func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err error) time.Duration {
+func (p *patience) HandleError(log watermill.LoggerAdapter, _ bool, err error) time.Duration {
+	full := p.table.selected == p.table.batch
+	p.table.selected = 0
 	switch {
 	case errors.Is(err, context.Canceled):
 		return 0 // the reader is being closed
 	case err != nil:
 		log.Error("cannot read the log", err, nil)
 		return p.poll
-	case !noMessage:
+	case full:
 		return 0
-	}
-	if clock.Now().Before(p.eager) {
-		return eagerEvery
 	}
 	timer := time.NewTimer(p.poll)
 	defer timer.Stop()
 	select {
 	case <-p.changed:
-		p.changed, p.eager = p.store.Changed(), clock.Now().Add(eagerFor)
+		p.changed = p.store.Changed()
 		return gather
 	case <-timer.C:
 		p.changed = p.store.Changed()
@@ -147,9 +141,12 @@ func (p *patience) HandleError(log watermill.LoggerAdapter, noMessage bool, err 
 
 // logTable presents the events table to Watermill as a read-only topic. Events are
 // not copied to an outbox.
-type logTable struct{ batch int }
+type logTable struct {
+	batch    int // most events in one query
+	selected int // events of the last query
+}
 
-func (t logTable) SelectQuery(_, reader string, offsets sql.OffsetsAdapter) sql.Query {
+func (t *logTable) SelectQuery(_, reader string, offsets sql.OffsetsAdapter) sql.Query {
 	next := offsets.NextOffsetQuery(Topic, reader)
 	// A crash may lose the last progress of a reader, which it then repeats. So the
 	// commit need not wait for the disk.
@@ -164,7 +161,8 @@ func (t logTable) SelectQuery(_, reader string, offsets sql.OffsetsAdapter) sql.
 		order by position limit ` + fmt.Sprint(t.batch), Args: next.Args}
 }
 
-func (logTable) UnmarshalMessage(from sql.Scanner) (sql.Row, error) {
+func (t *logTable) UnmarshalMessage(from sql.Scanner) (sql.Row, error) {
+	t.selected++
 	var r sql.Row
 	if err := from.Scan(&r.Offset, &r.UUID, &r.Payload, &r.Metadata); err != nil {
 		return r, err
@@ -174,12 +172,12 @@ func (logTable) UnmarshalMessage(from sql.Scanner) (sql.Row, error) {
 	return r, nil
 }
 
-func (logTable) InsertQuery(string, message.Messages) (sql.Query, error) {
+func (*logTable) InsertQuery(string, message.Messages) (sql.Query, error) {
 	return sql.Query{}, errors.New("events are added by Store.Execute, not published")
 }
 
-func (logTable) SchemaInitializingQueries(string) []sql.Query { return nil }
-func (logTable) SubscribeIsolationLevel() stdsql.IsolationLevel {
+func (*logTable) SchemaInitializingQueries(string) []sql.Query { return nil }
+func (*logTable) SubscribeIsolationLevel() stdsql.IsolationLevel {
 	return stdsql.LevelReadCommitted
 }
 

@@ -6,13 +6,16 @@ import (
 )
 
 // serve claims the runs of one queue and works on them, a bounded number at a
-// time, until ctx ends. The work itself goes on in its own context.
+// time, until ctx ends. The work itself goes on in its own context. A run that ends
+// makes room, which matters if others were left at the last claim.
 func (s *executor) serve(ctx, work context.Context, queue string, limit int) {
 	var active atomic.Int32
+	var left atomic.Bool
+	var ended atomic.Int64
 	woken := s.wakes.of(queue)
 	for ctx.Err() == nil {
-		room := limit - int(active.Load())
-		runs, err := s.claimSome(ctx, queue, room)
+		before := ended.Load()
+		runs, more, err := s.claimSome(ctx, queue, limit-int(active.Load()))
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "no runs were claimed", "queue", queue, "error", err)
 		}
@@ -23,16 +26,24 @@ func (s *executor) serve(ctx, work context.Context, queue string, limit int) {
 				defer s.workers.Done()
 				s.workOn(work, c)
 				active.Add(-1)
-				nudge(woken) // there is room again
+				ended.Add(1)
+				if left.Load() {
+					nudge(woken)
+				}
 			}()
+		}
+		if left.Store(more); more && err == nil && ended.Load() != before {
+			continue // there is room again
 		}
 		Pausing(ctx, Jittered(s.times.Poll), woken)
 	}
 }
 
-func (s *executor) claimSome(ctx context.Context, queue string, room int) ([]claimed, error) {
+// claimSome claims runs where there is room for them. It tells whether others may be
+// left.
+func (s *executor) claimSome(ctx context.Context, queue string, room int) ([]claimed, bool, error) {
 	if room <= 0 {
-		return nil, nil
+		return nil, true, nil
 	}
 	return s.claim(ctx, queue, room)
 }

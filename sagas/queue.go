@@ -46,9 +46,16 @@ type claimed struct {
 }
 
 // lockQueue makes claims of one queue run one after the other, so that the queue's
-// limit is exact.
+// limit is exact. It returns how many runs are due or lost, at most one more than may
+// be claimed. Without any it locks nothing, so that idle workers write nothing.
 const lockQueue = `
-select 1 from saga_queue where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() for no key update`
+with claimable as materialized (
+	(select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= business_now() and definition = any($3::text[]) limit $2::int + 1)
+	union all
+	(select id from saga_run where queue = $1 and status = 'running' and lease_until < real_now() and definition = any($3::text[]) limit $2::int + 1)
+)
+select (select count(*) from claimable) from saga_queue
+where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() and exists (select from claimable) for no key update`
 
 // An open breaker lets one probe through. Keep every coalesce: LIMIT NULL
 // means no limit.
@@ -78,25 +85,30 @@ returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '000
 const breaks = 5
 
 // claim leases up to limit runs of a queue: due runs, and runs with an expired
-// lease. Both statements are one transaction and one round trip.
-func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []claimed, err error) {
+// lease. It tells whether others are left. Both statements are one transaction and one
+// round trip.
+func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []claimed, left bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
 	until := clock.Now().Add(s.times.Lease)
 	b := &pgx.Batch{}
-	b.Queue(lockQueue, queue)
+	claimable := 0
+	b.Queue(lockQueue, queue, limit, s.definitionNames()).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&claimable}, func() error { return nil })
+		return err
+	})
 	b.Queue(claimRuns, queue, limit, s.worker, s.times.Lease, s.definitionNames(), breaks).Query(func(rows pgx.Rows) error {
 		runs, err = pgx.CollectRows(rows, scanClaimed)
 		return err
 	})
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("claim runs of %s: %w", queue, err)
+		return nil, true, fmt.Errorf("claim runs of %s: %w", queue, err)
 	}
 	for i := range runs {
 		runs[i].until = until
 		s.store.Clock().Learn(runs[i].ahead) // steps decide by the clock that made the run due
 	}
-	return runs, nil
+	return runs, claimable > len(runs), nil
 }
 
 func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {

@@ -190,6 +190,9 @@ func (c Resume) Stream() domain.Stream       { return StreamOf(c.Key) }
 func (c ReleaseLease) Stream() domain.Stream { return StreamOf(c.Key) }
 func (c Compensate) Stream() domain.Stream   { return StreamOf(c.Key) }
 
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Start) Begins() {}
+
 func (c Start) decide(r Run) ([]event, error) {
 	if r.Key != "" {
 		return nil, nil // a run starts once only

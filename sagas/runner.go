@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -279,11 +280,7 @@ func (s *Runner) refuseUnknownSteps(ctx context.Context) error {
 
 // definitionNames are those of all registered sagas.
 func (s *core) definitionNames() []string {
-	names := make([]string, 0, len(s.definitions))
-	for name := range s.definitions {
-		names = append(names, name)
-	}
-	return names
+	return slices.Sorted(maps.Keys(s.definitions))
 }
 
 // Queues are the names of the queues that this process serves.

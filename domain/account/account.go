@@ -209,3 +209,6 @@ func (c RevokeMembership) Stream() domain.Stream { return Stream(c.User) }
 func (c ActivateTenant) Stream() domain.Stream   { return Stream(c.User) }
 func (c ChangePassword) Stream() domain.Stream   { return Stream(c.User) }
 func (c Deactivate) Stream() domain.Stream       { return Stream(c.User) }
+
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Open) Begins() {}

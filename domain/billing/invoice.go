@@ -98,6 +98,9 @@ func SeriesOf(at time.Time, test bool) string {
 // Stream is the history of the order's invoice.
 func (c Issue) Stream() domain.Stream { return invoice(c.Order) }
 
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Issue) Begins() {}
+
 func invoice(order uuid.UUID) domain.Stream {
 	return domain.Stream{Category: InvoiceCategory, ID: order.String()}
 }

@@ -113,6 +113,9 @@ func subscription(order uuid.UUID) domain.Stream {
 func (c Subscribe) Stream() domain.Stream { return subscription(c.Order) }
 func (c End) Stream() domain.Stream       { return subscription(c.Order) }
 
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Subscribe) Begins() {}
+
 type (
 	// SubscriptionStarted: an order bills a plan from PeriodStart to PeriodEnd. Price
 	// is that of one period, in units of the currency.

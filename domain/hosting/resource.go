@@ -86,6 +86,9 @@ func (r Ref) Stream() domain.Stream {
 	return domain.Stream{Category: r.Kind, ID: strconv.FormatInt(r.ID, 10)}
 }
 
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Request) Begins() {}
+
 // Request, Change and Remove are what a tenant may ask for. For names an order
 // ("order:<uuid>") whose own run pushes the resource to the engine.
 type (

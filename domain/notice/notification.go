@@ -147,3 +147,6 @@ func (c Raise) Stream() domain.Stream    { return notification(c.ID) }
 func (c MarkRead) Stream() domain.Stream { return notification(c.ID) }
 func (c Unread) Stream() domain.Stream   { return notification(c.ID) }
 func (c Delete) Stream() domain.Stream   { return notification(c.ID) }
+
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Raise) Begins() {}

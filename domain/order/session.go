@@ -68,3 +68,6 @@ func (c FailSession) decide(o Order) ([]Event, error) {
 func (c Place) Stream() domain.Stream       { return Stream(c.ID) }
 func (c OpenSession) Stream() domain.Stream { return Stream(c.ID) }
 func (c FailSession) Stream() domain.Stream { return Stream(c.ID) }
+
+// Begins marks the first command of a stream ([domain.Beginning]).
+func (Place) Begins() {}

@@ -1,0 +1,111 @@
+package eventstore_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// The tests in this file keep drawers, which are put in once and may be emptied.
+type (
+	drawer  struct{ stands, empty bool }
+	putUp   struct{ ID string }
+	emptyIt struct{ ID string }
+)
+
+func (c putUp) Stream() domain.Stream   { return domain.Stream{Category: "drawer", ID: c.ID} }
+func (c emptyIt) Stream() domain.Stream { return domain.Stream{Category: "drawer", ID: c.ID} }
+func (putUp) Begins()                   {}
+
+var drawers = domain.Decider[drawer, domain.Command, domain.Event]{
+	Decide: func(d drawer, c domain.Command) ([]domain.Event, error) {
+		_, begins := c.(putUp)
+		switch {
+		case begins && d.empty:
+			return nil, domain.Refuse(domain.Conflict, "it was emptied")
+		case begins && d.stands:
+			return nil, nil
+		case begins:
+			return []domain.Event{coinsPut{1}}, nil
+		}
+		return []domain.Event{coinsTaken{1}}, nil
+	},
+	Evolve: func(d drawer, e domain.Event) drawer {
+		_, taken := e.(coinsTaken)
+		return drawer{stands: true, empty: d.empty || taken}
+	},
+}
+
+func newDrawers(t *testing.T) *eventstore.Store {
+	s := newStore(t)
+	eventstore.Serve(s, "drawer", drawers)
+	return s
+}
+
+// sameDrawers is another process on the log of s.
+func sameDrawers(t *testing.T, s *eventstore.Store) *eventstore.Store {
+	other := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
+	eventstore.Serve(other, "drawer", drawers)
+	return other
+}
+
+// trips counts how often the store goes to the database.
+func trips(s *eventstore.Store, do func()) int64 {
+	before := s.Pool().Stat().AcquireCount()
+	do()
+	return s.Pool().Stat().AcquireCount() - before
+}
+
+func TestAStreamThatBeginsIsNotRead(t *testing.T) {
+	t.Parallel()
+	s := newDrawers(t)
+	if n := trips(s, func() { do(t, s, putUp{"a"}, putUp{"b"}) }); n != 1 {
+		t.Errorf("two streams begin in %d trips", n)
+	}
+}
+
+func TestACommandThatBeginsAStreamIsDecidedOnWhatTheStreamHolds(t *testing.T) {
+	t.Parallel()
+	s := newDrawers(t)
+	request := domain.Metadata{ID: uuid.New(), Actor: "system:test"}
+	first, err := s.Execute(t.Context(), request, putUp{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []uuid.UUID{request.ID, uuid.New()} { // the same request again, and another
+		for _, process := range []*eventstore.Store{s, sameDrawers(t, s)} {
+			again, err := process.Execute(t.Context(), domain.Metadata{ID: id, Actor: "system:test"}, putUp{"a"})
+			if err != nil || again.Versions[putUp{"a"}.Stream()] != 1 {
+				t.Errorf("what stands is put up again: %+v, %v", again, err)
+			}
+			if id == request.ID && again.Position != first.Position {
+				t.Errorf("a repeated request is answered with position %d instead of %d", again.Position, first.Position)
+			}
+		}
+	}
+	late := sameDrawers(t, s)
+	do(t, s, emptyIt{"a"})
+	if _, err := late.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, putUp{"a"}); domain.CodeOf(err) != domain.Conflict {
+		t.Errorf("what was emptied elsewhere is put up again: %v", err)
+	}
+}
+
+func TestWhatWasReadIsNotReadAgainForTheNextCommand(t *testing.T) {
+	t.Parallel()
+	s := newDrawers(t)
+	do(t, s, putUp{"a"})
+	fresh := sameDrawers(t, s)
+	n := trips(fresh, func() {
+		if _, _, err := eventstore.Fold(t.Context(), fresh, drawers, putUp{"a"}.Stream()); err != nil {
+			t.Fatal(err)
+		}
+		do(t, fresh, emptyIt{"a"})
+	})
+	if n != 2 {
+		t.Errorf("a read and a command take %d trips", n)
+	}
+}
