@@ -106,10 +106,15 @@ func (p *Page) Before(script string) {
 	}))
 }
 
-// find returns the path of an installed Chromium; empty: there is none.
+// find returns the path of an installed Chromium; empty: there is none. CHROMIUM
+// names the only one that is taken, or "none".
 func find() string {
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
+	if only := os.Getenv("CHROMIUM"); only != "" {
+		names = []string{only}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
