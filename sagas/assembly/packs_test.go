@@ -120,6 +120,41 @@ func TestErasureDeletesPacks(t *testing.T) {
 	}
 }
 
+// A pack that is larger than a file may be is not stored, and the job says so. A smaller one
+// of the same panel is.
+func TestAPackThatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Audit.PackBounds.File = 10_000
+	of := w.sealed()
+	w.seals()
+	for _, c := range []struct {
+		of   audit.PackOf
+		want string
+	}{{audit.PackOf{From: w.Now().Add(-time.Hour)}, "failedpack_too_big"}, {audit.PackOf{Order: of.Order, Tenant: w.provision(of.Order).Job.Tenant}, "succeeded"}} {
+		o := w.pack(superuser, c.of)
+		w.equal("status", o.Status+o.Error, c.want)
+		size := w.count(`select coalesce(length(file), 0) from evidence_packs where operation = $1`, o.ID)
+		w.equal("is stored", size > 0 && size <= 10_000, c.want == "succeeded")
+	}
+}
+
+// More events than a pack may have are refused at once, and make no job.
+func TestAPackOfTooManyEventsIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := w.owner().Exec(t.Context(), `
+		insert into log_index (position, stream, name, tenant, actor, correlation, recorded_at)
+		select n, 'site-' || n, 'x', 7, 'x', gen_random_uuid(), now() - case n when 1 then interval '1 hour' else '0' end from generate_series(1, 100001) n`)
+	w.must(err)
+	queue := func(of audit.PackOf) error {
+		return w.Audit.QueuePack(t.Context(), domain.Metadata{Actor: "operator:1"}, superuser, uuid.New(), of)
+	}
+	w.equal("refused", domain.CodeOf(queue(audit.PackOf{Tenant: 7})), domain.Invalid)
+	w.must(queue(audit.PackOf{Tenant: 7, From: w.Now().Add(-time.Minute * 30)}))
+	w.equal("packs", w.count(`select count(*) from evidence_packs`), 1)
+}
+
 // The packs of one owner have a bound: the oldest go first. All go when their day is over.
 func TestPacksAreBoundedAndEnd(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -23,11 +22,16 @@ import (
 // Evidence packs that callers of the API ask for. A run makes each, and stores its file in
 // the database, where every process finds it.
 
-const (
-	packQueue  = "evidence"
-	mostPack   = 32 << 20  // bytes of a stored pack
-	mostStored = 128 << 20 // bytes of the packs of one owner, a tenant or all superusers
-)
+const packQueue = "evidence"
+
+// PackBounds bound the packs that callers of the API ask for, in bytes.
+type PackBounds struct {
+	File int // of one pack
+	Kept int // of the packs of one owner, a tenant or all superusers
+}
+
+// DefaultPackBounds are those of docs/audit.md, "Evidence packs".
+var DefaultPackBounds = PackBounds{File: 32 << 20, Kept: 128 << 20}
 
 // A PackInput says which pack is made.
 type PackInput struct {
@@ -132,7 +136,7 @@ type storedPack struct {
 
 var (
 	errPackExpired = errors.New("the pack has expired before it was made")
-	errPackTooBig  = fmt.Errorf("the pack is larger than %d MiB", mostPack>>20)
+	errPackTooBig  = errors.New("the pack is larger than a file may be")
 	errPackErased  = errors.New("a person has been erased while the pack was made")
 )
 
@@ -156,7 +160,7 @@ func (s *Service) storePack(ctx context.Context, id uuid.UUID, o hosting.Operati
 	if err := pack.Zip(&file); err != nil {
 		return storedPack{}, err
 	}
-	if file.Len() > mostPack {
+	if file.Len() > s.PackBounds.File {
 		return storedPack{}, errPackTooBig
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -172,7 +176,7 @@ func (s *Service) storePack(ctx context.Context, id uuid.UUID, o hosting.Operati
 			delete from evidence_packs where operation in (
 				select operation from (
 					select operation, sum(size) over (order by asked_at desc, operation) as so_far from evidence_packs where tenant is not distinct from $1) p
-				where so_far > $2 and operation <> $3)`, domain.OrNull(o.Tenant), mostStored, id)
+				where so_far > $2 and operation <> $3)`, domain.OrNull(o.Tenant), s.PackBounds.Kept, id)
 		return err
 	})
 	if err != nil {

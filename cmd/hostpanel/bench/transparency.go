@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"hostpanel/domain"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/evidence"
 	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/tlog"
 	"hostpanel/eventstore/tlog/tree"
 )
 
@@ -157,6 +160,9 @@ func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
 	r.report(Result{
 		Section: "transparency", Name: fmt.Sprintf("proof of one event in %d, p50", events), Value: milliseconds(proofs.at(0.5)), Unit: "ms", Bar: 5, AtMost: true,
 	})
+	if err := r.packing(ctx, l, events); err != nil {
+		return err
+	}
 	start := clock.Now()
 	v, err := l.store.Verify(ctx, nil)
 	if err != nil {
@@ -166,6 +172,39 @@ func (r *run) proving(ctx context.Context, l sealedLog, events int64) error {
 	r.report(Result{
 		Section: "transparency", Name: fmt.Sprintf("check of %d events with their tree", events), Value: took, Unit: "s", Bar: 10, AtMost: true,
 		Note: map[bool]string{false: "NOT INTACT: " + v.Reason}[v.Intact],
+	})
+	return nil
+}
+
+// packing measures an evidence pack of events that are far from each other in the log.
+func (r *run) packing(ctx context.Context, l sealedLog, events int64) error {
+	const packed = 30
+	var positions []int64
+	for n := range int64(packed) {
+		positions = append(positions, 1+n*events/packed)
+	}
+	var pack evidence.Pack
+	var leaves []tlog.Leaf
+	var err error
+	if pack.Events, leaves, _, err = l.store.Evidence(ctx, positions); err != nil {
+		return err
+	}
+	proofs, origin, err := l.sealer.Proofs(ctx, positions)
+	if err != nil {
+		return err
+	}
+	pack.Policy = origin.AcceptedBy()
+	for i := range pack.Events {
+		proofs[i].Extra = leaves[i][:]
+		pack.Events[i].Proof = proofs[i].Text()
+	}
+	var file bytes.Buffer
+	if err := pack.Zip(&file); err != nil {
+		return err
+	}
+	r.report(Result{
+		Section: "transparency", Name: fmt.Sprintf("evidence pack of %d events in %d, without texts and page", packed, events),
+		Value: float64(file.Len()) / 1000, Unit: "kB", Bar: 40, AtMost: true,
 	})
 	return nil
 }

@@ -4,8 +4,11 @@ package evidence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +17,7 @@ import (
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/audit"
+	"hostpanel/eventstore/evidence"
 	"hostpanel/projections"
 )
 
@@ -23,7 +27,7 @@ type Command struct {
 	Tenant int64     `placeholder:"ID" help:"Of a tenant."`
 	From   time.Time `placeholder:"TIME" help:"Of events since then (RFC 3339)."`
 	To     time.Time `placeholder:"TIME" help:"Of events until then."`
-	Out    string    `required:"" placeholder:"FILE.zip" help:"Where the pack is written. A file that exists is not replaced."`
+	Out    string    `required:"" placeholder:"PATH" help:"Where the pack is written: a folder, or a file that ends in .zip. What exists is not replaced."`
 }
 
 // Run writes a pack. It fails if events are not sealed yet, or not witnessed.
@@ -37,18 +41,21 @@ func (e Command) Run(ctx context.Context, s config.Settings, c console.Console) 
 		if err != nil {
 			return err
 		}
-		f, err := os.OpenFile(e.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		if err := pack.Zip(f); err != nil {
-			_ = f.Close()
-			return err
-		}
-		if err := f.Close(); err != nil {
+		if err := write(pack, e.Out); err != nil {
 			return err
 		}
 		fmt.Fprintf(c.Out, "%s has evidence of %s: %d events\n", console.OneLine(e.Out), of, len(pack.Events))
 		return nil
 	})
+}
+
+func write(pack evidence.Pack, path string) error {
+	if !strings.EqualFold(filepath.Ext(path), ".zip") {
+		return pack.Folder(path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pack.Zip(f), f.Close())
 }
