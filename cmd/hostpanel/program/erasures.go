@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/erasures"
@@ -41,6 +42,19 @@ func eraseAgain(ctx context.Context, p *Program) error {
 		return fmt.Errorf(`%w: nothing is served before all in the list of erasures are erased ("List of erasures" in docs/accounts.md)`, eventstore.Unavailable(err))
 	}
 	return nil
+}
+
+// erasedInPast refuses a view of the past on a database that comes from an older backup and
+// has not erased everybody in the lists. The view may change nothing, so it erases nobody.
+func erasedInPast(ctx context.Context, p *Program) error {
+	if p.past == nil {
+		return nil
+	}
+	err := p.book.CheckKept(ctx)
+	if errors.Is(err, erasures.ErrMissing) {
+		return console.Misused(`%w: start the panel of today on it first, which erases them again ("List of erasures" in docs/accounts.md)`, err)
+	}
+	return eventstore.Unavailable(err)
 }
 
 // ListErasures writes the list after an erasure. What cannot be written now is written

@@ -2,11 +2,13 @@ package program_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,14 +25,18 @@ import (
 
 // opened is a panel on a database, with the list of erasures in two places.
 func opened(ctx context.Context, url, dir, second string) (*program.Program, error) {
+	return openedAsOf(ctx, url, dir, second, time.Time{}, program.Serving)
+}
+
+func openedAsOf(ctx context.Context, url, dir, second string, at time.Time, as program.Part) (*program.Program, error) {
 	cfg, err := config.New(config.Settings{
-		DatabaseURL: url, DataDir: dir, PublicURL: "https://panel.example.com", SecretKey: programtest.SecretKey, ErasuresCopy: second,
+		DatabaseURL: url, DataDir: dir, PublicURL: "https://panel.example.com", SecretKey: programtest.SecretKey, ErasuresCopy: second, AsOf: at,
 	}, false)
 	if err != nil {
 		return nil, err
 	}
 	ctx = domain.Origin{Cause: domain.OperatorCause(uuid.New())}.With(ctx)
-	p, err := program.Open(ctx, cfg, slog.New(slog.DiscardHandler), program.Serving)
+	p, err := program.Open(ctx, cfg, slog.New(slog.DiscardHandler), as)
 	if err == nil {
 		p.Store.Attach(eventstoretest.Caused())
 	}
@@ -118,6 +124,47 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 	}
 	if n, err := again.ApplyErasures(t.Context(), list); err != nil || n != 0 {
 		t.Errorf("%d people are erased a third time, %v", n, err)
+	}
+}
+
+// A view of the past erases nobody. On a database that is older than an erasure it is
+// refused, until the panel of today has erased the person there.
+func TestAViewOfThePastIsRefusedUntilAllAreErased(t *testing.T) {
+	t.Parallel()
+	second := filepath.Join(t.TempDir(), "erasures")
+	fill := withPeople(t.TempDir())
+	live, older := eventstoretest.Database(t, "people", fill), eventstoretest.Database(t, "people", fill)
+	p, err := opened(t.Context(), live, t.TempDir(), second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if err := p.Sagas.Accounts.Erase(t.Context(), program.AtConsole, customer); err != nil {
+		t.Fatal(err)
+	}
+	at := p.Store.Clock().Now()
+	looks := func(url string, as program.Part) error {
+		v, err := openedAsOf(t.Context(), url, t.TempDir(), second, at, as)
+		if err == nil {
+			v.Close()
+		}
+		return err
+	}
+	if err := looks(live, program.Viewing); err != nil {
+		t.Error(err)
+	}
+	for _, as := range []program.Part{program.Viewing, program.Reading} {
+		if err := looks(older, as); !errors.Is(err, erasures.ErrMissing) {
+			t.Errorf("on an older database: %v", err)
+		}
+	}
+	q, err := opened(t.Context(), older, t.TempDir(), second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Close()
+	if err := looks(older, program.Viewing); err != nil {
+		t.Errorf("when the person is erased again: %v", err)
 	}
 }
 

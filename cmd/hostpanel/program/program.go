@@ -98,8 +98,8 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.assemble(ctx); err != nil {
 		return p, err
 	}
-	if as == Reading {
-		return p, nil
+	if err := erasedInPast(ctx, p); err != nil || as == Reading {
+		return p, err
 	}
 	if as == Viewing {
 		return p, projections.CheckIsolation(ctx, p.Readers)
@@ -210,7 +210,7 @@ func (p *Program) assemble(ctx context.Context) error {
 	assembly.Serve(p.Store)
 	p.Sealer = tree.NewSealer(p.present(), p.Keys, p.logName, p.Config.LogPolicy)
 	p.Tables = projections.Open(p.Readers)
-	p.book = erasures.NewBook(p.Pool, p.Keys, p.Log, p.erasureFiles()...)
+	p.book = erasures.NewBook(p.present(), p.Keys, p.Log, p.erasureFiles()...)
 	if _, _, err := p.Store.Head(ctx); err != nil {
 		return orEmpty(err)
 	}
