@@ -88,10 +88,12 @@ func TestWhatIsNoPackIsNotRead(t *testing.T) {
 		"another event beside the packed ones": func(dir string) error {
 			return errors.Join(os.Mkdir(filepath.Join(dir, "events"), 0o700), os.WriteFile(filepath.Join(dir, "events", "000000000007.event"), []byte("eight"), 0o600))
 		},
-		"cut events":   func(dir string) error { return os.Truncate(filepath.Join(dir, "events.zip"), 100) },
-		"another form": func(dir string) error { return os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(`{"format":"x"}`), 0o600) },
-		"no manifest":  func(dir string) error { return os.Remove(filepath.Join(dir, "manifest.json")) },
-		"more":         func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o600) },
+		"cut events": func(dir string) error { return os.Truncate(filepath.Join(dir, "events.zip"), 100) },
+		"another form": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(`{"format":"x"}`), 0o600)
+		},
+		"no manifest": func(dir string) error { return os.Remove(filepath.Join(dir, "manifest.json")) },
+		"more":        func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o600) },
 	} {
 		dir := filepath.Join(t.TempDir(), "pack")
 		must(t, os.CopyFS(dir, zipped(t, somePack())))
