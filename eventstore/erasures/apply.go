@@ -67,7 +67,7 @@ func notErased(ctx context.Context, pool *pgxpool.Pool, l List) (missing []Erasu
 var ErrMissing = errors.New("people in the list of erasures are not erased in this database")
 
 // CheckKept holds the database against the lists in the files of the book, for a process
-// that may erase nobody: [ErrMissing]. Files count as in [Book.ApplyKept].
+// that may erase no person: [ErrMissing]. Files count as in [Book.ApplyKept].
 func (b *Book) CheckKept(ctx context.Context) error {
 	return b.each(ctx, func(l List) error {
 		missing, err := notErased(ctx, b.pool, l)

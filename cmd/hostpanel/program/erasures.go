@@ -45,7 +45,7 @@ func eraseAgain(ctx context.Context, p *Program) error {
 }
 
 // erasedInPast refuses a view of the past on a database that comes from an older backup and
-// has not erased everybody in the lists. The view may change nothing, so it erases nobody.
+// has not erased everybody in the lists. The view itself may change nothing.
 func erasedInPast(ctx context.Context, p *Program) error {
 	if p.past == nil {
 		return nil

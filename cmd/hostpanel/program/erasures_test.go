@@ -127,7 +127,7 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 	}
 }
 
-// A view of the past erases nobody. On a database that is older than an erasure it is
+// A view of the past changes nothing. On a database that is older than an erasure it is
 // refused, until the panel of today has erased the person there.
 func TestAViewOfThePastIsRefusedUntilAllAreErased(t *testing.T) {
 	t.Parallel()
