@@ -71,7 +71,7 @@ func (r *streamCache) keep(d *decision, position int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, b := range d.branches {
-		// A version is appended once, so nobody else writes behind this history.
+		// A version is appended once, so no other writer extends this history.
 		history := b.history
 		for _, e := range d.facts {
 			if e.Stream == b.stream {
