@@ -7,6 +7,7 @@ ORDERS ?= 50
 ROUNDS ?= 42
 CUTS ?= 1000
 HISTORIES ?= 1
+OPS ?= 200000
 SEED ?=
 SERVER_ID ?= 1
 SCREENSHOTS ?= ../hostpanel-screenshots
@@ -43,6 +44,9 @@ faults: ## kill the program and its Postgres, replace its key, stop its workers,
 linear: ## let porcupine decide whether one order explains what concurrent clients of the log saw while faults went on (HISTORIES=1 SEED=n)
 	@(cd tests/robustness/linear && $(GO) mod download github.com/anishathalye/porcupine) || { echo "the module porcupine cannot be had here: without it this check is skipped" >&2; exit 0; }; \
 	cd tests/robustness/linear && ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) test -count=1 -timeout 60m -v .
+
+robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some twenty minutes
+	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
 
 generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestEveryOperationHasAnExampleFromAConversation' ./http -args -update
@@ -98,4 +102,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults linear engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench faults linear robustness engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

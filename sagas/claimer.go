@@ -47,3 +47,15 @@ func (s *executor) claimSome(ctx context.Context, queue string, room int) ([]cla
 	}
 	return s.claim(ctx, queue, room)
 }
+
+// WorkOne claims the run of a queue that is due first, and works on it until it ends,
+// waits or leaves the queue. It returns the key of the run, or "" if none is due.
+// [Runner.Run] does this for all queues at once, and renews the leases of long calls.
+func (s *Runner) WorkOne(ctx context.Context, queue string) (key string, err error) {
+	runs, err := s.executor.claimSome(ctx, queue, 1)
+	for _, c := range runs {
+		key = c.Key
+		s.executor.workOn(ctx, c)
+	}
+	return key, err
+}

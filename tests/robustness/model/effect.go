@@ -1,0 +1,291 @@
+package model
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/sagas"
+)
+
+// An Effect is one row of the ledger.
+type Effect struct {
+	Run              uuid.UUID
+	Step             string
+	State            sagas.EffectState
+	Request          string // "": it may be asked for differently
+	Sent, Keyed      time.Time
+	Asked            bool // it is known what was asked for
+	Sends, KeyedFrom int
+	External         string
+	Token            int64
+	Generation       int
+}
+
+func (e *Effect) mayHaveHappened() bool {
+	return sagas.LedgerEntry{State: e.State}.MayHaveHappened()
+}
+
+// A Place is what a claim is about.
+type Place struct{ Server, Kind, Name string }
+
+// A Held claim has an owner.
+type Held struct {
+	Owner string
+	Taken time.Time
+}
+
+func placeOf(c sagas.Claim) Place { return Place{c.Server, c.Kind, c.Name} }
+
+// age is the time since a call was prepared; one that never was is very old.
+func (m *Model) age(e *Effect) time.Duration {
+	if e.Sent.IsZero() {
+		return sagas.Seconds(1e9)
+	}
+	return asRead(m.Now.Sub(e.Sent))
+}
+
+// asRead is a duration as the program reads it from the database: a float of seconds.
+func asRead(d time.Duration) time.Duration {
+	return sagas.Seconds(float64(d.Microseconds()) / 1e6)
+}
+
+// known is a copy of a row of the ledger; without one its state is "".
+func (m *Model) known(key string) Effect {
+	if e := m.Effects[key]; e != nil {
+		return *e
+	}
+	return Effect{}
+}
+
+func (m *Model) effect(c *claimed, step Step) (result, error) {
+	key := KeyOf(step.Name, c.in)
+	known := m.known(key)
+	if known.State == sagas.EffectConfirmed || known.State == sagas.EffectSkipped {
+		return c.confirmed(step, known.External, true), nil
+	}
+	if known.State != "" {
+		external, found, err := m.lookBefore(*c, step, known)
+		if err != nil {
+			return result{}, err
+		}
+		if found {
+			return m.adopted(c, step, key, external), nil
+		}
+	}
+	generation := 1
+	if step.Kind == Keyed {
+		if m.held(*c) == nil {
+			return result{}, sagas.ErrFenced
+		}
+		generation = m.generation(*c, key)
+	}
+	return m.send(c, step, key, generation)
+}
+
+func (m *Model) lookBefore(c claimed, step Step, known Effect) (string, bool, error) {
+	if step.Kind == Blind {
+		return "", false, m.resendable(step, known)
+	}
+	external, found, err := m.find(c.in, step)
+	switch {
+	case err != nil || found == sagas.Yes:
+		return external, err == nil, err
+	case found == sagas.Maybe:
+		return "", false, sagas.TooEarly("undecided", Times.Floor)
+	}
+	if known.mayHaveHappened() && m.age(&known) < step.Policy.Quarantine {
+		return "", false, sagas.TooEarly("quarantine", step.Policy.Quarantine-m.age(&known))
+	}
+	return "", false, nil
+}
+
+func (m *Model) resendable(step Step, known Effect) error {
+	switch {
+	case known.Sends == 0:
+		return nil
+	case known.Sends >= step.Policy.Sends:
+		return domain.Fail(domain.Permanent, sagas.Unanswered, errors.New("unknown"))
+	case m.age(&known) < step.Policy.Quarantine:
+		return sagas.TooEarly(sagas.Unanswered, step.Policy.Quarantine-m.age(&known))
+	}
+	return nil
+}
+
+func (m *Model) find(in Trip, step Step) (string, sagas.Found, error) {
+	if step.Kind == Object {
+		return m.Outside.Find(ClaimOf(in))
+	}
+	return m.Outside.FindPayment(KeyOf(step.Name, in))
+}
+
+const keySends = 2
+
+// generation is that of the key under which a payment is made next.
+func (m *Model) generation(c claimed, key string) int {
+	e := m.Effects[key]
+	if e == nil {
+		return 1
+	}
+	if e.Token <= c.token && (e.Sends-e.KeyedFrom >= keySends || e.Keyed.Before(m.Now.Add(-Times.KeyLife))) {
+		e.Generation, e.Keyed, e.KeyedFrom = e.Generation+1, m.Now, e.Sends
+	}
+	return e.Generation
+}
+
+func (m *Model) send(c *claimed, step Step, key string, generation int) (result, error) {
+	if err := m.at(sagas.BeforeIntent, *c); err != nil {
+		return result{}, err
+	}
+	if err := m.intend(*c, step, key); err != nil {
+		return result{}, err
+	}
+	if err := m.at(sagas.AfterIntent, *c); err != nil {
+		return result{}, err
+	}
+	external, err := m.call(*c, step, key, generation)
+	if err == nil {
+		r := m.adopted(c, step, key, external)
+		r.command = c.completed(external, false)
+		return r, nil
+	}
+	if errors.Is(err, sagas.ErrKilled) {
+		return result{}, err
+	}
+	return m.failedCall(c, step, key, err)
+}
+
+func (m *Model) call(c claimed, step Step, key string, generation int) (external string, err error) {
+	if err := m.at(sagas.Sent, c); err != nil {
+		return "", err
+	}
+	switch step.Kind {
+	case Object:
+		external, err = m.Outside.Make(ClaimOf(c.in))
+	case Keyed:
+		external, err = m.Outside.Pay(key, generation)
+	default:
+		err = m.Outside.Mail(key)
+	}
+	if err != nil {
+		return "", err
+	}
+	return external, m.at(sagas.Answered, c)
+}
+
+func (m *Model) intend(c claimed, step Step, key string) error {
+	w := m.held(c)
+	if w == nil || w.Lease.Before(m.Now.Add(Times.Call)) {
+		return sagas.ErrFenced
+	}
+	if step.Kind == Object {
+		claim := ClaimOf(c.in)
+		if held, taken := m.Claims[placeOf(claim)]; taken && held.Owner != claim.Owner.String() {
+			return m.contend(claim, held, step)
+		}
+		m.Claims[placeOf(claim)] = Held{claim.Owner.String(), m.Now}
+	}
+	e := m.Effects[key]
+	switch {
+	case e == nil:
+		e = &Effect{Run: c.ID(), Step: step.Name, Keyed: m.Now, Generation: 1}
+		m.Effects[key] = e
+	case e.Run == c.ID() && e.Token > c.token, e.Asked && e.Request != step.request(c.in), !slices.Contains(open, e.State):
+		return domain.Fail(domain.Permanent, "request_changed", errors.New("asked for differently before"))
+	}
+	if e.State != sagas.EffectDeferred {
+		e.State = sagas.EffectIntended
+	}
+	e.Asked, e.Run, e.Request, e.Sent, e.Sends, e.Token = true, c.ID(), step.request(c.in), m.Now, e.Sends+1, c.token
+	key2 := AttemptKey{c.ID(), c.token, c.Step}
+	if a := m.Attempts[key2]; a != nil {
+		a.Began, a.Ended, a.Outcome = m.Business(), time.Time{}, ""
+	} else {
+		m.Attempts[key2] = &Attempt{Began: m.Business()}
+	}
+	return nil
+}
+
+// open are the states of effects that have yet to be done.
+var open = []sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectAbsent, sagas.EffectDeferred}
+
+// request is what the step asks for; "": always the same.
+func (s Step) request(in Trip) string {
+	if s.Kind == Object {
+		return in.Label
+	}
+	return ""
+}
+
+func (m *Model) contend(claim sagas.Claim, held Held, step Step) error {
+	expire, err := Contested(m.Outside, sagas.Contest{Claim: claim, Holder: held.Owner, Idle: asRead(m.Now.Sub(held.Taken)), Quarantine: step.Policy.Quarantine})
+	if err != nil {
+		return err
+	}
+	if expire {
+		delete(m.Claims, placeOf(claim))
+	}
+	return sagas.TooEarly("name_leaving", Times.Floor)
+}
+
+// Contested decides about a box that another trip has claimed: it is that one's if it is
+// there, and free once the quarantine is over.
+func Contested(o *Outside, c sagas.Contest) (expire bool, err error) {
+	holder := c.Claim
+	category, id, _ := strings.Cut(c.Holder, "-")
+	holder.Owner = domain.Stream{Category: category, ID: id}
+	_, found, err := o.Find(holder)
+	if err == nil && found == sagas.Yes {
+		err = domain.Fail(domain.Permanent, "name_taken", errors.New("it is another's"))
+	}
+	return err == nil && found == sagas.No && c.Idle >= c.Quarantine, err
+}
+
+func (m *Model) failedCall(c *claimed, step Step, key string, failure error) (result, error) {
+	class, _ := sagas.Classify(failure)
+	if e := m.Effects[key]; e.Token == c.token && slices.Contains([]sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectDeferred}, e.State) {
+		state := sagas.EffectUnknown
+		if class != domain.Unknown {
+			state, e.Sends = sagas.EffectAbsent, e.Sends-1
+		}
+		if e.State != sagas.EffectDeferred {
+			e.State = state
+		}
+	}
+	if e := m.Effects[key]; sagas.CodeOf(failure) == sagas.StoredError && e.Token == c.token {
+		e.KeyedFrom = e.Sends - keySends
+	}
+	if step.Kind == Blind || class == domain.Permanent || !usedUp(step, *c) {
+		return result{}, failure
+	}
+	if external, found, err := m.find(c.in, step); err == nil && found == sagas.Yes {
+		return m.adopted(c, step, key, external), nil
+	}
+	return result{}, failure
+}
+
+func (c *claimed) confirmed(step Step, external string, found bool) result {
+	if step.Kind == Object {
+		c.in.Box = external
+	}
+	return result{command: c.completed(external, found), counted: true, outside: true}
+}
+
+func (m *Model) adopted(c *claimed, step Step, key, external string) result {
+	r, run, token := c.confirmed(step, external, true), c.ID(), c.token
+	r.rows = append(r.rows, row{
+		holds: func() bool {
+			e := m.Effects[key]
+			return (e.Run != run || e.Token <= token) && slices.Contains(open, e.State)
+		}, err: sagas.ErrFenced,
+		make: func() {
+			e := m.Effects[key]
+			e.State, e.External, e.Token, e.Run = sagas.EffectConfirmed, external, token, run
+		},
+	})
+	return r
+}

@@ -1,0 +1,358 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/sagas"
+)
+
+// A Row is the work row of a run.
+type Row struct {
+	Run         sagas.Run
+	Status      string
+	Attempt     int
+	Token       int64
+	RunAt       time.Time
+	Deadline    time.Time // zero: none
+	Lease       time.Time // zero: none
+	Awaits      string
+	Correlation uuid.UUID
+}
+
+// A Queue is one place where runs wait their turn.
+type Queue struct {
+	Most   int
+	Paused bool
+	Fails  int
+	Open   time.Time // until when its breaker is open; zero: it is closed
+}
+
+// An AttemptKey names an attempt.
+type AttemptKey struct {
+	Run   uuid.UUID
+	Token int64
+	Step  int
+}
+
+// An Attempt is what is kept of one.
+type Attempt struct {
+	Began, Ended, Next time.Time
+	Outcome, Class     string
+}
+
+// claimed is a run in the hands of a worker, as it was when it was claimed.
+type claimed struct {
+	sagas.Run
+	in       Trip
+	before   []byte
+	queue    string
+	attempt  int
+	token    int64
+	left     time.Duration
+	deadline bool
+	since    time.Time
+	ahead    time.Duration
+	head     int
+	mail     uuid.UUID // its correlation
+}
+
+func (m *Model) budget(r sagas.Run) time.Duration {
+	if r.Over() {
+		return 0
+	}
+	return m.stepOf(r).Policy.Budget
+}
+
+// stepOf is the step that a run stands at, with the policy for its direction.
+func (m *Model) stepOf(r sagas.Run) Step {
+	s := stepNamed(r.At().Name)
+	if r.Direction == sagas.DirectionUndo && s.isEffect() {
+		quarantine := s.Policy.Quarantine
+		s.Policy = Times.UndoPolicy()
+		s.Policy.Quarantine = quarantine
+	}
+	return s
+}
+
+func (s Step) isEffect() bool { return s.Kind == Object || s.Kind == Keyed || s.Kind == Blind }
+
+// setDeadline starts the budget of the run's step.
+func (m *Model) setDeadline(w *Row, r sagas.Run) {
+	w.Deadline = time.Time{}
+	if budget := m.budget(r); budget > 0 {
+		w.Deadline = m.Business().Add(budget)
+	}
+}
+
+func (m *Model) startRow(r sagas.Run, correlation uuid.UUID) row {
+	return row{
+		holds: func() bool { return m.Runs[r.ID()] == nil }, err: errConflict,
+		make: func() {
+			w := &Row{Run: r, Status: "ready", RunAt: m.Business(), Correlation: correlation}
+			m.setDeadline(w, r)
+			m.Runs[r.ID()] = w
+		},
+	}
+}
+
+// Start starts a run by itself.
+func (m *Model) Start(meta domain.Metadata, start sagas.Start) (Receipt, error) {
+	_, state, _ := decideOn(nil, start)
+	return m.executeWith(meta, []row{m.startRow(state.(sagas.Run), meta.ID)}, start)
+}
+
+// Due are the runs of a queue that may be claimed next: those before all others.
+func (m *Model) Due(queue string) []*Row {
+	q := m.Queues[queue]
+	if q.Paused || q.Open.After(m.Now) {
+		return nil
+	}
+	room := q.Most
+	if q.Fails >= breaks {
+		room = 1
+	}
+	var lost, due []*Row
+	for _, w := range m.Runs {
+		switch {
+		case w.Run.At().Queue != queue:
+		case w.Status == "running" && !w.Lease.Before(m.Now):
+			room--
+		case w.Status == "running":
+			lost = append(lost, w)
+		case (w.Status == "ready" || w.Status == "waiting") && !w.RunAt.After(m.Business()):
+			due = append(due, w)
+		}
+	}
+	if room <= 0 {
+		return nil
+	}
+	if len(lost) > 0 {
+		return first(lost, func(w *Row) time.Time { return w.Lease })
+	}
+	return first(due, func(w *Row) time.Time { return w.RunAt })
+}
+
+const breaks = 5
+
+// first are the rows with the least time.
+func first(rows []*Row, at func(*Row) time.Time) []*Row {
+	slices.SortFunc(rows, func(a, b *Row) int {
+		return cmp.Or(at(a).Compare(at(b)), bytes.Compare([]byte(a.Run.Key), []byte(b.Run.Key)))
+	})
+	for i, w := range rows {
+		if !at(w).Equal(at(rows[0])) {
+			return rows[:i]
+		}
+	}
+	return rows
+}
+
+func (m *Model) claim(w *Row) claimed {
+	w.Status, w.Attempt, w.Token, w.Lease = "running", w.Attempt+1, w.Token+1, m.Now.Add(Times.Lease)
+	c := claimed{
+		Run: w.Run, queue: w.Run.At().Queue, attempt: w.Attempt, token: w.Token, since: m.Now, ahead: m.Ahead, head: len(m.Events), mail: w.Correlation,
+	}
+	c.Status = sagas.StatusReady
+	if !w.Deadline.IsZero() {
+		c.left, c.deadline = asRead(w.Deadline.Sub(m.Business())), true
+	}
+	return c
+}
+
+// Work claims the run that is due first and works on it, as a worker of a process does.
+// Of several that are due at the same moment it takes the one with the key.
+func (m *Model) Work(queue, key string) string {
+	due := m.Due(queue)
+	if len(due) == 0 {
+		return ""
+	}
+	at := max(0, slices.IndexFunc(due, func(w *Row) bool { return w.Run.Key == key }))
+	c := m.claim(due[at])
+	for on := true; on; {
+		c, on = m.attemptStep(c)
+	}
+	return due[at].Run.Key
+}
+
+func (m *Model) attemptStep(c claimed) (claimed, bool) {
+	c.in, c.before = decoded(c.Input), sagas.Encode(decoded(c.Input))
+	step := m.stepOf(c.Run)
+	result, err := m.attempt(&c, step)
+	if err == nil {
+		var next claimed
+		var on bool
+		if next, on, err = m.finish(c, result); err == nil {
+			m.see(step, c, nil)
+			return next, on
+		}
+	}
+	return m.fail(c, step, err)
+}
+
+// A result is what came of an attempt.
+type result struct {
+	command  sagas.Command
+	rows     []row
+	commands []domain.Command
+	releases domain.Stream
+	outcome  string
+	class    domain.Class
+	counted  bool
+	outside  bool
+}
+
+func (m *Model) attempt(c *claimed, step Step) (result, error) {
+	switch {
+	case c.Direction == sagas.DirectionUndo:
+		return m.undoStep(c, step)
+	case step.Kind == Local:
+		return m.local(c, step)
+	case step.Kind == Look || step.Kind == Gate:
+		return m.wait(c, step)
+	}
+	return m.effect(c, step)
+}
+
+func (m *Model) local(c *claimed, step Step) (result, error) {
+	r := result{command: c.completed("", false)}
+	if step.Name == "open" {
+		r.commands, r.releases = []domain.Command{GateTrouble(c.in.Gate).Report(m.Business())}, GateStream(c.in.Gate)
+		return r, nil
+	}
+	r.commands = []domain.Command{NoteOf(c.in.Name, m.Outside.Note(c.in.Name), m.Business())}
+	return r, nil
+}
+
+func (m *Model) wait(c *claimed, step Step) (result, error) {
+	ready, err := false, error(nil)
+	if step.Kind == Gate {
+		if ready = m.Incident(GateStream(c.in.Gate)).Open; !ready {
+			err = sagas.Await(GateStream(c.in.Gate), "gate", 0)
+		}
+	} else if ready, err = m.Outside.Ready(ClaimOf(c.in)); errors.Is(err, sagas.ErrAbsent) {
+		return m.missed(c, step)
+	}
+	if err == nil && !ready {
+		err = notReady(*c, step)
+	}
+	return result{command: c.completed("", false), outside: true}, err
+}
+
+func notReady(c claimed, step Step) error { return sagas.TooEarly("not_ready", nextLook(c, step)) }
+
+func nextLook(c claimed, step Step) time.Duration {
+	p, looking := step.Policy, step.Policy.Budget-c.left
+	for d := p.First; d < p.Last; d *= 2 {
+		if looking < 2*d-p.First {
+			return d
+		}
+	}
+	return p.Last
+}
+
+func (c *claimed) completed(external string, found bool) sagas.Complete {
+	return sagas.Complete{Key: c.Key, Step: c.Step, External: external, Found: found, Input: c.learnt()}
+}
+
+func (c *claimed) learnt() json.RawMessage {
+	if now := sagas.Encode(c.in); !bytes.Equal(now, c.before) {
+		return now
+	}
+	return nil
+}
+
+// held is the row of a run, if a worker with this token still has it at this step.
+func (m *Model) held(c claimed) *Row {
+	if w := m.Runs[c.ID()]; w.Token == c.token && w.Status == "running" && rowStep(w.Run) == c.Step {
+		return w
+	}
+	return nil
+}
+
+func rowStep(r sagas.Run) int { return min(r.Step, len(r.Steps)-1) }
+
+func (m *Model) finish(c claimed, e result) (claimed, bool, error) {
+	_, state, err := decideOn(c.Run, e.command)
+	if err != nil {
+		return c, false, err
+	}
+	next := state.(sagas.Run)
+	if err := m.at(sagas.BeforeComplete, c); err != nil {
+		return c, false, err
+	}
+	back := c.Direction == sagas.DirectionDo && next.Step < c.Step
+	keep := next.Status == sagas.StatusReady && !back && (next.At().Queue == c.queue || next.At().Queue == sagas.LocalQueue)
+	meta := m.workerMeta(c, string(next.Status))
+	if _, err := m.executeWith(meta, m.endingRows(c, next, keep, e), append([]domain.Command{e.command}, e.commands...)...); err != nil {
+		return c, false, err
+	}
+	if err := m.at(sagas.AfterComplete, c); err != nil {
+		return c, false, err
+	}
+	done := claimed{Run: next, queue: c.queue, token: c.token, attempt: 1, since: c.since, ahead: c.ahead, head: c.head, mail: c.mail}
+	if budget := m.budget(next); budget > 0 {
+		done.left, done.deadline = budget, true
+	}
+	return done, keep, nil
+}
+
+func (m *Model) workerMeta(c claimed, what string) domain.Metadata {
+	return domain.Metadata{
+		ID: causeID(c, what), Actor: "system:trip", Saga: c.Key, Correlation: c.mail, Cause: domain.EventCause(sagas.StreamOf(c.Key), int(c.Version)),
+	}
+}
+
+func (m *Model) endingRows(c claimed, next sagas.Run, keep bool, e result) []row {
+	rows := []row{{holds: func() bool { return m.held(c) != nil }, err: sagas.ErrFenced, make: func() { m.advance(m.Runs[c.ID()], next, keep) }}}
+	rows = append(rows, e.rows...)
+	rows = append(rows, row{make: func() {
+		if e.releases != (domain.Stream{}) {
+			m.release(e.releases.String())
+		}
+		if e.counted || e.class != "" {
+			m.noteAttempt(c, Attempt{Outcome: cmp.Or(e.outcome, "completed"), Class: string(e.class)})
+		}
+		if q := m.Queues[c.At().Queue]; e.outside && q.Fails > 0 {
+			q.Fails, q.Open = 0, time.Time{}
+		}
+	}})
+	return rows
+}
+
+func (m *Model) advance(w *Row, next sagas.Run, keep bool) {
+	w.Run, w.Status, w.Attempt = next, string(next.Status), 0
+	m.setDeadline(w, next)
+	if keep {
+		w.Status, w.Attempt, w.Lease = "running", 1, m.Now.Add(Times.Lease)
+		return
+	}
+	w.RunAt, w.Lease = m.Business(), time.Time{}
+}
+
+func (m *Model) release(awaited string) {
+	for _, w := range m.Runs {
+		if w.Awaits == awaited && w.Status == "waiting" {
+			w.RunAt = m.Business()
+		}
+	}
+}
+
+func (m *Model) noteAttempt(c claimed, a Attempt) {
+	key := AttemptKey{c.ID(), c.token, c.Step}
+	a.Began, a.Ended = m.Business(), m.Business()
+	if was := m.Attempts[key]; was != nil {
+		a.Began = was.Began
+		if a.Next.IsZero() {
+			a.Next = was.Next
+		}
+	}
+	m.Attempts[key] = &a
+}
