@@ -42,11 +42,11 @@ type Held struct {
 func placeOf(c sagas.Claim) Place { return Place{c.Server, c.Kind, c.Name} }
 
 // age is the time since a call was prepared; one that never was is very old.
-func (m *Model) age(e *Effect) time.Duration {
+func (e *Effect) age(now time.Time) time.Duration {
 	if e.Sent.IsZero() {
 		return sagas.Seconds(1e9)
 	}
-	return asRead(m.Now.Sub(e.Sent))
+	return asRead(now.Sub(e.Sent))
 }
 
 // asRead is a duration as the program reads it from the database: a float of seconds.
@@ -89,38 +89,38 @@ func (m *Model) effect(c *claimed, step Step) (result, error) {
 
 func (m *Model) lookBefore(c claimed, step Step, known Effect) (string, bool, error) {
 	if step.Kind == Blind {
-		return "", false, m.resendable(step, known)
+		return "", false, known.resendable(step, m.Now)
 	}
-	external, found, err := m.find(c.in, step)
+	external, found, err := m.Outside.find(c.in, step)
 	switch {
 	case err != nil || found == sagas.Yes:
 		return external, err == nil, err
 	case found == sagas.Maybe:
 		return "", false, sagas.TooEarly("undecided", Times.Floor)
 	}
-	if known.mayHaveHappened() && m.age(&known) < step.Policy.Quarantine {
-		return "", false, sagas.TooEarly("quarantine", step.Policy.Quarantine-m.age(&known))
+	if known.mayHaveHappened() && known.age(m.Now) < step.Policy.Quarantine {
+		return "", false, sagas.TooEarly("quarantine", step.Policy.Quarantine-known.age(m.Now))
 	}
 	return "", false, nil
 }
 
-func (m *Model) resendable(step Step, known Effect) error {
+func (e *Effect) resendable(step Step, now time.Time) error {
 	switch {
-	case known.Sends == 0:
+	case e.Sends == 0:
 		return nil
-	case known.Sends >= step.Policy.Sends:
+	case e.Sends >= step.Policy.Sends:
 		return domain.Fail(domain.Permanent, sagas.Unanswered, errors.New("unknown"))
-	case m.age(&known) < step.Policy.Quarantine:
-		return sagas.TooEarly(sagas.Unanswered, step.Policy.Quarantine-m.age(&known))
+	case e.age(now) < step.Policy.Quarantine:
+		return sagas.TooEarly(sagas.Unanswered, step.Policy.Quarantine-e.age(now))
 	}
 	return nil
 }
 
-func (m *Model) find(in Trip, step Step) (string, sagas.Found, error) {
+func (o *Outside) find(in Trip, step Step) (string, sagas.Found, error) {
 	if step.Kind == Object {
-		return m.Outside.Find(ClaimOf(in))
+		return o.Find(ClaimOf(in))
 	}
-	return m.Outside.FindPayment(KeyOf(step.Name, in))
+	return o.FindPayment(KeyOf(step.Name, in))
 }
 
 const keySends = 2
@@ -262,7 +262,7 @@ func (m *Model) failedCall(c *claimed, step Step, key string, failure error) (re
 	if step.Kind == Blind || class == domain.Permanent || !usedUp(step, *c) {
 		return result{}, failure
 	}
-	if external, found, err := m.find(c.in, step); err == nil && found == sagas.Yes {
+	if external, found, err := m.Outside.find(c.in, step); err == nil && found == sagas.Yes {
 		return m.adopted(c, step, key, external), nil
 	}
 	return result{}, failure

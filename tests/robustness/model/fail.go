@@ -26,7 +26,7 @@ func (m *Model) fail(c claimed, step Step, err error) (claimed, bool) {
 	class, wait := sagas.Classify(err)
 	late := c.deadline && c.left <= 0
 	if class == domain.Waiting && !late {
-		m.putBack(c, m.waitOf(c, step, wait, err))
+		m.putBack(c, waitOf(c, step, wait, err))
 		return c, false
 	}
 	if step.Kind != Local && !step.Independent && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
@@ -71,7 +71,7 @@ type outcome struct {
 	awaits      string
 }
 
-func (m *Model) waitOf(c claimed, step Step, after time.Duration, err error) outcome {
+func waitOf(c claimed, step Step, after time.Duration, err error) outcome {
 	v := outcome{text: "wait", class: string(domain.Waiting), delay: max(after, Times.Floor)}
 	if step.Kind == Gate && sagas.CodeOf(err) == "gate" {
 		v.awaits, v.delay = GateStream(c.in.Gate).String(), max(nextLook(c, step), Times.Floor)
@@ -177,8 +177,8 @@ func (m *Model) missed(c *claimed, step Step) (result, error) {
 	switch {
 	case known.State != sagas.EffectConfirmed && known.State != sagas.EffectSkipped:
 		return result{}, notReady(*c, step)
-	case m.age(&known) < quarantine:
-		return result{}, sagas.TooEarly("not_ready", min(nextLook(*c, step), quarantine-m.age(&known)))
+	case known.age(m.Now) < quarantine:
+		return result{}, sagas.TooEarly("not_ready", min(nextLook(*c, step), quarantine-known.age(m.Now)))
 	case m.Run(c.Key).Lost >= mostLost:
 		return result{}, domain.Fail(domain.Permanent, "lost", errors.New("lost each time"))
 	}

@@ -66,7 +66,7 @@ func (m *Model) Skip(meta domain.Metadata, key, name, external string) error {
 	if name == "made" {
 		made = stepNamed("make")
 	}
-	proof, err := m.proof(c.in, made, external)
+	proof, err := m.Outside.proof(c.in, made, external)
 	if err != nil {
 		return err
 	}
@@ -89,14 +89,14 @@ func (m *Model) skipEffect(key string, run uuid.UUID, step, external string) {
 	e.State, e.External = sagas.EffectSkipped, external
 }
 
-func (m *Model) proof(in Trip, step Step, external string) (string, error) {
+func (o *Outside) proof(in Trip, step Step, external string) (string, error) {
 	if step.Kind == Blind {
 		return external, nil
 	}
 	if external == "" {
 		return "", domain.RefuseField("external_id", "This field is required.")
 	}
-	found, is, err := m.find(in, step)
+	found, is, err := o.find(in, step)
 	if err != nil || is != sagas.Yes || found != external {
 		return "", domain.RefuseField("external_id", "Nothing of ours was found under this id.")
 	}
@@ -169,8 +169,8 @@ func (m *Model) Release(meta domain.Metadata, key string) error {
 }
 
 // LabelOf is the box that a run is about.
-func (m *Model) LabelOf(key string) string {
-	if run := m.Run(key); run.Key != "" {
+func LabelOf(run sagas.Run) string {
+	if run.Key != "" {
 		return decoded(run.Input).Label
 	}
 	return ""

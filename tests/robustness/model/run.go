@@ -64,15 +64,15 @@ type claimed struct {
 	mail     uuid.UUID // its correlation
 }
 
-func (m *Model) budget(r sagas.Run) time.Duration {
+func budgetOf(r sagas.Run) time.Duration {
 	if r.Over() {
 		return 0
 	}
-	return m.stepOf(r).Policy.Budget
+	return stepOf(r).Policy.Budget
 }
 
 // stepOf is the step that a run stands at, with the policy for its direction.
-func (m *Model) stepOf(r sagas.Run) Step {
+func stepOf(r sagas.Run) Step {
 	s := stepNamed(r.At().Name)
 	if r.Direction == sagas.DirectionUndo && s.isEffect() {
 		quarantine := s.Policy.Quarantine
@@ -87,7 +87,7 @@ func (s Step) isEffect() bool { return s.Kind == Object || s.Kind == Keyed || s.
 // setDeadline starts the budget of the run's step.
 func (m *Model) setDeadline(w *Row, r sagas.Run) {
 	w.Deadline = time.Time{}
-	if budget := m.budget(r); budget > 0 {
+	if budget := budgetOf(r); budget > 0 {
 		w.Deadline = m.Business().Add(budget)
 	}
 }
@@ -184,7 +184,7 @@ func (m *Model) Work(queue, key string) string {
 
 func (m *Model) attemptStep(c claimed) (claimed, bool) {
 	c.in, c.before = decoded(c.Input), sagas.Encode(decoded(c.Input))
-	step := m.stepOf(c.Run)
+	step := stepOf(c.Run)
 	result, err := m.attempt(&c, step)
 	if err == nil {
 		var next claimed
@@ -298,7 +298,7 @@ func (m *Model) finish(c claimed, e result) (claimed, bool, error) {
 		return c, false, err
 	}
 	done := claimed{Run: next, queue: c.queue, token: c.token, attempt: 1, since: c.since, ahead: c.ahead, head: c.head, mail: c.mail}
-	if budget := m.budget(next); budget > 0 {
+	if budget := budgetOf(next); budget > 0 {
 		done.left, done.deadline = budget, true
 	}
 	return done, keep, nil

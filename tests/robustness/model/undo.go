@@ -39,15 +39,15 @@ func (m *Model) undoEffect(c *claimed, step Step) (result, error) {
 	external, found := known.External, sagas.Yes
 	if external == "" {
 		var err error
-		if external, found, err = m.find(c.in, step); err != nil {
+		if external, found, err = m.Outside.find(c.in, step); err != nil {
 			return result{}, err
 		}
 	}
 	switch {
 	case found == sagas.Maybe:
 		return result{}, sagas.TooEarly("undecided", Times.Floor)
-	case found == sagas.No && known.mayHaveHappened() && m.age(&known) < step.Policy.Quarantine:
-		return result{}, sagas.TooEarly("quarantine", step.Policy.Quarantine-m.age(&known))
+	case found == sagas.No && known.mayHaveHappened() && known.age(m.Now) < step.Policy.Quarantine:
+		return result{}, sagas.TooEarly("quarantine", step.Policy.Quarantine-known.age(m.Now))
 	case found == sagas.No:
 		return gone, nil
 	}

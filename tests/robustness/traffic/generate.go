@@ -227,7 +227,7 @@ func (g *Generator) skip(o *Operation) {
 	case o.Name == "pay":
 		o.Text = g.m.Outside.Paid["t/"+strings.TrimPrefix(o.Key, "trip:")+"/pay"]
 	default:
-		o.Text = g.m.Outside.Boxes[g.m.LabelOf(o.Key)].ID
+		o.Text = g.m.Outside.Boxes[model.LabelOf(run)].ID
 	}
 }
 
