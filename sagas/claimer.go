@@ -52,7 +52,7 @@ func (s *executor) claimSome(ctx context.Context, queue string, room int) ([]cla
 // waits or leaves the queue. It returns the key of the run, or "" if none is due.
 // [Runner.Run] does this for all queues at once, and renews the leases of long calls.
 func (s *Runner) WorkOne(ctx context.Context, queue string) (key string, err error) {
-	runs, err := s.executor.claimSome(ctx, queue, 1)
+	runs, _, err := s.executor.claim(ctx, queue, 1)
 	for _, c := range runs {
 		key = c.Key
 		s.executor.workOn(ctx, c)
