@@ -93,6 +93,7 @@ func TestWhatIsNoPackIsNotRead(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(`{"format":"x"}`), 0o600)
 		},
 		"no manifest": func(dir string) error { return os.Remove(filepath.Join(dir, "manifest.json")) },
+		"too much":    func(dir string) error { return os.Truncate(filepath.Join(dir, "policy"), 2<<30) },
 		"more":        func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o600) },
 	} {
 		dir := filepath.Join(t.TempDir(), "pack")

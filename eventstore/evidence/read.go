@@ -3,6 +3,7 @@ package evidence
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,15 +18,17 @@ import (
 // ErrFormat means that files are not those of a pack.
 var ErrFormat = errors.New("not an evidence pack")
 
-// maxFile bounds what is read of one file. The events of the largest pack take a quarter.
-const maxFile = 1 << 30
+// maxPack bounds what is read of a pack in all. The events of the largest one take a
+// quarter. A .zip that unpacks to more is refused.
+const maxPack = 1 << 30
 
 // Read reads the files of a pack: a folder or a .zip, packed by this program or another one.
 func Read(from fs.FS) (p Pack, err error) {
-	files := map[string][]byte{}
-	if err = readAll(from, files); err == nil {
-		err = unpack(files)
+	read := &reading{files: map[string][]byte{}, left: maxPack}
+	if err = read.all(from); err == nil {
+		err = read.unpack()
 	}
+	files := read.files
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
@@ -45,31 +48,37 @@ func Read(from fs.FS) (p Pack, err error) {
 	return p, err
 }
 
-// readAll adds all files of a folder or a .zip. What is there already has to be the same.
-func readAll(from fs.FS, into map[string][]byte) error {
+// A reading is what was read of a pack, and how many bytes may follow.
+type reading struct {
+	files map[string][]byte
+	left  int64
+}
+
+// all adds all files of a folder or a .zip. What is there already has to be the same.
+func (r *reading) all(from fs.FS) error {
 	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := readFile(from, name)
-		if known, is := into[name]; err == nil && is && !bytes.Equal(known, data) {
+		data, err := r.file(from, name)
+		if known, is := r.files[name]; err == nil && is && !bytes.Equal(known, data) {
 			return fmt.Errorf("%s is there twice, and differs", name)
 		}
-		into[name] = data
+		r.files[name] = data
 		return err
 	})
 }
 
 // unpack replaces the .zip of the events by its files. A folder may have both.
-func unpack(files map[string][]byte) error {
-	packed, is := files[eventsFile]
+func (r *reading) unpack() error {
+	packed, is := r.files[eventsFile]
 	if !is {
 		return nil
 	}
-	delete(files, eventsFile)
+	delete(r.files, eventsFile)
 	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err == nil {
-		err = readAll(z, files)
+		err = r.all(z)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", eventsFile, err)
@@ -77,15 +86,19 @@ func unpack(files map[string][]byte) error {
 	return nil
 }
 
-func readFile(from fs.FS, name string) ([]byte, error) {
+func (r *reading) file(from fs.FS, name string) ([]byte, error) {
 	f, err := from.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s is too large", name)
+	tooLarge := fmt.Errorf("%s is too large", name)
+	if about, err := f.Stat(); err != nil || about.Size() > r.left {
+		return nil, cmp.Or(err, tooLarge)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, r.left+1)) // a .zip may hold more than it says
+	if r.left -= int64(len(data)); r.left < 0 {
+		err = tooLarge
 	}
 	return data, err
 }
