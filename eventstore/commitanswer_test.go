@@ -17,7 +17,7 @@ import (
 func TestAGroupWithoutAnAnswerIsNotCommittedAgain(t *testing.T) {
 	url := eventstoretest.URL(t)
 	cutter := eventstoretest.NewCutter(t, url, `"coins":777`)
-	s, owner := tillsOn(t, eventstoretest.Pool(t, cutter.URL())), eventstoretest.Owner(t, url)
+	s, owner := storeOn(t, eventstoretest.Pool(t, cutter.URL())), eventstoretest.Owner(t, url)
 	answers := make(chan error, 3)
 	add := func(till string, coins int) {
 		go func() {
@@ -61,7 +61,7 @@ func TestAGroupWithoutAnAnswerIsNotCommittedAgain(t *testing.T) {
 func TestARequestThatIsCutOffIsNotInTheLog(t *testing.T) {
 	url := eventstoretest.URL(t)
 	cutter := eventstoretest.NewCutter(t, url, `"coins":777`)
-	s := tillsOn(t, eventstoretest.Pool(t, cutter.URL()))
+	s := storeOn(t, eventstoretest.Pool(t, cutter.URL()))
 	cutter.CutQuestion()
 	_, err := s.Append(t.Context(), domain.Metadata{}, tillStream("a"), 0, nil, coinsPut{777})
 	if head, _, read := s.Head(t.Context()); !errors.Is(err, eventstore.ErrUnavailable) || head != 0 || read != nil {

@@ -26,8 +26,7 @@ func TestCrashesOfTheDatabaseLoseNothingAndRepeatNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner.Close()
-	s := eventstore.Open(eventstoretest.Pool(t, cluster.URL()), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(s, "till", tills)
+	s := storeOn(t, eventstoretest.Pool(t, cluster.URL()))
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 

@@ -203,7 +203,7 @@ func TestWhoWasErasedIsFoundByTheIndexHoweverManyAreAskedFor(t *testing.T) {
 	purposes := slices.Repeat([]string{"contact"}, len(subjects))
 	rows, _ = s.Pool().Query(t.Context(), `explain `+eventstore.KeysStand, subjects, purposes, len(subjects))
 	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if text := strings.Join(plan, "\n"); err != nil || contains(text, "Seq Scan") || !contains(text, "subject_keys_pkey") {
+	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") || !strings.Contains(text, "subject_keys_pkey") {
 		t.Errorf("%s\n%v", text, err)
 	}
 }

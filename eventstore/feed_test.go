@@ -179,8 +179,7 @@ func TestNothingIsMissedOrHeardTwice(t *testing.T) {
 	var stores []*eventstore.Store
 	var tails []*eventstore.Feed
 	for range 2 {
-		s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-		eventstore.Serve(s, "till", tills)
+		s := storeOn(t, eventstoretest.Pool(t, url))
 		stores, tails = append(stores, s), append(tails, tailOf(s))
 	}
 	var writing, hearing sync.WaitGroup
@@ -274,8 +273,7 @@ func TestListenersOutliveTheDatabase(t *testing.T) {
 	if err := eventstore.Migrate(t.Context(), owner); err != nil {
 		t.Fatal(err)
 	}
-	s := eventstore.Open(eventstoretest.Pool(t, cluster.URL()), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(s, "till", tills)
+	s := storeOn(t, eventstoretest.Pool(t, cluster.URL()))
 	l := listen(t, tailOf(s), eventstore.Now, "a")
 	do(t, s, putIn{"a", 1})
 	mustHear(t, l, 1)

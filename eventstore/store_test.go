@@ -104,8 +104,13 @@ var facts = domain.NewCatalogue([]domain.EventType{
 })
 
 func newStore(t testing.TB, options ...eventstore.Option) *eventstore.Store {
-	s := eventstoretest.Store(t, facts, options...)
+	return serve(eventstoretest.Store(t, facts, options...))
+}
+
+// serve lets a store decide on tills and drawers.
+func serve(s *eventstore.Store) *eventstore.Store {
 	eventstore.Serve(s, "till", tills)
+	eventstore.Serve(s, "drawer", drawers)
 	return s
 }
 
@@ -219,7 +224,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 // decision may rest on that.
 func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 	here := newStore(t)
-	there := tillsOn(t, here.Pool())
+	there := storeOn(t, here.Pool())
 	do(t, here, putIn{"a", 1}, putIn{"a", 1})
 	do(t, there, putIn{"a", 3})                                              // now there are five
 	do(t, here, takeOut{"a", 4})                                             // refused by what is remembered
@@ -242,7 +247,7 @@ func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 // its streams without what the other process has added.
 func TestARequestRepeatedInAnotherProcessAnswersAsTheFirst(t *testing.T) {
 	here := newStore(t)
-	there := tillsOn(t, here.Pool())
+	there := storeOn(t, here.Pool())
 	do(t, here, putIn{"b", 1})
 	cause := domain.Metadata{ID: uuid.New(), Actor: "system:test"}
 	request := []domain.Command{putIn{"a", 1}, putIn{"b", 1}, putIn{"b", 1}}
@@ -256,11 +261,9 @@ func TestARequestRepeatedInAnotherProcessAnswersAsTheFirst(t *testing.T) {
 	}
 }
 
-// tillsOn is another process on a database.
-func tillsOn(t *testing.T, pool *pgxpool.Pool) *eventstore.Store {
-	s := eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(s, "till", tills)
-	return s
+// storeOn is a process on a database.
+func storeOn(t testing.TB, pool *pgxpool.Pool) *eventstore.Store {
+	return serve(eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstoretest.Caused()))
 }
 
 func TestOnlyTheGuiltyMemberOfAGroupFails(t *testing.T) {
@@ -310,8 +313,7 @@ func TestNumbersHaveNoGapsWhateverFails(t *testing.T) {
 
 func TestTheLogCannotBeChanged(t *testing.T) {
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(s, "till", tills)
+	s := storeOn(t, eventstoretest.Pool(t, url))
 	do(t, s, putIn{"a", 5})
 	owner := eventstoretest.Owner(t, url)
 	for _, sql := range []string{`update events set name = 'x'`, `delete from events`, `truncate events`} {
@@ -326,8 +328,7 @@ func TestTheLogCannotBeChanged(t *testing.T) {
 
 func TestVerifyNamesTheFirstBrokenEvent(t *testing.T) {
 	url := eventstoretest.URL(t)
-	s := eventstore.Open(eventstoretest.Pool(t, url), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(s, "till", tills)
+	s := storeOn(t, eventstoretest.Pool(t, url))
 	for i := range 10 {
 		do(t, s, putIn{fmt.Sprint(i % 2), 1})
 	}
@@ -365,13 +366,4 @@ func TestTheLogAsItStood(t *testing.T) {
 			t.Errorf("until %d, %v: %d facts, want %d (%v)", c.version, c.at, len(history), c.want, err)
 		}
 	}
-}
-
-func contains(text, part string) bool {
-	for i := range len(text) - len(part) + 1 {
-		if text[i:i+len(part)] == part {
-			return true
-		}
-	}
-	return false
 }

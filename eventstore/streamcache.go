@@ -9,8 +9,8 @@ import (
 )
 
 // streamCache caches the histories of streams that this process has read or written
-// within seconds, because the next command often concerns the same streams. An entry may lack
-// events of other processes. The append then fails on the stream's version. A
+// within seconds, because the next command often concerns the same streams. An entry may
+// lack events of other processes. The append then fails on the stream's version. A
 // decision that adds nothing is repeated from the log (docs/log.md).
 //
 // There are two generations: a full one becomes the older one, which is dropped.
@@ -42,7 +42,10 @@ func (r *streamCache) find(stream domain.Stream) (remembered, bool) {
 	if !ok {
 		found, ok = r.old[stream]
 	}
-	return found, ok && clock.Now().Before(found.until)
+	if !ok || !clock.Now().Before(found.until) {
+		return remembered{}, false
+	}
+	return found, true
 }
 
 // note caches a history that was read, unless the cache knows more of it.

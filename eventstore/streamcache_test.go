@@ -7,7 +7,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 // The tests in this file keep drawers, which are put in once and may be emptied.
@@ -40,19 +39,6 @@ var drawers = domain.Decider[drawer, domain.Command, domain.Event]{
 	},
 }
 
-func newDrawers(t *testing.T) *eventstore.Store {
-	s := newStore(t)
-	eventstore.Serve(s, "drawer", drawers)
-	return s
-}
-
-// sameDrawers is another process on the log of s.
-func sameDrawers(t *testing.T, s *eventstore.Store) *eventstore.Store {
-	other := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
-	eventstore.Serve(other, "drawer", drawers)
-	return other
-}
-
 // trips counts how often the store goes to the database.
 func trips(s *eventstore.Store, do func()) int64 {
 	before := s.Pool().Stat().AcquireCount()
@@ -62,7 +48,7 @@ func trips(s *eventstore.Store, do func()) int64 {
 
 func TestAStreamThatBeginsIsNotRead(t *testing.T) {
 	t.Parallel()
-	s := newDrawers(t)
+	s := newStore(t)
 	if n := trips(s, func() { do(t, s, putUp{"a"}, putUp{"b"}) }); n != 1 {
 		t.Errorf("two streams begin in %d trips", n)
 	}
@@ -70,14 +56,14 @@ func TestAStreamThatBeginsIsNotRead(t *testing.T) {
 
 func TestACommandThatBeginsAStreamIsDecidedOnWhatTheStreamHolds(t *testing.T) {
 	t.Parallel()
-	s := newDrawers(t)
+	s := newStore(t)
 	request := domain.Metadata{ID: uuid.New(), Actor: "system:test"}
 	first, err := s.Execute(t.Context(), request, putUp{"a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []uuid.UUID{request.ID, uuid.New()} { // the same request again, and another
-		for _, process := range []*eventstore.Store{s, sameDrawers(t, s)} {
+		for _, process := range []*eventstore.Store{s, storeOn(t, s.Pool())} {
 			again, err := process.Execute(t.Context(), domain.Metadata{ID: id, Actor: "system:test"}, putUp{"a"})
 			if err != nil || again.Versions[putUp{"a"}.Stream()] != 1 {
 				t.Errorf("what stands is put up again: %+v, %v", again, err)
@@ -87,7 +73,7 @@ func TestACommandThatBeginsAStreamIsDecidedOnWhatTheStreamHolds(t *testing.T) {
 			}
 		}
 	}
-	late := sameDrawers(t, s)
+	late := storeOn(t, s.Pool())
 	do(t, s, emptyIt{"a"})
 	if _, err := late.Execute(t.Context(), domain.Metadata{Actor: "system:test"}, putUp{"a"}); domain.CodeOf(err) != domain.Conflict {
 		t.Errorf("what was emptied elsewhere is put up again: %v", err)
@@ -96,9 +82,9 @@ func TestACommandThatBeginsAStreamIsDecidedOnWhatTheStreamHolds(t *testing.T) {
 
 func TestWhatWasReadIsNotReadAgainForTheNextCommand(t *testing.T) {
 	t.Parallel()
-	s := newDrawers(t)
+	s := newStore(t)
 	do(t, s, putUp{"a"})
-	fresh := sameDrawers(t, s)
+	fresh := storeOn(t, s.Pool())
 	n := trips(fresh, func() {
 		if _, _, err := eventstore.Fold(t.Context(), fresh, drawers, putUp{"a"}.Stream()); err != nil {
 			t.Fatal(err)

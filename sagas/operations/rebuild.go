@@ -116,7 +116,7 @@ func (s *Service) rebuildTable(ctx context.Context, in *RebuildInput) (sagas.Wor
 	case ctx.Err() != nil, sagas.DatabaseAway(err):
 		return sagas.Work{}, err
 	}
-	s.runner.Log().ErrorContext(ctx, "a read table was not rebuilt", "projection", o.Projection, "error", err)
+	s.runner.Log().ErrorContext(ctx, "a read table was not rebuilt", "projection", o.Projection, "error", sagas.Scrub(err))
 	return sagas.Work{Commands: in.failed(rebuildFailed)}, nil
 }
 

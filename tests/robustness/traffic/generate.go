@@ -195,7 +195,7 @@ func (g *Generator) run(o *Operation) {
 	if paused := g.runs(sagas.StatusPaused); o.Kind == "continue" && len(paused) > 0 && g.IntN(3) > 0 {
 		keys = paused
 	}
-	if o.Key = "trip:nobody"; len(keys) > 0 && g.IntN(20) > 0 {
+	if o.Key = "trip:unknown"; len(keys) > 0 && g.IntN(20) > 0 {
 		o.Key = pick(g, keys...)
 	}
 }
