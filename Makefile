@@ -45,7 +45,7 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 	@(cd tests/robustness/linear && $(GO) mod download github.com/anishathalye/porcupine) || { echo "the module porcupine cannot be had here: without it this check is skipped" >&2; exit 0; }; \
 	cd tests/robustness/linear && ROUNDS=$(HISTORIES) SEED=$(SEED) $(GO) test -count=1 -timeout 60m -v .
 
-robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some twenty minutes
+robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
 
 generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
