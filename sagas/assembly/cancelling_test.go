@@ -171,7 +171,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 	w.engine.tell(refuse, nil)
 	var mu sync.Mutex
 	plans, died := map[string]bool{}, 0
-	w.fault = func(p sagas.Point, c sagas.Run) error {
+	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		mu.Lock()
 		defer mu.Unlock()
 		plan := fmt.Sprint(c.Order, c.At().Name, p)
@@ -181,7 +181,7 @@ func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	w.pauses(notify.MailQueue)
 	w.goes()
 	var hosted, machines []fmt.Stringer
@@ -230,7 +230,7 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 	w := newWorld(t)
 	var mu sync.Mutex
 	at, said := map[string]int{}, make(chan error, 24)
-	w.fault = func(p sagas.Point, c sagas.Run) error {
+	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if left, planned := at[c.Order.String()]; planned && p == sagas.BeforeComplete && c.Direction == sagas.DirectionDo {
@@ -242,7 +242,7 @@ func TestACancellationAndAWorkerCannotBothWin(t *testing.T) { // F-26
 			go func() { said <- w.Cancel(t.Context(), operator, c.Order, "at this very moment") }() // while the step is completed
 		}
 		return nil
-	}
+	})
 	var ended atomic.Int32
 	w.goes()
 	var ids []fmt.Stringer

@@ -197,7 +197,7 @@ func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 	w.times.Lease = 300 * time.Millisecond
 	var mu sync.Mutex
 	died := map[string]bool{}
-	w.fault = func(p sagas.Point, c sagas.Run) error {
+	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		mu.Lock()
 		defer mu.Unlock()
 		here := string(p) + " " + c.At().Name
@@ -206,7 +206,7 @@ func TestAWorkerMayDieWhileItTendsToACertificate(t *testing.T) {
 		}
 		died[here] = true
 		return sagas.ErrKilled
-	}
+	})
 	w.issues(theCertificate, noon.Add(90*day))
 	clock.set(noon.Add(60 * day))
 	w.goes()

@@ -68,7 +68,7 @@ func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 		dead[id] = true
 		return sagas.ErrKilled
 	}
-	w.fault = func(p sagas.Point, c sagas.Run) error { return die(c.Order, c.At().Name, p, false) }
+	w.fault.to(func(p sagas.Point, c sagas.Run) error { return die(c.Order, c.At().Name, p, false) })
 	dieAfter := func(step string, whose func(name string) uuid.UUID) func(call, name string) error {
 		return func(call, name string) error {
 			if call == "find" {
@@ -177,8 +177,8 @@ func zombiesChangeNothing(t *testing.T) {
 		ids = append(ids, id)
 	}
 	asleep.Add(orders)
-	zombie.frozen = true
-	zombie.fault = func(p sagas.Point, c sagas.Run) error { // the process is stopped here, in the middle of a call or beside one
+	zombie.frozen.to(true)
+	zombie.fault.to(func(p sagas.Point, c sagas.Run) error { // the process is stopped here, in the middle of a call or beside one
 		mu.Lock()
 		at, waits := frozen[c.Order]
 		stop := waits && p == at && c.At().Name == "tenant.engine"
@@ -191,7 +191,7 @@ func zombiesChangeNothing(t *testing.T) {
 			<-released
 		}
 		return nil
-	}
+	})
 	for _, id := range ids {
 		w.must(w.webhook("evt_"+id.String(), id))
 	}
@@ -254,12 +254,12 @@ func TestRandomFaultsEndWell(t *testing.T) {
 	w.compute.tell(refuse, lie)
 	w.mail.tell(refuse, lie)
 	w.pay.tell(refuse, nil)
-	w.fault = func(sagas.Point, sagas.Run) error {
+	w.fault.to(func(sagas.Point, sagas.Run) error {
 		if chance(2) {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	w.goes()
 	var ids []uuid.UUID
 	for i := range 40 {

@@ -73,7 +73,7 @@ func (c *customers) process() *instance {
 		o.Times.Quarantine = time.Second                                         // longer than anything may stay out of sight, on a machine that is busy too
 		o.Log = slog.New(slog.NewTextHandler(c.logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
-	s.fault = func(sagas.Point, sagas.Run) error {
+	s.fault.to(func(sagas.Point, sagas.Run) error {
 		dies, stopped := c.mishap()
 		if stopped > 0 {
 			s.stopped.Lock()
@@ -84,7 +84,7 @@ func (c *customers) process() *instance {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	return s
 }
 

@@ -202,7 +202,7 @@ func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
 	w.listens(1, 17)
 	died := false
 	var mu sync.Mutex
-	w.fault = func(p sagas.Point, c sagas.Run) error {
+	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if p == sagas.Answered && c.Definition == "webhook/1" && !died {
@@ -210,7 +210,7 @@ func TestAWorkerThatDiesAfterTheCallSendsTheSameMessageAgain(t *testing.T) {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	w.goes()
 	id := w.sends(1, 17)
 	w.delivered(id, webhook.Succeeded)

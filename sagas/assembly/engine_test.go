@@ -264,12 +264,12 @@ func TestWhatIsThrownAwayAgainHasThirtyDaysAnew(t *testing.T) {
 	h.carry(hosting.MoveToBin{Ref: s.Ref})
 	h.carry(hosting.Restore{Ref: s.Ref})
 	ended := fmt.Sprintf("grace:site-%d/2", s.ID)
-	h.fault = func(p sagas.Point, c sagas.Run) error { // between the end of the wait and the removal
+	h.fault.to(func(p sagas.Point, c sagas.Run) error { // between the end of the wait and the removal
 		if p == sagas.BeforeComplete && c.Key == ended && c.Step == 0 {
 			h.carry(hosting.MoveToBin{Ref: s.Ref})
 		}
 		return nil
-	}
+	})
 	h.goes()
 	h.eventually("its run ends", func() bool { return h.runOf(ended).Status == sagas.StatusDone })
 	h.quiet()

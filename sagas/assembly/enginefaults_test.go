@@ -212,7 +212,7 @@ func TestAWorkerMayDieAnywhereOnTheWayToTheEngine(t *testing.T) { // F-1
 		}
 		return nil
 	}
-	h.fault = kill
+	h.fault.to(kill)
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
 	h.goes()

@@ -117,13 +117,13 @@ func TestALateAnswerLeavesTheLaterRequestOpen(t *testing.T) {
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
 	answered, more := make(chan struct{}), make(chan struct{})
-	h.fault = func(p sagas.Point, c sagas.Run) error {
+	h.fault.to(func(p sagas.Point, c sagas.Run) error {
 		if p == sagas.BeforeComplete && c.Key == fmt.Sprintf("engine:site-%d/1", s.ID) && c.Step == 0 {
 			close(answered)
 			<-more
 		}
 		return nil
-	}
+	})
 	h.goes()
 	<-answered
 	h.carry(set(s.Ref, `{"ip_address":"192.0.2.7"}`))

@@ -54,12 +54,12 @@ func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
 	var at atomic.Value
 	at.Store(sagas.Point(""))
 	w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
-	w.fault = func(p sagas.Point, c sagas.Run) error {
+	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		if c.At().Name == "machine" && at.CompareAndSwap(p, sagas.Point("")) {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	w.goes()
 	_, vm, _ := w.machine()
 	for i, p := range []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete} {

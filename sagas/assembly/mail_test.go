@@ -85,16 +85,16 @@ func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 		return sagas.ErrKilled
 	}
 	users := map[string]int64{}
-	w.fault = func(p sagas.Point, c sagas.Run) error { return die(mailedUser(c), p, false) }
+	w.fault.to(func(p sagas.Point, c sagas.Run) error { return die(mailedUser(c), p, false) })
 	w.mail.tell(nil, func(_, to string) error { return die(users[to], sagas.Sent, true) })
 	killed := map[uuid.UUID]bool{}
-	w.resetFault = func(id uuid.UUID) error {
+	w.resetFault.to(func(id uuid.UUID) error {
 		if killed[id] {
 			return nil
 		}
 		killed[id] = true
 		return sagas.ErrKilled
-	}
+	})
 	for i := range plans {
 		user, email := int64(i+1), fmt.Sprintf("crash%d@example.com", i)
 		w.opens(user, email, "en")

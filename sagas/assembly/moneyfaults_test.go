@@ -114,18 +114,18 @@ func (m *market) process() *instance {
 		o.Times.CaptureDeadline, o.Times.RefundGrace = 5*time.Second, 200*time.Millisecond
 		o.Times.InboxMatch = time.Minute // a webhook about a payment waits until the bank has told of it, which fails often
 	})
-	s.fault = func(sagas.Point, sagas.Run) error {
+	s.fault.to(func(sagas.Point, sagas.Run) error {
 		if m.dies(2) {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
-	s.inboxFault = func() error {
+	})
+	s.inboxFault.to(func() error {
 		if m.dies(5) {
 			return errLie
 		}
 		return nil
-	}
+	})
 	return s
 }
 

@@ -101,12 +101,12 @@ func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
 			return nil
 		}, nil)
 		var dead atomic.Bool
-		w.fault = func(p sagas.Point, c2 sagas.Run) error {
+		w.fault.to(func(p sagas.Point, c2 sagas.Run) error {
 			if c2.Direction == sagas.DirectionUndo && p == c.at && c2.At().Name == "tenant.engine" && dead.CompareAndSwap(false, true) {
 				return sagas.ErrKilled
 			}
 			return nil
-		}
+		})
 		w.goes()
 		id := w.buy(ordering{domain: "back.example.com"})
 		w.becomes(id, order.StatusFailed)
@@ -127,12 +127,12 @@ func TestAPausedRunWaits(t *testing.T) {
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
 	var paused sync.Once
-	w.fault = func(p sagas.Point, c sagas.Run) error {
+	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		if c.At().Name == "tenant" && p == sagas.BeforeComplete {
 			paused.Do(func() { w.must(w.Pause(context.Background(), operator, c.ID(), "wait")) }) // the worker is fenced by it
 		}
 		return nil
-	}
+	})
 	w.goes()
 	w.must(w.webhook("evt_1", id))
 	w.eventually("it is paused", func() bool { return w.provision(id).Status == sagas.StatusPaused && w.Fenced() > 0 })

@@ -72,12 +72,12 @@ func TestAPackSurvivesTheDeathOfItsWorker(t *testing.T) {
 	w, of := sealed(t)
 	w.seals()
 	var deaths atomic.Int32
-	w.fault = func(p sagas.Point, r sagas.Run) error {
+	w.fault.to(func(p sagas.Point, r sagas.Run) error {
 		if strings.HasPrefix(r.Key, "evidence:") && p == sagas.BeforeComplete && deaths.Add(1) == 1 {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	o := w.pack(superuser, of)
 	w.equal("status", o.Status+o.Error, "succeeded")
 	w.equal("deaths", deaths.Load() >= 2, true)

@@ -111,7 +111,7 @@ func TestALostWebhookIsMadeUpForByTheWatch(t *testing.T) { // J-1
 func TestWithoutWakeUpsEverythingIsOnlySlower(t *testing.T) { // G-6
 	t.Parallel()
 	w := newWorld(t)
-	w.silent = true
+	w.silent.to(true)
 	w.goes()
 	id := w.buy(ordering{})
 	w.becomes(id, order.StatusActive)

@@ -81,12 +81,12 @@ func TestARebuildSurvivesTheDeathOfItsWorkers(t *testing.T) {
 		return result, err
 	}
 	var deaths atomic.Int32
-	w.fault = func(p sagas.Point, run sagas.Run) error {
+	w.fault.to(func(p sagas.Point, run sagas.Run) error {
 		if strings.HasPrefix(run.Key, "rebuild:") && p == sagas.BeforeComplete && deaths.Add(1) == 1 {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	_, err := w.owner().Exec(t.Context(), `update users set language = 'es' where id = 2; delete from users where id = 3`)
 	w.must(err)
 	w.goes()

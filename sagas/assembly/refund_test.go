@@ -269,7 +269,7 @@ func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 		dead[id] = true
 		return sagas.ErrKilled
 	}
-	w.fault = func(p sagas.Point, c sagas.Run) error { return die(c.Order, c.At().Name, p, false) }
+	w.fault.to(func(p sagas.Point, c sagas.Run) error { return die(c.Order, c.At().Name, p, false) })
 	w.pay.tell(nil, func(call, about string) error {
 		switch call {
 		case "capture":

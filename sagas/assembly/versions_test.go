@@ -31,12 +31,12 @@ func TestTheStateOfEveryVersionOfARunIsWhatTheFoldSaidThen(t *testing.T) {
 		defer mu.Unlock()
 		return random.IntN(of)
 	}
-	w.fault = func(sagas.Point, sagas.Run) error {
+	w.fault.to(func(sagas.Point, sagas.Run) error {
 		if chance(100) < 3 {
 			return sagas.ErrKilled
 		}
 		return nil
-	}
+	})
 	for endpoint := range int64(3) {
 		w.listens(1+endpoint, 7)
 		tenants.answers(urlOf(1+endpoint), func(context.Context, int) (int, error) {

@@ -59,7 +59,7 @@ func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
 		slow.fakePayments = o.Payments["test"].(*fakePayments)
 		o.Times, o.Payments = patient, map[string]order.Provider{"test": slow}
 	})
-	w.silent = true // no echo of a NOTIFY helps
+	w.silent.to(true) // no echo of a NOTIFY helps
 	w.goes()
 	id := w.place(ordering{})
 	w.must(w.Payments.Hint(t.Context(), id, "return"))

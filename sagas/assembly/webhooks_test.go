@@ -83,12 +83,12 @@ func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
 	t.Parallel()
 	w := newWorld(t)
 	var failures atomic.Int32
-	w.inboxFault = func() error {
+	w.inboxFault.to(func() error {
 		if failures.Add(1) <= 5 {
 			return errLie
 		}
 		return nil
-	}
+	})
 	w.goes()
 	id := w.buy(ordering{})
 	w.becomes(id, order.StatusActive)
@@ -105,12 +105,12 @@ func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
 	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Times.InboxMatch = time.Minute })
 	var handled atomic.Int32
-	w.inboxFault = func() error {
+	w.inboxFault.to(func() error {
 		if handled.Add(1)%3 == 0 {
 			return errLie
 		}
 		return nil
-	}
+	})
 	w.goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_patient", id))
@@ -124,12 +124,12 @@ func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
 func (w *world) breakInbox() (broken *atomic.Bool) {
 	broken = &atomic.Bool{}
 	broken.Store(true)
-	w.inboxFault = func() error {
+	w.inboxFault.to(func() error {
 		if broken.Load() {
 			return errLie
 		}
 		return nil
-	}
+	})
 	return broken
 }
 

@@ -69,13 +69,25 @@ var quick = Times{
 // An instance is one process of the panel, and what goes wrong in it on order.
 type instance struct {
 	*Panel
-	fault      func(sagas.Point, sagas.Run) error
-	inboxFault func() error
-	resetFault func(uuid.UUID) error
-	frozen     bool         // it renews no leases
-	silent     bool         // it wakes no other process
-	stopped    sync.RWMutex // as a whole, as by a machine that is suspended
+	fault      control[func(sagas.Point, sagas.Run) error]
+	inboxFault control[func() error]
+	resetFault control[func(uuid.UUID) error]
+	frozen     control[bool] // it renews no leases
+	silent     control[bool] // it wakes no other process
+	stopped    sync.RWMutex  // as a whole, as by a machine that is suspended
 	readers    *pgxpool.Pool
+}
+
+// A control is what a test sets in a process that runs.
+type control[V any] struct{ value atomic.Pointer[V] }
+
+func (c *control[V]) to(v V) { c.value.Store(&v) }
+
+func (c *control[V]) now() (v V) {
+	if p := c.value.Load(); p != nil {
+		v = *p
+	}
+	return v
 }
 
 // disconnect ends the connections of a process that comes to its end before its
@@ -90,20 +102,20 @@ func (i *instance) faultAt(p sagas.Point, r sagas.Run) error {
 	i.stopped.RUnlock() //nolint:staticcheck // it waits while the process is stopped
 	switch p {
 	case sagas.RenewingLeases:
-		return failing(i.frozen)
+		return failing(i.frozen.now())
 	case sagas.Notifying:
-		return failing(i.silent)
+		return failing(i.silent.now())
 	case payments.HandlingWebhook:
-		if i.inboxFault != nil {
-			return i.inboxFault()
+		if fails := i.inboxFault.now(); fails != nil {
+			return fails()
 		}
 	case accounts.AnsweringReset:
-		if i.resetFault != nil {
-			return i.resetFault(uuid.MustParse(r.Key))
+		if fails := i.resetFault.now(); fails != nil {
+			return fails(uuid.MustParse(r.Key))
 		}
 	default:
-		if i.fault != nil {
-			return i.fault(p, r)
+		if fails := i.fault.now(); fails != nil {
+			return fails(p, r)
 		}
 	}
 	return nil
