@@ -57,6 +57,9 @@ func (e *Edge) push(level int, h Hash) {
 	if level == len(e.tiles) {
 		e.tiles = append(e.tiles, nil)
 	}
+	if e.tiles[level] == nil {
+		e.tiles[level] = make([]byte, 0, TileWidth*tlog.HashSize)
+	}
 	e.tiles[level] = append(e.tiles[level], h[:]...)
 	if len(e.tiles[level]) < TileWidth*tlog.HashSize {
 		return

@@ -67,32 +67,45 @@ func (r *run) logOf(ctx context.Context, name string) (l sealedLog, err error) {
 
 func (l sealedLog) close() { l.pool.Close(); l.owner.Close() }
 
-// sealing compares appends without and with a sealer beside them.
+// sealing compares appends without and with a sealer beside them, in turn, because the
+// log grows meanwhile.
 func (r *run) sealing(ctx context.Context, l sealedLog) error {
-	alone, err := r.median(func() (float64, error) { return r.appendsTo(ctx, l) })
-	if err != nil {
-		return err
-	}
-	if err := l.seal(ctx); err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	beside.Go(func() { l.sealer.Run(ctx, slog.New(slog.NewTextHandler(io.Discard, nil)), l.store.Changed) })
+	var sealed float64
 	var worst time.Duration
-	beside.Go(func() { worst = l.lag(ctx) })
-	sealed, err := r.median(func() (float64, error) { return r.appendsTo(ctx, l) })
-	stop()
-	beside.Wait()
+	ratio, err := r.median(func() (float64, error) {
+		alone, err := r.appendsTo(ctx, l)
+		if err == nil {
+			err = l.seal(ctx)
+		}
+		if err == nil {
+			sealed, err = r.appendsSealed(ctx, l, &worst)
+		}
+		return sealed / alone, err
+	})
 	if err != nil {
 		return err
 	}
 	r.report(Result{
 		Section: "transparency", Name: "append one event, 64 writers, while the log is sealed", Value: sealed, Unit: "/s",
-		Ratio: sealed / alone, Peer: "without", Bar: 0.98,
+		Ratio: ratio, Peer: "without", Bar: 0.98,
 	})
 	r.report(Result{Section: "transparency", Name: "longest time until an event was sealed", Value: worst.Seconds(), Unit: "s", Bar: 1, AtMost: true})
 	return nil
+}
+
+// appendsSealed is [run.appendsTo] with a sealer beside it. Worst grows to the longest
+// time until an event was sealed.
+func (r *run) appendsSealed(ctx context.Context, l sealedLog, worst *time.Duration) (float64, error) {
+	sealing, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		l.sealer.Run(sealing, slog.New(slog.NewTextHandler(io.Discard, nil)), l.store.Changed)
+	})
+	beside.Go(func() { *worst = max(*worst, l.lag(sealing)) })
+	rate, err := r.appendsTo(ctx, l)
+	stop()
+	beside.Wait()
+	return rate, err
 }
 
 // appendsTo adds single events to streams of their own.

@@ -5,8 +5,11 @@ package tree
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -216,23 +219,36 @@ func (t *Tree) entries(ctx context.Context, p tlog.TilePath) (bundle []byte, err
 }
 
 // leavesOf are the leaves of the events from a position on, up to the first one that
-// is missing or has no hash.
+// is missing or has no hash. Postgres packs them into one value, because a row for each
+// costs the sealer as much as all the rest.
 func leavesOf(ctx context.Context, db queryer, from int64, limit int) (leaves []tlog.Leaf, err error) {
-	rows, _ := db.Query(ctx, `select position, recorded_at, hash from events where position >= $1 order by position limit $2`, from, limit)
-	var position int64
-	var at time.Time
-	var hash []byte
-	_, err = pgx.ForEachRow(rows, []any{&position, &at, &hash}, func() error {
-		if l, ok := tlog.LeafOf(at, hash); ok && position == from+int64(len(leaves)) {
-			leaves = append(leaves, l)
-		}
-		return nil
-	})
+	var packed []byte
+	err = db.QueryRow(ctx, `
+		select string_agg(int8send(position) || timestamptz_send(recorded_at) || hash, '')
+		from (select position, recorded_at, hash from events where position >= $1 order by position limit $2) e
+		where length(hash) = $3`, from, limit, sha256.Size).Scan(&packed)
 	if err != nil {
 		return nil, fmt.Errorf("read leaves of the log: %w", err)
 	}
+	leaves = make([]tlog.Leaf, 0, len(packed)/packedLeaf)
+	for event := range slices.Chunk(packed, packedLeaf) {
+		if binary.BigEndian.Uint64(event) != uint64(from)+uint64(len(leaves)) { //nolint:gosec // positions are above 0
+			break
+		}
+		at := time.UnixMicro(postgresEpoch + int64(binary.BigEndian.Uint64(event[8:]))) //nolint:gosec // the sign is kept as a bit
+		if l, ok := tlog.LeafOf(at, event[16:]); ok {
+			leaves = append(leaves, l)
+		}
+	}
 	return leaves, nil
 }
+
+// packedLeaf is the size of an event in the answer: position, time, hash.
+const packedLeaf = 8 + 8 + sha256.Size
+
+// postgresEpoch is 2000-01-01, where the binary form of a timestamptz begins, in
+// microseconds since 1970.
+const postgresEpoch = 946_684_800_000_000
 
 // Proof proves that an event is in the log (see [Tree.Proofs]).
 func (t *Tree) Proof(ctx context.Context, position int64) (tlog.Proof, error) {
