@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -37,14 +38,22 @@ type shop struct {
 	key   string
 	plan  int64
 	log   *safeBuffer
+	stop  func() // before the test ends
 }
 
 func openShop(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{T: t, there: paypaltest.Start(), log: &safeBuffer{}}
-	t.Cleanup(s.there.Close)
+	there := paypaltest.Start()
+	t.Cleanup(there.Close)
+	return openShopAt(t, there, eventstoretest.URL(t), t.TempDir())
+}
+
+// openShopAt serves a database beside a PayPal that may know more than it.
+func openShopAt(t *testing.T, there *paypaltest.PayPal, url, dir string) *shop {
+	t.Helper()
+	s := &shop{T: t, there: there, log: &safeBuffer{}}
 	cfg, err := config.New(config.Settings{
-		DatabaseURL: eventstoretest.URL(t), DataDir: t.TempDir(), Listen: "127.0.0.1:0", SecretKey: programtest.SecretKey,
+		DatabaseURL: url, DataDir: dir, Listen: "127.0.0.1:0", SecretKey: programtest.SecretKey, WebhookNetworks: "127.0.0.0/8",
 		Payments: kong.Plugins{&test.Settings{}, &paypal.Settings{
 			ClientID: paypaltest.ClientID, ClientSecret: paypaltest.ClientSecret, WebhookID: paypaltest.WebhookID, APIURL: s.there.URL,
 			Roots: s.there.Roots(), Dial: s.there.Dial,
@@ -79,12 +88,13 @@ func (s *shop) serveUntilTheEnd() {
 	group.Go(func() error {
 		return serve.Serve(ctx, s.Program, listener, console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 	})
-	s.Cleanup(func() {
+	s.stop = sync.OnceFunc(func() {
 		stop()
 		if err := group.Wait(); err != nil {
 			s.Error(err)
 		}
 	})
+	s.Cleanup(s.stop)
 }
 
 func (s *shop) ask(want int, method, url, body string, headers ...string) answer {
@@ -96,11 +106,14 @@ func (s *shop) ask(want int, method, url, body string, headers ...string) answer
 	return a
 }
 
+func (s *shop) wish(email string) string {
+	return fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":"Ana Example","payment_method":"paypal"}`, s.plan, email)
+}
+
 // order places an order that is to be paid at PayPal.
 func (s *shop) order(email string) (id, page string) {
 	s.Helper()
-	body := fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":"Ana Example","payment_method":"paypal"}`, s.plan, email)
-	a := s.ask(201, "POST", s.base+"/storefront/api/orders/", body, "X-API-Key", s.key, "Content-Type", asJSON)
+	a := s.ask(201, "POST", s.base+"/storefront/api/orders/", s.wish(email), "X-API-Key", s.key, "Content-Type", asJSON)
 	return a.field(s.T, "order_id"), a.field(s.T, "payment_url")
 }
 

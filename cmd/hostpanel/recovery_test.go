@@ -168,26 +168,32 @@ func (w *lossOf) loseDatabase(from string) {
 	w.at = databaseAt(url)
 	w.must("restore", "--without-erasures", "--from", from)
 	w.now = eventstoretest.Owner(w.t, url)
+	keepOutside(w.t, w.first, w.now)
+}
+
+// keepOutside gives the sandboxes of a restored database what those of the lost one have.
+func keepOutside(t *testing.T, lost, now *pgxpool.Pool) {
+	t.Helper()
 	for _, table := range []string{"sandbox_engine.objects", "sandbox_engine.creations", "sandbox_compute.machines", "sandbox_compute.creations", "sandbox_faults.ordered"} {
-		w.copyTable(table)
+		copyTable(t, table, lost, now)
 	}
 }
 
-func (w *lossOf) copyTable(table string) {
-	w.t.Helper()
+func copyTable(t *testing.T, table string, lost, now *pgxpool.Pool) {
+	t.Helper()
 	var rows bytes.Buffer
-	from, err := w.first.Acquire(w.t.Context())
-	must(w.t, err)
+	from, err := lost.Acquire(t.Context())
+	must(t, err)
 	defer from.Release()
-	_, err = from.Conn().PgConn().CopyTo(w.t.Context(), &rows, `copy `+table+` to stdout`)
-	must(w.t, err)
-	to, err := w.now.Acquire(w.t.Context())
-	must(w.t, err)
+	_, err = from.Conn().PgConn().CopyTo(t.Context(), &rows, `copy `+table+` to stdout`)
+	must(t, err)
+	to, err := now.Acquire(t.Context())
+	must(t, err)
 	defer to.Release()
-	_, err = to.Exec(w.t.Context(), `delete from `+table)
-	must(w.t, err)
-	_, err = to.Conn().PgConn().CopyFrom(w.t.Context(), &rows, `copy `+table+` from stdin`)
-	must(w.t, err)
+	_, err = to.Exec(t.Context(), `delete from `+table)
+	must(t, err)
+	_, err = to.Conn().PgConn().CopyFrom(t.Context(), &rows, `copy `+table+` from stdin`)
+	must(t, err)
 }
 
 // outside is all that the panel has ever done outside.
