@@ -1,13 +1,11 @@
 package http_test
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,13 +20,10 @@ import (
 
 const password = "Tr0ub4dor & 3 caballos"
 
-// passwordHash is made once, as each hash takes a twentieth of a second.
-var passwordHash = sync.OnceValues(func() (string, error) { return credentials.HashPassword(context.Background(), password) })
-
 // resident creates an account with a password.
 func (s *shop) resident(t testing.TB, user int64, email, language string, superuser bool) {
 	t.Helper()
-	hash, err := passwordHash()
+	hash, err := s.vault().HashPassword(t.Context(), password)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,9 @@
 package http_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http/httptest"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,10 +30,7 @@ const (
 
 const goodPassword = "a good password, really"
 
-var (
-	goodHash = sync.OnceValue(func() string { hash, _ := credentials.HashPassword(context.Background(), goodPassword); return hash })
-	emails   = map[int64]string{root: "root@example.com", ana: "ana@example.com", ben: "ben@example.com", eve: "eve@example.com", gone: "gone@example.com"}
-)
+var emails = map[int64]string{root: "root@example.com", ana: "ana@example.com", ben: "ben@example.com", eve: "eve@example.com", gone: "gone@example.com"}
 
 // people opens accounts with a good password, and the tenants that they belong
 // to.
@@ -65,7 +60,11 @@ func (s *shop) people(t testing.TB) *shop {
 
 func (s *shop) person(t testing.TB, id int64, email string, superuser bool) {
 	t.Helper()
-	_, err := s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"}, []eventstore.TxStatement{credentials.PasswordRow(id, goodHash())},
+	hash, err := s.vault().HashPassword(t.Context(), goodPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.ExecuteWith(t.Context(), domain.Metadata{Actor: "test"}, []eventstore.TxStatement{credentials.PasswordRow(id, hash)},
 		account.Open{User: id, SubjectID: uuid.New(), Email: email, Name: "Alex Kim", Language: "en", Superuser: superuser, At: time.Now()})
 	if err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.provider},
 		Engine: engine.New(pool), Compute: compute.New(pool), Mail: folder.New(s.letters), MailFrom: "panel@example.com",
-		PublicURL: base, Times: times, Log: log,
+		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log,
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 			return projections.Rebuild(ctx, s.owner, eventstore.Open(s.owner, catalogue, s.Keys()), names, o)
 		},
@@ -187,7 +187,9 @@ func someSettings() []operation.Setting {
 	}
 }
 
-func (s *shop) vault() *credentials.Vault { return credentials.Open(s.Pool(), s.Keys()) }
+func (s *shop) vault() *credentials.Vault {
+	return credentials.Open(s.Pool(), s.Keys()).Hashing(eventstoretest.Hashing)
+}
 
 // rewire rebuilds the handler after a change of the server's settings.
 func (s *shop) rewire(t testing.TB) *shop {

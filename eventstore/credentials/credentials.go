@@ -22,6 +22,7 @@ type Vault struct {
 	pool  *pgxpool.Pool
 	keys  *sealing.Keyring
 	times Times
+	cost  Cost // of new hashes
 }
 
 // Times say how long credentials are good, and how long they are kept afterwards.
@@ -36,10 +37,16 @@ var Defaults = Times{SessionLife: 12 * time.Hour, SessionIdle: 30 * time.Minute,
 
 // Open returns the vault in the database behind pool, which
 // [eventstore.Migrate] has prepared.
-func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault { return &Vault{pool, keys, Defaults} }
+func Open(pool *pgxpool.Pool, keys *sealing.Keyring) *Vault {
+	return &Vault{pool, keys, Defaults, fullCost}
+}
 
 // Keeping is the vault with other times; zero: [Defaults].
-func (v *Vault) Keeping(t Times) *Vault { return &Vault{v.pool, v.keys, cmp.Or(t, Defaults)} }
+func (v *Vault) Keeping(t Times) *Vault { return &Vault{v.pool, v.keys, cmp.Or(t, Defaults), v.cost} }
+
+// Hashing is the vault with another cost of new hashes, for tests; zero: that of
+// docs/security.md, "Passwords".
+func (v *Vault) Hashing(c Cost) *Vault { return &Vault{v.pool, v.keys, v.times, cmp.Or(c, fullCost)} }
 
 // SignOutRows delete all credentials of a user: password, second factor, one-time
 // links, refresh tokens, sessions in browsers.

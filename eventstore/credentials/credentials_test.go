@@ -122,8 +122,8 @@ func TestWhoIsSignedOutHoldsNothingThatOpensADoor(t *testing.T) {
 	signIn(t, s, "a")
 	rotate(t, s, "a", "b")
 	id, link := begin(t, s), credentials.NewToken()
-	setPassword(t, s, 12, hashed(t, "correct horse"))
-	setPassword(t, s, 13, hashed(t, "another horse"))
+	setPassword(t, s, 12, hashed(t, s, "correct horse"))
+	setPassword(t, s, 13, hashed(t, s, "another horse"))
 	for _, rows := range [][]eventstore.TxStatement{credentials.TokenRows(link, "set_password", 12, 1e12), credentials.SignOutRows(12)} {
 		if _, err := s.ExecuteWith(t.Context(), domain.Metadata{}, rows); err != nil {
 			t.Fatal(err)

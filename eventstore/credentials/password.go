@@ -17,19 +17,26 @@ import (
 	"hostpanel/eventstore/sealing"
 )
 
-// A passwordHash is an argon2id hash with its parameters and salt.
-type passwordHash struct {
-	memory, time uint32 // memory in KiB
-	threads      uint8
-	salt, sum    []byte
+// A Cost is what a hash of a password costs: parameters of argon2id.
+type Cost struct {
+	Memory, Time uint32 // memory in KiB
+	Threads      uint8
 }
 
-// costs are the parameters of new hashes (docs/security.md, "Passwords").
-var costs = passwordHash{memory: 19456, time: 2, threads: 1}
+// fullCost is that of docs/security.md, "Passwords".
+var fullCost = Cost{Memory: 19456, Time: 2, Threads: 1}
+
+// A passwordHash is an argon2id hash with its cost and salt.
+type passwordHash struct {
+	cost      Cost
+	salt, sum []byte
+}
 
 // noPassword is the hash that is checked for users without a password, so that
 // the check takes the same time. No password matches it.
-var noPassword = passwordHash{costs.memory, costs.time, costs.threads, make([]byte, saltLength), make([]byte, sumLength)}
+func (c Cost) noPassword() passwordHash {
+	return passwordHash{c, make([]byte, saltLength), make([]byte, sumLength)}
+}
 
 const saltLength, sumLength = 16, 32
 
@@ -44,9 +51,8 @@ func PasswordHashes() uint64 { return hashed.Load() }
 
 // HashPassword returns the argon2id hash of a password, in PHC form. The wait for
 // a free core ends with ctx.
-func HashPassword(ctx context.Context, password string) (phc string, err error) {
-	h := costs
-	h.salt = sealing.Random(saltLength)
+func (v *Vault) HashPassword(ctx context.Context, password string) (phc string, err error) {
+	h := passwordHash{cost: v.cost, salt: sealing.Random(saltLength)}
 	if h.sum, err = h.of(ctx, password, sumLength); err != nil {
 		return "", err
 	}
@@ -62,7 +68,7 @@ func (h passwordHash) of(ctx context.Context, password string, length int) ([]by
 	}
 	defer func() { <-hashing }()
 	hashed.Add(1)
-	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
+	return argon2.IDKey([]byte(password), h.salt, h.cost.Time, h.cost.Memory, h.cost.Threads, uint32(length)), nil
 }
 
 func (h passwordHash) is(ctx context.Context, password string) (bool, error) {
@@ -70,31 +76,31 @@ func (h passwordHash) is(ctx context.Context, password string) (bool, error) {
 	return err == nil && subtle.ConstantTimeCompare(h.sum, sum) == 1, err
 }
 
-func (h passwordHash) outdated() bool {
-	return h.memory != costs.memory || h.time != costs.time || h.threads != costs.threads || len(h.salt) != saltLength || len(h.sum) != sumLength
+func (h passwordHash) outdated(now Cost) bool {
+	return h.cost != now || len(h.salt) != saltLength || len(h.sum) != sumLength
 }
 
 func (h passwordHash) phc() string {
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.time, h.threads,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.cost.Memory, h.cost.Time, h.cost.Threads,
 		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.sum))
 }
 
 func parsePHC(phc string) (h passwordHash, ok bool) {
 	var version int
 	var rest string
-	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.memory, &h.time, &h.threads, &rest); err != nil {
+	if _, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.cost.Memory, &h.cost.Time, &h.cost.Threads, &rest); err != nil {
 		return h, false
 	}
 	salt, sum, ok := strings.Cut(rest, "$")
 	var err1, err2 error
 	h.salt, err1 = base64.RawStdEncoding.DecodeString(salt)
 	h.sum, err2 = base64.RawStdEncoding.DecodeString(sum)
-	return h, ok && err1 == nil && err2 == nil && len(h.sum) > 0 && version == argon2.Version && h.time > 0 && h.threads > 0
+	return h, ok && err1 == nil && err2 == nil && len(h.sum) > 0 && version == argon2.Version && h.cost.Time > 0 && h.cost.Threads > 0
 }
 
 // CheckPassword tells whether a password is the user's. It always makes one query
 // and one hash, also for user 0 (unknown) and for users without a password. A hash
-// with other costs is replaced after a successful check. The wait for a free core
+// of another cost is replaced after a successful check. The wait for a free core
 // ends with ctx.
 func (v *Vault) CheckPassword(ctx context.Context, user int64, password string) (bool, error) {
 	var stored string
@@ -104,22 +110,22 @@ func (v *Vault) CheckPassword(ctx context.Context, user int64, password string) 
 	}
 	h, known := parsePHC(stored)
 	if !known {
-		h = noPassword
+		h = v.cost.noPassword()
 	}
 	is, err := h.is(ctx, password)
 	if err != nil || !is || !known {
 		return false, err
 	}
-	if h.outdated() {
+	if h.outdated(v.cost) {
 		err = v.rehash(ctx, user, stored, password)
 	}
 	return true, err
 }
 
-// rehash replaces a user's hash by one with the present costs, unless the password
+// rehash replaces a user's hash by one of the present cost, unless the password
 // was changed in the meantime.
 func (v *Vault) rehash(ctx context.Context, user int64, old, password string) error {
-	phc, err := HashPassword(ctx, password)
+	phc, err := v.HashPassword(ctx, password)
 	if err != nil {
 		return err
 	}

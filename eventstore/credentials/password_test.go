@@ -26,7 +26,7 @@ func setPassword(t *testing.T, s vault, user int64, phc string) {
 // Whether an account exists cannot be told from the work that its password costs.
 func TestEveryPasswordCostsOneHash(t *testing.T) {
 	s := newVault(t)
-	setPassword(t, s, 12, hashed(t, "correct horse"))
+	setPassword(t, s, 12, hashed(t, s, "correct horse"))
 	setPassword(t, s, 13, "not a hash")
 	for _, c := range []struct {
 		what, password string
@@ -98,9 +98,9 @@ func TestWhoGivesUpDoesNotWaitForAHash(t *testing.T) {
 	}
 }
 
-func hashed(t testing.TB, password string) string {
+func hashed(t testing.TB, s vault, password string) string {
 	t.Helper()
-	phc, err := credentials.HashPassword(t.Context(), password)
+	phc, err := s.HashPassword(t.Context(), password)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,8 @@ func hashed(t testing.TB, password string) string {
 }
 
 func TestPasswordsAreCheckedAgainstTheirHash(t *testing.T) {
-	s, phc := newVault(t), hashed(t, "correct horse")
+	s := newVault(t)
+	phc := hashed(t, s, "correct horse")
 	setPassword(t, s, 12, phc)
 	setPassword(t, s, 13, "")
 	for _, check := range []struct {

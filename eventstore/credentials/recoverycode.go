@@ -21,12 +21,11 @@ const recoverySize = 10
 
 // NewRecoveryCodes makes a set of recovery codes, such as "k7dw-9qxm-2ahf-tznb", and
 // their hashes. The hashes share a salt, so that a check costs one hash.
-func NewRecoveryCodes(ctx context.Context) (codes, hashes []string, err error) {
+func (v *Vault) NewRecoveryCodes(ctx context.Context) (codes, hashes []string, err error) {
 	salt := sealing.Random(saltLength)
 	for range RecoveryCodes {
 		text := strings.ToLower(base32.StdEncoding.EncodeToString(sealing.Random(recoverySize)))
-		h := costs
-		h.salt = salt
+		h := passwordHash{cost: v.cost, salt: salt}
 		if h.sum, err = h.of(ctx, text, sumLength); err != nil {
 			return nil, nil, err
 		}

@@ -169,7 +169,7 @@ func TestOfAHundredUsesOfACodeOneIsRight(t *testing.T) {
 	if n := usedAtOnce(t, func() (bool, error) { return s.UseFactorCode(t.Context(), 12, code) }); n != 1 {
 		t.Errorf("the code was accepted %d times", n)
 	}
-	codes, hashes, err := credentials.NewRecoveryCodes(t.Context())
+	codes, hashes, err := s.NewRecoveryCodes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestRecoveryCodesAreUsedOnce(t *testing.T) {
 		}
 		return n
 	}
-	codes, hashes, err := credentials.NewRecoveryCodes(t.Context())
+	codes, hashes, err := s.NewRecoveryCodes(t.Context())
 	if err != nil || len(codes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != 10 {
 		t.Fatal(codes, err)
 	}
@@ -215,7 +215,7 @@ func TestRecoveryCodesAreUsedOnce(t *testing.T) {
 	if use(codes[0]) || use("") || use("aaaa-bbbb-cccc-dddd") || left() != 9 {
 		t.Errorf("used twice, or a wrong code counts; %d are left", left())
 	}
-	fresh, hashes, err := credentials.NewRecoveryCodes(t.Context())
+	fresh, hashes, err := s.NewRecoveryCodes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/sealing"
 )
 
@@ -38,6 +39,9 @@ func keyring(t testing.TB, list string) *sealing.Keyring {
 	}
 	return keys
 }
+
+// Hashing is the cost of passwords in tests: next to nothing.
+var Hashing = credentials.Cost{Memory: 8, Time: 1, Threads: 1}
 
 // URL is a private database with the log's schema and the given ones.
 func URL(t testing.TB, more ...eventstore.Migration) string {

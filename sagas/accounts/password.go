@@ -39,6 +39,6 @@ func (s *Service) Change(ctx context.Context, cause domain.Metadata, user int64,
 // newPassword makes what sets a password: the row with its hash, and the
 // command.
 func (s *Service) newPassword(ctx context.Context, user int64, password string) (eventstore.TxStatement, domain.Command, error) {
-	hash, err := credentials.HashPassword(ctx, password)
+	hash, err := s.vault.HashPassword(ctx, password)
 	return credentials.PasswordRow(user, hash), account.ChangePassword{User: user, At: s.runner.Now()}, err
 }

@@ -47,7 +47,7 @@ func (s *Service) EnableFactor(ctx context.Context, cause domain.Metadata, user 
 	if confirm == nil {
 		return nil, domain.RefuseField("otp", "The code is wrong.")
 	}
-	codes, rows, err := recovery(ctx, user)
+	codes, rows, err := s.recovery(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) EnableFactor(ctx context.Context, cause domain.Metadata, user 
 // RenewRecoveryCodes makes new recovery codes for a user with a second factor. The
 // former ones end.
 func (s *Service) RenewRecoveryCodes(ctx context.Context, cause domain.Metadata, user int64) ([]string, error) {
-	codes, rows, err := recovery(ctx, user)
+	codes, rows, err := s.recovery(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func (s *Service) RecoveryCodesLeft(ctx context.Context, user int64) (int, error
 }
 
 // recovery makes a set of recovery codes, and the rows that store it.
-func recovery(ctx context.Context, user int64) ([]string, []eventstore.TxStatement, error) {
-	codes, hashes, err := credentials.NewRecoveryCodes(ctx)
+func (s *Service) recovery(ctx context.Context, user int64) ([]string, []eventstore.TxStatement, error) {
+	codes, hashes, err := s.vault.NewRecoveryCodes(ctx)
 	return codes, credentials.RecoveryRows(user, hashes), err
 }
 

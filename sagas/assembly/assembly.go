@@ -46,6 +46,7 @@ type Options struct {
 	Times     Times         // zero: [Defaults]
 	Policy    Policy
 	Retention Retention
+	Hashing   credentials.Cost // of passwords; see [credentials.Vault.Hashing]
 
 	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
 	UnsubscribeKeys [][]byte
@@ -104,7 +105,7 @@ func New(o Options) *Panel {
 	o.Retention.apply(&o.Times)
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
-		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(o.Retention.Credentials), pool: o.Store.Pool(), tables: o.Tables,
+		Runner: runner, store: o.Store, vault: credentials.Open(o.Store.Pool(), o.Store.Keys()).Keeping(o.Retention.Credentials).Hashing(o.Hashing), pool: o.Store.Pool(), tables: o.Tables,
 		times: o.Times,
 	}
 	limits := ratelimit.Open(s.pool)

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
 	"hostpanel/sagas/provisioning"
 )
@@ -141,4 +142,6 @@ func (b *syncBuffer) String() string {
 
 var errLie = errors.New("the other side lies")
 
-func (w *world) vault() *credentials.Vault { return credentials.Open(w.store.Pool(), w.store.Keys()) }
+func (w *world) vault() *credentials.Vault {
+	return credentials.Open(w.store.Pool(), w.store.Keys()).Hashing(eventstoretest.Hashing)
+}

@@ -28,7 +28,7 @@ type userCounts struct {
 // makeUsers fills the panel with people.
 func (p *panel) makeUsers(ctx context.Context, t userCounts) (userCounts, error) {
 	t.password = rand.Text()
-	hash, err := credentials.HashPassword(ctx, t.password)
+	hash, err := credentials.Open(p.store.Pool(), p.keys).HashPassword(ctx, t.password)
 	if err != nil {
 		return t, err
 	}

@@ -184,7 +184,7 @@ func (s *seeder) user(ctx context.Context, user int64, l Login, name string, sup
 		account.Open{User: user, SubjectID: subject, Email: l.Username, Name: name, Language: "en", Superuser: superuser, At: s.at},
 		account.ChangePassword{User: user, At: s.at},
 	)
-	hash, err := credentials.HashPassword(ctx, l.Password)
+	hash, err := credentials.Open(s.Pool, s.Keys).HashPassword(ctx, l.Password)
 	s.err = errors.Join(s.err, err)
 	s.rows = append(s.rows, credentials.PasswordRow(user, hash))
 }

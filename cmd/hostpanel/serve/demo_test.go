@@ -17,8 +17,10 @@ import (
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/cmd/hostpanel/programtest"
 	"hostpanel/cmd/hostpanel/serve"
+	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
@@ -191,6 +193,40 @@ func TestAPasswordThatIsSetIsNotShown(t *testing.T) {
 	if is, err := credentials.Open(p.Pool, p.Keys).CheckPassword(t.Context(), user.ID, "correct horse battery"); err != nil || !is {
 		t.Errorf("the password does not fit: %v", err)
 	}
+}
+
+// Tests of other packages hash at next to no cost, and the program never does
+// (docs/security.md, "Passwords").
+func TestTheProgramHashesPasswordsAtTheirFullCost(t *testing.T) {
+	p := programtest.Open(t, eventstoretest.URL(t), t.TempDir(), false)
+	p.Config.AdminEmail, p.Config.AdminPassword = "root@panel.example", "correct horse battery"
+	if err := serve.SetUp(t.Context(), p, quiet); err != nil {
+		t.Fatal(err)
+	}
+	hashed := func(by string) {
+		t.Helper()
+		var phc string
+		err := p.Pool.QueryRow(t.Context(), `select phc from credentials where user_id = 1`).Scan(&phc)
+		if err != nil || !strings.HasPrefix(phc, "$argon2id$v=19$m=19456,t=2,p=1$") {
+			t.Errorf("%s: %s, %v", by, phc, err)
+		}
+	}
+	hashed("the first start")
+	cheap, err := credentials.Open(p.Pool, p.Keys).Hashing(eventstoretest.Hashing).HashPassword(t.Context(), "battery horse staple")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Store.ExecuteWith(t.Context(), domain.Metadata{Cause: eventstoretest.Cause}, []eventstore.TxStatement{credentials.PasswordRow(1, cheap)}); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := p.Server().Credentials.CheckPassword(t.Context(), 1, "battery horse staple"); err != nil || !is {
+		t.Errorf("the password does not fit: %v", err)
+	}
+	hashed("a sign-in")
+	if err := p.Sagas.Accounts.Change(t.Context(), domain.Metadata{Cause: eventstoretest.Cause}, 1, "staple horse battery"); err != nil {
+		t.Fatal(err)
+	}
+	hashed("a change")
 }
 
 // The engine knows the demo's tenant as it knows every other: what is made for
