@@ -48,6 +48,9 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
 
+variants: ## break the engine on purpose, in one place at a time, and demand that a test fails; many minutes
+	HOSTPANEL_VARIANTS=all $(GO) test -count=1 -timeout 60m -v -run 'TestEveryVariantIsCaught' ./tests/robustness/variants
+
 generate: ## write http/openapi.json with its examples, the list of routes and docs/generated/permissions.md anew
 	$(GO) test -count=1 -run 'TestEveryOperationHasAnExampleFromAConversation' ./http -args -update
 	$(GO) test -count=1 -run 'TestTheAPIDocumentIsCurrentAndValid|TestEveryRouteHasAnAccessRule|TestEverybodyMayDoWhatIsTheirsAndNothingElse' ./http -args -update
@@ -102,4 +105,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults linear robustness engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench faults linear robustness variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

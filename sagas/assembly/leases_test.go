@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/webhook"
 	"hostpanel/sagas"
 )
 
@@ -57,4 +58,32 @@ func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
 		t.Errorf("the call ended with %v", cause)
 	}
 	w.becomes(id, order.StatusActive) // in another attempt, after the lease
+}
+
+// A worker whose call fails after its run was taken over tells the tenant of no attempt.
+func TestAWorkerWithoutItsLeaseTellsNothing(t *testing.T) { // G-1
+	t.Parallel()
+	r := newReceivers()
+	w := newWorld(t, func(o *Options) { o.Webhooks, o.Times.Lease = r, 500*time.Millisecond })
+	w.listens(1, 17)
+	taken, over := make(chan struct{}), make(chan struct{})
+	r.answers(urlOf(1), func(_ context.Context, nth int) (int, error) {
+		if nth == 1 {
+			<-taken
+			return busy(500)
+		}
+		w.frozen.to(false) // the second worker keeps its lease
+		close(taken)
+		<-over
+		return 204, nil
+	})
+	w.frozen.to(true)
+	w.goes()
+	id := w.sends(1, 17)
+	w.eventually("the first worker has told, or found out", func() bool {
+		return w.Fenced() > 0 || w.often(webhook.DeliveryStream(id), "webhook.delivery_attempted") > 0
+	})
+	close(over)
+	w.delivered(id, webhook.Succeeded)
+	w.equal("attempts that failed", w.often(webhook.DeliveryStream(id), "webhook.delivery_attempted"), 0)
 }

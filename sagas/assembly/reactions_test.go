@@ -1,8 +1,10 @@
 package assembly
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -78,4 +80,30 @@ func TestWhoseTokenIsUsedAgainIsWarnedOnce(t *testing.T) { // W-7
 		w.must(w.React(t.Context(), r))
 	}
 	w.equal("warnings", w.count(`select count(*) from events where name = 'notification.raised'`), 2)
+}
+
+// An event is passed only after it was handled: if its handling fails for longer than it
+// is repeated, the event comes again, before those behind it.
+func TestAnEventThatIsNotHandledYetIsNotPassed(t *testing.T) { // W-5
+	t.Parallel()
+	w := newWorld(t)
+	var calls, handled, passed atomic.Int64 // passed: position of the first event that came too early
+	var waiting atomic.Int64
+	w.OnEvent(func(_ context.Context, r eventstore.RecordedEvent) error {
+		switch before := waiting.Load(); {
+		case r.Name == "order.activated" && calls.Add(1) <= 5:
+			waiting.Store(r.Position)
+			return eventstore.ErrUnavailable
+		case r.Position == before:
+			handled.Store(r.Position)
+		case before > 0 && handled.Load() == 0:
+			passed.CompareAndSwap(0, r.Position)
+		}
+		return nil
+	})
+	w.goes()
+	w.becomes(w.buy(ordering{}), order.StatusActive)
+	w.place(ordering{}) // its events come behind
+	w.eventually("the event is handled, or passed", func() bool { return handled.Load() > 0 || passed.Load() > 0 })
+	w.equal("came before the event was handled", passed.Load(), 0)
 }

@@ -1,0 +1,76 @@
+package variants
+
+import "slices"
+
+// variants are all of them.
+var variants = slices.Concat(ofTheLog, ofTheRuns, ofPayments)
+
+// oracle is the comparison with the model, which ends with the first difference.
+var oracle = net{"tests/robustness", "TestTheEngineDoesWhatTheModelDoes"}
+
+// linear is porcupine, a module of its own.
+var linear = net{"tests/robustness/linear", "TestTheLogIsLinearizable"}
+
+var ofTheLog = []variant{{
+	name: "a version of a stream may be written twice",
+	why:  "two decisions on the same state both count: an order is paid twice",
+	edits: []edit{{
+		"eventstore/migrations/0001_eventstore.sql",
+		"constraint events_stream_version unique (stream, version)",
+		"constraint events_stream_version check (version > 0)",
+	}},
+	nets: []net{{"eventstore", "TestWhatAnotherProcessHasWrittenCounts"}, linear},
+}, {
+	name:  "a command is not known by its id",
+	why:   "a request that a client repeats after a lost answer is carried out twice",
+	edits: []edit{{"eventstore/decide.go", "if at := b.find(cause.ID); at != nil {", "if at := b.find(cause.ID); at != nil && at.Position < 0 {"}},
+	nets:  []net{{"eventstore", "TestARepeatedRequestAppendsNothing"}, linear},
+}, {
+	name:  "writers do not take turns",
+	why:   "an event becomes visible behind one that a reader has passed: the reader misses it",
+	edits: []edit{{"eventstore/committer.go", "select pg_advisory_xact_lock(4801223014)", "select pg_advisory_xact_lock(pg_backend_pid())"}},
+	nets:  []net{{"eventstore", "TestManyWriteIntoOneJournalAndNothingIsLost"}},
+}, {
+	name:  "an expected version is not compared",
+	why:   "an operator overwrites what another one has changed in the meantime",
+	edits: []edit{{"eventstore/decide.go", "return looked && version != b.version-b.added", "return looked && version < 0"}},
+	nets:  []net{{"eventstore", "TestWhoHasSeenAnOlderVersionIsRefused"}, oracle},
+}, {
+	name: "the cache of streams outlives a conflict",
+	why:  "a process that was overtaken is refused until its cache expires",
+	edits: []edit{
+		{"eventstore/store.go", "d, err := s.decide(ctx, cause, commands, try == 0)", "d, err := s.decide(ctx, cause, commands, true)"},
+		{"eventstore/store.go", "\t\ts.recent.forget(d)\n", "\t\t_ = s.recent.forget\n"},
+	},
+	nets: []net{{"eventstore", "TestWhatAnotherProcessHasWrittenCounts"}},
+}, {
+	name:  "a decision that adds nothing is taken from the cache",
+	why:   "a command is refused, or answered as done, by a state that another process has changed",
+	edits: []edit{{"eventstore/decide.go", "b.recalled && (err != nil || d.repeated || b.added == 0)", "b.recalled && (err != nil && d.repeated && b.added < 0)"}},
+	nets:  []net{oracle},
+}, {
+	name:  "a group is committed again after a lost answer",
+	why:   "an append is refused as a conflict although it is in the log",
+	edits: []edit{{"eventstore/committer.go", "len(group) == 1 || errors.Is(err, ErrUnavailable) {", "len(group) == 1 {"}},
+	nets:  []net{{"eventstore", "TestAGroupWithoutAnAnswerIsNotCommittedAgain"}},
+}, {
+	name:  "events are not chained by their hashes",
+	why:   "an event that was changed or left out is not noticed",
+	edits: []edit{{"eventstore/append.go", "e.hash = e.chain(last[r.Stream])", "e.hash = e.chain(nil)"}},
+	nets:  []net{{"eventstore", "TestVerifyNamesTheFirstBrokenEvent"}},
+}, {
+	name:  "an append does not check that its keys still stand",
+	why:   "names of a person who was erased come back, sealed with the destroyed key",
+	edits: []edit{{"eventstore/batch.go", "if len(used) > 0 {", "if len(used) > 1<<20 {"}},
+	nets:  []net{{"eventstore", "TestNothingIsSealedAnewForWhoWasErased"}},
+}, {
+	name:  "two processes may read as one reader",
+	why:   "both handle the same events at once",
+	edits: []edit{{"eventstore/watermill.go", "where name = $1 for update skip locked", "where name = $1"}},
+	nets:  []net{{"eventstore", "TestProcessesShareAReader"}},
+}, {
+	name:  "a reader acknowledges before it has handled",
+	why:   "an event whose handling was interrupted is never reacted to: the paid order stands still",
+	edits: []edit{{"sagas/reactions.go", "\tr, err := s.store.FromMessage(m.Context(), m)\n", "\tm.Ack()\n\tr, err := s.store.FromMessage(m.Context(), m)\n"}},
+	nets:  []net{{"sagas/assembly", "TestAnEventThatIsNotHandledYetIsNotPassed"}},
+}}

@@ -1,0 +1,220 @@
+// Package variants breaks the engine on purpose, in one place at a time, and demands that
+// a test notices (docs/reliability.md, "Broken variants").
+package variants
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hostpanel/eventstore/clock"
+)
+
+// A variant is the engine with one deliberate fault.
+type variant struct {
+	name  string
+	why   string // what it would cost
+	edits []edit
+	nets  []net // tests that have to fail, the narrowest one first
+}
+
+// An edit replaces a text that occurs once in a file.
+type edit struct{ file, before, after string }
+
+// A net is a test that catches a variant.
+type net struct{ folder, test string }
+
+// root is the folder of the module.
+const root = "../../.."
+
+// An overlay is files that stand in place of others, by their paths.
+type overlay map[string]string
+
+// apply makes the edits of a variant. A text that was replaced already, or is gone, is an
+// error: the variant would break nothing.
+func (o overlay) apply(v variant) error {
+	for _, e := range v.edits {
+		text, changed := o[e.file]
+		if !changed {
+			read, err := os.ReadFile(filepath.Join(root, e.file))
+			if err != nil {
+				return err
+			}
+			text = string(read)
+		}
+		if n := strings.Count(text, e.before); n != 1 {
+			return fmt.Errorf("variant %q: the text to be replaced occurs %d times in %s, not once:\n%s", v.name, n, e.file, e.before)
+		}
+		o[e.file] = strings.Replace(text, e.before, e.after, 1)
+	}
+	return nil
+}
+
+// write makes the file that the option -overlay of go names.
+func (o overlay) write(t *testing.T) string {
+	t.Helper()
+	from, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, replaced := t.TempDir(), map[string]string{}
+	for file, text := range o {
+		path := filepath.Join(folder, strings.ReplaceAll(file, "/", "_"))
+		replaced[filepath.Join(from, file)] = path
+		keep(t, path, []byte(text))
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "overlay.json")
+	keep(t, path, list)
+	return path
+}
+
+func keep(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// golang runs the go command in a folder of the repository.
+func golang(t *testing.T, folder string, args ...string) ([]byte, error) {
+	t.Helper()
+	// Three sessions of the oracle, from a seed whose faults meet compensations too.
+	c := exec.CommandContext(t.Context(), "go", args...)
+	c.Dir = filepath.Join(root, folder)
+	c.Env = append(os.Environ(), "HOSTPANEL_ROBUSTNESS_OPS=3000", "HOSTPANEL_ROBUSTNESS_SEED=8", "ROUNDS=1", "SEED=1")
+	return c.CombinedOutput()
+}
+
+// A text that a variant replaces occurs once, so that a refactoring cannot empty the
+// variant. All variants together build.
+func TestEveryVariantAppliesAndBuilds(t *testing.T) {
+	t.Parallel()
+	all, folders := overlay{}, []string{}
+	for _, v := range variants {
+		if err := all.apply(v); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range v.edits {
+			if folder := "./" + filepath.Dir(e.file); strings.HasSuffix(e.file, ".go") && !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+		}
+	}
+	if out, err := golang(t, ".", slices.Concat([]string{"build", "-overlay", all.write(t)}, folders)...); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// row is the line of a variant in docs/reliability.md.
+func (v variant) row() string {
+	var nets []string
+	for _, n := range v.nets {
+		nets = append(nets, fmt.Sprintf("`%s` %s", n.folder, n.test))
+	}
+	return fmt.Sprintf("| %s | %s | %s |\n", v.name, v.why, strings.Join(nets, ", "))
+}
+
+// The table of variants in docs/reliability.md is that of this package.
+func TestThePageNamesEveryVariant(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(root, "docs/reliability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "| what is broken | what it would cost | caught by |\n|---|---|---|\n"
+	for _, v := range variants {
+		table += v.row()
+	}
+	if !strings.Contains(string(page), "\n"+table+"\n") {
+		t.Errorf("docs/reliability.md lacks this table:\n%s", table)
+	}
+}
+
+// A verdict is what came of a test of a variant.
+type verdict string
+
+const (
+	caught   verdict = "caught"
+	survives verdict = "survives"
+	broken   verdict = "does not build"
+)
+
+// hold runs a test against an overlay; an empty one leaves the engine as it is.
+func (n net) hold(t *testing.T, overlay string) (verdict, string) {
+	t.Helper()
+	out, err := golang(t, n.folder, "test", "-json", "-count=1", "-timeout", "5m", "-overlay", overlay, "-run", "^"+n.test+"$", ".")
+	return judge(out, n.test, err), told(out)
+}
+
+// An event is a line of go test -json.
+type event struct{ Action, Test, Output string }
+
+func events(out []byte) (all []event) {
+	for line := range bytes.Lines(out) {
+		var e event
+		if json.Unmarshal(line, &e) == nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func judge(out []byte, test string, failed error) verdict {
+	switch all := events(out); {
+	case slices.ContainsFunc(all, func(e event) bool { return e.Action == "fail" && e.Test == test }):
+		return caught
+	case failed == nil && slices.ContainsFunc(all, func(e event) bool { return e.Action == "pass" && e.Test == test }):
+		return survives
+	}
+	return broken
+}
+
+// told is what a test has printed.
+func told(out []byte) string {
+	var b strings.Builder
+	for _, e := range events(out) {
+		b.WriteString(e.Output)
+	}
+	return b.String()
+}
+
+// Every net fails with the variants that it is for, and passes without them.
+func TestEveryVariantIsCaught(t *testing.T) {
+	if os.Getenv("HOSTPANEL_VARIANTS") == "" {
+		t.Skip("make variants runs it")
+	}
+	held := map[net]bool{}
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) {
+			o := overlay{}
+			if err := o.apply(v); err != nil {
+				t.Fatal(err)
+			}
+			path := o.write(t)
+			for _, n := range v.nets {
+				began := clock.Now()
+				verdict, out := n.hold(t, path)
+				if t.Logf("%s: %s by %s, %.0f s", v.name, verdict, n.test, clock.Since(began).Seconds()); verdict != caught {
+					t.Errorf("%s %s: %s\n%s", n.folder, n.test, verdict, out)
+				}
+				held[n] = true
+			}
+		})
+	}
+	whole := overlay{}.write(t)
+	for n := range held {
+		if verdict, out := n.hold(t, whole); verdict != survives {
+			t.Errorf("without a variant %s %s: %s\n%s", n.folder, n.test, verdict, out)
+		}
+	}
+}
