@@ -70,6 +70,9 @@ func TestAnOperatorHasAReadTableBuiltAnew(t *testing.T) {
 	shown := b.get(page).Body.String()
 	b.isForEverybody(t, "en", shown)
 	has(t, shown, "The table is being built anew.", `Last rebuild: <span class="badge pending">waiting</span>`)
+	if has(t, shown, `<li id="table-users" data-every="2">`); strings.Count(shown, "data-every") != 1 {
+		t.Error("what is not being built anew is looked at again and again")
+	}
 	if strings.Contains(shown, `name="of" value="users"`) {
 		t.Error("a table that is being built anew can be asked for again")
 	}
@@ -105,6 +108,9 @@ func TestAnOperatorHasAReadTableBuiltAnew(t *testing.T) {
 		b := s.browser(t).enter(c.mail)
 		text := b.get(page).Body.String()
 		b.isForEverybody(t, language, text)
+		if strings.Contains(text, "data-every") {
+			t.Error("the page does not come to rest")
+		}
 		has(t, text, `<span class="badge active">`+c.state, c.different, c.row, `name="of" value="users"`)
 	}
 	if w := b.send("plans", "of", "nothing"); w.Code != http.StatusBadRequest {

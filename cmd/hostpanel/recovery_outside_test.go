@@ -95,7 +95,7 @@ func beforeServersAreLost(t *testing.T) *lossOfServers {
 	return w
 }
 
-func (w *lossOfServers) open(url string) { w.shop = openShopAt(w.home.t, w.there, url, w.dir) }
+func (w *lossOfServers) open(url string) { w.shop = openShopAt(w.t, w.there, url, w.dir) }
 
 // buys places an order and approves its payment.
 func (w *lossOfServers) buys(email string) string {
@@ -131,7 +131,7 @@ func (w *lossOfServers) goOn() {
 	for _, id := range append(w.bought(), w.lost) {
 		w.becomes(id, "active")
 	}
-	eventually(w.home.t, "the message is delivered", patience, func() bool {
+	eventually(w.t, "the message is delivered", patience, func() bool {
 		var n int
 		err := w.first.QueryRow(w.Context(), `select count(*) from saga_run where key like 'webhook:%' and status <> 'done'`).Scan(&n)
 		return err == nil && n == 0
@@ -158,8 +158,8 @@ func (w *lossOfServers) hears() []message {
 // outside is all that was asked for outside.
 func (w *lossOfServers) outside() string {
 	var made string
-	must(w.home.t, w.first.QueryRow(w.Context(), `select string_agg(name || ' ' || tag, E'\n' order by made_at) from sandbox_compute.creations`).Scan(&made))
-	return fmt.Sprintf("%d looks and %d captures at PayPal, %d messages, %d mails\n%s", w.there.Calls("get"), w.there.Calls("capture"), len(w.hears()), len(mailsAbout(w.home.t, w.dir, "ORD-")), made)
+	must(w.t, w.first.QueryRow(w.Context(), `select string_agg(name || ' ' || tag, E'\n' order by made_at) from sandbox_compute.creations`).Scan(&made))
+	return fmt.Sprintf("%d looks and %d captures at PayPal, %d messages, %d mails\n%s", w.there.Calls("get"), w.there.Calls("capture"), len(w.hears()), len(mailsAbout(w.t, w.dir, "ORD-")), made)
 }
 
 // onceOutside asks of the outside that each order has its money, server and mail once,
@@ -174,16 +174,16 @@ func (w *lossOfServers) onceOutside() {
 		if o := w.atPayPal(id); len(o.Captures) != 1 || len(o.Refunds) != 0 {
 			w.Errorf("%s at PayPal: %+v", id, o)
 		}
-		must(w.home.t, w.first.QueryRow(w.Context(), `select min(id::text) from sandbox_compute.creations where tag = $1 having count(*) = 1`, id).Scan(&external))
+		must(w.t, w.first.QueryRow(w.Context(), `select min(id::text) from sandbox_compute.creations where tag = $1 having count(*) = 1`, id).Scan(&external))
 		if id == w.lost {
 			continue
 		}
-		must(w.home.t, w.first.QueryRow(w.Context(), `select order_number from orders where id = $1`, id).Scan(&number))
-		onlyMail(w.home.t, w.dir, number)
+		must(w.t, w.first.QueryRow(w.Context(), `select order_number from orders where id = $1`, id).Scan(&number))
+		onlyMail(w.t, w.dir, number)
 		if story := w.must("history", number); strings.Count(story, " arrived, payment ") != 1 {
 			w.Errorf("paid not once:\n%s", story)
 		}
-		must(w.home.t, w.first.QueryRow(w.Context(), `select external from resources where kind = 'vm' and requested_for = 'order:' || $1`, id).Scan(&known))
+		must(w.t, w.first.QueryRow(w.Context(), `select external from resources where kind = 'vm' and requested_for = 'order:' || $1`, id).Scan(&known))
 		if known != external {
 			w.Errorf("the panel knows the server of %s as %s, and it is %s", number, known, external)
 		}

@@ -25,7 +25,7 @@ type Command struct {
 
 // Run writes a backup, beside whatever runs on the database.
 func (b Command) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		owner, err := eventstore.ConnectOwner(ctx, p.URL)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ type state struct {
 
 // Run tells whether the mode is on.
 func (s statusCommand) Run(ctx context.Context, settings config.Settings, c console.Console) error {
-	return program.With(ctx, settings, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, settings, c, func(p *program.Program) error {
 		mode, err := recovery.Read(ctx, p.Pool)
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ type beginCommand struct {
 // Run begins the mode. Processes that run keep to it at once: what they have claimed is
 // taken away from them.
 func (b beginCommand) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		mode, err := recovery.Read(ctx, p.Pool)
 		if err == nil && mode.On() {
 			err = recovery.ErrOn
@@ -103,7 +103,7 @@ type endCommand struct {
 
 // Run ends the mode. Processes that run go on at once.
 func (e endCommand) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		mode, err := recovery.Read(ctx, p.Pool)
 		if err == nil && !mode.On() {
 			err = recovery.ErrOff

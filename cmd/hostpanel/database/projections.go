@@ -25,7 +25,7 @@ type projectionsList struct {
 
 // Run lists the read tables.
 func (l projectionsList) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		states, err := p.Tables.For(projections.System).States(ctx)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (k projectionsCheck) Run(ctx context.Context, s config.Settings, c console.
 }
 
 func (a aboutProjections) rebuild(ctx context.Context, s config.Settings, c console.Console, doing string, o projections.Options) (result projections.Result, err error) {
-	err = program.With(ctx, s, c, func(p *program.Program) (err error) {
+	err = program.WithoutPeople(ctx, s, c, func(p *program.Program) (err error) {
 		names := a.Names
 		if len(names) == 0 {
 			names = projections.Names()

@@ -163,7 +163,7 @@ func settingsOf(s config.Settings) (*config.Config, error) {
 func open(ctx context.Context, cfg *config.Config) (*program.Program, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	return program.Open(ctx, cfg, redact.NewLog(io.Discard, slog.LevelError), program.Reading)
+	return program.Open(ctx, cfg, redact.NewLog(io.Discard, slog.LevelError), program.Keeping)
 }
 
 // why is the text of an error without the parts that wrap it for programs.

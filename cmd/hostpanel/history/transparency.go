@@ -22,7 +22,7 @@ type logCheckpoint struct {
 
 // Run writes the checkpoint.
 func (l logCheckpoint) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		o, err := p.Sealer.Current(ctx)
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ type logAnew struct {
 
 // Run begins a new origin. The old tree, its key and its proofs stay.
 func (l logAnew) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		if !l.Yes {
 			if err := c.Confirm(ctx, "begin-anew"); err != nil {
 				return err

@@ -30,7 +30,7 @@ func (v Verify) Run(ctx context.Context, s config.Settings, c console.Console) e
 	if err != nil {
 		return err
 	}
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		step, end := c.Progress("verifying")
 		check.Progress = step
 		verdict, err := p.Store.VerifyBy(ctx, check)

@@ -44,10 +44,10 @@ func eraseAgain(ctx context.Context, p *Program) error {
 	return nil
 }
 
-// erasedInPast refuses a view of the past on a database that comes from an older backup and
-// has not erased everybody in the lists. The view itself may change nothing.
-func erasedInPast(ctx context.Context, p *Program) error {
-	if p.past == nil {
+// erasedHere refuses a command, or a view of the past, on a database that comes from an
+// older backup and has not erased everybody in the lists. Both may erase no person.
+func erasedHere(ctx context.Context, p *Program, as Part) error {
+	if p.past == nil && as != Reading {
 		return nil
 	}
 	err := p.book.CheckKept(ctx)

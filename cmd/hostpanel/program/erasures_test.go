@@ -127,9 +127,9 @@ func TestAnOlderDatabaseErasesAgainBeforeItServes(t *testing.T) {
 	}
 }
 
-// A view of the past changes nothing. On a database that is older than an erasure it is
-// refused, until the panel of today has erased the person there.
-func TestAViewOfThePastIsRefusedUntilAllAreErased(t *testing.T) {
+// A view of the past and a command erase no person. On a database that is older than an
+// erasure they are refused, until the panel of today has erased the person there.
+func TestLooksAreRefusedUntilAllAreErased(t *testing.T) {
 	t.Parallel()
 	second := filepath.Join(t.TempDir(), "erasures")
 	fill := withPeople(t.TempDir())
@@ -158,12 +158,21 @@ func TestAViewOfThePastIsRefusedUntilAllAreErased(t *testing.T) {
 			t.Errorf("on an older database: %v", err)
 		}
 	}
+	at = time.Time{} // commands of today
+	for url, as := range map[string]program.Part{live: program.Reading, older: program.Keeping} {
+		if err := looks(url, as); err != nil {
+			t.Errorf("a command as %d: %v", as, err)
+		}
+	}
+	if err := looks(older, program.Reading); !errors.Is(err, erasures.ErrMissing) {
+		t.Errorf("a command that shows people, on an older database: %v", err)
+	}
 	q, err := opened(t.Context(), older, t.TempDir(), second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.Close()
-	if err := looks(older, program.Viewing); err != nil {
+	if err := looks(older, program.Reading); err != nil {
 		t.Errorf("when the person is erased again: %v", err)
 	}
 }

@@ -63,10 +63,14 @@ type Part int
 
 const (
 	Reading Part = iota // join what runs, or start the database for a moment
+	Keeping             // as reading, to show and change nothing of a person
 	Working             // as reading, for long
 	Viewing             // as reading, to serve a view of the past
 	Serving             // claim the data directory, and bring the database up to date
 )
+
+// isShort tells whether the panel is opened for a command.
+func (as Part) isShort() bool { return as == Reading || as == Keeping }
 
 // Open puts the panel together. Close it in any case but an error.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *Program, err error) {
@@ -98,7 +102,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 	if err := p.assemble(ctx); err != nil {
 		return p, err
 	}
-	if err := erasedInPast(ctx, p); err != nil || as == Reading {
+	if err := erasedHere(ctx, p, as); err != nil || as.isShort() {
 		return p, err
 	}
 	if as == Viewing {
@@ -147,7 +151,7 @@ func (p *Program) connect(ctx context.Context, as Part) (err error) {
 // connections bounds what one process takes of the database, whose own
 // default is a hundred.
 func connections(as Part) int32 {
-	if as == Reading {
+	if as.isShort() {
 		return 4
 	}
 	if as == Viewing { // for a few operators, beside the panel

@@ -13,16 +13,26 @@ import (
 	"hostpanel/cmd/hostpanel/redact"
 )
 
-// With runs a short command on the panel's data, beside whatever else
-// runs on it.
+// With runs a short command on the panel's data, beside whatever else runs on it. It
+// refuses a database that has not erased everybody in the lists of erasures.
 func With(ctx context.Context, s config.Settings, c console.Console, do func(*Program) error) error {
+	return with(ctx, s, c, Reading, do)
+}
+
+// WithoutPeople is [With] for a command that shows and changes nothing of a person: it
+// has to work on such a database too.
+func WithoutPeople(ctx context.Context, s config.Settings, c console.Console, do func(*Program) error) error {
+	return with(ctx, s, c, Keeping, do)
+}
+
+func with(ctx context.Context, s config.Settings, c console.Console, as Part, do func(*Program) error) error {
 	cfg, err := config.New(s, false)
 	if err != nil {
 		return err
 	}
 	cfg.Joined = true
 	end := Looking(cfg, c)
-	p, err := Open(ctx, cfg, redact.NewLog(c.Err, slog.LevelWarn), Reading)
+	p, err := Open(ctx, cfg, redact.NewLog(c.Err, slog.LevelWarn), as)
 	end()
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ type faultLine struct {
 
 // Run lists the orders, the oldest of each sandbox first: it strikes first.
 func (l sandboxList) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		lines := []faultLine{}
 		for _, target := range sandboxTargets {
 			found, err := faults.For(p.Pool, target).Open(ctx)
@@ -78,7 +78,7 @@ type sandboxSet struct {
 
 // Run orders a fault.
 func (o sandboxSet) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		id, err := faults.For(p.Pool, o.Target).Order(ctx, faults.Fault{
 			What: faults.What(o.Fault), Call: o.Call, Kind: o.Kind, Name: o.Name,
 			Delay: o.Delay, Times: o.Times, Chance: o.Chance, Seed: o.Seed,
@@ -97,7 +97,7 @@ type sandboxClear struct {
 
 // Run takes orders back.
 func (o sandboxClear) Run(ctx context.Context, s config.Settings, c console.Console) error {
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		for _, target := range sandboxTargets {
 			if o.Target != "" && o.Target != target {
 				continue

@@ -35,7 +35,7 @@ func (u userCreate) Run(ctx context.Context, s config.Settings, c console.Consol
 	if err != nil {
 		return err
 	}
-	return program.With(ctx, s, c, func(p *program.Program) error {
+	return program.WithoutPeople(ctx, s, c, func(p *program.Program) error {
 		if err := mayOpen(ctx, p, person, u.Tenant); err != nil {
 			return err
 		}
