@@ -84,10 +84,10 @@ func beforeServersAreLost(t *testing.T) *lossOfServers {
 	calls := w.there.Calls("capture")
 	w.asked = w.buys("asked@customer.example")
 	eventually(t, "the money is asked for", patience, func() bool { return w.there.Calls("capture") > calls })
-	w.unpaid, _ = w.shop.order("unpaid@customer.example")
+	w.unpaid, _ = w.order("unpaid@customer.example")
 	w.hearer.answers(503)
 	d := w.demo()
-	login := w.shop.ask(200, "POST", w.base+"/api/token/", passwordLogin(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", asJSON)
+	login := w.ask(200, "POST", w.base+"/api/token/", passwordLogin(d.TenantAdmin.Username, d.TenantAdmin.Password), "Content-Type", asJSON)
 	admin := []string{"Authorization", "Bearer " + login.field(t, "access"), "Content-Type", asJSON}
 	w.ask(201, "POST", w.base+"/hosting/api/rest/webhook-endpoints/", fmt.Sprintf(`{"url":"%s/","events":["site.*"]}`, w.hearer.URL), admin...)
 	w.ask(201, "POST", w.base+"/hosting/api/rest/sites/", `{"domain":"hooks.example"}`, admin...)
@@ -99,7 +99,7 @@ func (w *lossOfServers) open(url string) { w.shop = openShopAt(w.t, w.there, url
 
 // buys places an order and approves its payment.
 func (w *lossOfServers) buys(email string) string {
-	id, page := w.shop.order(email)
+	id, page := w.order(email)
 	w.approves(page)
 	return id
 }
