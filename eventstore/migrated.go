@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,6 +27,29 @@ func AllMigrated(ctx context.Context, db queryer) ([]Migrated, error) {
 		return nil, fmt.Errorf("read the migrations: %w", Unavailable(err))
 	}
 	return all, nil
+}
+
+// ErrOutdated means that a database lacks migrations of this program.
+var ErrOutdated = errors.New("the database is older than this program")
+
+// CheckMigrated refuses a database that lacks migrations, as [ErrOutdated].
+func CheckMigrated(ctx context.Context, db queryer, more ...Migration) error {
+	level, err := AllMigrated(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, m := range allOf(more) {
+		files, err := m.list()
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if !slices.Contains(level, Migrated{m.Area, f.Number, f.Name}) {
+				return fmt.Errorf("%w: its %s schema lacks the migration %s", ErrOutdated, m.Area, f.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // known refuses migrations that this program does not have.

@@ -89,9 +89,12 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 		return p, err
 	}
 	if as == Serving {
-		if err := p.prepare(ctx); err != nil {
-			return p, err
-		}
+		err = p.prepare(ctx)
+	} else {
+		err = isMigrated(ctx, p.URL)
+	}
+	if err != nil {
+		return p, orEmpty(err)
 	}
 	if err := p.connect(ctx, as); err != nil {
 		return p, orEmpty(err)
@@ -158,6 +161,16 @@ func connections(as Part) int32 {
 		return 16
 	}
 	return int32(min(16+8*runtime.NumCPU(), 64))
+}
+
+// isMigrated refuses a database that this program has not brought up to date.
+func isMigrated(ctx context.Context, url string) error {
+	owner, err := eventstore.ConnectOwner(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	return eventstore.CheckMigrated(ctx, owner, Migrations()...)
 }
 
 // prepare brings the database up to date and gives it its business clock: that

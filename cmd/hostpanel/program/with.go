@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/redact"
+	"hostpanel/eventstore"
 )
 
 // With runs a short command on the panel's data, beside whatever else runs on it. It
@@ -43,6 +45,9 @@ func with(ctx context.Context, s config.Settings, c console.Console, as Part, do
 
 // orEmpty recognises a database in which nothing was ever made.
 func orEmpty(err error) error {
+	if errors.Is(err, eventstore.ErrOutdated) {
+		return fmt.Errorf(`%w: run "hostpanel migrate" or "hostpanel serve" first, or use the hostpanel that runs on it`, err)
+	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		noTable := refused.Code == "42P01"
