@@ -94,7 +94,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 		err = isMigrated(ctx, p.URL)
 	}
 	if err != nil {
-		return p, orEmpty(err)
+		return p, err
 	}
 	if err := p.connect(ctx, as); err != nil {
 		return p, orEmpty(err)
@@ -170,7 +170,7 @@ func isMigrated(ctx context.Context, url string) error {
 		return err
 	}
 	defer owner.Close()
-	return eventstore.CheckMigrated(ctx, owner, Migrations()...)
+	return orEmpty(eventstore.CheckMigrated(ctx, owner, Migrations()...))
 }
 
 // prepare brings the database up to date and gives it its business clock: that
