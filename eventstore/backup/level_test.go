@@ -48,19 +48,9 @@ func TestABackupOfAnEarlierSchemaIsBroughtUpToDate(t *testing.T) {
 	t.Parallel()
 	keys := eventstoretest.Keys(t)
 	newest := migrated(t, eventstoretest.Owner(t, eventstoretest.URL(t)))
-	lasts := 0
-	for _, m := range newest {
-		if m.Area == "log" {
-			lasts = max(lasts, m.Number)
-		}
-	}
-	for less := range 4 {
-		level := slices.DeleteFunc(slices.Clone(newest), func(m eventstore.Migrated) bool { return m.Area == "log" && m.Number > lasts-less })
-		from := empty(t)
-		err := pgx.BeginFunc(t.Context(), from, func(tx pgx.Tx) error { return eventstore.MigrateTo(t.Context(), tx, level) })
-		if err != nil {
-			t.Fatal(err)
-		}
+	for lacks := range 4 {
+		url, level, _ := eventstoretest.Earlier(t, lacks)
+		from := eventstoretest.Owner(t, url)
 		if _, err := from.Exec(t.Context(), `
 			insert into events (position, stream, version, id, name, schema, actor, correlation, causation, saga, data, meta, recorded_at, hash)
 			select at, 'made-' || at, 1, gen_random_uuid(), 'till.opened', 1, 'system:test', gen_random_uuid(), 'request:x', '', '{}', '{}',
@@ -70,7 +60,7 @@ func TestABackupOfAnEarlierSchemaIsBroughtUpToDate(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "backup")
 		m, err := backup.Save(t.Context(), from, backup.Saving{Path: path, Keys: keys})
 		if err != nil || m.Head.Position != 3 || !slices.Equal(m.Migrations, level) {
-			t.Fatalf("without the last %d: %v, %+v", less, err, m)
+			t.Fatalf("without the last %d: %v, %+v", lacks, err, m)
 		}
 		into, err := load(t, path)
 		if err != nil {
@@ -79,10 +69,10 @@ func TestABackupOfAnEarlierSchemaIsBroughtUpToDate(t *testing.T) {
 		var same bool
 		err = into.QueryRow(t.Context(), `select array_agg(stream order by position) = '{made-1,made-2,made-3}' from events`).Scan(&same)
 		if err != nil || !same {
-			t.Errorf("without the last %d: the events are not those of the backup (%v)", less, err)
+			t.Errorf("without the last %d: the events are not those of the backup (%v)", lacks, err)
 		}
 		if now := migrated(t, into); !slices.Equal(now, newest) {
-			t.Errorf("without the last %d: %v", less, now)
+			t.Errorf("without the last %d: %v", lacks, now)
 		}
 	}
 }

@@ -4,9 +4,11 @@ package eventstoretest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
@@ -58,6 +60,28 @@ func URL(t testing.TB, more ...eventstore.Migration) string {
 		defer owner.Close()
 		return eventstore.Migrate(ctx, owner, more...)
 	})
+}
+
+// Earlier is a private database of an earlier schema: it lacks the last migrations of the
+// log, so many. Its level is what it has.
+func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string, level, lacking []eventstore.Migrated) {
+	t.Helper()
+	level, err := eventstore.AllMigrated(t.Context(), Owner(t, URL(t, more...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(level) - 1; len(lacking) < lacks; i-- {
+		if level[i].Area == "log" {
+			lacking = append(lacking, level[i])
+			level = slices.Delete(level, i, i+1)
+		}
+	}
+	url = Database(t, "", nil)
+	err = pgx.BeginFunc(t.Context(), Owner(t, url), func(tx pgx.Tx) error { return eventstore.MigrateTo(t.Context(), tx, level, more...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url, level, lacking
 }
 
 // Pool connects to a database as the program does.

@@ -1,13 +1,10 @@
 package program_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/eventstore"
@@ -18,35 +15,11 @@ import (
 // them the backup. They name what is missing and what to do.
 func TestCommandsAreRefusedOnADatabaseOfAnEarlierSchema(t *testing.T) {
 	t.Parallel()
-	whole := eventstoretest.Owner(t, eventstoretest.URL(t, program.Migrations()...))
-	level, err := eventstore.AllMigrated(t.Context(), whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := level[0]
-	for _, m := range level {
-		if m.Area == "log" {
-			last = m
-		}
-	}
-	earlier := eventstoretest.Database(t, "earlier", func(ctx context.Context, url string) error {
-		owner, err := eventstore.ConnectOwner(ctx, url)
-		if err != nil {
-			return err
-		}
-		defer owner.Close()
-		var before []eventstore.Migrated
-		for _, m := range level {
-			if m != last {
-				before = append(before, m)
-			}
-		}
-		return pgx.BeginFunc(ctx, owner, func(tx pgx.Tx) error { return eventstore.MigrateTo(ctx, tx, before, program.Migrations()...) })
-	})
+	earlier, _, lacking := eventstoretest.Earlier(t, 1, program.Migrations()...)
 	dir := t.TempDir()
 	for _, as := range []program.Part{program.Reading, program.Keeping, program.Working} {
 		_, err := openedAsOf(t.Context(), earlier, dir, "", time.Time{}, as)
-		if !errors.Is(err, eventstore.ErrOutdated) || !strings.Contains(err.Error(), last.Name) || !strings.Contains(err.Error(), "hostpanel migrate") {
+		if !errors.Is(err, eventstore.ErrOutdated) || !strings.Contains(err.Error(), lacking[0].Name) || !strings.Contains(err.Error(), "hostpanel migrate") {
 			t.Errorf("opened as %d: %v", as, err)
 		}
 	}

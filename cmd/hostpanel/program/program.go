@@ -5,6 +5,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
@@ -63,7 +64,7 @@ type Part int
 
 const (
 	Reading Part = iota // join what runs, or start the database for a moment
-	Keeping             // as reading, to show and change nothing of a person
+	Keeping             // as reading, without a look at any person that the log knows
 	Working             // as reading, for long
 	Viewing             // as reading, to serve a view of the past
 	Serving             // claim the data directory, and bring the database up to date
@@ -100,7 +101,7 @@ func Open(ctx context.Context, c *config.Config, log *slog.Logger, as Part) (p *
 		return p, orEmpty(err)
 	}
 	if err := checkKeys(ctx, p.present(), p.Keys); err != nil {
-		return p, orEmpty(err)
+		return p, err
 	}
 	if err := p.assemble(ctx); err != nil {
 		return p, err
@@ -170,7 +171,11 @@ func isMigrated(ctx context.Context, url string) error {
 		return err
 	}
 	defer owner.Close()
-	return orEmpty(eventstore.CheckMigrated(ctx, owner, Migrations()...))
+	err = eventstore.CheckMigrated(ctx, owner, Migrations()...)
+	if errors.Is(err, eventstore.ErrOutdated) {
+		return fmt.Errorf(`%w: run "hostpanel migrate" or "hostpanel serve" first, or use the hostpanel that runs on it`, err)
+	}
+	return orEmpty(err)
 }
 
 // prepare brings the database up to date and gives it its business clock: that

@@ -3,7 +3,6 @@ package program
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/redact"
-	"hostpanel/eventstore"
 )
 
 // With runs a short command on the panel's data, beside whatever else runs on it. It
@@ -21,8 +19,8 @@ func With(ctx context.Context, s config.Settings, c console.Console, do func(*Pr
 	return with(ctx, s, c, Reading, do)
 }
 
-// WithoutPeople is [With] for a command that shows and changes nothing of a person: it
-// has to work on such a database too.
+// WithoutPeople is [With] for a command that shows no person whom the log knows: it has to
+// work on such a database too.
 func WithoutPeople(ctx context.Context, s config.Settings, c console.Console, do func(*Program) error) error {
 	return with(ctx, s, c, Keeping, do)
 }
@@ -45,9 +43,6 @@ func with(ctx context.Context, s config.Settings, c console.Console, as Part, do
 
 // orEmpty recognises a database in which nothing was ever made.
 func orEmpty(err error) error {
-	if errors.Is(err, eventstore.ErrOutdated) {
-		return fmt.Errorf(`%w: run "hostpanel migrate" or "hostpanel serve" first, or use the hostpanel that runs on it`, err)
-	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		noTable := refused.Code == "42P01"
