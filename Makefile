@@ -84,8 +84,8 @@ engine-conformance: ## try an ISPConfig of yours: URL=… USERNAME=… ARGS=--ye
 	@ISPCONFIG_URL='$(URL)' ISPCONFIG_USERNAME='$(USERNAME)' ISPCONFIG_SERVER_ID='$(SERVER_ID)' $(GO) run ./cmd/hostpanel engine check $(ARGS)
 
 browser: ## install the Chromium that drives the browser tests; a Debian package, so as root
-	@command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-liberation)
-	@chromium --version
+	@command -v chromium-headless-shell >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium-headless-shell fonts-liberation)
+	@chromium-headless-shell --version
 
 screenshots: ## make a picture of every page, in three widths, light and dark, filled and empty, in SCREENSHOTS=folder; many minutes
 	SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -tags pages -count=1 -timeout 90m -run 'TestEveryPageIsLookedAt|TestThePagesOfASecondFactorAreLookedAt|TestTheOrderFormIsAccessibleInEveryForm' ./http

@@ -95,7 +95,11 @@ func Private(t testing.TB, settings map[string]string) *postgres.Cluster {
 var cluster = sync.OnceValues(func() (*postgres.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return throwAway(ctx, nil)
+	c, err := throwAway(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c, signInCheaply(ctx, c)
 })
 
 // missing is how the first attempt to find or fetch PostgreSQL failed. Further

@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A Page is a tab of a browser of the test's own.
+// A Page is a tab of the test's own, with cookies and storage of its own.
 type Page struct {
 	t       testing.TB
 	ctx     context.Context //nolint:containedctx // chromedp keeps the tab in it
@@ -57,6 +57,7 @@ const opened = `
     return shown[shown.length - 1] ?? null;
   };
   document.addEventListener("securitypolicyviolation", (e) => console.error("policy: " + e.violatedDirective + " " + e.blockedURI));
+  window.painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   window.focused = () => {
     let el = document.activeElement;
     while (el?.shadowRoot?.activeElement) el = el.shadowRoot.activeElement;
@@ -64,28 +65,24 @@ const opened = `
   };
 })()`
 
-// Open starts a browser with one tab. The test is skipped where there is no
-// Chromium.
+// Open opens a tab. The test is skipped where there is no Chromium.
 func Open(t testing.TB) *Page {
 	t.Helper()
 	program := find()
 	if program == "" {
 		t.Skip("no Chromium is installed: `make browser` installs it")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
-		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.Flag("lang", "en"), chromedp.Flag("force-color-profile", "srgb"))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
+	browser, err := shared.open(program)
+	if err != nil {
+		t.Fatal(err)
 	}
-	limited, cancel := context.WithTimeout(context.Background(), life)
-	allocated, free := chromedp.NewExecAllocator(limited, options...)
-	ctx, leave := chromedp.NewContext(allocated)
+	limited, cancel := context.WithTimeout(browser, life)
+	ctx, leave := chromedp.NewContext(limited, chromedp.WithNewBrowserContext())
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("close the browser: %v", err)
+			t.Logf("close the tab: %v", err)
 		}
 		leave()
-		free()
 		cancel()
 	})
 	p := &Page{t: t, ctx: ctx}
@@ -109,7 +106,7 @@ func (p *Page) Before(script string) {
 // find returns the path of an installed Chromium; empty: there is none. CHROMIUM
 // names the only one that is taken, or "none".
 func find() string {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
+	names := []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
 	if only := os.Getenv("CHROMIUM"); only != "" {
 		names = []string{only}
 	}
@@ -203,7 +200,8 @@ func (p *Page) See(text string) {
 	p.Until(fmt.Sprintf(`[document.body, ...deepAll("*").filter(e => e.shadowRoot).flatMap(e => [...e.shadowRoot.children])].some(e => e.innerText.replace(/\s+/g, " ").includes(%s))`, quoted(text)))
 }
 
-// Click clicks an element with the mouse, once it is there.
+// Click clicks an element with the mouse, once it is there and painted: before
+// its first picture a browser drops what is done to a page.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	p.do(chromedp.MouseClickXY(p.middle(selector)))
@@ -213,7 +211,7 @@ func (p *Page) middle(selector string) (x, y float64) {
 	p.t.Helper()
 	p.Until("deep(" + quoted(selector) + ")")
 	var at [2]float64
-	text := p.Text(fmt.Sprintf(`(() => { const el = deep(%s); el.scrollIntoView({ block: "center", behavior: "instant" }); const r = el.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]); })()`, quoted(selector)))
+	text := p.Text(fmt.Sprintf(`(async () => { await painted(); const el = deep(%s); el.scrollIntoView({ block: "center", behavior: "instant" }); const r = el.getBoundingClientRect(); return JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]); })()`, quoted(selector)))
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
 		p.t.Fatalf("%s: %v", text, err)
 	}
