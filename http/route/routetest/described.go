@@ -16,7 +16,7 @@ import (
 // To read one takes long; it serves any number of servers.
 type Description struct {
 	router routers.Router
-	bodies bodies
+	bodies *bodies
 }
 
 // Read reads an OpenAPI document.

@@ -3,6 +3,8 @@ package routetest
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -56,6 +58,50 @@ func TestWhatDiffersIsFound(t *testing.T) {
 		change(&other)
 		if other.compare(answer, Known{"who": "Ana"}) == nil {
 			t.Errorf("another %s was not noticed", what)
+		}
+	}
+}
+
+// A listener keeps what a watch finds.
+type listener struct {
+	testing.TB
+	heard []string
+}
+
+func (l *listener) Helper() {}
+
+func (l *listener) Errorf(format string, args ...any) {
+	l.heard = append(l.heard, fmt.Sprintf(format, args...))
+}
+
+const document = `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/hello/": {"get": {"responses": {"200": {
+	"description": "x", "content": {"application/json": {"schema": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}}}}}}}}}`
+
+// Answers that differ from the document are found: in status, media type, form and format.
+func TestAnAnswerThatIsNotDescribedIsFound(t *testing.T) {
+	description := Read(t, []byte(document))
+	for _, test := range []struct {
+		status      int
+		media, body string
+		want        string
+	}{
+		{200, "application/json", `{"at":"2026-01-02T03:04:05Z"}`, ""},
+		{200, "application/json", `{"at":"yesterday"}`, "date-time"},
+		{200, "application/json", `{"at":5}`, "want string"},
+		{200, "application/json", `[]`, "want object"},
+		{200, "application/json", `{`, "no JSON"},
+		{200, "text/plain", `{}`, "text/plain that is not described"},
+		{201, "application/json", `{}`, "status is not supported"},
+	} {
+		l := &listener{TB: t}
+		watched := description.Watch(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", test.media)
+			w.WriteHeader(test.status)
+			_, _ = w.Write([]byte(test.body))
+		}))
+		watched.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/hello/", nil))
+		if heard := strings.Join(l.heard, "\n"); !strings.Contains(heard, test.want) || (test.want == "") != (heard == "") {
+			t.Errorf("%d %s %s: %q, want %q", test.status, test.media, test.body, heard, test.want)
 		}
 	}
 }
