@@ -32,8 +32,7 @@ type Store struct {
 	categories     map[string]category
 	committer      *committer
 	recent         streamCache
-	turns          [1024]sync.Mutex
-	seed           maphash.Seed
+	turns          turns
 }
 
 // A Projector updates the read tables in the transaction that appends the events.
@@ -92,7 +91,7 @@ func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options ...Option) *Store {
 	s := &Store{
 		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
-		waker:  newWaker(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, seed: maphash.MakeSeed(),
+		waker:  newWaker(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
 	}
 	s.committer = &committer{store: s}
 	for _, o := range options {
@@ -243,11 +242,7 @@ func (s *Store) complete(ctx context.Context, m domain.Metadata) domain.Metadata
 }
 
 func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStatement, commands []domain.Command, try int) (domain.Receipt, error) {
-	if s.takesTurns(try, commands) {
-		turn := &s.turns[maphash.String(s.seed, commands[0].Stream().String())%uint64(len(s.turns))]
-		turn.Lock()
-		defer turn.Unlock()
-	}
+	defer s.turns.take(commands, try > 0 || s.isJournal(commands))()
 	d, err := s.decide(ctx, cause, commands, try == 0)
 	if d.mayBeStale(err) {
 		d, err = s.decide(ctx, cause, commands, false)
@@ -275,13 +270,6 @@ func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStateme
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil
-}
-
-// takesTurns tells whether a request waits for others of this process on the same
-// stream. It does after a conflict, and in journals, where simultaneous requests
-// would often conflict.
-func (s *Store) takesTurns(try int, commands []domain.Command) bool {
-	return len(commands) > 0 && try > 0 || s.isJournal(commands)
 }
 
 // Read returns a stream's history, oldest event first, and lets the next commands on it

@@ -220,6 +220,31 @@ func TestManyWritersAtOnce(t *testing.T) {
 	}
 }
 
+// A request on many streams gets its turn, however busy each of them is.
+func TestARequestOnManyBusyStreamsIsNotOvertakenForEver(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	ctx, halt := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer halt()
+	var all []domain.Command
+	for n := range 8 {
+		one := putIn{fmt.Sprint("busy", n), 1}
+		all = append(all, one)
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := s.Execute(ctx, domain.Metadata{Actor: "system:test"}, one); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		do(t, s, all...)
+	}
+}
+
 // Each of two processes remembers what it wrote, not what the other did. No
 // decision may rest on that.
 func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {

@@ -44,6 +44,11 @@ var ofTheLog = []variant{{
 	},
 	nets: []net{{"eventstore", "TestWhatAnotherProcessHasWrittenCounts"}},
 }, {
+	name:  "a repeated attempt goes beside others",
+	why:   "a request on many busy streams is overtaken each time, and refused",
+	edits: []edit{{"eventstore/store.go", "s.turns.take(commands, try > 0 || s.isJournal(commands))", "s.turns.take(commands, s.isJournal(commands))"}},
+	nets:  []net{{"eventstore", "TestARequestOnManyBusyStreamsIsNotOvertakenForEver"}},
+}, {
 	name:  "a decision that adds nothing is taken from the cache",
 	why:   "a command is refused, or answered as done, by a state that another process has changed",
 	edits: []edit{{"eventstore/decide.go", "b.recalled && (err != nil || d.repeated || b.added == 0)", "b.recalled && (err != nil && d.repeated && b.added < 0)"}},
