@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"hostpanel/http/reference"
 )
@@ -36,48 +37,62 @@ func (t *Table) docs() Area {
 	}
 }
 
-// A description is the API's document in the forms in which it is served.
-type description struct{ json, yaml, html, zipped []byte }
+// A description is the API's document in the forms in which it is served. Each
+// is made when it is first asked for: they take tenths of a second.
+type description struct{ json, yaml, page, zipped func() []byte }
 
-// describe writes the document, when all routes are known.
-func (t *Table) describe() (d description) {
+func (t *Table) describe() description {
+	document := sync.OnceValue(t.encode)
+	page := sync.OnceValue(func() []byte { return t.reference(document()) })
+	return description{
+		json: document, yaml: sync.OnceValue(func() []byte { return yamlOf(document()) }),
+		page: page, zipped: sync.OnceValue(func() []byte { return zipped(page()) }),
+	}
+}
+
+// encode writes the document, when all routes are known.
+func (t *Table) encode() []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(t.Document()); err != nil {
 		panic(fmt.Sprintf("route: describe the API: %v", err)) // a default of a field is no JSON
 	}
-	d.json = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	d.yaml = yamlOf(d.json)
-	page, err := reference.Page(d.json, reference.Settings{
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func (t *Table) reference(document []byte) []byte {
+	page, err := reference.Page(document, reference.Settings{
 		Server: t.options.PublicURL(), Document: docsPrefix, Style: docsStylePath, Script: docsScriptPath,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("route: describe the API: %v", err))
 	}
-	d.html, d.zipped = page, zipped(page)
-	return d
+	return page
 }
 
 // JSON is the OpenAPI document as the API serves it.
-func (t *Table) JSON() []byte { return t.described().json }
+func (t *Table) JSON() []byte { return t.description.json() }
 
 func (t *Table) showDocument(_ context.Context, c Call) (*Document, error) {
 	format := c.Param("format")
 	if format == "" {
 		format = preferred(c.Header.Values("Accept"))
 	}
-	d := t.described()
 	switch format {
 	case "json":
-		return &Document{Type: "application/json", Body: d.json, Cache: "no-cache", ETag: strings.Trim(hashTag(d.json, false), `"`)}, nil
+		return written("application/json", t.description.json()), nil
 	case "yaml":
-		return &Document{Type: "application/yaml", Body: d.yaml, Cache: "no-cache", ETag: strings.Trim(hashTag(d.yaml, false), `"`)}, nil
+		return written("application/yaml", t.description.yaml()), nil
 	case "":
 		return nil, notAcceptable
 	default:
 		return nil, unknownPath
 	}
+}
+
+func written(media string, document []byte) *Document {
+	return &Document{Type: media, Body: document, Cache: "no-cache", ETag: strings.Trim(hashTag(document, false), `"`)}
 }
 
 // preferred is the first of both formats that the caller takes.
@@ -98,11 +113,12 @@ func preferred(accepted []string) string {
 
 // showDocs sends the page, compressed where the browser takes that: it is large.
 func (t *Table) showDocs(_ context.Context, c Call) (*Document, error) {
-	d := t.described()
-	page := &Document{Type: "text/html; charset=utf-8", Body: d.html, Cache: "no-cache", Header: http.Header{"Vary": {"Accept-Encoding"}}}
+	page := &Document{Type: "text/html; charset=utf-8", Cache: "no-cache", Header: http.Header{"Vary": {"Accept-Encoding"}}}
 	if takesGzip(c.Header.Values("Accept-Encoding")) {
-		page.Body = d.zipped
+		page.Body = t.description.zipped()
 		page.Header.Set("Content-Encoding", "gzip")
+	} else {
+		page.Body = t.description.page()
 	}
 	return page, nil
 }

@@ -62,7 +62,7 @@ type Table struct {
 	audience  *audience
 	budget    *bodyBudget
 
-	described func() description // the API by itself; written when it is first asked for
+	description description // of the API by itself
 }
 
 // An endpoint is everything that is done with one path.
@@ -94,7 +94,7 @@ func Mount(o Options, areas ...Area) *Table {
 			t.fixed[e.path] = e
 		}
 	}
-	t.described = sync.OnceValue(t.describe)
+	t.description = t.describe()
 	return t
 }
 
