@@ -51,7 +51,7 @@ func TestARestoredPanelAdoptsServersAndCaptures(t *testing.T) {
 		w.becomes(id, "active")
 	}
 	again, _ := w.hearer.hears(t, "site.created", heard)
-	if first := w.hears()[len(w.told)]; again.head.Get("webhook-id") != first.head.Get("webhook-id") || again.body != first.body {
+	if first := w.refused; again.head.Get("webhook-id") != first.head.Get("webhook-id") || again.body != first.body {
 		t.Errorf("the message comes again as %v %s, and was %v %s", again.head, again.body, first.head, first.body)
 	}
 	w.stop()
@@ -69,6 +69,7 @@ type lossOfServers struct {
 	*shop
 	hearer  *hookHearer
 	told    []message // delivered before the backup
+	refused message   // that a site was created, before the backup
 	first   *pgxpool.Pool
 	unpaid  string // had nothing at the backup
 	asked   string // was being captured at the backup
@@ -100,7 +101,7 @@ func beforeServersAreLost(t *testing.T) *lossOfServers {
 	w.told = w.hears()
 	w.hearer.answers(503)
 	w.ask(201, "POST", w.base+"/hosting/api/rest/sites/", `{"domain":"hooks.example"}`, admin...)
-	w.hearer.hears(t, "site.created", len(w.told))
+	w.refused, _ = w.hearer.hears(t, "site.created", len(w.told))
 	return w
 }
 
