@@ -3,8 +3,10 @@ package eventstoretest
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,17 +15,25 @@ import (
 )
 
 // A Cutter stands between a process and Postgres, and cuts connections on demand: at
-// once, in place of the next question with a mark in it, or in place of the answer to one.
-// What such a question asks for is committed by then.
+// once, in place of a question, or in place of the answer to one. What such a question
+// asks for is committed by then.
 type Cutter struct {
 	mark             []byte
 	network, address string // of the server
 	url              string
 
-	question, answer atomic.Int32 // that are still to be cut
+	asked sync.Mutex
+	cuts  []cut
+	seen  map[string]int
 
 	mu    sync.Mutex
 	links map[net.Conn]bool
+}
+
+// A cut is what is still to be cut.
+type cut struct {
+	due    func(question) bool
+	answer bool
 }
 
 // NewCutter puts a cutter before a server that does not encrypt.
@@ -42,7 +52,7 @@ func NewCutter(t testing.TB, server, mark string) *Cutter {
 		t.Fatal(err)
 	}
 	address.Host, address.RawQuery = listener.Addr().String(), "sslmode=disable"
-	c := &Cutter{mark: []byte(mark), url: address.String(), links: map[net.Conn]bool{}}
+	c := &Cutter{mark: []byte(mark), url: address.String(), seen: map[string]int{}, links: map[net.Conn]bool{}}
 	c.network, c.address = pgconn.NetworkAddress(config.Host, config.Port)
 	t.Cleanup(func() { _ = listener.Close(); c.Cut() })
 	go c.accept(listener)
@@ -53,10 +63,61 @@ func NewCutter(t testing.TB, server, mark string) *Cutter {
 func (c *Cutter) URL() string { return c.url }
 
 // CutQuestion cuts the connection in place of the next question with the mark.
-func (c *Cutter) CutQuestion() { c.question.Add(1) }
+func (c *Cutter) CutQuestion() { c.plan(cut{due: c.marked}) }
 
-// CutAnswer cuts the connection in place of the next answer to such a question.
-func (c *Cutter) CutAnswer() { c.answer.Add(1) }
+// CutAnswer cuts the connection in place of the answer to the next such question.
+func (c *Cutter) CutAnswer() { c.plan(cut{due: c.marked, answer: true}) }
+
+// CutStatement cuts the connection in place of the next question that executes a
+// statement, or of its answer.
+func (c *Cutter) CutStatement(text string, answer bool) {
+	c.plan(cut{func(q question) bool { return slices.Contains(q.texts, text) }, answer})
+}
+
+// Pending tells whether something is still to be cut.
+func (c *Cutter) Pending() bool {
+	c.asked.Lock()
+	defer c.asked.Unlock()
+	return len(c.cuts) > 0
+}
+
+// Withdraw cuts nothing of what is pending.
+func (c *Cutter) Withdraw() {
+	c.asked.Lock()
+	defer c.asked.Unlock()
+	c.cuts = nil
+}
+
+// Seen are the statements that were executed, by their text, and how often.
+func (c *Cutter) Seen() map[string]int {
+	c.asked.Lock()
+	defer c.asked.Unlock()
+	return maps.Clone(c.seen)
+}
+
+func (c *Cutter) marked(q question) bool { return bytes.Contains(q.sent, c.mark) }
+
+func (c *Cutter) plan(next cut) {
+	c.asked.Lock()
+	defer c.asked.Unlock()
+	c.cuts = append(c.cuts, next)
+}
+
+// take takes the first cut that a question is due for.
+func (c *Cutter) take(q question) (taken cut, is bool) {
+	c.asked.Lock()
+	defer c.asked.Unlock()
+	for _, text := range q.texts {
+		c.seen[text]++
+	}
+	at := slices.IndexFunc(c.cuts, func(planned cut) bool { return planned.due(q) })
+	if at < 0 {
+		return cut{}, false
+	}
+	taken = c.cuts[at]
+	c.cuts = slices.Delete(c.cuts, at, at+1)
+	return taken, true
+}
 
 func (c *Cutter) accept(listener net.Listener) {
 	for {
@@ -75,12 +136,9 @@ func (c *Cutter) link(client net.Conn) {
 		return
 	}
 	c.keep(client, server)
-	var marked atomic.Bool // the last question
-	go c.pass(client, server, func(question []byte) bool {
-		marked.Store(bytes.Contains(question, c.mark))
-		return marked.Load() && taken(&c.question)
-	})
-	c.pass(server, client, func([]byte) bool { return marked.Load() && taken(&c.answer) })
+	var unanswered atomic.Bool // the last question stays so
+	go c.ask(client, server, &unanswered)
+	c.answer(server, client, &unanswered)
 }
 
 func (c *Cutter) keep(ends ...net.Conn) {
@@ -91,29 +149,35 @@ func (c *Cutter) keep(ends ...net.Conn) {
 	}
 }
 
-// pass hands on what comes, until one end is closed or this is to be cut.
-func (c *Cutter) pass(from, to net.Conn, due func(said []byte) bool) {
-	defer c.close(from, to)
-	for buffer := make([]byte, 1<<16); ; {
-		n, err := from.Read(buffer)
-		if err != nil || due(buffer[:n]) {
+// ask hands on questions, until one end is closed or one is to be cut.
+func (c *Cutter) ask(client, server net.Conn, unanswered *atomic.Bool) {
+	defer c.close(client, server)
+	for all := newQuestions(client); ; {
+		q, err := all.next()
+		if err != nil {
 			return
 		}
-		if _, err := to.Write(buffer[:n]); err != nil {
+		taken, is := c.take(q)
+		if is && !taken.answer {
+			return
+		}
+		unanswered.Store(is)
+		if _, err := server.Write(q.sent); err != nil {
 			return
 		}
 	}
 }
 
-// taken takes one of what is due.
-func taken(due *atomic.Int32) bool {
-	for {
-		n := due.Load()
-		if n == 0 {
-			return false
+// answer hands on answers likewise.
+func (c *Cutter) answer(server, client net.Conn, unanswered *atomic.Bool) {
+	defer c.close(client, server)
+	for buffer := make([]byte, 1<<16); ; {
+		n, err := server.Read(buffer)
+		if err != nil || unanswered.Load() {
+			return
 		}
-		if due.CompareAndSwap(n, n-1) {
-			return true
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
 		}
 	}
 }

@@ -14,9 +14,10 @@ import (
 func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-16, N-14
 	t.Parallel()
 	cluster := eventstoretest.Private(t, nil)
-	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
-	w.must(prepare(t.Context(), t, cluster.URL()))
-	w.instance = w.node(cluster.URL(), func(o *Options) { o.Times.Lease = time.Second })
+	if err := prepare(t.Context(), t, cluster.URL()); err != nil {
+		t.Fatal(err)
+	}
+	w := worldOn(t, cluster.URL(), func(o *Options) { o.Times.Lease = time.Second })
 	var ids []uuid.UUID
 	for i := range 60 {
 		id := w.place(ordering{kind: []string{"hosting", "vps", "saas"}[i%3]})

@@ -173,8 +173,14 @@ func databaseWith(t *testing.T, books eventstore.Migration) string {
 // newWorld creates a world without running workers; goes starts them.
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
+	return worldOn(t, database(t), change...)
+}
+
+// worldOn is [newWorld] on a database with all tables.
+func worldOn(t *testing.T, url string, change ...func(*Options)) *world {
+	t.Helper()
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
-	w.instance = w.node(database(t), change...)
+	w.instance = w.node(url, change...)
 	return w
 }
 
@@ -288,10 +294,17 @@ func (w *world) placeAs(id uuid.UUID) {
 
 func (w *world) put(id uuid.UUID, o ordering) {
 	w.t.Helper()
+	w.must(w.tryPut(id, o))
+}
+
+// tryPut puts in an order. It may be repeated.
+func (w *world) tryPut(id uuid.UUID, o ordering) error {
 	n := drawn.Add(1)
 	email := cmp.Or(o.email, fmt.Sprintf("ana%d@example.com", n))
 	subject, err := w.store.Subject(w.t.Context(), email)
-	w.must(err)
+	if err != nil {
+		return err
+	}
 	plan := order.Plan{ID: 1, Name: "Basic", Slug: "basic", ResourceType: cmp.Or(o.kind, "hosting")}
 	switch plan.ResourceType {
 	case "hosting":
@@ -307,8 +320,8 @@ func (w *world) put(id uuid.UUID, o ordering) {
 		Plan:     plan, Period: order.Monthly, Price: decimal.RequireFromString("12.10"), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
 		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
 	}
-	_, err = w.store.Execute(w.t.Context(), domain.Metadata{Actor: "api_key:ab12CD34"}, c)
-	w.must(err)
+	_, err = w.store.Execute(w.t.Context(), domain.Metadata{ID: id, Actor: "api_key:ab12CD34"}, c)
+	return err
 }
 
 // paid pays an order and lets one webhook tell.
