@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"hostpanel/adapters/postgres/protocol"
 )
 
 // A Cutter stands between a process and Postgres, and cuts connections on demand: at
@@ -32,7 +34,7 @@ type Cutter struct {
 
 // A cut is what is still to be cut.
 type cut struct {
-	due    func(question) bool
+	due    func(protocol.Question) bool
 	answer bool
 }
 
@@ -71,7 +73,7 @@ func (c *Cutter) CutAnswer() { c.plan(cut{due: c.marked, answer: true}) }
 // CutStatement cuts the connection in place of the next question that executes a
 // statement, or of its answer.
 func (c *Cutter) CutStatement(text string, answer bool) {
-	c.plan(cut{func(q question) bool { return slices.Contains(q.texts, text) }, answer})
+	c.plan(cut{func(q protocol.Question) bool { return slices.Contains(q.Statements, text) }, answer})
 }
 
 // Pending tells whether something is still to be cut.
@@ -95,7 +97,7 @@ func (c *Cutter) Seen() map[string]int {
 	return maps.Clone(c.seen)
 }
 
-func (c *Cutter) marked(q question) bool { return bytes.Contains(q.sent, c.mark) }
+func (c *Cutter) marked(q protocol.Question) bool { return bytes.Contains(q.Sent, c.mark) }
 
 func (c *Cutter) plan(next cut) {
 	c.asked.Lock()
@@ -104,10 +106,10 @@ func (c *Cutter) plan(next cut) {
 }
 
 // take takes the first cut that a question is due for.
-func (c *Cutter) take(q question) (taken cut, is bool) {
+func (c *Cutter) take(q protocol.Question) (taken cut, is bool) {
 	c.asked.Lock()
 	defer c.asked.Unlock()
-	for _, text := range q.texts {
+	for _, text := range q.Statements {
 		c.seen[text]++
 	}
 	at := slices.IndexFunc(c.cuts, func(planned cut) bool { return planned.due(q) })
@@ -152,8 +154,8 @@ func (c *Cutter) keep(ends ...net.Conn) {
 // ask hands on questions, until one end is closed or one is to be cut.
 func (c *Cutter) ask(client, server net.Conn, unanswered *atomic.Bool) {
 	defer c.close(client, server)
-	for all := newQuestions(client); ; {
-		q, err := all.next()
+	for all := protocol.NewQuestions(client); ; {
+		q, err := all.Next()
 		if err != nil {
 			return
 		}
@@ -162,7 +164,7 @@ func (c *Cutter) ask(client, server net.Conn, unanswered *atomic.Bool) {
 			return
 		}
 		unanswered.Store(is)
-		if _, err := server.Write(q.sent); err != nil {
+		if _, err := server.Write(q.Sent); err != nil {
 			return
 		}
 	}

@@ -1,11 +1,7 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hostpanel/adapters/postgres/protocol"
 )
 
 // A wire stands between a program and Postgres and counts what the program
@@ -91,52 +89,21 @@ func (w *wire) close() {
 }
 
 // ping is what the pool sends to a connection that was idle.
-var ping = []byte("-- ping")
+const ping = "-- ping"
 
-// forward passes on what the program sends, and counts it. Messages have a
-// type, a length and a body; the first one has no type.
+// forward passes on what the program sends, and counts it.
 func (w *wire) forward(program io.Reader, server io.Writer) error {
-	in, out := bufio.NewReader(program), bufio.NewWriter(server)
-	if err := pass(in, out, 0); err != nil {
-		return err
-	}
-	executed := int64(0) // since the last trip
-	for {
-		if in.Buffered() == 0 {
-			if err := out.Flush(); err != nil {
-				return err
-			}
-		}
-		head, err := in.Peek(5)
+	for questions := protocol.NewQuestions(program); ; {
+		q, err := questions.Next()
 		if err != nil {
-			return errors.Join(err, out.Flush())
+			return err
 		}
-		switch head[0] {
-		case 'Q': // a statement by itself
-			text, err := in.Peek(min(5+len(ping), 1+int(binary.BigEndian.Uint32(head[1:]))))
-			if err != nil || !bytes.HasSuffix(text, ping) {
-				w.statements.Add(1)
-				w.trips.Add(1)
-			}
-		case 'E':
-			executed++
-		case 'S': // waits for the answers to all before
-			w.statements.Add(executed)
-			w.trips.Add(min(executed, 1))
-			executed = 0
+		if executed := len(q.Statements); executed > 0 && q.Statements[0] != ping {
+			w.statements.Add(int64(executed))
+			w.trips.Add(1)
 		}
-		if err := pass(in, out, 1); err != nil {
+		if _, err := server.Write(q.Sent); err != nil {
 			return err
 		}
 	}
-}
-
-// pass copies one message whose length stands behind so many bytes.
-func pass(in *bufio.Reader, out io.Writer, before int) error {
-	head, err := in.Peek(before + 4)
-	if err != nil {
-		return err
-	}
-	_, err = io.CopyN(out, in, int64(before)+int64(binary.BigEndian.Uint32(head[before:])))
-	return err
 }

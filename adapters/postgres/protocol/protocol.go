@@ -1,4 +1,6 @@
-package eventstoretest
+// Package protocol reads what clients send to Postgres, so that a proxy can count or
+// cut it (docs/benchmarks.md, docs/reliability.md).
+package protocol
 
 import (
 	"bufio"
@@ -8,34 +10,35 @@ import (
 	"strings"
 )
 
-// A question is what a client sends Postgres before it waits for the answer.
-type question struct {
-	sent  []byte
-	texts []string // of the statements that it executes
+// A Question is what a client sends before it waits for the answer.
+type Question struct {
+	Sent       []byte
+	Statements []string // texts of what it executes
 }
 
-// questions reads those of one connection.
-type questions struct {
+// Questions are those of one connection.
+type Questions struct {
 	from     *bufio.Reader
 	begun    bool
 	prepared map[string]string // texts by the names of statements
 	bound    map[string]string // texts by the names of portals
 }
 
-func newQuestions(from io.Reader) *questions {
-	return &questions{from: bufio.NewReader(from), prepared: map[string]string{}, bound: map[string]string{}}
+// NewQuestions reads a connection from its beginning. It must not be encrypted.
+func NewQuestions(from io.Reader) *Questions {
+	return &Questions{from: bufio.NewReader(from), prepared: map[string]string{}, bound: map[string]string{}}
 }
 
-// next reads messages up to one that is answered. A message has a type, a length
+// Next reads messages up to one that is answered. A message has a type, a length
 // and a body; the first one has no type.
-func (r *questions) next() (q question, err error) {
+func (r *Questions) Next() (q Question, err error) {
 	for {
 		kind := byte(0)
 		if r.begun {
 			if kind, err = r.from.ReadByte(); err != nil {
 				return q, err
 			}
-			q.sent = append(q.sent, kind)
+			q.Sent = append(q.Sent, kind)
 		}
 		r.begun = true
 		size := make([]byte, 4)
@@ -46,7 +49,7 @@ func (r *questions) next() (q question, err error) {
 		if _, err := io.ReadFull(r.from, body); err != nil {
 			return q, err
 		}
-		q.sent = append(append(q.sent, size...), body...)
+		q.Sent = append(append(q.Sent, size...), body...)
 		if r.ends(kind, body, &q) {
 			return q, nil
 		}
@@ -54,7 +57,7 @@ func (r *questions) next() (q question, err error) {
 }
 
 // ends notes what a message says, and tells whether an answer to it is due.
-func (r *questions) ends(kind byte, body []byte, q *question) bool {
+func (r *Questions) ends(kind byte, body []byte, q *Question) bool {
 	first, rest := text(body)
 	switch kind {
 	case 'P': // parse: statement, text
@@ -63,9 +66,9 @@ func (r *questions) ends(kind byte, body []byte, q *question) bool {
 		statement, _ := text(rest)
 		r.bound[first] = r.prepared[statement]
 	case 'E': // execute: portal
-		q.texts = append(q.texts, r.bound[first])
+		q.Statements = append(q.Statements, r.bound[first])
 	case 'Q': // a text by itself
-		q.texts = append(q.texts, first)
+		q.Statements = append(q.Statements, first)
 		return true
 	case 'C', 'D': // close, describe
 	default: // sync, flush, sign-in, copied data, end
