@@ -23,7 +23,7 @@ func (t *turns) take(commands []domain.Command, alone bool) (end func()) {
 	for i, c := range commands {
 		places[i] = maphash.String(t.seed, c.Stream().String()) % uint64(len(t.of))
 	}
-	slices.Sort(places) // one order for all: no requests wait for each other
+	slices.Sort(places) // in one order, so that no two requests wait for each other
 	places = slices.Compact(places)
 	for _, at := range places {
 		if alone {

@@ -128,7 +128,17 @@ func TestAChangedPackIsFound(t *testing.T) {
 	p.Events = pack.Events[1:]
 	r, err = p.Check(nil)
 	w.must(err)
-	w.equal("one event less", len(r.Faults), 1)
+	want := []int64{0} // the number of events; then each text of the one that is left out
+	for _, k := range pack.Keys {
+		if k.Position == pack.Events[0].Position {
+			want = append(want, k.Position)
+		}
+	}
+	var named []int64
+	for _, f := range r.Faults {
+		named = append(named, f.Position)
+	}
+	w.equal("one event less", named, want)
 	p = pack
 	p.Keys = append([]evidence.Key(nil), pack.Keys...)
 	p.Keys[0].Key = flipped(p.Keys[0].Key)

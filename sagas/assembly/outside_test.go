@@ -262,6 +262,13 @@ func (p *fakePayments) ExpireSession(_ context.Context, session string) error {
 	return nil
 }
 
+// openings is how often a session was opened for an order.
+func (p *fakePayments) openings(id uuid.UUID) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opened[sessionOf(id)]
+}
+
 // pay makes it so that the order's session is paid, as due unless changed.
 func (p *fakePayments) pay(id uuid.UUID, change func(*order.Payment)) {
 	p.mu.Lock()

@@ -157,7 +157,7 @@ func TestASessionIsOpenedOnce(t *testing.T) { // T2
 	again, err := w.Payments.OpenSession(t.Context(), id)
 	w.must(err)
 	w.equal("session", again.ID, sessionOf(id))
-	w.equal("opened", w.pay.opened[sessionOf(id)], 1)
+	w.equal("opened", w.pay.openings(id), 1)
 	w.equal("opened, in the log", w.often(order.Stream(id), "order.payment_session_opened"), 1)
 }
 

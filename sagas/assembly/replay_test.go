@@ -28,7 +28,7 @@ func TestReplayingTheWholeLogReachesNothingOutside(t *testing.T) {
 	outside := func() string {
 		w.pay.mu.Lock()
 		defer w.pay.mu.Unlock()
-		return fmt.Sprint(len(w.mail.to(address)), w.engine.creations("site/ana.example.com"), w.pay.opened[sessionOf(id)],
+		return fmt.Sprint(len(w.mail.to(address)), w.engine.creations("site/ana.example.com"), w.pay.openings(id),
 			w.pay.captured[sessionOf(id)], len(w.pay.refunded), len(tenants.heard(urlOf(1))))
 	}
 	before := outside()
