@@ -26,9 +26,10 @@ func TestReplayingTheWholeLogReachesNothingOutside(t *testing.T) {
 	w.eventually("the tenant's message has arrived", func() bool { return len(tenants.heard(urlOf(1))) > 0 })
 	w.allTold()
 	outside := func() string {
+		opened := w.pay.openings(id)
 		w.pay.mu.Lock()
 		defer w.pay.mu.Unlock()
-		return fmt.Sprint(len(w.mail.to(address)), w.engine.creations("site/ana.example.com"), w.pay.openings(id),
+		return fmt.Sprint(len(w.mail.to(address)), w.engine.creations("site/ana.example.com"), opened,
 			w.pay.captured[sessionOf(id)], len(w.pay.refunded), len(tenants.heard(urlOf(1))))
 	}
 	before := outside()
