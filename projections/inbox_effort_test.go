@@ -5,6 +5,8 @@ package projections
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -40,6 +42,18 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 		return func(ctx context.Context, s Scope) error { _, err := s.Notifications(ctx, l); return err }
 	}
 	read, unread := Filter{Field: "is_read", Op: "=", Value: true}, Filter{Field: "is_read", Op: "=", Value: false}
+	beside := func(offset int64, before bool, filters ...Filter) func(context.Context, Scope) error {
+		return func(ctx context.Context, s Scope) error {
+			l := Listing{Limit: 20, Filters: filters}
+			list, err := s.Notifications(ctx, l)
+			if err != nil || list.Count < offset {
+				return err
+			}
+			l.Offset, l.Mark = offset, Mark{p.id(t, fmt.Sprint(s.caller.User, "-", offset)), before}
+			_, err = s.Notifications(ctx, l)
+			return err
+		}
+	}
 	for _, look := range []struct {
 		up   string
 		with func(context.Context, Scope) error
@@ -51,6 +65,10 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 		{"the oldest read", page(Listing{Offset: LastPage}, read)},
 		{"the newest unread", page(Listing{}, unread)},
 		{"the oldest unread", page(Listing{Offset: LastPage}, unread)},
+		{"those in the middle", beside(10_000, false)},
+		{"those in the middle, backwards", beside(10_000, true)},
+		{"those unread in the middle", beside(10_000, false, unread)},
+		{"those read in the middle", beside(10_000, false, read)},
 	} {
 		for user := int64(1); user <= 6; user++ {
 			c := Caller{User: user}
@@ -61,6 +79,36 @@ func TestAnInboxOfAnySizeIsReadWithTheSameEffort(t *testing.T) {
 			for _, q := range ear.heard {
 				if blocks := p.blocks(t, c, q); blocks > 40 {
 					t.Errorf("%s of user %d read %d blocks:\n%s\n%s", look.up, user, blocks, q.SQL, p.plan(t, c, q))
+				}
+			}
+		}
+	}
+}
+
+// A page of the operators' list of orders costs the same however many there are, and
+// so does the count of all.
+func TestOrdersAreListedWithTheSameEffort(t *testing.T) {
+	p := openPanel(t)
+	for _, sql := range []string{
+		strings.ReplaceAll(aLot, "4000", "20000"), `insert into order_days (day, currency, test, placed) select created_at::date, currency, test, count(*) from orders group by 1, 2, 3`, `vacuum analyze orders`,
+	} {
+		if _, err := p.owner.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ear, tables := p.listening(t)
+	for _, l := range []Listing{
+		{}, {Offset: LastPage}, {Offset: 9000, Mark: Mark{ID: p.id(t, "o9000")}}, {Offset: 9000, Mark: Mark{ID: p.id(t, "o9000"), Before: true}},
+	} {
+		l.Limit = 20
+		for _, c := range []Caller{System, {User: 42, Superuser: true}} {
+			ear.heard = nil
+			if found, err := tables.For(c).OrdersListed(t.Context(), l); err != nil || found.Count != 20_000 || len(found.Rows) != 20 {
+				t.Fatalf("%+v: %d of %d, %v", l, len(found.Rows), found.Count, err)
+			}
+			for _, q := range ear.heard {
+				if blocks := p.blocks(t, c, q); blocks > 40 {
+					t.Errorf("%+v read %d blocks:\n%s\n%s", l, blocks, q.SQL, p.plan(t, c, q))
 				}
 			}
 		}

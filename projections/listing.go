@@ -21,6 +21,7 @@ type Listing struct {
 	Filters []Filter
 	Offset  int64 // [LastPage]: where the last page begins
 	Limit   int64 // 0: 100
+	Mark    Mark  // beside which the page that Offset counts off begins
 }
 
 // LastPage is the offset of the last page of Limit records.
@@ -76,20 +77,29 @@ func part[T any](ctx context.Context, s asker, by listedBy, w *where, l Listing)
 	return pick[T](by, w, l, func(questions func(*pgx.Batch)) error { return s.ask(ctx, questions) })
 }
 
-// pick asks for the wanted part of a list, and how long it is.
+// pick asks for the wanted part of a list, and how long it is. A page beside a mark
+// that is not as full as its number says is read by the number.
 func pick[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
+	l.Limit = cmp.Or(l.Limit, usualLimit)
+	if by.canMark(l) {
+		found, err = picked[T](by, &where{slices.Clone(w.conditions), slices.Clone(w.args)}, l, ask)
+		if err != nil || int64(len(found.Rows)) >= min(l.Limit, found.Count-l.Offset) {
+			return found, err
+		}
+	}
+	l.Mark = Mark{}
+	return picked[T](by, w, l, ask)
+}
+
+func picked[T any](by listedBy, w *where, l Listing, ask func(func(*pgx.Batch)) error) (found Listed[T], err error) {
 	if err := by.narrow(w, l); err != nil {
 		return found, err
 	}
-	l.Limit = cmp.Or(l.Limit, usualLimit)
 	count := cmp.Or(by.counted, &known{`select count(*) from ` + by.from + w.String() + by.anyPart(), slices.Clone(w.args)})
 	page := by.page(w, l)
 	err = ask(func(b *pgx.Batch) {
 		b.Queue(count.sql, count.args...).QueryRow(func(r pgx.Row) error { return r.Scan(&found.Count) })
-		b.Queue(page, w.args...).Query(func(rows pgx.Rows) (err error) {
-			found.Rows, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-			return err
-		})
+		b.Queue(page, w.args...).Query(filled(&found.Rows))
 	})
 	if err != nil {
 		return found, fmt.Errorf("list %s: %w", nameOf[T](), err)
@@ -129,9 +139,14 @@ func (by listedBy) page(w *where, l Listing) string {
 
 // wanted are the records of the part. Where others come before it, it picks
 // keys, in an index where there is one, and looks up the records of these alone.
+// A mark takes the place of those before.
 func (by listedBy) wanted(w *where, l Listing, all string) string {
-	order := by.order(l.Order, l.Offset == LastPage) // a full page, from the other end
-	if l.Offset <= 0 {
+	marked := l.Mark.ID != nil
+	order := by.order(l.Order, l.Offset == LastPage || marked && l.Mark.Before) // a full page, from the other end
+	if marked {
+		w.and(by.behind(order, w.String()), l.Mark.ID)
+	}
+	if l.Offset <= 0 || marked {
 		return `select ` + all + by.source(w, all, order, l.Limit) + order + w.with(` limit ?`, l.Limit)
 	}
 	key := cmp.Or(by.key, "id")
@@ -218,6 +233,38 @@ func with(fields map[string]string, more ...string) map[string]string {
 		fields[pair[0]] = pair[1]
 	}
 	return fields
+}
+
+// A Mark is the record beside which a page begins, so that reading a page deep in a
+// list costs what the first page does: the records before it are not counted off
+// (keyset pagination).
+type Mark struct {
+	ID     any  // of the record, in the type of its column; nil: no mark
+	Before bool // the page ends before the record; otherwise it begins behind it
+}
+
+// canMark tells whether a page can begin beside a mark: if the list has one direction,
+// by columns that every record has and an index knows.
+func (by listedBy) canMark(l Listing) bool {
+	if l.Mark.ID == nil || l.Offset <= 0 {
+		return false
+	}
+	for _, o := range l.Order {
+		if column := by.fields[o.Field]; o.Descending != l.Order[0].Descending || column != by.id && column != by.fields["created_at"] {
+			return false
+		}
+	}
+	return true
+}
+
+// behind is the condition that a record comes behind the mark, in this order. A mark
+// that the list does not hold any more leaves no record.
+func (by listedBy) behind(order, scope string) string {
+	columns, sign := columnsOf(order), " > "
+	if strings.HasSuffix(order, " desc") {
+		sign = " < "
+	}
+	return `(` + columns + `)` + sign + `(select ` + columns + ` from ` + by.from + scope + ` and ` + by.id + ` = ?)`
 }
 
 // A ListedTable says how a table beside the read tables is listed: one of

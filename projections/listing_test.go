@@ -33,6 +33,36 @@ func walk(t *testing.T, s Scope, l Listing) (all []User) {
 	}
 }
 
+// walkMarked reads a list as walk does, each page beside the record next to it:
+// from the first page on, or from the last one back.
+func walkMarked(t *testing.T, s Scope, l Listing, back bool) (all []User) {
+	t.Helper()
+	l.Mark.Before = back
+	if back {
+		l.Offset = LastPage
+	}
+	for {
+		page, err := s.Users(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(len(page.Rows))
+		switch {
+		case n == 0:
+			return all
+		case back:
+			all = append(slices.Clone(page.Rows), all...)
+			l.Offset, l.Mark.ID = page.Count-int64(len(all))-l.Limit, page.Rows[0].ID
+		default:
+			all = append(all, page.Rows...)
+			l.Offset, l.Mark.ID = int64(len(all)), page.Rows[n-1].ID
+		}
+		if l.Offset < 0 || l.Offset >= page.Count {
+			return all
+		}
+	}
+}
+
 // crowd creates accounts with many equal values.
 func (p *panel) crowd(t *testing.T, chance *rand.Rand, n int) []User {
 	t.Helper()
@@ -170,12 +200,14 @@ func TestPagesHoldEveryRecordOnce(t *testing.T) {
 				want = append(want, u.ID)
 			}
 		}
-		var got []int64
-		for _, u := range walk(t, s, w.Listing) {
-			got = append(got, u.ID)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%+v\n got %v\nwant %v", w.Listing, got, want)
+		for _, walked := range [][]User{walk(t, s, w.Listing), walkMarked(t, s, w.Listing, false), walkMarked(t, s, w.Listing, true)} {
+			var got []int64
+			for _, u := range walked {
+				got = append(got, u.ID)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v\n got %v\nwant %v", w.Listing, got, want)
+			}
 		}
 		w.Offset = LastPage
 		last, err := s.Users(t.Context(), w.Listing)
@@ -184,6 +216,36 @@ func TestPagesHoldEveryRecordOnce(t *testing.T) {
 			t.Errorf("the last page of %+v: %v %v", w.Listing, last, err)
 		}
 	}
+}
+
+// A page beside a record goes on from there while others come before it. It is read by
+// its number once the list does not hold the record any more.
+func TestAPageBesideARecordGoesOnFromThere(t *testing.T) {
+	p := openPanel(t)
+	for id := range int64(9) {
+		p.do(t, open(id+1, fmt.Sprintf("user%d@example.com", id+1)))
+	}
+	s := p.For(System)
+	reads := func(l Listing, want ...int64) {
+		t.Helper()
+		l.Limit = 2
+		page, err := s.Users(t.Context(), l)
+		var got []int64
+		for _, u := range page.Rows {
+			got = append(got, u.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v: %v %v, want %v", l, got, err, want)
+		}
+	}
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(8)}}, 7, 6)
+	p.do(t, open(10, "user10@example.com"))
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(8)}}, 7, 6)
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(7), Before: true}}, 9, 8)
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(77)}}, 8, 7)
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(1)}}, 8, 7)
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(10), Before: true}}, 8, 7)
+	reads(Listing{Offset: 2, Mark: Mark{ID: int64(5)}, Order: []Ordering{{Field: "email"}}}, 2, 3) // no index, no mark
 }
 
 func TestAListCannotBeNarrowedByWhatItDoesNotKnow(t *testing.T) {

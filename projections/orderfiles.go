@@ -21,11 +21,14 @@ var ordersBy = listedBy{
 // tenant whose service was set up; the number, the customer's address and name, and the domain are
 // searched.
 func (s OrderReader) OrdersListed(ctx context.Context, l Listing) (Listed[Order], error) {
-	w := s.operators()
+	w, by := s.operators(), ordersBy
+	if len(l.Filters)+len(l.Search) == 0 {
+		by.counted = &known{`select coalesce(sum(placed), 0)::bigint from order_days` + w.String(), nil}
+	}
 	l.Filters = w.taking(l.Filters, "hold", "o.holds <> '{}' and o.holds @> array[?::text]")
 	l.Filters = w.taking(l.Filters, "tenant", `(o.id in (select order_id from subscriptions where tenant = ?)
 		or exists (select from resources r where r.requested_for = 'order:' || o.id and r.tenant = ?))`)
-	return part[Order](ctx, s, ordersBy, w, l)
+	return part[Order](ctx, s, by, w, l)
 }
 
 // An OrderFile is an order with what came of it.

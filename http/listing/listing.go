@@ -3,7 +3,9 @@
 package listing
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,19 +35,49 @@ func Pages[A any, PA interface {
 	*A
 	field.Record
 }](path, summary string, a Spec, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) route.Route {
-	return a.Document(route.Pages[A, PA](path, summary, Listing(a, rows)))
+	return a.Document(route.Pages[A, PA](path, summary, Listing[A, PA](a, rows)))
 }
 
 // Listing reads the part of a list that a call asks for.
-func Listing[A any](a Spec, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) func(context.Context, route.Call, route.Window) (route.Page[A], error) {
+func Listing[A any, PA interface {
+	*A
+	field.Record
+}](a Spec, rows func(context.Context, route.Call, projections.Listing) (projections.Listed[A], error)) func(context.Context, route.Call, route.Window) (route.Page[A], error) {
 	return func(ctx context.Context, c route.Call, w route.Window) (route.Page[A], error) {
 		listing, err := a.listing(c, w)
 		if err != nil {
 			return route.Page[A]{}, err
 		}
 		found, err := rows(ctx, c, listing)
-		return route.Page[A]{Count: found.Count, Results: found.Rows}, err
+		page := route.Page[A]{Count: found.Count, Results: found.Rows, Last: w.Last}
+		if len(listing.Order) == 0 && !a.TextIDs {
+			page.Mark = func(row A) string {
+				id, _ := PA(&row).Fields().Named("id")
+				return id.FormText()
+			}
+		}
+		return page, err
 	}
+}
+
+// mark is the record beside which the page begins; without one, or with one that is
+// no id, the page is found by its number.
+func (a Spec) mark(w route.Window) projections.Mark {
+	m := projections.Mark{Before: w.After == ""}
+	text := cmp.Or(w.After, w.Before)
+	switch {
+	case text == "", a.TextIDs: // such lists are short
+		return m
+	case a.UUIDs:
+		if id, err := uuid.Parse(text); err == nil {
+			m.ID = id
+		}
+		return m
+	}
+	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+		m.ID = id
+	}
+	return m
 }
 
 // Document names the parameters in the API document.
@@ -103,7 +135,10 @@ var operators = []struct{ suffix, sign, about string }{
 // listing is what the call asks of the list, newest first unless it says
 // otherwise.
 func (a Spec) listing(c route.Call, w route.Window) (projections.Listing, error) {
-	l := projections.Listing{Offset: w.Offset, Limit: w.Limit}
+	l := projections.Listing{Offset: w.Offset, Limit: w.Limit, Mark: a.mark(w)}
+	if w.Last {
+		l.Offset = projections.LastPage
+	}
 	if len(c.Query) == 0 {
 		return l, nil
 	}

@@ -10,21 +10,27 @@ import (
 	"hostpanel/domain/field"
 )
 
-// A Window is the part of a list that a call asks for.
+// A Window is the part of a list that a call asks for. A list need not heed more
+// than Offset and Limit; the rest spares it to count off the records before a page.
 type Window struct {
 	Offset, Limit int64
+	Last          bool   // the last page is asked for: Offset is that of the first
+	After, Before string // the record beside which the page begins; blank: not known
 }
 
 // A Page is a part of a list.
 type Page[T any] struct {
 	Count   int64 // of the whole list, after its filters
 	Results []T
+	Last    bool           // it is the last page, as the window asks
+	Mark    func(T) string // names a record for [Window.After]; nil: the list does not heed it
 }
 
 const (
 	pageSize    = 20
 	pageSizeMax = 100
 	pageLast    = -1
+	farOff      = 1000 // records before a page, from which on links name the record beside it
 )
 
 type listed[A any, PA record[A]] []A
@@ -36,8 +42,8 @@ func (l listed[A, PA]) AppendKept(b []byte) []byte { return l.AppendJSON(b) }
 
 var invalidPage = &Refusal{Status: http.StatusNotFound, Detail: "Invalid page.", Slug: "invalid_page"}
 
-// paged shows the page that the call asks for. Which one the last is, only the
-// list knows, so that page is asked for twice.
+// paged shows the page that the call asks for. Which one the last is, only the list
+// knows: where it cannot be read from its end, that page is asked for twice.
 func paged[A any, PA record[A]](ctx context.Context, c Call, list func(context.Context, Call, Window) (Page[A], error)) (Answer, error) {
 	size := c.pageSize()
 	number, err := c.pageNumber()
@@ -46,21 +52,35 @@ func paged[A any, PA record[A]](ctx context.Context, c Call, list func(context.C
 		return nil, cmp.Or(wrong, err)
 	}
 	asked := max(number, 1)
-	page, err := list(ctx, c, Window{Offset: (asked - 1) * size, Limit: size})
+	w := Window{Offset: (asked - 1) * size, Limit: size, Last: number == pageLast, After: c.Param("after"), Before: c.Param("before")}
+	page, err := list(ctx, c, w)
 	if err != nil {
 		return nil, err
 	}
 	last := max((page.Count+size-1)/size, 1)
-	if number == pageLast && last > 1 {
+	if w.Last {
 		asked = last
-		if page, err = list(ctx, c, Window{Offset: (asked - 1) * size, Limit: size}); err != nil {
-			return nil, err
+		if !page.Last && last > 1 {
+			if page, err = list(ctx, c, Window{Offset: (asked - 1) * size, Limit: size}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if asked > last {
 		return nil, invalidPage
 	}
-	return envelope{page.Count, c.pageLink(asked+1, last), c.pageLink(asked-1, last), array[A, PA](page.Results)}, nil
+	next := c.pageLink(asked+1, last, "after", page.beside(c, asked+1, len(page.Results)-1))
+	previous := c.pageLink(asked-1, last, "before", page.beside(c, asked-1, 0))
+	return envelope{page.Count, next, previous, array[A, PA](page.Results)}, nil
+}
+
+// beside names a record of the page for the link to another one; blank: that is not
+// far enough from the beginning.
+func (p Page[T]) beside(c Call, number int64, i int) string {
+	if p.Mark == nil || len(p.Results) == 0 || (number-1)*c.pageSize() < farOff {
+		return ""
+	}
+	return p.Mark(p.Results[i])
 }
 
 func (c Call) pageNumber() (int64, error) {
@@ -90,9 +110,9 @@ func (c Call) pageSize() int64 {
 	return n
 }
 
-// pageLink is the URL of another page: all other parameters as they are,
-// sorted; page 1 has no parameter.
-func (c Call) pageLink(number, last int64) string {
+// pageLink is the URL of another page, beside a record if one is named: all other
+// parameters as they are, sorted; page 1 has no parameter.
+func (c Call) pageLink(number, last int64, side, mark string) string {
 	if number < 1 || number > last {
 		return ""
 	}
@@ -100,9 +120,14 @@ func (c Call) pageLink(number, last int64) string {
 	for name, values := range c.Query {
 		query[name] = values
 	}
-	query.Del("page")
+	for _, own := range []string{"page", "after", "before"} {
+		query.Del(own)
+	}
 	if number > 1 {
 		query.Set("page", strconv.FormatInt(number, 10))
+	}
+	if mark != "" {
+		query.Set(side, mark)
 	}
 	link := c.URL((&url.URL{Path: c.Path}).EscapedPath())
 	if len(query) > 0 {
