@@ -2,6 +2,7 @@ package payments
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -14,6 +15,19 @@ import (
 	"hostpanel/sagas"
 )
 
+// errNoTurn means that the calls of other checks have taken up the time of this one.
+var errNoTurn = errors.New("too many calls at once")
+
+// takeTurn waits until a call of a check may begin.
+func (s *Service) takeTurn(ctx context.Context) (end func(), err error) {
+	select {
+	case s.fetches <- struct{}{}:
+		return func() { <-s.fetches }, nil
+	case <-ctx.Done():
+		return nil, errNoTurn
+	}
+}
+
 // fetch reads the provider's books: the order's session, and others that claim
 // to pay for the order.
 func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) ([]order.Fetched, error) {
@@ -24,7 +38,14 @@ func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) 
 	if c.fails > 0 {
 		s.backoff.wait(ctx, c.provider, s.times.DownPace)
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(s.times.CheckCall, s.times.CheckLease*5/6))
+	ctx, cancel := context.WithDeadline(ctx, c.until)
+	defer cancel()
+	end, err := s.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	ctx, cancel = context.WithTimeout(ctx, s.times.CheckCall)
 	defer cancel()
 	if timeline.late {
 		if err := p.ExpireSession(ctx, timeline.order.Session); err != nil {
@@ -36,8 +57,7 @@ func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) 
 		return nil, err
 	}
 	truths := []order.Fetched{truth}
-	others, err := s.otherSessions(ctx, c, timeline)
-	for _, session := range others {
+	for _, session := range otherSessions(c, timeline) {
 		truth, err := p.Fetch(ctx, session)
 		switch {
 		case err == nil:
@@ -46,23 +66,54 @@ func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) 
 			return nil, err
 		}
 	}
-	return truths, err
+	return truths, nil
 }
+
+// mostNamed is how many sessions that webhooks have named are looked at in one check.
+const mostNamed = 5
 
 // otherSessions are sessions that have also paid for this order, and those that
 // webhooks have named for it.
-func (s *Service) otherSessions(ctx context.Context, c check, timeline paymentTimeline) (sessions []string, err error) {
+func otherSessions(c check, timeline paymentTimeline) (sessions []string) {
+	add := func(session string) (added bool) {
+		if added = session != timeline.order.Session && !slices.Contains(sessions, session); added {
+			sessions = append(sessions, session)
+		}
+		return added
+	}
 	for _, p := range timeline.order.Payments {
-		if p.State == order.StatePaid && p.Session != timeline.order.Session && !slices.Contains(sessions, p.Session) {
-			sessions = append(sessions, p.Session)
+		if p.State == order.StatePaid {
+			add(p.Session)
 		}
 	}
+	left := mostNamed
+	for _, session := range c.named {
+		if left > 0 && add(session) {
+			left--
+		}
+	}
+	return sessions
+}
+
+// webhooksOf are the webhooks of one provider about one order.
+type webhooksOf struct {
+	order    uuid.UUID
+	provider string
+}
+
+// namedSessions are the sessions that webhooks have named for orders.
+func (s *Service) namedSessions(ctx context.Context, orders ...uuid.UUID) (map[webhooksOf][]string, error) {
 	rows, _ := s.pool.Query(ctx, `
-		select distinct object_ref from webhook_inbox
-		where order_id = $1 and provider = $2 and state = 'done' and object_ref <> $3 and object_ref <> all($4) limit 5`,
-		c.order, c.provider, timeline.order.Session, append([]string{}, sessions...))
-	named, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return append(sessions, named...), sagas.SQLError(err, "look for other sessions of order %s", c.order)
+		select distinct order_id, provider, object_ref from webhook_inbox
+		where order_id = any($1) and state = 'done' and object_ref is not null`, orders)
+	named := map[webhooksOf][]string{}
+	var of webhooksOf
+	var session string
+	_, err := pgx.ForEachRow(rows, []any{&of.order, &of.provider, &session}, func() error {
+		named[of] = append(named[of], session)
+		return nil
+	})
+	return named, sagas.SQLError(err, "look for sessions that webhooks have named")
 }
 
 // observe makes the commands that tell the order what was fetched, and the rows

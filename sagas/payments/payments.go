@@ -50,16 +50,18 @@ type Service struct {
 	captures sagas.Definition[CaptureInput]
 	refunds  sagas.Definition[RefundInput]
 	backoff  providerBackoff
+	fetches  chan struct{} // semaphore
 
 	checked atomic.Int64 // since this process started
 }
 
-// pollers and readers are how many checks and webhooks one process works on at
-// once; callsAtOnce is how many calls all processes make to one provider.
+// checksAtOnce and fetchesAtOnce are how many checks one process works on at once, and
+// how many of them may ask a provider. callsAtOnce is how many calls of runs all processes
+// make to one provider.
 const (
-	pollers     = 8
-	readers     = 4
-	callsAtOnce = 4
+	checksAtOnce  = 32
+	fetchesAtOnce = 8
+	callsAtOnce   = 4
 )
 
 // The queues whose wake-ups announce webhooks and due checks. No step waits in
@@ -74,7 +76,7 @@ func New(d Deps) *Service {
 	s := &Service{
 		Inbox: newInbox(d), runner: d.Runner, store: d.Store, pool: d.Store.Pool(), tables: d.Tables, providers: d.Providers, publicURL: d.PublicURL, times: d.Times,
 		refundLate: d.RefundLate,
-		backoff:    newProviderBackoff(),
+		backoff:    newProviderBackoff(), fetches: make(chan struct{}, fetchesAtOnce),
 	}
 	for provider := range s.providers {
 		s.runner.AddQueue(paymentQueue(provider), callsAtOnce)

@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -31,58 +32,115 @@ type check struct {
 	fails    int
 	failing  time.Duration
 	token    int64
+	until    time.Time // when the provider must have answered
+
+	history []eventstore.RecordedEvent // of the order
+	named   []string                   // the sessions that webhooks have named for it
 }
 
 // poll carries out the checks that are due, a bounded number at once, until ctx
 // ends. With every webhook lost it still brings each order to its end. A check
 // that has begun goes on in the context work.
 func (s *Service) poll(ctx, work context.Context) {
-	woken, slots := s.runner.Woken(watchQueue), make(chan struct{}, pollers)
+	woken, room := s.runner.Woken(watchQueue), make(chan struct{}, checksAtOnce)
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	for ctx.Err() == nil {
-		slots <- struct{}{}
-		c, due, err := s.leaseCheck(ctx)
+		free := takeRoom(room)
+		group, err := s.leaseChecks(ctx, free)
 		if err != nil && ctx.Err() == nil {
 			s.runner.Log().WarnContext(ctx, "no orders were checked", "error", err)
 		}
-		if err != nil || !due {
-			<-slots
+		for range free - len(group) {
+			<-room
+		}
+		if len(group) == 0 {
 			sagas.Pausing(ctx, sagas.Jittered(s.runner.Times().Poll), woken)
 			continue
 		}
-		checks.Go(func() {
-			defer func() { <-slots }()
-			if err := sagas.Guarded(func() error { return s.checkOrder(work, c) }); err != nil && work.Err() == nil {
-				s.runner.Log().WarnContext(ctx, "an order was not checked", "order", c.order, "error", sagas.Scrub(err))
-			}
-		})
+		checks.Go(func() { s.checkOrders(work, group, func() { <-room }) })
 	}
 }
 
-func (s *Service) leaseCheck(ctx context.Context) (c check, due bool, err error) {
-	var failing float64
-	err = s.pool.QueryRow(ctx, `
-		update payment_watch set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, checks = checks + 1
-		where order_id = (select order_id from payment_watch where next_at <= business_now() and (lease_until is null or lease_until < real_now()) and not in_recovery()
-			order by next_at limit 1 for update skip locked)
-		returning order_id, provider, reason, wakes, cause, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
-		s.times.CheckLease).Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.cause, &c.fails, &failing, &c.token)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, false, nil
+// takeRoom waits until half of the room is free, so that checks are leased many at a
+// time, and takes all that is free.
+func takeRoom(room chan struct{}) (taken int) {
+	for ; taken < cap(room)/2; taken++ {
+		room <- struct{}{}
 	}
-	c.failing = sagas.Seconds(failing)
-	return c, err == nil, sagas.SQLError(err, "lease a check")
+	for ; taken < cap(room); taken++ {
+		select {
+		case room <- struct{}{}:
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+// leaseChecks leases the checks that are due first, at most limit.
+func (s *Service) leaseChecks(ctx context.Context, limit int) ([]check, error) {
+	until := clock.Now().Add(s.times.CheckLease * 5 / 6)
+	rows, _ := s.pool.Query(ctx, `
+		update payment_watch set lease_token = lease_token + 1, lease_until = real_now() + $1::interval, checks = checks + 1
+		where order_id = any (array(select order_id from payment_watch
+			where next_at <= business_now() and (lease_until is null or lease_until < real_now()) and not in_recovery()
+			order by next_at limit $2 for update skip locked))
+		returning order_id, provider, reason, wakes, cause, fails, coalesce(extract(epoch from real_now() - failing_since), 0)::float8, lease_token`,
+		s.times.CheckLease, limit)
+	group, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (check, error) {
+		c, failing := check{until: until}, 0.0
+		err := row.Scan(&c.order, &c.provider, &c.reason, &c.wakes, &c.cause, &c.fails, &failing, &c.token)
+		c.failing = sagas.Seconds(failing)
+		return c, err
+	})
+	return group, sagas.SQLError(err, "lease checks")
+}
+
+// checkOrders carries out checks that were leased together. done is called after each.
+func (s *Service) checkOrders(ctx context.Context, group []check, done func()) {
+	together := s.load(ctx, group) == nil
+	var all sync.WaitGroup
+	for i := range group {
+		all.Go(func() {
+			defer done()
+			err := sagas.Guarded(func() error {
+				if !together { // what of one order cannot be read stops no other
+					if err := s.load(ctx, group[i:i+1]); err != nil {
+						return err
+					}
+				}
+				return s.checkOrder(ctx, group[i])
+			})
+			if err != nil && ctx.Err() == nil {
+				s.runner.Log().WarnContext(ctx, "an order was not checked", "order", group[i].order, "error", sagas.Scrub(err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// load reads what the checks of orders need.
+func (s *Service) load(ctx context.Context, group []check) error {
+	orders, streams := make([]uuid.UUID, len(group)), make([]domain.Stream, len(group))
+	for i, c := range group {
+		orders[i], streams[i] = c.order, order.Stream(c.order)
+	}
+	histories, err := s.store.ReadEach(ctx, streams...)
+	if err != nil {
+		return err
+	}
+	named, err := s.namedSessions(ctx, orders...)
+	for i := range group {
+		group[i].history, group[i].named = histories[i], named[webhooksOf{group[i].order, group[i].provider}]
+	}
+	return err
 }
 
 // checkOrder fetches what the provider knows of one order and lets the order
 // decide. No transaction is open during the call.
-func (s *Service) checkOrder(ctx context.Context, c check) error {
-	history, err := s.store.Read(ctx, order.Stream(c.order))
-	if err != nil {
-		return err
-	}
-	timeline := timelineOf(history, s.runner.Now())
+func (s *Service) checkOrder(ctx context.Context, c check) (err error) {
+	timeline := timelineOf(c.history, s.runner.Now())
 	timeline.late = s.times.timeUp(timeline)
 	if ctx, err = c.follow(ctx, timeline); err != nil {
 		return err
@@ -100,7 +158,10 @@ func (s *Service) checkOrder(ctx context.Context, c check) error {
 			return s.deferCheck(ctx, c, d)
 		}
 		truths, err := s.fetch(ctx, c, timeline)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoTurn):
+			return s.deferCheck(ctx, c, 0)
+		case err != nil:
 			return s.checkFailed(ctx, c, err)
 		}
 		if commands, rows, err = s.observe(ctx, c, timeline, truths); err != nil {
