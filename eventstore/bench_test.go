@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
@@ -82,4 +83,54 @@ func BenchmarkReadSealed(b *testing.B) {
 		}
 	})
 	b.ReportMetric(size, "bytes/event")
+}
+
+// An operation is one event of a log in which every third one is a placed order.
+func BenchmarkReplay(b *testing.B) {
+	s := orders(b)
+	const streams = 5000
+	for range streams {
+		at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+		placed := order.Placed{
+			Order: uuid.New(), Number: "ORD-20260302-8F3A6C", SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com",
+			Phone: "+34 600 100 200", Company: "Ruiz e Hijos S. L.", BillingPeriod: "monthly", Price: decimal.New(2370, -2), PeriodPrice: decimal.New(2370, -2),
+			TaxRate: decimal.New(21, 0), Total: decimal.New(2870, -2), Subtotal: decimal.New(2370, -2), Tax: decimal.New(500, -2),
+			Currency: "EUR", Provider: "test", Minor: 2870, Decimals: 2, Language: "es", APIKey: "ab12CD34", Owner: 7, At: at,
+			Plan: order.Plan{ID: 3, Name: "Hosting M", ResourceType: "hosting"},
+		}
+		m := domain.Metadata{ID: uuid.New(), Actor: "api_key:ab12CD34", Cause: domain.RequestCause(uuid.New())}
+		if _, err := s.Append(b.Context(), m, order.Stream(placed.Order), 0, nil, placed,
+			order.PaymentSessionFailed{Code: "unavailable", At: at}, order.Cancelled{Reason: "expired", At: at}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	folded := func(r *eventstore.Reader) func() {
+		return func() {
+			states := map[string]order.Order{}
+			err := r.Replay(b.Context(), 0, func(e eventstore.RecordedEvent) error {
+				states[e.Stream.ID] = order.Decider.Evolve(states[e.Stream.ID], e.Event.(order.Event))
+				return nil
+			})
+			if err != nil || len(states) != streams {
+				b.Fatal(len(states), err)
+			}
+		}
+	}
+	for name, replay := range map[string]func(){
+		"folded": folded(s.Closed()), "opened": folded(s.Reader),
+		"verified": func() {
+			if v, err := s.Verify(b.Context(), nil); err != nil || v.Checked != 3*streams || !v.Intact {
+				b.Fatal(v, err)
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			processorTime(b, func() {
+				for n := 0; n < b.N; n += 3 * streams {
+					replay()
+				}
+			})
+		})
+	}
 }

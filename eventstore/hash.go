@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 
@@ -20,10 +21,21 @@ func (e *row) chain(previous []byte) []byte {
 // position and recorded_at. Each part has the form of PostgreSQL's binary COPY: a
 // length of four bytes, then the value.
 func (e *row) hashed(previous []byte) []byte {
+	return e.appendHashed(make(parts, 0, 400+len(e.data)+len(e.meta)), previous)
+}
+
+// follows tells whether the event has the hash that it gets behind another one of its
+// stream. The buffer is used again.
+func (e *row) follows(previous []byte, buffer *parts) bool {
+	*buffer = e.appendHashed((*buffer)[:0], previous)
+	hash := sha256.Sum256(*buffer)
+	return bytes.Equal(e.hash, hash[:])
+}
+
+func (e *row) appendHashed(b parts, previous []byte) parts {
 	if len(previous) == 0 {
 		previous = noHash[:]
 	}
-	b := make(parts, 0, 400+len(e.data)+len(e.meta))
 	b.text(evidence.HashLabel)
 	b.bytes(previous)
 	b.text(e.stream)
@@ -60,6 +72,6 @@ func (b *parts) null()           { b.length(1<<32 - 1) }
 // number adds the lowest bytes of a whole number, the highest of them first.
 func (b *parts) number(bytes uint32, v uint64) {
 	b.length(bytes)
-	all := binary.BigEndian.AppendUint64(nil, v)
+	all := binary.BigEndian.AppendUint64(make([]byte, 0, 8), v)
 	*b = append(*b, all[8-bytes:]...)
 }

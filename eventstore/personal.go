@@ -118,7 +118,11 @@ func (r *Reader) open(ctx context.Context, rows []row) error {
 	var found []sealedRow
 	var wanted []subjectKey
 	for i := range rows {
-		if !sealing.MaySeal(rows[i].data) {
+		if !sealing.MaySeal(rows[i].data) || r.wanted != nil && !r.wanted(rows[i].name) {
+			continue
+		}
+		if r.closed {
+			rows[i].data = sealing.Blank(rows[i].data)
 			continue
 		}
 		sealed, err := findSealed(&rows[i])

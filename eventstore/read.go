@@ -20,6 +20,25 @@ type Reader struct {
 	catalogue domain.Catalogue
 	subjects  *subjectKeys
 	only      map[uuid.UUID]bool // whose texts it opens; nil: everybody's
+	closed    bool               // it opens no text
+	wanted    func(string) bool  // the names of events that it decodes; nil: all
+}
+
+// Closed is a reader that opens no sealed text: all of them are blank. It needs no
+// key. States can be folded from what it reads, because they never depend on
+// personal texts.
+func (r *Reader) Closed() *Reader {
+	own := *r
+	own.closed = true
+	return &own
+}
+
+// Of is a reader that decodes the events of some names alone. Others come without
+// their content.
+func (r *Reader) Of(wanted func(name string) bool) *Reader {
+	own := *r
+	own.wanted = wanted
+	return &own
 }
 
 // Afresh is a reader that looks at each key anew, once. A text that was erased a
@@ -29,7 +48,7 @@ func (r *Reader) Afresh() *Reader {
 }
 
 // page is the number of events in one query.
-const page = 2000
+const page = 1000
 
 // Read returns a stream's history, oldest event first. A new stream is empty.
 func (r *Reader) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
@@ -160,50 +179,23 @@ func (r *Reader) After(ctx context.Context, position int64, limit int) ([]Record
 }
 
 // Replay calls each for every event after a position, in the order of the log, up
-// to its end.
+// to its end. Pages are decoded beside each other.
 func (r *Reader) Replay(ctx context.Context, after int64, each func(RecordedEvent) error) error {
-	return r.replay(ctx, func(last int64) ([]RecordedEvent, error) {
-		return r.After(ctx, max(after, last), page)
-	}, each)
-}
-
-// replay reads the next page while each works on the last one.
-func (r *Reader) replay(ctx context.Context, read func(last int64) ([]RecordedEvent, error), each func(RecordedEvent) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	pages, failed := make(chan []RecordedEvent, 1), make(chan error, 1)
-	go func() {
-		defer close(pages)
-		for last := int64(0); ; {
-			events, err := read(last)
-			if err != nil {
-				failed <- err
-				return
-			}
-			if len(events) == 0 {
-				return
-			}
-			last = events[len(events)-1].Position
-			select {
-			case pages <- events:
-			case <-ctx.Done():
-				return
-			}
+	read := func(ctx context.Context) ([]row, bool, error) {
+		rows, err := r.rows(ctx, `select `+columns+` from events where position > $1 order by position limit $2`, after, page)
+		if len(rows) > 0 {
+			after = rows[len(rows)-1].position
 		}
-	}()
-	for events := range pages {
-		for _, e := range events {
-			if err := each(e); err != nil {
+		return rows, len(rows) > 0, err
+	}
+	return inOrder(ctx, read, r.decode, func(events []RecordedEvent) error {
+		for i := range events {
+			if err := each(events[i]); err != nil {
 				return err
 			}
 		}
-	}
-	select {
-	case err := <-failed:
-		return err
-	default:
-		return ctx.Err()
-	}
+		return nil
+	})
 }
 
 // Head is the position and the time of the last event; zero in an empty log.
@@ -219,15 +211,20 @@ func (r *Reader) Head(ctx context.Context) (position int64, at time.Time, err er
 }
 
 func (r *Reader) read(ctx context.Context, sql string, args ...any) ([]RecordedEvent, error) {
-	rows, err := r.pool.Query(ctx, sql, args...)
+	rows, err := r.rows(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
+		return nil, err
 	}
+	return r.decode(ctx, rows)
+}
+
+func (r *Reader) rows(ctx context.Context, sql string, args ...any) ([]row, error) {
+	rows, _ := r.pool.Query(ctx, sql, args...)
 	stored, err := pgx.CollectRows(rows, scanRow)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
 	}
-	return r.decode(ctx, stored)
+	return stored, nil
 }
 
 // decode opens the sealed texts of rows, and returns their events.
@@ -236,9 +233,9 @@ func (r *Reader) decode(ctx context.Context, rows []row) ([]RecordedEvent, error
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	events := make([]RecordedEvent, len(rows))
-	for i, e := range rows {
+	for i := range rows {
 		var err error
-		if events[i], err = r.recorded(e); err != nil {
+		if events[i], err = r.recorded(&rows[i]); err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 	"hostpanel/domain/masking"
@@ -28,35 +27,6 @@ type RecordedEvent struct {
 	Event      domain.Event
 	Subjects   []uuid.UUID // the people whose data the stored event holds, sealed
 	Erased     []string    // JSON pointers of the sealed texts that are blank because their keys were destroyed
-}
-
-// row is an event as its table keeps it.
-type row struct {
-	position    int64
-	stream      string
-	version     int32
-	id          uuid.UUID
-	name        string
-	schema      int16
-	tenant      *int64
-	actor       string
-	correlation uuid.UUID
-	causation   *string
-	saga        string
-	data, meta  []byte
-	recordedAt  time.Time
-	hash        []byte
-
-	subjects []uuid.UUID // of the sealed texts in data
-	erased   []string    // pointers of those that cannot be opened any more
-}
-
-const columns = `position, stream, version, id, name, schema, tenant, actor, correlation, causation, saga, data, meta, recorded_at, hash`
-
-func scanRow(r pgx.CollectableRow) (e row, err error) {
-	err = r.Scan(&e.position, &e.stream, &e.version, &e.id, &e.name, &e.schema, &e.tenant, &e.actor, &e.correlation,
-		&e.causation, &e.saga, &e.data, &e.meta, &e.recordedAt, &e.hash)
-	return e, err
 }
 
 // Cause is the event as the cause of what follows from it.
@@ -93,7 +63,10 @@ func metaOf(m domain.Metadata) meta {
 }
 
 // recorded decodes a row of the log in today's shape.
-func (r *Reader) recorded(e row) (RecordedEvent, error) {
+func (r *Reader) recorded(e *row) (RecordedEvent, error) {
+	if r.wanted != nil && !r.wanted(e.name) {
+		return e.envelope()
+	}
 	event, err := r.catalogue.Decode(e.name, int(e.schema), e.data)
 	if err != nil {
 		return RecordedEvent{}, fmt.Errorf("event %d: %w", e.position, err)
@@ -104,7 +77,7 @@ func (r *Reader) recorded(e row) (RecordedEvent, error) {
 }
 
 // envelope decodes a row without its event.
-func (e row) envelope() (RecordedEvent, error) {
+func (e *row) envelope() (RecordedEvent, error) {
 	var m meta
 	if len(e.meta) > len(`{}`) {
 		if err := json.Unmarshal(e.meta, &m); err != nil {

@@ -1,7 +1,6 @@
 package eventstore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -46,7 +45,7 @@ func (r *Reader) VerifyBy(ctx context.Context, c Check) (Verdict, error) {
 	if c.Progress == nil {
 		c.Progress = func(int64, int64) {}
 	}
-	v := &verifier{Verdict: Verdict{Intact: true}, asked: c, reader: r, streams: map[string]link{}}
+	v := &verifier{Verdict: Verdict{Intact: true}, asked: c, reader: r, links: links{most: mostLinks}}
 	var err error
 	if v.seals, err = r.sealsFor(ctx, c); err != nil {
 		return v.Verdict, fmt.Errorf("verify: %w", Unavailable(err))
@@ -72,23 +71,18 @@ func (r *Reader) VerifyBy(ctx context.Context, c Check) (Verdict, error) {
 
 type verifier struct {
 	Verdict
-	asked   Check
-	reader  *Reader
-	seals   seals
-	streams map[string]link
-	last    place
-	edge    tlog.Edge // of the events that were read
-	full    map[tlog.TileID][]byte
-	gap     bool // an event is missing: the tree cannot be computed any more
+	asked  Check
+	reader *Reader
+	seals  seals
+	links  links
+	read   int64 // the position of the last event that was read, and maybe not checked yet
+	last   place
+	edge   tlog.Edge // of the events that were read
+	full   map[tlog.TileID][]byte
+	gap    bool // an event is missing: the tree cannot be computed any more
 
 	differing []seal  // whose roots are not those of the events
 	wrongTile *Broken // the first tile that is not that of the events
-}
-
-// A link is the end of a stream's chain.
-type link struct {
-	version int32
-	hash    [32]byte
 }
 
 // A place is where the log stands behind an event.
@@ -107,23 +101,22 @@ type Broken struct {
 
 const endMissing = "the end of the log is missing"
 
-// whole checks every event.
+// whole checks every event. Hashes are computed beside each other.
 func (v *verifier) whole(ctx context.Context) error {
 	v.full = map[tlog.TileID][]byte{}
 	v.edge.OnFull(func(id tlog.TileID, data []byte) { v.full[id] = data })
-	for v.last.position < v.HeadPosition {
-		n, err := v.page(ctx)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			v.broken(&Broken{Position: v.HeadPosition, Reason: endMissing})
-			break
-		}
-		if err := v.compareTiles(ctx); err != nil {
-			return err
+	err := inOrder(ctx, v.page, hashAnew, func(events []chained) error {
+		for i := range events {
+			v.check(&events[i])
 		}
 		v.asked.Progress(v.Checked, v.HeadPosition)
+		return v.compareTiles(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if v.last.position < v.HeadPosition {
+		v.broken(&Broken{Position: v.HeadPosition, Reason: endMissing})
 	}
 	if err := v.compareRoots(ctx); err != nil {
 		return err
@@ -132,37 +125,29 @@ func (v *verifier) whole(ctx context.Context) error {
 	return nil
 }
 
-func (v *verifier) page(ctx context.Context) (n int, err error) {
-	rows, _ := v.reader.pool.Query(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`,
-		v.last.position, v.HeadPosition, page)
-	defer rows.Close()
-	for ; rows.Next(); n++ {
-		e, err := scanRow(rows)
-		if err != nil {
-			return n, err
-		}
-		v.check(&e)
+// page reads the next events, each with the end of its stream before it.
+func (v *verifier) page(ctx context.Context) (events []chained, more bool, err error) {
+	rows, err := v.reader.rows(ctx, `select `+columns+` from events where position > $1 and position <= $2 order by position limit $3`,
+		v.read, v.HeadPosition, page)
+	if err != nil || len(rows) == 0 {
+		return nil, false, err
 	}
-	return n, rows.Err()
+	v.read = rows[len(rows)-1].position
+	events, err = v.links.chain(ctx, v.reader, rows)
+	return events, true, err
 }
 
-func (v *verifier) check(e *row) {
-	before := v.streams[e.stream]
-	v.broken(e.held(v.last, before.version, before.hash[:]))
+func (v *verifier) check(e *chained) {
+	v.broken(e.held(v.last, e.before.version, e.fits))
 	v.grow(e)
-	// Go on from what is stored, so that one broken event is one finding.
-	v.streams[e.stream] = link{e.version, [32]byte(append(bytes.Clone(e.hash), make([]byte, 32)...)[:32])}
 	v.last = place{e.position, e.recordedAt}
 	v.Checked++
 	v.HeadHash = e.hash
 }
 
-// held holds an event against the one before it in the log, and the one before
-// it in its stream; nil: it is as it was written.
-func (e *row) held(last place, version int32, hash []byte) *Broken {
-	if version == 0 {
-		hash = noHash[:]
-	}
+// held holds an event against the one before it in the log, and the version before it
+// in its stream. Its hash fits that one or not. Nil: it is as it was written.
+func (e *row) held(last place, version int32, fits bool) *Broken {
 	switch {
 	case e.position != last.position+1:
 		return &Broken{Position: last.position + 1, Stream: e.stream, Reason: "a position is missing"}
@@ -170,7 +155,7 @@ func (e *row) held(last place, version int32, hash []byte) *Broken {
 		return &Broken{Position: e.position, Stream: e.stream, Reason: "a version of the stream is missing"}
 	case e.recordedAt.Before(last.at):
 		return &Broken{Position: e.position, Stream: e.stream, Reason: "the time runs back"}
-	case !bytes.Equal(e.hash, e.chain(hash)):
+	case !fits:
 		return &Broken{Position: e.position, Stream: e.stream, Reason: "the hash does not match what is stored"}
 	}
 	return nil

@@ -150,9 +150,11 @@ const part = `select e.position, e.stream, e.version, e.id, e.name, e.schema, e.
 	left join events b on b.stream = e.stream and b.version = e.version - 1 and b.position < e.position
 	order by e.position`
 
-func scanPart(r pgx.Rows) (e row, version int32, hash []byte, err error) {
-	err = r.Scan(&e.position, &e.stream, &e.version, &e.id, &e.name, &e.schema, &e.tenant, &e.actor, &e.correlation,
-		&e.causation, &e.saga, &e.data, &e.meta, &e.recordedAt, &e.hash, &version, &hash)
+func scanPart(r pgx.CollectableRow) (e row, version int32, hash []byte, err error) {
+	e, err = scanRow(r)
+	if sent := r.RawValues(); err == nil {
+		version, hash = int32(number(sent[15])), bytes.Clone(sent[16]) //nolint:gosec // it has this size
+	}
 	return e, version, hash, err
 }
 

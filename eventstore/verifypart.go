@@ -102,12 +102,12 @@ func (v *verifier) stream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := link{}
+	before, buffer := link{}, parts{}
 	positions := make([]int64, len(events))
 	for i := range events {
 		e := &events[i]
-		v.broken(e.held(place{position: e.position - 1, at: v.last.at}, before.version, before.hash[:]))
-		before = link{e.version, [32]byte(append(append([]byte{}, e.hash...), make([]byte, 32)...)[:32])}
+		v.broken(e.held(place{position: e.position - 1, at: v.last.at}, before.version, e.follows(before.hash[:], &buffer)))
+		before = link{e.version, hashOf(e.hash)}
 		v.last, positions[i], v.HeadHash = place{e.position, e.recordedAt}, e.position, e.hash
 		v.Checked++
 	}
@@ -148,7 +148,7 @@ func (v *verifier) compareEach(ctx context.Context, s seal, events []row) error 
 
 // part checks the next events against the ones before them, and against the tree.
 func (c *checked) part(ctx context.Context, tx pgx.Tx, r *Reader, s *seal, last place, events int) (found []Broken, n int, end place, err error) {
-	after := last.position
+	after, buffer := last.position, parts{}
 	rows, _ := tx.Query(ctx, part, after, events)
 	for ; rows.Next(); n++ {
 		e, version, hash, err := scanPart(rows)
@@ -156,7 +156,7 @@ func (c *checked) part(ctx context.Context, tx pgx.Tx, r *Reader, s *seal, last 
 			rows.Close()
 			return found, n, last, err
 		}
-		if b := e.held(last, version, hash); b != nil {
+		if b := e.held(last, version, e.follows(hash, &buffer)); b != nil {
 			found = append(found, *b)
 		}
 		last = place{e.position, e.recordedAt}

@@ -151,13 +151,12 @@ func (v *verifier) compareSeals() {
 
 // grow adds an event to the tree, and compares the root with the checkpoints of that
 // size later.
-func (v *verifier) grow(e *row) {
+func (v *verifier) grow(e *chained) {
 	v.gap = v.gap || e.position != v.last.position+1
 	if v.gap {
 		return
 	}
-	leaf, _ := tlog.LeafOf(e.recordedAt, e.hash)
-	v.edge.Add(leaf.Hash())
+	v.edge.Add(e.leaf)
 	if s := v.seals.stored; s != nil && s.Size == e.position && v.full != nil {
 		maps.Copy(v.full, v.edge.Tiles())
 	}

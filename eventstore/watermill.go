@@ -82,7 +82,7 @@ func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEv
 	if err := s.open(ctx, rows); err != nil {
 		return RecordedEvent{}, err
 	}
-	return s.recorded(rows[0])
+	return s.recorded(&rows[0])
 }
 
 // EnvelopeOf returns the event in a message of [Topic] without its content, which

@@ -15,6 +15,8 @@ import (
 type Log interface {
 	Replay(ctx context.Context, after int64, each func(eventstore.RecordedEvent) error) error
 	Head(ctx context.Context) (position int64, at time.Time, err error)
+	// Of decodes the events of some names alone.
+	Of(wanted func(name string) bool) *eventstore.Reader
 }
 
 // register is the list of the read tables that exist, and of what made them.

@@ -182,7 +182,7 @@ func (p *Projection) Project(r eventstore.RecordedEvent) []eventstore.Statement 
 // Changes returns what the event does to the tables, as data.
 func (p *Projection) Changes(r eventstore.RecordedEvent) []Change {
 	var changes []Change
-	for _, h := range p.handlers[r.Event.EventName()] {
+	for _, h := range p.handlers[r.Name] {
 		if h.rule == "" {
 			changes = append(changes, h.changes(r)...)
 		}

@@ -59,7 +59,7 @@ type rebuild struct {
 	Options
 	conn     *pgx.Conn
 	owner    *pgxpool.Pool
-	log      Log
+	log      *eventstore.Reader
 	set      Set
 	parts    []*member
 	result   Result
@@ -73,11 +73,16 @@ func newRebuild(conn *pgx.Conn, owner *pgxpool.Pool, log Log, set Set, o Options
 	if o.Progress == nil {
 		o.Progress = func(done, all int64) {}
 	}
-	r := &rebuild{Options: o, conn: conn, owner: owner, log: log, set: set, result: Result{Names: set.names(), Differences: []Difference{}}, began: clock.Now()}
+	r := &rebuild{Options: o, conn: conn, owner: owner, log: log.Of(set.handles), set: set, result: Result{Names: set.names(), Differences: []Difference{}}, began: clock.Now()}
 	for _, p := range set {
 		r.parts = append(r.parts, &member{Projection: p})
 	}
 	return r
+}
+
+// handles tells whether an event of this name changes a table of the set.
+func (s Set) handles(name string) bool {
+	return slices.ContainsFunc(s, func(p *Projection) bool { return p.handlers[name] != nil })
 }
 
 // run rebuilds. What an interrupted run has made stays, and the next one goes on with it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -33,7 +34,8 @@ func (s *Operators) RebuildRuns(ctx context.Context, cause domain.Metadata, reas
 
 func (s *Operators) rebuildRows(ctx context.Context) (written int64, err error) {
 	runs := map[uuid.UUID]Run{}
-	err = s.store.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
+	log := s.store.Closed().Of(func(name string) bool { return strings.HasPrefix(name, Category+".") })
+	err = log.Replay(ctx, 0, func(r eventstore.RecordedEvent) error {
 		if e, ok := r.Event.(event); ok && r.Stream.Category == Category {
 			id := uuid.MustParse(r.Stream.ID)
 			runs[id] = Decider.Evolve(runs[id], e)

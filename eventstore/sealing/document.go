@@ -48,6 +48,33 @@ func MaySeal(document []byte) bool { return bytes.Contains(document, marked) }
 // IsSealed tells whether a quoted string is a sealed text.
 func IsSealed(quoted []byte) bool { return bytes.HasPrefix(quoted, marked) }
 
+// Blank empties the sealed texts of a valid JSON document, in its own bytes. A quote
+// before "sealed:" begins a string, unless it is escaped, and so part of one.
+func Blank(document []byte) []byte {
+	blank, end := document[:0], 0
+	for {
+		found := bytes.Index(document[end:], marked)
+		if found < 0 {
+			return append(blank, document[end:]...)
+		}
+		start := end + found
+		w := walker{document: document, at: start}
+		if start > 0 && document[start-1] == '\\' {
+			blank = append(blank, document[end:start+1]...)
+			end = start + 1
+			continue
+		}
+		w.text()
+		if behind := w.at; behind < len(document) && w.skipSpace() == ':' { // it is the name of a member
+			blank = append(blank, document[end:behind]...)
+			end = behind
+		} else {
+			blank = append(append(blank, document[end:start]...), `""`...)
+			end = behind
+		}
+	}
+}
+
 // Escape writes clear texts that look like sealed ones in another JSON form of
 // the same text, in which [IsSealed] is false.
 func Escape(document []byte) []byte {

@@ -74,15 +74,14 @@ func (e *Edge) push(level int, h Hash) {
 
 // fold is the hash of a full tile.
 func fold(data []byte) Hash {
-	hashes := make([]Hash, len(data)/tlog.HashSize)
+	var hashes [TileWidth]Hash
 	for i := range hashes {
 		hashes[i] = Hash(data[i*tlog.HashSize:])
 	}
-	for len(hashes) > 1 {
-		for i := range len(hashes) / 2 {
+	for width := TileWidth; width > 1; width /= 2 {
+		for i := range width / 2 {
 			hashes[i] = tlog.NodeHash(hashes[2*i], hashes[2*i+1])
 		}
-		hashes = hashes[:len(hashes)/2]
 	}
 	return hashes[0]
 }
