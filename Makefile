@@ -35,6 +35,9 @@ lint: ## vet and golangci-lint
 bench: ## measure against pgbench and others, side by side; some minutes
 	$(GO) run ./cmd/hostpanel bench
 
+counts: ## accept what the paths of the program cost now, in cmd/hostpanel/bench/counts.json
+	$(GO) run ./cmd/hostpanel bench --smoke --only counts --save cmd/hostpanel/bench/counts.json
+
 faults: ## kill the program and its Postgres, replace its key, stop its workers, let the engine and payments go wrong, over and over (ORDERS=50 PAYMENTS=360 ROUNDS=42 CUTS=1000 SEED=n); some minutes
 	HOSTPANEL_FAULT_ORDERS=$(ORDERS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestNoOrderIsLost' ./cmd/hostpanel
 	HOSTPANEL_FAULT_PAYMENTS=$(PAYMENTS) HOSTPANEL_FAULT_SEED=$(SEED) $(GO) test -count=1 -timeout 30m -v -run 'TestWhateverHappensToPayments' ./sagas/assembly
@@ -105,4 +108,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench faults linear robustness variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench counts faults linear robustness variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

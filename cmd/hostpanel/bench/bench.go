@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,8 @@ type Options struct {
 	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts; empty: all
 	Program string   // whose counts are measured; empty: this one
 	JSON    bool
+	Save    string // a file for the counts of each path
+	Against string // such a file, to compare with; more of a count is an error
 	Out     io.Writer
 	Panel   Panel
 }
@@ -41,6 +44,7 @@ type Result struct {
 	AtMost  bool    `json:"at_most,omitempty"`
 	Note    string  `json:"note,omitempty"`
 	Counts  *Counts `json:"counts,omitempty"`
+	Least   *Least  `json:"least,omitempty"`
 }
 
 // Reached tells whether a line with a bar reaches it.
@@ -70,6 +74,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Smoke {
 		r.duration, r.rounds = 100*time.Millisecond, 1
 	}
+	ctx, done := untilEnded(ctx, &r.Out)
+	defer done()
 	// On a real disk: everything that is measured waits for it, as in production.
 	folder, err := os.MkdirTemp("", "hostpanel-bench-")
 	if err != nil {
@@ -110,13 +116,37 @@ func Run(ctx context.Context, o Options) error {
 			continue
 		}
 		if err := s.measure(ctx); err != nil {
-			return fmt.Errorf("measure %s: %w", s.name, err)
+			return fmt.Errorf("measure %s: %w", s.name, cmp.Or(context.Cause(ctx), err))
 		}
 	}
-	if o.JSON {
-		return json.NewEncoder(o.Out).Encode(r.results)
+	if r.JSON {
+		if err := json.NewEncoder(r.Out).Encode(r.results); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.keep()
+}
+
+// keep saves the counts, and compares them with those of another run.
+func (r *run) keep() error {
+	counted := paths(r.results)
+	if r.Save != "" {
+		if err := save(r.Save, counted); err != nil {
+			return err
+		}
+	}
+	if r.Against == "" {
+		return nil
+	}
+	before, err := kept(r.Against)
+	if err != nil {
+		return err
+	}
+	out := r.Out
+	if r.JSON {
+		out = io.Discard
+	}
+	return compare(out, r.Against, before, counted)
 }
 
 // report prints a line as soon as it is measured.

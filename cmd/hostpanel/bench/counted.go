@@ -29,7 +29,8 @@ type counted struct {
 	folder string
 	secret string
 	binary string
-	pause  time.Duration // between operations: what follows from two at once costs less than twice as much
+
+	background Counts // of a second without an operation
 
 	cmd   *exec.Cmd
 	ended chan error
@@ -48,7 +49,7 @@ type counted struct {
 // startCounted sets up what `serve --demo` sets up, and then serves it in earnest: with
 // test payments and the sandboxes, without limits of calls.
 func (r *run) startCounted(ctx context.Context) (c *counted, err error) {
-	c = &counted{secret: sealing.NewSecretKey(), binary: r.Program, pause: 100 * time.Millisecond}
+	c = &counted{secret: sealing.NewSecretKey(), binary: r.Program}
 	if c.binary == "" {
 		if c.binary, err = os.Executable(); err != nil {
 			return nil, err

@@ -5,33 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"time"
-
-	"hostpanel/eventstore/clock"
 )
-
-// Counts are what one operation costs, background work subtracted. Other
-// programs on the machine hardly change them.
-type Counts struct {
-	Statements float64 `json:"statements"`
-	Trips      float64 `json:"round_trips"`
-	Commits    float64 `json:"commits"` // of transactions that write
-	WAL        float64 `json:"wal_bytes"`
-	Processor  float64 `json:"processor_ms"` // of the program and Postgres
-}
-
-// minus subtracts what would have happened in the time without an operation.
-func (c Counts) minus(o Counts, times float64) Counts {
-	return Counts{
-		c.Statements - o.Statements*times, c.Trips - o.Trips*times, c.Commits - o.Commits*times,
-		c.WAL - o.WAL*times, c.Processor - o.Processor*times,
-	}
-}
-
-func (c Counts) over(n float64) Counts { return Counts{}.minus(c, -1/n) }
-
-func (c Counts) String() string {
-	return fmt.Sprintf("%8.1f trips %7.1f commits %9.0f bytes %8.2f ms", c.Trips, c.Commits, c.WAL, c.Processor)
-}
 
 // An operation is something that a caller asks for over HTTP.
 type operation struct {
@@ -52,140 +26,38 @@ func (r *run) counts(ctx context.Context) error {
 	defer c.close()
 	warmUp, idle := 10, 3*time.Second
 	if r.Smoke {
-		c.pause = 10 * time.Millisecond
-		warmUp, idle = 1, 100*time.Millisecond
+		warmUp, idle = 3, 100*time.Millisecond
 	}
 	if err := c.steady(ctx); err != nil {
 		return err
 	}
 	for _, o := range c.operations() {
 		if r.Smoke {
-			o.times = 1
+			o.times = 5 // with the first ones an even number: sites are switched off and on
 		}
-		if _, err := c.repeat(ctx, o, 0, warmUp, Counts{}); err != nil {
+		if _, _, err := c.repeat(ctx, o, 0, warmUp); err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
 		background, err := c.idle(ctx, idle)
 		if err != nil {
 			return err
 		}
-		found, err := c.repeat(ctx, o, warmUp, o.times, background)
+		all, least, err := c.repeat(ctx, o, warmUp, o.times)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
-		r.report(Result{Section: "counts", Name: o.name, Value: found.Statements, Unit: "stmts", Note: found.String(), Counts: &found})
+		r.reportCounts(o.name, all.less(background).over(float64(o.times)), least)
 	}
 	return nil
 }
 
-// steady lets Postgres do nothing that depends on the time of day: no
-// checkpoint makes it log whole pages, and no table is analysed.
-func (c *counted) steady(ctx context.Context) error {
-	for _, sql := range []string{"alter system set autovacuum = off", "alter system set full_page_writes = off", "select pg_reload_conf()", "analyze"} {
-		if _, err := c.direct.Exec(ctx, sql); err != nil {
-			return err
-		}
+// reportCounts prints means, and in a smoke run, which is too short for them, the least.
+func (r *run) reportCounts(path string, mean Counts, least Least) {
+	line := Result{Section: "counts", Name: path, Value: mean.Statements, Unit: "stmts", Note: mean.String(), Counts: &mean, Least: &least}
+	if r.Smoke {
+		line.Value, line.Note, line.Counts = float64(least.Statements), least.String(), nil
 	}
-	return nil
-}
-
-// so far: totals since the program has started.
-func (c *counted) soFar(ctx context.Context) (Counts, error) {
-	n := Counts{Statements: float64(c.wire.statements.Load()), Trips: float64(c.wire.trips.Load()), Processor: milliseconds(childrenTime())}
-	err := c.direct.QueryRow(ctx, `select pg_snapshot_xmax(pg_current_snapshot())::text::float8, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8`).Scan(&n.Commits, &n.WAL)
-	return n, err
-}
-
-// idle is what happens in a second in which no operation is asked for. Orders
-// that are not paid yet, for one, are looked at again and again.
-func (c *counted) idle(ctx context.Context, long time.Duration) (Counts, error) {
-	began := clock.Now()
-	all, err := c.between(ctx, Counts{}, func() error {
-		for clock.Since(began) < long {
-			if err := c.quiet(ctx, c.pause); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, 1)
-	return all.over(clock.Since(began).Seconds()), err
-}
-
-// repeat does an operation so many times, waits for what follows from it, and
-// returns the cost of one.
-func (c *counted) repeat(ctx context.Context, o operation, from, times int, background Counts) (Counts, error) {
-	before, err := c.happened(ctx, o.ends)
-	if err != nil {
-		return Counts{}, err
-	}
-	return c.between(ctx, background, func() error {
-		for n := range times {
-			if err := o.do(ctx, from+n); err != nil {
-				return err
-			}
-			if o.reads || o.batch && n < times-1 {
-				continue
-			}
-			if err := c.until(ctx, func() (bool, error) {
-				all, err := c.happened(ctx, o.ends)
-				return o.ends == "" || all >= before+n+1, err
-			}); err != nil {
-				return fmt.Errorf("wait for %s: %w", o.ends, err)
-			}
-			if err := c.quiet(ctx, c.pause); err != nil {
-				return err
-			}
-		}
-		return c.quiet(ctx, 5*c.pause)
-	}, float64(times))
-}
-
-// between is what is counted while something is done, divided by n.
-func (c *counted) between(ctx context.Context, background Counts, do func() error, n float64) (Counts, error) {
-	began := clock.Now()
-	before, err := c.soFar(ctx)
-	if err == nil {
-		err = do()
-	}
-	if err != nil {
-		return Counts{}, err
-	}
-	after, err := c.soFar(ctx)
-	return after.minus(before, 1).minus(background, clock.Since(began).Seconds()).over(n), err
-}
-
-// happened is how many events of a name there are.
-func (c *counted) happened(ctx context.Context, event string) (n int, err error) {
-	err = c.direct.QueryRow(ctx, `select count(*) from events where name = $1`, event).Scan(&n)
-	return n, err
-}
-
-// quiet waits until all runs have rested for so long.
-func (c *counted) quiet(ctx context.Context, long time.Duration) error {
-	since, last := clock.Now(), ""
-	return c.until(ctx, func() (bool, error) {
-		var now string
-		err := c.direct.QueryRow(ctx, `select (select count(*) from saga_run where status in ('ready', 'running')) || ' ' || coalesce(max(position), 0) from events`).Scan(&now)
-		if now != last || now[0] != '0' {
-			since, last = clock.Now(), now
-		}
-		return clock.Since(since) > long, err
-	})
-}
-
-func (c *counted) until(ctx context.Context, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		if yes, err := is(); yes || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	r.report(line)
 }
 
 // operations are what customers, visitors and operators do most.

@@ -23,7 +23,7 @@ func TestStatementsAndTripsAreCounted(t *testing.T) {
 		message("Q", "-- ping\x00"),
 		message("X", ""),
 	}, nil)
-	var w wire
+	w := wire{own: asked{}}
 	var received bytes.Buffer
 	if err := w.forward(bytes.NewReader(sent), &received); !errors.Is(err, io.EOF) {
 		t.Error(err)
