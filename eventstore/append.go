@@ -29,9 +29,13 @@ const AnyRows = -1
 type TxStatement struct {
 	// Key, such as "saga_run/6f1c…", gives all requests the same order in
 	// which they lock rows, so that groups of them do not deadlock.
-	Key      string
-	SQL      string // one INSERT, UPDATE or DELETE, without RETURNING; with [AnyRows] also the SELECT of a function
-	Args     []any
+	Key  string
+	SQL  string // one INSERT, UPDATE or DELETE, without RETURNING; with [AnyRows] also the SELECT of a function
+	Args []any
+	// Columns, such as "id uuid, step int", lets one statement do the work of all of
+	// its kind in a group: the arguments are a row of arg, and SQL reads that. With
+	// [AnyRows], equal rows of one key are one.
+	Columns  string
 	WantRows int64 // number of rows that it must touch
 	ErrIfNot error // the error if it touches another number; nil: [ErrConflict]
 }

@@ -3,35 +3,96 @@ package eventstore
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
-// queueRows queues the statements of all members in the order of their keys, each
-// with a check of the number of rows.
-func queueRows(b *pgx.Batch, group []*pending) {
-	type member struct {
-		TxStatement
-		nth int
-	}
-	var rows []member
+// A rowSet is what one statement of a group carries out: one [TxStatement], or the rows
+// of all with the same SQL that name their columns. Its key is that of the last one.
+type rowSet struct {
+	TxStatement
+	nth  int // of the first one among those of its request
+	rows [][]any
+}
+
+// rowSets sorts the statements of a group by their keys, and joins them. Statements of
+// one key stay in their order.
+func rowSets(group []*pending) (sets []*rowSet) {
+	var all []*rowSet
 	for _, p := range group {
 		for i, r := range p.rows {
-			rows = append(rows, member{r, i})
+			all = append(all, &rowSet{r, i, [][]any{r.Args}})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b member) int { return cmp.Compare(a.Key, b.Key) })
-	for _, r := range rows {
-		if r.WantRows == AnyRows {
-			b.Queue(r.SQL, r.Args...)
+	slices.SortStableFunc(all, func(a, b *rowSet) int { return cmp.Compare(a.Key, b.Key) })
+	of := map[string]int{} // the last set of each SQL
+	key, last := "", 0     // the set of the statement before with the same key
+	for _, one := range all {
+		if one.Key != key {
+			key, last = one.Key, 0
+		}
+		at, known := of[one.SQL]
+		if !known || at < last || !sets[at].join(one) {
+			at = len(sets)
+			sets, of[one.SQL] = append(sets, one), at
+		}
+		last = at
+	}
+	return sets
+}
+
+// join adds the row of another statement. Rows of one key do not go together, but equal
+// ones are one.
+func (s *rowSet) join(one *rowSet) bool {
+	switch {
+	case s.Columns == "":
+		return false
+	case s.Key == one.Key:
+		return s.WantRows == AnyRows && reflect.DeepEqual(s.rows[len(s.rows)-1], one.Args)
+	}
+	s.Key, s.rows = one.Key, append(s.rows, one.Args)
+	return true
+}
+
+// queueRows queues the statements of all members, each with a check of the number of
+// rows.
+func queueRows(b *pgx.Batch, group []*pending) {
+	for _, set := range rowSets(group) {
+		with, args := set.arguments()
+		if set.WantRows != AnyRows {
+			n := len(args)
+			b.Queue(fmt.Sprintf(`with %stouched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, with, set.SQL, n+1, n+2),
+				append(slices.Clip(args), set.WantRows*int64(len(set.rows)), set.nth)...)
 			continue
 		}
-		n := len(r.Args)
-		b.Queue(fmt.Sprintf(`with touched as (%s returning 1) select expect_rows(count(*), $%d, $%d) from touched`, r.SQL, n+1, n+2),
-			append(slices.Clip(r.Args), r.WantRows, r.nth)...)
+		if with != "" {
+			with = "with " + strings.TrimSuffix(with, ", ") + " "
+		}
+		b.Queue(with+set.SQL, args...)
 	}
+}
+
+// arguments are those of the rows, an array for each column, and the SQL that makes
+// them arg.
+func (s *rowSet) arguments() (with string, args []any) {
+	if s.Columns == "" {
+		return "", s.Args
+	}
+	var names, arrays []string
+	for i, column := range strings.Split(s.Columns, ", ") {
+		name, typ, _ := strings.Cut(column, " ")
+		values := make([]any, len(s.rows))
+		for n, row := range s.rows {
+			values[n] = row[i]
+		}
+		args = append(args, values)
+		names, arrays = append(names, name), append(arrays, fmt.Sprintf("$%d::%s[]", i+1, typ))
+	}
+	return fmt.Sprintf("arg as (select * from unnest(%s) as sent (%s)), ", strings.Join(arrays, ", "), strings.Join(names, ", ")), args
 }
 
 // keysStand checks that no key of the events was erased since they were sealed.

@@ -167,7 +167,7 @@ select position from head`
 func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*pending) error {
 	b := &pgx.Batch{}
 	queueLocks(b, group)
-	queueEvents(b, group)
+	c.queueEvents(b, group)
 	return conn.SendBatch(ctx, b).Close()
 }
 
@@ -177,7 +177,7 @@ func (c *committer) send(ctx context.Context, conn *pgxpool.Conn, group []*pendi
 func (c *committer) sendLocked(ctx context.Context, tx pgx.Tx, group []*pending) error {
 	locks, events := &pgx.Batch{}, &pgx.Batch{}
 	queueLocks(locks, group)
-	queueEvents(events, group)
+	c.queueEvents(events, group)
 	if err := tx.SendBatch(ctx, locks).Close(); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func queueLocks(b *pgx.Batch, group []*pending) {
 }
 
 // queueEvents queues the events and their statements for read tables.
-func queueEvents(b *pgx.Batch, group []*pending) {
+func (c *committer) queueEvents(b *pgx.Batch, group []*pending) {
 	if events := args(group); events != nil {
 		b.Queue(insertEvents, events...).QueryRow(func(r pgx.Row) error {
 			var head int64
@@ -208,10 +208,15 @@ func queueEvents(b *pgx.Batch, group []*pending) {
 			return nil
 		})
 	}
+	var statements []Statement
 	for _, p := range group {
-		for _, s := range p.statements {
-			b.Queue(s.SQL, s.Args...)
-		}
+		statements = append(statements, p.statements...)
+	}
+	if len(statements) > 0 {
+		statements = c.store.projector.Together(statements)
+	}
+	for _, s := range statements {
+		b.Queue(s.SQL, s.Args...)
 	}
 }
 

@@ -30,6 +30,8 @@ func (register) Project(r eventstore.RecordedEvent) []eventstore.Statement {
 	return nil
 }
 
+func (register) Together(all []eventstore.Statement) []eventstore.Statement { return all }
+
 // registered creates a database with the register.
 func registered(t *testing.T) string {
 	t.Helper()

@@ -37,7 +37,11 @@ type Store struct {
 
 // A Projector updates the read tables in the transaction that appends the events.
 type Projector interface {
+	// Project returns what one event changes.
 	Project(RecordedEvent) []Statement
+	// Together joins the statements of all events of a commit, in their order, into
+	// fewer ones that do the same.
+	Together([]Statement) []Statement
 }
 
 // A Statement changes a read table for one event. In its SQL, recorded_at() is the
@@ -48,6 +52,7 @@ type Statement struct {
 	// Taken are the refusals if the statement violates a unique index or a
 	// check constraint, by the name of the constraint. Nothing is appended then.
 	Taken map[string]error
+	Form  any // what the projector joins it by
 }
 
 // A Starter returns the runs of sagas that events start. It is called before the

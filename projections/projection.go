@@ -35,6 +35,7 @@ type Projection struct {
 	beside   string
 	today    bool                 // see Today
 	walled   []string             // tables whose rows have an owner
+	ruled    map[string][]string  // columns of each table whose values may be there once
 	handlers map[string][]Handler // by name of the event
 }
 
@@ -60,6 +61,7 @@ func New(name, tables string, handlers ...Handler) *Projection {
 	if p.names == nil {
 		panic("projections: " + name + " makes no table")
 	}
+	p.ruled = ruledColumns(p.rules, p.tables)
 	for _, h := range handlers {
 		p.handlers[h.event] = append(p.handlers[h.event], h)
 	}
@@ -150,19 +152,17 @@ func (h Handler) refusing(taken map[string]error) Handler {
 func (h Handler) statements(p *Projection, r eventstore.RecordedEvent) []eventstore.Statement {
 	var s eventstore.Statement
 	if h.rule != "" {
-		s = eventstore.Statement{SQL: h.rule, Args: h.args(r)}
-		if s.Args == nil {
+		args := h.args(r)
+		if args == nil {
 			return nil
 		}
+		s = p.checking(h.rule, args)
 	} else {
-		switch changes := h.changes(r); len(changes) {
-		case 0:
+		changes := h.changes(r)
+		if len(changes) == 0 {
 			return nil
-		case 1:
-			s = p.statement(changes[0])
-		default:
-			s = p.together(changes)
 		}
+		s = p.changing(changes)
 	}
 	if s.Taken = h.taken; h.takes != nil {
 		s.Taken = h.takes(r)

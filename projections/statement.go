@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"hostpanel/eventstore"
 )
 
 // A writer makes SQL of a change, and collects its arguments.
@@ -240,11 +238,4 @@ func (w *writer) arg(v any, typ string) string {
 		return "arg.a" + strconv.Itoa(len(w.args))
 	}
 	return "$" + strconv.Itoa(len(w.args)) + "::" + typ
-}
-
-// statement is a change as it is carried out with its event.
-func (p *Projection) statement(c Change) eventstore.Statement {
-	w := writer{tables: p.tables, live: true}
-	sql := w.one(c)
-	return eventstore.Statement{SQL: sql, Args: w.args}
 }

@@ -139,9 +139,11 @@ func (s *executor) noteFailure(ctx context.Context, c claimed, key string, class
 func confirmedRow(key string, c claimed, r Result) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: "effect/" + key,
-		SQL: `update effect set state = 'confirmed', external_id = nullif($3, ''), result = $4::jsonb, token = $2, saga_id = $5,
-				updated_at = real_now()
-			where key = $1 and (saga_id <> $5 or token <= $2) and state in ('intended', 'unknown', 'absent', 'deferred')`,
+		SQL: `update effect set state = 'confirmed', external_id = nullif(arg.external, ''), result = arg.result, token = arg.token,
+				saga_id = arg.run, updated_at = real_now()
+			from arg where effect.key = arg.key and (effect.saga_id <> arg.run or effect.token <= arg.token)
+				and state in ('intended', 'unknown', 'absent', 'deferred')`,
+		Columns:  "key text, token bigint, external text, result jsonb, run uuid",
 		Args:     []any{key, c.token, r.External, text(r.Data), c.id},
 		WantRows: 1, ErrIfNot: ErrFenced,
 	}

@@ -165,8 +165,9 @@ func (s *executor) begin(ctx context.Context, c claimed) error {
 // fenceRow is the fence for writes of a worker that do not move its run.
 func fenceRow(c claimed) eventstore.TxStatement {
 	return eventstore.TxStatement{
-		Key: "saga_run/" + c.id.String(), SQL: `update saga_run set worker = worker where id = $1 and lease_token = $2 and status = 'running'`,
-		Args: []any{c.id, c.token}, WantRows: 1, ErrIfNot: ErrFenced,
+		Key:     "saga_run/" + c.id.String(),
+		SQL:     `update saga_run set worker = worker from arg where saga_run.id = arg.id and lease_token = arg.token and status = 'running'`,
+		Columns: "id uuid, token bigint", Args: []any{c.id, c.token}, WantRows: 1, ErrIfNot: ErrFenced,
 	}
 }
 
@@ -299,9 +300,9 @@ func (s *executor) endingRows(c claimed, next Run, keep bool, e attemptResult) [
 	}
 	if e.outside {
 		rows = append(rows, eventstore.TxStatement{
-			Key:  "saga_queue/" + c.At().Queue,
-			SQL:  `update saga_queue set fails = 0, open_until = null where queue = $1 and fails > 0`,
-			Args: []any{c.At().Queue}, WantRows: eventstore.AnyRows,
+			Key:     "saga_queue/" + c.At().Queue,
+			SQL:     `update saga_queue q set fails = 0, open_until = null from arg where q.queue = arg.queue and fails > 0`,
+			Columns: "queue text", Args: []any{c.At().Queue}, WantRows: eventstore.AnyRows,
 		})
 	}
 	return rows
@@ -316,10 +317,11 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 	return eventstore.TxStatement{
 		Key: fmt.Sprintf("saga_attempt/%s/%d/%d", c.id, c.token, c.Step),
 		SQL: `insert into saga_attempt (saga_id, token, step, finished_at, outcome, error_class, error)
-			values ($1, $2, $3, business_now(), $4, nullif($5, ''), nullif($6, ''))
+			select id, token, step, business_now(), outcome, nullif(class, ''), nullif(error, '') from arg
 			on conflict (saga_id, token, step) do update set finished_at = excluded.finished_at, outcome = excluded.outcome,
 				error_class = excluded.error_class, error = excluded.error`,
-		Args: []any{c.id, c.token, c.Step, outcome, string(e.class), e.text}, WantRows: eventstore.AnyRows,
+		Columns: "id uuid, token bigint, step int, outcome text, class text, error text",
+		Args:    []any{c.id, c.token, c.Step, outcome, string(e.class), e.text}, WantRows: eventstore.AnyRows,
 	}
 }
 

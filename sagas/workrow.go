@@ -58,13 +58,15 @@ func Encode(v any) []byte {
 func (s *core) startRows(r Run) []eventstore.TxStatement {
 	w := s.row(r)
 	return []eventstore.TxStatement{{
-		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) values ($1, $2) on conflict do nothing`,
-		Args: []any{w.queue, s.queues[w.queue]}, WantRows: eventstore.AnyRows,
+		Key: "saga_queue/" + w.queue, SQL: `insert into saga_queue (queue, max_in_flight) select queue, max from arg on conflict do nothing`,
+		Columns: "queue text, max int", Args: []any{w.queue, s.queues[w.queue]}, WantRows: eventstore.AnyRows,
 	}, {
 		Key: "saga_run/" + w.id.String(),
 		SQL: `insert into saga_run (id, key, definition, steps, input, order_id, queue, step_deadline, stream_version, about, number, cause, correlation)
-			values ($1, $2, $3, $4::jsonb, $5::jsonb, $6, $7, business_now() + $8::interval, $9, $10, $11, $12, $13)
+			select id, key, definition, steps, input, order_id, queue, business_now() + budget, version, about, number, cause, correlation from arg
 			on conflict do nothing`,
+		Columns: "id uuid, key text, definition text, steps jsonb, input jsonb, order_id uuid, queue text, budget interval, version bigint, " +
+			"about text, number int, cause text, correlation uuid",
 		Args: []any{
 			w.id, w.key, w.def, string(w.steps), string(w.input), w.order, w.queue, s.budget(r), w.version, w.about, w.number,
 			eventstore.TheCause, eventstore.TheCorrelation,
@@ -83,11 +85,14 @@ func (s *executor) advanceRow(c claimed, next Run, keep bool) eventstore.TxState
 	}
 	return eventstore.TxStatement{
 		Key: "saga_run/" + w.id.String(),
-		SQL: `update saga_run set step = $4, status = $5, queue = $6, direction = $7, cancel_requested = $8, input = $9::jsonb,
-				stream_version = $10, attempt = $11, step_deadline = business_now() + $12::interval, lease_until = real_now() + $13::interval,
-				run_at = case when $13::interval is null then business_now() else run_at end, -- indexed: a run that goes on leaves it alone
-				worker = case when $13::interval is null then null else worker end
-			where id = $1 and lease_token = $2 and status = 'running' and step = $3`,
+		SQL: `update saga_run set step = arg.step, status = arg.status, queue = arg.queue, direction = arg.direction, cancel_requested = arg.cancel,
+				input = arg.input, stream_version = arg.version, attempt = arg.attempt, step_deadline = business_now() + arg.budget,
+				lease_until = real_now() + arg.lease,
+				run_at = case when arg.lease is null then business_now() else run_at end, -- indexed: a run that goes on leaves it alone
+				worker = case when arg.lease is null then null else worker end
+			from arg where saga_run.id = arg.id and lease_token = arg.token and saga_run.status = 'running' and saga_run.step = arg.at`,
+		Columns: "id uuid, token bigint, at int, step int, status text, queue text, direction text, cancel boolean, input jsonb, " +
+			"version bigint, attempt int, budget interval, lease interval",
 		Args: []any{
 			w.id, c.token, c.Step, w.step, string(status), w.queue, string(w.direction), w.cancel, string(w.input),
 			w.version, attempts(keep), s.budget(next), lease,

@@ -5,7 +5,7 @@ const fencedRun = "where id = $1 and lease_token = $2 and status = 'running' and
 var ofTheRuns = []variant{{
 	name:  "completions of a worker are not fenced",
 	why:   "a worker whose run was taken over completes the step a second time",
-	edits: []edit{{"sagas/workrow.go", fencedRun, "where id = $1 and lease_token >= $2 and $3::int >= 0"}},
+	edits: []edit{{"sagas/workrow.go", "lease_token = arg.token and saga_run.status = 'running' and saga_run.step = arg.at", "lease_token >= arg.token and arg.at >= 0"}},
 	nets:  []net{oracle},
 }, {
 	name:  "intents are not fenced",
@@ -66,7 +66,7 @@ var ofTheRuns = []variant{{
 }, {
 	name:  "what a worker tells beside a step is not fenced",
 	why:   "a tenant reads of a failed attempt that the successor has made good",
-	edits: []edit{{"sagas/worker.go", "SQL: `update saga_run set worker = worker where id = $1 and lease_token = $2 and status = 'running'`", "SQL: `update saga_run set worker = worker where id = $1 and lease_token >= $2`"}},
+	edits: []edit{{"sagas/worker.go", "where saga_run.id = arg.id and lease_token = arg.token and status = 'running'`", "where saga_run.id = arg.id and lease_token >= arg.token`"}},
 	nets:  []net{{"sagas/assembly", "TestAWorkerWithoutItsLeaseTellsNothing"}},
 }}
 
