@@ -16,7 +16,6 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/eventstoretest"
 )
 
 func (p *panel) erase(ctx context.Context, subject uuid.UUID) error {
@@ -91,7 +90,7 @@ func TestNoReadTableHoldsAnErasedPerson(t *testing.T) {
 
 // A rebuild of the tables has no keys to read more than the live ones show.
 func TestTablesBuiltAfterAnErasureAreTheLiveOnes(t *testing.T) {
-	url := eventstoretest.URL(t)
+	url := database(t)
 	p := openPanelAt(t, url)
 	gone, _ := p.secretive(t, 1, "zacarias")
 	p.secretive(t, 2, "yolanda")

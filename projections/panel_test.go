@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,18 +41,37 @@ type panel struct {
 
 func openPanel(t testing.TB) *panel {
 	t.Helper()
-	return openPanelAt(t, eventstoretest.URL(t))
+	return openPanelAt(t, database(t))
+}
+
+// panelFacts are the events of the whole log.
+var panelFacts = domain.NewCatalogue(order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes, webhook.EventTypes, storefront.EventTypes, desk.IncidentEventTypes)
+
+// database creates a private database with all read tables, which take longer to make than
+// most tests.
+func database(t testing.TB) string {
+	t.Helper()
+	return eventstoretest.Database(t, "panel", func(ctx context.Context, url string) error {
+		owner, err := eventstore.ConnectOwner(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer owner.Close()
+		if err := eventstore.Migrate(ctx, owner); err != nil {
+			return err
+		}
+		return Prepare(ctx, owner, eventstore.Open(owner, panelFacts, eventstoretest.Keys(t)))
+	})
 }
 
 // openPanelAt is one more process on the same database.
 func openPanelAt(t testing.TB, url string) *panel {
 	t.Helper()
 	pool := eventstoretest.Pool(t, url)
-	facts := domain.NewCatalogue(order.EventTypes, account.EventTypes, hosting.EventTypes, billing.EventTypes, notice.EventTypes, webhook.EventTypes, storefront.EventTypes, desk.IncidentEventTypes)
 	readers := eventstoretest.Readers(t, url)
 	p := &panel{
-		facts:  facts,
-		Store:  eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(Projector()), eventstoretest.Caused()),
+		facts:  panelFacts,
+		Store:  eventstore.Open(pool, panelFacts, eventstoretest.Keys(t), eventstore.WithProjector(Projector()), eventstoretest.Caused()),
 		Tables: Open(readers), readers: readers, owner: eventstoretest.Owner(t, url),
 	}
 	eventstore.Serve(p.Store, order.Category, order.Decider)

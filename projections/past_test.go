@@ -133,7 +133,7 @@ func TestTheTablesAsOfAMomentAreThoseThatWereThen(t *testing.T) {
 }
 
 func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
-	url := eventstoretest.URL(t)
+	url := database(t)
 	p := openPanelAt(t, url)
 	p.do(t, tenant(1, "Ana", "ana"))
 	at := p.now(t)
@@ -174,7 +174,7 @@ func TestTheLogOfAViewEndsWithItsMomentAndNothingCanBeWritten(t *testing.T) {
 }
 
 func TestAViewOfThePastKeepsTenantsApart(t *testing.T) {
-	url := eventstoretest.URL(t)
+	url := database(t)
 	p := openPanelAt(t, url)
 	p.do(t, tenant(1, "Ana", "ana"))
 	p.do(t, tenant(2, "Bea", "bea"))
@@ -201,7 +201,7 @@ func TestAViewOfThePastKeepsTenantsApart(t *testing.T) {
 }
 
 func TestAnErasedPersonIsNotSeenInThePast(t *testing.T) {
-	url := eventstoretest.URL(t)
+	url := database(t)
 	p := openPanelAt(t, url)
 	gone, _ := p.secretive(t, 1, "zacarias")
 	later, _ := p.secretive(t, 2, "yolanda")
