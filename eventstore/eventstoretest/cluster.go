@@ -92,10 +92,14 @@ func Private(t testing.TB, settings map[string]string) *postgres.Cluster {
 	return c
 }
 
+// quick are settings of the shared cluster. Each connection plans a statement once, in place
+// of up to five times and at times always: a test executes most of its statements rarely.
+var quick = map[string]string{"plan_cache_mode": "force_generic_plan"}
+
 var cluster = sync.OnceValues(func() (*postgres.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	c, err := throwAway(ctx, nil)
+	c, err := throwAway(ctx, quick)
 	if err != nil {
 		return nil, err
 	}

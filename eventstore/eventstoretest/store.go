@@ -84,10 +84,18 @@ func Earlier(t testing.TB, lacks int, more ...eventstore.Migration) (url string,
 	return url, level, lacking
 }
 
-// Pool connects to a database as the program does.
+// The connections of a process in tests. Each is a process of Postgres, which prepares
+// and plans every statement for itself. That costs more than the statements of a test do,
+// so a test has few.
+const (
+	conns   = 8
+	reading = 3
+)
+
+// Pool connects to a database as the program does, with fewer connections.
 func Pool(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := eventstore.Connect(t.Context(), url, 20)
+	pool, err := eventstore.Connect(t.Context(), url, conns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +107,7 @@ func Pool(t testing.TB, url string) *pgxpool.Pool {
 // connections see no rows until they set a tenant, user or owner.
 func Readers(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := eventstore.ConnectReaders(t.Context(), url, 8)
+	pool, err := eventstore.ConnectReaders(t.Context(), url, reading)
 	if err != nil {
 		t.Fatal(err)
 	}
