@@ -22,6 +22,12 @@ type RunGauges struct {
 	Fenced    int64 // writes of workers that had lost their lease, dropped
 }
 
+// LiveRuns are the runs that have not ended, as a query reads them: by the indexes of
+// their states, however many have ended.
+const LiveRuns = `(select * from saga_run where status in ('ready', 'waiting')
+	union all select * from saga_run where status = 'running'
+	union all select * from saga_run where status in ('parked', 'paused')) live`
+
 // RunGauges reads the figures of the moment.
 func (s *Operators) RunGauges(ctx context.Context) (g RunGauges, err error) {
 	var ready float64
@@ -33,7 +39,7 @@ func (s *Operators) RunGauges(ctx context.Context) (g RunGauges, err error) {
 			count(*) filter (where status = 'parked'), count(*) filter (where status = 'running' and lease_until < real_now()),
 			(select count(*) from effect where state in ('intended', 'unknown') and sent_at < real_now() - interval '1 minute'),
 			(select count(*) from poisoned)
-		from saga_run where status not in ('done', 'undone')`).
+		from `+LiveRuns).
 		Scan(&ready, &g.Ready, &g.Running, &g.Waiting, &g.Parked, &g.LeasesExpired, &g.UnknownEffects, &g.Poisoned)
 	g.OldestReady = Seconds(ready)
 	g.Completed, g.Fenced = s.completed.Load(), s.fenced.Load()

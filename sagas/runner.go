@@ -246,8 +246,8 @@ func (s *executor) drain(stop context.CancelCauseFunc, loops *sync.WaitGroup) {
 // (G-11).
 func (s *Runner) refuseUnknownSteps(ctx context.Context) error {
 	rows, err := s.pool.Query(ctx, `
-		select definition, p ->> 'name', count(*) from saga_run, jsonb_array_elements(steps) p
-		where status not in ('done', 'undone') group by 1, 2 order by 1, 2`)
+		select definition, p ->> 'name', count(*) from `+LiveRuns+`, jsonb_array_elements(steps) p
+		group by 1, 2 order by 1, 2`)
 	if err != nil {
 		return SQLError(err, "look for live runs")
 	}

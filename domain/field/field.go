@@ -182,7 +182,7 @@ func (s Set) Arranged(names []string) Set {
 			panic("field: there is no field " + name) // declared wrong
 		}
 	}
-	return s[:n:n]
+	return s[:n]
 }
 
 // Has tells whether the set has a field of that name, such as whether a

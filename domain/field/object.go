@@ -69,17 +69,30 @@ func (o objects[T, P]) schema(*Field) map[string]any {
 	return map[string]any{"type": "array", "items": P(new(T)).Fields().Schema(Shown)}
 }
 
+// A Describer is a record that can put its fields into the storage of another set, so
+// that a list of many records needs the memory of one.
+type Describer interface {
+	Record
+	Describe(storage Set) Set // what Fields returns; the storage is used up
+}
+
 // AppendList appends records as a JSON array.
 func AppendList[T any, P interface {
 	*T
 	Record
 }](b []byte, records []T) []byte {
 	b = append(b, '[')
+	var set Set
 	for i := range records {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = P(&records[i]).Fields().AppendJSON(b)
+		if d, is := any(P(&records[i])).(Describer); is {
+			set = d.Describe(set[:0])
+		} else {
+			set = P(&records[i]).Fields()
+		}
+		b = set.AppendJSON(b)
 	}
 	return append(b, ']')
 }

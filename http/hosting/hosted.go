@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"slices"
 	"time"
 
 	"hostpanel/domain/field"
@@ -50,8 +51,11 @@ type hosted struct {
 }
 
 // Fields are those of the kind's answer, in its order.
-func (h *hosted) Fields() field.Set {
-	set := append(h.common(), h.Spec.Fields()...).Arranged(h.Kind.Shown)
+func (h *hosted) Fields() field.Set { return h.Describe(nil) }
+
+// Describe puts the fields into this storage.
+func (h *hosted) Describe(storage field.Set) field.Set {
+	set := append(h.common(slices.Grow(storage, len(h.Kind.Shown)+extraFields)), h.Spec.Fields()...).Arranged(h.Kind.Shown)
 	for i := range set {
 		if set[i].IsSecret() {
 			set[i] = field.NullText(set[i].Name, new(*string)).ReadOnly()
@@ -67,10 +71,10 @@ func (h *hosted) Fields() field.Set {
 // extraFields is the spare capacity for fields that answers do not show.
 const extraFields = 8
 
-// common are the fields of answers that are not in the spec.
-func (h *hosted) common() field.Set {
+// common adds the fields of answers that are not in the spec.
+func (h *hosted) common(set field.Set) field.Set {
 	problem := syncError(h.row.SyncError)
-	set := append(make(field.Set, 0, len(h.Kind.Shown)+extraFields),
+	set = append(set,
 		field.Int("id", &h.row.ID).ReadOnly(),
 		field.Int("tenant", &h.row.Tenant).ReadOnly(),
 		field.Text("tenant_name", &h.row.TenantName).ReadOnly(),

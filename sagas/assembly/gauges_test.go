@@ -1,0 +1,38 @@
+package assembly
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/sagas"
+)
+
+// Runs that have ended are not read for figures, nor at a start.
+func TestEndedRunsAreNotReadForTheLiveOnes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, sql := range []string{
+		`insert into saga_queue (queue, max_in_flight) values ('local', 1) on conflict do nothing`,
+		`insert into saga_run (id, key, definition, steps, input, status, queue, cause, correlation)
+			select gen_random_uuid(), 'old:' || n, 'old/1', '[]', '{}', case when n > 19990 then (array['ready', 'waiting', 'running', 'parked', 'paused'])[1 + n % 5] else 'done' end,
+				'local', 'test', gen_random_uuid() from generate_series(1, 20000) n`,
+		`analyze saga_run`,
+	} {
+		_, err := w.pool.Exec(t.Context(), sql)
+		w.must(err)
+	}
+	w.equal("live runs", w.count(`select count(*) from `+sagas.LiveRuns), 10)
+	rows, err := w.pool.Query(t.Context(), `explain select status, run_at, steps from `+sagas.LiveRuns)
+	w.must(err)
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	w.must(err)
+	if text := strings.Join(plan, "\n"); strings.Contains(text, "Seq Scan") {
+		t.Errorf("all runs are read:\n%s", text)
+	}
+	g, err := w.Gauges(t.Context())
+	w.must(err)
+	w.equal("parked", g.Parked, 2)
+	w.equal("running", g.Running, 2)
+}
