@@ -147,13 +147,7 @@ func (t *Feed) await(ctx context.Context, changed <-chan struct{}, failed bool) 
 	if failed {
 		changed = nil
 	}
-	timer := time.NewTimer(tailPoll)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-changed:
-	case <-timer.C:
-	}
+	awaitChange(ctx, changed, tailPoll)
 }
 
 // look sends the new events, at most one window of positions.

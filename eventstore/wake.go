@@ -127,3 +127,14 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	}
 }
+
+// awaitChange waits for new events, or for the next poll: a notification may get lost.
+func awaitChange(ctx context.Context, changed <-chan struct{}, poll time.Duration) {
+	timer := time.NewTimer(poll)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	case <-timer.C:
+	}
+}

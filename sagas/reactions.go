@@ -3,14 +3,10 @@ package sagas
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
@@ -18,12 +14,37 @@ import (
 	"hostpanel/eventstore"
 )
 
-// Reactions to the log are Watermill handlers. They do database work only, because
-// the reader's transaction stays open. An event may be delivered twice, so a
-// reaction derives its ids from the event (docs/sagas.md, "Reactions").
+// Reactions to the log do database work only, because the reader's transaction stays
+// open. An event may be delivered twice, so a reaction derives its ids from the event
+// (docs/sagas.md, "Reactions").
 
 // ReactionsReader is the name of the reader that drives the reactions.
 const ReactionsReader = "sagas.reactions"
+
+// A reaction is called for events of these names; nil: for all.
+type reaction struct {
+	names []string
+	react func(context.Context, eventstore.RecordedEvent) error
+}
+
+// NamesOf are the stored names of events.
+func NamesOf(events ...domain.Event) (names []string) {
+	for _, e := range events {
+		names = append(names, e.EventName())
+	}
+	return names
+}
+
+// reactionNames are the events that any reaction is called for; nil: all.
+func (s *Runner) reactionNames() (names []string) {
+	for _, r := range s.reactions {
+		if r.names == nil {
+			return nil
+		}
+		names = append(names, r.names...)
+	}
+	return names
+}
 
 // reactToEvents reacts to events until ctx ends. A database that is away at the
 // start, or later, delays the reactions and does not end them.
@@ -40,23 +61,9 @@ func (s *Runner) reactToEvents(ctx context.Context) {
 
 // reactWhile reacts to events until ctx ends, or until the log cannot be read.
 func (s *Runner) reactWhile(ctx context.Context) error {
-	logger := watermill.NewSlogLoggerWithLevelMapping(s.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
-	r, err := message.NewRouter(message.RouterConfig{CloseTimeout: s.times.Grace}, logger)
-	if err != nil {
-		return fmt.Errorf("prepare reactions: %w", err)
-	}
-	subscriber, err := s.store.Subscriber(ReactionsReader, eventstore.Reading{Poll: s.times.Poll})
-	if err != nil {
-		return fmt.Errorf("prepare reactions: %w", err)
-	}
-	defer func() { _ = subscriber.Close() }()
-	poison, err := middleware.PoisonQueueWithFilter(poisoned{s}, ReactionsReader, poisonous)
-	if err != nil {
-		return fmt.Errorf("prepare reactions: %w", err)
-	}
-	r.AddMiddleware(poison, middleware.Retry{MaxRetries: 3, InitialInterval: 50 * time.Millisecond, Logger: logger}.Middleware, middleware.Recoverer)
-	r.AddConsumerHandler(ReactionsReader, eventstore.Topic, subscriber, s.react)
-	return r.Run(ctx)
+	return s.store.RunLanes(ctx, eventstore.Lanes{
+		Reader: ReactionsReader, Names: s.reactionNames(), Poll: s.times.Poll, Handle: s.handle, SetAside: s.poison,
+	})
 }
 
 // poisonous tells whether a repeat is useless. A conflict, an unavailable database
@@ -65,42 +72,48 @@ func poisonous(err error) bool {
 	return domain.CodeOf(err) != domain.Conflict && !DatabaseAway(err) && !errors.Is(err, context.Canceled)
 }
 
-// react handles one event of the log.
-func (s *Runner) react(m *message.Message) error {
-	r, err := s.store.FromMessage(m.Context(), m)
-	if err != nil {
+// reactionRetries is how often a reaction that has failed is tried again, with a pause
+// that doubles.
+const (
+	reactionRetries = 3
+	reactionPause   = 50 * time.Millisecond
+)
+
+// handle reacts to an event. One that fails each time is set aside, so that later events
+// are handled; a temporary failure leaves it to the next delivery.
+func (s *Runner) handle(ctx context.Context, r eventstore.RecordedEvent) error {
+	react := func() error { return s.React(ctx, r) }
+	err := Guarded(react)
+	for n := 0; err != nil && n < reactionRetries && ctx.Err() == nil; n++ {
+		Pausing(ctx, reactionPause<<n, nil)
+		err = Guarded(react)
+	}
+	if err == nil || ctx.Err() != nil || !poisonous(err) {
 		return err
 	}
-	return s.React(m.Context(), r)
+	return s.poison(ctx, r, err)
 }
 
-// React calls every reaction with the event, even if others fail. The event is
-// their cause.
+// poison sets an event aside that a reaction cannot handle.
+func (s *Runner) poison(ctx context.Context, r eventstore.RecordedEvent, cause error) error {
+	ctx = r.Follow(ctx)
+	if err := s.Poison(ctx, r, cause.Error()); err != nil {
+		return err
+	}
+	s.Alarm(ctx, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(cause))
+	return nil
+}
+
+// React calls every reaction to the event, even if others fail. The event is their
+// cause.
 func (s *Runner) React(ctx context.Context, r eventstore.RecordedEvent) (err error) {
 	ctx = r.Follow(ctx)
-	for _, react := range s.reactions {
-		err = errors.Join(err, react(ctx, r))
+	for _, to := range s.reactions {
+		if to.names == nil || slices.Contains(to.names, r.Name) {
+			err = errors.Join(err, to.react(ctx, r))
+		}
 	}
 	return err
-}
-
-// poisoned stores events that a reaction cannot handle, so that later events are
-// handled. It is a Watermill publisher onto a table.
-type poisoned struct{ s *Runner }
-
-func (p poisoned) Publish(_ string, messages ...*message.Message) error {
-	for _, m := range messages {
-		r, err := eventstore.EnvelopeOf(m) // its content may be what cannot be read
-		if err != nil {
-			return err // the reader waits: without its position no event can be set aside
-		}
-		reason, ctx := m.Metadata.Get(middleware.ReasonForPoisonedKey), r.Follow(m.Context())
-		if err := p.s.Poison(ctx, r, reason); err != nil {
-			return err
-		}
-		p.s.Alarm(ctx, "a reaction failed for good", "reader", ReactionsReader, "position", r.Position, "event", r.Name, "error", Scrub(errors.New(reason)))
-	}
-	return nil
 }
 
 // Poison sets an event aside and reports an incident. The event of an incident
@@ -118,8 +131,6 @@ func (s *Runner) Poison(ctx context.Context, r eventstore.RecordedEvent, reason 
 	}
 	return s.SetAside(ctx, ReactionTrouble(r), aside)
 }
-
-func (poisoned) Close() error { return nil }
 
 // errFailedAgain refuses what still cannot be handled.
 var errFailedAgain = &domain.Error{Code: domain.Conflict, Reason: "failed_again", Message: "It has failed again; the log tells why."}

@@ -46,7 +46,7 @@ type Runner struct {
 
 	drill     Definition[struct{}]
 	starters  []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
-	reactions []func(context.Context, eventstore.RecordedEvent) error
+	reactions []reaction
 	loops     []func(ctx, work context.Context)
 	chores    []chore
 	limits    map[string]int
@@ -132,10 +132,10 @@ func (s *Runner) OnAppend(begin func(context.Context, []eventstore.RecordedEvent
 	s.starters = append(s.starters, begin)
 }
 
-// OnEvent adds a reaction to the log. It may be called more than once for an
-// event, and does database work only (docs/sagas.md, "Reactions").
-func (s *Runner) OnEvent(react func(context.Context, eventstore.RecordedEvent) error) {
-	s.reactions = append(s.reactions, react)
+// OnEvent adds a reaction to events of these names; without any, to all. It may be called
+// more than once for an event, and does database work only (docs/sagas.md, "Reactions").
+func (s *Runner) OnEvent(react func(context.Context, eventstore.RecordedEvent) error, names ...string) {
+	s.reactions = append(s.reactions, reaction{names, react})
 }
 
 // Background adds a loop that lasts until ctx ends. What it has begun by then

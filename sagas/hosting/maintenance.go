@@ -60,7 +60,7 @@ func NewMaintenance(d Deps) *Maintenance {
 	m := &Maintenance{Deps: d}
 	m.register()
 	d.Runner.OnAppend(m.starts)
-	d.Runner.OnEvent(m.react)
+	d.Runner.OnEvent(m.react, sagas.NamesOf(hosting.Requested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{}, hosting.Changed{}, hosting.EngineConfirmed{})...)
 	d.Runner.Background(func(ctx, _ context.Context) { m.measure(ctx) })
 	return m
 }

@@ -113,7 +113,7 @@ func New(d Deps) *Notifier {
 	n.registerMails()
 	registerWebhooks(d)
 	n.runner.OnAppend(n.mailStarts)
-	n.runner.OnEvent(n.react)
+	n.runner.OnEvent(n.react, sagas.NamesOf(toldOf...)...)
 	return n
 }
 

@@ -8,13 +8,24 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
 	"hostpanel/domain/notice"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
+	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
+
+// toldOf are the events that users may be told of.
+var toldOf = []domain.Event{
+	billing.InvoiceIssued{}, order.RefundCompleted{}, order.PartiallyRefunded{}, hosting.CertificateIssued{}, hosting.CertificateFailed{},
+	hosting.CertificateExpiring{}, hosting.EngineConfirmed{}, hosting.EngineRefused{}, hosting.Changed{}, hosting.OperationSucceeded{}, webhook.EndpointDisabled{},
+	order.Activated{}, order.ProvisioningParked{}, order.PaymentMismatchFound{}, order.DisputeOpened{}, account.TokenReused{}, account.SecondFactorEnabled{},
+	account.SecondFactorDisabled{}, account.RecoveryCodesRenewed{}, operations.IncidentReported{},
+}
 
 // react tells users of an event of the log.
 func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error {

@@ -3,6 +3,8 @@ package notify
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,7 +62,7 @@ func registerWebhooks(d Deps) {
 		Effect: &sagas.Effect[DeliveryInput]{Key: deliveryKey, Prepare: p.deliverCall, Lasting: true, Failed: p.deliveryFailed, Deferred: p.deliveryGivenUp},
 	}}})
 	p.runner.OnAppend(p.deliveryStarts)
-	p.runner.OnEvent(p.react)
+	p.runner.OnEvent(p.react, slices.Collect(maps.Keys(webhookEvents))...)
 	p.runner.EachRound("deliveries were not swept", func(ctx context.Context) error { return p.tables.SweepDeliveries(ctx, p.times.KeepDeliveries) })
 }
 

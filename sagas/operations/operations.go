@@ -68,7 +68,7 @@ func New(d Deps) *Service {
 	}
 	s.registerRebuilds()
 	s.runner.Background(func(ctx, _ context.Context) { s.verify(ctx) })
-	s.runner.OnEvent(s.runner.EndRecovery)
+	s.runner.OnEvent(s.runner.EndRecovery, sagas.NamesOf(operations.IncidentSettled{})...)
 	s.runner.EachRound("incidents were not reviewed", s.ReviewIncidents)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
+	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 )
@@ -37,6 +38,13 @@ func (s *Service) fetch(ctx context.Context, c check, timeline paymentTimeline) 
 	}
 	if c.fails > 0 {
 		s.backoff.wait(ctx, c.provider, s.times.DownPace)
+	}
+	if c.until.IsZero() { // it is not one of the schedule
+		named, err := s.namedSessions(ctx, c.order)
+		if err != nil {
+			return nil, err
+		}
+		c.until, c.named = clock.Now().Add(s.times.CheckCall), named[webhooksOf{c.order, c.provider}]
 	}
 	ctx, cancel := context.WithDeadline(ctx, c.until)
 	defer cancel()

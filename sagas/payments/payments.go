@@ -84,7 +84,9 @@ func New(d Deps) *Service {
 	s.registerCaptures()
 	s.registerRefunds()
 	s.runner.OnAppend(s.starts)
-	s.runner.OnEvent(s.react)
+	s.runner.OnEvent(s.react, sagas.NamesOf(
+		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},
+	)...)
 	s.runner.Background(s.poll)
 	s.runner.EachRound("money and service were not compared", s.ReconcileDaily)
 	return s

@@ -11,7 +11,6 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
-	"hostpanel/eventstore/clock"
 	"hostpanel/sagas"
 )
 
@@ -172,12 +171,7 @@ func (s *Service) decideAfterFetch(ctx context.Context, cause domain.Metadata, i
 
 // observeNow fetches and records the state of an order outside its schedule.
 func (s *Service) observeNow(ctx context.Context, timeline paymentTimeline) error {
-	c := check{order: timeline.order.ID, provider: timeline.order.Provider, until: clock.Now().Add(s.times.CheckCall)}
-	named, err := s.namedSessions(ctx, c.order)
-	if err != nil {
-		return err
-	}
-	c.named = named[webhooksOf{c.order, c.provider}]
+	c := check{order: timeline.order.ID, provider: timeline.order.Provider}
 	truths, err := s.fetch(ctx, c, timeline)
 	if err != nil {
 		s.runner.Log().WarnContext(ctx, "an order could not be decided on", "order", c.order, "provider", c.provider, "error", sagas.Scrub(err))

@@ -100,7 +100,7 @@ func NewProvisioner(d Deps) *Provisioner {
 	p.registerProvision()
 	p.registerDeprovision()
 	d.Runner.OnAppend(p.starts)
-	d.Runner.OnEvent(p.react)
+	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{})...)
 	return p
 }
 

@@ -71,11 +71,11 @@ var ofTheLog = []variant{{
 }, {
 	name:  "two processes may read as one reader",
 	why:   "both handle the same events at once",
-	edits: []edit{{"eventstore/watermill.go", "where name = $1 for update skip locked", "where name = $1"}},
-	nets:  []net{{"eventstore", "TestProcessesShareAReader"}},
+	edits: []edit{{"eventstore/lanes.go", "where name = $1 for update of readers skip locked", "where name = $1"}},
+	nets:  []net{{"eventstore", "TestOneProcessAtATimeHandsEventsOver"}},
 }, {
 	name:  "a reader acknowledges before it has handled",
 	why:   "an event whose handling was interrupted is never reacted to: the paid order stands still",
-	edits: []edit{{"sagas/reactions.go", "\tr, err := s.store.FromMessage(m.Context(), m)\n", "\tm.Ack()\n\tr, err := s.store.FromMessage(m.Context(), m)\n"}},
+	edits: []edit{{"eventstore/lanes.go", "until = min(until, rows[i].position-1)", "until = max(until, 0)"}},
 	nets:  []net{{"sagas/assembly", "TestAnEventThatIsNotHandledYetIsNotPassed"}},
 }}

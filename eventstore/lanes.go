@@ -1,0 +1,168 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+// Lanes hand chosen events of the log to a function, for a named reader, from its stored
+// position. The events of a stream come one after the other, those of several streams at
+// once. Of the processes with the same reader only one works at a time, and the others do
+// not wait (docs/sagas.md, "Reactions").
+type Lanes struct {
+	Reader string
+	Names  []string      // of the events; the position passes all others. nil: all events
+	Poll   time.Duration // longest wait for a notification
+
+	// Handle does database work only, because the reader's transaction stays open around
+	// it. An event whose handling fails comes again, before the later ones of its stream.
+	Handle func(context.Context, RecordedEvent) error
+	// SetAside is called for an event that cannot be opened, without its content.
+	SetAside func(context.Context, RecordedEvent, error) error
+}
+
+const (
+	laneCount    = 8                      // streams whose events are handled at once
+	laneBatch    = 200                    // most events in one transaction
+	laneWindow   = 5000                   // most positions in one transaction
+	laneDeadline = 30 * time.Second       // for one event
+	lanePause    = 100 * time.Millisecond // before an event comes again
+)
+
+// RunLanes hands over events until ctx ends, or the reader's row cannot be created.
+func (s *Store) RunLanes(ctx context.Context, l Lanes) error {
+	if _, err := s.pool.Exec(ctx, `insert into readers (name) values ($1) on conflict do nothing`, l.Reader); err != nil {
+		return fmt.Errorf("begin to read as %s: %w", l.Reader, Unavailable(err))
+	}
+	for failed := false; ctx.Err() == nil; {
+		changed := s.Changed()
+		more, err := s.handOver(ctx, l)
+		if err != nil && !failed && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "events are not handled yet", "reader", l.Reader, "err", err.Error())
+		}
+		failed = err != nil
+		switch {
+		case failed:
+			sleep(ctx, lanePause)
+		case !more:
+			awaitChange(ctx, changed, l.Poll)
+			sleep(ctx, gather)
+		}
+	}
+	return nil
+}
+
+// handOver hands over the next events in one transaction, which holds the reader's row.
+// A crash may lose the progress, and the events come again. So the commit need not wait
+// for the disk.
+func (s *Store) handOver(ctx context.Context, l Lanes) (more bool, err error) {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))
+	}
+	work := context.WithoutCancel(ctx) // what was handled is noted at a stop, too
+	defer func() { _ = tx.Rollback(work) }()
+	var position, head int64
+	b := &pgx.Batch{}
+	b.Queue(`select set_config('synchronous_commit', 'off', true)`)
+	b.Queue(`select position, (select coalesce(max(position), 0) from events) from readers where name = $1 for update of readers skip locked`, l.Reader).
+		QueryRow(func(r pgx.Row) error { return r.Scan(&position, &head) })
+	if err := tx.SendBatch(ctx, b).Close(); err != nil || head <= position {
+		if errors.Is(err, pgx.ErrNoRows) { // another process reads
+			err = nil
+		}
+		return false, Unavailable(err)
+	}
+	rows, until, err := chosen(ctx, tx, l, position, head)
+	if err != nil {
+		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))
+	}
+	until, failed := s.inLanes(ctx, l, rows, until)
+	if _, err = tx.Exec(work, `update readers set position = $1 where name = $2`, until, l.Reader); err == nil {
+		err = tx.Commit(work)
+	}
+	return until < head, errors.Join(failed, Unavailable(err))
+}
+
+// chosen returns the events of the window behind a position, and where they end.
+func chosen(ctx context.Context, tx pgx.Tx, l Lanes, position, head int64) (rows []row, until int64, err error) {
+	until = min(head, position+laneWindow)
+	found, _ := tx.Query(ctx, `
+		select `+columns+` from events where position > $1 and position <= $2 and ($3::text[] is null or name = any($3))
+		order by position limit $4`, position, until, l.Names, laneBatch)
+	if rows, err = pgx.CollectRows(found, scanRow); len(rows) == laneBatch {
+		until = rows[laneBatch-1].position
+	}
+	return rows, until, err
+}
+
+// inLanes handles events, and returns the position before which all are handled. After a
+// failure the later events of that stream are left.
+func (s *Store) inLanes(ctx context.Context, l Lanes, rows []row, until int64) (reached int64, err error) {
+	opened, unopened := s.decode(ctx, rows)
+	if unopened != nil { // then each is opened by itself
+		opened = nil
+	}
+	var mu sync.Mutex
+	var lanes errgroup.Group
+	lanes.SetLimit(laneCount)
+	for _, lane := range byStream(rows) {
+		lanes.Go(func() error {
+			for _, i := range lane {
+				if failed := s.handleOne(ctx, l, rows[i], opened, i); failed != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					until = min(until, rows[i].position-1)
+					return failed
+				}
+			}
+			return nil
+		})
+	}
+	err = lanes.Wait() // the first one
+	return until, err
+}
+
+// byStream returns the indexes of the events of each stream.
+func byStream(rows []row) (lanes [][]int) {
+	lane := map[string]int{}
+	for i, r := range rows {
+		n, known := lane[r.stream]
+		if !known {
+			n = len(lanes)
+			lane[r.stream], lanes = n, append(lanes, nil)
+		}
+		lanes[n] = append(lanes[n], i)
+	}
+	return lanes
+}
+
+// handleOne handles one event, and opens it before unless that was done with others.
+func (s *Store) handleOne(ctx context.Context, l Lanes, stored row, opened []RecordedEvent, i int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, laneDeadline)
+	defer cancel()
+	if opened != nil {
+		return l.Handle(ctx, opened[i])
+	}
+	found, err := s.decode(ctx, []row{stored})
+	switch {
+	case err == nil:
+		return l.Handle(ctx, found[0])
+	case errors.Is(err, ErrUnavailable):
+		return err
+	}
+	envelope, unknown := stored.envelope()
+	if unknown != nil {
+		return unknown // without its position no event can be set aside
+	}
+	return l.SetAside(ctx, envelope, err)
+}

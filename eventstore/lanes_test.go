@@ -1,0 +1,230 @@
+package eventstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/eventstoretest"
+)
+
+// inLanes hands events over until the test ends, or stop ends it.
+func inLanes(t *testing.T, s *eventstore.Store, reader string, names []string, handle func(context.Context, eventstore.RecordedEvent) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- s.RunLanes(ctx, eventstore.Lanes{Reader: reader, Names: names, Poll: 50 * time.Millisecond, Handle: handle})
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// passes waits until a reader has passed a position.
+func passes(t *testing.T, s *eventstore.Store, reader string, position int64) {
+	t.Helper()
+	for deadline := time.Now().Add(aMinute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if readerAt(t, s, reader) >= position {
+			return
+		}
+	}
+	t.Fatalf("%s stands before %d", reader, position)
+}
+
+func readerAt(t *testing.T, s *eventstore.Store, reader string) (position int64) {
+	t.Helper()
+	if err := s.Pool().QueryRow(t.Context(), `select coalesce((select position from readers where name = $1), 0)`, reader).Scan(&position); err != nil {
+		t.Fatal(err)
+	}
+	return position
+}
+
+// A handled notes what was handled, by stream.
+type handled struct {
+	mu        sync.Mutex
+	positions map[domain.Stream][]int64
+	names     map[string]int
+}
+
+func (h *handled) note(r eventstore.RecordedEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.positions == nil {
+		h.positions, h.names = map[domain.Stream][]int64{}, map[string]int{}
+	}
+	h.positions[r.Stream] = append(h.positions[r.Stream], r.Position)
+	h.names[r.Name]++
+}
+
+func TestEventsOfAStreamAreHandledInOrderAndOthersArePassed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	const streams, each = 20, 30 // more than one batch
+	for n := range each {
+		for i := range streams {
+			do(t, s, putIn{fmt.Sprint(i), 2})
+			if n%3 == 0 {
+				do(t, s, takeOut{fmt.Sprint(i), 1})
+			}
+		}
+	}
+	head, _, err := s.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all handled
+	inLanes(t, s, "lanes", []string{coinsPut{}.EventName()}, func(_ context.Context, r eventstore.RecordedEvent) error {
+		all.note(r)
+		return nil
+	})
+	passes(t, s, "lanes", head)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for stream, positions := range all.positions {
+		if len(positions) != each || !slices.IsSorted(positions) {
+			t.Errorf("%s: %v", stream, positions)
+		}
+	}
+	if len(all.positions) != streams || len(all.names) != 1 {
+		t.Errorf("%d streams, events %v", len(all.positions), all.names)
+	}
+}
+
+// While one stream waits, the others go on. Its own events come in their order when it
+// does.
+func TestAStreamThatFailsDelaysItsOwnEventsAlone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	do(t, s, putIn{"bad", 1})  // 1
+	do(t, s, putIn{"good", 1}) // 2
+	do(t, s, putIn{"bad", 2})  // 3
+	var all handled
+	failures := make(chan struct{})
+	var once sync.Once
+	repaired := make(chan struct{})
+	inLanes(t, s, "lanes", nil, func(_ context.Context, r eventstore.RecordedEvent) error {
+		if r.Stream == tillStream("bad") {
+			select {
+			case <-repaired:
+			default:
+				if r.Position == 3 {
+					t.Error("the second event came before the first was handled")
+				}
+				once.Do(func() { close(failures) })
+				return errors.New("not yet")
+			}
+		}
+		all.note(r)
+		return nil
+	})
+	<-failures
+	if at := readerAt(t, s, "lanes"); at != 0 {
+		t.Errorf("the reader has passed what was not handled: it is at %d", at)
+	}
+	close(repaired)
+	passes(t, s, "lanes", 3)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if bad := all.positions[tillStream("bad")]; !slices.Equal(bad, []int64{1, 3}) || len(all.positions[tillStream("good")]) == 0 {
+		t.Errorf("handled: %v", all.positions)
+	}
+}
+
+// A process that dies between what a handler appends and the reader's position hands the
+// same events over again. The ids of what follows come from the event, so it happens once.
+func TestWhatFollowsFromAnEventHappensOnceThoughItsReaderDies(t *testing.T) { // W-7
+	t.Parallel()
+	s := newStore(t)
+	const events = 20
+	for i := range events {
+		do(t, s, putIn{fmt.Sprintf("from%d", i), 1})
+	}
+	follow := func(ctx context.Context, r eventstore.RecordedEvent) error {
+		if r.Position > events {
+			return nil
+		}
+		_, err := s.Execute(context.WithoutCancel(ctx), domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("follow")), Actor: "system:test"}, putIn{"to" + r.Stream.ID, 1})
+		return err
+	}
+	owner := eventstoretest.Owner(t, s.Pool().Config().ConnString())
+	for range 3 { // it dies when some, or all, have appended
+		var appended sync.WaitGroup
+		appended.Add(5)
+		var left sync.Mutex
+		n := 5
+		stop := inLanes(t, s, "lanes", nil, func(ctx context.Context, r eventstore.RecordedEvent) error {
+			err := follow(ctx, r)
+			left.Lock()
+			defer left.Unlock()
+			if n > 0 {
+				n--
+				appended.Done()
+			}
+			return err
+		})
+		appended.Wait()
+		if _, err := owner.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_locks where relation = 'readers'::regclass and pid <> pg_backend_pid()
+			and database = (select oid from pg_database where datname = current_database())`); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		if _, err := owner.Exec(t.Context(), `update readers set position = 0`); err != nil { // whatever was noted is lost
+			t.Fatal(err)
+		}
+	}
+	inLanes(t, s, "lanes", nil, follow)
+	passes(t, s, "lanes", events)
+	for i := range events {
+		history, err := s.Read(t.Context(), tillStream("tofrom"+fmt.Sprint(i)))
+		if err != nil || len(history) != 1 {
+			t.Errorf("event %d was followed %d times (%v)", i, len(history), err)
+		}
+	}
+}
+
+func TestOneProcessAtATimeHandsEventsOver(t *testing.T) { // W-6
+	t.Parallel()
+	s := newStore(t)
+	other := eventstore.Open(s.Pool(), facts, eventstoretest.Keys(t), eventstoretest.Caused())
+	do(t, s, putIn{"a", 1})
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	stop := inLanes(t, s, "lanes", nil, func(ctx context.Context, _ eventstore.RecordedEvent) error {
+		close(begun)
+		select {
+		case <-goOn:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	<-begun
+	came := make(chan int64, 10)
+	inLanes(t, other, "lanes", nil, func(_ context.Context, r eventstore.RecordedEvent) error {
+		came <- r.Position
+		return nil
+	})
+	select {
+	case <-came:
+		t.Fatal("both work at once")
+	case <-time.After(200 * time.Millisecond):
+	}
+	stop() // its event was not handled
+	if position := <-came; position != 1 {
+		t.Errorf("the other began with event %d", position)
+	}
+	close(goOn)
+}
