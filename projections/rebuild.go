@@ -49,6 +49,7 @@ type Result struct {
 type member struct {
 	*Projection
 	position int64 // of the last event that its new tables know
+	made     int64 // the position that an earlier rebuild has reached
 }
 
 func (p *member) schema() string { return shadows + p.name }
@@ -171,11 +172,11 @@ func (r *rebuild) resume(ctx context.Context, p *member) error {
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("look for what an earlier rebuild of %s has left: %w", p.name, err)
 	}
-	if resumes {
+	if p.made = p.position; resumes {
 		_, err := r.conn.Exec(ctx, `update projections set status = 'rebuilding', updated_at = real_now() where name = $1`, p.name)
 		return err
 	}
-	p.position = 0
+	p.position, p.made = 0, 0
 	return pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error {
 		sql := fmt.Sprintf("drop schema if exists %[1]s cascade; create schema %[1]s; set local search_path = %[1]s, public;", p.schema())
 		if _, err := tx.Exec(ctx, sql+strings.Join(p.rules, ";")); err != nil {
@@ -212,7 +213,7 @@ func (r *rebuild) catchUp(ctx context.Context) error {
 }
 
 // catchUpTo carries the log up to a position into the new tables. While one window is
-// on its way the next one is read.
+// on its way the next one is read and its changes are sorted.
 func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	r.head = head
 	windows := make(chan *window, 1)
@@ -220,6 +221,7 @@ func (r *rebuild) catchUpTo(ctx context.Context, head int64) error {
 	work.Go(func() error {
 		defer close(windows)
 		return r.read(ctx, head, func(w *window) error {
+			r.sort(w)
 			select {
 			case windows <- w:
 				return nil

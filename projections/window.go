@@ -17,7 +17,8 @@ import (
 // transaction: its changes in as few statements as keep their order where it counts.
 type window struct {
 	events   []eventstore.RecordedEvent
-	position int64 // of the last event
+	position int64        // of the last event
+	sets     []*changeSet // nil: the changes are not sorted yet
 }
 
 const (
@@ -212,10 +213,9 @@ func (r *rebuild) apply(ctx context.Context, tx pgx.Tx, w *window) error {
 }
 
 func (r *rebuild) inSets(ctx context.Context, tx pgx.Tx, w *window) error {
-	g := newGrouping()
-	r.eachChange(w, func(p *Projection, c Change, event *eventstore.RecordedEvent) { g.add(p, c, event) })
+	r.sort(w)
 	b := &sending{tx: tx}
-	for _, set := range g.sets {
+	for _, set := range w.sets {
 		if err := b.send(ctx, set); err != nil {
 			return err
 		}
@@ -223,13 +223,23 @@ func (r *rebuild) inSets(ctx context.Context, tx pgx.Tx, w *window) error {
 	return b.flush(ctx)
 }
 
-// eachChange goes through the changes of a window, for each table those that it has
-// not seen yet.
+// sort sorts the changes of a window into sets.
+func (r *rebuild) sort(w *window) {
+	if w.sets != nil {
+		return
+	}
+	g := newGrouping()
+	r.eachChange(w, func(p *Projection, c Change, event *eventstore.RecordedEvent) { g.add(p, c, event) })
+	w.sets = g.sets
+}
+
+// eachChange goes through the changes of a window, for each table those that an earlier
+// rebuild has not made.
 func (r *rebuild) eachChange(w *window, do func(*Projection, Change, *eventstore.RecordedEvent)) {
 	for i := range w.events {
 		event := &w.events[i]
 		for _, part := range r.parts {
-			if event.Position <= part.position {
+			if event.Position <= part.made {
 				continue
 			}
 			for _, c := range part.Changes(*event) {

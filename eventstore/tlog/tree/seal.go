@@ -17,9 +17,7 @@ import (
 
 const (
 	sealEvery  = 500 * time.Millisecond
-	sealAt     = 1000 // events that are sealed at once, without the pause
-	sealLook   = sealEvery / 5
-	sealAtOnce = 1 << 14 // events in one seal
+	sealAtOnce = 1 << 14 // events in one seal; a full one is followed by the next at once
 )
 
 // The seal is refused, and nothing is signed, if what was sealed is not there any more.
@@ -198,8 +196,9 @@ func (s *Sealer) sign(ctx context.Context, tx pgx.Tx, o Origin, edge *tlog.Edge)
 	return err
 }
 
-// Run seals until ctx ends: each half second, and at once if a thousand events wait.
-// Changed returns a channel that is closed when the log grows.
+// Run seals until ctx ends, each half second while the log grows. A seal costs a commit,
+// so that more of them would slow down writers. Changed returns a channel that is closed
+// when the log grows.
 func (s *Sealer) Run(ctx context.Context, log *slog.Logger, changed func() <-chan struct{}) {
 	if err := s.keepPolicy(ctx); err != nil && ctx.Err() == nil {
 		log.ErrorContext(ctx, "the policy of the log's witnesses is not kept", "error", err)
@@ -238,15 +237,9 @@ func (s *Sealer) pause(ctx context.Context, grown <-chan struct{}) {
 		return
 	case <-grown:
 	}
-	for range sealEvery / sealLook {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(sealLook):
-		}
-		if l, err := s.Lag(ctx); err == nil && l.Events >= sealAt {
-			return
-		}
+	select {
+	case <-ctx.Done():
+	case <-time.After(sealEvery):
 	}
 }
 
