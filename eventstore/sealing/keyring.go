@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Keyring holds the secret keys of the installation: the first seals and
@@ -23,6 +24,7 @@ type Keyring struct{ keys []secretKey }
 type secretKey struct {
 	id     string
 	secret []byte
+	boxes  *sync.Map // a cipher for each purpose
 }
 
 // IDLength is the length of a key's id, in characters.
@@ -42,7 +44,7 @@ func ParseKeyring(list string) (*Keyring, error) {
 			return nil, errors.New("HOSTPANEL_SECRET_KEY: each key is the base64 text of 32 bytes")
 		}
 		id := sha256.Sum256(secret)
-		r.keys = append(r.keys, secretKey{hex.EncodeToString(id[:IDLength/2]), secret})
+		r.keys = append(r.keys, secretKey{hex.EncodeToString(id[:IDLength/2]), secret, &sync.Map{}})
 	}
 	return &r, nil
 }
@@ -70,14 +72,14 @@ type Sealed struct {
 func (r *Keyring) Seal(purpose, context string, text []byte) Sealed {
 	key := r.keys[0]
 	nonce := Random(12)
-	return Sealed{key.id, nonce, gcm(key.derive(purpose)).Seal(nil, nonce, text, []byte(purpose+"\x00"+context))}
+	return Sealed{key.id, nonce, key.box(purpose).Seal(nil, nonce, text, []byte(purpose+"\x00"+context))}
 }
 
 // Open decrypts what [Keyring.Seal] made, or answers [ErrKey].
 func (r *Keyring) Open(purpose, context string, s Sealed) ([]byte, error) {
 	for _, key := range r.keys {
 		if key.id == s.KeyID {
-			text, err := gcm(key.derive(purpose)).Open(nil, s.Nonce, s.Box, []byte(purpose+"\x00"+context))
+			text, err := key.box(purpose).Open(nil, s.Nonce, s.Box, []byte(purpose+"\x00"+context))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", purpose, ErrKey)
 			}
@@ -172,6 +174,17 @@ func (k secretKey) derive(purpose string) []byte {
 		panic(err) // only for lengths that SHA-256 cannot give
 	}
 	return key
+}
+
+// box is the cipher for one purpose. It is made once: each sealed text has a key of a
+// subject that it opens.
+func (k secretKey) box(purpose string) cipher.AEAD {
+	if made, is := k.boxes.Load(purpose); is {
+		return made.(cipher.AEAD)
+	}
+	made := gcm(k.derive(purpose))
+	k.boxes.Store(purpose, made)
+	return made
 }
 
 func gcm(key []byte) cipher.AEAD {
