@@ -210,6 +210,14 @@ var kinds = map[string]kind{
 	"restart": simple(none, func(_ context.Context, e *Engine, _ *Process, o Operation) error { e.Restart(o.Process); return nil }),
 }
 
+// OnModel carries an operation out on a model alone, as if its process had claimed the
+// run that comes first.
+func (o Operation) OnModel(m *model.Model) error {
+	m.Outside.Expect(o.Answers)
+	_, err := kinds[o.Kind].model(m, o, nil)
+	return err
+}
+
 // gate opens a gate, or closes it.
 func (o Operation) gate() domain.Command {
 	if o.Text == "close" {
