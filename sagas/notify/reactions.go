@@ -21,10 +21,26 @@ import (
 
 // toldOf are the events that users may be told of.
 var toldOf = []domain.Event{
-	billing.InvoiceIssued{}, order.RefundCompleted{}, order.PartiallyRefunded{}, hosting.CertificateIssued{}, hosting.CertificateFailed{},
-	hosting.CertificateExpiring{}, hosting.EngineConfirmed{}, hosting.EngineRefused{}, hosting.Changed{}, hosting.OperationSucceeded{}, webhook.EndpointDisabled{},
-	order.Activated{}, order.ProvisioningParked{}, order.PaymentMismatchFound{}, order.DisputeOpened{}, account.TokenReused{}, account.SecondFactorEnabled{},
-	account.SecondFactorDisabled{}, account.RecoveryCodesRenewed{}, operations.IncidentReported{},
+	billing.InvoiceIssued{},
+	order.RefundCompleted{},
+	order.PartiallyRefunded{},
+	hosting.CertificateIssued{},
+	hosting.CertificateFailed{},
+	hosting.CertificateExpiring{},
+	hosting.EngineConfirmed{},
+	hosting.EngineRefused{},
+	hosting.Changed{},
+	hosting.OperationSucceeded{},
+	webhook.EndpointDisabled{},
+	order.Activated{},
+	order.ProvisioningParked{},
+	order.PaymentMismatchFound{},
+	order.DisputeOpened{},
+	account.TokenReused{},
+	account.SecondFactorEnabled{},
+	account.SecondFactorDisabled{},
+	account.RecoveryCodesRenewed{},
+	operations.IncidentReported{},
 }
 
 // react tells users of an event of the log.
