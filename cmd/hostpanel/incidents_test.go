@@ -35,8 +35,8 @@ func TestOperatorsHearOfReadTablesThatCouldNotBeBuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sql(`alter table events disable trigger all`) // an unreadable event stops every rebuild
-	sql(`update events set schema = 99 where name = 'storefront.plan_offered'`)
+	sql(`alter table events disable trigger all`) // an unreadable event stops the rebuilds that need it
+	sql(`update events set schema = 99 where name like 'storefront.%'`)
 	if code, out, complaint := told(t, "projections", "rebuild", "plans", "--data-dir", t.TempDir()); code != console.Failed || !strings.Contains(complaint, "rebuild plans") {
 		t.Errorf("it ends with %d: %s%s", code, out, complaint)
 	}
