@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // Each statement that writes for an order fails once before it is executed, and once
@@ -23,7 +24,7 @@ import (
 func TestEveryWriteOfAnOrderMayFailInBothForms(t *testing.T) {
 	t.Parallel()
 	cutter := eventstoretest.NewCutter(t, database(t), "")
-	w := worldOn(t, cutter.URL(), func(o *Options) { o.Times.Lease = 500 * time.Millisecond }).goes()
+	w := worldOn(t, cutter.URL(), func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond }).goes()
 	n := 0
 	orders := func() {
 		n++

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/notify"
 )
 
@@ -161,7 +162,7 @@ func TestWhatCannotBeTakenBackWaitsForAnOperator(t *testing.T) { // T17
 func TestAWorkerMayDieWhileItTakesBack(t *testing.T) { // F-2
 	t.Parallel()
 	points := []sagas.Point{sagas.BeforeIntent, sagas.AfterIntent, sagas.Sent, sagas.Answered, sagas.BeforeComplete, sagas.AfterComplete}
-	w := newWorld(t, func(o *Options) { o.Times.Lease = 400 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 400 * time.Millisecond })
 	refuse := func(call, name string) error {
 		if call == "create" && strings.HasPrefix(name, "site/broken") {
 			return domain.Fail(domain.Permanent, "broken", errLie)

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // clocked lets a world begin now and go on when the test says so.
-func clocked(o *Options) *handClock {
+func clocked(o *assembly.Options) *handClock {
 	c := &handClock{}
 	c.set(time.Now())
 	o.Now = c.now
@@ -74,7 +75,7 @@ func TestACaptureWhoseAnswerIsLostIsNotMadeTwice(t *testing.T) { // F-12, P-2
 
 func TestAStoredFailureIsLookedUpAndSentUnderAnotherKey(t *testing.T) { // F-21, S-6
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond }).goes()
 	id := w.place(ordering{})
 	first := "order/" + id.String() + "/capture"
 	w.pay.stores(first)
@@ -88,7 +89,7 @@ func TestAStoredFailureIsLookedUpAndSentUnderAnotherKey(t *testing.T) { // F-21,
 
 func TestAKeyThatIsADayOldIsNotSentAgain(t *testing.T) { // F-21, S-6
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond })
 	id := w.approved()
 	key := "order/" + id.String() + "/capture"
 	var old atomic.Bool
@@ -113,7 +114,7 @@ func TestAKeyThatIsADayOldIsNotSentAgain(t *testing.T) { // F-21, S-6
 func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 	t.Parallel()
 	var c *handClock
-	w := newWorld(t, func(o *Options) { c = clocked(o) })
+	w := newWorld(t, func(o *assembly.Options) { c = clocked(o) })
 	var down atomic.Bool
 	down.Store(true)
 	w.pay.tell(func(call, _ string) error {
@@ -147,7 +148,7 @@ func TestNothingIsCapturedAfterTheDeadline(t *testing.T) { // F-20, P-8, T9
 func TestACaptureThatGotThroughIsHonouredAfterTheDeadline(t *testing.T) { // F-20
 	t.Parallel()
 	var c *handClock
-	w := newWorld(t, func(o *Options) { c = clocked(o) })
+	w := newWorld(t, func(o *assembly.Options) { c = clocked(o) })
 	var down atomic.Bool
 	w.pay.tell(func(call, _ string) error {
 		if down.Load() {

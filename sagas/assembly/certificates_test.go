@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // A handClock is set by hand.
@@ -29,7 +30,7 @@ func certified(t *testing.T, change func(*hosting.Certificate)) (*world, *handCl
 	t.Helper()
 	c := &handClock{}
 	c.set(noon)
-	w := newWorld(t, func(o *Options) { o.Now = c.now })
+	w := newWorld(t, func(o *assembly.Options) { o.Now = c.now })
 	w.pauses("engine:one") // the stories tell what it answers
 	site := hosting.Site{Domain: "example.com", IPAddress: "*", IsActive: true}
 	w.asks(hosting.Request{Ref: theSite, Tenant: 17, Spec: site.Fields().Values()}, certificateOf(theCertificate, change))

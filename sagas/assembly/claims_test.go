@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // follow gives the world's database a clock with an offset, which a process
@@ -36,8 +37,8 @@ func TestAnAdvanceOfTheClockEndsTheGraceInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	patient := quick
 	patient.Poll, patient.BinLook = 20*time.Second, day
-	h := newHousehold(t, func(o *Options) { o.Times = patient })
-	other := h.node(h.url(), func(o *Options) { o.Times = patient })
+	h := newHousehold(t, func(o *assembly.Options) { o.Times = patient })
+	other := h.node(h.url(), func(o *assembly.Options) { o.Times = patient })
 	h.follow(other)
 	h.start(other)
 	s := h.ask(h.draw("site"), site("example.com"))
@@ -76,7 +77,7 @@ func newHesitantHousehold(t *testing.T) hesitantHousehold {
 	h := hesitantHousehold{patience: 20 * time.Second, looked: make(chan struct{}), waits: make(chan struct{}), answers: make(chan struct{})}
 	patient, first := quick, once()
 	patient.Poll, patient.ReadyLast, patient.EngineBase, patient.EngineCap = h.patience, h.patience, h.patience, h.patience
-	h.household = newHousehold(t, func(o *Options) {
+	h.household = newHousehold(t, func(o *assembly.Options) {
 		o.Times = patient
 		o.Fault = func(p sagas.Point, r sagas.Run) error {
 			if p == sagas.Waiting && strings.HasPrefix(r.Key, "engine:site-") && first() {

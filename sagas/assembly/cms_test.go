@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 func order7(cms, directory string) hosting.InstallationOrder {
@@ -188,7 +189,7 @@ func TestAnInstallationIsOverWhenItIsApplied(t *testing.T) {
 // Who has waited for a day is told, and nothing of it stays.
 func TestAnInstallationThatIsGivenUpHasFailed(t *testing.T) {
 	t.Parallel()
-	w := newHouse(t, func(o *Options) {
+	w := newHouse(t, func(o *assembly.Options) {
 		if err := clock.Install(t.Context(), eventstoretest.Owner(t, o.Store.Pool().Config().ConnString())); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // A crash kills the worker of one order once, at one point of one step.
@@ -56,7 +57,7 @@ func crashes() (all []crash) {
 
 func TestAWorkerMayDieAnywhere(t *testing.T) { // F-1
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	var mu sync.Mutex
 	plans, dead := map[uuid.UUID]crash{}, map[uuid.UUID]bool{}
 	die := func(id uuid.UUID, step string, at sagas.Point, made bool) error {
@@ -157,8 +158,8 @@ func zombiesChangeNothing(t *testing.T) {
 	url := ""
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	url = database(t)
-	short := func(o *Options) { o.Times.Lease = 400 * time.Millisecond }
-	w.instance = w.node(url, short, func(o *Options) { o.Limits["engine:one"] = zombies })
+	short := func(o *assembly.Options) { o.Times.Lease = 400 * time.Millisecond }
+	w.instance = w.node(url, short, func(o *assembly.Options) { o.Limits["engine:one"] = zombies })
 	zombie := w.instance
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -234,7 +235,7 @@ func TestRandomFaultsEndWell(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var mu sync.Mutex
 	chance := func(percent int) bool { mu.Lock(); defer mu.Unlock(); return random.IntN(100) < percent }
-	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	lie := func(_, _ string) error {
 		switch {
 		case chance(10):

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"log/slog"
@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // Customers are two tenants who ask for whatever comes to their minds, as far
@@ -65,7 +66,7 @@ func newCustomers(t *testing.T, seed int64) *customers {
 // in two of a hundred moments that are worse than others. In one of 200 the process is
 // stopped as a whole, for up to two leases.
 func (c *customers) process() *instance {
-	s := c.node(c.url, func(o *Options) {
+	s := c.node(c.url, func(o *assembly.Options) {
 		o.Engine = sandbox.New(o.Store.Pool())
 		o.Limits = map[string]int{"local": 4, "engine:sandbox": 6}
 		o.Times.Lease = 700 * time.Millisecond

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/sagas/assembly"
 )
 
 func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-16, N-14
@@ -17,7 +18,7 @@ func TestADatabaseThatCrashesCostsTimeAndNothingElse(t *testing.T) { // F-15, F-
 	if err := prepare(t.Context(), t, cluster.URL()); err != nil {
 		t.Fatal(err)
 	}
-	w := worldOn(t, cluster.URL(), func(o *Options) { o.Times.Lease = time.Second })
+	w := worldOn(t, cluster.URL(), func(o *assembly.Options) { o.Times.Lease = time.Second })
 	var ids []uuid.UUID
 	for i := range 60 {
 		id := w.place(ordering{kind: []string{"hosting", "vps", "saas"}[i%3]})

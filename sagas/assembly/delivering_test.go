@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -23,6 +23,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 func TestAMessageIsDeliveredOnceAndSigned(t *testing.T) {
@@ -140,7 +141,7 @@ func TestWhoSaysGoneIsToldNothingMore(t *testing.T) {
 func TestAfterThreeDaysADeliveryIsGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newReceivers()
-	w := newWorld(t, func(o *Options) { o.Webhooks = r; o.Times.WebhookBudget = 300 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Webhooks = r; o.Times.WebhookBudget = 300 * time.Millisecond })
 	w.listens(1, 17)
 	r.answers(urlOf(1), func(context.Context, int) (int, error) { return busy(503) })
 	w.goes()

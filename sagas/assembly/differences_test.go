@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // compared compares tenant 5 with the engine and returns the incidents that are
@@ -191,7 +192,7 @@ func TestWhatNeedsASecretIsNotAdopted(t *testing.T) { // E-8
 // same tenant. An engine that is away is left alone, and no incident ends by that.
 func TestAllTenantsAreComparedInTurnAlsoAfterAnOutage(t *testing.T) { // E-8
 	t.Parallel()
-	w := newHouse(t, func(o *Options) {
+	w := newHouse(t, func(o *assembly.Options) {
 		o.Times.Compare, o.Times.ComparePoll, o.Times.CompareLease = 20*time.Millisecond, 5*time.Millisecond, 2*time.Second
 	})
 	_, err := w.pool.Exec(t.Context(), `update engine_comparison set next_at = business_now()`)

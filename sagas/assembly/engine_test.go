@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // A household is a tenant with records of its own, at an engine that lies when
@@ -23,7 +24,7 @@ type household struct {
 	tenant int64
 }
 
-func newHousehold(t *testing.T, change ...func(*Options)) *household {
+func newHousehold(t *testing.T, change ...func(*assembly.Options)) *household {
 	t.Helper()
 	h := &household{newWorld(t, change...), 0}
 	h.tenant = h.draw("tenant")
@@ -258,7 +259,7 @@ func TestASecretThatIsGoneHasToBeSentAgain(t *testing.T) {
 func TestWhatIsThrownAwayAgainHasThirtyDaysAnew(t *testing.T) {
 	t.Parallel()
 	clock := &virtual{at: time.Now()}
-	h := newHousehold(t, func(o *Options) { o.Now = clock.now })
+	h := newHousehold(t, func(o *assembly.Options) { o.Now = clock.now })
 	s := h.ask(h.draw("site"), site("example.com"))
 	h.carry(s)
 	h.carry(hosting.MoveToBin{Ref: s.Ref})

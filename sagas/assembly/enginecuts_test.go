@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -18,6 +18,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // Each kind is created at an ISPConfig whose answer is lost after one of the calls
@@ -93,7 +94,7 @@ func newCutting(t *testing.T, seed int64) *cutting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(o *Options) { o.Engine = engine })
+	w := newWorld(t, func(o *assembly.Options) { o.Engine = engine })
 	c.customers = &customers{household: &household{world: w}, chance: rand.New(rand.NewPCG(uint64(seed), 3))}
 	w.goes()
 	for _, kind := range cutKinds {

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/operations"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 func TestWhatTheEngineRefusesIsShownAndTriedAgainWithTheNextRequest(t *testing.T) {
@@ -201,7 +202,7 @@ func TestAnObjectOfAnotherClientIsNeitherTakenNorRemoved(t *testing.T) { // F-13
 
 func TestAWorkerMayDieAnywhereOnTheWayToTheEngine(t *testing.T) { // F-1
 	t.Parallel()
-	h := newHousehold(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
+	h := newHousehold(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	dead := map[string]bool{}
 	kill := func(at sagas.Point, c sagas.Run) error {
 		h.engine.mu.Lock()

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // A pollCount counts statements by their text and arguments, which name the
@@ -62,7 +63,7 @@ func (p *pollCount) sofar() map[string]int {
 // Its times are those of production.
 func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
 	seen := &pollCount{seen: map[string]int{}}
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *assembly.Options) {
 		config := o.Store.Pool().Config()
 		config.ConnConfig.Tracer = seen
 		pool, err := pgxpool.NewWithConfig(t.Context(), config)
@@ -71,8 +72,8 @@ func TestAnIdleProcessPollsTwiceASecondAtMost(t *testing.T) {
 		}
 		t.Cleanup(pool.Close)
 		o.Store = eventstore.Open(pool, facts, eventstoretest.Keys(t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
-		Serve(o.Store)
-		o.Times = Defaults
+		assembly.Serve(o.Store)
+		o.Times = assembly.Defaults
 	})
 	w.goes()
 	w.becomes(w.buy(ordering{}), order.StatusActive)

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 func TestAWebhookOfTheOtherModeIsKeptAndIgnored(t *testing.T) { // I-8, F-7
@@ -84,7 +85,7 @@ func TestOneSignatureThatFitsIsRemembered(t *testing.T) { // I-4
 
 func TestAPaymentIsClosedTogetherWithWhatItStarts(t *testing.T) { // I-16, F-10
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.CheckCall, o.Times.CheckLease = 40*time.Second, time.Minute })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.CheckCall, o.Times.CheckLease = 40*time.Second, time.Minute })
 	w.pauses(sagas.LocalQueue)
 	id := w.place(ordering{kind: "saas"})
 	w.pay.pay(id, nil)

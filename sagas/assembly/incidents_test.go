@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -16,10 +16,11 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // watched is a world with two operators, who are users 901 and 902.
-func watched(t *testing.T, change ...func(*Options)) *world {
+func watched(t *testing.T, change ...func(*assembly.Options)) *world {
 	t.Helper()
 	w := newWorld(t, change...)
 	for user, language := range map[int64]string{901: "es-MX", 902: "en"} {
@@ -86,7 +87,7 @@ const (
 
 func TestAWebhookThatFitsNoOrderIsToldOnceAndAgainWhenItsReplayWasInVain(t *testing.T) {
 	t.Parallel()
-	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
+	w := watched(t, func(o *assembly.Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	w.must(w.webhook("evt_lonely", w.placedLater()))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
 	trouble := operations.WebhookTrouble(operations.WebhookUnmatched, w.inboxID("evt_lonely"), "test")
@@ -103,7 +104,7 @@ func TestAWebhookThatFitsNoOrderIsToldOnceAndAgainWhenItsReplayWasInVain(t *test
 
 func TestAWebhookWhoseOrderCameAfterAllIsNoTroubleAnyMore(t *testing.T) {
 	t.Parallel()
-	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
+	w := watched(t, func(o *assembly.Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_lonely", id))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
@@ -202,7 +203,7 @@ func TestATellingThatFailsForGoodEndsThere(t *testing.T) {
 // A webhook is set aside even if its incident cannot be recorded.
 func TestWhatCannotBeReportedIsSetAsideAllTheSame(t *testing.T) {
 	t.Parallel()
-	w := watched(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond })
+	w := watched(t, func(o *assembly.Options) { o.Times.InboxMatch = 10 * time.Millisecond })
 	owner := w.owner()
 	_, err := owner.Exec(t.Context(), `alter table incidents add constraint closed check (kind = '')`)
 	w.must(err)
@@ -270,7 +271,7 @@ func TestAReadTableThatCouldNotBeBuiltIsToldOnceUntilItIsLive(t *testing.T) {
 // incident is settled.
 func TestALogThatWasChangedByHandIsToldOnceUntilAPersonSettlesIt(t *testing.T) {
 	t.Parallel()
-	w := watched(t, func(o *Options) { o.Times.VerifyRest, o.Times.VerifyPause = time.Hour, time.Millisecond }).goes()
+	w := watched(t, func(o *assembly.Options) { o.Times.VerifyRest, o.Times.VerifyPause = time.Hour, time.Millisecond }).goes()
 	w.placed(ordering{})
 	owner := w.owner()
 	forge := func(sql string, args ...any) {

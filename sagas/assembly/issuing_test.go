@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/reconcile"
 )
 
@@ -42,15 +43,15 @@ func (a *authority) Find(ctx context.Context, kind, name, ref string) (hosting.E
 }
 
 // atNoon lets it be noon for ever.
-func atNoon(o *Options) { o.Now = func() time.Time { return noon } }
+func atNoon(o *assembly.Options) { o.Now = func() time.Time { return noon } }
 
 const theOrder = "ssl_certificate/example.com" // as the engine knows it
 
 // orders is a household at work, whose site has a certificate on order.
-func orders(t *testing.T, change func(*hosting.Certificate), options ...func(*Options)) (*household, *authority, hosting.Ref) {
+func orders(t *testing.T, change func(*hosting.Certificate), options ...func(*assembly.Options)) (*household, *authority, hosting.Ref) {
 	t.Helper()
 	a := &authority{}
-	h := newHousehold(t, append(options, atNoon, func(o *Options) {
+	h := newHousehold(t, append(options, atNoon, func(o *assembly.Options) {
 		a.fakeEngine = o.Engine.(*fakeEngine) //nolint:forcetypeassert // every world has one
 		o.Engine = a
 	})...)
@@ -146,7 +147,7 @@ func TestAnOrderThatIsDroppedHasFailed(t *testing.T) {
 // The engine refuses for good.
 func TestAnOrderThatIsRefusedHasFailed(t *testing.T) {
 	t.Parallel()
-	h, a, ref := orders(t, nil, func(o *Options) {
+	h, a, ref := orders(t, nil, func(o *assembly.Options) {
 		engine := o.Engine.(*fakeEngine) //nolint:forcetypeassert // every world has one
 		engine.tell(func(call, name string) error {
 			if call == "create" && name == theOrder {
@@ -188,7 +189,7 @@ func TestOnesOwnCertificateIsInstalledOnce(t *testing.T) {
 	t.Parallel()
 	ends, handle := noon.Add(365*day), uuid.New()
 	a := &authority{ends: noon}
-	h := newHousehold(t, atNoon, func(o *Options) {
+	h := newHousehold(t, atNoon, func(o *assembly.Options) {
 		a.fakeEngine = o.Engine.(*fakeEngine) //nolint:forcetypeassert // every world has one
 		o.Engine = a
 	})

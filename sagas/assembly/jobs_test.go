@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // A house is a world in which tenant 5 has a client at the engine and the site
 // 7, which are as the panel knows them.
-func newHouse(t *testing.T, change ...func(*Options)) *world {
+func newHouse(t *testing.T, change ...func(*assembly.Options)) *world {
 	t.Helper()
 	w := newWorld(t, change...).goes()
 	spec := &hosting.Tenant{Name: "Bread", Email: "office@example.com", Slug: "bread", Username: "t5", CustomerNumber: "t5", Language: "es", Status: "active", IsActive: true, Limits: hosting.NoLimits().With("cron_jobs", 10)}

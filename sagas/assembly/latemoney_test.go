@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/sagas/assembly"
 )
 
 // offersItsPlan puts the plan of all orders on offer, at their price.
@@ -83,7 +84,7 @@ func (w *world) agrees(id uuid.UUID) {
 func TestLateMoneyReopensWhatOnlyExpiredAndGoesBackOtherwise(t *testing.T) { // F-11, T20, T24
 	t.Parallel()
 	var c *handClock
-	w := newWorld(t, func(o *Options) { c = clocked(o) })
+	w := newWorld(t, func(o *assembly.Options) { c = clocked(o) })
 	w.pay.tell(func(call, _ string) error {
 		if call == "capture" {
 			return domain.Fail(domain.Transient, "down", errLie)

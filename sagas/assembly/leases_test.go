@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 func TestAWorkerKeepsItsRunWhileItsQueueStays(t *testing.T) { // G-4
@@ -47,7 +48,7 @@ func (e silentEngine) Create(ctx context.Context, o hosting.EngineObject) (int64
 func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
 	t.Parallel()
 	e := silentEngine{fakeEngine: newEngine(), asked: make(chan error, 2), gaveUp: make(chan error, 1), answers: &atomic.Bool{}}
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *assembly.Options) {
 		o.Engine, o.Times.Lease, o.Times.Call = e, 3*time.Second, time.Minute
 	}).goes()
 	id := w.buy(ordering{})
@@ -64,7 +65,7 @@ func TestACallEndsWithItsLease(t *testing.T) { // G-1, G-2
 func TestAWorkerWithoutItsLeaseTellsNothing(t *testing.T) { // G-1
 	t.Parallel()
 	r := newReceivers()
-	w := newWorld(t, func(o *Options) { o.Webhooks, o.Times.Lease = r, 500*time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Webhooks, o.Times.Lease = r, 500*time.Millisecond })
 	w.listens(1, 17)
 	taken, over := make(chan struct{}), make(chan struct{})
 	r.answers(urlOf(1), func(_ context.Context, nth int) (int, error) {

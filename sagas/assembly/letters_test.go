@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"errors"
@@ -18,6 +18,7 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // warns lets something happen that the user is told of.
@@ -259,7 +260,7 @@ func TestNewsWithoutAnAnswerIsSentTwiceAtMost(t *testing.T) {
 func TestOldNewsIsNotMailed(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
-	w := newWorld(t, func(o *Options) { o.Now = func() time.Time { return at } })
+	w := newWorld(t, func(o *assembly.Options) { o.Now = func() time.Time { return at } })
 	w.opens(1, "ana@example.com", "en")
 	w.warns(1)
 	at = at.Add(4 * day) // older than what is mailed

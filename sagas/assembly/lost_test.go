@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // once tells whether it is asked for the first time.
@@ -81,7 +82,7 @@ func TestAMachineThatIsLostIsMadeAgain(t *testing.T) { // V5
 // An engine may show an object late. Until the quarantine is over that proves nothing.
 func TestWhatIsShownLateIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Quarantine = time.Hour })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Quarantine = time.Hour })
 	var looks atomic.Int32
 	w.engine.hidden = func(name string) bool { return strings.HasPrefix(name, "tenant/") && looks.Add(1) < 6 }
 	w.goes()
@@ -116,7 +117,7 @@ func TestWhatIsLostAgainAndAgainNeedsAnOperator(t *testing.T) { // T14, T15
 
 // stuck is an order whose wait is used up, and whose client the engine has lost.
 func stuck(t *testing.T) (w *world, id uuid.UUID, client string) {
-	w = newWorld(t, func(o *Options) { o.Times.ReadyBudget = 100 * time.Millisecond })
+	w = newWorld(t, func(o *assembly.Options) { o.Times.ReadyBudget = 100 * time.Millisecond })
 	w.engine.applied = func(hosting.EngineObject) bool { return false }
 	w.goes()
 	id = w.buy(ordering{})

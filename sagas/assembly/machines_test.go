@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // machine buys a virtual server and answers with it and its tenant.
@@ -53,7 +54,7 @@ func TestAWorkerMayDieWhileItSwitchesAMachine(t *testing.T) { // F-1
 	t.Parallel()
 	var at atomic.Value
 	at.Store(sagas.Point(""))
-	w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 300 * time.Millisecond })
 	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		if c.At().Name == "machine" && at.CompareAndSwap(p, sagas.Point("")) {
 			return sagas.ErrKilled

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/notify"
 )
 
@@ -71,7 +72,7 @@ func TestNothingBreaksOutOfAHeader(t *testing.T) {
 // most twice, and twice it is the same one with the same link.
 func TestAWorkerMayDieWhileItMailsALink(t *testing.T) { // F-1, L-1 … L-3
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	plans := []crash{{at: sagas.BeforeIntent}, {at: sagas.AfterIntent}, {at: sagas.Sent}, {at: sagas.Sent, made: true}, {at: sagas.Answered}, {at: sagas.BeforeComplete}, {at: sagas.AfterComplete}}
 	var mu sync.Mutex
 	dead := map[int64]bool{}

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // Random payments at Stripe, PayPal and the test provider, with refunds, disputes and
@@ -99,7 +100,7 @@ func (m *market) runs(what func(context.Context) error) {
 // process is one of the panel's, in which days are seconds. Its workers die in
 // two of a hundred moments that are worse than others.
 func (m *market) process() *instance {
-	s := m.node(m.url, func(o *Options) {
+	s := m.node(m.url, func(o *assembly.Options) {
 		o.Payments = map[string]order.Provider{}
 		for _, b := range m.banks {
 			o.Payments[b.Name()] = b

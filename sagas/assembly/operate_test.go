@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 var operator = domain.Metadata{Actor: "operator:1"}
@@ -93,7 +94,7 @@ func TestAStepThatWasDoneByHandIsSkippedWithProof(t *testing.T) { // T15
 func TestATurnedRunTakesBackWhatItHasDone(t *testing.T) { // F-2
 	t.Parallel()
 	for _, c := range []crash{{}, {at: sagas.BeforeIntent}, {at: sagas.AfterIntent}, {at: sagas.Sent}, {at: sagas.Answered}, {at: sagas.BeforeComplete}, {at: sagas.AfterComplete}} {
-		w := newWorld(t, func(o *Options) { o.Times.Lease = 300 * time.Millisecond })
+		w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 300 * time.Millisecond })
 		w.engine.tell(func(call, name string) error {
 			if call == "create" && strings.HasPrefix(name, "site/") {
 				return domain.Fail(domain.Permanent, "broken", errLie)
@@ -219,7 +220,7 @@ func TestWorkRowsFollowFromTheLog(t *testing.T) { // V8
 
 func TestWhatIsUsedUpIsLookedForOnceMore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.EngineBudget = 100 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.EngineBudget = 100 * time.Millisecond })
 	w.compute.tell(func(call, _ string) error {
 		if call == "create" {
 			time.Sleep(120 * time.Millisecond) // until the budget is used up

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
 )
 
 func TestAHundredEqualWebhooksAtOnceCountOnce(t *testing.T) { // F-3, I-6
@@ -101,7 +102,7 @@ func TestAWebhookThatLiesChangesNothing(t *testing.T) { // I-12
 
 func TestALostWebhookIsMadeUpForByTheWatch(t *testing.T) { // J-1
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.SessionChecks[0] = 50 * time.Millisecond }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times.SessionChecks[0] = 50 * time.Millisecond }).goes()
 	id := w.place(ordering{})
 	w.pay.pay(id, nil)
 	w.becomes(id, order.StatusActive)
@@ -191,7 +192,7 @@ func TestASessionElsewhereIsRefused(t *testing.T) { // T2
 
 func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.PendingTTL = 100 * time.Millisecond }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times.PendingTTL = 100 * time.Millisecond }).goes()
 	id := w.placed(ordering{}) // no session is requested: a reaction to the log schedules the check
 	w.becomes(id, order.StatusCancelled)
 	w.equal("reason", w.order(id).Cause, order.NoSession)
@@ -199,7 +200,7 @@ func TestAnOrderWithoutASessionIsGivenUp(t *testing.T) { // T4
 
 func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *assembly.Options) {
 		o.Times.OrderTTL = 300 * time.Millisecond
 		o.Times.SessionChecks[0] = 50 * time.Millisecond
 	}).goes()
@@ -212,7 +213,7 @@ func TestAnUnpaidOrderIsGivenUpAfterALookAtTheProvider(t *testing.T) { // T9
 
 func TestAnOrderWhoseTimeRunsOutDuringALookIsLookedAtOnceMore(t *testing.T) { // T9, J-1
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *assembly.Options) {
 		o.Times.OrderTTL = 400 * time.Millisecond
 		o.Times.SessionChecks[0] = 50 * time.Millisecond
 	})

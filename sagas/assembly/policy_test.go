@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
 )
 
 // What the operator of the panel settles (docs/configuration.md).
@@ -20,7 +21,7 @@ func (w *world) operatorTold(title string) int {
 func TestADisputeSuspendsOnlyIfThePolicySaysSo(t *testing.T) { // T23
 	t.Parallel()
 	for _, keep := range []bool{false, true} {
-		b := newBought(t, "vps", func(o *Options) { o.Policy.KeepDisputed = keep })
+		b := newBought(t, "vps", func(o *assembly.Options) { o.Policy.KeepDisputed = keep })
 		c := b.someone(901, "operator901@example.com", "en")
 		c.Superuser = true
 		b.must(b.Accounts.Open(t.Context(), domain.Metadata{Actor: "operator:1"}, c, goodPassword))
@@ -47,7 +48,7 @@ func TestLateMoneyGoesBackIfThePolicySaysSo(t *testing.T) { // T20
 	t.Parallel()
 	for policy, want := range map[bool]order.Status{false: order.StatusActive, true: order.StatusRefunded} {
 		var c *handClock
-		w := newWorld(t, func(o *Options) { c, o.Policy.RefundLate = clocked(o), policy }).goes()
+		w := newWorld(t, func(o *assembly.Options) { c, o.Policy.RefundLate = clocked(o), policy }).goes()
 		w.offersItsPlan()
 		id := w.place(ordering{})
 		comesTo[order.Expired](w, c, id)
@@ -64,7 +65,7 @@ func TestLateMoneyGoesBackIfThePolicySaysSo(t *testing.T) { // T20
 func TestTheGraceIsThePolicys(t *testing.T) { // T27
 	t.Parallel()
 	grace := 2 * day
-	b := newBought(t, "vps", func(o *Options) { o.Policy.RefundGrace = &grace })
+	b := newBought(t, "vps", func(o *assembly.Options) { o.Policy.RefundGrace = &grace })
 	b.must(b.Cancel(t.Context(), operator, b.id, "does not pay any more"))
 	b.off()
 	b.clock.pass(grace - time.Hour)

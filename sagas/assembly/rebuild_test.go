@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // rebuilder rebuilds tables like the program, unless a story does something else.
@@ -41,7 +42,7 @@ func (r *rebuilder) rebuild(ctx context.Context, names []string, o projections.O
 func rebuildingWorld(t *testing.T) (*world, *rebuilder) {
 	t.Helper()
 	r := &rebuilder{}
-	w := newWorld(t, func(o *Options) { o.Rebuild = r.rebuild })
+	w := newWorld(t, func(o *assembly.Options) { o.Rebuild = r.rebuild })
 	r.w = w
 	for user, email := range map[int64]string{1: "ana@example.com", 2: "bob@example.com", 3: "eva@example.com"} {
 		w.opens(user, email, "en")

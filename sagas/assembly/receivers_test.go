@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/sagas/assembly"
 )
 
 // receivers are the programs of tenants, behind their URLs.
@@ -84,7 +85,7 @@ func busy(status int) (int, error) {
 func listeningWorld(t *testing.T) (*world, *receivers) {
 	t.Helper()
 	r := newReceivers()
-	w := newWorld(t, func(o *Options) { o.Webhooks = r })
+	w := newWorld(t, func(o *assembly.Options) { o.Webhooks = r })
 	return w, r
 }
 

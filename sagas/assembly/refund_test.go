@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // reference is what a refund is found by at the provider.
@@ -153,7 +154,7 @@ func TestARefundThatTheBankMadeNeedlessEndsByItself(t *testing.T) { // T23, T25
 			domain.Fail(domain.Permanent, "charge_disputed", errLie), // nothing went out
 			domain.Fail(domain.Unknown, "timeout", errLie),           // no answer, until the time is up
 		} {
-			w := newWorld(t, func(o *Options) { o.Times.RefundBudget = 100 * time.Millisecond }).goes()
+			w := newWorld(t, func(o *assembly.Options) { o.Times.RefundBudget = 100 * time.Millisecond }).goes()
 			id := w.bought()
 			var calls atomic.Int32
 			w.pay.tell(func(call, _ string) error {
@@ -212,7 +213,7 @@ func TestBeforeARefundIsTriedAnewTheProviderIsAsked(t *testing.T) { // T25, F-21
 
 func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.RefundCheck = 50 * time.Millisecond }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times.RefundCheck = 50 * time.Millisecond }).goes()
 	id := w.bought()
 	w.pay.change(id, func(p *order.Payment) {
 		p.Refunds = append(p.Refunds, order.Refund{ID: "re_slow", State: order.RefundPending, Minor: 1210, Currency: "EUR", At: time.Now()})
@@ -226,7 +227,7 @@ func TestARefundThatIsPendingIsWaitedFor(t *testing.T) { // T19, 3.6
 
 func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N-9
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond }).goes()
 	id := w.bought()
 	w.pay.stores(reference(id, 1))
 	w.must(w.back(id, ""))
@@ -238,7 +239,7 @@ func TestAStoredFailureOfARefundLeadsToOneRefund(t *testing.T) { // F-21, S-6, N
 
 func TestAnAnswerThatSaysItIsStoredEndsItsKeyAtOnce(t *testing.T) { // F-21, S-6
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Quarantine = 20 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Quarantine = 20 * time.Millisecond })
 	var once atomic.Bool
 	w.pay.tell(func(call, _ string) error {
 		if call == "refund" && once.CompareAndSwap(false, true) {
@@ -257,7 +258,7 @@ func TestAnAnswerThatSaysItIsStoredEndsItsKeyAtOnce(t *testing.T) { // F-21, S-6
 // A worker dies once at each point of a refund and of a capture.
 func TestAWorkerMayDieAnywhereOnTheWayOfMoney(t *testing.T) { // F-1, N-9, S-6
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Lease = 500 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Lease = 500 * time.Millisecond })
 	plans, dead := map[uuid.UUID]crash{}, map[uuid.UUID]bool{}
 	var mu sync.Mutex
 	die := func(id uuid.UUID, step string, at sagas.Point, made bool) error {

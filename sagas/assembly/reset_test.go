@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // A witness notes every statement that a pool sends.
@@ -42,7 +43,7 @@ func (w *witness) taken() []string {
 }
 
 // watched is a process that records its statements. It has no workers.
-func (w *world) watched() (*Panel, *witness) {
+func (w *world) watched() (*assembly.Panel, *witness) {
 	w.t.Helper()
 	config, seen := w.pool.Config(), &witness{}
 	config.ConnConfig.Tracer = seen
@@ -51,8 +52,8 @@ func (w *world) watched() (*Panel, *witness) {
 	w.must(err)
 	w.t.Cleanup(pool.Close)
 	store := eventstore.Open(pool, facts, eventstoretest.Keys(w.t), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
-	Serve(store)
-	return New(Options{
+	assembly.Serve(store)
+	return assembly.New(assembly.Options{
 		Store: store, Log: w.Log(), Tables: projections.Open(pool), Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: panelAddress, PublicURL: panelURL, Times: quick,
 	}), seen

@@ -1,10 +1,11 @@
-package assembly
+package assembly_test
 
 import (
 	"testing"
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/eventstore/sealing"
 )
@@ -66,7 +67,7 @@ func TestRunsGoOnAfterTheOldSecretKeyWasRemoved(t *testing.T) {
 	stop()
 	during := process(fresh + "," + old)
 	w.must(during.store.Sweep(t.Context()))
-	w.must(during.vault.Sweep(t.Context()))
+	w.must(credentials.Open(during.pool, during.store.Keys()).Sweep(t.Context()))
 	w.instance = process(fresh)
 	w.engine.tell(nil, nil)
 	w.goes()

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
 )
 
 func TestTheProgramRefusesRunsThatItCannotFinish(t *testing.T) { // G-11, G-12
@@ -84,7 +85,7 @@ func TestABreakerLetsAQueueRest(t *testing.T) { // G-7
 func TestAnOutageCountsOnceHoweverManyCallsAreInFlight(t *testing.T) { // G-7
 	t.Parallel()
 	const calls = 10
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *assembly.Options) {
 		o.Limits["engine:one"] = calls
 		o.Times.Call, o.Times.Lease = time.Minute, time.Minute // the first call waits for the last one
 		o.Times.Break, o.Times.BreakMax = 10*time.Minute, 100*time.Minute
@@ -137,7 +138,7 @@ func TestACallAfterTheRestCounts(t *testing.T) { // G-7
 
 func TestAGracefulStopLosesNothingAndCostsNoAttempt(t *testing.T) { // G-8, F-30
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.Grace = 100 * time.Millisecond })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.Grace = 100 * time.Millisecond })
 	called := make(chan struct{})
 	var once sync.Once
 	w.engine.tell(func(call, _ string) error {

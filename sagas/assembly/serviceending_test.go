@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/notify"
 )
 
@@ -63,10 +64,10 @@ type bought struct {
 	own   hosting.Ref
 }
 
-func newBought(t *testing.T, kind string, change ...func(*Options)) bought {
+func newBought(t *testing.T, kind string, change ...func(*assembly.Options)) bought {
 	t.Helper()
 	clock := &virtual{at: time.Now()}
-	h := &household{newWorld(t, append(change, func(o *Options) { o.Now = clock.now })...).goes(), 0}
+	h := &household{newWorld(t, append(change, func(o *assembly.Options) { o.Now = clock.now })...).goes(), 0}
 	o := ordering{kind: kind}
 	if kind == "hosting" {
 		o.domain = "bought.example.com"

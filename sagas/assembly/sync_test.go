@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // sync compares tenant 5 and waits for the end.
@@ -222,7 +223,7 @@ func TestWhatTheEngineHasRefusedIsTriedAgain(t *testing.T) {
 
 func TestAnEngineThatIsAwayIsSaidSo(t *testing.T) {
 	t.Parallel()
-	w := newHouse(t, func(o *Options) { o.Times.SyncBudget = 300 * time.Millisecond })
+	w := newHouse(t, func(o *assembly.Options) { o.Times.SyncBudget = 300 * time.Millisecond })
 	away := func(string, string) error { return domain.Fail(domain.Transient, "refused", errLie) }
 	w.engine.tell(away, nil)
 	err := w.Jobs.Sync(t.Context(), domain.Metadata{}, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: 5})

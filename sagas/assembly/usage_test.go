@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
 )
 
 // A gauged engine tells what tenants use.
@@ -53,8 +54,8 @@ func (w *world) usage(tenant int64) hosting.Measurement {
 	return m
 }
 
-func gauging(g *gauged) func(*Options) {
-	return func(o *Options) {
+func gauging(g *gauged) func(*assembly.Options) {
+	return func(o *assembly.Options) {
 		g.fakeEngine = o.Engine.(*fakeEngine)
 		o.Engine = g
 		o.Times.Measure, o.Times.MeasurePoll = time.Hour, 10*time.Millisecond
@@ -103,7 +104,7 @@ func TestAnEngineThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 		}
 		return hosting.Usage{ReadAt: time.Now(), Traffic: map[string]int64{"a.example": 1}}, nil
 	}}
-	w := newWorld(t, gauging(g), func(o *Options) { o.Times.Lease = 50 * time.Millisecond })
+	w := newWorld(t, gauging(g), func(o *assembly.Options) { o.Times.Lease = 50 * time.Millisecond })
 	w.tenant(1, 11)
 	w.tenant(3, 33)
 	gone := w.tenant(4, 44)

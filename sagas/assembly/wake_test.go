@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain/order"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // Wake-ups alone carry an order from its webhook to active: polls are far
@@ -16,7 +17,7 @@ func TestEveryHopIsWokenWithoutPolling(t *testing.T) {
 	t.Parallel()
 	patient := quick
 	patient.Poll = 10 * time.Second
-	w := newWorld(t, func(o *Options) { o.Times = patient }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times = patient }).goes()
 	for range 40 {
 		begun := time.Now()
 		w.becomes(w.buy(ordering{}), order.StatusActive)
@@ -55,7 +56,7 @@ func TestNewsDuringACheckIsLookedAtRightAfterIt(t *testing.T) {
 	patient := quick
 	patient.Poll, patient.CheckCall, patient.CheckLease = 10*time.Second, 5*time.Second, 6*time.Second
 	slow := hesitant{asked: make(chan struct{}), answer: make(chan struct{})}
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *assembly.Options) {
 		slow.fakePayments = o.Payments["test"].(*fakePayments)
 		o.Times, o.Payments = patient, map[string]order.Provider{"test": slow}
 	})

@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
 )
 
 func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
@@ -32,7 +33,7 @@ func TestAWebhookMayComeBeforeItsOrder(t *testing.T) { // I-11
 
 func TestAWebhookWithoutAnOrderIsPutAsideUntilItsSessionOpens(t *testing.T) { // I-11
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
+	w := newWorld(t, func(o *assembly.Options) { o.Times.InboxMatch = 10 * time.Millisecond }).goes()
 	id := w.placedLater()
 	w.must(w.webhook("evt_lonely", id))
 	w.eventually("it is put aside", func() bool { return w.inboxState("evt_lonely") == "unmatched" })
@@ -103,7 +104,7 @@ func TestAnInboxThatFailsForAWhileBooksOnce(t *testing.T) { // F-10, I-17
 // a row are a reason to give it to an operator.
 func TestAWebhookThatWaitsOutlivesFailuresInBetween(t *testing.T) { // I-17
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Times.InboxMatch = time.Minute })
+	w := newWorld(t, func(o *assembly.Options) { o.Times.InboxMatch = time.Minute })
 	var handled atomic.Int32
 	w.inboxFault.to(func() error {
 		if handled.Add(1)%3 == 0 {

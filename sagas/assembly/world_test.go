@@ -1,4 +1,4 @@
-package assembly
+package assembly_test
 
 import (
 	"cmp"
@@ -21,11 +21,12 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/payments"
 )
 
 // quick are times that let a test see in a second what takes days.
-var quick = Times{
+var quick = assembly.Times{
 	Times: sagas.Times{
 		Lease: 2 * time.Second, Poll: 50 * time.Millisecond, Grace: time.Second, Call: time.Second, Write: 5 * time.Second, Floor: 5 * time.Millisecond,
 		Break: 20 * time.Millisecond, BreakMax: 100 * time.Millisecond, Quarantine: 200 * time.Millisecond,
@@ -33,22 +34,22 @@ var quick = Times{
 		UndoBase: 5 * time.Millisecond, UndoCap: 50 * time.Millisecond, UndoBudget: 20 * time.Second,
 		KeyLife: 23 * time.Hour, Keep: 90 * day, Sweep: time.Hour,
 	},
-	ProvisioningTimes: ProvisioningTimes{RefundGrace: 7 * day},
-	AuditTimes:        Defaults.AuditTimes,
-	HostingTimes: HostingTimes{
+	ProvisioningTimes: assembly.ProvisioningTimes{RefundGrace: 7 * day},
+	AuditTimes:        assembly.Defaults.AuditTimes,
+	HostingTimes: assembly.HostingTimes{
 		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
 	},
-	ReconcileTimes: ReconcileTimes{
+	ReconcileTimes: assembly.ReconcileTimes{
 		EngineBase: 5 * time.Millisecond, EngineCap: 50 * time.Millisecond, EngineBudget: 20 * time.Second, SecretLife: time.Hour,
 		ReadyBudget: 20 * time.Second, VMBudget: 20 * time.Second, ReadyFirst: 20 * time.Millisecond, ReadyLast: 50 * time.Millisecond,
 	},
-	NotifyTimes: NotifyTimes{
+	NotifyTimes: assembly.NotifyTimes{
 		MailBase: 5 * time.Millisecond, MailCap: 10 * time.Millisecond, MailBudget: 2 * time.Second,
 		LateBase: 20 * time.Millisecond, LateCap: 40 * time.Millisecond, LateBudget: 6 * time.Second, MailUnanswered: 200 * time.Millisecond, LinkLife: time.Hour,
 		WebhookBase: 5 * time.Millisecond, WebhookCap: 40 * time.Millisecond, WebhookBudget: 30 * time.Second,
 		KeepDeliveries: 30 * day,
 	},
-	PaymentTimes: PaymentTimes{
+	PaymentTimes: assembly.PaymentTimes{
 		SessionCall: 300 * time.Millisecond, SessionPause: 10 * time.Millisecond, SessionBudget: time.Second,
 		InboxBase: 5 * time.Millisecond, InboxCap: 20 * time.Millisecond, InboxMatch: 3 * time.Second,
 		CheckLease: 2 * time.Second, CheckCall: time.Second,
@@ -64,7 +65,11 @@ var quick = Times{
 
 // An instance is one process of the panel, and what goes wrong in it on order.
 type instance struct {
-	*Panel
+	*assembly.Panel
+	store      *eventstore.Store
+	pool       *pgxpool.Pool
+	tables     *projections.Tables
+	times      assembly.Times
 	fault      control[func(sagas.Point, sagas.Run) error]
 	inboxFault control[func() error]
 	resetFault control[func(uuid.UUID) error]
@@ -137,7 +142,7 @@ type world struct {
 	end     func()
 }
 
-var facts = Catalogue()
+var facts = assembly.Catalogue()
 
 // database creates a private database with all tables.
 func database(t *testing.T) string {
@@ -167,13 +172,13 @@ func databaseWith(t *testing.T, books eventstore.Migration) string {
 }
 
 // newWorld creates a world without running workers; goes starts them.
-func newWorld(t *testing.T, change ...func(*Options)) *world {
+func newWorld(t *testing.T, change ...func(*assembly.Options)) *world {
 	t.Helper()
 	return worldOn(t, database(t), change...)
 }
 
 // worldOn is [newWorld] on a database with all tables.
-func worldOn(t *testing.T, url string, change ...func(*Options)) *world {
+func worldOn(t *testing.T, url string, change ...func(*assembly.Options)) *world {
 	t.Helper()
 	w := &world{t: t, engine: newEngine(), compute: newCompute(), mail: newMail(), pay: newPayments(), logged: &syncBuffer{}}
 	w.instance = w.node(url, change...)
@@ -181,13 +186,13 @@ func worldOn(t *testing.T, url string, change ...func(*Options)) *world {
 }
 
 // node is one process of the panel, on the database at url.
-func (w *world) node(url string, change ...func(*Options)) *instance {
+func (w *world) node(url string, change ...func(*assembly.Options)) *instance {
 	w.t.Helper()
 	i := &instance{readers: eventstoretest.Readers(w.t, url)}
 	pool := eventstoretest.Pool(w.t, url)
 	store := eventstore.Open(pool, facts, cmp.Or(w.keys, eventstoretest.Keys(w.t)), eventstore.WithProjector(projections.Projector()), eventstoretest.Caused())
-	Serve(store)
-	o := Options{
+	assembly.Serve(store)
+	o := assembly.Options{
 		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
 		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: panelAddress, PublicURL: panelURL, Times: quick, Hashing: eventstoretest.Hashing, UnsubscribeKeys: [][]byte{unsubscribeKey},
@@ -195,7 +200,7 @@ func (w *world) node(url string, change ...func(*Options)) *instance {
 	for _, c := range change {
 		c(&o)
 	}
-	i.Panel = New(o)
+	i.Panel, i.store, i.pool, i.tables, i.times = assembly.New(o), o.Store, o.Store.Pool(), o.Tables, o.Times
 	o.Store.Attach(eventstore.WithStarter(i))
 	return i
 }
@@ -249,6 +254,8 @@ func (w *world) start(s *instance) (stop func()) {
 var unsubscribeKey = []byte("a key of thirty-two bytes, no less")
 
 // panelAddress is the sender of mails.
+const day = 24 * time.Hour
+
 const panelAddress = "Panel <panel@example.com>"
 
 func panelURL() string { return "http://127.0.0.1:8080" }
