@@ -85,16 +85,6 @@ func (s *Store) FromMessage(ctx context.Context, m *message.Message) (RecordedEv
 	return s.recorded(&rows[0])
 }
 
-// EnvelopeOf returns the event in a message of [Topic] without its content, which
-// may be impossible to open.
-func EnvelopeOf(m *message.Message) (RecordedEvent, error) {
-	e, err := rowOf(m)
-	if err != nil {
-		return RecordedEvent{}, err
-	}
-	return e.envelope()
-}
-
 func rowOf(m *message.Message) (e row, err error) {
 	if err := json.Unmarshal([]byte(m.Metadata["event"]), &e); err != nil {
 		return row{}, fmt.Errorf("event of message %s: %w", m.UUID, err)

@@ -74,11 +74,3 @@ func Pausing(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	case <-ctx.Done():
 	}
 }
-
-// Woken waits for a wake-up, or for the end of ctx.
-func Woken(ctx context.Context, woken <-chan struct{}) {
-	select {
-	case <-woken:
-	case <-ctx.Done():
-	}
-}
