@@ -63,7 +63,7 @@ func slack(before int) int {
 	if before < 5 {
 		return 0
 	}
-	return max(2, before/10)
+	return max(3, before/5)
 }
 
 // compare prints a table of both runs, and fails where a path costs more than before.
