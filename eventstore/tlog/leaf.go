@@ -30,11 +30,7 @@ func LeafOf(recordedAt time.Time, hash []byte) (l Leaf, ok bool) {
 }
 
 // Hash is the hash of the leaf in the tree (RFC 6962).
-func (l Leaf) Hash() Hash {
-	var hashed [1 + LeafSize]byte // the first byte is 0 for leaves
-	copy(hashed[1:], l[:])
-	return sha256.Sum256(hashed[:])
-}
+func (l Leaf) Hash() Hash { return tlog.RecordHash(l[:]) }
 
 // RecordedAt is the time of the event.
 func (l Leaf) RecordedAt() time.Time {

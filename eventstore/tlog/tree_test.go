@@ -274,13 +274,3 @@ func TestATreeHasTheTilesThatItsSizeNeeds(t *testing.T) {
 		}
 	}
 }
-
-// The hash of a leaf is computed without the library, because it is computed for each
-// event.
-func TestALeafHasTheHashOfTheLibrary(t *testing.T) {
-	for n := range int64(300) {
-		if l := synthetic(n); l.Hash() != gotlog.RecordHash(l[:]) {
-			t.Fatalf("leaf %d hashes to %x", n, l.Hash())
-		}
-	}
-}
