@@ -33,6 +33,13 @@ type Beginning interface {
 	Begins()
 }
 
+// A Sequel is a command with a cause of its own, in a request whose commands follow from
+// one another.
+type Sequel struct {
+	Command
+	Cause Cause
+}
+
 // An Event is a recorded change.
 type Event interface {
 	// EventName is the stored name, in the past tense: "order.placed". It

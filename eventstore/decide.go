@@ -46,6 +46,7 @@ func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []do
 		return d, err
 	}
 	for _, c := range commands {
+		c, cause := plain(c, cause)
 		b, err := s.branch(ctx, d, c)
 		if err != nil {
 			return d, err
@@ -62,17 +63,29 @@ func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []do
 			return d, err
 		}
 		for _, e := range facts {
+			if len(d.facts) > 0 {
+				cause.Traceparent = "" // it stands with the first one
+			}
 			d.facts = append(d.facts, b.add(cause, e))
-			cause.Traceparent = "" // it stands with the first one
 		}
 	}
 	return d, nil
+}
+
+// plain is a command with its metadata, which a sequel has of its own.
+func plain(c domain.Command, m domain.Metadata) (domain.Command, domain.Metadata) {
+	if sequel, is := c.(domain.Sequel); is {
+		m.Cause = sequel.Cause
+		return sequel.Command, m
+	}
+	return c, m
 }
 
 // branches reads all streams of the commands in one round trip.
 func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Command) error {
 	var streams []domain.Stream
 	for _, c := range commands {
+		c, _ := plain(c, domain.Metadata{})
 		_, served := s.categories[c.Stream().Category]
 		if !served || slices.Contains(streams, c.Stream()) || d.of(c.Stream()) != nil || d.recall(s, c) {
 			continue

@@ -33,6 +33,11 @@ func (s *executor) doEffect(ctx context.Context, c claimed, step step) (attemptR
 	if known.State == EffectConfirmed || known.State == EffectSkipped {
 		return c.confirmed(call, known.Result, true), nil
 	}
+	if known.State != "" || c.restored || c.looksFirst || call.Under != nil {
+		if err := s.settle(ctx, c); err != nil { // what comes first looks, or needs the work row as it is
+			return attemptResult{}, err
+		}
+	}
 	if known, err = s.recovered(ctx, c, step, call, key, known); err != nil {
 		return attemptResult{}, err
 	}

@@ -34,6 +34,13 @@ func (h *hold) left() time.Duration {
 	return min(clock.Until(h.until), h.until.Round(0).Sub(clock.Now().Round(0)))
 }
 
+// ends is the end of the lease, by our clock.
+func (h *hold) ends() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.until
+}
+
 func (h *hold) renewed(until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -74,52 +74,98 @@ func SameRequest(prints, ids string) string {
 	return fmt.Sprintf(`(effect.request_mac = any(%s) or substring(effect.request_mac for %d) <> all(%s))`, prints, sealing.IDLength, ids)
 }
 
-// intendEffect claims the object and records the intent. It requires a lease that
-// is long enough, no foreign claim, and the same request as before under the key.
-var intendEffect = `
-with fence as (
-	select id from saga_run where id = $1 and lease_token = $2 and status = 'running' and step = $3
-		and lease_until >= real_now() + $4::interval for no key update
-), claim as (
-	insert into external_claim (server, kind, name, owner) select $5, $6, $7, $11 from fence where $5 <> ''
-	on conflict (server, kind, name) do update set taken_at = real_clock() where external_claim.owner = excluded.owner
-	returning 1
-), intent as (
-	insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token)
-	select $8, id, $9, 'intended', ($10::bytea[])[1], real_now(), 1, $2 from fence where $5 = '' or exists (select from claim)
-	on conflict (key) do update set state = case when effect.state = 'deferred' then effect.state else excluded.state end,
-		saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = real_now(), sends = effect.sends + 1,
-		token = excluded.token, updated_at = real_now()
-	where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
-		and ` + SameRequest("$10", "$12") + `
-		and effect.state in ('intended', 'unknown', 'absent', 'deferred')
-	returning 1
-), attempt as (
-	insert into saga_attempt (saga_id, token, step) select id, $2, $3 from fence where exists (select from intent)
-	on conflict (saga_id, token, step) do update set started_at = business_now(), finished_at = null, outcome = null
+// Why an intent was refused.
+var (
+	errContested   = errors.New("another resource has the object")
+	errNotIntended = errors.New("the lease is lost or too short, or the request is another one")
 )
-select (select count(*) from fence), (select count(*) from claim), (select count(*) from intent)`
 
-// intend records the effect before the call.
-func (s *executor) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
-	prints, ids := s.store.Keys().Prints("effect request", Encode(call.Request)) // an earlier intent may have used an older key
-	o := call.Claim
-	var fence, claim, intent int
-	err := c.hold.write(func() error {
-		return s.pool.QueryRow(ctx, intendEffect, c.id, c.token, c.Step, s.call(step), o.Server, o.Kind, o.Name, key, step.name, prints, o.Owner.String(), ids).
-			Scan(&fence, &claim, &intent)
+// intendEffect records the intent. It requires a lease that is long enough, and the same
+// request as before under the key. A repeat without a call in between is no other send.
+var intendEffect = `
+insert into effect (key, saga_id, step, state, request_mac, sent_at, sends, token)
+select $1, run.id, $2, 'intended', ($3::bytea[])[1], real_now(), 1, run.lease_token
+from saga_run run
+where run.id = $5 and run.lease_token = $6 and run.status = 'running' and run.step = $7 and run.lease_until >= real_now() + $8::interval
+for no key update
+on conflict (key) do update set state = case when effect.state = 'deferred' then effect.state else excluded.state end,
+	saga_id = excluded.saga_id, request_mac = excluded.request_mac, sent_at = real_now(),
+	sends = effect.sends + case when effect.state = 'intended' and (effect.saga_id, effect.token) = (excluded.saga_id, excluded.token) then 0 else 1 end,
+	token = excluded.token, updated_at = real_now()
+where (effect.saga_id <> excluded.saga_id or effect.token <= excluded.token)
+	and ` + SameRequest("$3", "$4") + `
+	and effect.state in ('intended', 'unknown', 'absent', 'deferred')`
+
+// intentRows claim the object of a call and record the intent. They have the key of the
+// work row, so that they come after its advance.
+func (s *executor) intentRows(c claimed, step step, key string, call Call) []eventstore.TxStatement {
+	prints, ids := s.requestPrints(call)
+	run := "saga_run/" + c.id.String()
+	var rows []eventstore.TxStatement
+	if o := call.Claim; o != (Claim{}) {
+		rows = append(rows, eventstore.TxStatement{
+			Key: run,
+			SQL: `insert into external_claim (server, kind, name, owner) select server, kind, name, owner from arg
+				on conflict (server, kind, name) do update set taken_at = real_clock() where external_claim.owner = excluded.owner`,
+			Columns: "server text, kind text, name text, owner text", Args: []any{o.Server, o.Kind, o.Name, o.Owner.String()},
+			WantRows: 1, ErrIfNot: errContested,
+		})
+	}
+	return append(rows, eventstore.TxStatement{
+		Key: run, SQL: intendEffect, Args: []any{key, step.name, prints, ids, c.id, c.token, c.Step, s.call(step)},
+		WantRows: 1, ErrIfNot: errNotIntended,
+	}, eventstore.TxStatement{
+		Key: run,
+		SQL: `insert into saga_attempt (saga_id, token, step) select id, token, step from arg
+			on conflict (saga_id, token, step) do update set started_at = business_now(), finished_at = null, outcome = null`,
+		Columns: "id uuid, token bigint, step int", Args: []any{c.id, c.token, c.Step}, WantRows: eventstore.AnyRows,
 	})
+}
+
+// intend records the effect before the call, together with what is unrecorded of the
+// run. If that is refused it goes first, so that the intent is refused for itself.
+func (s *executor) intend(ctx context.Context, c claimed, step step, key string, call Call) error {
+	rows := s.intentRows(c, step, key, call)
+	err := s.settleWith(ctx, c, "intend", rows...)
+	if err != nil && !c.todo.empty() && !DatabaseAway(err) {
+		if err := s.settle(ctx, c); err != nil {
+			return err
+		}
+		err = s.settleWith(ctx, c, "intend", rows...)
+	}
+	switch {
+	case errors.Is(err, errContested):
+		return s.contend(ctx, c, step, call)
+	case errors.Is(err, errNotIntended):
+		return s.notIntended(ctx, c, key, call)
+	}
+	return err
+}
+
+// effectTaken tells whether the row of an effect is what refuses an intent. Otherwise the
+// lease was lost or too short.
+var effectTaken = `
+select exists (select from effect where key = $1 and (saga_id <> $2 or token <= $5)
+	and not (` + SameRequest("$3", "$4") + ` and state in ('intended', 'unknown', 'absent', 'deferred')))`
+
+// notIntended tells why an intent was refused.
+func (s *executor) notIntended(ctx context.Context, c claimed, key string, call Call) error {
+	prints, ids := s.requestPrints(call)
+	var taken bool
+	err := s.pool.QueryRow(ctx, effectTaken, key, c.id, prints, ids, c.token).Scan(&taken)
 	switch {
 	case err != nil:
-		return SQLError(err, "intend %s", key)
-	case fence == 0:
+		return SQLError(err, "read effect %s", key)
+	case !taken:
 		return ErrFenced
-	case o != (Claim{}) && claim == 0:
-		return s.contend(ctx, c, step, call)
-	case intent == 0:
-		return domain.Fail(domain.Permanent, "request_changed", errors.New("the same effect was asked for differently before"))
 	}
-	return nil
+	return domain.Fail(domain.Permanent, "request_changed", errors.New("the same effect was asked for differently before"))
+}
+
+// requestPrints are those of the request under each secret key, the newest first: an
+// earlier intent may have used an older key.
+func (s *core) requestPrints(call Call) (prints, ids [][]byte) {
+	return s.store.Keys().Prints("effect request", Encode(call.Request))
 }
 
 // noteFailure records a failed call. A call that was certainly not made does not

@@ -43,6 +43,9 @@ type claimed struct {
 	definition *definition
 	in         any    // the input, decoded for this attempt
 	before     []byte // the input as it was written before
+
+	todo  *unrecorded // nil: all of the run is recorded
+	alone bool        // its steps are recorded one by one
 }
 
 // lockQueue makes claims of one queue run one after the other, so that the queue's

@@ -57,6 +57,10 @@ type Step[I any] struct {
 	// parked at this step, by name.
 	Corrections map[string]func(in *I, value string)
 
+	// Joins: the step reads nothing that the step before it writes. So its completion,
+	// or the intent of its effect, may be one append with the completion of that step.
+	Joins bool
+
 	Local  *Local[I]
 	Effect *Effect[I]
 	Wait   func(context.Context, *I) (ready bool, then Work, err error) // until it is ready
@@ -180,6 +184,7 @@ type step struct {
 	queue       func(any) string
 	policy      Policy
 	independent bool
+	joins       bool
 	corrections map[string]func(in any, value string)
 	local       *local
 	effect      *effect
@@ -228,7 +233,7 @@ func Register[I any](s *Runner, saga Saga[I]) Definition[I] {
 
 // erased is the step with inputs of any type.
 func (s Step[I]) erased() step {
-	e := step{name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent, of: s.Of, corrections: map[string]func(any, string){}}
+	e := step{name: s.Name, says: s.Says, queue: withInput(s.QueueOf), policy: s.Policy, independent: s.Independent, joins: s.Joins, of: s.Of, corrections: map[string]func(any, string){}}
 	if s.Queue != "" {
 		e.queue = func(any) string { return s.Queue }
 	}

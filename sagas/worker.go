@@ -79,6 +79,9 @@ func (s *executor) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 		s.Alarm(ctx, "the input of a run cannot be read", "run", c.id, "error", err)
 		return c, false
 	}
+	if c.todo == nil {
+		c.todo = begun(c)
+	}
 	var next claimed
 	step = s.stepInDirection(c.Run, step)
 	err = Guarded(func() error {
@@ -91,6 +94,11 @@ func (s *executor) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 	if err == nil {
 		return next, next.hold != nil
 	}
+	if c, err = s.settleBefore(ctx, c, err); err == nil {
+		return c, true
+	}
+	_, step, _ = s.stepOf(c.Run)
+	step = s.stepInDirection(c.Run, step)
 	next, err = s.handleFailure(ctx, c, step, err)
 	if err != nil {
 		s.log.WarnContext(ctx, "an attempt could not be settled", "run", c.id, "step", step.name, "error", Scrub(err))
@@ -139,9 +147,6 @@ type attemptResult struct {
 
 // attempt tries the step once.
 func (s *executor) attempt(ctx context.Context, c claimed, step step) (attemptResult, error) {
-	if err := s.begin(ctx, c); err != nil {
-		return attemptResult{}, err
-	}
 	switch {
 	case c.Direction == DirectionUndo:
 		return s.compensateStep(ctx, c, step)
@@ -151,15 +156,6 @@ func (s *executor) attempt(ctx context.Context, c claimed, step step) (attemptRe
 		return s.checkWait(ctx, c, step)
 	}
 	return s.doEffect(ctx, c, step)
-}
-
-// begin tells the run's subject at the first claim that the run has begun (rule
-// T12).
-func (s *executor) begin(ctx context.Context, c claimed) error {
-	if c.Step > 0 || c.Direction == DirectionUndo || c.definition.begun == nil {
-		return nil
-	}
-	return s.append(ctx, c, s.causeOf(c, "begin"), []eventstore.TxStatement{fenceRow(c)}, c.definition.begun(c.in))
 }
 
 // fenceRow is the fence for writes of a worker that do not move its run.
@@ -188,6 +184,9 @@ func (s *executor) checkWait(ctx context.Context, c claimed, step step) (attempt
 		return err
 	})
 	if errors.Is(err, ErrAbsent) {
+		if err := s.settle(ctx, c); err != nil {
+			return attemptResult{}, err
+		}
 		return s.missed(ctx, c, step)
 	}
 	if err != nil {
@@ -244,8 +243,9 @@ func (c claimed) learnt() json.RawMessage {
 	return nil
 }
 
-// finish ends an attempt: fence, rows and events are one append. The result holds a
-// lease if this worker continues with the run.
+// finish ends an attempt. The completion of a step waits for the next one if that joins
+// it; otherwise fence, rows and events are one append. The result holds a lease if this
+// worker continues with the run.
 func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (claimed, error) {
 	events, err := Decider.Decide(c.Run, e.command)
 	if err != nil {
@@ -258,19 +258,20 @@ func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (clai
 	if err := s.faultAt(BeforeComplete, c); err != nil {
 		return c, err
 	}
-	back := c.Direction == DirectionDo && next.Step < c.Step // needs another token, for its causes and attempts
-	keep := next.Status == StatusReady && !back && (next.At().Queue == c.queue || next.At().Queue == LocalQueue)
-	until := clock.Now().Add(s.times.Lease)
 	commands := append([]domain.Command{e.command}, e.work.Commands...)
 	if next.Status == StatusUndone && c.definition.undone != nil {
 		commands = append(commands, c.definition.undone(c.in)...)
 	}
-	if err := s.append(ctx, c, s.causeOf(c, string(next.Status)), s.endingRows(c, next, keep, e), commands); err != nil {
-		return c, err
+	back := c.Direction == DirectionDo && next.Step < c.Step // needs another token, for its causes and attempts
+	keep := next.Status == StatusReady && !back && (next.At().Queue == c.queue || next.At().Queue == LocalQueue)
+	todo := c.todo.with(c, commands, s.endingRows(c, e), e.work)
+	if _, step, _ := s.stepOf(next); keep && step.joins && !c.alone && c.Direction == DirectionDo {
+		joined := s.advanced(c, next, true, c.hold.ends())
+		joined.todo = todo
+		return joined, nil
 	}
-	s.completed.Add(1)
-	s.wakeFor(c.queue, e.work)
-	if err := s.faultAt(AfterComplete, c); err != nil {
+	until := clock.Now().Add(s.times.Lease)
+	if err := s.record(ctx, c, todo, string(next.Status), s.advanceRow(todo.first, next, keep)); err != nil {
 		return c, err
 	}
 	return s.advanced(c, next, keep, until), nil
@@ -293,8 +294,9 @@ func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata,
 	})
 }
 
-func (s *executor) endingRows(c claimed, next Run, keep bool, e attemptResult) []eventstore.TxStatement {
-	rows := append([]eventstore.TxStatement{s.advanceRow(c, next, keep)}, e.work.rows()...)
+// endingRows are the rows of an attempt's end, but for the work row.
+func (s *executor) endingRows(c claimed, e attemptResult) []eventstore.TxStatement {
+	rows := e.work.rows()
 	if e.counted || e.class != "" {
 		rows = append(rows, attemptRow(c, e))
 	}
@@ -327,7 +329,7 @@ func attemptRow(c claimed, e attemptResult) eventstore.TxStatement {
 
 // advanced returns the claimed run after a completed step.
 func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) claimed {
-	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead, head: c.head, restored: c.restored, looksFirst: c.looksFirst}
+	done := claimed{Run: next, id: c.id, queue: c.queue, token: c.token, correlation: c.correlation, attempt: 1, until: until, since: c.since, ahead: c.ahead, head: c.head, restored: c.restored, looksFirst: c.looksFirst, alone: c.alone && keep}
 	if budget := s.budget(next); budget != nil {
 		done.left, done.deadline = *budget, true
 	}

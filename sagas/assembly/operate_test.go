@@ -129,7 +129,7 @@ func TestAPausedRunWaits(t *testing.T) {
 	w.pay.pay(id, nil)
 	var paused sync.Once
 	w.fault.to(func(p sagas.Point, c sagas.Run) error {
-		if c.At().Name == "tenant" && p == sagas.BeforeComplete {
+		if c.At().Name == "tenant" && p == sagas.BeforeComplete { // what it did until then would be recorded together
 			paused.Do(func() { w.must(w.Pause(context.Background(), operator, c.ID(), "wait")) }) // the worker is fenced by it
 		}
 		return nil
@@ -137,7 +137,8 @@ func TestAPausedRunWaits(t *testing.T) {
 	w.goes()
 	w.must(w.webhook("evt_1", id))
 	w.eventually("it is paused", func() bool { return w.provision(id).Status == sagas.StatusPaused && w.Fenced() > 0 })
-	w.equal("step", w.provision(id).At().Name, "tenant")
+	w.equal("step", w.provision(id).At().Name, "account")
+	w.equal("accounts opened", w.count(`select count(*) from events where name = 'account.opened'`), 0)
 	w.must(w.Continue(t.Context(), operator, sagas.RunID("provision:"+id.String()), "go on"))
 	w.becomes(id, order.StatusActive)
 	w.equal("an unknown run", domain.CodeOf(w.Pause(t.Context(), operator, uuid.New(), "x")), domain.NotFound)

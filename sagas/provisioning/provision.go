@@ -62,37 +62,37 @@ func (p *Provisioner) registerProvision() {
 				Local: &sagas.Local[ProvisionInput]{Do: p.openAccount, Undo: p.closeAccount},
 			},
 			{
-				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue, Policy: p.local,
+				Name: "tenant", Says: "create the hosting tenant, VM or SaaS sub-tenant", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
 				Local: &sagas.Local[ProvisionInput]{Do: p.openTenant, Undo: p.closeTenant},
 			},
 			{
-				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine,
+				Name: "tenant.engine", Says: "create the tenant's place on the hosting engine", Queue: engine, Policy: outside.Engine, Joins: true,
 				Effect: &sagas.Effect[ProvisionInput]{Key: keyed("tenant.engine"), Prepare: p.tenantCall},
 			},
 			{
-				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready,
+				Name: "tenant.ready", Says: "wait until the engine has made the tenant's place", Queue: engine, Policy: outside.Ready, Joins: true,
 				Wait: p.tenantReady, Of: "tenant.engine",
 			},
 			{
-				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine,
+				Name: "site", Says: "create the website of the ordered domain", Queue: engine, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"domain": func(in *ProvisionInput, name string) { in.Domain = name }},
 				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("site"), Prepare: p.siteCall},
 			},
 			{
-				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready,
+				Name: "site.ready", Says: "wait until the website is served", Queue: engine, Policy: outside.Ready, Joins: true,
 				Wait: p.siteReady, Of: "site",
 			},
 			{
-				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine,
+				Name: "vm", Says: "create the virtual server", Queue: compute, Policy: outside.Engine, Joins: true,
 				Corrections: map[string]func(*ProvisionInput, string){"os_choice": func(in *ProvisionInput, os string) { in.OS = os }},
 				Effect:      &sagas.Effect[ProvisionInput]{Key: keyed("vm"), Prepare: p.vmCall},
 			},
 			{
-				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine,
+				Name: "vm.ready", Says: "wait until the virtual server runs and has an address", Queue: compute, Policy: outside.Machine, Joins: true,
 				Wait: p.vmReady, Of: "vm",
 			},
 			{
-				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local,
+				Name: "billing", Says: "create a subscription and an invoice", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
 				Local: &sagas.Local[ProvisionInput]{Do: p.bill, Undo: p.endBilling},
 			},
 			{
@@ -108,7 +108,7 @@ func (p *Provisioner) registerProvision() {
 				},
 			},
 			{
-				Name: "activate", Says: "set the order status to active", Queue: sagas.LocalQueue, Policy: p.local,
+				Name: "activate", Says: "set the order status to active", Queue: sagas.LocalQueue, Policy: p.local, Joins: true,
 				Local: &sagas.Local[ProvisionInput]{Do: p.activate},
 			},
 		},
