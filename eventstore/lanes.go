@@ -58,25 +58,57 @@ func (s *Store) RunLanes(ctx context.Context, l Lanes) error {
 	return nil
 }
 
-// handOver hands over the next events in one transaction, which holds the reader's row.
-// A crash may lose the progress, and the events come again. So the commit need not wait
-// for the disk.
+// handOver hands over the next events, unless the position passes all that there are.
 func (s *Store) handOver(ctx context.Context, l Lanes) (more bool, err error) {
-	tx, err := s.pool.Begin(ctx)
+	passed, err := s.pass(ctx, l)
+	if err == nil && !passed {
+		more, err = s.handOverBatch(ctx, l)
+	}
+	if errors.Is(err, pgx.ErrNoRows) { // another process reads
+		return false, nil
+	}
+	return more, err
+}
+
+// ownReader is the reader's row, which one process has at a time.
+const ownReader = `from readers where name = $1 for update of readers skip locked`
+
+// passEvents moves the reader to the end of the log, unless an event before it is one of
+// those named. It tells whether nothing is left to read.
+const passEvents = `
+with reader as materialized (
+	select position, set_config('synchronous_commit', 'off', true) ` + ownReader + `
+), head as materialized (
+	select coalesce(max(position), 0) position from events
+), next as materialized (
+	select reader.position at, head.position until, head.position > reader.position and (head.position > reader.position + $3
+		or exists (select from events e where e.position > reader.position and ($2::text[] is null or e.name = any($2)))) chosen
+	from reader, head
+), moved as (
+	update readers set position = until from next where name = $1 and until > at and not chosen
+)
+select not chosen from next`
+
+func (s *Store) pass(ctx context.Context, l Lanes) (passed bool, err error) {
+	err = s.pool.QueryRow(ctx, passEvents, l.Reader, l.Names, laneWindow).Scan(&passed)
+	return passed, Unavailable(err)
+}
+
+// relaxed begins a transaction whose commit need not wait for the disk.
+var relaxed = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}
+
+// handOverBatch hands over the next events in one transaction, which holds the reader's
+// row. A crash may lose the progress, and the events come again.
+func (s *Store) handOverBatch(ctx context.Context, l Lanes) (more bool, err error) {
+	tx, err := s.pool.BeginTx(ctx, relaxed)
 	if err != nil {
 		return false, fmt.Errorf("read as %s: %w", l.Reader, Unavailable(err))
 	}
 	work := context.WithoutCancel(ctx) // what was handled is noted at a stop, too
 	defer func() { _ = tx.Rollback(work) }()
 	var position, head int64
-	b := &pgx.Batch{}
-	b.Queue(`select set_config('synchronous_commit', 'off', true)`)
-	b.Queue(`select position, (select coalesce(max(position), 0) from events) from readers where name = $1 for update of readers skip locked`, l.Reader).
-		QueryRow(func(r pgx.Row) error { return r.Scan(&position, &head) })
-	if err := tx.SendBatch(ctx, b).Close(); err != nil || head <= position {
-		if errors.Is(err, pgx.ErrNoRows) { // another process reads
-			err = nil
-		}
+	err = tx.QueryRow(ctx, `select position, (select coalesce(max(position), 0) from events) `+ownReader, l.Reader).Scan(&position, &head)
+	if err != nil || head <= position {
 		return false, Unavailable(err)
 	}
 	rows, until, err := chosen(ctx, tx, l, position, head)

@@ -1,38 +1,27 @@
 package sagas
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
 
 // serve claims the runs of one queue and works on them, a bounded number at a
 // time, until ctx ends. The work itself goes on in its own context. A run that ends
 // makes room, which matters if others were left at the last claim.
 func (s *executor) serve(ctx, work context.Context, queue string, limit int) {
-	var active atomic.Int32
-	var left atomic.Bool
-	var ended atomic.Int64
 	woken := s.wakes.of(queue)
+	q := s.slots.serve(queue, limit, woken)
 	for ctx.Err() == nil {
-		before := ended.Load()
-		runs, more, err := s.claimSome(ctx, queue, limit-int(active.Load()))
+		room, ended := s.slots.room(q)
+		runs, more, err := s.claimSome(ctx, queue, room)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "no runs were claimed", "queue", queue, "error", err)
 		}
 		for _, c := range runs {
-			active.Add(1)
-			s.workers.Add(1)
-			go func() {
-				defer s.workers.Done()
+			c.slot = s.slots.take(queue)
+			s.workers.Go(func() {
+				defer c.slot.leave()
 				s.workOn(work, c)
-				active.Add(-1)
-				ended.Add(1)
-				if left.Load() {
-					nudge(woken)
-				}
-			}()
+			})
 		}
-		if left.Store(more); more && err == nil && ended.Load() != before {
+		if s.slots.claimed(q, more, ended) && err == nil {
 			continue // there is room again
 		}
 		Pausing(ctx, Jittered(s.times.Poll), woken)

@@ -22,7 +22,7 @@ func (s *executor) handleFailure(ctx context.Context, c claimed, step step, err 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.times.Write)
 	defer cancel()
 	switch {
-	case errors.Is(err, ErrKilled), errors.Is(err, ErrFenced), errors.Is(err, errMovedOn):
+	case drops(err):
 		return claimed{}, s.dropFenced(err)
 	case errors.Is(err, errStopping):
 		return claimed{}, s.release(ctx, c)

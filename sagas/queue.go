@@ -44,79 +44,52 @@ type claimed struct {
 	in         any    // the input, decoded for this attempt
 	before     []byte // the input as it was written before
 
+	slot  *slot       // nil: its worker serves no queue
 	todo  *unrecorded // nil: all of the run is recorded
 	alone bool        // its steps are recorded one by one
 }
 
-// lockQueue makes claims of one queue run one after the other, so that the queue's
-// limit is exact. It returns how many runs are due or lost, at most one more than may
-// be claimed. Without any it locks nothing, so that idle workers write nothing.
-const lockQueue = `
-with claimable as materialized (
-	(select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= business_now() and definition = any($3::text[]) limit $2::int + 1)
-	union all
-	(select id from saga_run where queue = $1 and status = 'running' and lease_until < real_now() and definition = any($3::text[]) limit $2::int + 1)
-)
-select (select count(*) from claimable) from saga_queue
-where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() and exists (select from claimable) for no key update`
-
-// An open breaker lets one probe through. Keep every coalesce: LIMIT NULL
-// means no limit.
+// claimRuns leases runs of a queue. The function claim_runs describes how.
 const claimRuns = `
-with room as (
-	select greatest(0, least($2::int, case when fails >= $6::int then 1 else max_in_flight end - (
-		select count(*) from saga_run r where r.queue = q.queue and r.status = 'running' and r.lease_until >= real_now())))::int n
-	from saga_queue q where queue = $1 and not paused and coalesce(open_until, real_now()) <= real_now() and not in_recovery()
-), lost as (
-	select id from saga_run where queue = $1 and status = 'running' and lease_until < real_now() and definition = any($5::text[])
-	order by lease_until limit coalesce((select n from room), 0) for update skip locked
-), due as (
-	select id from saga_run where queue = $1 and status in ('ready', 'waiting') and run_at <= business_now() and definition = any($5::text[])
-	order by run_at limit coalesce((select n from room), 0) for update skip locked
-), pick as (
-	select id from (select id, 0 o from lost union all select id, 1 from due) x order by o limit coalesce((select n from room), 0)
-)
-update saga_run s set status = 'running', attempt = attempt + 1, worker = $3, lease_token = lease_token + 1,
-	lease_until = real_now() + $4::interval
-from pick where s.id = pick.id
-returning s.id, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'), s.direction, s.step,
-	s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
+select s.id, claimable, s.key, s.definition, s.steps, s.input, coalesce(s.order_id, '00000000-0000-0000-0000-000000000000'),
+	s.direction, s.step, s.cancel_requested, s.stream_version, s.queue, s.attempt, s.lease_token, s.correlation,
 	coalesce(extract(epoch from s.step_deadline - business_now()), 0)::float8, s.step_deadline is not null, real_now(), business_now() - real_now(),
-	(select coalesce(max(position), 0) from events), looks_first(), was_restored(s.id, s.correlation)`
+	(select coalesce(max(position), 0) from events), looks_first(), was_restored(s.id, s.correlation)
+from (select claimable, (run).* from claim_runs($1, $2, $3, $4, $5, $6)) s`
 
 // breaks is the number of consecutive failures that opens a queue's breaker.
 const breaks = 5
 
 // claim leases up to limit runs of a queue: due runs, and runs with an expired
-// lease. It tells whether others are left. Both statements are one transaction and one
-// round trip.
+// lease. It tells whether others are left.
 func (s *executor) claim(ctx context.Context, queue string, limit int) (runs []claimed, left bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.Write)
 	defer cancel()
 	until := clock.Now().Add(s.times.Lease)
-	b := &pgx.Batch{}
 	claimable := 0
-	b.Queue(lockQueue, queue, limit, s.definitionNames()).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&claimable}, func() error { return nil })
-		return err
-	})
-	b.Queue(claimRuns, queue, limit, s.worker, s.times.Lease, s.definitionNames(), breaks).Query(func(rows pgx.Rows) error {
-		runs, err = pgx.CollectRows(rows, scanClaimed)
-		return err
-	})
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	rows, _ := s.pool.Query(ctx, claimRuns, queue, limit, s.worker, s.times.Lease, s.definitionNames(), breaks)
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimed, error) { return scanClaimed(row, &claimable) })
+	if err != nil {
 		return nil, true, fmt.Errorf("claim runs of %s: %w", queue, err)
 	}
-	for i := range runs {
-		runs[i].until = until
-		s.store.Clock().Learn(runs[i].ahead) // steps decide by the clock that made the run due
+	for _, c := range found {
+		if c.id == uuid.Nil {
+			return nil, true, nil
+		}
+		c.until = until
+		s.store.Clock().Learn(c.ahead) // steps decide by the clock that made the run due
+		runs = append(runs, c)
 	}
 	return runs, claimable > len(runs), nil
 }
 
-func scanClaimed(row pgx.CollectableRow) (c claimed, err error) {
+// scanClaimed scans a leased run, or none if there is no room for what is due.
+func scanClaimed(row pgx.CollectableRow, claimable *int) (c claimed, err error) {
+	if row.RawValues()[0] == nil {
+		return c, nil
+	}
 	var left float64
-	err = row.Scan(&c.id, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
+	err = row.Scan(&c.id, claimable, &c.Key, &c.Definition, &c.Steps, &c.Input, &c.Order, &c.Direction, &c.Step, &c.Cancel, &c.Version,
 		&c.queue, &c.attempt, &c.token, &c.correlation, &left, &c.deadline, &c.since, &c.ahead, &c.head, &c.looksFirst, &c.restored)
 	c.Status, c.left = StatusReady, Seconds(left)
 	return c, err

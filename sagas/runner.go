@@ -97,7 +97,7 @@ func New(o Options) *Runner {
 	}
 	s := &Runner{
 		core: c, Operators: Operators{c}, limits: o.Limits,
-		executor: &executor{core: c, worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}},
+		executor: &executor{core: c, worker: workerName(), leases: leases{holds: map[uuid.UUID]*hold{}}, slots: slots{queues: map[string]*served{}}},
 	}
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)

@@ -16,6 +16,7 @@ type unrecorded struct {
 	first    claimed   // the run as it is recorded
 	done     []claimed // the completed steps, as they were attempted
 	works    []Work    // of these steps
+	enters   string    // the queue that the run is handed over to; "": none
 	commands []domain.Command
 	rows     []eventstore.TxStatement
 }
@@ -47,7 +48,7 @@ func (u *unrecorded) with(c claimed, commands []domain.Command, rows []eventstor
 		u = &unrecorded{first: c}
 	}
 	return &unrecorded{
-		first: u.first, done: append(slices.Clip(u.done), c), works: append(slices.Clip(u.works), work),
+		first: u.first, enters: u.enters, done: append(slices.Clip(u.done), c), works: append(slices.Clip(u.works), work),
 		commands: slices.Concat(u.commands, c.sequels(commands)), rows: slices.Concat(u.rows, rows),
 	}
 }
@@ -55,7 +56,16 @@ func (u *unrecorded) with(c claimed, commands []domain.Command, rows []eventstor
 // record appends what is unrecorded of a run, with further rows. What names the append
 // among those of the run's step.
 func (s *executor) record(ctx context.Context, c claimed, u *unrecorded, what string, rows ...eventstore.TxStatement) error {
-	if err := s.append(u.first.origin().With(ctx), c, s.causeOf(c, what), slices.Concat(rows, u.rows), u.commands); err != nil {
+	rows = slices.Concat(rows, u.rows)
+	if u.enters != "" {
+		if !c.slot.enters(u.enters) { // an append before this one was refused
+			return errNoRoom
+		}
+		rows = append(rows, roomRow(u.enters))
+	}
+	err := s.append(u.first.origin().With(ctx), c, s.causeOf(c, what), rows, u.commands)
+	c.slot.entered(err == nil)
+	if err != nil {
 		return err
 	}
 	s.completed.Add(int64(len(u.done)))
@@ -93,6 +103,18 @@ func (s *executor) settleWith(ctx context.Context, c claimed, what string, rows 
 	return nil
 }
 
+// errNoRoom refuses to hand a run over to a queue that has no room, or has other runs.
+var errNoRoom = errors.New("the queue has no room")
+
+// roomRow makes sure that a run may go on in a queue at once, instead of waiting for a
+// claim there. The row of the queue stays locked until the commit, as in a claim.
+func roomRow(queue string) eventstore.TxStatement {
+	return eventstore.TxStatement{
+		Key: "saga_queue/" + queue, SQL: `update saga_queue set queue = queue where queue = $1 and has_room($1, $2)`, Args: []any{queue, breaks},
+		WantRows: 1, ErrIfNot: errNoRoom,
+	}
+}
+
 // recorded is a run of which all is recorded.
 func (c claimed) recorded() claimed {
 	c.todo = nil
@@ -101,9 +123,10 @@ func (c claimed) recorded() claimed {
 
 // settleBefore records what is unrecorded before a failure is handled, and returns the
 // run and the failure to handle. If the append is refused, one of the steps in it is to
-// blame: without an error the worker goes back to the first and records one by one.
+// blame: without an error the worker goes back to the first and records one by one. A run
+// that cannot be handed over is left to its queue.
 func (s *executor) settleBefore(ctx context.Context, c claimed, failure error) (claimed, error) {
-	if c.todo.empty() || errors.Is(failure, ErrKilled) || errors.Is(failure, ErrFenced) || errors.Is(failure, errMovedOn) {
+	if c.todo.empty() || drops(failure) {
 		return c, failure
 	}
 	first, steps := c.todo.first, len(c.todo.done)
@@ -112,12 +135,24 @@ func (s *executor) settleBefore(ctx context.Context, c claimed, failure error) (
 		return first, failure
 	}
 	err := s.settle(ctx, c)
+	if errors.Is(err, errNoRoom) {
+		c.todo.enters = ""
+		if err = s.record(ctx, c, c.todo, "queued", s.advanceRow(c.todo.first, c.Run, false)); err == nil {
+			s.Wake(c.At().Queue)
+			return claimed{}, nil
+		}
+	}
 	switch {
 	case err == nil:
 		return c, failure
-	case steps == 0 || errors.Is(err, ErrKilled) || errors.Is(err, ErrFenced) || errors.Is(err, errMovedOn) || DatabaseAway(err):
+	case steps == 0 || drops(err) || DatabaseAway(err):
 		return first, err
 	}
 	first.alone = true
 	return first, nil
+}
+
+// drops tells whether a failure leaves nothing to be written: the lease is lost.
+func drops(err error) bool {
+	return errors.Is(err, ErrKilled) || errors.Is(err, ErrFenced) || errors.Is(err, errMovedOn)
 }

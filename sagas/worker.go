@@ -42,6 +42,7 @@ type executor struct {
 	*core
 	worker  string
 	leases  leases
+	slots   slots
 	workers sync.WaitGroup
 }
 
@@ -95,7 +96,7 @@ func (s *executor) attemptStep(ctx context.Context, c claimed) (claimed, bool) {
 		return next, next.hold != nil
 	}
 	if c, err = s.settleBefore(ctx, c, err); err == nil {
-		return c, true
+		return c, c.hold != nil
 	}
 	_, step, _ = s.stepOf(c.Run)
 	step = s.stepInDirection(c.Run, step)
@@ -263,15 +264,25 @@ func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (clai
 		commands = append(commands, c.definition.undone(c.in)...)
 	}
 	back := c.Direction == DirectionDo && next.Step < c.Step // needs another token, for its causes and attempts
-	keep := next.Status == StatusReady && !back && (next.At().Queue == c.queue || next.At().Queue == LocalQueue)
+	stays := next.At().Queue == c.queue || next.At().Queue == LocalQueue
+	keep := next.Status == StatusReady && !back && (stays || c.Direction == DirectionDo && c.slot.enter(next.At().Queue))
 	todo := c.todo.with(c, commands, s.endingRows(c, e), e.work)
+	if keep && !stays {
+		todo.enters = next.At().Queue
+	}
 	if _, step, _ := s.stepOf(next); keep && step.joins && !c.alone && c.Direction == DirectionDo {
 		joined := s.advanced(c, next, true, c.hold.ends())
 		joined.todo = todo
 		return joined, nil
 	}
 	until := clock.Now().Add(s.times.Lease)
-	if err := s.record(ctx, c, todo, string(next.Status), s.advanceRow(todo.first, next, keep)); err != nil {
+	err = s.record(ctx, c, todo, string(next.Status), s.advanceRow(todo.first, next, keep))
+	if errors.Is(err, errNoRoom) {
+		keep = false
+		todo.enters = ""
+		err = s.record(ctx, c, todo, string(next.Status), s.advanceRow(todo.first, next, keep))
+	}
+	if err != nil {
 		return c, err
 	}
 	return s.advanced(c, next, keep, until), nil
@@ -335,7 +346,10 @@ func (s *executor) advanced(c claimed, next Run, keep bool, until time.Time) cla
 	}
 	switch {
 	case keep:
-		done.hold = c.hold
+		done.hold, done.slot = c.hold, c.slot
+		if queue := next.At().Queue; queue != LocalQueue {
+			done.queue = queue
+		}
 	case next.Status == StatusReady:
 		s.Wake(next.At().Queue)
 	}

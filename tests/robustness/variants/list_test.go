@@ -71,7 +71,7 @@ var ofTheLog = []variant{{
 }, {
 	name:  "two processes may read as one reader",
 	why:   "both handle the same events at once",
-	edits: []edit{{"eventstore/lanes.go", "where name = $1 for update of readers skip locked", "where name = $1"}},
+	edits: []edit{{"eventstore/lanes.go", "where name = $1 for update of readers skip locked`", "where name = $1`"}},
 	nets:  []net{{"eventstore", "TestOneProcessAtATimeHandsEventsOver"}},
 }, {
 	name:  "a reader acknowledges before it has handled",

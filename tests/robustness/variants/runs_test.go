@@ -8,10 +8,13 @@ var ofTheRuns = []variant{{
 	edits: []edit{{"sagas/workrow.go", "lease_token = arg.token and saga_run.status = 'running' and saga_run.step = arg.at", "lease_token >= arg.token and arg.at >= 0"}},
 	nets:  []net{oracle},
 }, {
-	name:  "intents are not fenced",
-	why:   "a worker whose run was taken over calls the engine beside its successor",
-	edits: []edit{{"sagas/ledger.go", fencedRun + "\n\t\tand lease_until >= real_now() + $4::interval", "where id = $1 and lease_token >= $2 and $3::int >= 0 and $4::interval is not null"}},
-	nets:  []net{oracle},
+	name: "intents are not fenced",
+	why:  "a worker whose run was taken over calls the engine beside its successor",
+	edits: []edit{{
+		"sagas/ledger.go", "run.lease_token = $6 and run.status = 'running' and run.step = $7 and run.lease_until >= real_now() + $8::interval",
+		"run.lease_token >= $6 and $7::int >= 0 and $8::interval is not null",
+	}},
+	nets: []net{oracle},
 }, {
 	name:  "a worker without its lease may put its run back",
 	why:   "the run is due while its successor works on it: two workers have it",
@@ -54,8 +57,8 @@ var ofTheRuns = []variant{{
 	name: "events are written in one transaction, the step's row in the next",
 	why:  "a worker whose run was taken over adds events that its successor adds too",
 	edits: []edit{{
-		"sagas/worker.go", "\tif err := s.append(ctx, c, s.causeOf(c, string(next.Status)), s.endingRows(c, next, keep, e), commands); err != nil {\n",
-		"\tif err := s.append(ctx, c, s.causeOf(c, string(next.Status)), nil, commands); err != nil {\n\t\treturn c, err\n\t}\n\tif err := s.append(ctx, c, s.causeOf(c, \"row\"), s.endingRows(c, next, keep, e), nil); err != nil {\n",
+		"sagas/unrecorded.go", "\terr := s.append(u.first.origin().With(ctx), c, s.causeOf(c, what), rows, u.commands)\n",
+		"\terr := s.append(u.first.origin().With(ctx), c, s.causeOf(c, what), nil, u.commands)\n\tif err == nil {\n\t\terr = s.append(ctx, c, s.causeOf(c, \"row\"), rows, nil)\n\t}\n",
 	}},
 	nets: []net{oracle},
 }, {
@@ -63,6 +66,11 @@ var ofTheRuns = []variant{{
 	why:   "a run that begins to wait while its end is committed sleeps until its next look",
 	edits: []edit{{"sagas/queue.go", "when awaited_position($9) > $11 then", "when awaited_position($9) < $11 then"}},
 	nets:  []net{oracle},
+}, {
+	name:  "a run is handed over to a queue without a look at its limit",
+	why:   "an engine gets more calls at once than its operator allows",
+	edits: []edit{{"sagas/unrecorded.go", "and has_room($1, $2)", "and $2::int > 0"}},
+	nets:  []net{{"sagas/assembly", "TestAQueueWorksOnSoManyAndNoMore"}},
 }, {
 	name:  "what a worker tells beside a step is not fenced",
 	why:   "a tenant reads of a failed attempt that the successor has made good",
