@@ -58,11 +58,12 @@ func (s *executor) contend(ctx context.Context, c claimed, step step, call Call)
 	contest := Contest{Claim: call.Claim, Quarantine: step.policy.Quarantine}
 	var idle float64
 	err := s.pool.QueryRow(ctx, `
-		select owner, taken_at, extract(epoch from real_clock() - taken_at)::float8 from external_claim where server = $1 and kind = $2 and name = $3`,
-		call.Claim.Server, call.Claim.Kind, call.Claim.Name).Scan(&contest.Holder, &contest.taken, &idle)
+		select owner, taken_at, extract(epoch from real_clock() - taken_at)::float8 from external_claim where server = $1 and kind = $2 and name = $3
+			and exists (select from saga_run where id = $4 and lease_token = $5 and status = 'running' and step = $6)`,
+		call.Claim.Server, call.Claim.Kind, call.Claim.Name, c.id, c.token, c.Step).Scan(&contest.Holder, &contest.taken, &idle)
 	contest.Idle = Seconds(idle)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows): // it has just been freed
+	case errors.Is(err, pgx.ErrNoRows): // it has just been freed, or the lease is lost
 	case err != nil:
 		return SQLError(err, "read the claim of %s %s", call.Claim.Kind, call.Claim.Name)
 	default:
