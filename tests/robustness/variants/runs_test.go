@@ -70,7 +70,7 @@ var ofTheRuns = []variant{{
 	name:  "a run is handed over to a queue without a look at its limit",
 	why:   "an engine gets more calls at once than its operator allows",
 	edits: []edit{{"sagas/unrecorded.go", "and has_room($1, $2)", "and $2::int > 0"}},
-	nets:  []net{{"sagas/assembly", "TestAQueueWorksOnSoManyAndNoMore"}},
+	nets:  []net{{"sagas/assembly", "TestAHandOverKeepsTheLimitOfItsQueue"}},
 }, {
 	name:  "what a worker tells beside a step is not fenced",
 	why:   "a tenant reads of a failed attempt that the successor has made good",
