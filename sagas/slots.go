@@ -55,7 +55,7 @@ func (s *slots) take(queue string) *slot {
 	return &slot{slots: s, queue: queue}
 }
 
-// enter moves the slot to another queue, if that has room here and nobody else enters.
+// enter moves the slot to another queue, if that has room here and no other run enters.
 // It lasts once it is recorded.
 func (t *slot) enter(queue string) bool {
 	if t == nil {

@@ -266,7 +266,7 @@ func (s *executor) finish(ctx context.Context, c claimed, e attemptResult) (clai
 	back := c.Direction == DirectionDo && next.Step < c.Step // needs another token, for its causes and attempts
 	stays := next.At().Queue == c.queue || next.At().Queue == LocalQueue
 	keep := next.Status == StatusReady && !back && (stays || c.Direction == DirectionDo && c.slot.enter(next.At().Queue))
-	todo := c.todo.with(c, commands, s.endingRows(c, e), e.work)
+	todo := c.todo.with(c, commands, c.endingRows(e), e.work)
 	if keep && !stays {
 		todo.enters = next.At().Queue
 	}
@@ -306,7 +306,7 @@ func (s *executor) append(ctx context.Context, c claimed, cause domain.Metadata,
 }
 
 // endingRows are the rows of an attempt's end, but for the work row.
-func (s *executor) endingRows(c claimed, e attemptResult) []eventstore.TxStatement {
+func (c claimed) endingRows(e attemptResult) []eventstore.TxStatement {
 	rows := e.work.rows()
 	if e.counted || e.class != "" {
 		rows = append(rows, attemptRow(c, e))

@@ -41,7 +41,7 @@ func TestARefusedStepIsFoundAmongThoseRecordedWithIt(t *testing.T) {
 	var once sync.Once
 	w.fault.to(func(p sagas.Point, c sagas.Run) error {
 		if p == sagas.BeforeComplete && c.At().Name == "tenant" {
-			once.Do(func() { // somebody else opens the account that the step before wants to open
+			once.Do(func() { // another process opens the account that the step before wants to open
 				_, err := w.store.Execute(context.Background(), domain.Metadata{Actor: "user:1"}, w.someone(99, "joined@example.com", "en"))
 				w.must(err)
 			})
