@@ -145,7 +145,9 @@ func TestProcessesWriteOneFileAtATime(t *testing.T) {
 	l.keeps(l.book("shared"))
 	var writing sync.WaitGroup
 	for range 4 {
-		b := l.book("shared")
+		process := *l
+		process.pool = eventstoretest.Pool(t, l.owner.Config().ConnString())
+		b := process.book("shared")
 		writing.Go(func() {
 			for range 10 {
 				if of, err := b.Keep(context.Background()); err != nil || len(of) != 1 || of[0].Err != nil {
