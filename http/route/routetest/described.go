@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
@@ -15,8 +14,8 @@ import (
 // A Description is what an OpenAPI document says of the answers of a server.
 // To read one takes long; it serves any number of servers.
 type Description struct {
-	router routers.Router
-	bodies *bodies
+	router  routers.Router
+	schemas *schemas
 }
 
 // Read reads an OpenAPI document.
@@ -30,7 +29,7 @@ func Read(t testing.TB, document []byte) *Description {
 	if err != nil {
 		t.Fatalf("read the paths of the document: %v", err)
 	}
-	return &Description{router: router, bodies: readBodies(t, document)}
+	return &Description{router: router, schemas: readSchemas(t, document)}
 }
 
 // Watch is the server with a watch on its answers: each has to be what the
@@ -42,8 +41,8 @@ func (d *Description) Watch(t testing.TB, server http.Handler) http.Handler {
 		ctx, leave := context.WithCancel(r.Context())
 		server.ServeHTTP(glance{answer, leave}, r.WithContext(ctx))
 		leave()
-		if route, vars, err := d.router.FindRoute(r); err == nil {
-			d.compare(t, r, route, vars, answer)
+		if route, _, err := d.router.FindRoute(r); err == nil {
+			d.compare(t, r, route, answer)
 		}
 		for name, values := range answer.Header() {
 			w.Header()[name] = values
@@ -66,16 +65,9 @@ func (g glance) Flush() {
 	g.leave()
 }
 
-func (d *Description) compare(t testing.TB, r *http.Request, route *routers.Route, vars map[string]string, answer *httptest.ResponseRecorder) {
+func (d *Description) compare(t testing.TB, r *http.Request, route *routers.Route, answer *httptest.ResponseRecorder) {
 	t.Helper()
-	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: vars, Route: route},
-		Status:                 answer.Code, Header: answer.Header(),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: true},
-	})
-	if err == nil {
-		err = d.bodies.check(route, answer)
-	}
+	err := d.schemas.check(route, answer)
 	if err != nil {
 		t.Errorf("%s %s is not answered as it is described: %v", r.Method, r.URL.Path, err)
 	}

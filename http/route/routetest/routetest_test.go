@@ -75,27 +75,30 @@ func (l *listener) Errorf(format string, args ...any) {
 }
 
 const document = `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/hello/": {"get": {"responses": {"200": {
-	"description": "x", "content": {"application/json": {"schema": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}}}}}}}}}`
+	"description": "x", "headers": {"X-Left": {"schema": {"type": "integer"}}}, "content": {"application/json": {"schema": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}}}}}}}}}`
 
 // Answers that differ from the document are found: in status, media type, form and format.
 func TestAnAnswerThatIsNotDescribedIsFound(t *testing.T) {
 	description := Read(t, []byte(document))
 	for _, test := range []struct {
-		status      int
-		media, body string
-		want        string
+		status            int
+		media, left, body string
+		want              string
 	}{
-		{200, "application/json", `{"at":"2026-01-02T03:04:05Z"}`, ""},
-		{200, "application/json", `{"at":"yesterday"}`, "date-time"},
-		{200, "application/json", `{"at":5}`, "want string"},
-		{200, "application/json", `[]`, "want object"},
-		{200, "application/json", `{`, "no JSON"},
-		{200, "text/plain", `{}`, "text/plain that is not described"},
-		{201, "application/json", `{}`, "status is not supported"},
+		{200, "application/json", "41", `{"at":"2026-01-02T03:04:05Z"}`, ""},
+		{200, "application/json", "41", `{"at":"yesterday"}`, "date-time"},
+		{200, "application/json", "41", `{"at":5}`, "want string"},
+		{200, "application/json", "41", `[]`, "want object"},
+		{200, "application/json", "41", `{`, "no JSON"},
+		{200, "text/plain", "", `{}`, "text/plain that is not described"},
+		{200, "application/json", "many", `{}`, "header X-Left"},
+		{200, "application/json", "4.5", `{}`, "want integer"},
+		{201, "application/json", "", `{}`, "status 201 is not described"},
 	} {
 		l := &listener{TB: t}
 		watched := description.Watch(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", test.media)
+			w.Header().Set("X-Left", test.left)
 			w.WriteHeader(test.status)
 			_, _ = w.Write([]byte(test.body))
 		}))
