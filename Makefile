@@ -32,8 +32,11 @@ lint: ## vet and golangci-lint
 	$(GO) vet ./...
 	golangci-lint run ./...
 
-bench: ## measure against pgbench and others, side by side; some minutes
-	$(GO) run ./cmd/hostpanel bench
+bench: peers ## measure against pgbench and others, side by side; some minutes
+	$(GO) run ./cmd/hostpanel bench $$([ ! -x $(TOOLS)/river ] || echo --river $(TOOLS)/river)
+
+peers: ## build the programs of others that make bench compares with: River, a job queue on Postgres
+	@(cd tests/peers/river && $(GO) build -o $(TOOLS)/river .) || { rm -f $(TOOLS)/river; echo "the modules of River cannot be had here: without them it is left out" >&2; }
 
 counts: ## accept what the paths of the program cost now, in cmd/hostpanel/bench/counts.json
 	$(GO) run ./cmd/hostpanel bench --smoke --only counts --save cmd/hostpanel/bench/counts.json
@@ -108,4 +111,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench counts faults linear robustness variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench peers counts faults linear robustness variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

@@ -15,6 +15,7 @@ import (
 type benchCommand struct {
 	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts."`
 	Program string   `placeholder:"FILE" help:"Count the statements of this program instead: another version."`
+	River   string   `placeholder:"FILE" help:"Compare with River by this program, which make peers builds."`
 	Save    string   `placeholder:"FILE" help:"Keep the counts of each path in a file."`
 	Against string   `placeholder:"FILE" help:"Compare the counts of each path with those of such a file; more is a failure."`
 	Smoke   bool     `help:"A moment of everything, to see that it runs."`
@@ -24,7 +25,7 @@ type benchCommand struct {
 // Run measures on a database of its own, which is gone afterwards.
 func (b benchCommand) Run(ctx context.Context, c console.Console) error {
 	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: program.Migrations(), Server: measured}
-	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, Program: b.Program, JSON: b.JSON, Save: b.Save, Against: b.Against, Out: c.Out, Panel: about})
+	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, Program: b.Program, River: b.River, JSON: b.JSON, Save: b.Save, Against: b.Against, Out: c.Out, Panel: about})
 }
 
 // measured is the server as the program wires it, on a database that is there

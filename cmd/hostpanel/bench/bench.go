@@ -25,6 +25,7 @@ type Options struct {
 	Smoke   bool     // a moment of everything, to see that it runs
 	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts; empty: all
 	Program string   // whose counts are measured; empty: this one
+	River   string   // the program of tests/peers/river; empty: River is left out
 	JSON    bool
 	Save    string // a file for the counts of each path
 	Against string // such a file, to compare with; more of a count is an error

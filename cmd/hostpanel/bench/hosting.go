@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	engine "hostpanel/adapters/engine/sandbox"
-	"hostpanel/domain/hosting"
 	"hostpanel/eventstore/clock"
+	"hostpanel/sagas/assembly"
 )
 
 const sitesPath = "/hosting/api/rest/sites/"
@@ -20,7 +20,7 @@ const sitesPath = "/hosting/api/rest/sites/"
 // small and in a large table; how many sites are made; and what it costs to watch
 // an engine carry out a change.
 func (r *run) hosting(ctx context.Context) error {
-	p, err := r.panelOn(ctx, "bench_hosting", func(pool *pgxpool.Pool) hosting.EngineServer { return engine.New(pool) })
+	p, err := r.panel(ctx, "bench_hosting", func(o *assembly.Options) { o.Engine = engine.New(o.Store.Pool()) })
 	if err != nil {
 		return err
 	}

@@ -64,14 +64,9 @@ type panel struct {
 	provider *provider
 }
 
-// panel sets up a database of the given name, with an engine that answers at once.
-func (r *run) panel(ctx context.Context, name string) (*panel, error) {
-	return r.panelOn(ctx, name, func(*pgxpool.Pool) hosting.EngineServer { return &instantEngine{} })
-}
-
-// panelOn sets up a database of the given name, with an engine that may keep
-// its objects there.
-func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Pool) hosting.EngineServer) (*panel, error) {
+// panel sets up a database of the given name, with an outside that answers at once. Each
+// function may set something else.
+func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Options)) (*panel, error) {
 	url, owner, err := r.database(ctx, name, r.Panel.Migrations...)
 	if err != nil {
 		return nil, err
@@ -99,12 +94,16 @@ func (r *run) panelOn(ctx context.Context, name string, engine func(*pgxpool.Poo
 	if err != nil {
 		return nil, err
 	}
-	p.sagas = assembly.New(assembly.Options{
+	options := assembly.Options{
 		Store: p.store, Tables: p.tables, Payments: map[string]order.Provider{"test": p.provider, "stripe": genuine},
-		Engine: engine(pool), Compute: instantCompute{}, Mail: instantMail{},
+		Engine: &instantEngine{}, Compute: instantCompute{}, Mail: instantMail{},
 		MailFrom: "hostpanel@localhost", PublicURL: func() string { return "http://127.0.0.1" },
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	}
+	for _, other := range set {
+		other(&options)
+	}
+	p.sagas = assembly.New(options)
 	p.store.Attach(eventstore.WithStarter(p.sagas))
 	return p, nil
 }

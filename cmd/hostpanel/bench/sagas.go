@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hostpanel/eventstore/clock"
+	"hostpanel/sagas"
 )
 
 var errEnough = errors.New("enough")
@@ -33,7 +34,7 @@ func (r *run) sagas(ctx context.Context) error {
 		return err
 	}
 	defer p.close()
-	if err := r.drills(ctx, p); err != nil {
+	if err := r.steps(ctx, p); err != nil {
 		return err
 	}
 	defer p.work(ctx)()
@@ -71,130 +72,6 @@ func (r *run) sagas(ctx context.Context) error {
 	return r.backlog(ctx, p, 10*orders)
 }
 
-// updateAndInsert is the least that a durable step can be: a row changed, and
-// a row added.
-const (
-	stepTables      = `create table runs (id int primary key, step int not null); insert into runs select n, 0 from generate_series(1, 1000) n; create table steps (id bigint generated always as identity primary key, run int not null, at timestamptz not null default now())`
-	updateAndInsert = "\\set id random(1, 1000)\nwith u as (update runs set step = step + 1 where id = :id) insert into steps (run) values (:id);"
-)
-
-// drills measures the mechanism alone: runs of five steps that do nothing.
-func (r *run) drills(ctx context.Context, p *panel) error {
-	plain, err := r.empty(ctx, "bench_plain")
-	if err != nil {
-		return err
-	}
-	if err := execute(ctx, plain, stepTables); err != nil {
-		return err
-	}
-	b16, err := r.pgbench(ctx, plain, updateAndInsert, 16)
-	if err != nil {
-		return err
-	}
-	b1, err := r.pgbench(ctx, plain, updateAndInsert, 1)
-	if err != nil {
-		return err
-	}
-	r.report(Result{Section: "sagas", Name: "B16: UPDATE and INSERT, 16 clients (pgbench)", Value: b16, Unit: "/s"})
-	r.report(Result{Section: "sagas", Name: "B1: the same, one client, mean", Value: 1000 / b1, Unit: "ms"})
-	runs := 3000
-	if r.Smoke {
-		runs = 100
-	}
-	if err := r.manyDrills(ctx, p, runs, b16); err != nil {
-		return err
-	}
-	if err := r.oneDrill(ctx, p, runs/10, b1); err != nil {
-		return err
-	}
-	return r.takeover(ctx, p, runs/10)
-}
-
-// takeover leaves runs as a killed process does, under leases that are not
-// renewed, and measures when the last of them is over.
-func (r *run) takeover(ctx context.Context, p *panel, runs int) error {
-	for n := range runs {
-		if err := p.sagas.Drill(ctx, fmt.Sprint("dead ", n)); err != nil {
-			return err
-		}
-	}
-	const lease = 5 * time.Second
-	_, err := p.owner.Exec(ctx, `
-		update saga_run set status = 'running', worker = 'killed', lease_token = lease_token + 1, lease_until = real_now() + $1::interval
-		where key like 'drill:dead %'`, lease)
-	if err != nil {
-		return err
-	}
-	start, before := clock.Now(), p.sagas.Completed()
-	defer p.work(ctx)()
-	if err := p.drilled(ctx, before+int64(5*runs)); err != nil {
-		return err
-	}
-	r.report(Result{
-		Section: "sagas", Name: fmt.Sprintf("N-7 %d runs of a killed process taken over and done, lease 5 s", runs),
-		Value: clock.Since(start).Seconds(), Unit: "s", Bar: (lease + 2*time.Second).Seconds(), AtMost: true,
-	})
-	return nil
-}
-
-// manyDrills starts the runs first and then lets the workers at them.
-func (r *run) manyDrills(ctx context.Context, p *panel, runs int, b16 float64) error {
-	var next atomic.Int64
-	_, err := together(ctx, 32, time.Hour, func(ctx context.Context, _, _ int) error {
-		n := next.Add(1)
-		if n > int64(runs) {
-			return errEnough
-		}
-		return p.sagas.Drill(ctx, fmt.Sprint("many ", n))
-	})
-	if enough(err) != nil {
-		return err
-	}
-	start := clock.Now()
-	defer p.work(ctx)()
-	if err := p.drilled(ctx, int64(5*runs)); err != nil {
-		return err
-	}
-	speed := float64(5*runs) / clock.Since(start).Seconds()
-	r.report(Result{Section: "sagas", Name: "N-1 durable steps that do nothing, 16 at once", Value: speed, Unit: "steps/s", Ratio: speed / b16, Peer: "B16", Bar: 0.4})
-	return nil
-}
-
-// oneDrill goes through one run at a time.
-func (r *run) oneDrill(ctx context.Context, p *panel, runs int, b1 float64) error {
-	defer p.work(ctx)()
-	before := p.sagas.Completed()
-	l, err := together(ctx, 1, time.Hour, func(ctx context.Context, _, n int) error {
-		if n == runs {
-			return errEnough
-		}
-		if err := p.sagas.Drill(ctx, fmt.Sprint("one ", n)); err != nil {
-			return err
-		}
-		return p.drilled(ctx, before+int64(5*(n+1)))
-	})
-	if enough(err) != nil {
-		return err
-	}
-	p50 := milliseconds(l.at(0.5))
-	r.report(Result{Section: "sagas", Name: "N-2 a run of five steps, idle, p50", Value: p50, Unit: "ms", Ratio: p50 / (1000 / b1), Peer: "B1", Bar: 20, AtMost: true})
-	r.report(Result{Section: "sagas", Name: "N-2 p50 in all", Value: p50, Unit: "ms", Bar: 6, AtMost: true})
-	r.report(Result{Section: "sagas", Name: "N-2 p99", Value: milliseconds(l.at(0.99)), Unit: "ms", Bar: 20, AtMost: true})
-	return nil
-}
-
-// drilled waits until so many steps are done in all.
-func (p *panel) drilled(ctx context.Context, steps int64) error {
-	for p.sagas.Completed() < steps {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Microsecond):
-		}
-	}
-	return nil
-}
-
 // backlog pays many orders at once and measures how fast they get through.
 func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
 	ids := make([]uuid.UUID, orders)
@@ -224,14 +101,41 @@ func (r *run) backlog(ctx context.Context, p *panel, orders int) error {
 	if err := p.await(ctx, ids); err != nil {
 		return err
 	}
+	active := clock.Since(start).Seconds()
+	if err := p.through(ctx); err != nil {
+		return err
+	}
 	took := clock.Since(start).Seconds()
 	after, err := p.sagas.Gauges(ctx)
 	if err != nil {
 		return err
 	}
-	r.report(Result{Section: "sagas", Name: fmt.Sprintf("%d orders paid at once, all active", orders), Value: float64(orders) / took, Unit: "orders/s"})
-	r.report(Result{Section: "sagas", Name: "steps of these orders, effects included", Value: float64(after.Completed-before.Completed) / took, Unit: "steps/s"})
+	r.report(Result{Section: "sagas", Name: fmt.Sprintf("%d orders paid at once, all active", orders), Value: float64(orders) / active, Unit: "orders/s"})
+	r.report(Result{Section: "sagas", Name: "the same, with all reactions and mails", Value: float64(orders) / took, Unit: "orders/s"})
+	r.report(Result{Section: "sagas", Name: "steps of these orders, effects and mails included", Value: float64(after.Completed-before.Completed) / took, Unit: "steps/s"})
 	return nil
+}
+
+// through waits until all events were reacted to and nothing is left to do: no run is due
+// or in work, and no mail is still to be sent.
+func (p *panel) through(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for {
+		var behind, left int64
+		err := p.owner.QueryRow(ctx, `
+			select (select max(position) from events) - (select position from readers where name = $1),
+				count(*) filter (where status in ('ready', 'running') or (status = 'waiting' and definition like 'mail/%'))
+			from `+sagas.LiveRuns, sagas.ReactionsReader).Scan(&behind, &left)
+		if err != nil || behind == 0 && left == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d events were not reacted to in time, %d runs are not over", behind, left)
+		case <-time.After(20 * time.Millisecond): // looking is not to slow them down
+		}
+	}
 }
 
 // await waits until orders are active.
