@@ -13,8 +13,9 @@ import (
 )
 
 type benchCommand struct {
-	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts."`
+	Only    []string `placeholder:"SECTION" help:"Only these: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, cliffs, counts."`
 	Program string   `placeholder:"FILE" help:"Count the statements of this program instead: another version."`
+	Size    int      `placeholder:"ROWS" default:"1000000" help:"Let cliffs grow to so many events and rows: 100000, 1000000 or 10000000."`
 	River   string   `placeholder:"FILE" help:"Compare with River by this program, which make peers builds."`
 	Save    string   `placeholder:"FILE" help:"Keep the counts of each path in a file."`
 	Against string   `placeholder:"FILE" help:"Compare the counts of each path with those of such a file; more is a failure."`
@@ -25,7 +26,7 @@ type benchCommand struct {
 // Run measures on a database of its own, which is gone afterwards.
 func (b benchCommand) Run(ctx context.Context, c console.Console) error {
 	about := bench.Panel{Catalogue: assembly.Catalogue(), Serve: assembly.Serve, Migrations: program.Migrations(), Server: measured}
-	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, Program: b.Program, River: b.River, JSON: b.JSON, Save: b.Save, Against: b.Against, Out: c.Out, Panel: about})
+	return bench.Run(ctx, bench.Options{Smoke: b.Smoke, Only: b.Only, Program: b.Program, Size: b.Size, River: b.River, JSON: b.JSON, Save: b.Save, Against: b.Against, Out: c.Out, Panel: about})
 }
 
 // measured is the server as the program wires it, on a database that is there

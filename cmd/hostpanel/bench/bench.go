@@ -23,8 +23,9 @@ import (
 // Options say what is measured, and for how long.
 type Options struct {
 	Smoke   bool     // a moment of everything, to see that it runs
-	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, counts; empty: all
+	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, cliffs, counts; empty: all
 	Program string   // whose counts are measured; empty: this one
+	Size    int      // most events and rows of cliffs
 	River   string   // the program of tests/peers/river; empty: River is left out
 	JSON    bool
 	Save    string // a file for the counts of each path
@@ -111,6 +112,7 @@ func Run(ctx context.Context, o Options) error {
 		{"notices", r.notices},
 		{"orders", r.orders},
 		{"streams", r.streams},
+		{"cliffs", r.cliffs},
 		{"counts", r.counts},
 	} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, s.name) {

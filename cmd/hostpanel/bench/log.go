@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -94,14 +95,25 @@ func (r *run) appends(ctx context.Context, writers int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	store := eventstore.Open(pool, domain.NewCatalogue([]domain.EventType{domain.Register[paid]()}), keys)
+	store := plainLog(pool, keys)
 	return r.median(func() (float64, error) {
-		l, err := together(ctx, writers, r.duration, func(ctx context.Context, _, _ int) error {
-			stream := domain.Stream{Category: "bench", ID: uuid.NewString()}
-			_, err := store.Append(ctx, domain.Metadata{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, somePayment)
-			return err
-		})
+		l, err := appending(ctx, writers, r.duration, store)
 		return l.perSecond, err
+	})
+}
+
+// plainLog is a log without read tables, for events of [paid] alone.
+func plainLog(pool *pgxpool.Pool, keys *sealing.Keyring) *eventstore.Store {
+	return eventstore.Open(pool, domain.NewCatalogue([]domain.EventType{domain.Register[paid]()}), keys)
+}
+
+// appending adds single events to streams of their own. The writers are shared among the
+// stores.
+func appending(ctx context.Context, writers int, long time.Duration, stores ...*eventstore.Store) (load, error) {
+	return together(ctx, writers, long, func(ctx context.Context, writer, _ int) error {
+		stream := domain.Stream{Category: "bench", ID: uuid.NewString()}
+		_, err := stores[writer%len(stores)].Append(ctx, domain.Metadata{ID: uuid.New(), Actor: "system:bench"}, stream, 0, nil, somePayment)
+		return err
 	})
 }
 

@@ -78,6 +78,11 @@ func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Opti
 	if err := projections.Prepare(ctx, owner, eventstore.Open(owner, r.Panel.Catalogue, keys)); err != nil {
 		return nil, err
 	}
+	return r.open(ctx, url, owner, keys, set...)
+}
+
+// open is a process on a database that has its tables.
+func (r *run) open(ctx context.Context, url string, owner *pgxpool.Pool, keys *sealing.Keyring, set ...func(*assembly.Options)) (*panel, error) {
 	pool, err := eventstore.Connect(ctx, url, 48)
 	if err != nil {
 		return nil, err
@@ -87,9 +92,7 @@ func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Opti
 		return nil, err
 	}
 	p := &panel{url: url, owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
-	p.store = eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()),
-		eventstore.WithIdempotencyKeys(idempotency.Statement))
-	r.Panel.Serve(p.store)
+	p.store = r.fresh(pool, keys)
 	genuine, err := stripe.New(stripe.Options{Key: stripeKey, Secrets: []string{stripeSecret}})
 	if err != nil {
 		return nil, err
@@ -106,6 +109,14 @@ func (r *run) panel(ctx context.Context, name string, set ...func(*assembly.Opti
 	p.sagas = assembly.New(options)
 	p.store.Attach(eventstore.WithStarter(p.sagas))
 	return p, nil
+}
+
+// fresh is the log as the program opens it, with nothing remembered.
+func (r *run) fresh(pool *pgxpool.Pool, keys *sealing.Keyring) *eventstore.Store {
+	s := eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()),
+		eventstore.WithIdempotencyKeys(idempotency.Statement))
+	r.Panel.Serve(s)
+	return s
 }
 
 func (p *panel) parts() Parts { return Parts{p.store, p.tables, p.sagas, p.keys} }
