@@ -27,6 +27,7 @@ do make: name_taken
 do make: parked
 do make: timeout
 do note: completed
+do note: earlier_wish
 do note: fenced
 do open: completed
 do pay: completed
@@ -57,6 +58,7 @@ skip = invalid: external_id: This field is required.
 skip = invalid: step: … is not a valid choice.
 start = conflict: Conflict, please retry.
 start = done
+superseded: done
 take back = done
 time = nothing new
 undo made: completed
@@ -148,6 +150,7 @@ sleeps waiting
 take back = conflict: The run is over.
 take back = not_found: No Saga matches the given query.
 take back = nothing new
+superseded: quarantine
 taken back after_complete
 taken back after_intent
 taken back answered

@@ -80,7 +80,7 @@ func moment(t time.Time) string {
 // rows are the tables that are compared, each row as one line.
 var rows = []string{
 	`select 'run ' || key, definition, steps::text, input::text, direction, status, step::text, queue, attempt::text, cancel_requested::text, lease_token::text,
-		stream_version::text, awaits, correlation::text, run_at, step_deadline, lease_until from saga_run`,
+		stream_version::text, about, number::text, awaits, correlation::text, run_at, step_deadline, lease_until from saga_run`,
 	`select 'queue ' || queue, max_in_flight::text, paused::text, fails::text, open_until from saga_queue`,
 	`select 'effect ' || key, saga_id::text, step, state, sends::text, coalesce(external_id, ''), token::text, generation::text, keyed_from::text,
 		(request_mac <> '')::text, sent_at, keyed_at from effect`,
@@ -125,8 +125,9 @@ func joined(values ...any) string {
 func Model(m *model.Model) (all []string) {
 	for _, w := range m.Runs {
 		r := w.Run
+		line, nth := model.LineOf(model.InputOf(r))
 		all = append(all, joined("run "+r.Key, r.Definition, sorted(r.Steps), sorted(r.Input), r.Direction, w.Status, min(r.Step, len(r.Steps)-1), r.At().Queue, w.Attempt, r.Cancel,
-			w.Token, r.Version, w.Awaits, w.Correlation, w.RunAt, w.Deadline, w.Lease))
+			w.Token, r.Version, line, nth, w.Awaits, w.Correlation, w.RunAt, w.Deadline, w.Lease))
 	}
 	for name, q := range m.Queues {
 		all = append(all, joined("queue "+name, q.Most, q.Paused, q.Fails, q.Open))

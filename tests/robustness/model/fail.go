@@ -73,8 +73,12 @@ type outcome struct {
 
 func waitOf(c claimed, step Step, after time.Duration, err error) outcome {
 	v := outcome{text: "wait", class: string(domain.Waiting), delay: max(after, Times.Floor)}
-	if step.Kind == Gate && sagas.CodeOf(err) == "gate" {
-		v.awaits, v.delay = GateStream(c.in.Gate).String(), max(nextLook(c, step), Times.Floor)
+	if code := sagas.CodeOf(err); code == "gate" || code == earlier && after == 0 {
+		awaited, _ := LineOf(c.in)
+		if code == "gate" {
+			awaited = GateStream(c.in.Gate)
+		}
+		v.awaits, v.delay = awaited.String(), max(nextLook(c, step), Times.Floor)
 	}
 	return v
 }

@@ -34,7 +34,7 @@ func (m *Model) Retry(meta domain.Metadata, key, label string) error {
 const Reason = "on order"
 
 func (m *Model) correct(run sagas.Run, label string) ([]byte, []row, error) {
-	in := decoded(run.Input)
+	in := InputOf(run)
 	if run.At().Name != "make" {
 		return nil, nil, domain.RefuseField("input", "This step has no such input.")
 	}
@@ -61,7 +61,7 @@ func (m *Model) Skip(meta domain.Metadata, key, name, external string) error {
 	case run.At().Name != name || !stepNamed(name).isEffect() && name != "made":
 		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
 	}
-	step, c := stepNamed(name), claimed{Run: run, in: decoded(run.Input), before: sagas.Encode(decoded(run.Input))}
+	step, c := stepNamed(name), claimed{Run: run, in: InputOf(run), before: sagas.Encode(InputOf(run))}
 	made := step
 	if name == "made" {
 		made = stepNamed("make")
@@ -171,7 +171,7 @@ func (m *Model) Release(meta domain.Metadata, key string) error {
 // LabelOf is the box that a run is about.
 func LabelOf(run sagas.Run) string {
 	if run.Key != "" {
-		return decoded(run.Input).Label
+		return InputOf(run).Label
 	}
 	return ""
 }

@@ -183,7 +183,7 @@ func (m *Model) Work(queue, key string) string {
 }
 
 func (m *Model) attemptStep(c claimed) (claimed, bool) {
-	c.in, c.before = decoded(c.Input), sagas.Encode(decoded(c.Input))
+	c.in, c.before = InputOf(c.Run), sagas.Encode(InputOf(c.Run))
 	step := stepOf(c.Run)
 	result, err := m.attempt(&c, step)
 	if err == nil {
@@ -226,6 +226,11 @@ func (m *Model) local(c *claimed, step Step) (result, error) {
 	if step.Name == "open" {
 		r.commands, r.releases = []domain.Command{GateTrouble(c.in.Gate).Report(m.Business())}, GateStream(c.in.Gate)
 		return r, nil
+	}
+	if c.in.Line > 0 {
+		if err := m.afterEarlier(*c); err != nil {
+			return result{}, err
+		}
 	}
 	r.commands = []domain.Command{NoteOf(c.in.Name, m.Outside.Note(c.in.Name), m.Business())}
 	return r, nil

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +18,9 @@ type Trip struct {
 	Name  string `json:"name"`
 	Label string `json:"label"` // of the box: trips may want the same one
 	Gate  int    `json:"gate"`
-	Box   string `json:"box,omitempty"` // its id, once it is made
+	Line  int    `json:"line,omitempty"` // trips of one line begin one after the other; 0: it has none
+	Nth   int    `json:"nth,omitempty"`  // in its line
+	Box   string `json:"box,omitempty"`  // its id, once it is made
 }
 
 // The queues of the saga.
@@ -120,6 +123,11 @@ func GateTrouble(n int) operations.Trouble { return trouble("gate " + string(run
 // GateStream is its stream.
 func GateStream(n int) domain.Stream { return operations.IncidentStream(GateTrouble(n).ID()) }
 
+// LineOf is the stream whose runs begin one after the other, and the number of a trip in it.
+func LineOf(in Trip) (domain.Stream, int) {
+	return domain.Stream{Category: "line", ID: strconv.Itoa(in.Line)}, in.Nth
+}
+
 // OwnerOf is the resource that a box is made for.
 func OwnerOf(in Trip) domain.Stream {
 	return domain.Stream{Category: "site", ID: uuid.NewSHA1(uuid.Nil, []byte(in.Name)).String()}
@@ -133,8 +141,9 @@ func ClaimOf(in Trip) sagas.Claim {
 // KeyOf is the key of an effect of a trip.
 func KeyOf(step string, in Trip) string { return "t/" + in.Name + "/" + step }
 
-func decoded(raw json.RawMessage) (in Trip) {
-	if err := json.Unmarshal(raw, &in); err != nil {
+// InputOf is the trip of a run.
+func InputOf(r sagas.Run) (in Trip) {
+	if err := json.Unmarshal(r.Input, &in); err != nil {
 		panic(err)
 	}
 	return in

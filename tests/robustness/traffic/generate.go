@@ -20,6 +20,7 @@ type Generator struct {
 	*rand.Rand
 	m     *model.Model
 	trips int
+	lined int         // trips that have a line: two each
 	names []string    // of trips
 	past  []Operation // commands that may be repeated
 }
@@ -144,8 +145,12 @@ func (g *Generator) start(o *Operation) {
 		}
 	}
 	g.names = append(g.names, o.Name)
-	if len(o.Steps) == 0 {
-		o.Steps = []string{"note"}
+	if g.IntN(3) == 0 {
+		o.Line, o.Nth = 1+g.lined/2, 1+g.lined%2
+		g.lined++
+	}
+	if second := o.Nth == 2 && !slices.Contains(o.Steps, "note"); second || len(o.Steps) == 0 {
+		o.Steps = append([]string{"note"}, o.Steps...)
 	}
 }
 

@@ -25,6 +25,8 @@ type Operation struct {
 	Label   string
 	Text    string
 	Gate    int
+	Line    int // of a trip, with its number in it
+	Nth     int
 	Version int
 	Queue   string
 	Most    int
@@ -39,7 +41,7 @@ type Operation struct {
 func (o Operation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %d", o.Kind, o.Process)
-	for _, part := range []any{o.Key, o.Name, o.Label, o.Text, o.Queue, o.For, o.Gate, o.Version, o.Steps, o.Answers, o.Fault, o.ID} {
+	for _, part := range []any{o.Key, o.Name, o.Label, o.Text, o.Queue, o.For, o.Gate, o.Line, o.Nth, o.Version, o.Steps, o.Answers, o.Fault, o.ID} {
 		if text := fmt.Sprint(part); text != "" && text != "0" && text != "0s" && text != "[]" {
 			b.WriteString(" " + text)
 		}
@@ -120,7 +122,9 @@ func execute(versions func(Operation) domain.Versions) kind {
 
 func seen(o Operation) domain.Versions { return domain.Versions{o.stream(): o.Version} }
 func unseen(Operation) domain.Versions { return nil }
-func (o Operation) trip() model.Trip   { return model.Trip{Name: o.Name, Label: o.Label, Gate: o.Gate} }
+func (o Operation) trip() model.Trip {
+	return model.Trip{Name: o.Name, Label: o.Label, Gate: o.Gate, Line: o.Line, Nth: o.Nth}
+}
 func (o Operation) start() sagas.Start { return model.StartOf(o.trip(), o.Steps...) }
 func (o Operation) runID() uuid.UUID   { return sagas.RunID(o.Key) }
 func reported() operations.IncidentEvent {

@@ -12,12 +12,12 @@ import (
 
 // saga is the saga of the test, with the steps that the model has too.
 func (e *Engine) saga(p *Process) sagas.Saga[model.Trip] {
-	saga := sagas.Saga[model.Trip]{Name: "trip", Definition: "trip/1"}
+	saga := sagas.Saga[model.Trip]{Name: "trip", Definition: "trip/1", Serial: model.LineOf}
 	for _, s := range model.Steps {
 		step := sagas.Step[model.Trip]{Name: s.Name, Says: s.Name, Queue: s.Queue, Policy: s.Policy, Independent: s.Independent}
 		switch s.Kind {
 		case model.Local:
-			step.Local = e.local(s.Name)
+			step.Local = e.local(p, s.Name)
 		case model.Object:
 			step.Effect = &sagas.Effect[model.Trip]{Key: keyOf(s.Name), Prepare: e.object(p)}
 			step.Corrections = map[string]func(*model.Trip, string){"label": func(in *model.Trip, value string) { in.Label = value }}
@@ -42,7 +42,7 @@ func keyOf(step string) func(model.Trip) string {
 	return func(in model.Trip) string { return model.KeyOf(step, in) }
 }
 
-func (e *Engine) local(name string) *sagas.Local[model.Trip] {
+func (e *Engine) local(p *Process, name string) *sagas.Local[model.Trip] {
 	if name == "open" {
 		return &sagas.Local[model.Trip]{Do: func(_ context.Context, in *model.Trip) (sagas.Work, error) {
 			report := model.GateTrouble(in.Gate).Report(e.business())
@@ -50,7 +50,12 @@ func (e *Engine) local(name string) *sagas.Local[model.Trip] {
 		}}
 	}
 	return &sagas.Local[model.Trip]{
-		Do: func(_ context.Context, in *model.Trip) (sagas.Work, error) {
+		Do: func(ctx context.Context, in *model.Trip) (sagas.Work, error) {
+			if line, nth := model.LineOf(*in); in.Line > 0 {
+				if err := p.Runner.AfterEarlier(ctx, line, nth); err != nil {
+					return sagas.Work{}, err
+				}
+			}
 			return sagas.Work{Commands: []domain.Command{model.NoteOf(in.Name, e.Outside.Note(in.Name), e.business())}}, nil
 		},
 		Undo: func(_ context.Context, in *model.Trip) (sagas.Work, error) {
