@@ -47,7 +47,7 @@ func (s *Inbox) process(ctx context.Context) {
 	woken := s.runner.Woken(inboxQueue)
 	for ctx.Err() == nil {
 		var more bool
-		err := sagas.Guarded(func() (err error) { more, err = s.processDue(ctx); return err })
+		err := sagas.Guarded(func() (err error) { more, err = s.ProcessDue(ctx); return err })
 		if err != nil && ctx.Err() == nil {
 			s.runner.Log().WarnContext(ctx, "the inbox was not read", "error", err)
 		}
@@ -57,9 +57,10 @@ func (s *Inbox) process(ctx context.Context) {
 	}
 }
 
-// processDue matches webhooks that are due with their orders, many in one transaction.
-// If that fails, each of them gets its own, so that one webhook stops no other.
-func (s *Inbox) processDue(ctx context.Context) (more bool, err error) {
+// ProcessDue matches webhooks that are due with their orders, many in one transaction.
+// If that fails, each of them gets its own, so that one webhook stops no other. It tells
+// whether others may be due; [sagas.Runner.Run] calls it until none is.
+func (s *Inbox) ProcessDue(ctx context.Context) (more bool, err error) {
 	group, err := s.processFirst(ctx, matchedAtOnce)
 	if err == nil || len(group) < 2 || ctx.Err() != nil {
 		return len(group) > 0, err
@@ -143,16 +144,16 @@ func (s *Inbox) match(ctx context.Context, tx pgx.Tx, group []queuedWebhook) (le
 	rows, _ := tx.Query(ctx, matchNews, s.matchColumns(group)...)
 	var nth int
 	var waits bool
-	_, err = pgx.ForEachRow(rows, []any{&nth, &waits}, func() error {
-		if waits {
-			m := group[nth-1]
+	waiting := make([]bool, len(group))
+	_, err = pgx.ForEachRow(rows, []any{&nth, &waits}, func() error { waiting[nth-1] = waits; return nil })
+	if err != nil {
+		return nil, fmt.Errorf("match %d webhooks from %d on: %w", len(group), group[0].id, err)
+	}
+	for i, m := range group { // in their order, which the rows are not in
+		if waiting[i] {
 			m.attempts = 0
 			left = append(left, m)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("match %d webhooks from %d on: %w", len(group), group[0].id, err)
 	}
 	return left, nil
 }

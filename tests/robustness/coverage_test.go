@@ -40,7 +40,14 @@ expect = nothing new
 expect = stale: The resource was changed in the meantime.
 gate = done
 gate = nothing new
+inbox = done
+inbox = nothing new
+inbox: matched
+inbox: postponed
+inbox: unmatched
+inbox: waits
 lose = nothing new
+order = nothing new
 pass = conflict: The run does not wait for this.
 pause = conflict: The run cannot be paused.
 pause = done
@@ -64,6 +71,11 @@ time = nothing new
 undo made: completed
 undo make: completed
 undo note: completed
+webhook = invalid: Invalid signature.
+webhook = nothing new
+webhook: ignored
+webhook: repeated
+webhook: stored
 work = done
 work = idle
 work = nothing new
@@ -112,6 +124,8 @@ do pay: timeout
 do pay: undecided
 execute = conflict: The incident is settled.
 expect = conflict: The incident is settled.
+inbox: matched late
+inbox: parked
 expect = conflict: This incident has no such answer.
 pass = done
 pass = not_found: No Saga matches the given query.
@@ -181,4 +195,6 @@ undo pay: held_up
 undo pay: login
 undo pay: parked
 undo pay: timeout
+webhook: another body
+webhook: another event
 `

@@ -84,6 +84,8 @@ var rows = []string{
 	`select 'queue ' || queue, max_in_flight::text, paused::text, fails::text, open_until from saga_queue`,
 	`select 'effect ' || key, saga_id::text, step, state, sends::text, coalesce(external_id, ''), token::text, generation::text, keyed_from::text,
 		(request_mac <> '')::text, sent_at, keyed_at from effect`,
+	`select 'webhook ' || event_id, id::text, state, attempts::text, order_id::text, (coalesce(error, '') like 'came again%')::text, received_at, next_at from webhook_inbox`,
+	`select 'watch ' || order_id, reason, wakes::text, coalesce(cause, ''), next_at from payment_watch`,
 	`select 'claim ' || server, kind, name, owner, taken_at from external_claim`,
 	`select 'attempt ' || saga_id, token::text, step::text, coalesce(outcome, ''), coalesce(error_class, ''), started_at, finished_at, next_run_at from saga_attempt`,
 }
@@ -134,6 +136,12 @@ func Model(m *model.Model) (all []string) {
 	}
 	for key, e := range m.Effects {
 		all = append(all, joined("effect "+key, e.Run, e.Step, e.State, e.Sends, e.External, e.Token, e.Generation, e.KeyedFrom, e.Asked, e.Sent, e.Keyed))
+	}
+	for _, w := range m.Inbox {
+		all = append(all, joined("webhook "+w.Event, w.Number, w.State, w.Attempts, w.Order, w.Flagged, w.Received, w.Next))
+	}
+	for order, w := range m.Watches {
+		all = append(all, joined("watch "+order.String(), w.Reason, w.Wakes, w.Cause, w.Next))
 	}
 	for at, held := range m.Claims {
 		all = append(all, joined("claim "+at.Server, at.Kind, at.Name, held.Owner, held.Taken))

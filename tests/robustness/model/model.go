@@ -21,10 +21,13 @@ type Model struct {
 	Claims   map[Place]Held
 	Attempts map[AttemptKey]*Attempt
 	Outside  *Outside
+	Inbox    []*Webhook
+	Watches  map[uuid.UUID]*Watch
 	Seen     []string                           // what steps came to, since the last operation
 	Fault    func(sagas.Point, sagas.Run) error // at the points of a worker; nil: none
 
 	streams map[domain.Stream]*stream
+	numbers int // of webhooks
 }
 
 // Queues of the test saga, with the runs that may be worked on at once.
@@ -34,7 +37,7 @@ var Queues = map[string]int{sagas.LocalQueue: 4, Engine: 2, Bank: 1, Post: 2}
 func New(origin domain.Cause, now time.Time) *Model {
 	m := &Model{
 		Origin: origin, Now: now, Runs: map[uuid.UUID]*Row{}, Queues: map[string]*Queue{}, Effects: map[string]*Effect{},
-		Claims: map[Place]Held{}, Attempts: map[AttemptKey]*Attempt{}, Outside: NewOutside(), streams: map[domain.Stream]*stream{},
+		Claims: map[Place]Held{}, Attempts: map[AttemptKey]*Attempt{}, Outside: NewOutside(), Watches: map[uuid.UUID]*Watch{}, streams: map[domain.Stream]*stream{},
 	}
 	for queue, most := range Queues {
 		m.Queues[queue] = &Queue{Most: most}

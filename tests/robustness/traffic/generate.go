@@ -23,6 +23,9 @@ type Generator struct {
 	lined int         // trips that have a line: two each
 	names []string    // of trips
 	past  []Operation // commands that may be repeated
+
+	webhooks int
+	failing  int // handlings of webhooks that fail from now on
 }
 
 // NewGenerator draws the operations of a seed.
@@ -65,6 +68,9 @@ var draws = []struct {
 	{2, "lose", func(g *Generator, o *Operation) {
 		o.Label = pick(g, append(slices.Sorted(maps.Keys(g.m.Outside.Boxes)), "none")...)
 	}},
+	{2, "order", (*Generator).order},
+	{4, "webhook", (*Generator).webhook},
+	{5, "inbox", (*Generator).inbox},
 	{1, "restart", func(*Generator, *Operation) {}},
 }
 

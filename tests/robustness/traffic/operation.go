@@ -3,6 +3,7 @@ package traffic
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -213,6 +214,8 @@ var kinds = map[string]kind{
 		func(_ context.Context, e *Engine, _ *Process, o Operation) error { e.Outside.Lose(o.Label); return nil }),
 	"restart": simple(none, func(_ context.Context, e *Engine, _ *Process, o Operation) error { e.Restart(o.Process); return nil }),
 }
+
+func init() { maps.Copy(kinds, inboxKinds) }
 
 // OnModel carries an operation out on a model alone, as if its process had claimed the
 // run that comes first.

@@ -12,10 +12,12 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
+	"hostpanel/sagas/payments"
 	"hostpanel/tests/robustness/model"
 )
 
@@ -61,9 +63,10 @@ func prepare(ctx context.Context, url string) error {
 
 // A Process is one process of the program: its caches, its workers.
 type Process struct {
-	Store  *eventstore.Store
-	Runner *sagas.Runner
-	trips  sagas.Definition[model.Trip]
+	Store    *eventstore.Store
+	Runner   *sagas.Runner
+	Payments *payments.Service
+	trips    sagas.Definition[model.Trip]
 }
 
 // An Engine is the real one: two processes on one database, and all outside of it.
@@ -95,6 +98,9 @@ func (e *Engine) Restart(n int) {
 	p := &Process{Store: store, Runner: sagas.New(sagas.Options{
 		Store: store, Times: model.Times, Now: e.business, Log: slog.New(slog.DiscardHandler), Fault: e.faultAt,
 	})}
+	p.Payments = payments.New(payments.Deps{
+		Runner: p.Runner, Store: store, Providers: map[string]order.Provider{model.Provider: bank{}}, Times: model.PaymentTimes,
+	})
 	p.trips = sagas.Register(p.Runner, e.saga(p))
 	p.Runner.OnAppend(func(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 		return sagas.StartEach(p.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
