@@ -14,6 +14,7 @@ import (
 	"hostpanel/tests/robustness/faults"
 	"hostpanel/tests/robustness/model"
 	"hostpanel/tests/robustness/traffic"
+	"hostpanel/tests/robustness/trips"
 )
 
 // A world is the model with workers and operators of its own, in virtual time: it has no
@@ -53,7 +54,7 @@ func (w *world) work(queue string) {
 	o := traffic.Operation{Kind: "work", Queue: queue}
 	if !w.calm {
 		for range w.generator.IntN(4) {
-			o.Answers = append(o.Answers, model.Answers[w.generator.IntN(len(model.Answers))])
+			o.Answers = append(o.Answers, trips.Answers[w.generator.IntN(len(trips.Answers))])
 		}
 		if w.generator.IntN(8) == 0 {
 			o.Fault = faults.Fault{Sort: faults.Dies, At: faults.Points[w.generator.IntN(len(faults.Points))]}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -111,12 +112,9 @@ func (c *cliff) copyPlans(ctx context.Context, there, wanted int) (time.Duration
 // settle does what Postgres does by itself, but not at once, and lets the readers of the
 // log have read it.
 func (c *cliff) settle(ctx context.Context) error {
-	if err := execute(ctx, c.p.url, "analyze"); err != nil {
-		return err
-	}
 	_, err := c.p.owner.Exec(ctx, `
 		insert into readers (name, position) select $1, max(position) from events on conflict (name) do update set position = excluded.position`, sagas.ReactionsReader)
-	return err
+	return errors.Join(err, execute(ctx, c.p.url, "analyze"))
 }
 
 // ofLog measures appends, reads, a start, and the memory that all of it takes.
@@ -194,7 +192,7 @@ func (c *cliff) lengths(ctx context.Context) error {
 			return err
 		}
 		cold, err := together(ctx, 1, c.duration, func(ctx context.Context, _, _ int) error {
-			return change(ctx, c.fresh(c.p.store.Pool(), c.p.keys))
+			return change(ctx, c.Panel.fresh(c.p.store.Pool(), c.p.keys))
 		})
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func (r *run) open(ctx context.Context, url string, owner *pgxpool.Pool, keys *s
 		return nil, err
 	}
 	p := &panel{url: url, owner: owner, readers: readers, keys: keys, tables: projections.Open(readers), provider: &provider{}}
-	p.store = r.fresh(pool, keys)
+	p.store = r.Panel.fresh(pool, keys)
 	genuine, err := stripe.New(stripe.Options{Key: stripeKey, Secrets: []string{stripeSecret}})
 	if err != nil {
 		return nil, err
@@ -112,10 +112,9 @@ func (r *run) open(ctx context.Context, url string, owner *pgxpool.Pool, keys *s
 }
 
 // fresh is the log as the program opens it, with nothing remembered.
-func (r *run) fresh(pool *pgxpool.Pool, keys *sealing.Keyring) *eventstore.Store {
-	s := eventstore.Open(pool, r.Panel.Catalogue, keys, eventstore.WithProjector(projections.Projector()),
-		eventstore.WithIdempotencyKeys(idempotency.Statement))
-	r.Panel.Serve(s)
+func (about Panel) fresh(pool *pgxpool.Pool, keys *sealing.Keyring) *eventstore.Store {
+	s := eventstore.Open(pool, about.Catalogue, keys, eventstore.WithProjector(projections.Projector()), eventstore.WithIdempotencyKeys(idempotency.Statement))
+	about.Serve(s)
 	return s
 }
 

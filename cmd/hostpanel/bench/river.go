@@ -39,16 +39,16 @@ func (r *run) riverSteps(ctx context.Context, workers, chains int) (riverFigures
 		if err != nil {
 			return riverFigures{}, err
 		}
-		r.riverLines(asSetUp, workers, "as it is set up")
+		asSetUp.report(r, workers, "as it is set up")
 	}
 	best, err := r.river(ctx, workers, chains, chains/10, time.Millisecond)
 	if err == nil {
-		r.riverLines(best, workers, "fetching each ms")
+		best.report(r, workers, "fetching each ms")
 	}
 	return best, err
 }
 
-func (r *run) riverLines(f riverFigures, workers int, how string) {
+func (f riverFigures) report(r *run, workers int, how string) {
 	r.report(Result{Section: "sagas", Name: fmt.Sprintf("River: steps, %d workers, %s", workers, how), Value: f.Steps, Unit: "steps/s"})
 	r.report(Result{Section: "sagas", Name: "River: a chain of five, idle, p50", Value: f.P50, Unit: "ms"})
 	r.report(Result{Section: "sagas", Name: "River: a chain of five, idle, p99", Value: f.P99, Unit: "ms"})

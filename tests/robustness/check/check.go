@@ -18,6 +18,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/sagas"
 	"hostpanel/tests/robustness/model"
+	"hostpanel/tests/robustness/trips"
 )
 
 // Difference is what two lists of lines do not have in common; "": they are the same.
@@ -127,7 +128,7 @@ func joined(values ...any) string {
 func Model(m *model.Model) (all []string) {
 	for _, w := range m.Runs {
 		r := w.Run
-		line, nth := model.LineOf(model.InputOf(r))
+		line, nth := trips.LineOf(trips.InputOf(r))
 		all = append(all, joined("run "+r.Key, r.Definition, sorted(r.Steps), sorted(r.Input), r.Direction, w.Status, min(r.Step, len(r.Steps)-1), r.At().Queue, w.Attempt, r.Cancel,
 			w.Token, r.Version, line, nth, w.Awaits, w.Correlation, w.RunAt, w.Deadline, w.Lease))
 	}
@@ -137,10 +138,10 @@ func Model(m *model.Model) (all []string) {
 	for key, e := range m.Effects {
 		all = append(all, joined("effect "+key, e.Run, e.Step, e.State, e.Sends, e.External, e.Token, e.Generation, e.KeyedFrom, e.Asked, e.Sent, e.Keyed))
 	}
-	for _, w := range m.Inbox {
+	for _, w := range m.Inbox.Webhooks {
 		all = append(all, joined("webhook "+w.Event, w.Number, w.State, w.Attempts, w.Order, w.Flagged, w.Received, w.Next))
 	}
-	for order, w := range m.Watches {
+	for order, w := range m.Inbox.Watches {
 		all = append(all, joined("watch "+order.String(), w.Reason, w.Wakes, w.Cause, w.Next))
 	}
 	for at, held := range m.Claims {

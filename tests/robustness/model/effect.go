@@ -3,13 +3,13 @@ package model
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // An Effect is one row of the ledger.
@@ -62,8 +62,8 @@ func (m *Model) known(key string) Effect {
 	return Effect{}
 }
 
-func (m *Model) effect(c *claimed, step Step) (result, error) {
-	key := KeyOf(step.Name, c.in)
+func (m *Model) effect(c *claimed, step trips.Step) (result, error) {
+	key := trips.KeyOf(step.Name, c.in)
 	known := m.known(key)
 	if known.State == sagas.EffectConfirmed || known.State == sagas.EffectSkipped {
 		return c.confirmed(step, known.External, true), nil
@@ -78,7 +78,7 @@ func (m *Model) effect(c *claimed, step Step) (result, error) {
 		}
 	}
 	generation := 1
-	if step.Kind == Keyed {
+	if step.Kind == trips.Keyed {
 		if m.held(*c) == nil {
 			return result{}, sagas.ErrFenced
 		}
@@ -87,16 +87,16 @@ func (m *Model) effect(c *claimed, step Step) (result, error) {
 	return m.send(c, step, key, generation)
 }
 
-func (m *Model) lookBefore(c claimed, step Step, known Effect) (string, bool, error) {
-	if step.Kind == Blind {
+func (m *Model) lookBefore(c claimed, step trips.Step, known Effect) (string, bool, error) {
+	if step.Kind == trips.Blind {
 		return "", false, known.resendable(step, m.Now)
 	}
-	external, found, err := m.Outside.find(c.in, step)
+	external, found, err := m.Outside.FindEffect(c.in, step)
 	switch {
 	case err != nil || found == sagas.Yes:
 		return external, err == nil, err
 	case found == sagas.Maybe:
-		return "", false, sagas.TooEarly("undecided", Times.Floor)
+		return "", false, sagas.TooEarly("undecided", trips.Times.Floor)
 	}
 	if known.mayHaveHappened() && known.age(m.Now) < step.Policy.Quarantine {
 		return "", false, sagas.TooEarly("quarantine", step.Policy.Quarantine-known.age(m.Now))
@@ -104,7 +104,7 @@ func (m *Model) lookBefore(c claimed, step Step, known Effect) (string, bool, er
 	return "", false, nil
 }
 
-func (e *Effect) resendable(step Step, now time.Time) error {
+func (e *Effect) resendable(step trips.Step, now time.Time) error {
 	switch {
 	case e.Sends == 0:
 		return nil
@@ -116,13 +116,6 @@ func (e *Effect) resendable(step Step, now time.Time) error {
 	return nil
 }
 
-func (o *Outside) find(in Trip, step Step) (string, sagas.Found, error) {
-	if step.Kind == Object {
-		return o.Find(ClaimOf(in))
-	}
-	return o.FindPayment(KeyOf(step.Name, in))
-}
-
 const keySends = 2
 
 // generation is that of the key under which a payment is made next.
@@ -131,13 +124,13 @@ func (m *Model) generation(c claimed, key string) int {
 	if e == nil {
 		return 1
 	}
-	if e.Token <= c.token && (e.Sends-e.KeyedFrom >= keySends || e.Keyed.Before(m.Now.Add(-Times.KeyLife))) {
+	if e.Token <= c.token && (e.Sends-e.KeyedFrom >= keySends || e.Keyed.Before(m.Now.Add(-trips.Times.KeyLife))) {
 		e.Generation, e.Keyed, e.KeyedFrom = e.Generation+1, m.Now, e.Sends
 	}
 	return e.Generation
 }
 
-func (m *Model) send(c *claimed, step Step, key string, generation int) (result, error) {
+func (m *Model) send(c *claimed, step trips.Step, key string, generation int) (result, error) {
 	if err := m.at(sagas.BeforeIntent, *c); err != nil {
 		return result{}, err
 	}
@@ -159,14 +152,14 @@ func (m *Model) send(c *claimed, step Step, key string, generation int) (result,
 	return m.failedCall(c, step, key, err)
 }
 
-func (m *Model) call(c claimed, step Step, key string, generation int) (external string, err error) {
+func (m *Model) call(c claimed, step trips.Step, key string, generation int) (external string, err error) {
 	if err := m.at(sagas.Sent, c); err != nil {
 		return "", err
 	}
 	switch step.Kind {
-	case Object:
-		external, err = m.Outside.Make(ClaimOf(c.in))
-	case Keyed:
+	case trips.Object:
+		external, err = m.Outside.Make(trips.ClaimOf(c.in))
+	case trips.Keyed:
 		external, err = m.Outside.Pay(key, generation)
 	default:
 		err = m.Outside.Mail(key)
@@ -177,13 +170,13 @@ func (m *Model) call(c claimed, step Step, key string, generation int) (external
 	return external, m.at(sagas.Answered, c)
 }
 
-func (m *Model) intend(c claimed, step Step, key string) error {
+func (m *Model) intend(c claimed, step trips.Step, key string) error {
 	w := m.held(c)
-	if w == nil || w.Lease.Before(m.Now.Add(Times.Call)) {
+	if w == nil || w.Lease.Before(m.Now.Add(trips.Times.Call)) {
 		return sagas.ErrFenced
 	}
-	if step.Kind == Object {
-		claim := ClaimOf(c.in)
+	if step.Kind == trips.Object {
+		claim := trips.ClaimOf(c.in)
 		if held, taken := m.Claims[placeOf(claim)]; taken && held.Owner != claim.Owner.String() {
 			return m.contend(claim, held, step)
 		}
@@ -194,13 +187,13 @@ func (m *Model) intend(c claimed, step Step, key string) error {
 	case e == nil:
 		e = &Effect{Run: c.ID(), Step: step.Name, Keyed: m.Now, Generation: 1}
 		m.Effects[key] = e
-	case e.Run == c.ID() && e.Token > c.token, e.Asked && e.Request != step.request(c.in), !slices.Contains(open, e.State):
+	case e.Run == c.ID() && e.Token > c.token, e.Asked && e.Request != step.Request(c.in), !slices.Contains(open, e.State):
 		return domain.Fail(domain.Permanent, "request_changed", errors.New("asked for differently before"))
 	}
 	if e.State != sagas.EffectDeferred {
 		e.State = sagas.EffectIntended
 	}
-	e.Asked, e.Run, e.Request, e.Sent, e.Sends, e.Token = true, c.ID(), step.request(c.in), m.Now, e.Sends+1, c.token
+	e.Asked, e.Run, e.Request, e.Sent, e.Sends, e.Token = true, c.ID(), step.Request(c.in), m.Now, e.Sends+1, c.token
 	key2 := AttemptKey{c.ID(), c.token, c.Step}
 	if a := m.Attempts[key2]; a != nil {
 		a.Began, a.Ended, a.Outcome = m.Business(), time.Time{}, ""
@@ -213,39 +206,18 @@ func (m *Model) intend(c claimed, step Step, key string) error {
 // open are the states of effects that have yet to be done.
 var open = []sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectAbsent, sagas.EffectDeferred}
 
-// request is what the step asks for; "": always the same.
-func (s Step) request(in Trip) string {
-	if s.Kind == Object {
-		return in.Label
-	}
-	return ""
-}
-
-func (m *Model) contend(claim sagas.Claim, held Held, step Step) error {
-	expire, err := Contested(m.Outside, sagas.Contest{Claim: claim, Holder: held.Owner, Idle: asRead(m.Now.Sub(held.Taken)), Quarantine: step.Policy.Quarantine})
+func (m *Model) contend(claim sagas.Claim, held Held, step trips.Step) error {
+	expire, err := trips.Contested(m.Outside, sagas.Contest{Claim: claim, Holder: held.Owner, Idle: asRead(m.Now.Sub(held.Taken)), Quarantine: step.Policy.Quarantine})
 	if err != nil {
 		return err
 	}
 	if expire {
 		delete(m.Claims, placeOf(claim))
 	}
-	return sagas.TooEarly("name_leaving", Times.Floor)
+	return sagas.TooEarly("name_leaving", trips.Times.Floor)
 }
 
-// Contested decides about a box that another trip has claimed: it is that one's if it is
-// there, and free once the quarantine is over.
-func Contested(o *Outside, c sagas.Contest) (expire bool, err error) {
-	holder := c.Claim
-	category, id, _ := strings.Cut(c.Holder, "-")
-	holder.Owner = domain.Stream{Category: category, ID: id}
-	_, found, err := o.Find(holder)
-	if err == nil && found == sagas.Yes {
-		err = domain.Fail(domain.Permanent, "name_taken", errors.New("it is another's"))
-	}
-	return err == nil && found == sagas.No && c.Idle >= c.Quarantine, err
-}
-
-func (m *Model) failedCall(c *claimed, step Step, key string, failure error) (result, error) {
+func (m *Model) failedCall(c *claimed, step trips.Step, key string, failure error) (result, error) {
 	class, _ := sagas.Classify(failure)
 	if e := m.Effects[key]; e.Token == c.token && slices.Contains([]sagas.EffectState{sagas.EffectIntended, sagas.EffectUnknown, sagas.EffectDeferred}, e.State) {
 		state := sagas.EffectUnknown
@@ -259,23 +231,23 @@ func (m *Model) failedCall(c *claimed, step Step, key string, failure error) (re
 	if e := m.Effects[key]; sagas.CodeOf(failure) == sagas.StoredError && e.Token == c.token {
 		e.KeyedFrom = e.Sends - keySends
 	}
-	if step.Kind == Blind || class == domain.Permanent || !usedUp(step, *c) {
+	if step.Kind == trips.Blind || class == domain.Permanent || !usedUp(step, *c) {
 		return result{}, failure
 	}
-	if external, found, err := m.Outside.find(c.in, step); err == nil && found == sagas.Yes {
+	if external, found, err := m.Outside.FindEffect(c.in, step); err == nil && found == sagas.Yes {
 		return m.adopted(c, step, key, external), nil
 	}
 	return result{}, failure
 }
 
-func (c *claimed) confirmed(step Step, external string, found bool) result {
-	if step.Kind == Object {
+func (c *claimed) confirmed(step trips.Step, external string, found bool) result {
+	if step.Kind == trips.Object {
 		c.in.Box = external
 	}
 	return result{command: c.completed(external, found), counted: true, outside: true}
 }
 
-func (m *Model) adopted(c *claimed, step Step, key, external string) result {
+func (m *Model) adopted(c *claimed, step trips.Step, key, external string) result {
 	r, run, token := c.confirmed(step, external, true), c.ID(), c.token
 	r.rows = append(r.rows, row{
 		holds: func() bool {

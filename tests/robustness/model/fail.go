@@ -11,10 +11,11 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // fail settles a failed attempt.
-func (m *Model) fail(c claimed, step Step, err error) (claimed, bool) {
+func (m *Model) fail(c claimed, step trips.Step, err error) (claimed, bool) {
 	m.see(step, c, err)
 	if dropped(err) {
 		return c, false
@@ -29,18 +30,18 @@ func (m *Model) fail(c claimed, step Step, err error) (claimed, bool) {
 		m.putBack(c, waitOf(c, step, wait, err))
 		return c, false
 	}
-	if step.Kind != Local && !step.Independent && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
+	if step.Kind != trips.Local && !step.Independent && domain.CodeOf(err) == "" && (class == domain.Transient || class == domain.Unknown) {
 		m.countFailure(c)
 	}
 	if class == domain.Permanent || usedUp(step, c) {
 		return m.giveUp(c, step, class, sagas.CodeOf(err))
 	}
-	m.putBack(c, outcome{text: "retry", class: string(class), delay: max(wait, Times.Floor, step.Policy.Least), counts: true})
+	m.putBack(c, outcome{text: "retry", class: string(class), delay: max(wait, trips.Times.Floor, step.Policy.Least), counts: true})
 	return c, false
 }
 
 // see notes what a step came to, for the table of what was covered.
-func (m *Model) see(step Step, c claimed, err error) {
+func (m *Model) see(step trips.Step, c claimed, err error) {
 	what := "completed"
 	switch {
 	case errors.Is(err, sagas.ErrKilled):
@@ -59,7 +60,7 @@ func dropped(err error) bool {
 		domain.CodeOf(err) == domain.Conflict && err.Error() == "The run has moved on."
 }
 
-func usedUp(step Step, c claimed) bool {
+func usedUp(step trips.Step, c claimed) bool {
 	return c.deadline && c.left <= 0 || step.Policy.Attempts > 0 && c.attempt >= step.Policy.Attempts
 }
 
@@ -71,14 +72,14 @@ type outcome struct {
 	awaits      string
 }
 
-func waitOf(c claimed, step Step, after time.Duration, err error) outcome {
-	v := outcome{text: "wait", class: string(domain.Waiting), delay: max(after, Times.Floor)}
+func waitOf(c claimed, step trips.Step, after time.Duration, err error) outcome {
+	v := outcome{text: "wait", class: string(domain.Waiting), delay: max(after, trips.Times.Floor)}
 	if code := sagas.CodeOf(err); code == "gate" || code == earlier && after == 0 {
-		awaited, _ := LineOf(c.in)
+		awaited, _ := trips.LineOf(c.in)
 		if code == "gate" {
-			awaited = GateStream(c.in.Gate)
+			awaited = trips.GateStream(c.in.Gate)
 		}
-		v.awaits, v.delay = awaited.String(), max(nextLook(c, step), Times.Floor)
+		v.awaits, v.delay = awaited.String(), max(nextLook(c, step), trips.Times.Floor)
 	}
 	return v
 }
@@ -92,7 +93,7 @@ func (m *Model) putBack(c claimed, v outcome) bool {
 	if w == nil {
 		return true
 	}
-	if m.position(v.awaits) > c.head {
+	if position(m.streams, v.awaits) > c.head {
 		v.delay = 0
 	}
 	w.Status, w.RunAt, w.Lease, w.Awaits = "waiting", m.Now.Add(c.ahead).Add(v.delay.Truncate(time.Microsecond)), time.Time{}, v.awaits
@@ -104,8 +105,8 @@ func (m *Model) putBack(c claimed, v outcome) bool {
 }
 
 // position is that of the last event of a stream.
-func (m *Model) position(awaited string) int {
-	for at, s := range m.streams {
+func position(streams map[domain.Stream]*stream, awaited string) int {
+	for at, s := range streams {
 		if at.String() == awaited && len(s.events) > 0 {
 			return s.events[len(s.events)-1]
 		}
@@ -120,7 +121,7 @@ func (m *Model) countFailure(c claimed) {
 	}
 	q.Fails, q.Open = q.Fails+1, time.Time{}
 	if q.Fails >= breaks {
-		q.Open = m.Now.Add(min(Times.BreakMax, Times.Break<<min(q.Fails-breaks, 20)))
+		q.Open = m.Now.Add(min(trips.Times.BreakMax, trips.Times.Break<<min(q.Fails-breaks, 20)))
 	}
 }
 
@@ -130,7 +131,7 @@ func (m *Model) withoutAccess(c claimed, lack *domain.Failure) {
 	if until := m.Now.Add(lack.Rest); until.After(q.Open) {
 		q.Open = until
 	}
-	if !m.putBack(c, outcome{text: "wait", class: "access", delay: max(lack.RetryAfter, Times.Floor), awaits: "access/" + c.At().Queue + "/" + lack.Lacks}) {
+	if !m.putBack(c, outcome{text: "wait", class: "access", delay: max(lack.RetryAfter, trips.Times.Floor), awaits: "access/" + c.At().Queue + "/" + lack.Lacks}) {
 		return
 	}
 	report := operations.AccessTrouble(c.At().Queue, lack.Code, lack.Lacks).Report(m.Business())
@@ -141,9 +142,9 @@ func (m *Model) withoutAccess(c claimed, lack *domain.Failure) {
 	}
 }
 
-func (m *Model) giveUp(c claimed, step Step, class domain.Class, code string) (claimed, bool) {
+func (m *Model) giveUp(c claimed, step trips.Step, class domain.Class, code string) (claimed, bool) {
 	e := result{outcome: "parked", class: class, command: sagas.Park{Key: c.Key, Step: c.Step, Code: code}}
-	if step.isEffect() && step.Policy.Defer && c.Direction == sagas.DirectionDo {
+	if step.IsEffect() && step.Policy.Defer && c.Direction == sagas.DirectionDo {
 		e.outcome, e.command = "deferred", sagas.Defer{Key: c.Key, Step: c.Step, Code: code}
 		e.rows = append(e.rows, m.deferredRow(c, step))
 	}
@@ -152,8 +153,8 @@ func (m *Model) giveUp(c claimed, step Step, class domain.Class, code string) (c
 	return next, on && err == nil
 }
 
-func (m *Model) deferredRow(c claimed, step Step) row {
-	key := KeyOf(step.Name, c.in)
+func (m *Model) deferredRow(c claimed, step trips.Step) row {
+	key := trips.KeyOf(step.Name, c.in)
 	return row{
 		holds: func() bool { e := m.Effects[key]; return e == nil || slices.Contains(open, e.State) }, err: sagas.ErrFenced,
 		make: func() {
@@ -171,13 +172,13 @@ func (m *Model) deferredRow(c claimed, step Step) row {
 const mostLost = 3
 
 // missed decides about a wait that found nothing.
-func (m *Model) missed(c *claimed, step Step) (result, error) {
+func (m *Model) missed(c *claimed, step trips.Step) (result, error) {
 	to := slices.IndexFunc(c.Steps, func(r sagas.StepRef) bool { return r.Name == "make" })
 	if to < 0 {
 		return result{}, notReady(*c, step)
 	}
-	key := KeyOf("make", c.in)
-	known, quarantine := m.known(key), stepNamed("make").Policy.Quarantine
+	key := trips.KeyOf("make", c.in)
+	known, quarantine := m.known(key), trips.StepNamed("make").Policy.Quarantine
 	switch {
 	case known.State != sagas.EffectConfirmed && known.State != sagas.EffectSkipped:
 		return result{}, notReady(*c, step)

@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/operations"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // An Event is one entry of the log, as far as it does not depend on chance.
@@ -196,7 +197,7 @@ func decideWith[S any, C domain.Command, E domain.Event](d domain.Decider[S, C, 
 // that names a trip begins that trip.
 func (d *decision) starts() (rows []row) {
 	for _, e := range d.events {
-		begin, begins := Begins(e.Event)
+		begin, begins := trips.Begins(e.Event)
 		if !begins || d.m.Version(begin.Stream()) > 0 {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // A Model is the state of the whole engine.
@@ -20,25 +21,24 @@ type Model struct {
 	Effects  map[string]*Effect
 	Claims   map[Place]Held
 	Attempts map[AttemptKey]*Attempt
-	Outside  *Outside
-	Inbox    []*Webhook
-	Watches  map[uuid.UUID]*Watch
+	Outside  *trips.Outside
+	Inbox    *Inbox
 	Seen     []string                           // what steps came to, since the last operation
 	Fault    func(sagas.Point, sagas.Run) error // at the points of a worker; nil: none
 
 	streams map[domain.Stream]*stream
-	numbers int // of webhooks
 }
 
 // Queues of the test saga, with the runs that may be worked on at once.
-var Queues = map[string]int{sagas.LocalQueue: 4, Engine: 2, Bank: 1, Post: 2}
+var Queues = map[string]int{sagas.LocalQueue: 4, trips.Engine: 2, trips.Bank: 1, trips.Post: 2}
 
 // New is an empty engine.
 func New(origin domain.Cause, now time.Time) *Model {
 	m := &Model{
 		Origin: origin, Now: now, Runs: map[uuid.UUID]*Row{}, Queues: map[string]*Queue{}, Effects: map[string]*Effect{},
-		Claims: map[Place]Held{}, Attempts: map[AttemptKey]*Attempt{}, Outside: NewOutside(), Watches: map[uuid.UUID]*Watch{}, streams: map[domain.Stream]*stream{},
+		Claims: map[Place]Held{}, Attempts: map[AttemptKey]*Attempt{}, Outside: trips.NewOutside(), streams: map[domain.Stream]*stream{},
 	}
+	m.Inbox = &Inbox{m: m, Watches: map[uuid.UUID]*Watch{}}
 	for queue, most := range Queues {
 		m.Queues[queue] = &Queue{Most: most}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // The commands of operators.
@@ -34,13 +35,13 @@ func (m *Model) Retry(meta domain.Metadata, key, label string) error {
 const Reason = "on order"
 
 func (m *Model) correct(run sagas.Run, label string) ([]byte, []row, error) {
-	in := InputOf(run)
+	in := trips.InputOf(run)
 	if run.At().Name != "make" {
 		return nil, nil, domain.RefuseField("input", "This step has no such input.")
 	}
-	owner := ClaimOf(in)
+	owner := trips.ClaimOf(in)
 	in.Label = label
-	switch e := m.Effects[KeyOf("make", in)]; {
+	switch e := m.Effects[trips.KeyOf("make", in)]; {
 	case e == nil:
 		return sagas.Encode(in), nil, nil
 	case e.State != sagas.EffectAbsent:
@@ -58,25 +59,25 @@ func (m *Model) Skip(meta domain.Metadata, key, name, external string) error {
 		return sagas.ErrNoRun
 	case run.Status != sagas.StatusParked:
 		return sagas.NotNow("The run is not parked.")
-	case run.At().Name != name || !stepNamed(name).isEffect() && name != "made":
+	case run.At().Name != name || !trips.StepNamed(name).IsEffect() && name != "made":
 		return domain.RefuseField("step", `"`+name+`" is not a valid choice.`)
 	}
-	step, c := stepNamed(name), claimed{Run: run, in: InputOf(run), before: sagas.Encode(InputOf(run))}
+	step, c := trips.StepNamed(name), claimed{Run: run, in: trips.InputOf(run), before: sagas.Encode(trips.InputOf(run))}
 	made := step
 	if name == "made" {
-		made = stepNamed("make")
+		made = trips.StepNamed("make")
 	}
-	proof, err := m.Outside.proof(c.in, made, external)
+	proof, err := m.Outside.Proof(c.in, made, external)
 	if err != nil {
 		return err
 	}
 	c.confirmed(made, proof, true)
 	if name == "made" {
-		if _, err := m.Outside.Ready(ClaimOf(c.in)); err != nil {
+		if _, err := m.Outside.Ready(trips.ClaimOf(c.in)); err != nil {
 			return sagas.NotNow("What the run waits for cannot be looked at now.")
 		}
 	}
-	skipped := row{make: func() { m.skipEffect(KeyOf(made.Name, c.in), run.ID(), made.Name, external) }}
+	skipped := row{make: func() { m.skipEffect(trips.KeyOf(made.Name, c.in), run.ID(), made.Name, external) }}
 	return m.overrule(meta, run, sagas.Skip{Key: key, Step: run.Step, External: external, Reason: Reason, Input: c.learnt()}, []row{skipped})
 }
 
@@ -87,20 +88,6 @@ func (m *Model) skipEffect(key string, run uuid.UUID, step, external string) {
 		m.Effects[key] = e
 	}
 	e.State, e.External = sagas.EffectSkipped, external
-}
-
-func (o *Outside) proof(in Trip, step Step, external string) (string, error) {
-	if step.Kind == Blind {
-		return external, nil
-	}
-	if external == "" {
-		return "", domain.RefuseField("external_id", "This field is required.")
-	}
-	found, is, err := o.find(in, step)
-	if err != nil || is != sagas.Yes || found != external {
-		return "", domain.RefuseField("external_id", "Nothing of ours was found under this id.")
-	}
-	return found, nil
 }
 
 // Direct carries out a command that needs nothing but the run.
@@ -126,7 +113,7 @@ func Pass(r sagas.Run) sagas.Command {
 // TakeBack compensates from the present step, or the one before if that is no effect.
 func TakeBack(r sagas.Run) sagas.Command {
 	from := r.Step
-	if !stepNamed(r.At().Name).isEffect() {
+	if !trips.StepNamed(r.At().Name).IsEffect() {
 		from--
 	}
 	return sagas.Compensate{Key: r.Key, From: from, Reason: Reason}
@@ -171,7 +158,7 @@ func (m *Model) Release(meta domain.Metadata, key string) error {
 // LabelOf is the box that a run is about.
 func LabelOf(run sagas.Run) string {
 	if run.Key != "" {
-		return InputOf(run).Label
+		return trips.InputOf(run).Label
 	}
 	return ""
 }

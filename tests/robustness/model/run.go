@@ -12,6 +12,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // A Row is the work row of a run.
@@ -51,7 +52,7 @@ type Attempt struct {
 // claimed is a run in the hands of a worker, as it was when it was claimed.
 type claimed struct {
 	sagas.Run
-	in       Trip
+	in       trips.Trip
 	before   []byte
 	queue    string
 	attempt  int
@@ -72,17 +73,15 @@ func budgetOf(r sagas.Run) time.Duration {
 }
 
 // stepOf is the step that a run stands at, with the policy for its direction.
-func stepOf(r sagas.Run) Step {
-	s := stepNamed(r.At().Name)
-	if r.Direction == sagas.DirectionUndo && s.isEffect() {
+func stepOf(r sagas.Run) trips.Step {
+	s := trips.StepNamed(r.At().Name)
+	if r.Direction == sagas.DirectionUndo && s.IsEffect() {
 		quarantine := s.Policy.Quarantine
-		s.Policy = Times.UndoPolicy()
+		s.Policy = trips.Times.UndoPolicy()
 		s.Policy.Quarantine = quarantine
 	}
 	return s
 }
-
-func (s Step) isEffect() bool { return s.Kind == Object || s.Kind == Keyed || s.Kind == Blind }
 
 // setDeadline starts the budget of the run's step.
 func (m *Model) setDeadline(w *Row, r sagas.Run) {
@@ -156,7 +155,7 @@ func first(rows []*Row, at func(*Row) time.Time) []*Row {
 }
 
 func (m *Model) claim(w *Row) claimed {
-	w.Status, w.Attempt, w.Token, w.Lease = "running", w.Attempt+1, w.Token+1, m.Now.Add(Times.Lease)
+	w.Status, w.Attempt, w.Token, w.Lease = "running", w.Attempt+1, w.Token+1, m.Now.Add(trips.Times.Lease)
 	c := claimed{
 		Run: w.Run, queue: w.Run.At().Queue, attempt: w.Attempt, token: w.Token, since: m.Now, ahead: m.Ahead, head: len(m.Events), mail: w.Correlation,
 	}
@@ -183,7 +182,7 @@ func (m *Model) Work(queue, key string) string {
 }
 
 func (m *Model) attemptStep(c claimed) (claimed, bool) {
-	c.in, c.before = InputOf(c.Run), sagas.Encode(InputOf(c.Run))
+	c.in, c.before = trips.InputOf(c.Run), sagas.Encode(trips.InputOf(c.Run))
 	step := stepOf(c.Run)
 	result, err := m.attempt(&c, step)
 	if err == nil {
@@ -209,22 +208,22 @@ type result struct {
 	outside  bool
 }
 
-func (m *Model) attempt(c *claimed, step Step) (result, error) {
+func (m *Model) attempt(c *claimed, step trips.Step) (result, error) {
 	switch {
 	case c.Direction == sagas.DirectionUndo:
 		return m.undoStep(c, step)
-	case step.Kind == Local:
+	case step.Kind == trips.Local:
 		return m.local(c, step)
-	case step.Kind == Look || step.Kind == Gate:
+	case step.Kind == trips.Look || step.Kind == trips.Gate:
 		return m.wait(c, step)
 	}
 	return m.effect(c, step)
 }
 
-func (m *Model) local(c *claimed, step Step) (result, error) {
+func (m *Model) local(c *claimed, step trips.Step) (result, error) {
 	r := result{command: c.completed("", false)}
 	if step.Name == "open" {
-		r.commands, r.releases = []domain.Command{GateTrouble(c.in.Gate).Report(m.Business())}, GateStream(c.in.Gate)
+		r.commands, r.releases = []domain.Command{trips.GateTrouble(c.in.Gate).Report(m.Business())}, trips.GateStream(c.in.Gate)
 		return r, nil
 	}
 	if c.in.Line > 0 {
@@ -232,17 +231,17 @@ func (m *Model) local(c *claimed, step Step) (result, error) {
 			return result{}, err
 		}
 	}
-	r.commands = []domain.Command{NoteOf(c.in.Name, m.Outside.Note(c.in.Name), m.Business())}
+	r.commands = []domain.Command{trips.NoteOf(c.in.Name, m.Outside.Note(c.in.Name), m.Business())}
 	return r, nil
 }
 
-func (m *Model) wait(c *claimed, step Step) (result, error) {
+func (m *Model) wait(c *claimed, step trips.Step) (result, error) {
 	ready, err := false, error(nil)
-	if step.Kind == Gate {
-		if ready = m.Incident(GateStream(c.in.Gate)).Open; !ready {
-			err = sagas.Await(GateStream(c.in.Gate), "gate", 0)
+	if step.Kind == trips.Gate {
+		if ready = m.Incident(trips.GateStream(c.in.Gate)).Open; !ready {
+			err = sagas.Await(trips.GateStream(c.in.Gate), "gate", 0)
 		}
-	} else if ready, err = m.Outside.Ready(ClaimOf(c.in)); errors.Is(err, sagas.ErrAbsent) {
+	} else if ready, err = m.Outside.Ready(trips.ClaimOf(c.in)); errors.Is(err, sagas.ErrAbsent) {
 		return m.missed(c, step)
 	}
 	if err == nil && !ready {
@@ -251,9 +250,11 @@ func (m *Model) wait(c *claimed, step Step) (result, error) {
 	return result{command: c.completed("", false), outside: true}, err
 }
 
-func notReady(c claimed, step Step) error { return sagas.TooEarly("not_ready", nextLook(c, step)) }
+func notReady(c claimed, step trips.Step) error {
+	return sagas.TooEarly("not_ready", nextLook(c, step))
+}
 
-func nextLook(c claimed, step Step) time.Duration {
+func nextLook(c claimed, step trips.Step) time.Duration {
 	p, looking := step.Policy, step.Policy.Budget-c.left
 	for d := p.First; d < p.Last; d *= 2 {
 		if looking < 2*d-p.First {
@@ -336,7 +337,7 @@ func (m *Model) advance(w *Row, next sagas.Run, keep bool) {
 	w.Run, w.Status, w.Attempt = next, string(next.Status), 0
 	m.setDeadline(w, next)
 	if keep {
-		w.Status, w.Attempt, w.Lease = "running", 1, m.Now.Add(Times.Lease)
+		w.Status, w.Attempt, w.Lease = "running", 1, m.Now.Add(trips.Times.Lease)
 		return
 	}
 	w.RunAt, w.Lease = m.Business(), time.Time{}

@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // earlier is why a trip waits for one with a lower number of its line.
@@ -15,10 +16,10 @@ const earlier = "earlier_wish"
 // afterEarlier lets trips of the line with lower numbers begin first. One that is parked is
 // superseded.
 func (m *Model) afterEarlier(c claimed) error {
-	line, number := LineOf(c.in)
+	line, number := trips.LineOf(c.in)
 	wait := false
 	for _, w := range m.Runs {
-		at, nth := LineOf(InputOf(w.Run))
+		at, nth := trips.LineOf(trips.InputOf(w.Run))
 		if at != line || nth >= number || w.Run.Over() || rowStep(w.Run) > 0 && w.Status != "parked" {
 			continue
 		}
@@ -42,8 +43,8 @@ func (m *Model) afterEarlier(c claimed) error {
 // supersede ends a parked run. What may be on its way outside has its quarantine first.
 func (m *Model) supersede(c claimed, run sagas.Run) (over bool, err error) {
 	var rows []row
-	if step := stepOf(run); step.isEffect() {
-		key := KeyOf(step.Name, InputOf(run))
+	if step := stepOf(run); step.IsEffect() {
+		key := trips.KeyOf(step.Name, trips.InputOf(run))
 		known := m.known(key)
 		if left := step.Policy.Quarantine - known.age(m.Now); known.mayHaveHappened() && left > 0 {
 			m.Seen = append(m.Seen, "superseded: quarantine")

@@ -5,21 +5,22 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/sagas"
+	"hostpanel/tests/robustness/trips"
 )
 
 // undoStep takes a step back.
-func (m *Model) undoStep(c *claimed, step Step) (result, error) {
+func (m *Model) undoStep(c *claimed, step trips.Step) (result, error) {
 	switch {
-	case step.Kind == Object || step.Kind == Keyed:
+	case step.Kind == trips.Object || step.Kind == trips.Keyed:
 		return m.undoEffect(c, step)
 	case step.Name == "note":
-		return result{command: c.completed("", false), commands: []domain.Command{Unnoted(c.in.Name, m.Business())}}, nil
+		return result{command: c.completed("", false), commands: []domain.Command{trips.Unnoted(c.in.Name, m.Business())}}, nil
 	}
 	return result{command: sagas.Complete{Key: c.Key, Step: c.Step}}, nil
 }
 
-func (m *Model) undoEffect(c *claimed, step Step) (result, error) {
-	key := KeyOf(step.Name, c.in)
+func (m *Model) undoEffect(c *claimed, step trips.Step) (result, error) {
+	key := trips.KeyOf(step.Name, c.in)
 	gone, known := result{command: sagas.Complete{Key: c.Key, Step: c.Step}, counted: true}, m.known(key)
 	if known.State == "" || known.State == sagas.EffectUndone {
 		return gone, nil
@@ -39,13 +40,13 @@ func (m *Model) undoEffect(c *claimed, step Step) (result, error) {
 	external, found := known.External, sagas.Yes
 	if external == "" {
 		var err error
-		if external, found, err = m.Outside.find(c.in, step); err != nil {
+		if external, found, err = m.Outside.FindEffect(c.in, step); err != nil {
 			return result{}, err
 		}
 	}
 	switch {
 	case found == sagas.Maybe:
-		return result{}, sagas.TooEarly("undecided", Times.Floor)
+		return result{}, sagas.TooEarly("undecided", trips.Times.Floor)
 	case found == sagas.No && known.mayHaveHappened() && known.age(m.Now) < step.Policy.Quarantine:
 		return result{}, sagas.TooEarly("quarantine", step.Policy.Quarantine-known.age(m.Now))
 	case found == sagas.No:
@@ -54,13 +55,13 @@ func (m *Model) undoEffect(c *claimed, step Step) (result, error) {
 	return gone, m.undo(*c, step, key, external)
 }
 
-func (m *Model) undo(c claimed, step Step, key, external string) error {
+func (m *Model) undo(c claimed, step trips.Step, key, external string) error {
 	if err := m.at(sagas.Sent, c); err != nil {
 		return err
 	}
 	err := error(nil)
-	if step.Kind == Object {
-		err = m.Outside.Remove(ClaimOf(c.in), external)
+	if step.Kind == trips.Object {
+		err = m.Outside.Remove(trips.ClaimOf(c.in), external)
 	} else {
 		err = m.Outside.Refund(key, external)
 	}
@@ -89,11 +90,11 @@ func (m *Model) markUndoing(c claimed, key string) error {
 }
 
 // claimIf is the claim of a step; only objects have one.
-func claimIf(step Step, in Trip) sagas.Claim {
-	if step.Kind != Object {
+func claimIf(step trips.Step, in trips.Trip) sagas.Claim {
+	if step.Kind != trips.Object {
 		return sagas.Claim{}
 	}
-	return ClaimOf(in)
+	return trips.ClaimOf(in)
 }
 
 func (m *Model) freeClaims(c sagas.Claim) {

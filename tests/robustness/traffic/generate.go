@@ -13,6 +13,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/tests/robustness/faults"
 	"hostpanel/tests/robustness/model"
+	"hostpanel/tests/robustness/trips"
 )
 
 // A Generator draws operations. It looks at the model, so that most of them do something.
@@ -98,11 +99,11 @@ func (g *Generator) label() string { return fmt.Sprintf("b%02d", g.IntN(40)) }
 // trouble is the subject of an incident.
 func (g *Generator) trouble() string { return fmt.Sprintf("trouble %d", g.IntN(6)) }
 
-func (g *Generator) answers() (all []model.Answer) {
+func (g *Generator) answers() (all []trips.Answer) {
 	for range g.IntN(5) {
-		a := model.Fine
+		a := trips.Fine
 		if g.IntN(3) == 0 {
-			a = pick(g, model.Answers...)
+			a = pick(g, trips.Answers...)
 		}
 		all = append(all, a)
 	}
@@ -145,7 +146,7 @@ func (g *Generator) start(o *Operation) {
 	if g.IntN(10) == 0 {
 		o.Name = pick(g, append(g.names, o.Name)...)
 	}
-	for _, s := range model.Steps {
+	for _, s := range trips.Steps {
 		if g.IntN(4) > 0 || s.Name == "make" && g.IntN(2) > 0 {
 			o.Steps = append(o.Steps, s.Name)
 		}
@@ -229,7 +230,7 @@ func (g *Generator) skip(o *Operation) {
 	g.stopped(o)
 	o.Answers = g.answers()
 	run := g.m.Run(o.Key)
-	if o.Name = pick(g, model.Steps...).Name; run.Key != "" && g.IntN(5) > 0 {
+	if o.Name = pick(g, trips.Steps...).Name; run.Key != "" && g.IntN(5) > 0 {
 		o.Name = run.At().Name
 	}
 	switch {

@@ -65,18 +65,18 @@ var errHandling = errors.New("it is not handled")
 // inboxKinds are the kinds of operations on the inbox.
 var inboxKinds = map[string]kind{
 	"order": simple(
-		func(m *model.Model, o Operation) error { m.Place(o.ofOrder()); return nil },
+		func(m *model.Model, o Operation) error { m.Inbox.Place(o.ofOrder()); return nil },
 		func(ctx context.Context, e *Engine, p *Process, o Operation) error {
 			placed := order.Placed{Order: o.ofOrder(), Provider: model.Provider, At: e.business()}
 			return p.Runner.React(ctx, eventstore.RecordedEvent{Name: placed.EventName(), Event: placed})
 		}),
 	"webhook": simple(
-		func(m *model.Model, o Operation) error { return m.Receive(o.news()) },
+		func(m *model.Model, o Operation) error { return m.Inbox.Receive(o.news()) },
 		func(ctx context.Context, _ *Engine, p *Process, o Operation) error {
 			return p.Payments.Receive(ctx, model.Provider, []byte(o.news().Body), o.header())
 		}),
 	"inbox": simple(
-		func(m *model.Model, o Operation) error { m.HandleWebhooks(o.Most); return nil },
+		func(m *model.Model, o Operation) error { m.Inbox.Handle(o.Most); return nil },
 		func(ctx context.Context, e *Engine, p *Process, o Operation) error {
 			failures := o.Most
 			e.Fault = func(at sagas.Point, _ sagas.Run) error {
@@ -96,10 +96,9 @@ func (g *Generator) order(o *Operation) { o.Gate = g.IntN(40) }
 
 func (g *Generator) webhook(o *Operation) {
 	g.webhooks++
-	o.Gate, o.Name = g.IntN(40), fmt.Sprintf("evt%d", g.webhooks)
-	o.Text = pick(g, "", "", "", "", "forged", "ignored")
-	if len(g.m.Inbox) > 0 && g.IntN(4) == 0 {
-		o.Name, o.Text = pick(g, g.m.Inbox...).Event, pick(g, "", "", "another body", "another event")
+	o.Gate, o.Name, o.Text = g.IntN(40), fmt.Sprintf("evt%d", g.webhooks), pick(g, "", "", "", "", "forged", "ignored")
+	if len(g.m.Inbox.Webhooks) > 0 && g.IntN(4) == 0 {
+		o.Name, o.Text = pick(g, g.m.Inbox.Webhooks...).Event, pick(g, "", "", "another body", "another event")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/tests/robustness/faults"
 	"hostpanel/tests/robustness/model"
+	"hostpanel/tests/robustness/trips"
 )
 
 // An Operation is one thing that is asked of the engine, or that befalls it.
@@ -34,7 +35,7 @@ type Operation struct {
 	Paused  bool
 	For     time.Duration
 	Steps   []string
-	Answers []model.Answer
+	Answers []trips.Answer
 	Fault   faults.Fault
 }
 
@@ -123,10 +124,10 @@ func execute(versions func(Operation) domain.Versions) kind {
 
 func seen(o Operation) domain.Versions { return domain.Versions{o.stream(): o.Version} }
 func unseen(Operation) domain.Versions { return nil }
-func (o Operation) trip() model.Trip {
-	return model.Trip{Name: o.Name, Label: o.Label, Gate: o.Gate, Line: o.Line, Nth: o.Nth}
+func (o Operation) trip() trips.Trip {
+	return trips.Trip{Name: o.Name, Label: o.Label, Gate: o.Gate, Line: o.Line, Nth: o.Nth}
 }
-func (o Operation) start() sagas.Start { return model.StartOf(o.trip(), o.Steps...) }
+func (o Operation) start() sagas.Start { return trips.StartOf(o.trip(), o.Steps...) }
 func (o Operation) runID() uuid.UUID   { return sagas.RunID(o.Key) }
 func reported() operations.IncidentEvent {
 	return operations.IncidentReported{Kind: operations.EngineMissing, At: at}
@@ -228,9 +229,9 @@ func (o Operation) OnModel(m *model.Model) error {
 // gate opens a gate, or closes it.
 func (o Operation) gate() domain.Command {
 	if o.Text == "close" {
-		return model.GateTrouble(o.Gate).Settle(model.Reason, at)
+		return trips.GateTrouble(o.Gate).Settle(model.Reason, at)
 	}
-	return model.GateTrouble(o.Gate).Report(at)
+	return trips.GateTrouble(o.Gate).Report(at)
 }
 
 // onRun reads the run of an operation first, as the pages of operators do.

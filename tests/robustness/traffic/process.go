@@ -19,6 +19,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/payments"
 	"hostpanel/tests/robustness/model"
+	"hostpanel/tests/robustness/trips"
 )
 
 // virtual puts the real clock of the database into a table, so that nothing depends on how
@@ -66,7 +67,7 @@ type Process struct {
 	Store    *eventstore.Store
 	Runner   *sagas.Runner
 	Payments *payments.Service
-	trips    sagas.Definition[model.Trip]
+	trips    sagas.Definition[trips.Trip]
 }
 
 // An Engine is the real one: two processes on one database, and all outside of it.
@@ -74,7 +75,7 @@ type Engine struct {
 	t       testing.TB
 	Pool    *pgxpool.Pool
 	Procs   [2]*Process
-	Outside *model.Outside
+	Outside *trips.Outside
 	Now     time.Time
 	Ahead   time.Duration
 	Fault   func(sagas.Point, sagas.Run) error
@@ -83,7 +84,7 @@ type Engine struct {
 // NewEngine is an engine on a database of its own.
 func NewEngine(t testing.TB) *Engine {
 	t.Helper()
-	e := &Engine{t: t, Pool: eventstoretest.Pool(t, eventstoretest.Database(t, "robustness", prepare)), Outside: model.NewOutside(), Now: epoch}
+	e := &Engine{t: t, Pool: eventstoretest.Pool(t, eventstoretest.Database(t, "robustness", prepare)), Outside: trips.NewOutside(), Now: epoch}
 	for n := range e.Procs {
 		e.Restart(n)
 	}
@@ -96,7 +97,7 @@ func (e *Engine) Restart(n int) {
 	eventstore.Serve(store, sagas.Category, sagas.Decider)
 	eventstore.Serve(store, operations.IncidentCategory, operations.Incidents)
 	p := &Process{Store: store, Runner: sagas.New(sagas.Options{
-		Store: store, Times: model.Times, Now: e.business, Log: slog.New(slog.DiscardHandler), Fault: e.faultAt,
+		Store: store, Times: trips.Times, Now: e.business, Log: slog.New(slog.DiscardHandler), Fault: e.faultAt,
 	})}
 	p.Payments = payments.New(payments.Deps{
 		Runner: p.Runner, Store: store, Providers: map[string]order.Provider{model.Provider: bank{}}, Times: model.PaymentTimes,
@@ -104,7 +105,7 @@ func (e *Engine) Restart(n int) {
 	p.trips = sagas.Register(p.Runner, e.saga(p))
 	p.Runner.OnAppend(func(_ context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 		return sagas.StartEach(p.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
-			start, begins := model.Begins(r.Event)
+			start, begins := trips.Begins(r.Event)
 			return start, begins, nil
 		})
 	})

@@ -10,10 +10,11 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/tests/robustness/faults"
 	"hostpanel/tests/robustness/model"
+	"hostpanel/tests/robustness/trips"
 )
 
 // overslept is how long a worker sleeps that loses its run.
-var overslept = model.Times.Lease + time.Second
+var overslept = trips.Times.Lease + time.Second
 
 // byOperator is the id of what an operator does while a worker is at work.
 func (o Operation) byOperator() domain.Metadata {

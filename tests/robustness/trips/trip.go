@@ -1,4 +1,6 @@
-package model
+// Package trips is what the model and the engine have in common: the saga of the test, and
+// all that is outside of the panel, which answers as it is told.
+package trips
 
 import (
 	"encoding/json"
@@ -70,7 +72,8 @@ var Steps = []Step{
 	{Name: "open", Queue: sagas.LocalQueue, Kind: Local, Policy: sagas.Policy{Attempts: 3}},
 }
 
-func stepNamed(name string) Step {
+// StepNamed is the step with a name.
+func StepNamed(name string) Step {
 	for _, s := range Steps {
 		if s.Name == name {
 			return s
@@ -83,7 +86,7 @@ func stepNamed(name string) Step {
 func StartOf(in Trip, steps ...string) sagas.Start {
 	start := sagas.Start{Key: "trip:" + in.Name, Definition: "trip/1", Input: sagas.Encode(in)}
 	for _, name := range steps {
-		start.Steps = append(start.Steps, sagas.StepRef{Name: name, Queue: stepNamed(name).Queue})
+		start.Steps = append(start.Steps, sagas.StepRef{Name: name, Queue: StepNamed(name).Queue})
 	}
 	return start
 }
@@ -148,3 +151,14 @@ func InputOf(r sagas.Run) (in Trip) {
 	}
 	return in
 }
+
+// Request is what the step asks for; "": always the same.
+func (s Step) Request(in Trip) string {
+	if s.Kind == Object {
+		return in.Label
+	}
+	return ""
+}
+
+// IsEffect tells whether the step changes something outside.
+func (s Step) IsEffect() bool { return s.Kind == Object || s.Kind == Keyed || s.Kind == Blind }

@@ -1,10 +1,11 @@
-package model
+package trips
 
 import (
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"hostpanel/domain"
@@ -238,4 +239,40 @@ func (o *Outside) Mail(key string) error {
 		a = Fine
 	}
 	return a.failure()
+}
+
+// FindEffect looks up what a step has made.
+func (o *Outside) FindEffect(in Trip, step Step) (string, sagas.Found, error) {
+	if step.Kind == Object {
+		return o.Find(ClaimOf(in))
+	}
+	return o.FindPayment(KeyOf(step.Name, in))
+}
+
+// Proof checks what an operator says that a step has made.
+func (o *Outside) Proof(in Trip, step Step, external string) (string, error) {
+	if step.Kind == Blind {
+		return external, nil
+	}
+	if external == "" {
+		return "", domain.RefuseField("external_id", "This field is required.")
+	}
+	found, is, err := o.FindEffect(in, step)
+	if err != nil || is != sagas.Yes || found != external {
+		return "", domain.RefuseField("external_id", "Nothing of ours was found under this id.")
+	}
+	return found, nil
+}
+
+// Contested decides about a box that another trip has claimed: it is that one's if it is
+// there, and free once the quarantine is over.
+func Contested(o *Outside, c sagas.Contest) (expire bool, err error) {
+	holder := c.Claim
+	category, id, _ := strings.Cut(c.Holder, "-")
+	holder.Owner = domain.Stream{Category: category, ID: id}
+	_, found, err := o.Find(holder)
+	if err == nil && found == sagas.Yes {
+		err = domain.Fail(domain.Permanent, "name_taken", errors.New("it is another's"))
+	}
+	return err == nil && found == sagas.No && c.Idle >= c.Quarantine, err
 }
