@@ -65,14 +65,24 @@ type Shown interface {
 }
 
 // A Decider is the whole behaviour of one category of streams. The zero S is
-// the state before anything has happened.
+// the state before anything has happened. To both functions an empty map or slice in a
+// state means the same as nil.
 type Decider[S any, C Command, E Event] struct {
 	// Decide answers a command with the events it causes, or refuses it with
 	// an [Error]. No events and no error means: already so.
 	Decide func(S, C) ([]E, error)
 
-	// Evolve is what an event means. It cannot fail: the event has happened.
+	// Evolve is what an event means. It cannot fail: the event has happened. It
+	// changes no map or slice of the state that it gets: an older state stays as it was.
 	Evolve func(S, E) S
+
+	// Fold is the number of the fold. It is raised whenever Evolve makes another state
+	// of an event than before: states that an older fold has stored are not used then.
+	Fold int
+
+	// Personal states hold personal texts of the events. They are cached for seconds
+	// only, and never stored.
+	Personal bool
 }
 
 // Replay folds a history, oldest event first, into the state it leads to.

@@ -176,5 +176,8 @@ func (s *Store) Append(ctx context.Context, cause domain.Metadata, stream domain
 	if err == errLost { //nolint:errorlint // the committer answers with the error itself
 		err = ErrConflict
 	}
+	if err == nil {
+		s.snapshots.passed([]*streamState{&b})
+	}
 	return position, err
 }

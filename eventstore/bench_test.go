@@ -1,6 +1,7 @@
 package eventstore_test
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -132,5 +133,38 @@ func BenchmarkReplay(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// An operation is a command on a stream of so many events: hot, with its state in the
+// cache, or cold, with nothing in it.
+func BenchmarkLongStream(b *testing.B) {
+	for _, c := range []struct{ length, streams int }{{10, 100}, {10_000, 1}} {
+		s := newStore(b)
+		coins := make([]domain.Event, c.length)
+		for i := range coins {
+			coins[i] = coinsPut{1}
+		}
+		for n := range c.streams {
+			if _, err := s.Append(b.Context(), domain.Metadata{}, tillStream(fmt.Sprint(n)), 0, nil, coins...); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for name, before := range map[string]func(){"hot": func() {}, "cold": s.Forget} {
+			b.Run(fmt.Sprintf("%s/%d", name, c.length), func(b *testing.B) {
+				for n := range c.streams {
+					do(b, s, putIn{fmt.Sprint(n), 1})
+				}
+				settled(b, s)
+				acquired := s.Pool().Stat().AcquireCount()
+				processorTime(b, func() {
+					for n := range b.N {
+						before()
+						do(b, s, putIn{fmt.Sprint(n % c.streams), 1})
+					}
+				})
+				b.ReportMetric(float64(s.Pool().Stat().AcquireCount()-acquired)/float64(b.N), "trips/op")
+			})
+		}
 	}
 }

@@ -2,12 +2,9 @@ package eventstore
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
@@ -28,13 +25,12 @@ type decision struct {
 type streamState struct {
 	stream   domain.Stream
 	category category
+	before   folded // as it is in the log
 	state    any
 	version  int
 	added    int
-	recalled bool // not read: it may lack events
-	history  []RecordedEvent
-	until    time.Time // when the history has to be read again
-	hash     []byte
+	recalled bool      // not read: it may lack events
+	until    time.Time // when it has to be read again
 }
 
 // decide reads the streams of the commands. Each command decides on the state
@@ -51,8 +47,12 @@ func (s *Store) decide(ctx context.Context, cause domain.Metadata, commands []do
 		if err != nil {
 			return d, err
 		}
-		if at := b.find(cause.ID); at != nil {
-			d.repeated, d.position = true, max(d.position, at.Position)
+		position, repeated, err := s.repeats(ctx, b, cause.ID)
+		if err != nil {
+			return d, err
+		}
+		if repeated {
+			d.repeated, d.position = true, max(d.position, position)
 			continue
 		}
 		if b.changedSince(cause.ExpectedVersions) {
@@ -95,10 +95,15 @@ func (s *Store) branches(ctx context.Context, d *decision, commands []domain.Com
 	if len(streams) < 2 {
 		return nil
 	}
-	histories, err := s.readEach(ctx, streams, s.queryOf)
-	for i, history := range histories {
-		s.note(streams[i], history)
-		d.branches = append(d.branches, newBranch(streams[i], s.categories[streams[i].Category], history))
+	return s.loadInto(ctx, d, streams...)
+}
+
+// loadInto reads streams for a decision.
+func (s *Store) loadInto(ctx context.Context, d *decision, streams ...domain.Stream) error {
+	loaded, err := s.load(ctx, streams...)
+	for i, f := range loaded {
+		s.note(streams[i], f)
+		d.branches = append(d.branches, newBranch(streams[i], s.categories[streams[i].Category], f))
 	}
 	return err
 }
@@ -110,21 +115,20 @@ func (s *Store) branch(ctx context.Context, d *decision, c domain.Command) (*str
 	if b := d.of(stream); b != nil {
 		return b, nil
 	}
-	served, ok := s.categories[stream.Category]
-	if !ok {
-		return nil, fmt.Errorf("nothing serves the streams of %s", stream.Category)
+	if _, ok := s.categories[stream.Category]; !ok {
+		return nil, errNotServed(stream)
 	}
 	if d.recall(s, c) {
 		return d.of(stream), nil
 	}
-	history, err := s.read(ctx, s.queryOf(stream), stream.String())
-	if err != nil {
+	if err := s.loadInto(ctx, d, stream); err != nil {
 		return nil, err
 	}
-	s.note(stream, history)
-	b := newBranch(stream, served, history)
-	d.branches = append(d.branches, b)
-	return b, nil
+	return d.of(stream), nil
+}
+
+func errNotServed(stream domain.Stream) error {
+	return fmt.Errorf("nothing serves the streams of %s", stream.Category)
 }
 
 // of returns the state of a stream that the decision has read.
@@ -144,14 +148,16 @@ func (d *decision) recall(s *Store, c domain.Command) bool {
 		return false
 	}
 	stream := c.Stream()
-	found, cached := s.recent.get(stream)
+	served := s.categories[stream.Category]
+	found, cached := s.states.get(stream)
 	if _, begins := c.(domain.Beginning); !cached && !begins {
 		return false
 	}
-	b := newBranch(stream, s.categories[stream.Category], found.history)
-	if b.recalled = true; cached {
-		b.until = found.until
+	if !cached {
+		found = &cachedState{folded: folded{state: served.zero}, until: clock.Now().Add(cachedFor)}
 	}
+	b := newBranch(stream, served, found.folded)
+	b.recalled, b.until = true, found.until
 	d.branches = append(d.branches, b)
 	return true
 }
@@ -162,12 +168,8 @@ func (d *decision) mayBeStale(err error) bool {
 	return slices.ContainsFunc(d.branches, func(b *streamState) bool { return b.recalled && (err != nil || d.repeated || b.added == 0) })
 }
 
-func newBranch(stream domain.Stream, served category, history []RecordedEvent) *streamState {
-	b := &streamState{stream: stream, category: served, state: served.zero, history: history, until: clock.Now().Add(rememberedFor)}
-	for _, r := range history {
-		b.state, b.version, b.hash = served.evolve(b.state, r.Event), r.Version, r.Hash
-	}
-	return b
+func newBranch(stream domain.Stream, served category, f folded) *streamState {
+	return &streamState{stream: stream, category: served, before: f, state: f.state, version: f.version, until: clock.Now().Add(cachedFor)}
 }
 
 // add appends an event to the stream.
@@ -187,31 +189,10 @@ func (b *streamState) add(cause domain.Metadata, e domain.Event) RecordedEvent {
 // changedSince tells whether the stream has newer events than the caller expects.
 func (b *streamState) changedSince(seen domain.Versions) bool {
 	version, looked := seen[b.stream]
-	return looked && version != b.version-b.added
+	return looked && version != b.before.version
 }
 
 var errStale = domain.Refuse(domain.Stale, "The resource was changed in the meantime.")
-
-// find returns the last event that an earlier attempt of the same request added.
-func (b *streamState) find(cause uuid.UUID) *RecordedEvent {
-	first := eventID(cause, b.stream, 1)
-	for i := range slices.Backward(b.history) {
-		if b.history[i].ID != first {
-			continue
-		}
-		for n := 2; i+1 < len(b.history) && b.history[i+1].ID == eventID(cause, b.stream, n); n++ {
-			i++
-		}
-		return &b.history[i]
-	}
-	return nil
-}
-
-// eventID is the id of the n-th event that a request adds to a stream. It is
-// deterministic, so that a repeated request is recognised.
-func eventID(cause uuid.UUID, stream domain.Stream, n int) uuid.UUID {
-	return uuid.NewSHA1(cause, binary.BigEndian.AppendUint32([]byte(stream.String()), uint32(n)))
-}
 
 // start adds the first events of the runs that the decision's events start.
 func (s *Store) start(ctx context.Context, cause domain.Metadata, d *decision) error {
@@ -294,7 +275,7 @@ func (d *decision) begun() {
 func (d *decision) addition(cause domain.Metadata, rows []TxStatement) appendRequest {
 	a := appendRequest{facts: d.facts, rows: slices.Concat(rows, d.rows), before: map[domain.Stream][]byte{}}
 	for _, b := range d.branches {
-		a.before[b.stream] = b.hash
+		a.before[b.stream] = b.before.hash
 	}
 	return a
 }

@@ -46,7 +46,7 @@ func registered(t *testing.T) string {
 // clerk opens a store with an empty cache, like another process.
 func clerk(t *testing.T, url string) *eventstore.Store {
 	t.Helper()
-	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}), eventstoretest.Caused())
+	s := eventstore.Open(eventstoretest.Pool(t, url), taxFacts, eventstoretest.Keys(t), eventstore.WithProjector(register{}), eventstoretest.Caused(), eventstore.WithSnapshots(1))
 	eventstore.Serve(s, "till", tills)
 	return s
 }

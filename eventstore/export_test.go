@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -10,10 +11,23 @@ import (
 	"hostpanel/domain"
 )
 
-// Remembered is how many events of a stream this process has in its cache.
+// Remembered is of how many events of a stream this process has the ids in its cache.
 func (s *Store) Remembered(stream domain.Stream) int {
-	found, _ := s.recent.get(stream)
-	return len(found.history)
+	found, cached := s.states.get(stream)
+	if !cached {
+		return 0
+	}
+	return len(found.ids)
+}
+
+// Forget empties the cache of states.
+func (s *Store) Forget() { s.states = newStateCache() }
+
+// Settled tells whether every snapshot that was due has been written.
+func (s *Store) Settled() bool {
+	s.snapshots.mu.Lock()
+	defer s.snapshots.mu.Unlock()
+	return !s.snapshots.busy
 }
 
 // Busy is how many requests wait behind the group that is being committed; -1: none is.
@@ -27,6 +41,8 @@ func (s *Store) Busy() int {
 }
 
 const KeysStand = keysStand
+
+const FromSnapshot = fromSnapshot
 
 // HashOf returns the hash of an event with these columns; a column that is
 // missing is NULL.
@@ -77,3 +93,33 @@ func (r *Reader) VerifyKeeping(ctx context.Context, streams int) (Verdict, error
 	}
 	return v.Verdict, err
 }
+
+// FoldOf is the fold of a category's snapshots; empty: it has none.
+func (s *Store) FoldOf(category string) string { return s.categories[category].fold }
+
+// Categories are those that are served, apart from journals.
+func (s *Store) Categories() (names []string) {
+	for name, served := range s.categories {
+		if !served.last {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Evolve folds an event with the decider of a category; nil is the state before all.
+func (s *Store) Evolve(category string, state any, e domain.Event) any {
+	if state == nil {
+		state = s.categories[category].zero
+	}
+	return s.categories[category].evolve(state, e)
+}
+
+// DecodeState reads a state of a category.
+func (s *Store) DecodeState(category string, data []byte) (any, error) {
+	return s.categories[category].decode(data)
+}
+
+// CacheAtMost bounds the cache of states.
+func (s *Store) CacheAtMost(bytes int) { s.states.most = bytes }

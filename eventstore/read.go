@@ -68,31 +68,6 @@ func (r *Reader) ReadStreams(ctx context.Context, limit int, streams ...domain.S
 
 const oneStream = `select ` + columns + ` from events where stream = $1 order by version`
 
-const lastEvent = `select ` + columns + ` from events where stream = $1 order by version desc limit 1`
-
-// readEach returns the histories of several streams for a decision, in one round
-// trip.
-func (r *Reader) readEach(ctx context.Context, streams []domain.Stream, query func(domain.Stream) string) ([][]RecordedEvent, error) {
-	stored, b := make([][]row, len(streams)), &pgx.Batch{}
-	for i, stream := range streams {
-		b.Queue(query(stream), stream.String()).Query(func(rows pgx.Rows) (err error) {
-			stored[i], err = pgx.CollectRows(rows, scanRow)
-			return err
-		})
-	}
-	if err := r.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
-	}
-	histories := make([][]RecordedEvent, len(streams))
-	for i, rows := range stored {
-		var err error
-		if histories[i], err = r.decode(ctx, rows); err != nil {
-			return nil, err
-		}
-	}
-	return histories, nil
-}
-
 // ReadUntil returns a stream's history up to a version or a time; zero sets no
 // bound.
 func (r *Reader) ReadUntil(ctx context.Context, stream domain.Stream, version int, at time.Time) ([]RecordedEvent, error) {

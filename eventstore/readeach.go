@@ -6,6 +6,16 @@ import (
 	"hostpanel/domain"
 )
 
+// Read returns a stream's history, oldest event first, and lets the next commands on it
+// begin with it. A new stream is empty.
+func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
+	history, err := s.Reader.Read(ctx, stream)
+	if err == nil {
+		s.noteHistory(stream, history)
+	}
+	return history, err
+}
+
 // ReadEach returns the histories of several streams in one statement, and lets the next
 // commands on them begin with these. A new stream is empty.
 func (s *Store) ReadEach(ctx context.Context, streams ...domain.Stream) ([][]RecordedEvent, error) {
@@ -24,7 +34,20 @@ func (s *Store) ReadEach(ctx context.Context, streams ...domain.Stream) ([][]Rec
 	histories := make([][]RecordedEvent, len(streams))
 	for i, stream := range streams {
 		histories[i] = of[stream]
-		s.note(stream, histories[i])
+		s.noteHistory(stream, histories[i])
 	}
 	return histories, nil
+}
+
+// noteHistory caches the state that a history leads to, which the next command may need.
+func (s *Store) noteHistory(stream domain.Stream, history []RecordedEvent) {
+	served, known := s.categories[stream.Category]
+	if !known || served.last {
+		return
+	}
+	f := folded{state: served.zero, ids: make([]mark, 0, len(history))}
+	for i := range history {
+		f.apply(served, &history[i])
+	}
+	s.states.note(stream, f)
 }

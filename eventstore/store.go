@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"reflect"
 	"sync"
 
 	"github.com/google/uuid"
@@ -17,6 +18,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/eventstore/clock"
 	"hostpanel/eventstore/sealing"
+	"hostpanel/eventstore/stateform"
 )
 
 // A Store is the log. It executes commands, appends their events and reads them.
@@ -31,7 +33,9 @@ type Store struct {
 	origin         domain.Cause // of commands without one; zero: they are refused
 	categories     map[string]category
 	committer      *committer
-	recent         streamCache
+	blind          *Reader // opens no sealed text
+	states         *stateCache
+	snapshots      snapshots
 	turns          turns
 }
 
@@ -88,6 +92,10 @@ func WithIdempotencyKeys(statement func(domain.IdempotencyKey) TxStatement) Opti
 // Without it they are refused.
 func WithCause(c domain.Cause) Option { return func(s *Store) { s.origin = c } }
 
+// WithSnapshots writes a snapshot of a stream about each so many events; 0: never. The
+// default is 200.
+func WithSnapshots(every int) Option { return func(s *Store) { s.snapshots.every = every } }
+
 // WithLog sets the logger; the default is slog.Default.
 func WithLog(log *slog.Logger) Option { return func(s *Store) { s.log = log } }
 
@@ -98,7 +106,8 @@ func Open(pool *pgxpool.Pool, c domain.Catalogue, keys *sealing.Keyring, options
 		Reader: &Reader{pool: pool, catalogue: c, subjects: &subjectKeys{pool: pool, keys: keys}},
 		waker:  newWaker(pool), pool: pool, clock: clock.New(pool), categories: map[string]category{}, turns: turns{seed: maphash.MakeSeed()},
 	}
-	s.committer = &committer{store: s}
+	s.committer, s.states, s.blind = &committer{store: s}, newStateCache(), s.Closed()
+	s.snapshots.store, s.snapshots.every = s, snapshotEvery
 	for _, o := range options {
 		o(s)
 	}
@@ -140,17 +149,26 @@ func (s *Store) Subject(ctx context.Context, email string) (uuid.UUID, error) {
 // category holds the decider of one category of streams. States are values of the
 // decider's own type.
 type category struct {
-	zero   any
-	last   bool // a journal: only the last event of a stream is read
-	evolve func(state any, e domain.Event) any
-	decide func(state any, c domain.Command) ([]domain.Event, error)
+	zero     any
+	last     bool   // a journal: only the last event of a stream is read
+	personal bool   // states hold personal texts
+	fold     string // of snapshots; empty: there are none
+	evolve   func(state any, e domain.Event) any
+	decide   func(state any, c domain.Command) ([]domain.Event, error)
+	decode   func(state []byte) (any, error)
 }
 
-// Serve registers the decider of one category of streams.
+// Serve registers the decider of one category of streams. Its long streams have
+// snapshots, unless states are personal or JSON does not keep all of them.
 func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
 	var zero S
+	fold := ""
+	if shape, exact := stateform.Shape(reflect.TypeFor[S]()); exact && !d.Personal {
+		fold = fmt.Sprintf("%d:%s", d.Fold, shape)
+	}
 	s.categories[name] = category{
-		zero:   zero,
+		zero: zero, personal: d.Personal, fold: fold,
+		decode: func(state []byte) (any, error) { return stateform.Decode[S](state) },
 		evolve: func(state any, e domain.Event) any { return d.Evolve(state.(S), e.(E)) },
 		decide: func(state any, c domain.Command) ([]domain.Event, error) {
 			decided, err := d.Decide(state.(S), c.(C))
@@ -169,17 +187,22 @@ func Serve[S any, C domain.Command, E domain.Event](s *Store, name string, d dom
 func Journal[S any, C domain.Command, E domain.Event](s *Store, name string, d domain.Decider[S, C, E]) {
 	Serve(s, name, d)
 	served := s.categories[name]
-	served.last, served.evolve = true, func(state any, _ domain.Event) any { return state }
+	served.last, served.fold, served.evolve = true, "", func(state any, _ domain.Event) any { return state }
 	s.categories[name] = served
 }
 
-// Fold reads a stream and folds it into its present state and version.
-func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store, d domain.Decider[S, C, E], stream domain.Stream) (state S, version int, err error) {
-	history, err := s.Read(ctx, stream)
-	for _, r := range history {
-		state = d.Evolve(state, r.Event.(E))
+// Fold reads a stream of a decider that is served, and folds it into its present state
+// and version. The caller changes nothing in the state: the next decisions begin with it.
+func Fold[S any, C domain.Command, E domain.Event](ctx context.Context, s *Store, _ domain.Decider[S, C, E], stream domain.Stream) (state S, version int, err error) {
+	if _, served := s.categories[stream.Category]; !served {
+		return state, 0, errNotServed(stream)
 	}
-	return state, len(history), err
+	loaded, err := s.load(ctx, stream)
+	if err != nil {
+		return state, 0, err
+	}
+	s.note(stream, loaded[0])
+	return loaded[0].state.(S), loaded[0].version, nil
 }
 
 // errLost means that another writer has changed the stream: decide again.
@@ -267,39 +290,22 @@ func (s *Store) try(ctx context.Context, cause domain.Metadata, rows []TxStateme
 	}
 	position, err := s.committer.add(ctx, a)
 	if err != nil {
-		s.recent.forget(d)
+		s.states.forget(d)
 		return domain.Receipt{}, err
 	}
-	s.recent.keep(d, position)
+	s.states.keep(d)
+	s.snapshots.passed(d.branches)
 	d.begun()
 	receipt := d.receipt()
 	receipt.Position = position
 	return receipt, nil
 }
 
-// Read returns a stream's history, oldest event first, and lets the next commands on it
-// begin with it. A new stream is empty.
-func (s *Store) Read(ctx context.Context, stream domain.Stream) ([]RecordedEvent, error) {
-	history, err := s.Reader.Read(ctx, stream)
-	if err == nil {
-		s.note(stream, history)
+// note caches a state that was read for a decision, or may be.
+func (s *Store) note(stream domain.Stream, f folded) {
+	if !s.categories[stream.Category].last {
+		s.states.note(stream, f)
 	}
-	return history, err
-}
-
-// note caches a history that was read for a decision, or may be.
-func (s *Store) note(stream domain.Stream, history []RecordedEvent) {
-	if served, known := s.categories[stream.Category]; known && !served.last {
-		s.recent.note(stream, history)
-	}
-}
-
-// queryOf returns the query for the events that a decision needs of a stream.
-func (s *Store) queryOf(stream domain.Stream) string {
-	if s.categories[stream.Category].last {
-		return lastEvent
-	}
-	return oneStream
 }
 
 func (s *Store) isJournal(commands []domain.Command) bool {

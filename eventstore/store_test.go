@@ -17,7 +17,7 @@ import (
 
 // The tests keep a till: coins go in, and never more out than there are.
 type (
-	till  struct{ coins int }
+	till  struct{ Coins int }
 	putIn struct {
 		ID    string
 		Coins int
@@ -78,8 +78,8 @@ var tills = domain.Decider[till, domain.Command, domain.Event]{
 		case bill:
 			return []domain.Event{billWritten{}}, nil
 		case takeOut:
-			if c.Coins > t.coins {
-				return nil, domain.Refuse(domain.Conflict, "there are only %d coins", t.coins)
+			if c.Coins > t.Coins {
+				return nil, domain.Refuse(domain.Conflict, "there are only %d coins", t.Coins)
 			}
 			return []domain.Event{coinsTaken{c.Coins}}, nil
 		}
@@ -88,9 +88,9 @@ var tills = domain.Decider[till, domain.Command, domain.Event]{
 	Evolve: func(t till, e domain.Event) till {
 		switch e := e.(type) {
 		case coinsPut:
-			t.coins += e.Coins
+			t.Coins += e.Coins
 		case coinsTaken:
-			t.coins -= e.Coins
+			t.Coins -= e.Coins
 		}
 		return t
 	},

@@ -39,8 +39,8 @@ func TestManyWritersAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	state, version, err := eventstore.Fold(t.Context(), s, tills, tillStream("shared"))
-	if err != nil || state.coins != writers || version != writers {
-		t.Errorf("the shared till has %d coins after %d facts (%v)", state.coins, version, err)
+	if err != nil || state.Coins != writers || version != writers {
+		t.Errorf("the shared till has %d coins after %d facts (%v)", state.Coins, version, err)
 	}
 	verdict, err := s.Verify(t.Context(), nil)
 	if err != nil || !verdict.Intact || verdict.Checked != writers*(each+1) {
@@ -91,8 +91,8 @@ func TestWhatAnotherProcessHasWrittenCounts(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if state, version, err := eventstore.Fold(t.Context(), here, tills, tillStream("a")); err != nil || state.coins != 2 || version != 5 {
-		t.Errorf("%d coins after %d facts (%v)", state.coins, version, err)
+	if state, version, err := eventstore.Fold(t.Context(), here, tills, tillStream("a")); err != nil || state.Coins != 2 || version != 5 {
+		t.Errorf("%d coins after %d facts (%v)", state.Coins, version, err)
 	}
 }
 

@@ -70,14 +70,14 @@ func TestABackupComesBackAsItWas(t *testing.T) {
 // moves are the tables that a restore changes.
 var moves = []string{
 	"events", "incidents", "readers", "log_origins", "log_verification", "log_index", "recovery", "saga_run", "payment_watch", "secret_keys", "projections", "schema_migrations",
-	"notifications", "saga_queue", "rate_windows",
+	"notifications", "saga_queue", "rate_windows", "snapshots",
 }
 
 // inEveryPlace asks of every table that it is in the backup, or computed anew.
 func inEveryPlace(t *testing.T, url string, m backup.Manifest) {
 	t.Helper()
 	var missing []string
-	saved := []string{"public.log_index", "public.rate_windows", "public.projections", "public.schema_migrations"}
+	saved := []string{"public.log_index", "public.rate_windows", "public.snapshots", "public.projections", "public.schema_migrations"}
 	for _, f := range m.Files {
 		saved = append(saved, f.Schema+"."+f.Table)
 	}

@@ -21,7 +21,9 @@ type Operation struct {
 	Kind   string          `json:"kind"`           // one of [OperationKinds]
 	Tenant int64           `json:"tenant"`         // 0: the installation's own
 	User   int64           `json:"user,omitempty"` // who asked
-	About  Ref             `json:"-"`
+
+	ResourceType string `json:"resource_type,omitempty"` // that it is about, with its number
+	ResourceID   int64  `json:"resource_id,omitempty"`
 
 	Install *Installation   `json:"install,omitempty"` // of kind InstallCMS
 	Sync    *Sync           `json:"sync,omitempty"`    // of kind TenantSync
@@ -86,6 +88,9 @@ type PushedRequest struct {
 
 // Over tells whether the operation has ended.
 func (o Operation) Over() bool { return o.Status == OperationDone || o.Status == OperationBroken }
+
+// About is the resource that the operation is about.
+func (o Operation) About() Ref { return Ref{Kind: o.ResourceType, ID: o.ResourceID} }
 
 // TenantID is the tenant that the operation is for.
 func (o Operation) TenantID() int64 { return o.Tenant }
@@ -268,7 +273,7 @@ func (e OperationProgressed) Values() field.Values { return join(e.Result, e.Per
 func (e OperationQueued) evolve(Operation) Operation {
 	return Operation{
 		Status: OperationQueuedStatus, Kind: e.Kind, Tenant: e.Tenant, User: e.User,
-		About: Ref{Kind: e.ResourceType, ID: e.ResourceID}, Install: e.Install, Sync: e.Sync, Pack: e.Pack,
+		ResourceType: e.ResourceType, ResourceID: e.ResourceID, Install: e.Install, Sync: e.Sync, Pack: e.Pack,
 		Projection: e.Projection,
 	}
 }
@@ -285,14 +290,6 @@ func (OperationSucceeded) evolve(o Operation) Operation { o.Status = OperationDo
 func (e OperationFailed) evolve(o Operation) Operation {
 	o.Status, o.Code = OperationBroken, e.Code
 	return o
-}
-
-// Tells are the fields of an operation that was asked for.
-func (e OperationQueued) Tells() any {
-	return struct {
-		Type string `json:"resource_type,omitempty"`
-		ID   int64  `json:"resource_id,omitempty"`
-	}{e.ResourceType, e.ResourceID}
 }
 
 // OperationsPath is where callers see how far operations are.

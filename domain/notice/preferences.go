@@ -59,16 +59,15 @@ func (p Preferences) Mails(t Type) bool {
 
 // PreferencesState is a user's preferences, folded from their history.
 type PreferencesState struct {
-	Set Preferences `json:"set"`
-	own bool
+	Set *Preferences `json:"set"` // nil: none
 }
 
 // Preferences are the user's own, or the default ones.
 func (s PreferencesState) Preferences() Preferences {
-	if !s.own {
+	if s.Set == nil {
 		return DefaultPreferences()
 	}
-	return s.Set
+	return *s.Set
 }
 
 // Preferring is the behaviour of the streams "preferences-<user>".
@@ -108,7 +107,7 @@ func (e PreferencesSet) evolve(s PreferencesState) PreferencesState {
 	if err := p.Fields().Load(e.Values); err != nil {
 		return s // unreadable values change nothing
 	}
-	return PreferencesState{Set: p, own: true}
+	return PreferencesState{Set: &p}
 }
 
 // Stream is the history of the user's preferences.

@@ -83,6 +83,8 @@ func Subject(endpoint int64) uuid.UUID {
 var Endpoints = domain.Decider[Endpoint, EndpointCommand, EndpointEvent]{
 	Decide: func(e Endpoint, c EndpointCommand) ([]EndpointEvent, error) { return c.decide(e) },
 	Evolve: func(e Endpoint, f EndpointEvent) Endpoint { return f.evolve(e) },
+
+	Personal: true, // the URL is one of the texts that the log seals
 }
 
 type (

@@ -227,7 +227,7 @@ func (ops *Operations) home(ctx context.Context, job *InstallInput, o hosting.Op
 		ref hosting.Ref
 		at  *int64
 	}{
-		{hosting.Ref{Kind: "tenant", ID: o.Tenant}, &home.Owner}, {o.About, &home.Site}, {hosting.Ref{Kind: "database", ID: job.Database}, &home.Database},
+		{hosting.Ref{Kind: "tenant", ID: o.Tenant}, &home.Owner}, {o.About(), &home.Site}, {hosting.Ref{Kind: "database", ID: job.Database}, &home.Database},
 	}
 	for _, n := range numbers {
 		if n.ref.ID == 0 {

@@ -294,7 +294,7 @@ func (ops *Operations) settled(ctx context.Context, job *SyncInput) (bool, sagas
 	}
 	commands := []domain.Command{hosting.SucceedOperation{ID: job.Operation, Result: result}}
 	if !o.Sync.DryRun {
-		commands = append(commands, hosting.MarkSynced{Ref: o.About})
+		commands = append(commands, hosting.MarkSynced{Ref: o.About()})
 	}
 	return true, sagas.Work{Commands: commands}, nil
 }

@@ -207,15 +207,15 @@ func (n *Notifier) tellOfInstallation(ctx context.Context, r eventstore.Recorded
 	if err != nil || o.Kind != hosting.InstallCMS {
 		return err
 	}
-	row, err := n.tables.For(projections.System).Resource(ctx, o.About)
+	row, err := n.tables.For(projections.System).Resource(ctx, o.About())
 	if err != nil {
 		return unlessMissing(err)
 	}
-	kind, _ := hosting.KindNamed(o.About.Kind)
+	kind, _ := hosting.KindNamed(o.About().Kind)
 	return n.tellAdmins(ctx, r, func(language string) notice.Text {
 		return notice.Installed(called(row), language).At(kind.Page(row.ID))
 	},
-		map[string]string{"site_id": strconv.FormatInt(o.About.ID, 10), "operation_id": r.Stream.ID})
+		map[string]string{"site_id": strconv.FormatInt(o.About().ID, 10), "operation_id": r.Stream.ID})
 }
 
 // tellAdmins notifies the administrators of the event's tenant, each in their

@@ -1,0 +1,237 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore/stateform"
+)
+
+// folded is a stream's state with what a decision needs of its history.
+type folded struct {
+	state   any
+	version int
+	hash    []byte // of the last event
+	ids     []mark // of the last events: all, apart from journals
+}
+
+// after is what a stream is once the events that were decided on are appended. They are
+// folded as they were appended: with their numbers, and without texts that were erased.
+func (b *streamState) after(facts []RecordedEvent) folded {
+	f := b.before // a version is appended once, so no other writer extends its ids
+	for i := range facts {
+		if facts[i].Stream == b.stream {
+			f.apply(b.category, &facts[i])
+		}
+	}
+	if b.category.last {
+		f.ids = append([]mark(nil), f.ids[max(0, len(f.ids)-1):]...)
+	}
+	return f
+}
+
+// apply folds the next event.
+func (f *folded) apply(served category, r *RecordedEvent) {
+	f.state, f.version, f.hash, f.ids = served.evolve(f.state, r.Event), r.Version, r.Hash, append(f.ids, markOf(r.ID))
+}
+
+// A storedEvent is a row of the log, with the snapshot that stands on it.
+type storedEvent struct {
+	row
+	state, ids []byte // nil: none does
+}
+
+const (
+	wholeStream = `select ` + columns + `, null::json, null::bytea from events where stream = $1 order by version`
+	lastEvent   = `select ` + columns + `, null::json, null::bytea from events where stream = $1 order by version desc limit 1`
+
+	// fromSnapshot reads a stream from its snapshot on. A snapshot that stands on an
+	// event which the log does not have with the same hash is of another log. The first
+	// version is joined, because row-level security keeps a sub-select out of the index.
+	fromSnapshot = `
+with stood as materialized (
+	select p.version as at, p.state, p.ids from snapshots p join events e on e.stream = p.stream and e.version = p.version and e.hash = p.hash
+	where p.stream = $1 and p.fold = $2
+)
+select ` + columns + `, state, ids from (select coalesce(max(at), 0) as first from stood) as begins
+join events on stream = $1 and version >= first left join stood on at = version order by version`
+)
+
+func scanStored(r pgx.CollectableRow) (e storedEvent, err error) {
+	if e.row, err = scanRow(r); err != nil {
+		return e, err
+	}
+	sent := r.RawValues()
+	if state := sent[len(sent)-2]; state != nil {
+		e.state, e.ids = append([]byte(nil), state...), append([]byte(nil), sent[len(sent)-1]...)
+	}
+	return e, nil
+}
+
+// load folds streams from the log, in one round trip. States without personal texts are
+// folded from events whose sealed texts are not opened.
+func (s *Store) load(ctx context.Context, streams ...domain.Stream) ([]folded, error) {
+	stored, b := make([][]storedEvent, len(streams)), &pgx.Batch{}
+	for i, stream := range streams {
+		sql, args := wholeStream, []any{stream.String()}
+		switch served := s.categories[stream.Category]; {
+		case served.last:
+			sql = lastEvent
+		case served.fold != "":
+			sql, args = fromSnapshot, append(args, served.fold)
+		}
+		b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+			stored[i], err = pgx.CollectRows(rows, scanStored)
+			return err
+		})
+	}
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, fmt.Errorf("read the log: %w", Unavailable(err))
+	}
+	all := make([]folded, len(streams))
+	for i, stream := range streams {
+		var err error
+		if all[i], err = s.fold(ctx, stream, stored[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// fold folds what was read of a stream. It has a snapshot written if there was much to
+// fold.
+func (s *Store) fold(ctx context.Context, stream domain.Stream, events []storedEvent) (f folded, err error) {
+	served := s.categories[stream.Category]
+	f.state = served.zero
+	if len(events) > 0 && events[0].state != nil {
+		f.state, err = served.decode(events[0].state)
+		if f.version, f.hash, f.ids = int(events[0].version), events[0].hash, readMarks(events[0].ids); err != nil || len(f.ids) != f.version {
+			return s.refold(ctx, stream)
+		}
+		events = events[1:]
+	}
+	rows := make([]row, len(events))
+	for i := range events {
+		rows[i] = events[i].row
+	}
+	reader := s.blind
+	if served.personal {
+		reader = s.Reader
+	}
+	history, err := reader.decode(ctx, rows)
+	if err != nil {
+		return f, err
+	}
+	for i := range history {
+		f.apply(served, &history[i])
+	}
+	if served.fold != "" && s.snapshots.every > 0 && len(history) >= s.snapshots.every {
+		s.snapshots.add(stream, &f)
+	}
+	return f, nil
+}
+
+// refold folds a stream without its snapshot, which cannot be read.
+func (s *Store) refold(ctx context.Context, stream domain.Stream) (folded, error) {
+	rows, _ := s.pool.Query(ctx, wholeStream, stream.String())
+	stored, err := pgx.CollectRows(rows, scanStored)
+	if err != nil {
+		return folded{}, fmt.Errorf("read the log: %w", Unavailable(err))
+	}
+	return s.fold(ctx, stream, stored)
+}
+
+// snapshots writes snapshots in the background, one after the other. It has a goroutine
+// only while there is something to write.
+type snapshots struct {
+	store *Store
+	every int // so many events; 0: never
+
+	mu   sync.Mutex
+	due  map[domain.Stream]*folded // nil: to be read first
+	busy bool
+}
+
+const (
+	// snapshotEvery bounds the events that a decision folds, usually.
+	snapshotEvery = 200
+	// mostDue bounds the streams that wait for a snapshot. Others get one later.
+	mostDue = 1000
+	// snapshotTimeout bounds the work on one.
+	snapshotTimeout = 30 * time.Second
+)
+
+// add has a snapshot of a stream written; nil: of what it is by then, if it has become
+// long.
+func (w *snapshots) add(stream domain.Stream, f *folded) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.due) >= mostDue {
+		return
+	}
+	if w.due == nil {
+		w.due = map[domain.Stream]*folded{}
+	}
+	w.due[stream] = f
+	if !w.busy {
+		w.busy = true
+		go w.work()
+	}
+}
+
+// passed has a snapshot written of each stream that has come to the next one by an
+// append.
+func (w *snapshots) passed(streams []*streamState) {
+	for _, b := range streams {
+		if w.every > 0 && w.store.categories[b.stream.Category].fold != "" && b.version/w.every > (b.version-b.added)/w.every {
+			w.add(b.stream, nil)
+		}
+	}
+}
+
+func (w *snapshots) next() (stream domain.Stream, f *folded, more bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for stream, f = range w.due {
+		delete(w.due, stream)
+		return stream, f, true
+	}
+	w.busy = false
+	return stream, nil, false
+}
+
+func (w *snapshots) work() {
+	for stream, f, more := w.next(); more; stream, f, more = w.next() {
+		if err := w.write(stream, f); err != nil && !errors.Is(err, ErrUnavailable) {
+			w.store.log.Warn("a snapshot was not written", "stream", stream.String(), "error", err)
+		}
+	}
+}
+
+const upsertSnapshot = `
+insert into snapshots (stream, fold, version, hash, state, ids) values ($1, $2, $3, $4, $5, $6)
+on conflict (stream) do update set fold = excluded.fold, version = excluded.version, hash = excluded.hash, state = excluded.state, ids = excluded.ids`
+
+func (w *snapshots) write(stream domain.Stream, f *folded) error {
+	ctx, cancel := context.WithTimeout(context.Background(), snapshotTimeout)
+	defer cancel()
+	if f == nil {
+		_, err := w.store.load(ctx, stream) // which adds it, if there is much to fold
+		return err
+	}
+	state, err := stateform.Encode(f.state)
+	if err != nil {
+		return err
+	}
+	_, err = w.store.pool.Exec(ctx, upsertSnapshot, stream.String(), w.store.categories[stream.Category].fold, f.version, f.hash, string(state), storedMarks(f.ids))
+	if err != nil {
+		return fmt.Errorf("write a snapshot of %s: %w", stream, Unavailable(err))
+	}
+	return nil
+}

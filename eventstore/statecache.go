@@ -1,0 +1,116 @@
+package eventstore
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/eventstore/clock"
+	"hostpanel/eventstore/stateform"
+)
+
+// stateCache caches the folded states of streams that this process has read or written
+// within seconds, because the next command often concerns the same streams. An entry may
+// lack events of other processes. The append then fails on the stream's version. A
+// decision that adds nothing is repeated from the log (docs/log.md).
+//
+// A full cache drops the state that was used least recently.
+type stateCache struct {
+	mu    sync.Mutex
+	known map[domain.Stream]*list.Element // of a *cachedState
+	used  list.List                       // most recently used first
+	bytes int
+	most  int // bytes
+}
+
+type cachedState struct {
+	folded
+	stream domain.Stream
+	until  time.Time
+	bytes  int
+}
+
+const (
+	// cachedFor bounds how stale a state may be, and how long an erased person's texts
+	// stay in memory.
+	cachedFor = 5 * time.Second
+	// mostCached is for the states of some thousands of streams.
+	mostCached = 32 << 20
+	// cacheEntry is what an entry takes beside its state, about.
+	cacheEntry = 300
+)
+
+func newStateCache() *stateCache {
+	return &stateCache{known: map[domain.Stream]*list.Element{}, most: mostCached}
+}
+
+func (c *stateCache) get(stream domain.Stream) (*cachedState, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(stream)
+}
+
+func (c *stateCache) find(stream domain.Stream) (*cachedState, bool) {
+	at, cached := c.known[stream]
+	if !cached {
+		return nil, false
+	}
+	found := at.Value.(*cachedState)
+	if !clock.Now().Before(found.until) {
+		c.drop(at)
+		return nil, false
+	}
+	c.used.MoveToFront(at)
+	return found, true
+}
+
+// note caches a state that was read, unless the cache has a later one.
+func (c *stateCache) note(stream domain.Stream, f folded) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found, cached := c.find(stream); !cached || found.version < f.version {
+		c.put(stream, f, clock.Now().Add(cachedFor))
+	}
+}
+
+func (c *stateCache) put(stream domain.Stream, f folded, until time.Time) {
+	if at, cached := c.known[stream]; cached {
+		c.drop(at)
+	}
+	bytes := cacheEntry + len(stream.ID) + cap(f.ids)*markSize + stateform.Size(f.state)
+	c.known[stream] = c.used.PushFront(&cachedState{f, stream, until, bytes})
+	for c.bytes += bytes; c.bytes > c.most; {
+		c.drop(c.used.Back())
+	}
+}
+
+func (c *stateCache) drop(at *list.Element) {
+	old := c.used.Remove(at).(*cachedState)
+	c.bytes -= old.bytes
+	delete(c.known, old.stream)
+}
+
+// keep caches the streams of a decision that was appended. The append has proved that
+// the states before it were the last ones. A state with personal texts keeps its time.
+func (c *stateCache) keep(d *decision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range d.branches {
+		until := b.until
+		if b.added > 0 && !b.category.personal {
+			until = clock.Now().Add(cachedFor)
+		}
+		c.put(b.stream, b.after(d.facts), until)
+	}
+}
+
+func (c *stateCache) forget(d *decision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range d.branches {
+		if at, cached := c.known[b.stream]; cached {
+			c.drop(at)
+		}
+	}
+}
