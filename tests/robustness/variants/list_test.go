@@ -23,7 +23,7 @@ var ofTheLog = []variant{{
 }, {
 	name:  "a command is not known by its id",
 	why:   "a request that a client repeats after a lost answer is carried out twice",
-	edits: []edit{{"eventstore/decide.go", "if at := b.find(cause.ID); at != nil {", "if at := b.find(cause.ID); at != nil && at.Position < 0 {"}},
+	edits: []edit{{"eventstore/decide.go", "if repeated {", "if repeated && position < 0 {"}},
 	nets:  []net{{"eventstore", "TestARepeatedRequestAppendsNothing"}, linear},
 }, {
 	name:  "writers do not take turns",
@@ -33,14 +33,14 @@ var ofTheLog = []variant{{
 }, {
 	name:  "an expected version is not compared",
 	why:   "an operator overwrites what another one has changed in the meantime",
-	edits: []edit{{"eventstore/decide.go", "return looked && version != b.version-b.added", "return looked && version < 0"}},
+	edits: []edit{{"eventstore/decide.go", "return looked && version != b.before.version", "return looked && version < 0"}},
 	nets:  []net{{"eventstore", "TestWhoHasSeenAnOlderVersionIsRefused"}, oracle},
 }, {
 	name: "the cache of streams outlives a conflict",
 	why:  "a process that was overtaken is refused until its cache expires",
 	edits: []edit{
 		{"eventstore/store.go", "d, err := s.decide(ctx, cause, commands, try == 0)", "d, err := s.decide(ctx, cause, commands, true)"},
-		{"eventstore/store.go", "\t\ts.recent.forget(d)\n", "\t\t_ = s.recent.forget\n"},
+		{"eventstore/store.go", "\t\ts.states.forget(d)\n", "\t\t_ = s.states.forget\n"},
 	},
 	nets: []net{{"eventstore", "TestWhatAnotherProcessHasWrittenCounts"}},
 }, {
