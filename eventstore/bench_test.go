@@ -1,7 +1,10 @@
 package eventstore_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -166,5 +169,36 @@ func BenchmarkLongStream(b *testing.B) {
 				b.ReportMetric(float64(s.Pool().Stat().AcquireCount()-acquired)/float64(b.N), "trips/op")
 			})
 		}
+	}
+}
+
+// An operation is one event from one of 64 writers, who share so many processes.
+func BenchmarkAppendByProcesses(b *testing.B) {
+	for _, processes := range []int{1, 2, 4} {
+		b.Run(fmt.Sprint(processes), func(b *testing.B) {
+			url := eventstoretest.URL(b)
+			var all []*eventstore.Store
+			for range processes {
+				all = append(all, branchOn(b, url, 0))
+			}
+			var wg sync.WaitGroup
+			left := atomic.Int64{}
+			left.Store(int64(b.N))
+			b.ResetTimer()
+			processorTime(b, func() {
+				for writer := range 64 {
+					wg.Go(func() {
+						for left.Add(-1) >= 0 {
+							stream := domain.Stream{Category: "till", ID: uuid.NewString()}
+							if _, err := all[writer%processes].Append(context.Background(), domain.Metadata{}, stream, 0, nil, coinsPut{1}); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
 	}
 }
