@@ -44,7 +44,8 @@ type Runner struct {
 	Operators
 	executor *executor
 
-	drill     Definition[struct{}]
+	drill, joinedDrill Definition[struct{}]
+
 	starters  []func(context.Context, []eventstore.RecordedEvent) ([]eventstore.Start, error)
 	reactions []reaction
 	loops     []func(ctx, work context.Context)
@@ -101,7 +102,7 @@ func New(o Options) *Runner {
 	}
 	s.AddQueue(LocalQueue, localLimit)
 	s.EachRound("attempts were not swept", s.sweepAttempts)
-	s.registerDrill()
+	s.registerDrills()
 	return s
 }
 

@@ -25,7 +25,7 @@ type stepForm struct {
 }
 
 func (p *panel) stepForms() []stepForm {
-	return []stepForm{{"one commit per step", p.sagas.Drill}}
+	return []stepForm{{"one commit per step", p.sagas.Drill}, {"local steps together", p.sagas.JoinedDrill}}
 }
 
 // steps measures the mechanism alone, against the least that a durable step can be and
