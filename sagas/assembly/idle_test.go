@@ -112,11 +112,11 @@ func (p *pollCount) fourTimes(w *world) {
 	})
 }
 
-// claims counts the claims of each queue, which is the first argument of their lock.
+// claims counts the claims of each queue, which is their first argument.
 func (p *pollCount) claims() map[string]int {
 	n := map[string]int{}
 	for q, times := range p.sofar() {
-		if _, args, claims := strings.Cut(q, "exists (select from claimable) for no key update["); claims {
+		if _, args, claims := strings.Cut(q, "from claim_runs($1, $2, $3, $4, $5, $6)) s["); claims {
 			queue, _, _ := strings.Cut(args, " ")
 			n[queue] += times
 		}

@@ -34,6 +34,11 @@ func TestADrillGoesThroughItsSteps(t *testing.T) {
 	w.must(w.Drill(t.Context(), "one"))
 	w.eventually("the drill is over", func() bool { return w.runOf("drill:one").Status == sagas.StatusDone })
 	w.equal("runs", w.count(`select count(*) from saga_run`), 1)
+	w.must(w.JoinedDrill(t.Context(), "two"))
+	w.eventually("the other drill is over", func() bool { return w.runOf("drill:two").Status == sagas.StatusDone })
+	for name, appends := range map[string]int{"one": 6, "two": 2} {
+		w.equal("appends of drill "+name, w.count(`select count(distinct xmin::text) from events where stream = $1`, sagas.StreamOf("drill:"+name).String()), appends)
+	}
 }
 
 // A hesitant provider looks, and takes its time to answer.
