@@ -1,8 +1,11 @@
+-- A plan of these functions is kept, also one that was made while saga_run was empty.
+-- So they read by index always.
+
 -- Tells whether a run may go on in a queue at once, and keeps the queue's row until the
 -- commit: claims of the queue wait for it, so the limit stays exact. Runs that are due
 -- come first. The function is volatile, so its second query sees what was committed
 -- before the row was locked.
-create function has_room(of_queue text, breaks int) returns boolean language plpgsql as $$
+create function has_room(of_queue text, breaks int) returns boolean language plpgsql set enable_seqscan = off set jit = off as $$
 begin
 	perform from saga_queue where queue = of_queue and not paused and fails < breaks and coalesce(open_until, real_now()) <= real_now()
 		and not in_recovery() for no key update;
@@ -18,7 +21,7 @@ end $$;
 -- and writes nothing. An open breaker lets one probe through. A row tells how many runs
 -- could be claimed, at most one more than asked for; without a lease its run is null.
 create function claim_runs(of_queue text, most int, by text, lease interval, known text[], breaks int)
-	returns table (claimable int, run saga_run) language plpgsql as $$
+	returns table (claimable int, run saga_run) language plpgsql set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
 declare
 	found_runs int;
