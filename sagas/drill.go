@@ -27,7 +27,9 @@ func (s *Runner) newDrill(name string, joins bool) Definition[struct{}] {
 
 // Drill starts a run of five steps under the key "drill:<name>". A second one of that
 // name is the first one.
-func (s *Runner) Drill(ctx context.Context, name string) error { return s.startDrill(ctx, s.drill, name) }
+func (s *Runner) Drill(ctx context.Context, name string) error {
+	return s.startDrill(ctx, s.drill, name)
+}
 
 // JoinedDrill is [Runner.Drill] with steps that are recorded together.
 func (s *Runner) JoinedDrill(ctx context.Context, name string) error {
