@@ -111,8 +111,13 @@ func (s *executor) lookUp(ctx context.Context, c claimed, step step, call Call) 
 }
 
 // limited makes an outside call with a timeout that fits into the lease. The time begins
-// before the lease is checked.
+// before the lease is checked. The queue has let the run in by then.
 func (s *executor) limited(ctx context.Context, c claimed, step step, do func(context.Context) error) error {
+	if c.todo != nil && c.todo.enters != "" {
+		if err := s.settle(ctx, c); err != nil {
+			return err
+		}
+	}
 	limited, cancel := context.WithTimeout(ctx, s.call(step))
 	defer cancel()
 	if err := s.ensureLease(ctx, c, s.call(step)); err != nil {

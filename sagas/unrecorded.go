@@ -13,12 +13,17 @@ import (
 // steps whose successors join them ([Step.Joins]). One append records all of it, each
 // step with its own events and their cause. A worker that dies before has done nothing.
 type unrecorded struct {
-	first    claimed   // the run as it is recorded
-	done     []claimed // the completed steps, as they were attempted
-	works    []Work    // of these steps
-	enters   string    // the queue that the run is handed over to; "": none
+	first    claimed // the run as it is recorded
+	done     []doneStep
+	enters   string // the queue that the run is handed over to; "": none
 	commands []domain.Command
 	rows     []eventstore.TxStatement
+}
+
+// A doneStep is a run as it was before a step that is done, with the work of that step.
+type doneStep struct {
+	claimed
+	work Work
 }
 
 // begun is what is unrecorded when a worker takes up a run: its subject is told at the
@@ -48,7 +53,7 @@ func (u *unrecorded) with(c claimed, commands []domain.Command, rows []eventstor
 		u = &unrecorded{first: c}
 	}
 	return &unrecorded{
-		first: u.first, enters: u.enters, done: append(slices.Clip(u.done), c), works: append(slices.Clip(u.works), work),
+		first: u.first, enters: u.enters, done: append(slices.Clip(u.done), doneStep{c, work}),
 		commands: slices.Concat(u.commands, c.sequels(commands)), rows: slices.Concat(u.rows, rows),
 	}
 }
@@ -69,11 +74,11 @@ func (s *executor) record(ctx context.Context, c claimed, u *unrecorded, what st
 		return err
 	}
 	s.completed.Add(int64(len(u.done)))
-	for i, c := range u.done {
-		s.wakeFor(c.queue, u.works[i])
+	for _, step := range u.done {
+		s.wakeFor(step.queue, step.work)
 	}
-	for _, c := range u.done {
-		if err := s.faultAt(AfterComplete, c); err != nil {
+	for _, step := range u.done {
+		if err := s.faultAt(AfterComplete, step.claimed); err != nil {
 			return err
 		}
 	}

@@ -289,24 +289,12 @@ var axe string
 // practices.
 func (p *Page) Accessible(what string) {
 	p.t.Helper()
-	p.holds(what, `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`)
-}
-
-// Contrast runs the rules of [Page.Accessible] that are about colours.
-func (p *Page) Contrast(what string) {
-	p.t.Helper()
-	p.holds(what, `["color-contrast", "link-in-text-block"]`)
-}
-
-// holds runs rules of axe-core, or all rules with one of some tags.
-func (p *Page) holds(what, rules string) {
-	p.t.Helper()
 	if p.Text("typeof window.axe") == "undefined" {
 		if _, err := chromedp.Run(p.ctx, chromedp.Evaluate[*runtime.RemoteObject](axe)); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	found := p.Text(`axe.run(document, { resultTypes: ["violations"], runOnly: ` + rules + ` })
+	found := p.Text(`axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
 		.then((r) => r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.target.flat().join(" ") + " " + n.failureSummary).join("; ")).join("\n"))`)
 	if found != "" {
 		p.t.Errorf("%s: %s", what, found)

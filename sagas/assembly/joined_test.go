@@ -63,16 +63,34 @@ func TestARefusedStepIsFoundAmongThoseRecordedWithIt(t *testing.T) {
 func TestARunThatFindsNoRoomInItsNextQueueWaitsThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.pool.Exec(t.Context(), `insert into saga_queue (queue, max_in_flight, paused) values ('engine:one', 4, true)`)
-	w.must(err)
+	w.pauses("engine:one")
 	w.goes()
 	id := w.buy(ordering{})
 	w.eventually("it waits for the engine", func() bool { return w.runIs(id, "ready", "engine:one") })
 	w.equal("the order", w.text(`select status from orders where id = $1`, id), string(order.StatusProvisioning))
 	w.equal("intents", w.count(`select count(*) from effect where step = 'tenant.engine'`), 0)
-	_, err = w.pool.Exec(t.Context(), `update saga_queue set paused = false`)
+	_, err := w.pool.Exec(t.Context(), `update saga_queue set paused = false`)
 	w.must(err)
 	w.becomes(id, order.StatusActive)
+}
+
+// Nothing is asked of a system outside before its queue has let the run in, also where the
+// first step there has nothing to do.
+func TestARunAsksNothingOfAQueueThatHasNotLetItIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.pauses("engine:one")
+	var asked atomic.Int32
+	w.engine.tell(func(string, string) error { asked.Add(1); return nil }, nil)
+	id := w.place(ordering{})
+	_, err := w.pool.Exec(t.Context(), `
+		insert into effect (key, saga_id, step, state, request_mac, external_id, token) values ($1, $2, 'tenant.engine', 'confirmed', '', '7', 0)`,
+		sagas.EffectKey(id, "tenant.engine"), sagas.RunID("provision:"+id.String()))
+	w.must(err)
+	w.goes()
+	w.paid(id)
+	w.eventually("it waits for the engine", func() bool { return w.runIs(id, "ready", "engine:one") })
+	w.equal("calls", asked.Load(), int32(0))
 }
 
 // A hand-over counts the runs of all processes, as a claim does.

@@ -72,6 +72,11 @@ var ofTheRuns = []variant{{
 	edits: []edit{{"sagas/unrecorded.go", "and has_room($1, $2)", "and $2::int > 0"}},
 	nets:  []net{{"sagas/assembly", "TestAHandOverKeepsTheLimitOfItsQueue"}},
 }, {
+	name:  "a call outside does not wait until its queue has let the run in",
+	why:   "an engine whose queue is paused or full is asked all the same",
+	edits: []edit{{"sagas/effect.go", `c.todo.enters != ""`, `c.todo.enters == "no queue"`}},
+	nets:  []net{{"sagas/assembly", "TestARunAsksNothingOfAQueueThatHasNotLetItIn"}},
+}, {
 	name:  "what a worker tells beside a step is not fenced",
 	why:   "a tenant reads of a failed attempt that the successor has made good",
 	edits: []edit{{"sagas/worker.go", "where saga_run.id = arg.id and lease_token = arg.token and status = 'running'`", "where saga_run.id = arg.id and lease_token >= arg.token`"}},
