@@ -52,6 +52,9 @@ func TestRowsOfAGroupAreAStatementForEachSort(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), `select from tally where name = 'first' for update`); err != nil {
 				return err
 			}
+			for s.Busy() != -1 { // the group before has answered, but may not have ended
+				time.Sleep(time.Millisecond)
+			}
 			add(0, adds("first", 1))
 			for s.Busy() != 0 { // its group waits for the row
 				time.Sleep(time.Millisecond)

@@ -30,20 +30,22 @@ func watching(t *testing.T, c *Cluster) <-chan error {
 // kill ends the server as a fault would, and waits for another one.
 func (c *Cluster) killServer(t *testing.T) {
 	t.Helper()
+	before := c.pid()
+	must(t, syscall.Kill(before, syscall.SIGKILL))
+	awaitRun(t, c, before)
+}
+
+// pid is the process of the server, also while that is watched.
+func (c *Cluster) pid() int {
 	c.mu.Lock()
-	before := c.server
-	c.mu.Unlock()
-	must(t, syscall.Kill(before.pid, syscall.SIGKILL))
-	awaitRun(t, c, before.pid)
+	defer c.mu.Unlock()
+	return c.server.pid
 }
 
 func awaitRun(t *testing.T, c *Cluster, notThis int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		c.mu.Lock()
-		pid := c.server.pid
-		c.mu.Unlock()
-		if pid != notThis && c.Running() {
+		if c.pid() != notThis && c.Running() {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -62,7 +64,7 @@ func TestAServerThatIsKilledIsRestartedAtItsAddress(t *testing.T) {
 		c.killServer(t)
 		expect(t, url, countPayments, "2")
 	}
-	must(t, syscall.Kill(c.server.pid, syscall.SIGKILL))
+	must(t, syscall.Kill(c.pid(), syscall.SIGKILL))
 	select {
 	case err := <-ended:
 		if err == nil || !strings.Contains(err.Error(), "has ended 4 times") {
@@ -82,12 +84,12 @@ func TestOfTwoProcessesOneRestartsTheServer(t *testing.T) {
 	worker := start(t, Options{Dir: dir, Existing: true})
 	watching(t, serve)
 	watching(t, worker)
-	before := serve.server.pid
+	before := serve.pid()
 	must(t, syscall.Kill(before, syscall.SIGKILL))
 	awaitRun(t, serve, before)
 	awaitRun(t, worker, before)
-	if serve.server.pid != worker.server.pid || serve.URL() != worker.URL() {
-		t.Errorf("one uses process %d, the other %d", serve.server.pid, worker.server.pid)
+	if one, other := serve.pid(), worker.pid(); one != other || serve.URL() != worker.URL() {
+		t.Errorf("one uses process %d, the other %d", one, other)
 	}
 }
 

@@ -134,8 +134,12 @@ func TestEveryCallOfAnOrderMayFailInBothForms(t *testing.T) {
 				o.domain = fmt.Sprintf("calls%d.example.com", n)
 			}
 			var failed atomic.Bool
+			about := c.name
+			if c.call == "send" { // letters of orders before may still be on their way
+				about = o.email
+			}
 			fails := func(call, name string) error {
-				if call == c.call && strings.HasPrefix(name, c.name) && failed.CompareAndSwap(false, true) {
+				if call == c.call && strings.HasPrefix(name, about) && failed.CompareAndSwap(false, true) {
 					return domain.Fail(domain.Unknown, "timeout", errLie)
 				}
 				return nil

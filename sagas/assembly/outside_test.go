@@ -159,14 +159,20 @@ func (m *fakeMail) Send(_ context.Context, mail notice.Mail) error {
 	if err != nil {
 		return domain.Fail(domain.Permanent, "malformed", err)
 	}
-	if err := m.ask(false, "send", to.Address); err != nil {
+	call := "send"
+	if isNews(mail) {
+		call = "notify"
+	}
+	if err := m.ask(false, call, to.Address); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	m.sent = append(m.sent, mail)
 	m.mu.Unlock()
-	return m.ask(true, "send", to.Address)
+	return m.ask(true, call, to.Address)
 }
+
+func isNews(mail notice.Mail) bool { _, is := mail.Headers["List-Unsubscribe"]; return is }
 
 // to are the letters that an address has got; news are the notifications.
 func (m *fakeMail) to(address string) []notice.Mail   { return m.got(address, false) }
@@ -177,7 +183,7 @@ func (m *fakeMail) got(address string, news bool) (mails []notice.Mail) {
 	defer m.mu.Unlock()
 	for _, mail := range m.sent {
 		to, err := netmail.ParseAddress(mail.To)
-		if _, is := mail.Headers["List-Unsubscribe"]; err == nil && to.Address == address && is == news {
+		if err == nil && to.Address == address && isNews(mail) == news {
 			mails = append(mails, mail)
 		}
 	}
