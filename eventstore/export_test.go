@@ -44,6 +44,12 @@ const KeysStand = keysStand
 
 const FromSnapshot = fromSnapshot
 
+// Pass moves a reader past events that it does not name, in a transaction of the caller's.
+func Pass(ctx context.Context, tx pgx.Tx, reader string, names ...string) (passed bool, err error) {
+	err = tx.QueryRow(ctx, passEvents, reader, names, laneWindow).Scan(&passed)
+	return passed, err
+}
+
 // HashOf returns the hash of an event with these columns; a column that is
 // missing is NULL.
 func HashOf(previous []byte, columns map[string]string) []byte {

@@ -82,7 +82,8 @@ with reader as materialized (
 	select coalesce(max(position), 0) position from events
 ), next as materialized (
 	select reader.position at, head.position until, head.position > reader.position and (head.position > reader.position + $3
-		or exists (select from events e where e.position > reader.position and ($2::text[] is null or e.name = any($2)))) chosen
+		or exists (select from (select name from events where position > reader.position order by position limit $3) e
+			where $2::text[] is null or e.name = any($2))) chosen
 	from reader, head
 ), moved as (
 	update readers set position = until from next where name = $1 and until > at and not chosen

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"hostpanel/domain"
 	"hostpanel/eventstore"
@@ -227,4 +228,23 @@ func TestOneProcessAtATimeHandsEventsOver(t *testing.T) { // W-6
 		t.Errorf("the other began with event %d", position)
 	}
 	close(goOn)
+}
+
+// A look for new events does not read those that the reader has passed.
+func TestALookForNewEventsReadsTheNewOnesAlone(t *testing.T) {
+	t.Parallel()
+	url := eventstoretest.URL(t)
+	owner := eventstoretest.Owner(t, url)
+	eventstoretest.Filler(t, owner, 4000)
+	if _, err := owner.Exec(t.Context(), `insert into readers (name, position) values ('late', 3990)`); err != nil {
+		t.Fatal(err)
+	}
+	passed := false
+	eventstoretest.ReadsAtMost(t, eventstoretest.Pool(t, url), "events", 40, func(tx pgx.Tx) (err error) {
+		passed, err = eventstore.Pass(t.Context(), tx, "late", "none.of.these")
+		return err
+	})
+	if !passed {
+		t.Error("the reader was not moved")
+	}
 }

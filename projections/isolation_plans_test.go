@@ -4,6 +4,7 @@ package projections
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -244,4 +245,26 @@ func (p *panel) listening(t testing.TB) (*ear, *Tables) {
 	}
 	t.Cleanup(pool.Close)
 	return e, Open(pool)
+}
+
+// A statement for many rows finds each by its key, also behind the wall.
+func TestASetOfRowsIsWrittenByItsKeys(t *testing.T) {
+	p := openPanel(t)
+	if _, err := p.owner.Exec(t.Context(), aLot); err != nil {
+		t.Fatal(err)
+	}
+	for table, of := range map[string]*Projection{"orders": orders, "notifications": notifications, "users": users} {
+		var changes []Change
+		for n := 41; n < 44; n++ {
+			id := fmt.Sprint(n) // as the stream of an event has it
+			if table != "users" {
+				id = p.id(t, table[:1]+id).String()
+			}
+			changes = append(changes, update(table, Row{{"id", id}}, Row{{"version", n}}))
+		}
+		s := of.changing(changes)
+		if plan := p.plan(t, System, &pgx.QueuedQuery{SQL: s.SQL, Arguments: s.Args}); strings.Contains(plan, "Seq Scan on "+table) || strings.Contains(plan, "Join") {
+			t.Errorf("%s\n%s", s.SQL, plan)
+		}
+	}
 }

@@ -189,7 +189,9 @@ func unnested(sql string, types []string, rows [][]any) eventstore.Statement {
 			columns[i] += "::" + typ + " as " + names[i]
 		}
 	}
-	s.SQL = fmt.Sprintf("with arg as (select %s from unnest(%s) as sent (%s))", strings.Join(columns, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "))
+	// Apart from the statement, as a cast in a condition is leaky: Postgres would read all
+	// rows that the caller may see before it compares keys.
+	s.SQL = fmt.Sprintf("with arg as materialized (select %s from unnest(%s) as sent (%s))", strings.Join(columns, ", "), strings.Join(arrays, ", "), strings.Join(names, ", "))
 	if rest, more := strings.CutPrefix(sql, "with "); more {
 		s.SQL += ", " + rest
 	} else {

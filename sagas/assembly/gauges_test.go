@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hostpanel/eventstore/eventstoretest"
 	"hostpanel/sagas"
 )
 
@@ -35,4 +36,22 @@ func TestEndedRunsAreNotReadForTheLiveOnes(t *testing.T) {
 	w.must(err)
 	w.equal("parked", g.Parked, 2)
 	w.equal("running", g.Running, 2)
+}
+
+// What an append to a stream does for the runs that may wait for it does not depend on how
+// many wait for other streams.
+func TestRunsThatWaitAreFoundByTheirStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := w.pool.Exec(t.Context(), `
+		with q as (insert into saga_queue (queue, max_in_flight) values ('local', 1) on conflict do nothing)
+		insert into saga_run (id, key, definition, steps, input, status, queue, cause, correlation, awaits)
+			select gen_random_uuid(), 'waits:' || n, 'waits/1', '[]', '{}', 'waiting', 'local', 'test', gen_random_uuid(), 'site-' || n from generate_series(1, 4000) n`)
+	w.must(err)
+	_, err = w.pool.Exec(t.Context(), `analyze saga_run`)
+	w.must(err)
+	eventstoretest.ReadsAtMost(t, w.pool, "saga_run", 20, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `select release_runs('site-17')`)
+		return err
+	})
 }

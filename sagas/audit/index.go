@@ -22,7 +22,7 @@ const fill = `
 	next as materialized (
 		select e.position, stream, name, tenant, actor, correlation, recorded_at,
 			case when causation like 'event:%' or causation like 'deadline:%' then split_part(causation, ':', 2) end as cause
-		from events e, reader where e.position > reader.position order by e.position limit $2),
+		from events e where e.position > (select position from reader) order by e.position limit $2),
 	added as (
 		insert into log_index (position, stream, name, tenant, actor, correlation, cause, recorded_at)
 		select position, stream, name, tenant, actor, correlation, cause, recorded_at from next),

@@ -33,3 +33,21 @@ func TestWhatFollowedIsReadByTheIndex(t *testing.T) {
 		t.Errorf("what followed is %v", found)
 	}
 }
+
+// The index is filled from the new events alone.
+func TestTheIndexIsFilledWithoutALookAtTheLogBefore(t *testing.T) {
+	t.Parallel()
+	url := eventstoretest.URL(t)
+	owner := eventstoretest.Owner(t, url)
+	eventstoretest.Filler(t, owner, 4000)
+	if _, err := owner.Exec(t.Context(), `insert into readers (name, position) values ($1, 3990)`, IndexReader); err != nil {
+		t.Fatal(err)
+	}
+	added := 0
+	eventstoretest.ReadsAtMost(t, eventstoretest.Pool(t, url), "events", 40, func(tx pgx.Tx) error {
+		return tx.QueryRow(t.Context(), fill, IndexReader, indexBatch).Scan(&added)
+	})
+	if added != 10 {
+		t.Errorf("%d events were added", added)
+	}
+}

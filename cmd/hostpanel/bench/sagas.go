@@ -142,18 +142,24 @@ func (p *panel) through(ctx context.Context) error {
 func (p *panel) await(ctx context.Context, ids []uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) { // looking is not to slow them down
-		var left int
-		err := p.owner.QueryRow(ctx, `select count(*) from unnest($1::uuid[]) i(id) where not exists (select from orders o where o.id = i.id and o.status = 'active')`, ids).Scan(&left)
-		if err != nil || left == 0 {
+	for pause := time.Millisecond; len(ids) > 0; {
+		var active bool
+		err := p.owner.QueryRow(ctx, `select exists (select from orders where id = $1 and status = 'active')`, ids[0]).Scan(&active)
+		switch {
+		case err != nil:
 			return err
+		case active:
+			ids = ids[1:]
+			continue
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d orders did not become active in time", left)
-		case <-time.After(pause):
+			return fmt.Errorf("%d orders did not become active in time", len(ids))
+		case <-time.After(pause): // looking is not to slow them down
+			pause = min(2*pause, 50*time.Millisecond)
 		}
 	}
+	return nil
 }
 
 // hops are the times from a webhook's answer to PaymentConfirmed, shortest first.
