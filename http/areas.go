@@ -5,6 +5,7 @@ import (
 
 	"hostpanel/http/audit"
 	"hostpanel/http/auth"
+	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
 	"hostpanel/http/hosting"
@@ -26,7 +27,7 @@ func (s *Server) Areas() []route.Area {
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
 		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications())},
-		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit())),
+		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit()), billing.Routes(billing.Deps{Renderer: s.renderer()})),
 		[]route.Area{audit.LogRoutes(s.audit()), s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
 	)

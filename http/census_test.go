@@ -40,6 +40,8 @@ func (s *shop) objects(t *testing.T) []object {
 		}
 	}
 	nowhere := "00000000-0000-4000-8000-000000000000"
+	billA, noteA := s.billed(t, tenantA)
+	billB, noteB := s.billed(t, tenantB)
 	var run string
 	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
 		t.Fatal(err)
@@ -60,6 +62,9 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
+		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/credit-notes/", map[string]string{ofA: noteA.String(), ofB: noteB.String(), missing: nowhere, deformed: "x"}},
 		{"/audit/log/tile/", map[string]string{existing: "0/000.p/1", missing: "0/x009/999", deformed: "y"}},
 		{"/audit/log/tile/entries/", map[string]string{existing: "000.p/1", missing: "x009/999", deformed: "y"}},
 		{"/audit/api/v1/events/", map[string]string{ofA: s.position(t, "site-1"), ofB: s.position(t, "site-2"), missing: none, deformed: "x"}},

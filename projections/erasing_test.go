@@ -119,20 +119,20 @@ func TestAnInvoiceOutlivesTheErasureOfItsCustomer(t *testing.T) {
 	subject := uuid.New()
 	id := uuid.New()
 	p.do(t, billing.Subscribe{Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("1"), Currency: "EUR", At: noon}, billing.Issue{
-		Order: id, Tenant: 5, SubjectID: subject, Name: "Ana Ruiz", Email: "ana@example.com", Line: "Basic",
+		Order: id, Tenant: 5, SubjectID: subject, Name: "Ana Ruiz", Email: "ana@example.com", Lines: []billing.Line{{Text: "Basic"}},
 		Total: amount("1"), Subtotal: amount("1"), Tax: amount("0"), TaxRate: amount("0"), Currency: "EUR", At: noon,
 	})
 	if err := p.erase(t.Context(), subject); err != nil {
 		t.Fatal(err)
 	}
-	all, err := p.For(System).Invoices(t.Context(), 0)
-	if err != nil || len(all) != 1 || all[0].CustomerName != "Ana Ruiz" {
+	all, err := p.For(System).Invoices(t.Context(), Listing{})
+	if err != nil || len(all.Rows) != 1 || all.Rows[0].CustomerName != "Ana Ruiz" {
 		t.Fatal(all, err)
 	}
 	if err := All.rebuild(t.Context(), p.owner, p.Store, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = p.For(System).Invoices(t.Context(), 0); err != nil || all[0].CustomerName != "Ana Ruiz" {
+	if all, err = p.For(System).Invoices(t.Context(), Listing{}); err != nil || all.Rows[0].CustomerName != "Ana Ruiz" {
 		t.Fatal(all, err)
 	}
 }

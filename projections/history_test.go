@@ -140,7 +140,7 @@ func (h *history) order() []domain.Command {
 		tenant := 1 + int64(c.ID[0])
 		return []domain.Command{
 			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
-			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Line: "Basic", Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
+			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
 			billing.Credit{Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
 		}
 	}

@@ -45,7 +45,7 @@ func openTwo(t testing.TB) *panel {
 		p.do(t, hosting.QueueOperation{ID: uuid.New(), Kind: hosting.TenantSync, Tenant: c.Tenant, User: c.User, About: hosting.Ref{Kind: "tenant", ID: c.Tenant}})
 		p.do(t, site(10+c.Tenant, c.Tenant, name+".example.com", ""), place)
 		p.do(t, billing.Subscribe{Order: place.ID, Tenant: c.Tenant, User: c.User, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon},
-			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Line: "Basic", Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon})
+			billing.Issue{Order: place.ID, Tenant: c.Tenant, SubjectID: uuid.New(), Name: name, Lines: []billing.Line{{Text: "Basic"}}, Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon})
 		p.do(t, notice.Raise{ID: uuid.New(), InApp: true, User: c.User, Text: notice.Text{Type: notice.Info, Title: "Hello", Message: "You.", URL: "/account/"}, At: noon},
 			notice.MarkAllRead{User: c.User, Through: noon}, notice.SetPreferences{User: c.User, Values: (&notice.Preferences{}).Fields().Values()})
 		p.do(t, storefront.IssueKey{ID: fmt.Sprintf("key%05d", c.User), Mode: storefront.Test, Spec: (&storefront.APIKey{Name: name}).Fields().Values(), CreatedBy: 1, Owner: c.KeyOwner, At: noon})
@@ -190,7 +190,7 @@ func (p *panel) write(t testing.TB, c Caller, sql string) error {
 func TestAnInvoiceCannotBeForAnotherTenantsSubscription(t *testing.T) {
 	p := openTwo(t)
 	place := p.place("")
-	issue := billing.Issue{Order: place.ID, Tenant: 6, SubjectID: uuid.New(), Name: "Ana", Line: "Basic", Total: amount("1"), Subtotal: amount("1"), Currency: "EUR", At: noon}
+	issue := billing.Issue{Order: place.ID, Tenant: 6, SubjectID: uuid.New(), Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: amount("1"), Subtotal: amount("1"), Currency: "EUR", At: noon}
 	err := p.try(t, place, billing.Subscribe{Order: place.ID, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("1"), Currency: "EUR", At: noon}, issue)
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.ConstraintName != "invoices_subscription" {

@@ -109,7 +109,7 @@ func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
 	p := openPanel(t)
 	id := uuid.New()
 	issue := billing.Issue{
-		Order: id, Tenant: 5, SubjectID: uuid.New(), Name: "Ana", Email: "ana@example.com", Line: "Basic",
+		Order: id, Tenant: 5, SubjectID: uuid.New(), Name: "Ana", Email: "ana@example.com", Lines: []billing.Line{{Text: "Basic"}},
 		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
 	}
 	p.do(t, billing.Subscribe{Order: id, Tenant: 5, User: 1, Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: amount("28.704"), Currency: "EUR", At: noon}, issue)
@@ -129,12 +129,12 @@ func TestACustomerIsBilledOnceForAnOrder(t *testing.T) {
 	}
 	for _, other := range []Caller{{}, {User: 1}, {User: 2, Tenant: 6}} {
 		_, found, err := p.For(other).InvoiceOfOrder(t.Context(), id)
-		all, listed := p.For(other).Invoices(t.Context(), 0)
-		if found || err != nil || listed != nil || len(all) != 0 {
+		all, listed := p.For(other).Invoices(t.Context(), Listing{})
+		if found || err != nil || listed != nil || len(all.Rows) != 0 {
 			t.Errorf("%+v sees %v %v", other, found, all)
 		}
 	}
-	if all, err := p.For(Caller{Superuser: true}).Invoices(t.Context(), 0); err != nil || len(all) != 1 {
+	if all, err := p.For(Caller{Superuser: true}).Invoices(t.Context(), Listing{}); err != nil || len(all.Rows) != 1 {
 		t.Fatal(all, err)
 	}
 }

@@ -233,22 +233,22 @@ func (c *campaign) hasEverythingOnce(ctx context.Context, p *program.Program, id
 }
 
 func (c *campaign) invoicesHaveNoGap(ctx context.Context, p *program.Program) {
-	invoices, err := p.Tables.For(projections.System).Invoices(ctx, 10_000)
+	invoices, err := p.Tables.For(projections.System).Invoices(ctx, projections.Listing{Limit: 10_000})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	numbers := map[string]bool{}
-	for _, i := range invoices {
+	for _, i := range invoices.Rows {
 		numbers[i.Number] = true
 	}
 	for n := 1; n <= len(c.paid); n++ {
 		want := fmt.Sprintf("TEST-%d-%06d", time.Now().UTC().Year(), n)
 		if !numbers[want] {
-			c.t.Errorf("there is no invoice %s among %d", want, len(invoices))
+			c.t.Errorf("there is no invoice %s among %d", want, len(invoices.Rows))
 		}
 	}
-	if len(invoices) != len(c.paid) {
-		c.t.Errorf("%d invoices for %d orders", len(invoices), len(c.paid))
+	if len(invoices.Rows) != len(c.paid) {
+		c.t.Errorf("%d invoices for %d orders", len(invoices.Rows), len(c.paid))
 	}
 }
 

@@ -1,7 +1,6 @@
 package billing_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -28,12 +27,18 @@ var (
 	}
 	ended = billing.SubscriptionEnded{Reason: "undone", At: noon}
 
+	seller = billing.Seller{
+		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28001", Country: "ES", TaxID: "ESB12345678", Register: "Madrid, T 1, F 2",
+		IBAN: "ES9121000418450200051332", BIC: "CAIXESBB",
+	}
+	lines = []billing.Line{{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("28.70")}}
+
 	issue = billing.Issue{
-		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Line: "Básico, yearly",
+		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Seller: seller, Lines: lines,
 		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR", At: noon,
 	}
 	issued = billing.InvoiceIssued{
-		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Line: "Básico, yearly",
+		Order: order, Tenant: 17, SubjectID: ana, Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Seller: seller, Lines: lines,
 		Total: amount("28.70"), Subtotal: amount("23.72"), Tax: amount("4.98"), TaxRate: amount("21"), Currency: "EUR",
 		Status: "paid", Ledger: "INV-2026", At: noon,
 	}
@@ -55,22 +60,6 @@ func TestASubscriptionEndsOnce(t *testing.T) {
 	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started}).When(end).Then(ended)
 	domaintest.Given(t, billing.Subscriptions, []billing.SubscriptionEvent{started, ended}).When(end).Then()
 	domaintest.Given(t, billing.Subscriptions, nil).When(end).Then()
-}
-
-func ExamplePeriodEnd() {
-	for _, start := range []string{"2026-01-15", "2026-01-31", "2027-01-31", "2028-01-31", "2026-12-31"} {
-		day, _ := time.Parse(time.DateOnly, start)
-		fmt.Println(start, billing.PeriodEnd(day, "monthly").Format(time.DateOnly), billing.PeriodEnd(day, "yearly").Format(time.DateOnly))
-	}
-	leap, _ := time.Parse(time.DateOnly, "2028-02-29")
-	fmt.Println("2028-02-29", billing.PeriodEnd(leap, "monthly").Format(time.DateOnly), billing.PeriodEnd(leap, "yearly").Format(time.DateOnly))
-	// Output:
-	// 2026-01-15 2026-02-15 2027-01-15
-	// 2026-01-31 2026-02-28 2027-01-31
-	// 2027-01-31 2027-02-28 2028-01-31
-	// 2028-01-31 2028-02-29 2029-01-31
-	// 2026-12-31 2027-01-31 2027-12-31
-	// 2028-02-29 2028-03-29 2029-02-28
 }
 
 // An invoice has the order's totals and is written once.

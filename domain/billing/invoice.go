@@ -2,6 +2,7 @@ package billing
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ type (
 var EventTypes = []domain.EventType{
 	domain.Register[SubscriptionStarted](),
 	domain.Register[SubscriptionEnded](),
-	domain.Register[InvoiceIssued]().Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
+	domain.Register[InvoiceIssued](domain.Was(invoiceOfOneLine)).Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
 	domain.Register[CreditNoteIssued](),
 }
 
@@ -64,12 +65,53 @@ type Issue struct {
 	Tenant               int64
 	SubjectID            uuid.UUID
 	Name, Email, Company string
-	Line                 string // what is billed: plan and period
+	Seller               Seller
+	Lines                []Line
 	Total, Subtotal, Tax decimal.Decimal
 	TaxRate              decimal.Decimal // percent
 	Currency             string
 	Test                 bool // no real money: another series
 	At                   time.Time
+}
+
+// A Seller is who sells, as invoices name them. It is the operator's own business, so
+// nothing of it is sealed. Each field may be blank.
+type Seller struct {
+	Name       string `json:"name"`
+	Address    string `json:"address"`
+	City       string `json:"city"`
+	PostalCode string `json:"postal_code"`
+	Country    string `json:"country"`  // ISO 3166, two letters
+	TaxID      string `json:"tax_id"`   // such as ESB12345678
+	Register   string `json:"register"` // where the business is registered
+	IBAN       string `json:"iban"`
+	BIC        string `json:"bic"`
+}
+
+// Check refuses a seller whom no invoice can name, with the name of the field.
+func (s Seller) Check() error {
+	switch {
+	case s == Seller{}:
+		return nil
+	case s.Name == "":
+		return domain.RefuseField("name", "A seller has a name.")
+	case s.Address == "" || s.City == "":
+		return domain.RefuseField("address", "A seller has an address and a city.")
+	case !isCountry.MatchString(s.Country):
+		return domain.RefuseField("country", "A country is two capitals, such as ES.")
+	}
+	return nil
+}
+
+var isCountry = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// A Line is a part of what is billed. Total includes tax, in units of the currency. A line
+// that is of no period, such as a setup fee, has none.
+type Line struct {
+	Text        string          `json:"text"`
+	PeriodStart time.Time       `json:"period_start,omitzero"`
+	PeriodEnd   time.Time       `json:"period_end,omitzero"` // the first moment that is not billed
+	Total       decimal.Decimal `json:"total"`
 }
 
 func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
@@ -78,7 +120,8 @@ func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
 	}
 	return []InvoiceEvent{InvoiceIssued{
 		Order: c.Order, Tenant: c.Tenant, SubjectID: c.SubjectID,
-		Name: c.Name, Email: c.Email, Company: c.Company, Line: c.Line,
+		Name: c.Name, Email: c.Email, Company: c.Company,
+		Seller: c.Seller, Lines: c.Lines,
 		Total: c.Total, Subtotal: c.Subtotal, Tax: c.Tax, TaxRate: c.TaxRate, Currency: c.Currency,
 		Status: "paid", Ledger: SeriesOf(c.At, c.Test), At: c.At,
 	}}, nil
@@ -114,7 +157,8 @@ type InvoiceIssued struct {
 	Name      string          `json:"customer_name"`
 	Email     string          `json:"customer_email"`
 	Company   string          `json:"customer_company"`
-	Line      string          `json:"line"`
+	Seller    Seller          `json:"seller"`
+	Lines     []Line          `json:"lines"` // their totals add up to Total
 	Total     decimal.Decimal `json:"total"`
 	Subtotal  decimal.Decimal `json:"subtotal"`
 	Tax       decimal.Decimal `json:"tax"`
@@ -148,4 +192,16 @@ func (e InvoiceIssued) evolve(Invoice) Invoice {
 		Issued: true, Tenant: e.Tenant, Number: e.Number(), Sum: Sum{e.Total, e.Subtotal, e.Tax},
 		TaxRate: e.TaxRate, Currency: e.Currency, Test: strings.HasPrefix(e.Ledger, testSeries),
 	}
+}
+
+// An invoice1 is InvoiceIssued as it was before it named the seller, with one line.
+type invoice1 struct {
+	InvoiceIssued
+	Line string `json:"line"`
+}
+
+func invoiceOfOneLine(was invoice1) InvoiceIssued {
+	e := was.InvoiceIssued
+	e.Lines = []Line{{Text: was.Line, Total: e.Total}}
+	return e
 }

@@ -81,7 +81,7 @@ func (c Subscribe) decide(s Subscription) ([]SubscriptionEvent, error) {
 	return []SubscriptionEvent{SubscriptionStarted{
 		Order: c.Order, Tenant: c.Tenant, User: c.User, Plan: c.Plan, PlanName: c.PlanName,
 		BillingPeriod: c.BillingPeriod, Price: c.Price, Currency: c.Currency,
-		PeriodStart: c.At, PeriodEnd: PeriodEnd(c.At, c.BillingPeriod),
+		PeriodStart: c.At, PeriodEnd: PeriodStart(c.At, c.BillingPeriod, 1),
 	}}, nil
 }
 
@@ -90,20 +90,6 @@ func (c End) decide(s Subscription) ([]SubscriptionEvent, error) {
 		return nil, nil
 	}
 	return []SubscriptionEvent{SubscriptionEnded{Reason: c.Reason, At: c.At}}, nil
-}
-
-// PeriodEnd is a month or a year after the start, on the same day of the
-// month or, where that month is shorter, on its last day.
-func PeriodEnd(start time.Time, period string) time.Time {
-	months := 1
-	if period == "yearly" {
-		months = 12
-	}
-	end := start.AddDate(0, months, 0)
-	if end.Day() != start.Day() {
-		end = end.AddDate(0, 0, -end.Day())
-	}
-	return end
 }
 
 func subscription(order uuid.UUID) domain.Stream {

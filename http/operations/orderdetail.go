@@ -235,7 +235,7 @@ func (o *orderDetail) invoice() field.Set {
 	return field.Set{
 		field.Text("number", &i.Number).ReadOnly(),
 		field.Text("status", &i.Status).ReadOnly(),
-		field.Time("issued_at", &i.IssuedAt).ReadOnly(),
+		field.Time("issued_at", &i.CreatedAt).ReadOnly(),
 		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),
 		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
@@ -251,7 +251,7 @@ func (n *creditEntry) Fields() field.Set {
 	return field.Set{
 		field.Text("number", &n.Number).ReadOnly(),
 		field.Text("refund", &n.Refund).ReadOnly().Doc("The provider's id of the refund, or of the dispute that was lost."),
-		field.Time("issued_at", &n.IssuedAt).ReadOnly(),
+		field.Time("issued_at", &n.CreatedAt).ReadOnly(),
 		field.Amount("subtotal", &n.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &n.Tax, 14, 2).ReadOnly(),
 		field.Amount("total", &n.Total, 14, 2).ReadOnly(),

@@ -87,13 +87,13 @@ func (s *Panel) addHosting(o Options) {
 }
 
 // addProvisioning adds what makes services of paid orders, and ends them.
-func (s *Panel) addProvisioning(keepDisputed bool) {
+func (s *Panel) addProvisioning(p Policy) {
 	policies := s.Reconciler.Policies()
 	s.Provisioner = provisioning.NewProvisioner(provisioning.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
 		Policies:     provisioning.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
-		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: keepDisputed,
+		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller,
 	})
 }
 

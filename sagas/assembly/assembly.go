@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -57,6 +58,7 @@ type Policy struct {
 	KeepDisputed bool           // a dispute does not suspend the service: operators are told, and decide
 	RefundLate   bool           // late payments go back; none reopens its order
 	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
+	Seller       billing.Seller // as invoices name it; zero: they name none
 	Compare      *time.Duration // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 }
 
@@ -114,7 +116,7 @@ func New(o Options) *Panel {
 	s.addAccounts(limits, o)
 	s.addOperations(o)
 	s.addHosting(o)
-	s.addProvisioning(o.Policy.KeepDisputed)
+	s.addProvisioning(o.Policy)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

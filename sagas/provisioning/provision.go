@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -251,18 +252,32 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	period := string(o.BillingPeriod)
+	now, period := p.deps.Runner.Now(), string(o.BillingPeriod)
 	return sagas.Work{Commands: []domain.Command{
 		billing.Subscribe{
 			Order: o.ID, Tenant: job.Tenant, User: job.User, Plan: o.PlanID, PlanName: o.PlanName, BillingPeriod: period,
-			Price: o.PeriodPrice, Currency: o.Currency, At: p.deps.Runner.Now(),
+			Price: o.PeriodPrice, Currency: o.Currency, At: now,
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
-			Line: o.PlanName + " (" + period + ")", Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
-			Currency: o.Currency, Test: o.Test, At: p.deps.Runner.Now(),
+			Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
+			Currency: o.Currency, Test: o.Test, At: now,
 		},
 	}}, nil
+}
+
+// firstLines are what an order is billed for: its first period, and the setup fee, which
+// takes the cent that rounding may leave (rule M-3).
+func firstLines(o projections.Order, at time.Time) []billing.Line {
+	cycle := string(o.BillingPeriod)
+	period := billing.Line{
+		Text: o.PlanName + " (" + cycle + ")", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, cycle, 1), Total: o.Total,
+	}
+	if o.SetupFee.IsZero() {
+		return []billing.Line{period}
+	}
+	period.Total = o.PeriodPrice.Round(2)
+	return []billing.Line{period, {Text: "Setup fee", Total: o.Total.Sub(period.Total)}}
 }
 
 // endBilling ends the subscription. An invoice is never deleted; its credit

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -28,6 +29,7 @@ type Deps struct {
 	UserNamed    func(ctx context.Context, email string) (user int64, known bool, err error) // the account of an address
 	Times        Times
 	KeepDisputed bool // a dispute does not suspend the service
+	Seller       billing.Seller
 }
 
 // Times are those of orders that become services, and end.

@@ -4,6 +4,7 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -233,8 +234,30 @@ func (c *Config) money(s Settings) (err error) {
 	if err != nil || c.TaxRate.IsNegative() || c.TaxRate.GreaterThan(decimal.NewFromInt(100)) || !c.TaxRate.Equal(c.TaxRate.Round(2)) {
 		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
 	}
+	return c.seller(s)
+}
+
+// seller is who sells, as invoices name them (docs/invoices.md). A demo has one.
+func (c *Config) seller(s Settings) error {
+	given := s.Seller
+	if c.Demo {
+		given = cmp.Or(given, demoSeller)
+	}
+	if given == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(given))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c.Policy.Seller); err != nil {
+		return console.Misused("HOSTPANEL_SELLER is not a JSON object of texts with the fields name, address, city, postal_code, country, tax_id, register, iban and bic: %v", err)
+	}
+	if wrong := c.Policy.Seller.Check(); wrong != nil {
+		return console.Misused("HOSTPANEL_SELLER: %v", wrong)
+	}
 	return nil
 }
+
+const demoSeller = `{"name": "Demo Hosting", "address": "Calle Mayor 1", "city": "Madrid", "postal_code": "28013", "country": "ES", "tax_id": "ESB00000000"}`
 
 // language is that of people, orders and widgets that name none.
 func (c *Config) language(s Settings) error {

@@ -46,6 +46,7 @@ type Settings struct {
 
 	TaxRate      string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
 	Currency     string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
+	Seller       string `group:"settings" env:"HOSTPANEL_SELLER" placeholder:"JSON" help:"Who sells, for invoices: name, address, city, postal_code, country, tax_id, register, iban, bic."`
 	Language     string `name:"default-language" group:"settings" env:"HOSTPANEL_LANGUAGE" placeholder:"es" help:"Of people, orders and widgets that name none: es or en."`
 	Disputes     string `group:"settings" env:"HOSTPANEL_DISPUTES" placeholder:"suspend" help:"What a disputed payment does to its service: suspend it, or notify operators only."`
 	LatePayments string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen" help:"What money for an expired order does: reopen it, or refund."`

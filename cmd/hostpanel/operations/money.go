@@ -71,7 +71,7 @@ func asDispute(d order.SeenDispute) disputeLine {
 }
 
 func asCredit(n projections.CreditNote) creditLine {
-	return creditLine{n.Number, n.Refund, n.IssuedAt, n.Total.StringFixed(2) + " " + n.Currency}
+	return creditLine{n.Number, n.Refund, n.CreatedAt, n.Total.StringFixed(2) + " " + n.Currency}
 }
 
 // printMoney prints it; nothing of an order that keeps its money.

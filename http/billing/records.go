@@ -1,0 +1,127 @@
+package billing
+
+import (
+	"time"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/http/record"
+	"hostpanel/projections"
+)
+
+// A subscription is what a service costs, and until when it is paid for.
+type subscription struct{ projections.Subscription }
+
+// Tag changes with the subscription.
+func (s *subscription) Tag() string {
+	return record.Tag(billing.SubscriptionCategory, s.OrderID.String(), s.Version)
+}
+
+// Fields are the subscription.
+func (s *subscription) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &s.OrderID).ReadOnly().Doc("That of the order that started it."),
+		field.Int("tenant", &s.Tenant).ReadOnly(),
+		field.Int("plan", &s.PlanID).ReadOnly(),
+		field.Text("plan_name", &s.PlanName).ReadOnly().Doc("As it was called when it was bought."),
+		field.Text("billing_period", &s.BillingPeriod).Among("monthly", "yearly").ReadOnly(),
+		field.Amount("price", &s.Price, 16, 4).ReadOnly().Doc("Of one period, tax included."),
+		field.Text("currency", &s.Currency).ReadOnly(),
+		field.Text("status", (*string)(&s.Status)).Among(string(billing.Running), string(billing.Over)).ReadOnly(),
+		field.Time("period_start", &s.PeriodStart).ReadOnly(),
+		field.Time("period_end", &s.PeriodEnd).ReadOnly().Doc("The first moment that is not paid for."),
+		field.Text("end_reason", &s.EndReason).ReadOnly().Doc("Why it has ended, such as refunded; blank until then."),
+		field.Time("created_at", &s.CreatedAt).ReadOnly(),
+		field.Time("updated_at", &s.UpdatedAt).ReadOnly(),
+	}
+}
+
+// An invoice is what a tenant was billed.
+type invoice struct {
+	projections.Invoice
+	lines []line
+}
+
+func newInvoice(row projections.Invoice) invoice {
+	i := invoice{Invoice: row}
+	for _, l := range row.Lines {
+		i.lines = append(i.lines, newLine(l))
+	}
+	return i
+}
+
+// Tag changes with the invoice.
+func (i *invoice) Tag() string {
+	return record.Tag(billing.InvoiceCategory, i.ID.String(), i.Version)
+}
+
+// Fields are the invoice.
+func (i *invoice) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &i.ID).ReadOnly(),
+		field.Text("number", &i.Number).ReadOnly().Doc("Of a series without gaps."),
+		field.UUID("order", &i.OrderID).ReadOnly(),
+		field.Int("tenant", &i.Tenant).ReadOnly(),
+		field.Text("customer_name", &i.CustomerName).ReadOnly().Doc("Blank once it is erased. So are the next two."),
+		field.Text("customer_email", &i.CustomerEmail).ReadOnly(),
+		field.Text("customer_company", &i.CustomerCompany).ReadOnly(),
+		field.Objects("lines", &i.lines),
+		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
+		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),
+		field.Amount("tax_rate", &i.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
+		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
+		field.Text("currency", &i.Currency).ReadOnly(),
+		field.Text("status", &i.Status).ReadOnly().Doc("paid: the order was paid before it was issued."),
+		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was issued."),
+		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
+	}
+}
+
+// A line is a part of what is billed.
+type line struct {
+	billing.Line
+	start, end *time.Time // nil: of no period
+}
+
+func newLine(l billing.Line) line {
+	shown := line{Line: l}
+	if !l.PeriodEnd.IsZero() {
+		shown.start, shown.end = &l.PeriodStart, &l.PeriodEnd
+	}
+	return shown
+}
+
+// Fields are the line.
+func (l *line) Fields() field.Set {
+	return field.Set{
+		field.Text("text", &l.Text).ReadOnly(),
+		field.NullTime("period_start", &l.start).ReadOnly(),
+		field.NullTime("period_end", &l.end).ReadOnly().Doc("The first moment that is not billed."),
+		field.Amount("total", &l.Total, 14, 2).ReadOnly().Doc("Tax included."),
+	}
+}
+
+// A creditNote is what a tenant was given back of an invoice.
+type creditNote struct{ projections.CreditNote }
+
+// Tag never changes, as credit notes never do.
+func (n *creditNote) Tag() string { return record.Tag("credit-note", n.ID.String(), 1) }
+
+// Fields are the credit note.
+func (n *creditNote) Fields() field.Set {
+	return field.Set{
+		field.UUID("id", &n.ID).ReadOnly(),
+		field.Text("number", &n.Number).ReadOnly().Doc("Of a series without gaps."),
+		field.Text("invoice", &n.Invoice).ReadOnly().Doc("The number of the invoice that it corrects."),
+		field.UUID("order", &n.OrderID).ReadOnly(),
+		field.Int("tenant", &n.Tenant).ReadOnly(),
+		field.Text("refund", &n.Refund).ReadOnly().Doc("The provider's id of the refund, or of the dispute that was lost."),
+		field.Amount("subtotal", &n.Subtotal, 14, 2).ReadOnly(),
+		field.Amount("tax", &n.Tax, 14, 2).ReadOnly(),
+		field.Amount("tax_rate", &n.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
+		field.Amount("total", &n.Total, 14, 2).ReadOnly(),
+		field.Text("currency", &n.Currency).ReadOnly(),
+		field.Time("created_at", &n.CreatedAt).ReadOnly().Doc("When it was issued."),
+		field.Time("updated_at", &n.UpdatedAt).ReadOnly(),
+	}
+}

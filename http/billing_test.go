@@ -1,0 +1,69 @@
+package http_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/billing"
+)
+
+// billed starts a subscription of a tenant with an invoice, and credits a part of it. Ids
+// of the subscription and of the invoice are that of the order, which is returned with that
+// of the credit note.
+func (s *shop) billed(t testing.TB, tenant int64) (order, creditNote uuid.UUID) {
+	t.Helper()
+	order = uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(tenant)})
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	sum := decimal.RequireFromString
+	s.do(t, billing.Subscribe{Order: order, Tenant: tenant, User: ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("12.1"), Currency: "EUR", At: at},
+		billing.Issue{
+			Order: order, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
+			Seller: billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB12345678"},
+			Lines: []billing.Line{
+				{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1), Total: sum("12.10")},
+				{Text: "Setup fee", Total: sum("12.10")},
+			},
+			Total: sum("24.20"), Subtotal: sum("20.00"), Tax: sum("4.20"), TaxRate: sum("21"), Currency: "EUR", At: at,
+		}, billing.Credit{Order: order, Refund: "re_1", Amount: sum("12.10"), At: at})
+	if err := s.owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`, order).Scan(&creditNote); err != nil {
+		t.Fatal(err)
+	}
+	return order, creditNote
+}
+
+// billedForExamples has tenant 1 billed.
+func (s *shop) billedForExamples(t testing.TB) *shop {
+	t.Helper()
+	invoice, note := s.billed(t, 1)
+	s.known["invoice"], s.known["credit_note"] = invoice.String(), note.String()
+	return s
+}
+
+// A user reads what the active tenant is billed, and a superuser what all are.
+func TestATenantReadsItsInvoicesAlone(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	own, _ := s.billed(t, 1)
+	other, _ := s.billed(t, 2)
+	for _, list := range []string{"subscriptions/", "invoices/", "credit-notes/"} {
+		for user, count := range map[string]int64{"ben": 1, "eve": 0, "root": 2} {
+			var page struct{ Count int64 }
+			decode(t, s.call(http.MethodGet, "/billing/api/v1/"+list, "", bearer(s.known[user])...), http.StatusOK, &page)
+			if page.Count != count {
+				t.Errorf("%s sees %d of %s instead of %d", user, page.Count, list, count)
+			}
+		}
+	}
+	for path, status := range map[string]int{
+		"invoices/" + own.String(): http.StatusOK, "invoices/" + other.String(): http.StatusNotFound,
+		"subscriptions/" + own.String(): http.StatusOK, "subscriptions/" + other.String(): http.StatusNotFound,
+	} {
+		if w := s.call(http.MethodGet, "/billing/api/v1/"+path+"/", "", bearer(s.known["ben"])...); w.Code != status {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
