@@ -75,7 +75,7 @@ type Issue struct {
 }
 
 // A Seller is who sells, as invoices name them. It is the operator's own business, so
-// nothing of it is sealed. Each field may be blank.
+// nothing of it is sealed. An invoice may name none.
 type Seller struct {
 	Name       string `json:"name"`
 	Address    string `json:"address"`
@@ -91,12 +91,12 @@ type Seller struct {
 // Check refuses a seller whom no invoice can name, with the name of the field.
 func (s Seller) Check() error {
 	switch {
-	case s == Seller{}:
-		return nil
 	case s.Name == "":
 		return domain.RefuseField("name", "A seller has a name.")
-	case s.Address == "" || s.City == "":
-		return domain.RefuseField("address", "A seller has an address and a city.")
+	case s.Address == "":
+		return domain.RefuseField("address", "A seller has an address.")
+	case s.City == "":
+		return domain.RefuseField("city", "A seller has a city.")
 	case !isCountry.MatchString(s.Country):
 		return domain.RefuseField("country", "A country is two capitals, such as ES.")
 	}

@@ -1,5 +1,5 @@
 // Package billing serves what tenants are billed: their subscriptions, invoices and
-// credit notes (docs/invoices.md).
+// credit notes (docs/orders.md, "Invoices").
 package billing
 
 import (

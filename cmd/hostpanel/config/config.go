@@ -5,6 +5,8 @@ package config
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -237,7 +239,7 @@ func (c *Config) money(s Settings) (err error) {
 	return c.seller(s)
 }
 
-// seller is who sells, as invoices name them (docs/invoices.md). A demo has one.
+// seller is who sells, as invoices name them (docs/orders.md, "Invoices"). A demo has one.
 func (c *Config) seller(s Settings) error {
 	given := s.Seller
 	if c.Demo {
@@ -248,7 +250,11 @@ func (c *Config) seller(s Settings) error {
 	}
 	d := json.NewDecoder(strings.NewReader(given))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&c.Policy.Seller); err != nil {
+	err := d.Decode(&c.Policy.Seller)
+	if _, end := d.Token(); err == nil && !errors.Is(end, io.EOF) {
+		err = errors.New("there is more behind the object")
+	}
+	if err != nil {
 		return console.Misused("HOSTPANEL_SELLER is not a JSON object of texts with the fields name, address, city, postal_code, country, tax_id, register, iban and bic: %v", err)
 	}
 	if wrong := c.Policy.Seller.Check(); wrong != nil {

@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/adapters/payments/test"
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/domain/billing"
 	"hostpanel/sagas/assembly"
 )
 
@@ -100,6 +101,15 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{TaxRate: "101"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "21.005"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{Currency: "eur"}, "HOSTPANEL_CURRENCY"},
+		{Settings{Seller: "Hoster SL"}, "HOSTPANEL_SELLER is not a JSON object"},
+		{Settings{Seller: aSeller + "{}"}, "HOSTPANEL_SELLER is not a JSON object"},
+		{Settings{Seller: `{"name":"Hoster SL","vat":"ES1"}`}, `unknown field "vat"`},
+		{Settings{Seller: `{"name":7}`}, "HOSTPANEL_SELLER is not a JSON object of texts"},
+		{Settings{Seller: "null"}, "HOSTPANEL_SELLER: name"},
+		{Settings{Seller: strings.Replace(aSeller, "Hoster SL", "", 1)}, "HOSTPANEL_SELLER: name"},
+		{Settings{Seller: strings.Replace(aSeller, "Calle Mayor 1", "", 1)}, "HOSTPANEL_SELLER: address"},
+		{Settings{Seller: strings.Replace(aSeller, "Madrid", "", 1)}, "HOSTPANEL_SELLER: city"},
+		{Settings{Seller: strings.Replace(aSeller, `"ES"`, `"Spain"`, 1)}, "HOSTPANEL_SELLER: country"},
 		{Settings{Language: "fr"}, "HOSTPANEL_LANGUAGE"},
 		{Settings{Disputes: "ignore"}, "HOSTPANEL_DISPUTES"},
 		{Settings{LatePayments: "keep"}, "HOSTPANEL_LATE_PAYMENTS"},
@@ -144,16 +154,35 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 	}
 }
 
+const aSeller = `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","country":"ES","tax_id":"ESB12345678"}`
+
+// Without the setting invoices name no seller. A demo has one of its own.
+func TestTheSellerOfInvoicesIsSet(t *testing.T) {
+	for _, c := range []struct {
+		set  Settings
+		demo bool
+		want billing.Seller
+	}{
+		{Settings{Seller: aSeller}, false, billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}},
+		{Settings{}, false, billing.Seller{}},
+		{Settings{}, true, billing.Seller{Name: "Demo Hosting", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB00000000"}},
+	} {
+		if got, err := New(c.set, c.demo); err != nil || got.Policy.Seller != c.want {
+			t.Errorf("%+v: %+v, %v", c.set, got, err)
+		}
+	}
+}
+
 func TestThePolicyForOrdersIsSet(t *testing.T) {
-	plain, err := New(Settings{}, true)
+	plain, err := New(Settings{}, false)
 	if err != nil || plain.Policy != (assembly.Policy{}) {
 		t.Errorf("%+v %v", plain.Policy, err)
 	}
-	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, true)
+	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, false)
 	if err != nil || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil || *set.Policy.RefundGrace != 0 {
 		t.Errorf("%+v %v", set.Policy, err)
 	}
-	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, true)
+	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, false)
 	if err != nil || same.Policy != (assembly.Policy{}) {
 		t.Errorf("%+v %v", same.Policy, err)
 	}

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 
 	"hostpanel/cmd/hostpanel/redact"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/operations"
 )
 
@@ -18,6 +20,7 @@ var inForce = map[string]func(*Config) string{
 	"HOSTPANEL_NAMESERVERS":           func(c *Config) string { return strings.Join(c.NameServers, ", ") },
 	"HOSTPANEL_TAX_RATE":              func(c *Config) string { return c.TaxRate.StringFixed(2) },
 	"HOSTPANEL_CURRENCY":              func(c *Config) string { return c.Currency },
+	"HOSTPANEL_SELLER":                func(c *Config) string { return sellerText(c.Policy.Seller) },
 	"HOSTPANEL_LANGUAGE":              func(c *Config) string { return c.Language },
 	"HOSTPANEL_ABUSE_LIMITS":          func(c *Config) string { return onOrOff(c.AbuseLimits) },
 	"HOSTPANEL_REQUIRE_SECOND_FACTOR": func(c *Config) string { return onOrOff(c.SecondFactor) },
@@ -31,6 +34,15 @@ var defaulted = []string{
 	"HOSTPANEL_DISPUTES", "HOSTPANEL_LATE_PAYMENTS", "HOSTPANEL_REFUND_GRACE", "HOSTPANEL_LOOKS_KEPT",
 	"HOSTPANEL_KEEP_WEBHOOK_BODIES", "HOSTPANEL_KEEP_ATTEMPTS", "HOSTPANEL_KEEP_DELIVERIES", "HOSTPANEL_KEEP_IDEMPOTENCY_KEYS", "HOSTPANEL_KEEP_LINKS",
 	"HOSTPANEL_SESSION_LIFE", "HOSTPANEL_SESSION_IDLE",
+}
+
+// sellerText is a seller as the setting has it; blank: there is none.
+func sellerText(s billing.Seller) string {
+	if s == (billing.Seller{}) {
+		return ""
+	}
+	text, _ := json.Marshal(s)
+	return string(text)
 }
 
 func onOrOff(on bool) string {

@@ -55,7 +55,7 @@ func given(t *testing.T, variable, text string) *Config {
 // What is in force is what was given, or else the default that the documentation names.
 func TestTheSettingsInForceAreCompleted(t *testing.T) {
 	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
-	s := Settings{DataDir: "/srv/panel", TaxRate: "7", SecretKey: key, DatabaseURL: "postgres://u:secret@db/panel", Currency: "CHF", TrustedProxies: "10.0.0.0/8"}
+	s := Settings{DataDir: "/srv/panel", TaxRate: "7", SecretKey: key, DatabaseURL: "postgres://u:secret@db/panel", Currency: "CHF", Seller: `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","country":"ES"}`, TrustedProxies: "10.0.0.0/8"}
 	for _, demo := range []bool{false, true} {
 		c, err := New(s, demo)
 		if err != nil {
@@ -73,6 +73,7 @@ func TestTheSettingsInForceAreCompleted(t *testing.T) {
 			"HOSTPANEL_PUBLIC_URL": "https://panel.example", "MAIL_FROM": "panel@example.com", "HOSTPANEL_ENGINE": "sandbox", "HOSTPANEL_ENGINE_COMPARE": "24h", "HOSTPANEL_LOG_WITNESS_EVERY": "1m",
 			"HOSTPANEL_TRUSTED_PROXIES": "10.0.0.0/8", "HOSTPANEL_CORS_ORIGINS": "", "HOSTPANEL_LOG_LEVEL": "info", "HOSTPANEL_REFUND_GRACE": "7", "HOSTPANEL_LOOKS_KEPT": "365",
 			"HOSTPANEL_COMPUTE": "sandbox", "HOSTPANEL_ENGINE_WAIT": "3s", "HOSTPANEL_DISPUTES": "suspend", "HOSTPANEL_LATE_PAYMENTS": "reopen",
+			"HOSTPANEL_SELLER":       `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","postal_code":"","country":"ES","tax_id":"","register":"","iban":"","bic":""}`,
 			"HOSTPANEL_ABUSE_LIMITS": onOrOff(!demo), "HOSTPANEL_TEST_PAYMENTS": onOrOff(demo), "HOSTPANEL_SECRET_KEY": "", "DATABASE_URL": "",
 		} {
 			if got := values[name]; got.Value != want {
