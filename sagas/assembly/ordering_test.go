@@ -19,6 +19,8 @@ var drawn atomic.Int64
 type ordering struct {
 	kind, domain, email, company, language string
 	provider                               string // empty: the test provider
+	period                                 order.Period
+	price, setup                           string
 }
 
 // place puts in an order and takes it to the provider's page.
@@ -73,7 +75,7 @@ func (w *world) tryPut(id uuid.UUID, o ordering) error {
 	c := order.Place{
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company},
-		Plan:     plan, Period: order.Monthly, Price: decimal.RequireFromString("12.10"), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
+		Plan:     plan, Period: cmp.Or(o.period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.setup, "0")), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
 		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
 	}
 	_, err = w.store.Execute(w.t.Context(), domain.Metadata{ID: id, Correlation: id, Actor: "api_key:ab12CD34"}, c)

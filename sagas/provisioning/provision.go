@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/texts"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -266,18 +267,18 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 	}}, nil
 }
 
-// firstLines are what an order is billed for: its first period, and the setup fee, which
-// takes the cent that rounding may leave (rule M-3).
+// firstLines are what an order is billed for, in its language: its first period, and the
+// setup fee, which takes the cent that rounding may leave (rule M-3).
 func firstLines(o projections.Order, at time.Time) []billing.Line {
 	cycle := string(o.BillingPeriod)
 	period := billing.Line{
-		Text: o.PlanName + " (" + cycle + ")", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, cycle, 1), Total: o.Total,
+		Text: texts.Say(o.Language, "billing.period_"+cycle, "plan", o.PlanName), PeriodStart: at, PeriodEnd: billing.PeriodStart(at, cycle, 1), Total: o.Total,
 	}
 	if o.SetupFee.IsZero() {
 		return []billing.Line{period}
 	}
 	period.Total = o.PeriodPrice.Round(2)
-	return []billing.Line{period, {Text: "Setup fee", Total: o.Total.Sub(period.Total)}}
+	return []billing.Line{period, {Text: texts.Say(o.Language, "billing.setup_fee"), Total: o.Total.Sub(period.Total)}}
 }
 
 // endBilling ends the subscription. An invoice is never deleted; its credit

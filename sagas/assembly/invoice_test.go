@@ -1,0 +1,53 @@
+package assembly_test
+
+import (
+	"cmp"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/order"
+	"hostpanel/sagas/assembly"
+)
+
+// invoiced is the invoice of an order.
+func (w *world) invoiced(id uuid.UUID) billing.InvoiceIssued {
+	w.t.Helper()
+	history, err := w.store.Read(w.t.Context(), billing.Issue{Order: id}.Stream())
+	w.must(err)
+	return history[0].Event.(billing.InvoiceIssued)
+}
+
+// An invoice names the seller, and says in the language of the order what was bought.
+func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
+	t.Parallel()
+	seller := billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}
+	w := newWorld(t, func(o *assembly.Options) { o.Policy.Seller = seller }).goes()
+	for _, c := range []struct {
+		bought      ordering
+		minor       int64
+		said, setup string
+	}{
+		{ordering{language: "es"}, 1210, "Basic (mensual) 12.10", ""},
+		{ordering{language: "es", period: order.Yearly, price: "2.99", setup: "10.00"}, 3870, "Basic (anual) 28.70", "Cuota de alta 10.00"},
+		{ordering{language: "en", price: "12.104", setup: "0.003"}, 1211, "Basic (monthly) 12.10", "Setup fee 0.01"},
+	} {
+		c.bought.kind = "saas"
+		id := w.place(c.bought)
+		w.pay.pay(id, func(p *order.Payment) { p.Minor = c.minor })
+		w.must(w.webhook("evt_"+id.String(), id))
+		w.becomes(id, order.StatusActive)
+		invoice, sum := w.invoiced(id), decimal.Zero
+		said := []string{"", ""}
+		for i, line := range invoice.Lines {
+			said[i], sum = line.Text+" "+line.Total.StringFixed(2), sum.Add(line.Total)
+		}
+		w.equal("lines", said[0]+", "+said[1], c.said+", "+c.setup)
+		w.equal("the sum of the lines is the total", sum.Equal(invoice.Total), true)
+		w.equal("the seller", invoice.Seller, seller)
+		period := invoice.Lines[0]
+		w.equal("when the period ends", period.PeriodEnd, billing.PeriodStart(period.PeriodStart, string(cmp.Or(c.bought.period, order.Monthly)), 1))
+	}
+}
