@@ -69,6 +69,7 @@ var rights = []right{
 	{path: "/api/schema/", may: everybody},
 	{path: "/audit/api/v1/", may: administrators},
 	{path: "/audit/log/", may: operatorsOnly},
+	{path: "/billing/api/v1/", may: members},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},

@@ -139,7 +139,7 @@ func (s OrderReader) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoi
 func (s OrderReader) CreditNote(ctx context.Context, id uuid.UUID) (CreditNote, error) {
 	w := s.tenantOrAll("n.tenant")
 	w.and("n.id = ?", id)
-	return one[CreditNote](ctx, s, "Credit note", `select `+creditNoteColumns+` from credit_notes n`, w)
+	return one[CreditNote](ctx, s, "CreditNote", `select `+creditNoteColumns+` from credit_notes n`, w)
 }
 
 // CreditNotesOfOrder lists what was credited of an order's invoice, oldest first.

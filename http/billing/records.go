@@ -39,11 +39,15 @@ func (s *subscription) Fields() field.Set {
 // An invoice is what a tenant was billed.
 type invoice struct {
 	projections.Invoice
-	lines []line
+	seller *seller // nil: it names none
+	lines  []line
 }
 
 func newInvoice(row projections.Invoice) invoice {
 	i := invoice{Invoice: row}
+	if row.Seller != (billing.Seller{}) {
+		i.seller = &seller{row.Seller}
+	}
 	for _, l := range row.Lines {
 		i.lines = append(i.lines, newLine(l))
 	}
@@ -65,7 +69,8 @@ func (i *invoice) Fields() field.Set {
 		field.Text("customer_name", &i.CustomerName).ReadOnly().Doc("Blank once it is erased. So are the next two."),
 		field.Text("customer_email", &i.CustomerEmail).ReadOnly(),
 		field.Text("customer_company", &i.CustomerCompany).ReadOnly(),
-		field.Objects("lines", &i.lines),
+		field.Object("seller", &i.seller).Doc("Who sold, at the moment of issue; null: the panel named none."),
+		field.Objects("lines", &i.lines).Doc("What was billed. Their totals add up to that of the invoice."),
 		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),
 		field.Amount("tax_rate", &i.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
@@ -74,6 +79,24 @@ func (i *invoice) Fields() field.Set {
 		field.Text("status", &i.Status).ReadOnly().Doc("paid: the order was paid before it was issued."),
 		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was issued."),
 		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
+	}
+}
+
+// A seller is who sold.
+type seller struct{ billing.Seller }
+
+// Fields are the seller.
+func (s *seller) Fields() field.Set {
+	return field.Set{
+		field.Text("name", &s.Name).ReadOnly(),
+		field.Text("address", &s.Address).ReadOnly(),
+		field.Text("city", &s.City).ReadOnly(),
+		field.Text("postal_code", &s.PostalCode).ReadOnly(),
+		field.Text("country", &s.Country).ReadOnly().Doc("Two capitals, as ISO 3166 has them."),
+		field.Text("tax_id", &s.TaxID).ReadOnly(),
+		field.Text("register", &s.Register).ReadOnly().Doc("Where the business is registered."),
+		field.Text("iban", &s.IBAN).ReadOnly(),
+		field.Text("bic", &s.BIC).ReadOnly(),
 	}
 }
 
