@@ -26,8 +26,8 @@ func (s *Server) Areas() []route.Area {
 		storefront.Routes(s.storefront()),
 		[]route.Area{auth.SetPasswordRoutes(s.auth()), notifications.UnsubscribeRoutes(s.notifications())},
 		auth.PageRoutes(s.auth()),
-		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications())},
-		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit()), billing.Routes(billing.Deps{Renderer: s.renderer()})),
+		[]route.Area{operations.PageRoutes(s.operations()), hosting.OperatorRoutes(s.hosting()), hosting.PageRoutes(s.hosting()), notifications.PageRoutes(s.notifications()), billing.PageRoutes(s.billing())},
+		s.forBrowsers(notifications.Routes(s.notifications()), operations.Routes(s.operations()), audit.Routes(s.audit()), billing.Routes(s.billing())),
 		[]route.Area{audit.LogRoutes(s.audit()), s.watch(), pages.Routes(pages.Deps{Callers: s.callers()})},
 		s.demo(),
 	)
@@ -91,6 +91,8 @@ func (s *Server) notifications() notifications.Deps {
 		Renderer: s.renderer(), Commands: s.Commands, Feed: s.Feed, UnsubscribeKeys: s.UnsubscribeKeys,
 	}
 }
+
+func (s *Server) billing() billing.Deps { return billing.Deps{Renderer: s.renderer()} }
 
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{

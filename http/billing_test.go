@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
+	"hostpanel/http/web"
 )
 
 // billed starts a subscription of a tenant with an invoice, and credits a part of it. Ids
@@ -42,6 +44,38 @@ func (s *shop) billedForExamples(t testing.TB) *shop {
 	invoice, note := s.billed(t, 1)
 	s.known["invoice"], s.known["credit_note"] = invoice.String(), note.String()
 	return s
+}
+
+// Users see in the browser what their tenant was billed, with the seller, in their own
+// language, and nothing of another tenant's.
+func TestATenantSeesItsInvoicesInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	none := s.visiting(t, ben)
+	has(t, none.get(web.InvoicesPath).Body.String(), "There is no invoice yet.")
+	own, _ := s.billed(t, 1)
+	other, _ := s.billed(t, 2)
+	page := web.InvoicesPath + own.String() + "/"
+	for language, texts := range map[string][2][]string{
+		"en": {{"Invoices", "INV-2026-000001", "€24.20", "31 Jan 2026", `<a href="` + page + `">`, `<span class="count">1</span>`}, {
+			"Invoice INV-2026-000001", "Start (monthly)", "31 Jan 2026 – 28 Feb 2026", "Setup fee", "€20.00", "Tax (21 %)", "€4.20", "Given back", "CN-2026-000001", "€12.10",
+			"Hoster SL", "Calle Mayor 1, 28013 Madrid, ES", "ESB12345678", "Ana Ruiz", "paid",
+		}},
+		"es": {{"Facturas", "24,20", "31 ene 2026", "pagada"}, {"Factura INV-2026-000001", "Impuestos (21 %)", "Vendedor", "Devuelto"}},
+	} {
+		s.do(t, speaks(ben, language))
+		b := s.visiting(t, ben)
+		for i, path := range []string{web.InvoicesPath, page} {
+			text := b.get(path).Body.String()
+			has(t, text, texts[i]...)
+			b.isForEverybody(t, language, text)
+		}
+		if w := b.get(web.InvoicesPath + other.String() + "/"); w.Code != http.StatusNotFound {
+			t.Errorf("another tenant's invoice: %d %s", w.Code, w.Body)
+		}
+	}
+	goes(t, s.visiting(t, eve).get(web.InvoicesPath), web.TenantsPath)
+	goes(t, s.browser(t).get(page), "/login/?next="+url.QueryEscape(page))
 }
 
 // A user reads what the active tenant is billed, and a superuser what all are.

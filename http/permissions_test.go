@@ -97,6 +97,7 @@ var rights = []right{
 	{path: "/panel/copy.js", may: everybody},
 	{path: "/panel/live.js", may: everybody},
 	{path: "/panel/whitelabel/", may: everybody},
+	{path: "/panel/invoices/{id:uuid}/", may: membersInABrowser},
 	{path: "/panel/{kind:", may: visitors},
 	{path: onePanelPage(), may: membersInABrowser, write: membersWritingInABrowser},
 	{path: onePanelPage() + "edit/", may: membersWritingInABrowser},

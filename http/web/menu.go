@@ -86,8 +86,8 @@ var menu = []section{
 	}},
 }
 
-// panelPages are the pages of the customer area: where it begins, and all records of each
-// kind that every user may see.
+// panelPages are the pages of the customer area: where it begins, all records of each kind
+// that every user may see, and the invoices.
 func panelPages() []menuPage {
 	pages := []menuPage{{PanelPath, "panel_start"}}
 	for _, kind := range hosting.Kinds {
@@ -95,7 +95,7 @@ func panelPages() []menuPage {
 			pages = append(pages, menuPage{kind.Page(0), "kind_" + kind.Name})
 		}
 	}
-	return pages
+	return append(pages, menuPage{InvoicesPath, "invoices_title"})
 }
 
 func isOperator(v caller.Visit) bool { return v.Who.IsSuperuser }
