@@ -51,7 +51,7 @@ func (b *browser) isScoped() bool {
 func TestATenantsBrandShowsOnThePagesOfItsUsers(t *testing.T) {
 	s := withSites(t).branded(t, bakery())
 	b := s.visiting(t, ben)
-	for _, path := range []string{"/panel/", "/panel/sites/", "/panel/sites/1/edit/", web.NotificationsPath} {
+	for _, path := range []string{"/panel/", "/panel/sites/", "/panel/sites/1/edit/", web.InvoicesPath, web.NotificationsPath} {
 		w := b.get(path)
 		b.isForEverybody(t, "en", w.Body.String())
 		has(t, w.Body.String(), `· Bread &#34;&amp;&#34; Co</title>`, `<img src="https://cdn.bread.example/logo.png?a=1&amp;b=2" alt="Bread &#34;&amp;&#34; Co" height="32">`,

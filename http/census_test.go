@@ -62,7 +62,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
-		{"/panel/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/credit-notes/", map[string]string{ofA: noteA.String(), ofB: noteB.String(), missing: nowhere, deformed: "x"}},
@@ -280,7 +280,7 @@ func isPage(path string) bool {
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false
 	}
-	return path == "/" || among("/panel/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	return path == "/" || among("/panel/", "/billing/invoices/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

@@ -64,7 +64,7 @@ func (o apiOperation) concernsClients() bool {
 	if o.endless || isOfSessions(o.method, o.path) { // for scripts of pages
 		return false
 	}
-	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/"} {
+	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/", "/billing/api/v1/"} {
 		if strings.HasPrefix(o.path, prefix) {
 			return true
 		}

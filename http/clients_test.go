@@ -49,7 +49,7 @@ func TestGeneratedClientsMakeEveryCall(t *testing.T) {
 // aPanel is one that runs, as the environment of those who call it.
 func aPanel(t *testing.T) []string {
 	t.Helper()
-	s := house(t).told(t).hooked(t).provable(t).open(t)
+	s := house(t).told(t).hooked(t).provable(t).billedForExamples(t).open(t)
 	program := s.signIns(t, bearer(s.signIn(t, "ben@example.com", goodPassword).Access)...)[0]
 	known := maps.Clone(s.known)
 	known["program"] = program.ID

@@ -142,7 +142,7 @@ func (g *gallery) addresses(t *testing.T, path string) []string {
 
 // visitors of a page, the one for whom it is made first.
 func watchers(path string) []string {
-	if strings.HasPrefix(path, "/panel/") {
+	if strings.HasPrefix(path, "/panel/") || strings.HasPrefix(path, "/billing/") {
 		return []string{"administrator of A", "superuser", "not signed in"}
 	}
 	return []string{"superuser", "administrator of A", "not signed in"}

@@ -51,7 +51,7 @@ func brandOf(c route.Call) *brand {
 // takesSheets tells whether a page may look as a tenant's own sheet says. Pages on which
 // people prove who they are never do.
 func takesSheets(path string) bool {
-	return strings.HasPrefix(path, PanelPath) || path == NotificationsPath
+	return strings.HasPrefix(path, PanelPath) || strings.HasPrefix(path, InvoicesPath) || path == NotificationsPath
 }
 
 // images are the origins from which the brand's pictures come.

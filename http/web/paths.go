@@ -21,7 +21,7 @@ const (
 	PreferencesPath   = AccountPath + "preferences/"   // what the user wants to hear of
 	PanelPath         = hosting.PanelPath              // where customers land
 	TenantsPath       = PanelPath + "tenants/"         // where users choose for which tenant they act
-	InvoicesPath      = PanelPath + "invoices/"        // what the tenant was billed
+	InvoicesPath      = "/billing/invoices/"           // what the tenant was billed
 
 	NotificationsAPI = "/notifications/api/v1/" // of what users were told
 

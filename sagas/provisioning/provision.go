@@ -272,13 +272,13 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 func firstLines(o projections.Order, at time.Time) []billing.Line {
 	cycle := string(o.BillingPeriod)
 	period := billing.Line{
-		Text: texts.Say(o.Language, "billing.period_"+cycle, "plan", o.PlanName), PeriodStart: at, PeriodEnd: billing.PeriodStart(at, cycle, 1), Total: o.Total,
+		Text: texts.Say(o.Language, "invoices.period_"+cycle, "plan", o.PlanName), PeriodStart: at, PeriodEnd: billing.PeriodStart(at, cycle, 1), Total: o.Total,
 	}
 	if o.SetupFee.IsZero() {
 		return []billing.Line{period}
 	}
 	period.Total = o.PeriodPrice.Round(2)
-	return []billing.Line{period, {Text: texts.Say(o.Language, "billing.setup_fee"), Total: o.Total.Sub(period.Total)}}
+	return []billing.Line{period, {Text: texts.Say(o.Language, "invoices.setup_fee"), Total: o.Total.Sub(period.Total)}}
 }
 
 // endBilling ends the subscription. An invoice is never deleted; its credit

@@ -4,9 +4,6 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -238,32 +235,6 @@ func (c *Config) money(s Settings) (err error) {
 	}
 	return c.seller(s)
 }
-
-// seller is who sells, as invoices name them (docs/orders.md, "Invoices"). A demo has one.
-func (c *Config) seller(s Settings) error {
-	given := s.Seller
-	if c.Demo {
-		given = cmp.Or(given, demoSeller)
-	}
-	if given == "" {
-		return nil
-	}
-	d := json.NewDecoder(strings.NewReader(given))
-	d.DisallowUnknownFields()
-	err := d.Decode(&c.Policy.Seller)
-	if _, end := d.Token(); err == nil && !errors.Is(end, io.EOF) {
-		err = errors.New("there is more behind the object")
-	}
-	if err != nil {
-		return console.Misused("HOSTPANEL_SELLER is not a JSON object of texts with the fields name, address, city, postal_code, country, tax_id, register, iban and bic: %v", err)
-	}
-	if wrong := c.Policy.Seller.Check(); wrong != nil {
-		return console.Misused("HOSTPANEL_SELLER: %v", wrong)
-	}
-	return nil
-}
-
-const demoSeller = `{"name": "Demo Hosting", "address": "Calle Mayor 1", "city": "Madrid", "postal_code": "28013", "country": "ES", "tax_id": "ESB00000000"}`
 
 // language is that of people, orders and widgets that name none.
 func (c *Config) language(s Settings) error {

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 
 	"hostpanel/cmd/hostpanel/redact"
-	"hostpanel/domain/billing"
 	"hostpanel/domain/operations"
 )
 
@@ -34,15 +32,6 @@ var defaulted = []string{
 	"HOSTPANEL_DISPUTES", "HOSTPANEL_LATE_PAYMENTS", "HOSTPANEL_REFUND_GRACE", "HOSTPANEL_LOOKS_KEPT",
 	"HOSTPANEL_KEEP_WEBHOOK_BODIES", "HOSTPANEL_KEEP_ATTEMPTS", "HOSTPANEL_KEEP_DELIVERIES", "HOSTPANEL_KEEP_IDEMPOTENCY_KEYS", "HOSTPANEL_KEEP_LINKS",
 	"HOSTPANEL_SESSION_LIFE", "HOSTPANEL_SESSION_IDLE",
-}
-
-// sellerText is a seller as the setting has it; blank: there is none.
-func sellerText(s billing.Seller) string {
-	if s == (billing.Seller{}) {
-		return ""
-	}
-	text, _ := json.Marshal(s)
-	return string(text)
 }
 
 func onOrOff(on bool) string {
