@@ -31,7 +31,7 @@ func (s *shop) billed(t testing.TB, tenant int64) (order, creditNote uuid.UUID) 
 			},
 			Total: sum("24.20"), Subtotal: sum("20.00"), Tax: sum("4.20"), TaxRate: sum("21"), Currency: "EUR", At: at,
 		})
-	s.do(t, billing.Credit{Order: order, Refund: "re_1", Amount: sum("12.10"), At: at}) // its invoice has a number by then
+	s.do(t, billing.Credit{Invoice: order, Order: order, Refund: "re_1", Amount: sum("12.10"), At: at}) // its invoice has a number by then
 	if err := s.owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`, order).Scan(&creditNote); err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (h *history) order() []domain.Command {
 		return []domain.Command{
 			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
 			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
-			billing.Credit{Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
+			billing.Credit{Invoice: c.ID, Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (s OrderReader) OrderFile(ctx context.Context, id uuid.UUID) (OrderFile, er
 		w = s.operators()
 		w.and("order_id = ?", id)
 		b.Queue(`select `+subscriptionColumns+` from subscriptions s`+w.String(), w.args...).Query(filled(&subscriptions))
-		b.Queue(`select `+invoiceColumns+` from invoices i`+w.String(), w.args...).Query(filled(&invoices))
+		b.Queue(`select `+invoiceColumns+` from invoices i`+w.String()+` order by i.created_at, i.id`, w.args...).Query(filled(&invoices))
 		b.Queue(`select `+creditNoteColumns+` from credit_notes n`+w.String()+` order by created_at, number`, w.args...).Query(filled(&f.CreditNotes))
 		w = s.operators()
 		w.and("r.requested_for = ?", "order:"+id.String())

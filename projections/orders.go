@@ -58,6 +58,8 @@ var orders = New("orders", `
 		payment_status     text    not null default '',
 		refunded           bigint  not null default 0, -- minor units that went back, or were lost, of the payment that it runs on
 		cancel_requested   boolean not null default false,
+		invoice            uuid,    -- that it pays; null: it buys a service
+		subscription       uuid,    -- the order that started the service of that invoice
 		created_at         timestamptz not null,
 		updated_at         timestamptz not null,
 		version            int     not null, -- of the order's stream
@@ -69,7 +71,8 @@ var orders = New("orders", `
 	create index orders_status on orders (status, created_at desc, id desc) include (owner);
 	create index orders_plan on orders (plan_id, created_at desc, id desc) include (owner);
 	create index orders_held on orders (created_at desc, id desc) where holds <> '{}';
-	create index orders_subject on orders (subject)`+orderDays,
+	create index orders_subject on orders (subject);
+	create index orders_invoice on orders (invoice, created_at, id) where invoice is not null`+orderDays,
 
 	ordersAndDays(On(placed).Unique("orders_number", errNumberTaken),
 		orderChange(func(e order.PaymentSessionOpened) Row {
@@ -198,6 +201,8 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"widget_id", e.Widget},
 		{"api_key", e.APIKey},
 		{"owner", e.Owner},
+		{"invoice", domain.OrNull(e.Invoice)},
+		{"subscription", domain.OrNull(e.Subscription)},
 		{"success_url", e.SuccessURL},
 		{"cancel_url", e.CancelURL},
 		{"created_at", now},

@@ -120,6 +120,8 @@ type Order struct {
 	PaymentStatus    order.PaymentState
 	Refunded         int64 // minor units of the payment that it runs on
 	CancelRequested  bool
+	Invoice          *uuid.UUID // that it pays; nil: it buys a service
+	Subscription     *uuid.UUID // the order that started the service of that invoice
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	Version          int // of the order's stream
@@ -129,7 +131,7 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 	customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name, resource_type, plan,
 	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
 	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
-	payment_id, payment_status, refunded, cancel_requested, created_at, updated_at, version`
+	payment_id, payment_status, refunded, cancel_requested, invoice, subscription, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is
@@ -159,6 +161,13 @@ func (s OrderReader) OrderByNumber(ctx context.Context, number string) (Order, e
 // OrderForRun is what provisioning has to know of the order.
 func (s OrderReader) OrderForRun(ctx context.Context, id uuid.UUID) (Order, error) {
 	return s.Order(ctx, id)
+}
+
+// OrdersPaying lists the orders that were placed to pay an invoice, oldest first.
+func (s OrderReader) OrdersPaying(ctx context.Context, invoice uuid.UUID) ([]Order, error) {
+	w := s.operators()
+	w.and("invoice = ?", invoice)
+	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, ` order by created_at, id`)
 }
 
 // An OrderFilter picks orders; the zero value of a field sets no condition.

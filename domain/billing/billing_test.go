@@ -19,11 +19,11 @@ var (
 
 	subscribe = billing.Subscribe{
 		Order: order, Tenant: 17, User: 12, Plan: 7, PlanName: "Básico", BillingPeriod: "yearly",
-		Price: amount("28.704"), Currency: "EUR", At: noon,
+		Price: amount("28.704"), Currency: "EUR", At: noon, Terms: billing.UsualTerms,
 	}
 	started = billing.SubscriptionStarted{
 		Order: order, Tenant: 17, User: 12, Plan: 7, PlanName: "Básico", BillingPeriod: "yearly",
-		Price: amount("28.704"), Currency: "EUR", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0),
+		Price: amount("28.704"), Currency: "EUR", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), NextAt: noon.AddDate(1, 0, -7),
 	}
 	ended = billing.SubscriptionEnded{Reason: "undone", At: noon}
 
@@ -91,7 +91,9 @@ func TestASeriesIsOfTheYearInUTCAndOfItsMoney(t *testing.T) {
 }
 
 func TestEventsAreReadForever(t *testing.T) {
-	domaintest.Golden(t, billing.EventTypes, started, ended, issued.WithNumber(1), note("re_1", "10", "8.26", "1.74").WithNumber(1))
+	domaintest.Golden(t, billing.EventTypes, append([]domain.Event{
+		started, ended, issued.WithNumber(1), billing.InvoicePaid{By: ana, Method: "stripe", Reference: "pi_1", At: noon}, note("re_1", "10", "8.26", "1.74").WithNumber(1),
+	}, everyStep()...)...)
 	personal := domain.NewCatalogue(billing.EventTypes).Personal("billing.invoice_issued")
 	for _, name := range []string{"customer_name", "customer_email", "customer_company"} {
 		if personal[name] != domain.Fiscal {

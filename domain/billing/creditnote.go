@@ -14,11 +14,12 @@ import (
 // once for each refund, and for no more than the invoice was over. Without an
 // invoice there is nothing to credit (docs/orders.md, "Credit notes").
 type Credit struct {
-	Order  uuid.UUID
-	Refund string          // the provider's id of the refund or dispute
-	Amount decimal.Decimal // tax included
-	Rest   bool            // nothing is left of the payment: all that is not credited yet
-	At     time.Time
+	Invoice uuid.UUID
+	Order   uuid.UUID       // that has paid it; another's money is not credited
+	Refund  string          // the provider's id of the refund or dispute
+	Amount  decimal.Decimal // tax included
+	Rest    bool            // nothing is left of the payment: all that is not credited yet
+	At      time.Time
 }
 
 // CreditNoteIssued is the credit note itself. Its number is given by the log,
@@ -33,6 +34,7 @@ type CreditNoteIssued struct {
 	Tax      decimal.Decimal `json:"tax"`
 	TaxRate  decimal.Decimal `json:"tax_rate"`
 	Currency string          `json:"currency"`
+	Closes   bool            `json:"closes,omitempty"` // the invoice was open, and nothing is left to be paid
 	Ledger   string          `json:"series"`
 	Sequence int64           `json:"sequence"` // 1, 2, 3 … in its series
 	At       time.Time       `json:"at"`
@@ -53,17 +55,37 @@ func (e CreditNoteIssued) WithNumber(n int64) domain.Event { e.Sequence = n; ret
 // Number is what people call the credit note: "CN-2026-000001".
 func (e CreditNoteIssued) Number() string { return numbered(e.Ledger, e.Sequence) }
 
+// Withdraw credits all of an invoice that was not paid, and so closes it. Of one that is
+// not open nothing is withdrawn.
+type Withdraw struct {
+	Invoice uuid.UUID
+	Reason  string // such as cancelled, unpaid, waived
+	At      time.Time
+}
+
 func (c Credit) decide(i Invoice) ([]InvoiceEvent, error) {
 	rest := i.Total.Sub(i.Credited.Total)
-	if !i.Issued || i.Refunds[c.Refund] || !rest.IsPositive() || !c.Amount.IsPositive() {
+	if !i.Issued || i.Status == Open || i.PaidBy != c.Order || i.Refunds[c.Refund] || !rest.IsPositive() || !c.Amount.IsPositive() {
 		return nil, nil
 	}
-	part := i.part(decimal.Min(c.Amount, rest), c.Rest)
-	return []InvoiceEvent{CreditNoteIssued{
-		Order: c.Order, Tenant: i.Tenant, Invoice: i.Number, Refund: c.Refund,
+	return []InvoiceEvent{i.credit(c.Refund, i.part(decimal.Min(c.Amount, rest), c.Rest), c.At)}, nil
+}
+
+func (c Withdraw) decide(i Invoice) ([]InvoiceEvent, error) {
+	if i.Status != Open {
+		return nil, nil
+	}
+	note := i.credit(c.Reason, i.Sum, c.At)
+	note.Closes = true
+	return []InvoiceEvent{note}, nil
+}
+
+func (i Invoice) credit(refund string, part Sum, at time.Time) CreditNoteIssued {
+	return CreditNoteIssued{
+		Order: i.Order, Tenant: i.Tenant, Invoice: i.Number, Refund: refund,
 		Total: part.Total, Subtotal: part.Subtotal, Tax: part.Tax, TaxRate: i.TaxRate, Currency: i.Currency,
-		Ledger: creditSeries(c.At, i.Test), At: c.At,
-	}}, nil
+		Ledger: creditSeries(at, i.Test), At: at,
+	}
 }
 
 // A Sum is money with its tax told apart; the parts always add up.
@@ -101,13 +123,17 @@ func creditSeries(at time.Time, test bool) string {
 	return fmt.Sprintf("CN-%d", at.UTC().Year())
 }
 
-// Stream is the history of the order's invoice.
-func (c Credit) Stream() domain.Stream { return invoice(c.Order) }
+// Stream is the history of the invoice.
+func (c Credit) Stream() domain.Stream   { return invoice(c.Invoice) }
+func (c Withdraw) Stream() domain.Stream { return invoice(c.Invoice) }
 
 func (e CreditNoteIssued) evolve(i Invoice) Invoice {
 	refunds := map[string]bool{e.Refund: true}
 	for id := range i.Refunds {
 		refunds[id] = true
+	}
+	if e.Closes {
+		i.Status = Withdrawn
 	}
 	i.Refunds, i.Credited = refunds, i.Credited.add(Sum{e.Total, e.Subtotal, e.Tax})
 	return i

@@ -22,7 +22,7 @@ func note(refund, total, subtotal, tax string) billing.CreditNoteIssued {
 }
 
 func credit(refund, total string) billing.Credit {
-	return billing.Credit{Order: order, Refund: refund, Amount: amount(total), At: noon}
+	return billing.Credit{Invoice: order, Order: order, Refund: refund, Amount: amount(total), At: noon}
 }
 
 // M-9: by the rate, the last takes what remains.

@@ -12,15 +12,19 @@ import (
 	"hostpanel/domain"
 )
 
-// InvoiceCategory is that of the streams "invoice-<order>".
+// InvoiceCategory is that of the streams "invoice-<id>". The id of an order's first
+// invoice is that of the order.
 const InvoiceCategory = "invoice"
 
 // An Invoice is never changed and never deleted; what goes back of it is
-// credited.
+// credited. One that is open has yet to be paid.
 type Invoice struct {
-	Issued bool   `json:"issued"`
-	Tenant int64  `json:"tenant"`
-	Number string `json:"number"`
+	Issued bool          `json:"issued"`
+	Status InvoiceStatus `json:"status"`
+	PaidBy uuid.UUID     `json:"paid_by,omitzero"` // the order whose money has paid it; zero: none
+	Order  uuid.UUID     `json:"order"`            // the first of its subscription
+	Tenant int64         `json:"tenant"`
+	Number string        `json:"number"`
 	Sum
 	TaxRate  decimal.Decimal `json:"tax_rate"`
 	Currency string          `json:"currency"`
@@ -29,10 +33,22 @@ type Invoice struct {
 	Refunds  map[string]bool `json:"refunds,omitempty"` // that were credited
 }
 
+// An InvoiceStatus is whether an invoice has been paid.
+type InvoiceStatus string
+
+const (
+	Open      InvoiceStatus = "open"      // it has yet to be paid
+	Paid      InvoiceStatus = "paid"      // it is paid, whatever has gone back since
+	Withdrawn InvoiceStatus = "withdrawn" // it was credited before it was paid
+)
+
+// InvoiceStatuses are all of them.
+var InvoiceStatuses = []string{string(Open), string(Paid), string(Withdrawn)}
+
 // TenantID is the tenant that is billed.
 func (i Invoice) TenantID() int64 { return i.Tenant }
 
-// Invoices is the behaviour of the streams "invoice-<order>".
+// Invoices is the behaviour of the streams "invoice-<id>".
 var Invoices = domain.Decider[Invoice, InvoiceCommand, InvoiceEvent]{
 	Decide: func(i Invoice, c InvoiceCommand) ([]InvoiceEvent, error) { return c.decide(i) },
 	Evolve: func(i Invoice, e InvoiceEvent) Invoice { return e.evolve(i) },
@@ -53,15 +69,25 @@ type (
 
 // EventTypes lists every event that the streams of this package may hold.
 var EventTypes = []domain.EventType{
-	domain.Register[SubscriptionStarted](),
+	domain.Register[SubscriptionStarted](domain.Was(withDeadline)),
 	domain.Register[SubscriptionEnded](),
 	domain.Register[InvoiceIssued](domain.Was(invoiceOfOneLine)).Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
+	domain.Register[InvoicePaid](),
 	domain.Register[CreditNoteIssued](),
+	domain.Register[PeriodInvoiced](),
+	domain.Register[PaymentOverdue](),
+	domain.Register[PaymentReminded](),
+	domain.Register[SubscriptionSuspended](),
+	domain.Register[EndAnnounced](),
+	domain.Register[PeriodRenewed](),
+	domain.Register[CancellationRequested](),
+	domain.Register[CancellationRevoked](),
 }
 
-// Issue writes the invoice of a paid order, with the order's frozen totals.
+// Issue writes an invoice, with totals that are frozen from then on.
 type Issue struct {
-	Order                uuid.UUID
+	ID                   uuid.UUID // zero: that of the order, whose first invoice it is
+	Order                uuid.UUID // that started the subscription
 	Tenant               int64
 	SubjectID            uuid.UUID
 	Name, Email, Company string
@@ -70,7 +96,8 @@ type Issue struct {
 	Total, Subtotal, Tax decimal.Decimal
 	TaxRate              decimal.Decimal // percent
 	Currency             string
-	Test                 bool // no real money: another series
+	Test                 bool      // no real money: another series
+	DueAt                time.Time // zero: it is paid already
 	At                   time.Time
 }
 
@@ -123,8 +150,15 @@ func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
 		Name: c.Name, Email: c.Email, Company: c.Company,
 		Seller: c.Seller, Lines: c.Lines,
 		Total: c.Total, Subtotal: c.Subtotal, Tax: c.Tax, TaxRate: c.TaxRate, Currency: c.Currency,
-		Status: "paid", Ledger: SeriesOf(c.At, c.Test), At: c.At,
+		Status: c.status(), DueAt: c.DueAt, Ledger: SeriesOf(c.At, c.Test), At: c.At,
 	}}, nil
+}
+
+func (c Issue) status() InvoiceStatus {
+	if c.DueAt.IsZero() {
+		return Paid
+	}
+	return Open
 }
 
 const testSeries = "TEST"
@@ -138,14 +172,22 @@ func SeriesOf(at time.Time, test bool) string {
 	return fmt.Sprintf("INV-%d", at.UTC().Year())
 }
 
-// Stream is the history of the order's invoice.
-func (c Issue) Stream() domain.Stream { return invoice(c.Order) }
+// IsTest tells whether the invoice with a number is one without real money.
+func IsTest(number string) bool { return strings.HasPrefix(number, testSeries) }
+
+// Stream is the history of the invoice.
+func (c Issue) Stream() domain.Stream {
+	if c.ID == uuid.Nil {
+		return invoice(c.Order)
+	}
+	return invoice(c.ID)
+}
 
 // Begins marks the first command of a stream ([domain.Beginning]).
 func (Issue) Begins() {}
 
-func invoice(order uuid.UUID) domain.Stream {
-	return domain.Stream{Category: InvoiceCategory, ID: order.String()}
+func invoice(id uuid.UUID) domain.Stream {
+	return domain.Stream{Category: InvoiceCategory, ID: id.String()}
 }
 
 // InvoiceIssued is the invoice itself. Its number is given by the log, without
@@ -164,7 +206,8 @@ type InvoiceIssued struct {
 	Tax       decimal.Decimal `json:"tax"`
 	TaxRate   decimal.Decimal `json:"tax_rate"`
 	Currency  string          `json:"currency"`
-	Status    string          `json:"status"`
+	Status    InvoiceStatus   `json:"status"`
+	DueAt     time.Time       `json:"due_at,omitzero"`
 	Ledger    string          `json:"series"`
 	Sequence  int64           `json:"sequence"` // 1, 2, 3 … in its series
 	At        time.Time       `json:"at"`
@@ -188,9 +231,14 @@ func (e InvoiceIssued) Number() string { return numbered(e.Ledger, e.Sequence) }
 func numbered(series string, n int64) string { return fmt.Sprintf("%s-%06d", series, n) }
 
 func (e InvoiceIssued) evolve(Invoice) Invoice {
+	var payer uuid.UUID
+	if e.Status == Paid {
+		payer = e.Order
+	}
 	return Invoice{
-		Issued: true, Tenant: e.Tenant, Number: e.Number(), Sum: Sum{e.Total, e.Subtotal, e.Tax},
-		TaxRate: e.TaxRate, Currency: e.Currency, Test: strings.HasPrefix(e.Ledger, testSeries),
+		PaidBy: payer,
+		Issued: true, Status: e.Status, Order: e.Order, Tenant: e.Tenant, Number: e.Number(), Sum: Sum{e.Total, e.Subtotal, e.Tax},
+		TaxRate: e.TaxRate, Currency: e.Currency, Test: IsTest(e.Ledger),
 	}
 }
 

@@ -16,12 +16,30 @@ import (
 // SubscriptionCategory is that of the streams "subscription-<order>".
 const SubscriptionCategory = "subscription"
 
-// A Subscription is a running service and the period that is paid for.
+// A Subscription is a running service, the period that is paid for, and how far the next
+// one is (docs/invoices.md, "Renewals").
 type Subscription struct {
 	Status      SubscriptionStatus `json:"status"`
+	Order       uuid.UUID          `json:"order"`
 	Tenant      int64              `json:"tenant"`
+	PlanName    string             `json:"plan_name"`
+	Cycle       string             `json:"cycle"` // monthly, yearly
+	Price       decimal.Decimal    `json:"price"` // of one period
+	Currency    string             `json:"currency"`
+	Anchor      time.Time          `json:"anchor,omitzero"` // from which periods are counted
+	Period      int                `json:"period"`          // which one is paid for; the first is 0
 	PeriodStart time.Time          `json:"period_start,omitzero"`
 	PeriodEnd   time.Time          `json:"period_end,omitzero"` // the first moment that is not paid for
+
+	Issued      int       `json:"issued"`        // invoices of renewals so far
+	Open        uuid.UUID `json:"open,omitzero"` // the invoice that is not paid yet
+	DueAt       time.Time `json:"due_at,omitzero"`
+	Reminders   int       `json:"reminders,omitempty"` // since it was due
+	SuspendedAt time.Time `json:"suspended_at,omitzero"`
+	Warned      bool      `json:"warned,omitempty"` // that the service ends
+	Cancels     bool      `json:"cancels,omitempty"`
+
+	NextAt time.Time `json:"next_at,omitzero"` // when it has to go on by itself; see [Advance]
 }
 
 // TenantID is the tenant that is served.
@@ -31,9 +49,15 @@ func (s Subscription) TenantID() int64 { return s.Tenant }
 type SubscriptionStatus string
 
 const (
-	Running SubscriptionStatus = "active" // it bills a service
-	Over    SubscriptionStatus = "ended"  // the service has ended
+	Running    SubscriptionStatus = "active"     // it bills a service
+	Cancelling SubscriptionStatus = "cancelling" // likewise, until its period ends
+	PastDue    SubscriptionStatus = "past_due"   // the service runs, but its next period is not paid
+	Suspended  SubscriptionStatus = "suspended"  // the service rests until it is paid
+	Over       SubscriptionStatus = "ended"      // the service has ended
 )
+
+// Statuses are all of them.
+var Statuses = []string{string(Running), string(Cancelling), string(PastDue), string(Suspended), string(Over)}
 
 // Subscriptions is the behaviour of the streams "subscription-<order>".
 var Subscriptions = domain.Decider[Subscription, SubscriptionCommand, SubscriptionEvent]{
@@ -65,6 +89,7 @@ type (
 		Price         decimal.Decimal // of one period
 		Currency      string
 		At            time.Time
+		Terms         Terms
 	}
 	// End ends a subscription.
 	End struct {
@@ -78,18 +103,19 @@ func (c Subscribe) decide(s Subscription) ([]SubscriptionEvent, error) {
 	if s.Status != "" {
 		return nil, nil
 	}
+	end := PeriodStart(c.At, c.BillingPeriod, 1)
 	return []SubscriptionEvent{SubscriptionStarted{
 		Order: c.Order, Tenant: c.Tenant, User: c.User, Plan: c.Plan, PlanName: c.PlanName,
 		BillingPeriod: c.BillingPeriod, Price: c.Price, Currency: c.Currency,
-		PeriodStart: c.At, PeriodEnd: PeriodStart(c.At, c.BillingPeriod, 1),
+		PeriodStart: c.At, PeriodEnd: end, NextAt: end.Add(-c.Terms.Lead),
 	}}, nil
 }
 
 func (c End) decide(s Subscription) ([]SubscriptionEvent, error) {
-	if s.Status != Running {
+	if !s.lives() {
 		return nil, nil
 	}
-	return []SubscriptionEvent{SubscriptionEnded{Reason: c.Reason, At: c.At}}, nil
+	return []SubscriptionEvent{SubscriptionEnded{Reason: c.Reason, Open: s.Open, At: c.At}}, nil
 }
 
 func subscription(order uuid.UUID) domain.Stream {
@@ -116,12 +142,21 @@ type (
 		Currency      string          `json:"currency"`
 		PeriodStart   time.Time       `json:"period_start"`
 		PeriodEnd     time.Time       `json:"period_end"`
+		NextAt        time.Time       `json:"next_at"` // when its next invoice is issued
 	}
-	// SubscriptionEnded: the service is no longer billed.
+	// SubscriptionEnded: the service is no longer billed. Open is the invoice that was not
+	// paid until then.
 	SubscriptionEnded struct {
 		Reason string    `json:"reason"`
+		Open   uuid.UUID `json:"open,omitzero"`
 		At     time.Time `json:"at"`
 	}
+)
+
+// The reasons for which a subscription ends by itself.
+const (
+	Unpaid    = "unpaid"    // its last invoice was not paid in time
+	Cancelled = "cancelled" // the customer or an operator has cancelled it
 )
 
 func (SubscriptionStarted) EventName() string { return "billing.subscription_started" }
@@ -134,7 +169,24 @@ func (e SubscriptionStarted) Says() string {
 func (e SubscriptionEnded) Says() string { return "ended: " + wording.Spaced(e.Reason) }
 
 func (e SubscriptionStarted) evolve(Subscription) Subscription {
-	return Subscription{Status: Running, Tenant: e.Tenant, PeriodStart: e.PeriodStart, PeriodEnd: e.PeriodEnd}
+	return Subscription{
+		Status: Running, Order: e.Order, Tenant: e.Tenant, PlanName: e.PlanName, Cycle: e.BillingPeriod, Price: e.Price, Currency: e.Currency,
+		Anchor: e.PeriodStart, PeriodStart: e.PeriodStart, PeriodEnd: e.PeriodEnd, NextAt: e.NextAt,
+	}
 }
 
-func (SubscriptionEnded) evolve(s Subscription) Subscription { s.Status = Over; return s }
+// A subscription1 is SubscriptionStarted as it was before there were renewals.
+type subscription1 struct{ SubscriptionStarted }
+
+func withDeadline(was subscription1) SubscriptionStarted {
+	was.NextAt = was.PeriodEnd
+	return was.SubscriptionStarted
+}
+
+func (SubscriptionEnded) evolve(s Subscription) Subscription {
+	s.Status, s.NextAt = Over, time.Time{}
+	return s
+}
+
+// lives tells whether there is something to bill.
+func (s Subscription) lives() bool { return s.Status != "" && s.Status != Over }

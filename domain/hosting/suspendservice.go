@@ -17,7 +17,7 @@ import (
 type (
 	SuspendService struct {
 		Ref
-		By string // ByOrder
+		By string // ByOrder, ByInvoice
 	}
 	ResumeService struct {
 		Ref
@@ -28,6 +28,9 @@ type (
 // ByOrder is the reason of a tenant whose order is in dispute, or was given
 // back, or has ended.
 const ByOrder = "order"
+
+// ByInvoice is the reason of a tenant whose invoice was not paid in time.
+const ByInvoice = "invoice"
 
 type (
 	// ServiceSuspended: the tenant is out of service for the reason By.
@@ -63,7 +66,7 @@ func (c ResumeService) decide(r Resource) ([]Event, error) {
 func (r Resource) checkService(ref Ref, by string) error {
 	kind, _ := KindNamed(ref.Kind)
 	switch {
-	case !kind.Owner || by != ByOrder:
+	case !kind.Owner || by != ByOrder && by != ByInvoice:
 		return fmt.Errorf("no %s is put out of service by %q", kind.Label, by)
 	case r.Status == "":
 		return kind.absent()

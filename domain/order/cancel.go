@@ -37,6 +37,9 @@ func (c Expire) decide(o Order) ([]Event, error) {
 }
 
 func (c Cancel) decide(o Order) ([]Event, error) {
+	if o.PaysInvoice() && o.Confirmed != "" {
+		return nil, o.forbids("has paid an invoice: its money can be refunded")
+	}
 	switch o.Status {
 	case StatusPending:
 		if o.OnHold() {

@@ -85,6 +85,8 @@ const (
 // Service tells how the service of the order should be.
 func (o Order) Service() Service {
 	switch {
+	case o.PaysInvoice():
+		return ""
 	case o.Status == StatusRefunded, o.Status == StatusCancelled && o.Cause == Ended:
 		return ServiceEnds
 	case o.Status == StatusActive && o.isDisputed():
@@ -97,7 +99,7 @@ func (o Order) Service() Service {
 
 // TurnsBack tells whether the run of the order has to take back what it made.
 func (o Order) TurnsBack() bool {
-	return o.Confirmed != "" && (o.CancelRequested || o.Status == StatusRefunded) && !o.Compensated
+	return o.Confirmed != "" && !o.PaysInvoice() && (o.CancelRequested || o.Status == StatusRefunded) && !o.Compensated
 }
 
 func (c StartCompensation) decide(o Order) ([]Event, error) {

@@ -99,6 +99,11 @@ type Placed struct {
 	SuccessURL string `json:"success_url,omitempty"`
 	CancelURL  string `json:"cancel_url,omitempty"`
 
+	// The invoice that it pays, and the order that started the subscription; zero: it buys
+	// the plan.
+	Invoice      uuid.UUID `json:"invoice,omitzero"`
+	Subscription uuid.UUID `json:"subscription,omitzero"`
+
 	At time.Time `json:"at"`
 }
 

@@ -39,6 +39,7 @@ type Order struct {
 	Decimals int32     `json:"decimals,omitempty"` // places that the provider allows in amounts
 	Test     bool      `json:"test,omitempty"`     // no real money
 	PlacedAt time.Time `json:"placed_at"`
+	Invoice  uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys a service
 
 	Session   string          `json:"session,omitempty"` // the one that we opened
 	ExpiresAt time.Time       `json:"expires_at,omitzero"`
@@ -73,6 +74,9 @@ type Command interface {
 	domain.Command
 	decide(Order) ([]Event, error)
 }
+
+// PaysInvoice tells whether the order pays an invoice. It has no service of its own.
+func (o Order) PaysInvoice() bool { return o.Invoice != uuid.Nil }
 
 // OnHold tells whether a person has to look at the order.
 func (o Order) OnHold() bool { return len(o.Holds) > 0 }

@@ -36,7 +36,18 @@ type Place struct {
 	APIKey   string // public id
 	Owner    int64  // user
 	Return   Return
+	Bill     *Bill // the invoice that the order pays; nil: it buys the plan
 	At       time.Time
+}
+
+// A Bill is an open invoice. An order that pays one buys nothing: its plan is that of the
+// subscription.
+type Bill struct {
+	Invoice      uuid.UUID
+	Subscription uuid.UUID // the order that started it
+	Total        decimal.Decimal
+	Subtotal     decimal.Decimal
+	Tax          decimal.Decimal
 }
 
 // A Customer is who placed the order.
@@ -99,6 +110,10 @@ func (c Place) decide(o Order) ([]Event, error) {
 		return nil, err
 	}
 	cost := money.TotalsOf(c.Price, c.SetupFee, c.TaxRate, c.Period == Yearly)
+	var bill Bill
+	if c.Bill != nil {
+		bill, cost = *c.Bill, money.Totals{Period: c.Bill.Total, Total: c.Bill.Total, Subtotal: c.Bill.Subtotal, Tax: c.Bill.Tax}
+	}
 	minor, ok := c.Method.Charge(cost.Total, c.Currency)
 	if !ok {
 		return nil, domain.RefuseField("payment_method", `"`+c.Method.Name+`" is not a valid choice.`)
@@ -111,7 +126,8 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,
 		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
-		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL, At: c.At,
+		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL,
+		Invoice: bill.Invoice, Subscription: bill.Subscription, At: c.At,
 	})
 }
 

@@ -76,7 +76,7 @@ func (i *invoice) Fields() field.Set {
 		field.Amount("tax_rate", &i.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
 		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
 		field.Text("currency", &i.Currency).ReadOnly(),
-		field.Text("status", &i.Status).ReadOnly().Doc("paid: the order was paid before it was issued."),
+		field.Text("status", (*string)(&i.Status)).ReadOnly().Doc("paid: the order was paid before it was issued."),
 		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was issued."),
 		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
 	}

@@ -234,7 +234,7 @@ func (o *orderDetail) invoice() field.Set {
 	}
 	return field.Set{
 		field.Text("number", &i.Number).ReadOnly(),
-		field.Text("status", &i.Status).ReadOnly(),
+		field.Text("status", (*string)(&i.Status)).ReadOnly(),
 		field.Time("issued_at", &i.CreatedAt).ReadOnly(),
 		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),

@@ -12,6 +12,7 @@ import (
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/audit"
+	"hostpanel/sagas/billing"
 	"hostpanel/sagas/hosting"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/operations"
@@ -31,6 +32,7 @@ type Areas struct {
 	Maintenance *hosting.Maintenance
 	Jobs        *hosting.Operations  // that people ask for and wait for
 	Differences *hosting.Differences // between the log and the engine
+	Billing     *billing.Service     // renews subscriptions
 }
 
 // addPayments adds what watches and moves money.
@@ -93,7 +95,14 @@ func (s *Panel) addProvisioning(p Policy) {
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Outside: s.Reconciler, Welcome: welcome{s.Notify},
 		Policies:     provisioning.Policies{Engine: policies.Engine, Ready: policies.Ready, Machine: policies.Machine},
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
-		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller,
+		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
+	})
+}
+
+// addBilling adds what renews subscriptions.
+func (s *Panel) addBilling(p Policy) {
+	s.Billing = billing.New(billing.Deps{
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
 	})
 }
 

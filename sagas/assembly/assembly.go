@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
@@ -55,11 +56,13 @@ type Options struct {
 
 // Policy is what an operator of the panel has settled.
 type Policy struct {
-	KeepDisputed bool           // a dispute does not suspend the service: operators are told, and decide
-	RefundLate   bool           // late payments go back; none reopens its order
-	RefundGrace  *time.Duration // for which a service that has ended is kept; nil: as in [Times]
-	Seller       billing.Seller // as invoices name it; zero: they name none
-	Compare      *time.Duration // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
+	KeepDisputed bool            // a dispute does not suspend the service: operators are told, and decide
+	RefundLate   bool            // late payments go back; none reopens its order
+	RefundGrace  *time.Duration  // for which a service that has ended is kept; nil: as in [Times]
+	Seller       billing.Seller  // as invoices name it; zero: they name none
+	TaxRate      decimal.Decimal // percent that prices include
+	Terms        billing.Terms   // of renewals; zero: the usual ones
+	Compare      *time.Duration  // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 }
 
 // Retention is how long rows that are no events are kept; zero: as in [Times].
@@ -104,6 +107,9 @@ func New(o Options) *Panel {
 	if o.Policy.Compare != nil {
 		o.Times.Compare = *o.Policy.Compare
 	}
+	if o.Policy.Terms.Grace == 0 {
+		o.Policy.Terms = billing.UsualTerms
+	}
 	o.Retention.apply(&o.Times)
 	runner := sagas.New(sagas.Options{Store: o.Store, Times: o.Times.Times, Limits: o.Limits, Now: o.Now, Log: o.Log, Fault: o.Fault})
 	s := &Panel{
@@ -117,6 +123,7 @@ func New(o Options) *Panel {
 	s.addOperations(o)
 	s.addHosting(o)
 	s.addProvisioning(o.Policy)
+	s.addBilling(o.Policy)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

@@ -15,7 +15,7 @@ import (
 // notes are the credit notes of an order: "CN-2026-000001 5.00 = 4.13 + 0.87".
 func (w *world) notes(id uuid.UUID) (all []string) {
 	w.t.Helper()
-	history, err := w.store.Read(w.t.Context(), billing.Credit{Order: id}.Stream())
+	history, err := w.store.Read(w.t.Context(), billing.Credit{Invoice: id, Order: id}.Stream())
 	w.must(err)
 	for _, r := range history {
 		if n, is := r.Event.(billing.CreditNoteIssued); is {
@@ -51,7 +51,7 @@ func TestCreditNotesAddUpToTheInvoice(t *testing.T) { // M-9, T22
 		w.eventually("the credit note is written", func() bool { return strings.Join(w.notes(id), "; ") == part.notes })
 	}
 	w.becomes(id, order.StatusRefunded)
-	invoice, _, err := eventstore.Fold(t.Context(), w.store, billing.Invoices, billing.Credit{Order: id}.Stream())
+	invoice, _, err := eventstore.Fold(t.Context(), w.store, billing.Invoices, billing.Credit{Invoice: id, Order: id}.Stream())
 	w.must(err)
 	w.equal("credited", invoice.Credited.Total.Equal(invoice.Total), true)
 }

@@ -34,6 +34,12 @@ type Times struct {
 	NotifyTimes
 	OperationsTimes
 	AuditTimes
+	BillingTimes
+}
+
+// BillingTimes are those of renewals.
+type BillingTimes struct {
+	BillingLook time.Duration // between two looks at which subscriptions are due
 }
 
 // ProvisioningTimes are those of orders that become services, and end.
@@ -66,4 +72,5 @@ var Defaults = Times{
 	PaymentTimes:    payments.Defaults,
 	OperationsTimes: operations.Defaults,
 	AuditTimes:      audit.Defaults,
+	BillingTimes:    BillingTimes{BillingLook: time.Minute},
 }

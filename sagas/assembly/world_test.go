@@ -36,6 +36,7 @@ var quick = assembly.Times{
 	},
 	ProvisioningTimes: assembly.ProvisioningTimes{RefundGrace: 7 * day},
 	AuditTimes:        assembly.Defaults.AuditTimes,
+	BillingTimes:      assembly.BillingTimes{BillingLook: 20 * time.Millisecond},
 	HostingTimes: assembly.HostingTimes{
 		SyncBudget: time.Minute, BinLife: 30 * day, BinLook: 20 * time.Millisecond, CertificateLook: 20 * time.Millisecond,
 	},

@@ -48,10 +48,18 @@ func (s *Service) creditNotes(o order.Order) (commands []domain.Command) {
 	for i, g := range list {
 		last := all && i == len(list)-1
 		if last || strings.EqualFold(paid.Currency, o.Currency) {
-			commands = append(commands, billing.Credit{Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.runner.Now()})
+			commands = append(commands, billing.Credit{Invoice: invoiceOf(o), Order: o.ID, Refund: g.id, Amount: money.Major(g.minor, o.Currency), Rest: last, At: s.runner.Now()})
 		}
 	}
 	return commands
+}
+
+// invoiceOf is the invoice that an order has paid: its own first one has its id.
+func invoiceOf(o order.Order) uuid.UUID {
+	if o.PaysInvoice() {
+		return o.Invoice
+	}
+	return o.ID
 }
 
 // losses is what has gone back of the payment that an order runs on, oldest

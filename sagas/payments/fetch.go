@@ -158,8 +158,12 @@ func isDomainFree(ctx context.Context, scope projections.Scope, name string, ord
 }
 
 // reopenable tells whether a cancelled order could be placed again: its plan is
-// offered at the same price, and its name is free.
+// offered at the same price, and its name is free. What pays an invoice needs neither: the
+// money goes back if the invoice is not open any more.
 func (s *Service) reopenable(ctx context.Context, timeline paymentTimeline) (offered, free bool, err error) {
+	if timeline.placed.Invoice != uuid.Nil {
+		return true, true, nil
+	}
 	scope := s.tables.For(projections.System)
 	plan, err := scope.Plan(ctx, timeline.placed.Plan.ID)
 	if err != nil && domain.CodeOf(err) != domain.NotFound {

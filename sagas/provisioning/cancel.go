@@ -57,6 +57,10 @@ func (p *Provisioner) cancelNow(ctx context.Context, cause domain.Metadata, id u
 		err = p.deps.CancelUnpaid(ctx, cause, cancel)
 		again = err == nil
 	case order.StatusPaid, order.StatusProvisioning, order.StatusFailed:
+		if o.PaysInvoice() {
+			_, err = p.deps.Store.Execute(ctx, cause, cancel)
+			return false, err
+		}
 		err = p.cancelPaid(ctx, cause, cancel)
 		again = domain.CodeOf(err) == domain.Conflict // its run may have come to its end at this very moment
 	default:

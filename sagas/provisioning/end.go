@@ -51,10 +51,15 @@ func (p *Provisioner) registerDeprovision() {
 }
 
 // serviceEnding is the run that ends the service of an order:
-// "deprovision:<order>". It knows what the order's own run knew.
-func (p *Provisioner) serviceEnding(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+// "deprovision:<order>". It knows what the order's own run knew. An order that has paid
+// an invoice has no service of its own.
+func (p *Provisioner) serviceEnding(ctx context.Context, id uuid.UUID) (run sagas.Start, begins bool, err error) {
+	o, err := p.order(ctx, id)
+	if err != nil || o.Invoice != nil {
+		return run, false, err
+	}
 	in, err := p.provisioned(ctx, id)
-	return p.deprovision.Start(id.String(), DeprovisionInput{ProvisionInput: in}, id), err
+	return p.deprovision.Start(id.String(), DeprovisionInput{ProvisionInput: in}, id), true, err
 }
 
 // provisioned is what the provisioning of an order knows by now. One that has not
@@ -97,7 +102,7 @@ func (p *Provisioner) suspendService(ctx context.Context, job *DeprovisionInput)
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	commands, err := p.suspension(ctx, job.Tenant, true)
+	commands, err := p.suspension(ctx, job.Tenant, hosting.ByOrder, true)
 	job.Until = p.deps.Runner.Now().Add(p.deps.Times.RefundGrace).Unix()
 	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: p.deps.Runner.Now()})}, err
 }

@@ -132,10 +132,11 @@ func listFor(o projections.Order) []string {
 
 // provisioning is the run that a paid order starts. The numbers of everything
 // that it may make are drawn now, so that names outside follow from them.
-func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (sagas.Start, error) {
+// An order that pays an invoice makes nothing.
+func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas.Start, begins bool, err error) {
 	o, err := p.order(ctx, id)
-	if err != nil {
-		return sagas.Start{}, err
+	if err != nil || o.Invoice != nil {
+		return run, false, err
 	}
 	list := listFor(o)
 	job := ProvisionInput{Order: id, Type: o.ResourceType}
@@ -148,12 +149,12 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (sagas.Sta
 	}
 	numbers, err := p.deps.Store.NextIDs(ctx, names...)
 	if err != nil {
-		return sagas.Start{}, err
+		return run, false, err
 	}
 	for i, number := range numbers {
 		*at[i] = number
 	}
-	return p.provision.Start(id.String(), job, id, list...), nil
+	return p.provision.Start(id.String(), job, id, list...), true, nil
 }
 
 // order is all that is known of an order, personal data included.
@@ -257,7 +258,7 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 	return sagas.Work{Commands: []domain.Command{
 		billing.Subscribe{
 			Order: o.ID, Tenant: job.Tenant, User: job.User, Plan: o.PlanID, PlanName: o.PlanName, BillingPeriod: period,
-			Price: o.PeriodPrice, Currency: o.Currency, At: now,
+			Price: o.PeriodPrice, Currency: o.Currency, At: now, Terms: p.deps.Terms,
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,

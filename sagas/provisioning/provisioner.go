@@ -30,6 +30,7 @@ type Deps struct {
 	Times        Times
 	KeepDisputed bool // a dispute does not suspend the service
 	Seller       billing.Seller
+	Terms        billing.Terms // of renewals
 }
 
 // Times are those of orders that become services, and end.
@@ -102,7 +103,8 @@ func NewProvisioner(d Deps) *Provisioner {
 	p.registerProvision()
 	p.registerDeprovision()
 	d.Runner.OnAppend(p.starts)
-	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{})...)
+	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
+		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.SubscriptionEnded{})...)
 	return p
 }
 
@@ -112,14 +114,12 @@ func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEv
 	return sagas.StartEach(p.deps.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 		switch r.Event.(type) {
 		case order.PaymentConfirmed, order.Reopened:
-			run, err := p.provisioning(ctx, uuid.MustParse(r.Stream.ID))
-			return run, true, err
+			return p.provisioning(ctx, uuid.MustParse(r.Stream.ID))
 		case order.RefundCompleted, order.DisputeClosed, order.Cancelled:
 			if !ends(r.Event) {
 				break
 			}
-			run, err := p.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
-			return run, true, err
+			return p.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
 		}
 		return sagas.Start{}, false, nil
 	})
@@ -136,6 +136,10 @@ func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) err
 		return p.compensateOrder(ctx, r, e.Reason)
 	case order.RefundCompleted:
 		return p.compensateOrder(ctx, r, "refunded")
+	case billing.SubscriptionSuspended, billing.PeriodRenewed:
+		return p.keepPaid(ctx, r)
+	case billing.SubscriptionEnded:
+		return p.endUnpaid(ctx, r, e.Reason)
 	}
 	return nil
 }

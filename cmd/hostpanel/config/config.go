@@ -233,7 +233,11 @@ func (c *Config) money(s Settings) (err error) {
 	if err != nil || c.TaxRate.IsNegative() || c.TaxRate.GreaterThan(decimal.NewFromInt(100)) || !c.TaxRate.Equal(c.TaxRate.Round(2)) {
 		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
 	}
-	return c.seller(s)
+	c.Policy.TaxRate = c.TaxRate
+	if err := c.seller(s); err != nil {
+		return err
+	}
+	return c.terms(s)
 }
 
 // language is that of people, orders and widgets that name none.

@@ -175,7 +175,7 @@ func TestTheSellerOfInvoicesIsSet(t *testing.T) {
 
 func TestThePolicyForOrdersIsSet(t *testing.T) {
 	plain, err := New(Settings{}, false)
-	if err != nil || plain.Policy != (assembly.Policy{}) {
+	if err != nil || plain.Policy.KeepDisputed || plain.Policy.RefundLate || plain.Policy.RefundGrace != nil {
 		t.Errorf("%+v %v", plain.Policy, err)
 	}
 	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, false)
@@ -183,7 +183,7 @@ func TestThePolicyForOrdersIsSet(t *testing.T) {
 		t.Errorf("%+v %v", set.Policy, err)
 	}
 	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, false)
-	if err != nil || same.Policy != (assembly.Policy{}) {
+	if err != nil || same.Policy.KeepDisputed || same.Policy.RefundLate {
 		t.Errorf("%+v %v", same.Policy, err)
 	}
 }

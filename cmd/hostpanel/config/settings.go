@@ -47,6 +47,10 @@ type Settings struct {
 	TaxRate      string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
 	Currency     string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
 	Seller       string `group:"settings" env:"HOSTPANEL_SELLER" placeholder:"JSON" help:"Who sells, for invoices: name, address, city, postal_code, country, tax_id, register, iban, bic."`
+	InvoiceDays  string `group:"settings" env:"HOSTPANEL_INVOICE_DAYS" placeholder:"7" help:"Days, 0 to 60, before a period begins, when its invoice is issued."`
+	ReminderDays string `group:"settings" env:"HOSTPANEL_REMINDER_DAYS" placeholder:"-2,3,7" help:"Days after the due date of an invoice, before it if negative, when its customer is reminded."`
+	SuspendDays  string `group:"settings" env:"HOSTPANEL_SUSPEND_DAYS" placeholder:"14" help:"Days, 1 to 365, after the due date, when the service is suspended."`
+	EndDays      string `group:"settings" env:"HOSTPANEL_END_DAYS" placeholder:"30" help:"Days, 1 to 365, after its suspension, when the service ends."`
 	Language     string `name:"default-language" group:"settings" env:"HOSTPANEL_LANGUAGE" placeholder:"es" help:"Of people, orders and widgets that name none: es or en."`
 	Disputes     string `group:"settings" env:"HOSTPANEL_DISPUTES" placeholder:"suspend" help:"What a disputed payment does to its service: suspend it, or notify operators only."`
 	LatePayments string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen" help:"What money for an expired order does: reopen it, or refund."`

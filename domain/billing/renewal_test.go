@@ -1,0 +1,215 @@
+package billing_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/domaintest"
+)
+
+const day = 24 * time.Hour
+
+var monthly = billing.SubscriptionStarted{
+	Order: order, Tenant: 17, User: 12, Plan: 7, PlanName: "Básico", BillingPeriod: "monthly", Price: amount("2.99"), Currency: "EUR",
+	PeriodStart: on(1, 31), PeriodEnd: on(2, 28), NextAt: on(2, 21),
+}
+
+func on(month time.Month, d int) time.Time { return time.Date(2026, month, d, 9, 0, 0, 0, time.UTC) }
+
+func advance(at time.Time) billing.Advance {
+	return billing.Advance{Order: order, At: at, Terms: billing.UsualTerms}
+}
+
+// lives plays the life of a subscription: each step at its deadline, until it has ended or
+// a time has come.
+func lives(t testing.TB, history []billing.SubscriptionEvent, until time.Time) []billing.SubscriptionEvent {
+	t.Helper()
+	for {
+		s := billing.Subscriptions.Replay(history...)
+		if s.NextAt.IsZero() || s.NextAt.After(until) {
+			return history
+		}
+		facts, err := billing.Subscriptions.Decide(s, advance(s.NextAt))
+		if err != nil || len(facts) != 1 {
+			t.Fatal(facts, err)
+		}
+		history = append(history, facts...)
+	}
+}
+
+func names(history []billing.SubscriptionEvent) (all []string) {
+	for _, e := range history {
+		all = append(all, e.EventName())
+	}
+	return all
+}
+
+func started31() []billing.SubscriptionEvent { return []billing.SubscriptionEvent{monthly} }
+
+func TestAPeriodIsBilledOnceBeforeItBegins(t *testing.T) {
+	invoice := billing.Subscriptions.Replay(monthly).NextInvoice()
+	billed := billing.PeriodInvoiced{Period: 1, Invoice: invoice, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(2, 28), NextAt: on(2, 26), At: on(2, 21)}
+	early := advance(on(2, 21).Add(-time.Second))
+	domaintest.Given(t, billing.Subscriptions, started31()).When(early).Then()
+	domaintest.Given(t, billing.Subscriptions, started31()).When(advance(on(2, 21))).Then(billed)
+	domaintest.Given(t, billing.Subscriptions, append(started31(), billed)).When(advance(on(2, 21))).Then()
+	renewed := billing.PeriodRenewed{Period: 1, Invoice: invoice, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 22)}
+	pay := billing.Renew{Order: order, Invoice: invoice, At: on(2, 22), Terms: billing.UsualTerms}
+	domaintest.Given(t, billing.Subscriptions, append(started31(), billed)).When(pay).Then(renewed)
+	domaintest.Given(t, billing.Subscriptions, append(started31(), billed, renewed)).When(pay).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
+	domaintest.Given(t, billing.Subscriptions, nil).When(pay).ThenRefused(domain.NotFound, "No Subscription matches the given query.")
+}
+
+func TestWhatIsNotPaidIsRemindedSuspendedAndEnded(t *testing.T) {
+	history := lives(t, started31(), on(12, 31))
+	want := []struct {
+		name string
+		at   time.Time
+	}{
+		{"billing.period_invoiced", on(2, 21)},
+		{"billing.payment_reminded", on(2, 26)},
+		{"billing.payment_overdue", on(2, 28)},
+		{"billing.payment_reminded", on(3, 3)},
+		{"billing.payment_reminded", on(3, 7)},
+		{"billing.subscription_suspended", on(3, 14)},
+		{"billing.end_announced", on(4, 6)},
+		{"billing.subscription_ended", on(4, 13)},
+	}
+	if len(history) != 1+len(want) {
+		t.Fatal(names(history))
+	}
+	for i, w := range want {
+		s := billing.Subscriptions.Replay(history[:i+1]...)
+		if got := history[i+1].EventName(); got != w.name || !s.NextAt.Equal(w.at) {
+			t.Errorf("%s at %s, want %s at %s", got, s.NextAt, w.name, w.at)
+		}
+	}
+	if e := history[len(history)-1].(billing.SubscriptionEnded); e.Reason != billing.Unpaid || e.Open == uuid.Nil {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A panel that was off for a year takes the steps that it has missed in order, one a day.
+func TestWhatWasMissedFollowsADayApart(t *testing.T) {
+	at := on(2, 21).AddDate(1, 0, 0)
+	history := started31()
+	for range 8 {
+		s := billing.Subscriptions.Replay(history...)
+		if s.NextAt.After(at) {
+			at = s.NextAt
+		}
+		facts, err := billing.Subscriptions.Decide(s, advance(at))
+		if err != nil || len(facts) != 1 {
+			t.Fatal(facts, err)
+		}
+		history = append(history, facts...)
+		if again, err := billing.Subscriptions.Decide(billing.Subscriptions.Replay(history...), advance(at)); err != nil || len(again) != 0 {
+			t.Fatalf("%s and %v at once", facts[0].EventName(), again)
+		}
+	}
+	if billed := history[1].(billing.PeriodInvoiced); !billed.DueAt.Equal(billed.At.Add(7 * day)) {
+		t.Errorf("due %s, billed %s", billed.DueAt, billed.At)
+	}
+	if s := billing.Subscriptions.Replay(history...); s.Status != billing.Over {
+		t.Error(names(history))
+	}
+}
+
+func TestACancellationCountsFromTheEndOfThePeriod(t *testing.T) {
+	billed := lives(t, started31(), on(2, 21))
+	invoice := billing.Subscriptions.Replay(billed...).Open
+	cancel := billing.CancelAtEnd{Order: order, At: on(2, 22)}
+	requested := billing.CancellationRequested{Open: invoice, NextAt: on(2, 28), At: on(2, 22)}
+	domaintest.Given(t, billing.Subscriptions, billed).When(cancel).Then(requested)
+	cancelled := append(billed, requested)
+	domaintest.Given(t, billing.Subscriptions, cancelled).When(cancel).Then()
+	domaintest.Given(t, billing.Subscriptions, cancelled).When(advance(on(2, 27))).Then()
+	domaintest.Given(t, billing.Subscriptions, cancelled).When(advance(on(2, 28))).Then(billing.SubscriptionEnded{Reason: billing.Cancelled, At: on(2, 28)})
+	keep := billing.KeepOn{Order: order, At: on(2, 23), Terms: billing.UsualTerms}
+	revoked := billing.CancellationRevoked{NextAt: on(2, 21), At: on(2, 23)}
+	domaintest.Given(t, billing.Subscriptions, cancelled).When(keep).Then(revoked)
+	anew := billing.Subscriptions.Replay(append(cancelled, revoked)...)
+	if anew.NextInvoice() == invoice {
+		t.Error("the next invoice has the id of the one that was withdrawn")
+	}
+	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 20))).When(billing.CancelAtEnd{Order: order, At: on(3, 20)}).
+		Then(billing.SubscriptionEnded{Reason: billing.Cancelled, Open: invoice, At: on(3, 20)})
+	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(keep).ThenRefused(domain.Conflict, "The subscription has ended.")
+}
+
+// everyStep is one event of each sort that a renewal may bring.
+func everyStep() []domain.Event {
+	return []domain.Event{
+		billing.PeriodInvoiced{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), DueAt: noon, NextAt: noon, At: noon},
+		billing.PaymentOverdue{Invoice: ana, NextAt: noon, At: noon},
+		billing.PaymentReminded{Invoice: ana, Count: 1, NextAt: noon, At: noon},
+		billing.SubscriptionSuspended{Invoice: ana, EndsAt: noon, NextAt: noon, At: noon},
+		billing.EndAnnounced{Invoice: ana, NextAt: noon, At: noon},
+		billing.PeriodRenewed{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon, Waived: "goodwill", NextAt: noon, At: noon},
+		billing.CancellationRequested{Open: ana, NextAt: noon, At: noon},
+		billing.CancellationRevoked{NextAt: noon, At: noon},
+	}
+}
+
+// Whenever customers pay and however late the panel wakes, periods follow one another
+// without a gap, each is invoiced once, and a step is never more than a deadline away.
+func TestAnyLifeHasEachPeriodOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := on(1, 31)
+		begun := monthly
+		begun.BillingPeriod = rapid.SampledFrom([]string{"monthly", "yearly"}).Draw(t, "cycle")
+		begun.PeriodEnd = billing.PeriodStart(at, begun.BillingPeriod, 1)
+		begun.NextAt = begun.PeriodEnd.Add(-7 * day)
+		history := []billing.SubscriptionEvent{begun}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			s := billing.Subscriptions.Replay(history...)
+			if s.Status == billing.Over {
+				break
+			}
+			at = at.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "days")) * day)
+			var c billing.SubscriptionCommand = advance(at)
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			case 0, 1:
+				if s.Open == uuid.Nil {
+					continue
+				}
+				c = billing.Renew{Order: order, Invoice: s.Open, At: at, Terms: billing.UsualTerms}
+			case 2:
+				c = billing.CancelAtEnd{Order: order, At: at}
+			case 3:
+				c = billing.KeepOn{Order: order, At: at, Terms: billing.UsualTerms}
+			}
+			facts, err := billing.Subscriptions.Decide(s, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			history = append(history, facts...)
+		}
+		end, invoices := begun.PeriodEnd, map[uuid.UUID]bool{}
+		open := uuid.Nil
+		for _, e := range history[1:] {
+			switch e := e.(type) {
+			case billing.PeriodInvoiced:
+				if invoices[e.Invoice] || open != uuid.Nil || !e.PeriodStart.Equal(end) || e.DueAt.Before(e.At) {
+					t.Fatalf("%+v", e)
+				}
+				invoices[e.Invoice], open = true, e.Invoice
+			case billing.PeriodRenewed:
+				if e.Invoice != open || !e.PeriodStart.Equal(end) || !e.PeriodEnd.After(e.PeriodStart) {
+					t.Fatalf("%+v after %s", e, end)
+				}
+				end, open = e.PeriodEnd, uuid.Nil
+			case billing.CancellationRequested:
+				open = uuid.Nil
+			}
+		}
+		if s := billing.Subscriptions.Replay(history...); s.Status != billing.Over && s.NextAt.IsZero() {
+			t.Fatal("a subscription that lives has no next step")
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package projections
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+)
+
+// A Subscription is a service that a customer pays for.
+type Subscription struct {
+	OrderID       uuid.UUID // of the order that started it
+	Tenant        int64
+	UserID        int64
+	PlanID        int64
+	PlanName      string
+	BillingPeriod string
+	Price         decimal.Decimal // of one period
+	Currency      string
+	Status        billing.SubscriptionStatus
+	PeriodStart   time.Time
+	PeriodEnd     time.Time  // the first moment that is not paid for
+	DueAt         *time.Time // of the invoice that is not paid yet
+	SuspendedAt   *time.Time
+	NextAt        *time.Time // when it goes on by itself; nil: it has ended
+	EndReason     string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	Version       int // of the subscription's stream
+}
+
+// An Invoice is what a customer was billed.
+type Invoice struct {
+	ID              uuid.UUID
+	Number          string // "INV-2026-000001"
+	OrderID         uuid.UUID
+	Tenant          int64
+	Subject         uuid.UUID
+	CustomerName    string
+	CustomerEmail   string
+	CustomerCompany string
+	Seller          billing.Seller
+	Lines           []billing.Line
+	Total           decimal.Decimal
+	Subtotal        decimal.Decimal
+	Tax             decimal.Decimal
+	TaxRate         decimal.Decimal
+	Currency        string
+	Status          billing.InvoiceStatus
+	DueAt           *time.Time // nil: it was paid before
+	PaidAt          *time.Time // nil: likewise, or it is not paid
+	PaymentMethod   string     // by which it was paid
+	Reference       string     // of that payment
+	CreatedAt       time.Time  // the moment of issue
+	UpdatedAt       time.Time
+	Version         int // of the invoice's stream
+}
+
+// A CreditNote is what a customer was given back of an invoice.
+type CreditNote struct {
+	ID        uuid.UUID
+	Number    string // "CN-2026-000001"
+	OrderID   uuid.UUID
+	Tenant    int64
+	Invoice   string // its number
+	Refund    string // the provider's id
+	Total     decimal.Decimal
+	Subtotal  decimal.Decimal
+	Tax       decimal.Decimal
+	TaxRate   decimal.Decimal
+	Currency  string
+	CreatedAt time.Time // the moment of issue
+	UpdatedAt time.Time
+}
+
+const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
+	s.period_start, s.period_end, s.due_at, s.suspended_at, s.next_at, s.end_reason, s.created_at, s.updated_at, s.version`
+
+const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, i.seller, i.lines,
+	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,
+	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
+
+const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, n.currency, n.created_at, n.updated_at`
+
+var (
+	subscriptionsBy = listedBy{
+		columns: subscriptionColumns, from: "subscriptions s", id: "s.order_id", key: "order_id",
+		fields: with(fieldsOf("s", "status", "tenant", "billing_period", "period_end", "due_at"), "id", "s.order_id"),
+	}
+	invoicesBy = listedBy{
+		columns: invoiceColumns, from: "invoices i", id: "i.id", key: "id",
+		fields: with(fieldsOf("i", "status", "tenant", "number", "total", "due_at"), "order", "i.order_id"),
+	}
+	creditNotesBy = listedBy{
+		columns: creditNoteColumns, from: "credit_notes n", id: "n.id", key: "id",
+		fields: with(fieldsOf("n", "tenant", "number", "total", "invoice"), "order", "n.order_id"),
+	}
+)
+
+// Subscriptions lists those of the caller's active tenant; superusers without one see all.
+func (s OrderReader) Subscriptions(ctx context.Context, l Listing) (Listed[Subscription], error) {
+	return part[Subscription](ctx, s, subscriptionsBy, s.tenant("s.tenant"), l)
+}
+
+// Invoices lists what the caller's tenant was billed; superusers without one see all.
+func (s OrderReader) Invoices(ctx context.Context, l Listing) (Listed[Invoice], error) {
+	return part[Invoice](ctx, s, invoicesBy, s.tenant("i.tenant"), l)
+}
+
+// CreditNotes lists what was credited to the caller's tenant; superusers without one see
+// all.
+func (s OrderReader) CreditNotes(ctx context.Context, l Listing) (Listed[CreditNote], error) {
+	return part[CreditNote](ctx, s, creditNotesBy, s.tenant("n.tenant"), l)
+}
+
+// Subscription is one of the caller's tenant, by the order that started it.
+func (s OrderReader) Subscription(ctx context.Context, order uuid.UUID) (Subscription, error) {
+	w := s.tenantOrAll("s.tenant")
+	w.and("s.order_id = ?", order)
+	return one[Subscription](ctx, s, "Subscription", `select `+subscriptionColumns+` from subscriptions s`, w)
+}
+
+// SubscriptionOfOrder returns the subscription that an order started, if it has come so
+// far.
+func (s OrderReader) SubscriptionOfOrder(ctx context.Context, order uuid.UUID) (Subscription, bool, error) {
+	return maybe(s.Subscription(ctx, order))
+}
+
+// Invoice is one of the caller's tenant.
+func (s OrderReader) Invoice(ctx context.Context, id uuid.UUID) (Invoice, error) {
+	w := s.tenantOrAll("i.tenant")
+	w.and("i.id = ?", id)
+	return one[Invoice](ctx, s, "Invoice", `select `+invoiceColumns+` from invoices i`, w)
+}
+
+// InvoiceOfOrder returns the first invoice of an order, if it has come so far.
+func (s OrderReader) InvoiceOfOrder(ctx context.Context, order uuid.UUID) (Invoice, bool, error) {
+	return maybe(s.Invoice(ctx, order))
+}
+
+// LastInvoice is the newest invoice of the subscription that an order started.
+func (s OrderReader) LastInvoice(ctx context.Context, order uuid.UUID) (Invoice, error) {
+	w := s.tenantOrAll("i.tenant")
+	w.and("i.order_id = ?", order)
+	found, err := list[Invoice](ctx, s, `select `+invoiceColumns+` from invoices i`, w, w.newest("i.created_at", "i.id", 1))
+	if err != nil || len(found) == 0 {
+		return Invoice{}, cmp.Or(err, domain.Refuse(domain.NotFound, "No Invoice matches the given query."))
+	}
+	return found[0], nil
+}
+
+// A DueSubscription has to go on by itself.
+type DueSubscription struct {
+	OrderID uuid.UUID
+	NextAt  time.Time
+}
+
+// DueSubscriptions lists the subscriptions whose next step is due, from the earliest
+// after the given one on.
+func (s OrderReader) DueSubscriptions(ctx context.Context, now time.Time, after DueSubscription, limit int) ([]DueSubscription, error) {
+	w := s.operators()
+	w.and("next_at <= ?", now)
+	tail := w.with(" and (next_at, order_id) > (?, ?) order by next_at, order_id limit ?", after.NextAt, after.OrderID, limit)
+	return list[DueSubscription](ctx, s, `select order_id, next_at from subscriptions`, w, tail)
+}
+
+// CreditNote is one of the caller's tenant.
+func (s OrderReader) CreditNote(ctx context.Context, id uuid.UUID) (CreditNote, error) {
+	w := s.tenantOrAll("n.tenant")
+	w.and("n.id = ?", id)
+	return one[CreditNote](ctx, s, "CreditNote", `select `+creditNoteColumns+` from credit_notes n`, w)
+}
+
+// CreditNotesOfOrder lists what was credited of an order's invoice, oldest first.
+func (s OrderReader) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
+	w := s.tenantOrAll("n.tenant")
+	w.and("n.order_id = ?", order)
+	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
+}

@@ -1,0 +1,138 @@
+// Package billing renews subscriptions: it bills the next period, follows an invoice that
+// is not paid, and takes payments of open invoices (docs/invoices.md, "Renewals").
+package billing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// Deps are what billing works with.
+type Deps struct {
+	Runner  *sagas.Runner
+	Store   *eventstore.Store
+	Tables  *projections.Tables
+	Terms   billing.Terms
+	Seller  billing.Seller
+	TaxRate decimal.Decimal // percent that prices include
+	Look    time.Duration   // between two looks at what is due
+}
+
+// A Service bills subscriptions.
+type Service struct{ Deps }
+
+// New registers what billing does by itself with the runner.
+func New(d Deps) *Service {
+	s := &Service{d}
+	d.Runner.Background(s.renew)
+	d.Runner.OnEvent(s.react, sagas.NamesOf(
+		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
+	)...)
+	return s
+}
+
+// react is the reaction of billing to an event of the log.
+func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
+	switch e := r.Event.(type) {
+	case order.PaymentConfirmed, order.Reopened:
+		return s.settle(ctx, r)
+	case billing.SubscriptionEnded:
+		return s.withdraw(ctx, r, e.Open, e.Reason)
+	case billing.CancellationRequested:
+		return s.withdraw(ctx, r, e.Open, billing.Cancelled)
+	}
+	return nil
+}
+
+// withdraw closes the invoice that a subscription leaves open; zero: there is none.
+func (s *Service) withdraw(ctx context.Context, r eventstore.RecordedEvent, invoice uuid.UUID, reason string) error {
+	if invoice == uuid.Nil {
+		return nil
+	}
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("withdraw")), Actor: "system:reactions"}
+	_, err := s.Store.Execute(ctx, cause, billing.Withdraw{Invoice: invoice, Reason: reason, At: s.Runner.Now()})
+	return err
+}
+
+// settle takes the money of an order that was placed for an invoice: the invoice is paid
+// and the period renewed, in one append. If the invoice is not open any more, the money
+// goes back.
+func (s *Service) settle(ctx context.Context, r eventstore.RecordedEvent) error {
+	id := uuid.MustParse(r.Stream.ID)
+	o, _, err := eventstore.Fold(ctx, s.Store, order.Decider, r.Stream)
+	if err != nil || !o.PaysInvoice() || o.Status != order.StatusPaid {
+		return err
+	}
+	now := s.Runner.Now()
+	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("settle")), Actor: "system:reactions"}
+	renewed, err := s.paid(ctx, billing.Pay{ID: o.Invoice, By: id, Method: o.Provider, Reference: o.Confirmed, At: now})
+	if err != nil {
+		return err
+	}
+	commands := append(renewed, order.StartProvisioning{ID: id, At: now}, order.Activate{ID: id, At: now})
+	_, err = s.Store.Execute(ctx, cause, commands...)
+	if errors.Is(err, billing.ErrNotOpen) {
+		cause.ID = uuid.NewSHA1(r.ID, []byte("give back"))
+		_, err = s.Store.Execute(ctx, cause, order.CompleteCompensation{ID: id, At: now})
+	}
+	return err
+}
+
+// paid are the commands that pay an invoice and renew its subscription.
+func (s *Service) paid(ctx context.Context, pay billing.Pay) ([]domain.Command, error) {
+	i, _, err := eventstore.Fold(ctx, s.Store, billing.Invoices, pay.Stream())
+	if err != nil {
+		return nil, err
+	}
+	return []domain.Command{pay, billing.Renew{Order: i.Order, Invoice: pay.ID, At: pay.At, Terms: s.Terms}}, nil
+}
+
+// MarkPaid records that an open invoice was paid by other means, such as a bank transfer.
+func (s *Service) MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error {
+	commands, err := s.paid(ctx, billing.Pay{ID: invoice, Method: method, Reference: reference, At: s.Runner.Now()})
+	if err == nil {
+		_, err = s.Store.Execute(ctx, cause, commands...)
+	}
+	return err
+}
+
+// Waive withdraws an open invoice on an operator's word. The period that it bills is free.
+func (s *Service) Waive(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, reason string) error {
+	withdraw := billing.Withdraw{Invoice: invoice, Reason: "waived", At: s.Runner.Now()}
+	i, _, err := eventstore.Fold(ctx, s.Store, billing.Invoices, withdraw.Stream())
+	switch {
+	case err != nil:
+		return err
+	case reason == "":
+		return domain.RefuseField("reason", "This field is required.")
+	case !i.Issued:
+		return domain.Refuse(domain.NotFound, "No Invoice matches the given query.")
+	case i.Status != billing.Open:
+		return billing.ErrNotOpen
+	}
+	_, err = s.Store.Execute(ctx, cause, withdraw, billing.Renew{Order: i.Order, Invoice: invoice, Waived: reason, At: withdraw.At, Terms: s.Terms})
+	return err
+}
+
+// Cancel ends a subscription with the period that is paid for. KeepOn takes that back.
+func (s *Service) Cancel(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error {
+	_, err := s.Store.Execute(ctx, cause, billing.CancelAtEnd{Order: subscription, At: s.Runner.Now()})
+	return err
+}
+
+// KeepOn takes the cancellation of a subscription back.
+func (s *Service) KeepOn(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error {
+	_, err := s.Store.Execute(ctx, cause, billing.KeepOn{Order: subscription, At: s.Runner.Now(), Terms: s.Terms})
+	return err
+}
