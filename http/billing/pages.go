@@ -38,7 +38,7 @@ type documentRow struct {
 func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
 	return documentRow{
 		Path: web.InvoicesPath + i.ID.String() + "/", Number: i.Number, Total: w.Money(i.Total, i.Currency),
-		Status: i.Status, StatusText: w["invoice_state_"+i.Status], At: day(w, i.CreatedAt),
+		Status: string(i.Status), StatusText: w["invoice_state_"+string(i.Status)], At: day(w, i.CreatedAt),
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"hostpanel/adapters/payments/test"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/billing"
-	"hostpanel/sagas/assembly"
 )
 
 // parsed is what the program makes of flags and the environment.
