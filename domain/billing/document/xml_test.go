@@ -1,0 +1,88 @@
+package document_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/billing/document"
+)
+
+var update = flag.Bool("update", false, "write testdata/*.xml anew")
+
+// documents are one of each form of the XML.
+func documents() map[string]document.Document {
+	paid := document.OfInvoice(issued, terms)
+	open, euros := issued, terms
+	open.Status, open.Currency, open.TaxRate, open.Tax, open.Subtotal = "open", "JPY", decimal.Zero, decimal.Zero, amount("1200")
+	open.Total, open.Lines = amount("1200"), []billing.Line{{Text: "VPS <4 GB>", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), Total: amount("1200")}}
+	euros.Language, euros.Method, euros.Due = "en", "", noon.AddDate(0, 0, 14)
+	free := open
+	free.Seller.TaxID, free.Seller.IBAN, free.Company = "", "", ""
+	atOnce := terms
+	atOnce.Buyer.TaxID, atOnce.Method = "ESB87654321", ""
+	return map[string]document.Document{
+		"invoice": paid, "creditnote": note(),
+		"open": document.OfInvoice(open, euros), "outside": document.OfInvoice(free, atOnce),
+	}
+}
+
+// The golden files were held against the published schemas and rules (docs/invoices.md).
+func TestDocumentsAreWrittenAsUBL(t *testing.T) {
+	for name, d := range documents() {
+		got, err := document.XML(d)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		path := filepath.Join("testdata", name+".xml")
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s differs from %s:\n%s", name, path, got)
+		}
+	}
+}
+
+// Texts of people never break the XML: a strict reader reads it, and what they wrote comes
+// back. A control character, which XML cannot hold, becomes U+FFFD.
+func TestTheXMLIsWellFormedWhateverPeopleAreCalled(t *testing.T) {
+	e := issued
+	e.Company = "</cbc:ID> <!-- & \"Ж\" ]]> \x00\n"
+	text, err := document.XML(document.OfInvoice(e, terms))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read strings.Builder
+	reader := xml.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := reader.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, is := token.(xml.CharData); is {
+			read.Write(data)
+		}
+	}
+	if !strings.Contains(read.String(), "</cbc:ID> <!-- & \"Ж\" ]]> \uFFFD\n") {
+		t.Error(read.String())
+	}
+}
