@@ -52,8 +52,35 @@ func amountOf(wanted string, n decimal.Decimal, decimals int32) string {
 // Money writes an amount: "28,70 €" in Spanish, "€28.70" in English. A currency without
 // a sign is written by its code: "CHF 28.70".
 func Money(wanted string, amount decimal.Decimal, currency string) string {
+	decimals, _ := money.Places(strings.ToUpper(currency))
+	return moneyOf(wanted, amount, currency, decimals)
+}
+
+// Exact writes an amount as [Money] does. Where the amount has more decimal places than
+// its currency, all of them are shown: "¥909.09".
+func Exact(wanted string, amount decimal.Decimal, currency string) string {
+	decimals, _ := money.Places(strings.ToUpper(currency))
+	return moneyOf(wanted, amount, currency, max(decimals, placesOf(amount)))
+}
+
+// Percent writes a rate in percent with as many decimal places as it has: "5,5 %" in
+// Spanish, "5.5%" in English.
+func Percent(wanted string, rate decimal.Decimal) string {
+	text := amountOf(wanted, rate, placesOf(rate))
+	if styles[Spoken(wanted)].before {
+		return text + "%"
+	}
+	return text + space + "%"
+}
+
+// placesOf counts the decimal places of a number without the zeros at its end.
+func placesOf(n decimal.Decimal) int32 {
+	_, places, _ := strings.Cut(n.String(), ".")
+	return int32(len(places))
+}
+
+func moneyOf(wanted string, amount decimal.Decimal, currency string, decimals int32) string {
 	currency = strings.ToUpper(currency)
-	decimals, _ := money.Places(currency)
 	s := styles[Spoken(wanted)]
 	text, sign := amountOf(wanted, amount.Abs(), decimals), signs[currency]
 	minus := ""

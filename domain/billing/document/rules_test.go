@@ -106,6 +106,7 @@ func TestIdentifiersOfVATAreToldFromOtherTaxIDs(t *testing.T) {
 		"XI123456789":     {"XI123456789", vat},
 		"B12345678":       {"B12345678", "TAX"},
 		"ZZ123456789":     {"ZZ123456789", "TAX"},
+		"UK123456789":     {"UK123456789", "TAX"},
 		"12/345/67890":    {"12/345/67890", "TAX"},
 		"CHE-123.456.788": {"CHE123456788", vat},
 	} {

@@ -164,10 +164,10 @@ func taxIDOf(id string) *taxID {
 	return &taxID{id, "TAX"}
 }
 
-// isCountry tells codes of ISO 3166 with two letters.
+// isCountry tells the codes of ISO 3166 with two letters that are in use.
 func isCountry(code string) bool {
 	region, err := language.ParseRegion(code)
-	return err == nil && region.IsCountry() && region.String() == code
+	return err == nil && region.IsCountry() && region.Canonicalize().String() == code
 }
 
 // meansOf tells how a paid document was paid, and where the money for an open one goes. Its
