@@ -24,8 +24,8 @@ var rules = []rule{
 	{"BR-05", "its currency is not known", func(u ubl) bool { _, known := money.Places(u.Currency); return known }},
 	{"BR-06", "the seller has no name", func(u ubl) bool { return named(u.Seller) }},
 	{"BR-07", "the buyer has no name", func(u ubl) bool { return named(u.Buyer) }},
-	{"BR-09", "the seller has no country of ISO 3166", func(u ubl) bool { return isCountry(u.Seller.Country) }},
-	{"BR-11", "the buyer has no country of ISO 3166", func(u ubl) bool { return isCountry(u.Buyer.Country) }},
+	{"BR-09", "the seller has no known country", func(u ubl) bool { return isCountry(u.Seller.Country) }},
+	{"BR-11", "the buyer has no known country", func(u ubl) bool { return isCountry(u.Buyer.Country) }},
 	{"BR-16", "it has no line", func(u ubl) bool { return len(u.lines()) > 0 }},
 	{"BR-25", "a line has no text", func(u ubl) bool { return all(u, func(l line) bool { return strings.TrimSpace(l.Name) != "" }) }},
 	{"BR-27", "a line has a negative price", func(u ubl) bool { return all(u, func(l line) bool { return !l.Price.number().IsNegative() }) }},
@@ -47,7 +47,7 @@ var rules = []rule{
 }
 
 // Check tells whether the document keeps the rules of EN 16931 that apply to it. The error
-// is a conflict that names each broken rule: "BR-11: the buyer has no country of ISO 3166".
+// is a conflict that names each broken rule: "BR-11: the buyer has no known country".
 func (d Document) Check() error {
 	broken := brokenBy(ublOf(d))
 	if len(broken) == 0 {

@@ -37,7 +37,7 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 		"BR-05": func(d *Document) { d.Currency = "XXX" },
 		"BR-06": func(d *Document) { d.Seller.Name = " " },
 		"BR-07": func(d *Document) { d.Buyer.Name = "" },
-		"BR-09": func(d *Document) { d.Seller.Country = "XX" },
+		"BR-09": func(d *Document) { d.Seller.Country = "UK" },
 		"BR-11": func(d *Document) { d.Buyer.Country = "" },
 		"BR-16": func(d *Document) { d.Lines, d.Subtotal, d.Total, d.Tax = nil, decimal.Zero, decimal.Zero, decimal.Zero },
 		"BR-25": func(d *Document) { d.Lines[0].Text = "" },

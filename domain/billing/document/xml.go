@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
-	"golang.org/x/text/language"
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/texts"
@@ -145,7 +144,10 @@ func buyerOf(b Buyer, c taxCategory) party {
 	return p
 }
 
-const vat = "VAT"
+const (
+	vat    = "VAT"
+	greece = "EL" // in identifiers; its country is GR
+)
 
 var (
 	formOfVAT  = regexp.MustCompile(`^[A-Z]{2}[0-9A-Z]{2,13}$`)
@@ -158,16 +160,10 @@ func taxIDOf(id string) *taxID {
 	switch {
 	case id == "":
 		return nil
-	case formOfVAT.MatchString(plain) && (isCountry(plain[:2]) || plain[:2] == "EL" || plain[:2] == "XI"):
+	case formOfVAT.MatchString(plain) && (isCountry(plain[:2]) || plain[:2] == greece):
 		return &taxID{plain, vat}
 	}
 	return &taxID{id, "TAX"}
-}
-
-// isCountry tells the codes of ISO 3166 with two letters that are in use.
-func isCountry(code string) bool {
-	region, err := language.ParseRegion(code)
-	return err == nil && region.IsCountry() && region.Canonicalize().String() == code
 }
 
 // meansOf tells how a paid document was paid, and where the money for an open one goes. Its
