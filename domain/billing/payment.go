@@ -13,7 +13,7 @@ import (
 type Pay struct {
 	ID        uuid.UUID
 	By        uuid.UUID // the order; zero: other means
-	Method    string    // such as stripe, bank_transfer
+	Method    string    // the provider, or such as bank_transfer
 	Reference string    // by which the payment is found in the books
 	At        time.Time
 }

@@ -4,7 +4,7 @@ import "hostpanel/domain"
 
 // catalogue is everything that users are told, by the name of its template, with its
 // type. The texts have the same names (package texts, "notice.").
-var catalogue = merged(toCustomers, toTenants, toOwners, operators)
+var catalogue = merged(toCustomers, toPayers, toTenants, toOwners, operators)
 
 // operators is what every superuser is told.
 var operators = merged(toOperators, toWatchers)
@@ -16,6 +16,7 @@ var leads = []struct {
 	page string
 }{
 	{toCustomers, domain.PanelPath},
+	{toPayers, InvoicesPath},
 	{toTenants, domain.PanelPath},
 	{toOwners, AccountPath},
 	{toOperators, OrdersPath},

@@ -46,11 +46,16 @@ func say(template, language string, values ...string) Text {
 
 // Where users see what they are told of.
 const (
-	AccountPath   = "/account/"
-	FactorPath    = AccountPath + "second-factor/"
-	OrdersPath    = "/storefront/orders/"
-	IncidentsPath = "/storefront/incidents/"
+	AccountPath       = "/account/"
+	FactorPath        = AccountPath + "second-factor/"
+	InvoicesPath      = "/billing/invoices/"
+	SubscriptionsPath = "/billing/subscriptions/"
+	OrdersPath        = "/storefront/orders/"
+	IncidentsPath     = "/storefront/incidents/"
 )
+
+// InvoicePage is the path of the page of an invoice, for its tenant.
+func InvoicePage(invoice uuid.UUID) string { return InvoicesPath + invoice.String() + "/" }
 
 // OrderPage is the path of the page of an order, for operators.
 func OrderPage(order uuid.UUID) string { return OrdersPath + order.String() + "/" }

@@ -269,3 +269,37 @@ func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 	w.equal("invoices", strings.Join(w.told(id), ", "), "paid 12.10, open 12.10")
 	w.equal("runs that are stuck", w.count(`select count(*) from saga_run where status = $1`, sagas.StatusParked), 0)
 }
+
+// titles are those of the notifications of a user, the oldest first.
+func (w *renewing) titles(user int64) string {
+	w.t.Helper()
+	return w.text(`select coalesce(string_agg(title, ', ' order by created_at, title), '') from notifications where user_id = $1`, user)
+}
+
+func TestACustomerIsToldOfEachStep(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	id := w.serves(ordering{kind: "saas", email: "payer@example.com", language: "en"})
+	user := w.provision(id).Job.User
+	told := func(what string, titles ...string) {
+		t.Helper()
+		w.eventually(what, func() bool { return strings.HasSuffix(w.titles(user), strings.Join(titles, ", ")) })
+	}
+	for _, step := range []struct{ event, title string }{
+		{"billing.period_invoiced", "An invoice to pay"},
+		{"billing.payment_reminded", "A reminder of your invoice"},
+		{"billing.payment_overdue", "Your payment is overdue"},
+	} {
+		w.until(id, step.event, 1)
+		told(step.event, step.title)
+	}
+	w.pays(id)
+	told("it is paid", "Your payment is overdue", "Your payment has arrived")
+	w.until(id, "billing.subscription_suspended", 1)
+	told("it is suspended", "A reminder of your invoice", "Your plan is suspended")
+	w.must(w.Billing.Waive(t.Context(), caused(), w.subscription(id).Open, "an outage"))
+	told("it is waived", "Your plan is renewed")
+	w.must(w.Billing.Cancel(t.Context(), caused(), id))
+	w.until(id, "billing.subscription_ended", 1)
+	told("it has ended", "Your plan is cancelled", "Your plan has ended")
+}

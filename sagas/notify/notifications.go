@@ -29,6 +29,9 @@ type inLanguage func(language string) notice.Text
 func (n *Notifier) tellTenant(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case billing.InvoiceIssued:
+		if e.Status == billing.Open {
+			return nil // its subscription tells
+		}
 		return n.tellBuyer(ctx, r, e.Order, notice.InvoiceCreated)
 	case order.RefundCompleted, order.PartiallyRefunded:
 		return n.tellBuyer(ctx, r, uuid.MustParse(r.Stream.ID), notice.RefundDone)
@@ -58,11 +61,11 @@ func (n *Notifier) tellTenant(ctx context.Context, r eventstore.RecordedEvent) e
 }
 
 // tellActivated notifies the customer that the order runs, in the language of
-// the order.
+// the order. Of one that has paid an invoice its subscription tells.
 func (n *Notifier) tellActivated(ctx context.Context, r eventstore.RecordedEvent) error {
 	id := uuid.MustParse(r.Stream.ID)
 	o, err := n.order(ctx, id)
-	if err != nil {
+	if err != nil || o.Invoice != nil {
 		return err
 	}
 	return n.tellCustomer(ctx, r, o, notice.OrderActive(o.ResourceType, o.OrderNumber, o.PlanName, o.Language))
@@ -81,7 +84,7 @@ func (n *Notifier) tellBuyer(ctx context.Context, r eventstore.RecordedEvent, id
 // tellCustomer notifies the user for whom an order was set up. An order that
 // was not set up has none.
 func (n *Notifier) tellCustomer(ctx context.Context, r eventstore.RecordedEvent, o projections.Order, text notice.Text) error {
-	to, err := n.customer(ctx, o.ID)
+	to, err := n.customer(ctx, bought(o))
 	if err := unlessMissing(err); err != nil {
 		return err
 	}

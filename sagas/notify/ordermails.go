@@ -120,7 +120,8 @@ func (n rewriter) newsOf(ctx context.Context, o projections.Order, user int64) (
 	if user == 0 {
 		return nil, nil
 	}
-	history, err := n.store.ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()})
+	history, err := n.store.ReadStreams(ctx, mostOfOrder, order.Stream(o.ID), domain.Stream{Category: billing.InvoiceCategory, ID: o.ID.String()},
+		domain.Stream{Category: billing.SubscriptionCategory, ID: o.ID.String()})
 	if err != nil || len(history) == 0 {
 		return nil, err
 	}

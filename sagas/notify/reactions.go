@@ -22,6 +22,14 @@ import (
 // toldOf are the events that users may be told of.
 var toldOf = []domain.Event{
 	billing.InvoiceIssued{},
+	billing.PeriodInvoiced{},
+	billing.PaymentReminded{},
+	billing.PaymentOverdue{},
+	billing.SubscriptionSuspended{},
+	billing.EndAnnounced{},
+	billing.PeriodRenewed{},
+	billing.CancellationRequested{},
+	billing.SubscriptionEnded{},
 	order.RefundCompleted{},
 	order.PartiallyRefunded{},
 	hosting.CertificateIssued{},
@@ -46,6 +54,9 @@ var toldOf = []domain.Event{
 // react tells users of an event of the log.
 func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	if err := n.tellTenant(ctx, r); err != nil {
+		return err
+	}
+	if err := (payers{n}).hear(ctx, r); err != nil {
 		return err
 	}
 	switch e := r.Event.(type) {

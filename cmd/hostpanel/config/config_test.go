@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -115,6 +117,13 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{RefundGrace: "7d"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "91"}, "HOSTPANEL_REFUND_GRACE"},
 		{Settings{RefundGrace: "-1"}, "HOSTPANEL_REFUND_GRACE"},
+		{Settings{InvoiceDays: "61"}, "HOSTPANEL_INVOICE_DAYS"},
+		{Settings{InvoiceDays: "7d"}, "HOSTPANEL_INVOICE_DAYS"},
+		{Settings{SuspendDays: "0"}, "HOSTPANEL_SUSPEND_DAYS"},
+		{Settings{EndDays: "366"}, "HOSTPANEL_END_DAYS"},
+		{Settings{ReminderDays: "3,3"}, "HOSTPANEL_REMINDER_DAYS"},
+		{Settings{ReminderDays: "7,often"}, "HOSTPANEL_REMINDER_DAYS"},
+		{Settings{ReminderDays: "-61"}, "HOSTPANEL_REMINDER_DAYS"},
 		{Settings{LooksKept: "0"}, "HOSTPANEL_LOOKS_KEPT"},
 		{Settings{LooksKept: "3651"}, "HOSTPANEL_LOOKS_KEPT"},
 		{Settings{LooksKept: "1y"}, "HOSTPANEL_LOOKS_KEPT"},
@@ -184,6 +193,18 @@ func TestThePolicyForOrdersIsSet(t *testing.T) {
 	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, false)
 	if err != nil || same.Policy.KeepDisputed || same.Policy.RefundLate {
 		t.Errorf("%+v %v", same.Policy, err)
+	}
+}
+
+func TestTheTermsOfRenewalsAreSet(t *testing.T) {
+	plain, err := New(Settings{}, false)
+	if err != nil || !reflect.DeepEqual(plain.Policy.Terms, billing.UsualTerms) {
+		t.Errorf("%+v %v", plain.Policy.Terms, err)
+	}
+	set, err := New(Settings{InvoiceDays: "0", ReminderDays: "-1, 2", SuspendDays: "5", EndDays: "10"}, false)
+	want := billing.Terms{Reminders: []time.Duration{-day, 2 * day}, Grace: 5 * day, Keep: 10 * day, Warning: 5 * day}
+	if err != nil || !reflect.DeepEqual(set.Policy.Terms, want) {
+		t.Errorf("%+v %v", set.Policy.Terms, err)
 	}
 }
 

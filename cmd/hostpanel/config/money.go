@@ -1,13 +1,38 @@
 package config
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/domain/billing"
 )
+
+// money is the currency and tax of plans, who sells, and when renewals are asked for.
+func (c *Config) money(s Settings) (err error) {
+	c.Currency = cmp.Or(s.Currency, "EUR")
+	if !currencies.MatchString(c.Currency) {
+		return console.Misused("HOSTPANEL_CURRENCY: %q is not three capitals such as EUR", c.Currency)
+	}
+	rate := "0.00"
+	if c.Demo {
+		rate = "21.00"
+	}
+	rate = cmp.Or(s.TaxRate, rate)
+	c.TaxRate, err = decimal.NewFromString(rate)
+	if err != nil || c.TaxRate.IsNegative() || c.TaxRate.GreaterThan(decimal.NewFromInt(100)) || !c.TaxRate.Equal(c.TaxRate.Round(2)) {
+		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
+	}
+	c.Policy.TaxRate = c.TaxRate
+	if err := c.seller(s); err != nil {
+		return err
+	}
+	return c.terms(s)
+}
 
 // terms are those of renewals (docs/invoices.md, "Renewals").
 func (c *Config) terms(s Settings) error {

@@ -1,0 +1,59 @@
+package notice
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/texts"
+)
+
+// A Bill is what news about a renewal tells of. Day is what the news is about: when the
+// invoice is due, until when the plan is paid for, or when it ends.
+type Bill struct {
+	Invoice  uuid.UUID
+	Number   string // of the invoice
+	Plan     string
+	Total    decimal.Decimal
+	Currency string
+	Day      time.Time
+}
+
+// News is what is told of a bill, by the name of its template, such as "invoice_due". It
+// leads to the invoice.
+func (b Bill) News(template, language string) Text {
+	return say(template, language,
+		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "day", texts.Date(language, b.Day)).At(InvoicePage(b.Invoice))
+}
+
+// PlanNews is what is told of a plan whose invoice does not matter.
+func PlanNews(template, plan string, day time.Time, language string) Text {
+	return say(template, language, "plan", plan, "day", texts.Date(language, day)).At(SubscriptionsPath)
+}
+
+// The templates of news about renewals.
+const (
+	InvoiceDue      = "invoice_due"
+	InvoicePaid     = "invoice_paid"
+	InvoiceWaived   = "invoice_waived"
+	PaymentReminder = "payment_reminder"
+	PaymentOverdue  = "payment_overdue"
+	PlanSuspended   = "plan_suspended"
+	PlanEnds        = "plan_ends"
+	PlanCancelled   = "plan_cancelled"
+	PlanEnded       = "plan_ended"
+)
+
+// toPayers is what the customers of plans that are renewed are told.
+var toPayers = map[string]Type{
+	InvoiceDue:      Billing,
+	InvoicePaid:     Billing,
+	InvoiceWaived:   Billing,
+	PaymentReminder: Billing,
+	PaymentOverdue:  Billing,
+	PlanSuspended:   Billing,
+	PlanEnds:        Billing,
+	PlanCancelled:   Billing,
+	PlanEnded:       Billing,
+}

@@ -1,0 +1,84 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/notice"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+)
+
+// payers are the customers of subscriptions, as those who are told.
+type payers struct{ *Notifier }
+
+// hear tells the customer of a subscription how its renewal stands
+// (docs/invoices.md, "Renewals").
+func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
+	switch e := r.Event.(type) {
+	case billing.PeriodInvoiced:
+		return n.tellOfBill(ctx, r, notice.InvoiceDue, e.Invoice, e.DueAt)
+	case billing.PaymentReminded:
+		return n.tellOfDue(ctx, r, notice.PaymentReminder, e.Invoice)
+	case billing.PaymentOverdue:
+		return n.tellOfDue(ctx, r, notice.PaymentOverdue, e.Invoice)
+	case billing.SubscriptionSuspended:
+		return n.tellOfBill(ctx, r, notice.PlanSuspended, e.Invoice, e.EndsAt)
+	case billing.EndAnnounced:
+		return n.tellOfBill(ctx, r, notice.PlanEnds, e.Invoice, e.NextAt)
+	case billing.PeriodRenewed:
+		if e.Waived != "" {
+			return n.tellOfBill(ctx, r, notice.InvoiceWaived, e.Invoice, e.PeriodEnd)
+		}
+		return n.tellOfBill(ctx, r, notice.InvoicePaid, e.Invoice, e.PeriodEnd)
+	case billing.CancellationRequested:
+		return n.tellOfPlan(ctx, r, notice.PlanCancelled, e.NextAt)
+	case billing.SubscriptionEnded:
+		if e.Reason == billing.Unpaid || e.Reason == billing.Cancelled {
+			return n.tellOfPlan(ctx, r, notice.PlanEnded, e.At)
+		}
+	}
+	return nil
+}
+
+// tellOfDue tells of an invoice by its due date.
+func (n payers) tellOfDue(ctx context.Context, r eventstore.RecordedEvent, template string, invoice uuid.UUID) error {
+	i, err := n.tables.For(projections.System).Invoice(ctx, invoice)
+	if err != nil || i.DueAt == nil {
+		return unlessMissing(err)
+	}
+	return n.tellOfBill(ctx, r, template, invoice, *i.DueAt)
+}
+
+func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, template string, invoice uuid.UUID, day time.Time) error {
+	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+	if err != nil {
+		return err
+	}
+	i, err := n.tables.For(projections.System).Invoice(ctx, invoice)
+	if err != nil {
+		return err
+	}
+	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: o.PlanName, Total: i.Total, Currency: i.Currency, Day: day}
+	return n.tellCustomer(ctx, r, o, bill.News(template, o.Language))
+}
+
+func (n payers) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, template string, day time.Time) error {
+	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
+	if err != nil {
+		return err
+	}
+	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, o.PlanName, day, o.Language))
+}
+
+// bought is the order whose customer is told of an order: that which started the
+// subscription, if the order pays an invoice of it.
+func bought(o projections.Order) uuid.UUID {
+	if o.Subscription != nil {
+		return *o.Subscription
+	}
+	return o.ID
+}
