@@ -70,7 +70,8 @@ var subscriptions = New("billing", `
 		number    text    not null,
 		order_id  uuid    not null,
 		tenant    bigint  not null,
-		invoice   text    not null,
+		invoice_id uuid   not null,
+		invoice   text    not null, -- its number
 		refund    text    not null, -- the provider's id
 		total     numeric not null,
 		subtotal  numeric not null,
@@ -81,7 +82,7 @@ var subscriptions = New("billing", `
 		updated_at timestamptz not null
 	);
 	create unique index credit_notes_number on credit_notes (number);
-	create unique index credit_notes_refund on credit_notes (invoice, refund);
+	create unique index credit_notes_refund on credit_notes (invoice_id, refund);
 	create index credit_notes_order on credit_notes (order_id, created_at);
 	create index credit_notes_newest on credit_notes (created_at desc, id desc) include (tenant);
 	create index credit_notes_tenant on credit_notes (tenant, created_at desc, id desc)`,
@@ -161,6 +162,7 @@ var subscriptions = New("billing", `
 			{"number", e.Number()},
 			{"order_id", e.Order},
 			{"tenant", e.Tenant},
+			{"invoice_id", at.Stream.ID},
 			{"invoice", e.Invoice},
 			{"refund", e.Refund},
 			{"total", e.Total.String()},

@@ -67,6 +67,7 @@ type CreditNote struct {
 	Number    string // "CN-2026-000001"
 	OrderID   uuid.UUID
 	Tenant    int64
+	InvoiceID uuid.UUID
 	Invoice   string // its number
 	Refund    string // the provider's id
 	Total     decimal.Decimal
@@ -85,7 +86,7 @@ const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.custo
 	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 
-const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, n.currency, n.created_at, n.updated_at`
+const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, n.currency, n.created_at, n.updated_at`
 
 var (
 	subscriptionsBy = listedBy{
