@@ -31,7 +31,7 @@ func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
 		said, setup string
 	}{
 		{ordering{language: "es"}, 1210, "Basic (mensual) 12.10", ""},
-		{ordering{language: "es", period: order.Yearly, price: "2.99", setup: "10.00"}, 3870, "Basic (anual) 28.70", "Cuota de alta 10.00"},
+		{ordering{language: "es", period: order.Yearly, price: "2.99", setup: "10.00"}, 3870, "Basic (anual) 28.70", "Cuota de alta 10.00"}, //nolint:misspell // Spanish
 		{ordering{language: "en", price: "12.104", setup: "0.003"}, 1211, "Basic (monthly) 12.10", "Setup fee 0.01"},
 	} {
 		c.bought.kind = "saas"
