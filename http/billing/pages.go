@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
@@ -38,15 +37,8 @@ type documentRow struct {
 func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
 	return documentRow{
 		Path: web.InvoicesPath + i.ID.String() + "/", Number: i.Number, Total: w.Money(i.Total, i.Currency),
-		Status: string(i.Status), StatusText: w["invoice_state_"+string(i.Status)], At: day(w, i.CreatedAt),
+		Status: string(i.Status), StatusText: w["invoice_state_"+string(i.Status)], At: w.Moment("", &i.CreatedAt, ""),
 	}
-}
-
-// day is the day of a time, with the moment for programs.
-func day(w web.Words, at time.Time) web.Aspect {
-	shown := w.Moment("", &at, "")
-	shown.Text = w.Date(at)
-	return shown
 }
 
 func (s *handlers) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
@@ -78,7 +70,7 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call) (*route.Docume
 	}
 	var credited []documentRow
 	for _, n := range notes {
-		credited = append(credited, documentRow{Number: n.Number, Total: w.Money(n.Total, n.Currency), At: day(w, n.CreatedAt)})
+		credited = append(credited, documentRow{Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
 	}
 	return s.Sheet(c, http.StatusOK, "invoice", "invoice_title", map[string]any{
 		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i), "Lines": linesOf(w, i), "Sums": sumsOf(w, i), "Credited": credited,
@@ -101,10 +93,8 @@ func linesOf(w web.Words, i projections.Invoice) (rows []lineRow) {
 }
 
 func sumsOf(w web.Words, i projections.Invoice) []web.Aspect {
-	issued := day(w, i.CreatedAt)
-	issued.Name = w["invoice_issued"]
 	return []web.Aspect{
-		issued,
+		w.Moment(w["invoice_issued"], &i.CreatedAt, ""),
 		{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
 		{Name: w["invoice_tax"] + " (" + i.TaxRate.String() + " %)", Text: w.Money(i.Tax, i.Currency)},
 		{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
