@@ -46,7 +46,7 @@ func (s *Service) renew(ctx, work context.Context) {
 // advanceDue takes one step of each subscription that is due, the earliest first, and
 // returns how many steps were taken. One that fails stops no other.
 func (s *Service) advanceDue(ctx, work context.Context) (taken int, err error) {
-	if err := s.Runner.KeepRecovery(ctx); err != nil {
+	if resting, err := s.Runner.InRecovery(ctx); err != nil || resting {
 		return 0, err
 	}
 	now := s.Runner.Now()

@@ -23,7 +23,7 @@ import (
 // Options say what is measured, and for how long.
 type Options struct {
 	Smoke   bool     // a moment of everything, to see that it runs
-	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, streams, cliffs, counts; empty: all
+	Only    []string // sections: log, commands, replay, transparency, rebuild, states, sagas, webhooks, access, hosting, notices, orders, renewals, streams, cliffs, counts; empty: all
 	Program string   // whose counts are measured; empty: this one
 	Size    int      // most events and rows of cliffs
 	River   string   // the program of tests/peers/river; empty: River is left out
@@ -111,6 +111,7 @@ func Run(ctx context.Context, o Options) error {
 		{"hosting", r.hosting},
 		{"notices", r.notices},
 		{"orders", r.orders},
+		{"renewals", r.renewals},
 		{"streams", r.streams},
 		{"cliffs", r.cliffs},
 		{"counts", r.counts},

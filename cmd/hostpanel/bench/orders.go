@@ -125,8 +125,8 @@ func (p *panel) copyOrder(ctx context.Context, id uuid.UUID, from, to int64) err
 			"id": another, "order_number": `'ORD-OLD-' || n`, "customer_email": `'old' || n || '@bench.example'`,
 			"status": `case when n % 100 = 0 then 'failed' else status end`, "created_at": `created_at - n * interval '1 minute'`,
 		}},
-		{"subscriptions", "order_id", map[string]string{"order_id": another}},
-		{"invoices", "order_id", map[string]string{"id": another, "order_id": another, "number": `'OLD-' || n`}},
+		{"subscriptions", "order_id", map[string]string{"order_id": another, "tenant": "tenant + n"}},
+		{"invoices", "id", map[string]string{"id": another, "order_id": another, "tenant": "tenant + n", "number": `'OLD-' || n`}},
 	} {
 		rows, err := p.owner.Query(ctx, `select attname::text from pg_attribute where attrelid = $1::regclass and attnum > 0 and attgenerated = '' and not attisdropped`, c.table)
 		if err != nil {
