@@ -54,6 +54,9 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
 
+years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); an hour for 1000 in three years
+	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./sagas/assembly
+
 variants: ## break the engine on purpose, in one place at a time, and demand that a test fails (VARIANT='words of its name'); many minutes
 	HOSTPANEL_VARIANTS='$(or $(VARIANT),all)' $(GO) test -count=1 -timeout 60m -v -run 'TestEveryVariantIsCaught' ./tests/robustness/variants
 
@@ -111,4 +114,4 @@ verify: ## check the log of the demo in ./.data (DATA=folder)
 ci: ## all that continuous integration does
 	.ci/run
 
-.PHONY: help run build test race lint bench peers counts faults linear robustness variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci
+.PHONY: help run build test race lint bench peers counts faults linear robustness years variants engine-conformance generate clients providers webhooks zonecheck strangers browser screenshots pages pictures structure verify ci

@@ -79,6 +79,13 @@ func (w *renewing) pays(id uuid.UUID) uuid.UUID {
 
 func caused() domain.Metadata { return domain.Metadata{ID: uuid.New(), Actor: "user:1"} }
 
+func (w *renewing) invoice(id uuid.UUID) billing.Invoice {
+	w.t.Helper()
+	i, _, err := eventstore.Fold(w.t.Context(), w.store, billing.Invoices, billing.Pay{ID: id}.Stream())
+	w.must(err)
+	return i
+}
+
 func (w *renewing) invoices(id uuid.UUID) []projections.Invoice {
 	w.t.Helper()
 	all, err := w.tables.For(projections.System).Invoices(w.t.Context(), projections.Listing{Limit: 100, Filters: []projections.Filter{{Field: "order", Op: "=", Value: id}}})
@@ -210,8 +217,7 @@ func TestTheRefundOfARenewalIsCredited(t *testing.T) {
 	w.must(w.Payments.Hint(t.Context(), paidBy, "refund"))
 	w.becomes(paidBy, order.StatusRefunded)
 	w.eventually("it is credited", func() bool {
-		i, _, err := eventstore.Fold(t.Context(), w.store, billing.Invoices, billing.Pay{ID: invoice}.Stream())
-		w.must(err)
+		i := w.invoice(invoice)
 		return i.Credited.Total.Equal(i.Total)
 	})
 	w.equal("service", w.order(id).Status, order.StatusActive)

@@ -1,0 +1,264 @@
+package assembly_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/money"
+	"hostpanel/domain/order"
+	"hostpanel/projections"
+)
+
+// Services live for years: customers pay early, late, twice or never, webhooks are lost or
+// come twice, payments are declined, cancelled services are kept on, operators waive and
+// take bank transfers, money is refunded, the provider is away, and processes go and come.
+// In the end each period was billed once, the books of panel and provider are equal, and
+// nothing is stuck. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
+func TestServicesLiveForYears(t *testing.T) {
+	t.Parallel()
+	seed := fromEnvironment("HOSTPANEL_YEARS_SEED", time.Now().UnixNano())
+	services, days := fromEnvironment("HOSTPANEL_YEARS_SERVICES", 8), fromEnvironment("HOSTPANEL_YEARS_DAYS", 200)
+	t.Logf("HOSTPANEL_YEARS_SEED=%d HOSTPANEL_YEARS_SERVICES=%d HOSTPANEL_YEARS_DAYS=%d", seed, services, days)
+	y := &years{renewing: newRenewing(t), chance: rand.New(rand.NewPCG(uint64(seed), 16)), happened: map[string]int{}}
+	for n := range services {
+		y.services = append(y.services, y.serves(ordering{kind: []string{"saas", "hosting"}[n%2], language: "en"}))
+	}
+	stop := y.joins()
+	for end, n := y.Now().Add(time.Duration(days)*24*time.Hour), 0; y.Now().Before(end); n++ {
+		y.must(y.store.Clock().Advance(t.Context(), time.Duration(1+y.chance.IntN(72))*time.Hour))
+		y.keepsUp()
+		for _, id := range y.services {
+			y.lives(id)
+		}
+		if n%20 == 19 { // one process goes, and another comes
+			stop()
+			stop = y.joins()
+		}
+	}
+	y.pay.reset()
+	y.keepsUp()
+	t.Logf("happened: %v", y.happened)
+	y.settles()
+	y.everyPeriodIsBilledOnce()
+	y.numbersHaveNoGap()
+	y.booksAreEqual()
+	y.restsWhoHasNotPaid()
+}
+
+type years struct {
+	*renewing
+	chance   *rand.Rand
+	services []uuid.UUID
+	payments []uuid.UUID // orders that pay invoices
+	happened map[string]int
+}
+
+// joins starts another process.
+func (y *years) joins() (stop func()) {
+	y.t.Helper()
+	other := y.node(y.url())
+	y.follow(other)
+	return y.passing(other)
+}
+
+// keepsUp waits until no step is due.
+func (y *years) keepsUp() {
+	y.t.Helper()
+	y.eventually("no subscription is due", func() bool {
+		return y.count(`select count(*) from subscriptions where next_at <= business_now()`) == 0
+	})
+}
+
+func (y *years) did(what string) { y.happened[what]++ }
+
+// lives lets something happen to a service, or nothing.
+func (y *years) lives(id uuid.UUID) {
+	y.t.Helper()
+	s := y.subscription(id)
+	what := y.chance.IntN(100)
+	switch {
+	case s.Status == billing.Over:
+	case s.Cancels && what < 30:
+		y.did("kept on")
+		y.may(y.Billing.KeepOn(y.t.Context(), caused(), id))
+	case s.Open == uuid.Nil && what < 2:
+		y.did("cancelled")
+		y.must(y.Billing.Cancel(y.t.Context(), caused(), id))
+	case s.Open == uuid.Nil:
+	case what < 25:
+		y.customerPays(s.Open)
+	case what < 28:
+		y.did("bank transfer")
+		y.may(y.Billing.MarkPaid(y.t.Context(), caused(), s.Open, "bank_transfer", "statement"))
+	case what < 29:
+		y.did("waived")
+		y.may(y.Billing.Waive(y.t.Context(), caused(), s.Open, "goodwill"))
+	case what < 30 && len(y.payments) > 0:
+		y.did("refunded")
+		paid := y.payments[y.chance.IntN(len(y.payments))]
+		if y.order(paid).Status == order.StatusActive {
+			y.pay.giveAll(paid)
+			y.must(y.Payments.Hint(y.t.Context(), paid, "refund"))
+		}
+	}
+}
+
+// may forgives what the state of an invoice forbids by now.
+func (y *years) may(err error) {
+	y.t.Helper()
+	if err != nil && !strings.Contains(err.Error(), "not open") && !strings.Contains(err.Error(), "has ended") && !strings.Contains(err.Error(), "not the open one") {
+		y.t.Fatal(err)
+	}
+}
+
+// customerPays goes to the payment page of an invoice, and does one of the things that
+// customers do there.
+func (y *years) customerPays(invoice uuid.UUID) {
+	y.t.Helper()
+	page, err := y.orders.PayInvoice(y.t.Context(), caused, invoice, "")
+	if err != nil {
+		y.may(err)
+		return
+	}
+	if !slices.Contains(y.payments, page.ID) {
+		y.payments = append(y.payments, page.ID)
+	}
+	tells := func(copies int) {
+		for n := range copies {
+			y.must(y.webhook(fmt.Sprintf("evt_%s_%d_%d", page.ID, len(y.happened), n), page.ID))
+		}
+	}
+	switch y.chance.IntN(6) {
+	case 0:
+		y.did("left the page")
+	case 1:
+		y.did("declined")
+		y.pay.pay(page.ID, func(p *order.Payment) { p.ID, p.State = "no_"+p.ID, order.StateDeclined })
+		tells(1)
+	case 2:
+		y.did("paid, webhook lost")
+		y.pay.race(page.ID, false)
+	case 3:
+		y.did("paid, told three times")
+		y.pay.race(page.ID, false)
+		tells(3)
+	case 4:
+		y.did("paid while an operator takes a transfer")
+		y.pay.race(page.ID, false)
+		tells(1)
+		y.may(y.Billing.MarkPaid(y.t.Context(), caused(), invoice, "cash", "till"))
+	default:
+		y.did("paid")
+		y.pay.race(page.ID, false)
+		tells(1)
+	}
+}
+
+// settles lets every payment come to its end.
+func (y *years) settles() {
+	y.t.Helper()
+	y.eventually("every payment has come to its end", func() bool {
+		waiting := y.count(`select count(*) from orders where invoice is not null and status not in ('active', 'refunded', 'cancelled')`)
+		if waiting > 0 {
+			y.must(y.store.Clock().Advance(y.t.Context(), time.Hour))
+		}
+		return waiting == 0
+	})
+	y.keepsUp()
+	y.eventually("every invoice of what has ended is closed", func() bool {
+		return y.count(`select count(*) from invoices i join subscriptions s on s.order_id = i.order_id where i.status = 'open' and s.status in ('ended', 'cancelling')`) == 0
+	})
+	y.eventually("no run is on its way", func() bool {
+		return y.count(`select count(*) from saga_run where status in ('ready', 'running') and not (key like 'deprovision:%')`) == 0
+	})
+	y.equal("runs that are stuck", y.text(`select coalesce(string_agg(key || ' at ' || step, ', '), '') from saga_run where status = 'parked'`), "")
+	y.equal("reactions that failed", y.warned("a reaction failed for good"), false)
+}
+
+// everyPeriodIsBilledOnce replays the subscriptions.
+func (y *years) everyPeriodIsBilledOnce() {
+	y.t.Helper()
+	for _, id := range y.services {
+		history, err := y.store.Read(y.t.Context(), billing.Advance{Order: id}.Stream())
+		y.must(err)
+		period, open := 0, uuid.Nil
+		for _, r := range history {
+			switch e := r.Event.(type) {
+			case billing.PeriodInvoiced:
+				y.equal("period", e.Period, period+1)
+				y.equal("invoices that are open before another", open, uuid.Nil)
+				open = e.Invoice
+			case billing.PeriodRenewed:
+				y.equal("renewed by", e.Invoice, open)
+				period, open = e.Period, uuid.Nil
+			case billing.CancellationRequested:
+				open = uuid.Nil
+			}
+		}
+	}
+}
+
+func (y *years) numbersHaveNoGap() {
+	y.t.Helper()
+	for _, table := range []string{"invoices", "credit_notes"} {
+		y.equal("gaps in the numbers of "+table, y.count(`select count(*) from (
+			select right(number, 6)::int - row_number() over (partition by left(number, length(number) - 7) order by number) as gap from `+table+`) numbered where gap <> 0`), 0)
+	}
+}
+
+// booksAreEqual compares what the provider holds with what invoices say.
+func (y *years) booksAreEqual() {
+	y.t.Helper()
+	for _, id := range y.payments {
+		o, err := y.tables.For(projections.System).Order(y.t.Context(), id)
+		y.must(err)
+		owed := decimal.Zero
+		if o.Invoice != nil {
+			i := y.invoice(*o.Invoice)
+			if i.PaidBy == id {
+				owed = i.Total.Sub(i.Credited.Total)
+			}
+		}
+		y.equal("kept of "+o.OrderNumber+" ("+string(o.Status)+")", money.Major(y.pay.took(id), "EUR").StringFixed(2), owed.StringFixed(2))
+	}
+}
+
+// restsWhoHasNotPaid compares tenants with their subscriptions.
+func (y *years) restsWhoHasNotPaid() {
+	y.t.Helper()
+	for _, id := range y.services {
+		s := y.subscription(id)
+		if s.Status == billing.Over {
+			continue
+		}
+		tenant := hosting.Ref{Kind: "tenant", ID: s.Tenant}
+		y.eventually("the tenant is as its subscription", func() bool {
+			return slices.Contains(y.reasons(tenant), hosting.ByInvoice) == (s.Status == billing.Suspended)
+		})
+	}
+}
+
+// took is what the provider has taken in the session of an order, and not given back.
+func (p *fakePayments) took(id uuid.UUID) (minor int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pay := range p.sessions[sessionOf(id)].Payments {
+		if pay.State != order.StatePaid {
+			continue
+		}
+		minor += pay.Minor
+		for _, r := range pay.Refunds {
+			minor -= r.Minor
+		}
+	}
+	return minor
+}
