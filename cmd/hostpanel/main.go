@@ -40,37 +40,39 @@ type commands struct {
 	config.Settings
 	HelpSettings shell.SettingsHelp `help:"Show the settings and their variables."`
 
-	Serve       serve.Command        `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
-	Worker      serve.Worker         `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
-	At          at.Command           `cmd:"" help:"Show lists of the panel as they were at a moment: at 2026-05-01T10:00Z -- orders list."`
-	Migrate     database.Migrate     `cmd:"" help:"Bring the database up to date, and nothing else."`
-	Backup      backup.Command       `cmd:"" help:"Write all that cannot be computed anew to a folder or a file."`
-	Restore     backup.Restore       `cmd:"" help:"Fill an empty database from a backup, and check it."`
-	Recovery    backup.Recovery      `cmd:"" help:"Tell whether a restored panel keeps from reaching outside, and let it."`
-	Evidence    evidence.Command     `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
-	Export      history.Export       `cmd:"" help:"Write the log, or a part of it, to a file: JSON lines or CSV."`
-	History     history.Command      `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
-	Orders      operations.Orders    `cmd:"" help:"List, show and retry orders."`
-	Runs        operations.Runs      `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
-	Engine      engine.Command       `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
-	Secrets     secrets.Command      `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
-	Incidents   operations.Incidents `cmd:"" help:"List, requeue and settle problems that need an operator."`
-	Plans       offers.Plans         `cmd:"" help:"List, offer and change plans."`
-	Keys        offers.Keys          `cmd:"" help:"List, make, change and end the storefront keys of websites."`
-	Sandbox     sandbox.Command      `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
-	User        users.Command        `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
-	Webhooks    operations.Webhooks  `cmd:"" help:"List and replay what payment providers have sent."`
-	Projections database.Projections `cmd:"" help:"List read tables, and build them anew from the log."`
-	Zone        zone.Command         `cmd:"" help:"Write a DNS zone as a zone file."`
-	Doctor      doctor.Command       `cmd:"" help:"Examine the panel and all that it depends on, and name each fault with its mend."`
-	Verify      history.Verify       `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
-	Log         history.Log          `cmd:"" help:"Write the checkpoint of the transparency log, or begin a new origin."`
-	Witness     witness.Command      `cmd:"" help:"Be a witness of other panels' logs: cosign checkpoints of logs that only grow."`
-	Bench       benchCommand         `cmd:"" help:"Measure how fast this machine is at it."`
-	Completion  shell.Completion     `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`
-	Complete    shell.Complete       `cmd:"" hidden:""`
-	Version     shell.Version        `cmd:"" help:"Print the version."`
-	Help        shell.Help           `cmd:"" help:"Show what a command does."`
+	Serve         serve.Command            `cmd:"" help:"Serve the API and carry out orders, until told to stop."`
+	Worker        serve.Worker             `cmd:"" help:"Carry out orders without serving the API, beside a serve on the same database."`
+	At            at.Command               `cmd:"" help:"Show lists of the panel as they were at a moment: at 2026-05-01T10:00Z -- orders list."`
+	Migrate       database.Migrate         `cmd:"" help:"Bring the database up to date, and nothing else."`
+	Backup        backup.Command           `cmd:"" help:"Write all that cannot be computed anew to a folder or a file."`
+	Restore       backup.Restore           `cmd:"" help:"Fill an empty database from a backup, and check it."`
+	Recovery      backup.Recovery          `cmd:"" help:"Tell whether a restored panel keeps from reaching outside, and let it."`
+	Evidence      evidence.Command         `cmd:"" help:"Write an evidence pack: events with their bytes and proofs, for a stranger to check."`
+	Export        history.Export           `cmd:"" help:"Write the log, or a part of it, to a file: JSON lines or CSV."`
+	History       history.Command          `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
+	Orders        operations.Orders        `cmd:"" help:"List, show and retry orders."`
+	Invoices      operations.Invoices      `cmd:"" help:"List invoices, and record or waive what is to be paid."`
+	Subscriptions operations.Subscriptions `cmd:"" help:"List and cancel subscriptions."`
+	Runs          operations.Runs          `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
+	Engine        engine.Command           `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
+	Secrets       secrets.Command          `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`
+	Incidents     operations.Incidents     `cmd:"" help:"List, requeue and settle problems that need an operator."`
+	Plans         offers.Plans             `cmd:"" help:"List, offer and change plans."`
+	Keys          offers.Keys              `cmd:"" help:"List, make, change and end the storefront keys of websites."`
+	Sandbox       sandbox.Command          `cmd:"" help:"Let the sandboxes fail, to see how the panel takes it."`
+	User          users.Command            `cmd:"" help:"Open accounts, set passwords, list, show and erase."`
+	Webhooks      operations.Webhooks      `cmd:"" help:"List and replay what payment providers have sent."`
+	Projections   database.Projections     `cmd:"" help:"List read tables, and build them anew from the log."`
+	Zone          zone.Command             `cmd:"" help:"Write a DNS zone as a zone file."`
+	Doctor        doctor.Command           `cmd:"" help:"Examine the panel and all that it depends on, and name each fault with its mend."`
+	Verify        history.Verify           `cmd:"" help:"Check that nothing in the log was changed, added or taken away."`
+	Log           history.Log              `cmd:"" help:"Write the checkpoint of the transparency log, or begin a new origin."`
+	Witness       witness.Command          `cmd:"" help:"Be a witness of other panels' logs: cosign checkpoints of logs that only grow."`
+	Bench         benchCommand             `cmd:"" help:"Measure how fast this machine is at it."`
+	Completion    shell.Completion         `cmd:"" help:"Print the script that completes commands in bash, zsh or fish."`
+	Complete      shell.Complete           `cmd:"" hidden:""`
+	Version       shell.Version            `cmd:"" help:"Print the version."`
+	Help          shell.Help               `cmd:"" help:"Show what a command does."`
 }
 
 func main() {

@@ -27,6 +27,7 @@ type Nested func(moment time.Time, args []string) error
 // what is no event, or read the log themselves.
 var shows = map[string]bool{
 	"orders list": true, "orders show": true, "plans list": true, "incidents list": true, "zone": true,
+	"invoices list": true, "subscriptions list": true,
 }
 
 // Help names the commands.

@@ -18,6 +18,7 @@ type Command struct {
 	List  sandboxList  `cmd:"" help:"List the faults that are still to strike."`
 	Set   sandboxSet   `cmd:"" help:"Order a fault."`
 	Clear sandboxClear `cmd:"" help:"Take all orders back: all is well again."`
+	Clock sandboxClock `cmd:"" help:"Move the clock of a demo forwards, and see what months bring."`
 }
 
 // sandboxTargets are the sandboxes that faults are ordered from.
