@@ -40,7 +40,7 @@ func (r *run) renewals(ctx context.Context) error {
 	}
 	r.report(Result{Section: "renewals", Name: fmt.Sprintf("%d subscriptions due at once: all invoiced", due), Value: took.Minutes(), Unit: "min", Bar: 10, AtMost: true})
 	r.report(Result{Section: "renewals", Name: "subscriptions invoiced", Value: float64(due) / took.Seconds(), Unit: "/s"})
-	return r.invoiceLists(ctx, p, ids[0], int64(due), sizes)
+	return invoiceLists(ctx, r, p, ids[0], int64(due), sizes)
 }
 
 // subscribe starts subscriptions whose next invoice is due, each with an order and a first
@@ -82,7 +82,7 @@ func (p *panel) renewed(ctx context.Context, n int) error {
 }
 
 // invoiceLists measures the first page of a tenant's invoices, in tables of two sizes.
-func (r *run) invoiceLists(ctx context.Context, p *panel, of uuid.UUID, known int64, sizes []int64) error {
+func invoiceLists(ctx context.Context, r *run, p *panel, of uuid.UUID, known int64, sizes []int64) error {
 	var usual float64
 	scope := p.tables.For(projections.Caller{User: 1, Tenant: 1})
 	for _, n := range sizes {
