@@ -121,6 +121,9 @@ var subscriptions = New("billing", `
 			{"status", billing.Running}, {"period_start", e.PeriodStart}, {"period_end", e.PeriodEnd}, {"due_at", nil}, {"suspended_at", nil}, {"next_at", e.NextAt},
 		}
 	}),
+	subscriptionChange(func(e billing.PaymentExtended) Row {
+		return Row{{"status", billing.Running}, {"due_at", e.Until}, {"suspended_at", nil}, {"next_at", e.NextAt}}
+	}),
 	subscriptionChange(func(e billing.CancellationRequested) Row {
 		return Row{{"status", billing.Cancelling}, {"due_at", nil}, {"next_at", e.NextAt}}
 	}),

@@ -80,6 +80,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[SubscriptionSuspended](),
 	domain.Register[EndAnnounced](),
 	domain.Register[PeriodRenewed](),
+	domain.Register[PaymentExtended](),
 	domain.Register[CancellationRequested](),
 	domain.Register[CancellationRevoked](),
 }

@@ -142,6 +142,33 @@ func TestACancellationCountsFromTheEndOfThePeriod(t *testing.T) {
 	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(keep).ThenRefused(domain.Conflict, "The subscription has ended.")
 }
 
+func TestAnOperatorGivesMoreTime(t *testing.T) {
+	suspended := lives(t, started31(), on(3, 14))
+	invoice := billing.Subscriptions.Replay(suspended...).Open
+	extend := billing.Extend{Order: order, Until: on(4, 1), Reason: "a new card is on its way", At: on(3, 15), Terms: billing.UsualTerms}
+	extended := billing.PaymentExtended{Invoice: invoice, Until: on(4, 1), Reason: extend.Reason, NextAt: on(3, 30), At: on(3, 15)}
+	domaintest.Given(t, billing.Subscriptions, suspended).When(extend).Then(extended)
+	if s := billing.Subscriptions.Replay(append(suspended, extended)...); s.Status != billing.Running || s.PeriodEnd != on(2, 28) {
+		t.Errorf("%+v", s)
+	}
+	late := lives(t, append(suspended, extended), on(4, 15))
+	if last := late[len(late)-1].EventName(); last != "billing.subscription_suspended" {
+		t.Error(names(late))
+	}
+	domaintest.Given(t, billing.Subscriptions, started31()).When(extend).ThenRefused(domain.Conflict, "The subscription has no open invoice.")
+	for _, wrong := range []struct {
+		change func(*billing.Extend)
+		says   string
+	}{
+		{func(e *billing.Extend) { e.Reason = "" }, "reason: This field is required."},
+		{func(e *billing.Extend) { e.Until = on(2, 1) }, "until: Give a day after today and after the due date."},
+	} {
+		c := extend
+		wrong.change(&c)
+		domaintest.Given(t, billing.Subscriptions, suspended).When(c).ThenRefused(domain.Invalid, wrong.says)
+	}
+}
+
 // everyStep is one event of each sort that a renewal may bring.
 func everyStep() []domain.Event {
 	return []domain.Event{
@@ -151,6 +178,7 @@ func everyStep() []domain.Event {
 		billing.SubscriptionSuspended{Invoice: ana, EndsAt: noon, NextAt: noon, At: noon},
 		billing.EndAnnounced{Invoice: ana, NextAt: noon, At: noon},
 		billing.PeriodRenewed{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon, Waived: "goodwill", NextAt: noon, At: noon},
+		billing.PaymentExtended{Invoice: ana, Until: noon, Reason: "goodwill", NextAt: noon, At: noon},
 		billing.CancellationRequested{Open: ana, NextAt: noon, At: noon},
 		billing.CancellationRevoked{NextAt: noon, At: noon},
 	}

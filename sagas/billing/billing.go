@@ -136,3 +136,9 @@ func (s *Service) KeepOn(ctx context.Context, cause domain.Metadata, subscriptio
 	_, err := s.Store.Execute(ctx, cause, billing.KeepOn{Order: subscription, At: s.Runner.Now(), Terms: s.Terms})
 	return err
 }
+
+// Extend gives the customer of an open invoice time until a day, for a reason.
+func (s *Service) Extend(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, until time.Time, reason string) error {
+	_, err := s.Store.Execute(ctx, cause, billing.Extend{Order: subscription, Until: until, Reason: reason, At: s.Runner.Now(), Terms: s.Terms})
+	return err
+}

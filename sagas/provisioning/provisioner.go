@@ -104,7 +104,7 @@ func NewProvisioner(d Deps) *Provisioner {
 	p.registerDeprovision()
 	d.Runner.OnAppend(p.starts)
 	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
-		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.SubscriptionEnded{})...)
+		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{})...)
 	return p
 }
 
@@ -136,7 +136,7 @@ func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) err
 		return p.compensateOrder(ctx, r, e.Reason)
 	case order.RefundCompleted:
 		return p.compensateOrder(ctx, r, "refunded")
-	case billing.SubscriptionSuspended, billing.PeriodRenewed:
+	case billing.SubscriptionSuspended, billing.PeriodRenewed, billing.PaymentExtended:
 		return p.keepPaid(ctx, r)
 	case billing.SubscriptionEnded:
 		return p.endUnpaid(ctx, r, e.Reason)

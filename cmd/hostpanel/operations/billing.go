@@ -26,6 +26,7 @@ type Subscriptions struct {
 	List   subscriptionsList   `cmd:"" help:"List subscriptions, newest first."`
 	Cancel subscriptionsCancel `cmd:"" help:"End a subscription with the period that is paid for."`
 	Resume subscriptionsResume `cmd:"" help:"Take the cancellation of a subscription back."`
+	Extend subscriptionsExtend `cmd:"" help:"Give the customer of an open invoice more time."`
 }
 
 type invoicesList struct {
@@ -201,6 +202,23 @@ type subscriptionsResume struct {
 func (r subscriptionsResume) Run(ctx context.Context, s config.Settings, c console.Console) error {
 	return withSubscription(ctx, s, c, r.Order, "goes on", func(p *program.Program, id uuid.UUID) error {
 		return p.Sagas.Billing.KeepOn(ctx, sagas.ByOperator(program.AtConsole, id), id)
+	})
+}
+
+type subscriptionsExtend struct {
+	Order  string `arg:"" help:"Number or id of the order that started it."`
+	Until  string `required:"" placeholder:"DAY" help:"A day such as 2026-12-24, or a time such as 2026-12-24T12:00Z."`
+	Reason string `required:"" help:"Why; it stands in the log."`
+}
+
+// Run gives more time.
+func (e subscriptionsExtend) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	until, err := console.ParseTime(e.Until)
+	if err != nil {
+		return err
+	}
+	return withSubscription(ctx, s, c, e.Order, "may be paid until "+until.UTC().Format("2006-01-02 15:04 UTC"), func(p *program.Program, id uuid.UUID) error {
+		return p.Sagas.Billing.Extend(ctx, sagas.ByOperator(program.AtConsole, id), id, until, e.Reason)
 	})
 }
 
