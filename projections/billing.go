@@ -42,6 +42,11 @@ var subscriptions = New("billing", `
 		customer_name    text    not null,
 		customer_email   text    not null,
 		customer_company text    not null,
+		customer_address     text not null default '',
+		customer_city        text not null default '',
+		customer_postal_code text not null default '',
+		customer_country     text not null default '', -- ISO 3166
+		customer_tax_id      text not null default '',
 		seller           jsonb   not null,
 		lines            jsonb   not null, -- their totals include tax
 		total            numeric not null,
@@ -131,7 +136,7 @@ var subscriptions = New("billing", `
 		return Row{{"status", billing.Running}, {"next_at", e.NextAt}}
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoiceIssued) Change {
-		return insert("invoices", Row{
+		return insert("invoices", append(Row{
 			{"id", at.Stream.ID},
 			{"number", e.Number()},
 			{"order_id", e.Order},
@@ -152,7 +157,7 @@ var subscriptions = New("billing", `
 			{"created_at", e.At},
 			{"updated_at", e.At},
 			{"version", at.Version},
-		}).after("subscriptions", Row{{"order_id", e.Order}})
+		}, detailColumns(e.Details)...)).after("subscriptions", Row{{"order_id", e.Order}})
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoicePaid) Change {
 		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{

@@ -59,6 +59,7 @@ type Invoice struct {
 	CreatedAt       time.Time  // the moment of issue
 	UpdatedAt       time.Time
 	Version         int // of the invoice's stream
+	Buyer
 }
 
 // A CreditNote is what a customer was given back of an invoice.
@@ -82,7 +83,7 @@ type CreditNote struct {
 const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
 	s.period_start, s.period_end, s.due_at, s.suspended_at, s.next_at, s.end_reason, s.created_at, s.updated_at, s.version`
 
-const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, i.seller, i.lines,
+const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
 	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 )
@@ -27,6 +28,11 @@ var orders = New("orders", `
 		customer_email     text    not null,
 		customer_phone     text    not null,
 		customer_company   text    not null,
+		customer_address     text not null default '',
+		customer_city        text not null default '',
+		customer_postal_code text not null default '',
+		customer_country     text not null default '', -- ISO 3166
+		customer_tax_id      text not null default '',
 		plan_id            bigint  not null,
 		plan_name          text    not null,
 		resource_type      text    not null,
@@ -129,9 +135,9 @@ var orders = New("orders", `
 		orderChange(func(order.WelcomeMailDelayed) Row { return Row{{"warnings", joined(order.MailWarning)}} }),
 		orderChange(func(order.WelcomeMailGivenUp) Row { return Row{{"warnings", joined(order.MailWarning)}} }),
 		orderChange(func(order.WelcomeMailSent) Row { return Row{{"warnings", removed(order.MailWarning)}} }),
-		erasing("orders", Row{
+		erasing("orders", append(Row{
 			{"customer_name", ""}, {"customer_email", ""}, {"customer_phone", ""}, {"customer_company", ""}, {"success_url", ""}, {"cancel_url", ""},
-		}))...,
+		}, detailColumns(buyer.Details{})...)))...,
 ).
 	ReadBy("orders", operators, ofKeyOwner("owner")).
 	ReadBy("order_days", operators).
@@ -170,7 +176,7 @@ func orderChange[E domain.Event](set func(E) Row) Handler {
 }
 
 func placed(at eventstore.RecordedEvent, e order.Placed) Change {
-	return insert("orders", Row{
+	return insert("orders", append(Row{
 		{"id", e.Order},
 		{"order_number", e.Number},
 		{"status", "pending"},
@@ -208,7 +214,18 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"created_at", now},
 		{"updated_at", now},
 		{"version", at.Version},
-	})
+	}, detailColumns(e.Details)...))
+}
+
+// detailColumns are the columns of a buyer's details, of orders and of invoices.
+func detailColumns(d buyer.Details) Row {
+	return Row{
+		{"customer_address", d.Address},
+		{"customer_city", d.City},
+		{"customer_postal_code", d.PostalCode},
+		{"customer_country", d.Country},
+		{"customer_tax_id", d.TaxID},
+	}
 }
 
 // The orders and the money of a day have a row per currency, which events count

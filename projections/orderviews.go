@@ -2,11 +2,14 @@ package projections
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 )
@@ -72,6 +75,32 @@ func (o *OrderView) Explain(step string) {
 	}, o.Language)
 }
 
+// A Buyer is what an order or an invoice says of who is billed, beside name, company and
+// email.
+type Buyer struct {
+	CustomerAddress    string
+	CustomerCity       string
+	CustomerPostalCode string
+	CustomerCountry    string
+	CustomerTaxID      string
+}
+
+// Details are the buyer's, as orders and invoices take them.
+func (b Buyer) Details() buyer.Details {
+	return buyer.Details{
+		Address: b.CustomerAddress, City: b.CustomerCity, PostalCode: b.CustomerPostalCode, Country: b.CustomerCountry, TaxID: b.CustomerTaxID,
+	}
+}
+
+// AddressLine is the address in one line: "Gran Vía 2, 48001 Bilbao, ES". What is blank is
+// left out.
+func (b Buyer) AddressLine() string {
+	parts := []string{b.CustomerAddress, strings.TrimSpace(b.CustomerPostalCode + " " + b.CustomerCity), b.CustomerCountry}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
+}
+
+const buyerColumns = `customer_address, customer_city, customer_postal_code, customer_country, customer_tax_id`
+
 // An Order is all that is known of an order, for operators and for
 // provisioning.
 type Order struct {
@@ -125,10 +154,11 @@ type Order struct {
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	Version          int // of the order's stream
+	Buyer
 }
 
 const orderColumns = `id, order_number, status, holds, warnings, settling, failed_step, failed_code, cancel_reason, subject,
-	customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name, resource_type, plan,
+	customer_name, customer_email, customer_phone, customer_company, ` + buyerColumns + `, plan_id, plan_name, resource_type, plan,
 	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
 	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
 	payment_id, payment_status, refunded, cancel_requested, invoice, subscription, created_at, updated_at, version`

@@ -19,6 +19,7 @@ import (
 	"hostpanel/adapters/documents"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
+	"hostpanel/domain/buyer"
 )
 
 var (
@@ -26,6 +27,7 @@ var (
 	year = billing.Line{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("28.70")}
 	paid = billing.InvoiceIssued{
 		Name: "Γιώργος Παπαδόπουλος", Email: "g@example.com", Company: "ООО «Рога и копыта»",
+		Details: buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"},
 		Seller: billing.Seller{
 			Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28001", Country: "ES",
 			TaxID: "ESB12345678", Register: "Madrid, T 1, F 2", IBAN: "ES9121000418450200051332", BIC: "CAIXESBB",
@@ -35,7 +37,6 @@ var (
 		Currency: "EUR", Status: "paid", Ledger: "INV-2026", Sequence: 1, At: noon,
 	}
 	terms = document.Terms{
-		Buyer:    document.Buyer{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"},
 		Language: "es", Method: "Tarjeta", Order: "ORD-20261121-7F3K9Q",
 	}
 )
@@ -218,7 +219,7 @@ func TestLettersThatTheFontsLackAreMarked(t *testing.T) {
 // An old invoice names neither its seller nor its buyer's address. It is shown all the same.
 func TestADocumentWithGapsIsShown(t *testing.T) {
 	e := paid
-	e.Seller, e.Company = billing.Seller{}, ""
+	e.Seller, e.Company, e.Details = billing.Seller{}, "", buyer.Details{}
 	d := document.OfInvoice(e, document.Terms{})
 	pdf, err := documents.PDF(d)
 	if err != nil {

@@ -1,6 +1,7 @@
 package billing_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/domaintest"
 )
 
@@ -68,6 +70,22 @@ func TestAnInvoiceIsIssuedOnce(t *testing.T) {
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{issued}).When(issue).Then()
 }
 
+// An invoice names the address of its buyer. Events that are older name none.
+func TestAnInvoiceNamesTheAddressOfItsBuyer(t *testing.T) {
+	addressed, named := issue, issued
+	addressed.Buyer = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
+	named.Details = addressed.Buyer
+	domaintest.Given(t, billing.Invoices, nil).When(addressed).Then(named)
+	written, err := json.Marshal(named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := domain.NewCatalogue(billing.EventTypes).Decode(named.EventName(), 2, written)
+	if got, is := read.(billing.InvoiceIssued); err != nil || !is || got.Details != addressed.Buyer {
+		t.Errorf("%s reads as %+v, %v", written, read, err)
+	}
+}
+
 // The log gives the number in the moment of writing.
 func TestAnInvoiceIsNumberedInItsSeries(t *testing.T) {
 	var numbered domain.Numbered = issued
@@ -95,7 +113,7 @@ func TestEventsAreReadForever(t *testing.T) {
 		started, ended, issued.WithNumber(1), billing.InvoicePaid{By: ana, Method: "stripe", Reference: "pi_1", At: noon}, note("re_1", "10", "8.26", "1.74").WithNumber(1),
 	}, everyStep()...)...)
 	personal := domain.NewCatalogue(billing.EventTypes).Personal("billing.invoice_issued")
-	for _, name := range []string{"customer_name", "customer_email", "customer_company"} {
+	for _, name := range append([]string{"customer_name", "customer_email", "customer_company"}, buyer.Names...) {
 		if personal[name] != domain.Fiscal {
 			t.Errorf("%s is not sealed until the legal period ends", name)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 )
 
 // InvoiceCategory is that of the streams "invoice-<id>". The id of an order's first
@@ -71,7 +72,8 @@ type (
 var EventTypes = []domain.EventType{
 	domain.Register[SubscriptionStarted](domain.Was(withDeadline)),
 	domain.Register[SubscriptionEnded](),
-	domain.Register[InvoiceIssued](domain.Was(invoiceOfOneLine)).Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company"),
+	domain.Register[InvoiceIssued](domain.Was(invoiceOfOneLine)).
+		Sealing(domain.Fiscal, "customer_name", "customer_email", "customer_company").Sealing(domain.Fiscal, buyer.Names...),
 	domain.Register[InvoicePaid](),
 	domain.Register[CreditNoteIssued](),
 	domain.Register[PeriodInvoiced](),
@@ -92,6 +94,7 @@ type Issue struct {
 	Tenant               int64
 	SubjectID            uuid.UUID
 	Name, Email, Company string
+	Buyer                buyer.Details
 	Seller               Seller
 	Lines                []Line
 	Total, Subtotal, Tax decimal.Decimal
@@ -148,7 +151,7 @@ func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
 	}
 	return []InvoiceEvent{InvoiceIssued{
 		Order: c.Order, Tenant: c.Tenant, SubjectID: c.SubjectID,
-		Name: c.Name, Email: c.Email, Company: c.Company,
+		Name: c.Name, Email: c.Email, Company: c.Company, Details: c.Buyer,
 		Seller: c.Seller, Lines: c.Lines,
 		Total: c.Total, Subtotal: c.Subtotal, Tax: c.Tax, TaxRate: c.TaxRate, Currency: c.Currency,
 		Status: c.status(), DueAt: c.DueAt, Ledger: SeriesOf(c.At, c.Test), At: c.At,
@@ -212,6 +215,7 @@ type InvoiceIssued struct {
 	Ledger    string          `json:"series"`
 	Sequence  int64           `json:"sequence"` // 1, 2, 3 … in its series
 	At        time.Time       `json:"at"`
+	buyer.Details
 }
 
 func (InvoiceIssued) EventName() string { return "billing.invoice_issued" }

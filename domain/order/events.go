@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
 	"hostpanel/domain/wording"
 )
@@ -24,7 +25,7 @@ type Event interface {
 // EventTypes lists every event that an order's stream may hold.
 var EventTypes = []domain.EventType{
 	domain.Register[Placed]().Sealing(domain.Contact,
-		"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"),
+		"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url").Sealing(domain.Contact, buyer.Names...),
 	domain.Register[PaymentSessionOpened](),
 	domain.Register[PaymentSessionFailed](),
 	domain.Register[PaymentApproved](),
@@ -71,6 +72,7 @@ type Placed struct {
 	Email   string `json:"customer_email"`
 	Phone   string `json:"customer_phone"`
 	Company string `json:"customer_company"`
+	buyer.Details
 
 	Plan          Plan            `json:"plan"`
 	BillingPeriod Period          `json:"billing_period"`

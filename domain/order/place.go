@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
 )
 
@@ -51,7 +52,10 @@ type Bill struct {
 }
 
 // A Customer is who placed the order.
-type Customer struct{ Name, Email, Phone, Company string }
+type Customer struct {
+	Name, Email, Phone, Company string
+	buyer.Details
+}
 
 // A Return is where the customer goes after the payment, or without it; "": where the
 // widget says.
@@ -120,7 +124,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 	}
 	return o.move(StatusPending, Placed{
 		Order: c.ID, Number: number, SubjectID: c.Subject,
-		Name: c.Customer.Name, Email: c.Customer.Email, Phone: c.Customer.Phone, Company: c.Customer.Company,
+		Name: c.Customer.Name, Email: c.Customer.Email, Phone: c.Customer.Phone, Company: c.Customer.Company, Details: c.Customer.Details,
 		Plan: c.Plan, BillingPeriod: c.Period,
 		Price: c.Price, PeriodPrice: cost.Period, SetupFee: c.SetupFee, TaxRate: c.TaxRate,
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, Currency: c.Currency,

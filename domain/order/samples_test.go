@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/domaintest"
 	"hostpanel/domain/order"
 )
@@ -52,6 +53,9 @@ var (
 	expired   = order.Cancelled{Reason: order.Expired, At: later}
 
 	later = noon.Add(time.Hour)
+
+	// details are those of a customer who wants an invoice with an address.
+	details = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
 )
 
 func given(t *testing.T, history ...order.Event) *domaintest.Story[order.Order, order.Command, order.Event] {
@@ -115,9 +119,10 @@ func TestEventsAreReadForever(t *testing.T) {
 			Webhook: 7, Provider: "test", News: "evt_1", Type: "checkout.session.completed", Session: "cs_1", Payment: "pay_1", Reason: "paid by telephone", At: later,
 		},
 	)
-	returning := placed
+	returning, billed := placed, placed
 	returning.SuccessURL, returning.CancelURL = "https://shop.example/thanks", "https://shop.example/cart"
-	for _, e := range events(vps, saas, returning) {
+	billed.Details = details
+	for _, e := range events(vps, saas, returning, billed) {
 		if got := reread(t, e); !equal(got, e) {
 			t.Errorf("%+v reads as %+v", e, got)
 		}
@@ -127,12 +132,12 @@ func TestEventsAreReadForever(t *testing.T) {
 // C-6: what tells of the customer is sealed, and nothing else is.
 func TestTheCustomersDataIsPersonal(t *testing.T) {
 	personal := domain.NewCatalogue(order.EventTypes).Personal("order.placed")
-	for _, name := range []string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"} {
+	for _, name := range append([]string{"customer_name", "customer_email", "customer_phone", "customer_company", "success_url", "cancel_url"}, buyer.Names...) {
 		if personal[name] != domain.Contact {
 			t.Errorf("%s is not sealed", name)
 		}
 	}
-	if len(personal) != 6 {
+	if len(personal) != 11 {
 		t.Errorf("sealed: %v", personal)
 	}
 }

@@ -130,7 +130,7 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, now time.T
 	start, end := sub.NextPeriod()
 	issue := billing.Issue{
 		ID: sub.NextInvoice(), Order: sub.Order, Tenant: sub.Tenant,
-		SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany,
+		SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany, Buyer: last.Details(),
 		Seller: s.Seller, Lines: []billing.Line{{Text: sub.PlanName + " (" + sub.Cycle + ")", PeriodStart: start, PeriodEnd: end, Total: cost.Total}},
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, TaxRate: s.TaxRate, Currency: sub.Currency,
 		Test: billing.IsTest(last.Number), DueAt: sub.NextDue(now, s.Terms), At: now,

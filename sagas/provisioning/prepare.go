@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
@@ -23,6 +24,7 @@ func (s *Service) Prepare(ctx context.Context, d *order.Draft, wrong *field.Erro
 	if err := s.checkWidget(ctx, d, wrong); err != nil {
 		return err
 	}
+	buyer.Check(d.Customer.Details, wrong)
 	checkOS(d, plan, wrong)
 	if err := s.checkDomain(ctx, d, plan, wrong); err != nil {
 		return err

@@ -262,7 +262,7 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
-			Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
+			Buyer: o.Details(), Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
 			Currency: o.Currency, Test: o.Test, At: now,
 		},
 	}}, nil

@@ -78,10 +78,8 @@ type Reference struct {
 	Issued time.Time
 }
 
-// Terms are what a document says beyond its event. Name, company and email of the buyer
-// are the event's.
+// Terms are what a document says beyond its event.
 type Terms struct {
-	Buyer    Buyer
 	Language string    // of the order
 	Due      time.Time // zero: no date was agreed
 	Method   string    // how it was paid, in the document's language
@@ -90,14 +88,19 @@ type Terms struct {
 
 // OfInvoice returns the document of an invoice. The event's totals are kept to the cent.
 func OfInvoice(e billing.InvoiceIssued, also Terms) Document {
-	buyer := also.Buyer
-	buyer.Name, buyer.Company, buyer.Email = e.Name, e.Company, e.Email
 	return Document{
 		Kind: Invoice, Number: e.Number(), Issued: e.At, Due: also.Due,
-		Currency: e.Currency, Language: texts.Spoken(also.Language), Seller: e.Seller, Buyer: buyer,
+		Currency: e.Currency, Language: texts.Spoken(also.Language), Seller: e.Seller, Buyer: buyerNamed(e),
 		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
 		Paid: e.Status == "paid", Method: also.Method, Order: also.Order,
+	}
+}
+
+func buyerNamed(e billing.InvoiceIssued) Buyer {
+	return Buyer{
+		Name: e.Name, Company: e.Company, Email: e.Email,
+		Address: e.Address, City: e.City, PostalCode: e.PostalCode, Country: e.Country, TaxID: e.TaxID,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
+	"hostpanel/domain/buyer"
 )
 
 var (
@@ -21,6 +22,7 @@ var (
 	issued = billing.InvoiceIssued{
 		Order: uuid.MustParse("6f1c0d6e-0000-4000-8000-000000000001"), Tenant: 17,
 		Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz & Ñandú SL", Seller: seller,
+		Details: buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "B-87654321"},
 		Lines: []billing.Line{
 			{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("28.70")},
 			{Text: "Setup fee", Total: amount("10")},
@@ -29,7 +31,6 @@ var (
 		Currency: "EUR", Status: "paid", Ledger: "INV-2026", Sequence: 1, At: noon,
 	}
 	terms = document.Terms{
-		Buyer:    document.Buyer{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "B-87654321"},
 		Language: "es", Method: "Tarjeta", Order: "ORD-20261121-7F3K9Q",
 	}
 	credited = billing.CreditNoteIssued{

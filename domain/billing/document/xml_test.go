@@ -27,9 +27,9 @@ func documents() map[string]document.Document {
 	open.Total, open.Lines = amount("1200"), []billing.Line{{Text: "VPS <4 GB>", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), Total: amount("1200")}}
 	euros.Language, euros.Method, euros.Due = "en", "", noon.AddDate(0, 0, 14)
 	free := open
-	free.Seller.TaxID, free.Seller.IBAN, free.Company = "", "", ""
+	free.Seller.TaxID, free.Seller.IBAN, free.Company, free.TaxID = "", "", "", "ESB87654321"
 	atOnce := terms
-	atOnce.Buyer.TaxID, atOnce.Method = "ESB87654321", ""
+	atOnce.Method = ""
 	return map[string]document.Document{
 		"invoice": paid, "creditnote": note(),
 		"open": document.OfInvoice(open, euros), "outside": document.OfInvoice(free, atOnce),

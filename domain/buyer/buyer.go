@@ -1,0 +1,64 @@
+// Package buyer is what an invoice says of who is billed, beside name, company and email: the
+// address and the tax id. Orders and invoices share it.
+package buyer
+
+import (
+	"strings"
+
+	"hostpanel/domain/field"
+)
+
+// Details are where a buyer is, and the buyer's tax id. Each may be blank.
+type Details struct {
+	Address    string `json:"customer_address,omitempty"` // street and number
+	City       string `json:"customer_city,omitempty"`
+	PostalCode string `json:"customer_postal_code,omitempty"`
+	Country    string `json:"customer_country,omitempty"` // ISO 3166, two capitals
+	TaxID      string `json:"customer_tax_id,omitempty"`  // in capitals, without blanks
+}
+
+// Names are the details by their names in events and in the API.
+var Names = []string{"customer_address", "customer_city", "customer_postal_code", "customer_country", "customer_tax_id"}
+
+// Rules of the details.
+var (
+	country = field.Rule{Pattern: `^[A-Za-z]{2}$`, Tidy: strings.ToUpper, Problems: unknownCountry}
+	taxID   = field.Rule{
+		Pattern: `^[A-Za-z0-9 .-]+$`, Max: 20, Tidy: func(s string) string { return strings.ToUpper(strings.ReplaceAll(s, " ", "")) },
+		Message: "This value does not match the required pattern.", Holds: field.Match(`^[A-Z0-9.-]+$`).Holds,
+	}
+)
+
+func unknownCountry(code string) []string {
+	if IsCountry(code) {
+		return nil
+	}
+	return []string{field.NotAChoice(code)}
+}
+
+// Fields are the details as an order asks for them.
+func Fields(d *Details) field.Set {
+	return field.Set{
+		field.Text("customer_address", &d.Address).Max(200).Default("").Doc("Street and number, as the invoice names them."),
+		field.Text("customer_city", &d.City).Max(100).Default(""),
+		field.Text("customer_postal_code", &d.PostalCode).Max(20).Default(""),
+		field.Text("customer_country", &d.Country).Is(country).Default("").Doc("Two letters, as ISO 3166 has them. Required with a tax id."),
+		field.Text("customer_tax_id", &d.TaxID).Is(taxID).Default("").Doc("Kept in capitals, without blanks."),
+	}
+}
+
+// Shown are the details as answers show them.
+func Shown(d *Details) field.Set {
+	set := Fields(d)
+	for i := range set {
+		set[i] = set[i].ReadOnly()
+	}
+	return set
+}
+
+// Check adds what is wrong between the details: a tax id is one of a country.
+func Check(d Details, wrong *field.Errors) {
+	if d.TaxID != "" && d.Country == "" && !wrong.Has("customer_country") {
+		wrong.Add("customer_country", field.Missing)
+	}
+}
