@@ -1,9 +1,11 @@
 package billing
 
 import (
+	"slices"
 	"time"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/http/record"
 	"hostpanel/projections"
@@ -61,14 +63,16 @@ func (i *invoice) Tag() string {
 
 // Fields are the invoice.
 func (i *invoice) Fields() field.Set {
-	return field.Set{
+	details := i.Details()
+	return slices.Concat(field.Set{
 		field.UUID("id", &i.ID).ReadOnly(),
 		field.Text("number", &i.Number).ReadOnly().Doc("Of a series without gaps."),
 		field.UUID("order", &i.OrderID).ReadOnly(),
 		field.Int("tenant", &i.Tenant).ReadOnly(),
-		field.Text("customer_name", &i.CustomerName).ReadOnly().Doc("Blank once it is erased. So are the next two."),
+		field.Text("customer_name", &i.CustomerName).ReadOnly().Doc("Blank once it is erased. So is all that begins with customer_."),
 		field.Text("customer_email", &i.CustomerEmail).ReadOnly(),
 		field.Text("customer_company", &i.CustomerCompany).ReadOnly(),
+	}, buyer.Shown(&details), field.Set{
 		field.Object("seller", &i.seller).Doc("Who sold, at the moment of issue; null: the panel named none."),
 		field.Objects("lines", &i.lines).Doc("What was billed. Their totals add up to that of the invoice."),
 		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
@@ -79,7 +83,7 @@ func (i *invoice) Fields() field.Set {
 		field.Text("status", (*string)(&i.Status)).ReadOnly().Doc("paid: the order was paid before it was issued."),
 		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was issued."),
 		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
-	}
+	})
 }
 
 // A seller is who sold.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
@@ -65,7 +66,7 @@ func (o *orderDetail) stepNow() string {
 
 // Fields are the order's file.
 func (o *orderDetail) Fields() field.Set {
-	warnings, prefix := namesOf(o.Warnings), o.keyPrefix()
+	warnings, prefix, details := namesOf(o.Warnings), o.keyPrefix(), o.Details()
 	var user *int64
 	if o.detail.User != 0 {
 		user = &o.detail.User
@@ -79,6 +80,7 @@ func (o *orderDetail) Fields() field.Set {
 		field.Amount("subtotal", &o.Subtotal, 14, 2).ReadOnly(),
 		field.Text("customer_phone", &o.CustomerPhone).ReadOnly(),
 		field.Text("customer_company", &o.CustomerCompany).ReadOnly(),
+	}, buyer.Shown(&details), field.Set{
 		field.Text("domain", &o.Domain).ReadOnly(),
 		field.Text("os_choice", &o.OSChoice).ReadOnly(),
 		field.Text("language", &o.Language).ReadOnly(),

@@ -113,6 +113,7 @@ func orderFacts(w web.Words, o *orderDetail) []web.Aspect {
 		w.Moment(w["order_changed"], &o.UpdatedAt, ""),
 	}
 	return append(facts, web.Told(web.Aspect{Name: w["order_domain"], Text: o.Domain}, web.Aspect{Name: w["order_company"], Text: o.CustomerCompany},
+		web.Aspect{Name: w["order_address"], Text: o.AddressLine()}, web.Aspect{Name: w["order_tax_id"], Text: o.CustomerTaxID},
 		web.Aspect{Name: w["order_phone"], Text: o.CustomerPhone}, web.Aspect{Name: w["order_os"], Text: o.OSChoice})...)
 }
 

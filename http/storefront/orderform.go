@@ -2,7 +2,9 @@ package storefront
 
 import (
 	"context"
+	"slices"
 
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
@@ -19,12 +21,13 @@ type orderForm struct {
 
 // Fields are the order form (docs/storefront.md, "Orders").
 func (f *orderForm) Fields() field.Set {
-	return field.Set{
+	return slices.Concat(field.Set{
 		field.Ref("plan_id", &f.PlanID).Required().Doc("A plan on offer."),
 		field.Text("customer_email", &f.Customer.Email).Required().Is(field.Email),
 		field.Text("customer_name", &f.Customer.Name).Required().Between(1, 200),
 		field.Text("customer_phone", &f.Customer.Phone).Is(field.Phone).Default("").Doc("Required where the widget says so."),
 		field.Text("customer_company", &f.Customer.Company).Max(200).Default("").Doc("Required where the widget says so."),
+	}, buyer.Fields(&f.Customer.Details), field.Set{
 		field.Text("payment_method", &f.PaymentMethod).Required().Among(f.methods...),
 		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
@@ -33,7 +36,7 @@ func (f *orderForm) Fields() field.Set {
 		field.Text("success_url", &f.Return.SuccessURL).Is(field.HTTPSURL).Default("").Doc("Where the customer goes after the payment: a page of a domain that the key names. The widget's when absent."),
 		field.Text("cancel_url", &f.Return.CancelURL).Is(field.HTTPSURL).Default("").Doc("Likewise, where the payment is cancelled."),
 		field.Text("widget_id", &f.Widget).Max(64).Default("").Doc("The widget that the order comes from."),
-	}
+	})
 }
 
 // check looks up what the order needs, and says what else is wrong with it.

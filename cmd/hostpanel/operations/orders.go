@@ -140,6 +140,8 @@ func printOrder(c console.Console, o projections.Order) {
 	for _, line := range [][2]string{
 		{"id", o.ID.String()},
 		{"customer", strings.Join(some(o.CustomerName, o.CustomerCompany, o.CustomerEmail, o.CustomerPhone), ", ")},
+		{"address", o.AddressLine()},
+		{"tax id", o.CustomerTaxID},
 		{"plan", fmt.Sprintf("%s, %s", o.PlanName, o.BillingPeriod)},
 		{"total", fmt.Sprintf("%s %s, of it %s tax", o.Total.StringFixed(2), o.Currency, o.Tax.StringFixed(2))},
 		{"payment", strings.Join(some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
