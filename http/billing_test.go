@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/http/web"
 )
 
@@ -24,6 +25,7 @@ func (s *shop) billed(t testing.TB, tenant int64) (order, creditNote uuid.UUID) 
 	s.do(t, billing.Subscribe{Order: order, Tenant: tenant, User: ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("12.1"), Currency: "EUR", At: at},
 		billing.Issue{
 			Order: order, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
+			Buyer:  buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"},
 			Seller: billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB12345678"},
 			Lines: []billing.Line{
 				{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1), Total: sum("12.10")},

@@ -214,14 +214,15 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 	t.Parallel()
 	s := openShop(t).stock(t)
 	a := read(t, s.order(t, http.StatusCreated, `{"plan_id":2,"customer_email":" Ana@EXAMPLE.com","customer_name":" Ana ","customer_phone":"+34 600","customer_company":"Ana SL",
+		"customer_address":" Gran Vía 2 ","customer_city":"Bilbao","customer_postal_code":48001,"customer_country":"es","customer_tax_id":" es b-87.654 321 ",
 		"payment_method":"test","billing_period":"yearly","language":"en","widget_id":"allplansallplans","price":"0.01","total":"0.01","tax_rate":0,"currency":"JPY"}`))
 	o, err := s.For(projections.System).OrderByNumber(t.Context(), a.Number)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(o.CustomerName, "|", o.CustomerEmail, "|", o.CustomerPhone, "|", o.CustomerCompany, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
+	got := fmt.Sprint(o.CustomerName, "|", o.CustomerEmail, "|", o.CustomerPhone, "|", o.CustomerCompany, "|", o.AddressLine(), "|", o.CustomerTaxID, "|", o.Price, o.PeriodPrice, o.SetupFee, o.TaxRate, o.Total, o.Subtotal, o.Tax,
 		o.Currency, o.Minor, o.PaymentMethod, o.Test, o.OSChoice, o.Language, o.WidgetID, o.APIKey, o.Owner, *o.Plan.VPS)
-	want := "Ana|Ana@example.com|+34 600|Ana SL|49.9 479.04 5 21 484.04 400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
+	want := "Ana|Ana@example.com|+34 600|Ana SL|Gran Vía 2, 48001 Bilbao, ES|ESB-87.654321|49.9 479.04 5 21 484.04 400.03 84.01EUR 48404 test truedebian-12 en allplansallplans OpenKey1 7 {1 1024 20 1 debian-12}"
 	if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(want), "") {
 		t.Fatalf("\n got %s\nwant %s", got, want)
 	}
@@ -230,10 +231,12 @@ func TestAnOrderKeepsWhatWasAgreed(t *testing.T) {
 func TestNoSecretAndNoPersonalDataIsLoggedOrKeptInClearText(t *testing.T) {
 	t.Parallel()
 	s := openShop(t).stock(t)
-	s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "ana@example.com", "canary@example.com", 1), "Idempotency-Key", "canary-idempotency")
+	body := strings.Replace(aHostingOrder, "ana@example.com", "canary@example.com", 1)
+	body = strings.Replace(body, "{", `{"customer_address":"canary","customer_city":"canary","customer_postal_code":"canary","customer_country":"ES","customer_tax_id":"canary",`, 1)
+	s.order(t, http.StatusCreated, body, "Idempotency-Key", "canary-idempotency")
 	s.order(t, http.StatusBadRequest, strings.Replace(aHostingOrder, "ana@example.com", "canary@", 1))
 	s.call("GET", "/storefront/api/plans/?secret=canary", "", "X-API-Key", s.known["unknown"])
-	for _, canary := range []string{"canary", "Canary", s.known["key"], s.known["unknown"], strings.Repeat("x", 32)} {
+	for _, canary := range []string{"canary", "Canary", "CANARY", s.known["key"], s.known["unknown"], strings.Repeat("x", 32)} {
 		if strings.Contains(s.logged.String(), canary) {
 			t.Errorf("%q is in the program's log", canary)
 		}

@@ -57,8 +57,12 @@ func (m *mine) somebodyOrders() *customer {
 	c := &customer{email: m.personal("address", "%s@customer.example"), name: m.personal("name", "Ana %s")}
 	phone := "+34 6" + digits(12)
 	m.people.add("phone", phone)
-	body := fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":%q,"customer_company":%q,"customer_phone":%q,"payment_method":"test","domain":"canary.example","language":"en"}`,
-		m.demo.Plans.Hosting, c.email, c.name, m.personal("company", "%s Ltd"), phone)
+	postal, taxID := digits(12), "ESB"+digits(12)
+	m.people.add("postal code", postal)
+	m.people.add("tax id", taxID)
+	body := fmt.Sprintf(`{"plan_id":%d,"customer_email":%q,"customer_name":%q,"customer_company":%q,"customer_phone":%q,"customer_address":%q,"customer_city":%q,"customer_postal_code":%q,"customer_country":"ES","customer_tax_id":%q,"payment_method":"test","domain":"canary.example","language":"en"}`,
+		m.demo.Plans.Hosting, c.email, c.name, m.personal("company", "%s Ltd"), phone,
+		m.personal("street", "Calle %s 1"), m.personal("city", "%s"), postal, taxID)
 	key := m.secret("Idempotency-Key")
 	place := func(want int, key, body, once string) answer {
 		return m.call(want, "POST", "/storefront/api/orders/", body, "X-API-Key", key, "Idempotency-Key", once)

@@ -49,11 +49,13 @@ func Fields(d *Details) field.Set {
 
 // Shown are the details as answers show them.
 func Shown(d *Details) field.Set {
-	set := Fields(d)
-	for i := range set {
-		set[i] = set[i].ReadOnly()
+	return field.Set{
+		field.Text("customer_address", &d.Address).ReadOnly(),
+		field.Text("customer_city", &d.City).ReadOnly(),
+		field.Text("customer_postal_code", &d.PostalCode).ReadOnly(),
+		field.Text("customer_country", &d.Country).ReadOnly().Doc("Two capitals, as ISO 3166 has them."),
+		field.Text("customer_tax_id", &d.TaxID).ReadOnly(),
 	}
-	return set
 }
 
 // Check adds what is wrong between the details: a tax id is one of a country.

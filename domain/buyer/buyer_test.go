@@ -1,7 +1,9 @@
 package buyer_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,18 +11,28 @@ import (
 	"hostpanel/domain/field"
 )
 
-// Each detail has a name in events and in the API, and it is the same one.
+// Each detail has one name in events, in the form and in answers.
 func TestTheDetailsAreCalledTheSameEverywhere(t *testing.T) {
-	var names []string
-	for _, f := range buyer.Fields(new(buyer.Details)) {
-		names = append(names, f.Name)
+	for _, set := range []field.Set{buyer.Fields(new(buyer.Details)), buyer.Shown(new(buyer.Details))} {
+		var names []string
+		for _, f := range set {
+			names = append(names, f.Name)
+		}
+		if !slices.Equal(names, buyer.Names) {
+			t.Error(names, buyer.Names)
+		}
 	}
-	if !slices.Equal(names, buyer.Names) {
-		t.Error(names, buyer.Names)
+	stored, err := json.Marshal(buyer.Details{Address: "1", City: "2", PostalCode: "3", Country: "4", TaxID: "5"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, f := range buyer.Shown(new(buyer.Details)) {
-		if !f.IsReadOnly() {
-			t.Errorf("%s can be changed", f.Name)
+	var read map[string]string
+	if err := json.Unmarshal(stored, &read); err != nil || len(read) != len(buyer.Names) {
+		t.Fatal(err, read)
+	}
+	for i, name := range buyer.Names {
+		if read[name] != strconv.Itoa(i+1) {
+			t.Errorf("%s is %q in %s", name, read[name], stored)
 		}
 	}
 }

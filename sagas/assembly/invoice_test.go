@@ -8,7 +8,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
+	"hostpanel/projections"
 	"hostpanel/sagas/assembly"
 )
 
@@ -50,4 +52,26 @@ func TestAnInvoiceSpeaksTheLanguageOfItsOrder(t *testing.T) { // M-3
 		period := invoice.Lines[0]
 		w.equal("when the period ends", period.PeriodEnd, billing.PeriodStart(period.PeriodStart, string(cmp.Or(c.bought.period, order.Monthly)), 1))
 	}
+}
+
+// The first invoice names the address that the order names, and each later one that of the
+// last. So do the orders that pay them.
+func TestEveryInvoiceNamesTheAddressOfItsBuyer(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	details := buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
+	id := w.serves(ordering{kind: "saas", details: details})
+	w.until(id, "billing.period_invoiced", 1)
+	paidBy := w.pays(id)
+	w.becomes(paidBy, order.StatusActive)
+	payer, err := w.tables.For(projections.System).Order(t.Context(), paidBy)
+	w.must(err)
+	w.equal("the order that pays", payer.Details(), details)
+	all := w.invoices(id)
+	w.equal("invoices", len(all), 2)
+	for _, i := range all {
+		w.equal("buyer of "+i.Number, i.Details(), details)
+	}
+	w.equal("the address in one line", all[1].AddressLine(), "Gran Vía 2, 48001 Bilbao, ES")
+	w.equal("events with clear texts", w.count(`select count(*) from events where data::text ~ 'Gran Vía|Bilbao|48001|ESB87654321|"customer_country": ?"ES"'`), 0)
 }

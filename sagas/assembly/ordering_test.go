@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 )
@@ -21,6 +22,7 @@ type ordering struct {
 	provider                               string // empty: the test provider
 	period                                 order.Period
 	price, setup                           string
+	details                                buyer.Details
 }
 
 // place puts in an order and takes it to the provider's page.
@@ -74,7 +76,7 @@ func (w *world) tryPut(id uuid.UUID, o ordering) error {
 	}
 	c := order.Place{
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
-		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company},
+		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company, Details: o.details},
 		Plan:     plan, Period: cmp.Or(o.period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.setup, "0")), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
 		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
 	}
