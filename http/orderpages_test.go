@@ -187,3 +187,16 @@ func (b *browser) asScript() []string {
 	}
 	return []string{"Cookie", strings.Join(cookies, "; "), "Sec-Fetch-Site", "same-origin"}
 }
+
+// What the invoice will say of its buyer stands on the page of the order and in its file.
+func TestAnOrderShowsOperatorsTheAddressOfItsBuyer(t *testing.T) {
+	t.Parallel()
+	s := desk(t)
+	s.resident(t, 901, opMail, "en", true)
+	placed := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{",
+		`{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_country":"es","customer_tax_id":"b87654321",`, 1)))
+	page := s.browser(t).enter(opMail).get("/storefront/orders/" + placed.ID + "/").Body.String()
+	has(t, page, "Gran Vía 2, Bilbao, ES", "Tax number", "B87654321")
+	file := s.call("GET", "/operations/api/v1/orders/"+placed.ID+"/", "", "Authorization", "Bearer "+s.known["root"])
+	has(t, file.Body.String(), `"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_postal_code":"","customer_country":"ES","customer_tax_id":"B87654321",`)
+}

@@ -43,6 +43,7 @@ func TestAnOrderFromThePlanToTheMail(t *testing.T) {
 	}
 
 	body := fmt.Sprintf(ordered, d.Plans.Hosting, "ana@customer.example", "ana.example")
+	body = strings.Replace(body, "{", `{"customer_address":"Gran Vía 2","customer_city":"Bilbao","customer_postal_code":"48001","customer_country":"ES","customer_tax_id":"B87654321",`, 1)
 	headers := []string{"X-API-Key", d.APIKey, "Content-Type", asJSON, "Idempotency-Key", "the-same-request"}
 	first := r.ask(201, "POST", "/storefront/api/orders/", body, headers...)
 	again := r.ask(201, "POST", "/storefront/api/orders/", body, headers...)
@@ -94,7 +95,7 @@ func (h home) tellsTheStory(id, number string) {
 		{[]string{"history", number, "--version", "1"}, []string{"1 event", "Ana Example orders Web S"}},
 		{[]string{"history", number, "--as-of", time.Now().Add(time.Minute).UTC().Format(time.RFC3339), "--json"}, []string{`"type": "order.activated"`, `"actor"`}},
 		{[]string{"orders", "list", "--status", "active"}, []string{number, "ana@customer.example"}},
-		{[]string{"orders", "show", number}, []string{id, "tenant.engine", "activate", "done"}},
+		{[]string{"orders", "show", number}, []string{id, "Gran Vía 2, 48001 Bilbao, ES", "B87654321", "tenant.engine", "activate", "done"}},
 		{[]string{"webhooks", "list"}, []string{"checkout.session.completed", "done", id}},
 		{[]string{"webhooks", "replay", "--state", "done", "--dry-run"}, []string{"1 webhook would be replayed"}},
 		{[]string{"webhooks", "replay", "1"}, []string{"1 webhook replayed"}},
