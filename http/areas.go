@@ -92,7 +92,12 @@ func (s *Server) notifications() notifications.Deps {
 	}
 }
 
-func (s *Server) billing() billing.Deps { return billing.Deps{Renderer: s.renderer()} }
+func (s *Server) billing() billing.Deps {
+	return billing.Deps{
+		Renderer: s.renderer(), Orders: s.Storefront, Subscriptions: s.Subscriptions, Documents: s.Documents,
+		Offers: s.Settings.Offers, PublicURL: s.Settings.PublicURL, Unavailable: s.Settings.Unavailable,
+	}
+}
 
 func (s *Server) operations() operations.Deps {
 	return operations.Deps{

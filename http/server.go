@@ -20,6 +20,7 @@ import (
 	"hostpanel/domain/webhook"
 	"hostpanel/http/audit"
 	"hostpanel/http/auth"
+	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/demo"
 	"hostpanel/http/hosting"
@@ -42,7 +43,9 @@ type Server struct {
 	Once             route.OnceKeys
 	Limits           caller.Limits
 	Tables           *projections.Tables
-	Storefront       storefront.Orders
+	Storefront       Orders
+	Subscriptions    billing.Subscriptions
+	Documents        billing.Documents
 	Payments         Payments
 	HostedCheckout   storefront.HostedCheckout // nil: no configured provider has one
 	Runs             storefront.Runs
@@ -102,6 +105,12 @@ type Settings struct {
 
 	// Unavailable tells whether an error means that the database is unavailable.
 	Unavailable func(error) bool
+}
+
+// Orders places orders, for services and for open invoices.
+type Orders interface {
+	storefront.Orders
+	billing.Orders
 }
 
 // Payments receives the webhooks of payment providers, and carries out refunds

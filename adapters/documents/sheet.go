@@ -161,11 +161,8 @@ func (w writer) sums() []sum {
 		{pair{w.say("tax", "rate", texts.Percent(w.Language, w.TaxRate)), w.money(w.Tax)}, false},
 		{pair{w.say("total"), w.money(w.Total)}, true},
 	}
-	settled, due := "paid", w.Total
-	if w.Kind == document.CreditNote {
-		settled = "refunded"
-	}
-	if w.Paid {
+	due := w.Total
+	if settled := w.settled(); settled != "" {
 		all, due = append(all, sum{pair{w.say(settled), w.money(w.Total)}, false}), decimal.Zero
 	}
 	if w.Kind == document.Invoice {
@@ -174,10 +171,25 @@ func (w writer) sums() []sum {
 	return all
 }
 
+// settled names how the total was settled; blank: it is due.
+func (w writer) settled() string {
+	switch {
+	case w.Withdrawn && w.Kind == document.CreditNote:
+		return "set_off"
+	case w.Withdrawn:
+		return "credited_all"
+	case w.Kind == document.CreditNote:
+		return "refunded"
+	case w.Paid:
+		return "paid"
+	}
+	return ""
+}
+
 // notes tell how an open document is paid, or how a paid one was.
 func (w writer) notes() []pair {
 	terms, iban, bic := "", "", ""
-	if !w.Paid {
+	if w.settled() == "" {
 		iban, bic = w.Seller.IBAN, w.Seller.BIC
 		if w.Due.IsZero() {
 			terms = w.say("at_once")

@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
+	"hostpanel/domain/order"
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -20,6 +22,33 @@ import (
 // Deps are what billing needs of the rest of the program.
 type Deps struct {
 	*web.Renderer
+	Orders        Orders
+	Subscriptions Subscriptions
+	Documents     Documents
+	Offers        order.Offers // payment methods
+	PublicURL     func() string
+
+	// Unavailable reports whether an error means that the database is away.
+	Unavailable func(error) bool
+}
+
+// Orders sends customers to pay.
+type Orders interface {
+	// PayInvoice sends the customer of an open invoice to pay with a method; blank: that
+	// of the last payment. If the provider opens no page, the error is an
+	// [order.ErrNoPaymentPage].
+	PayInvoice(ctx context.Context, cause func() domain.Metadata, invoice uuid.UUID, method string) (order.Payable, error)
+}
+
+// Subscriptions carries out changes of subscriptions and of their invoices.
+type Subscriptions interface {
+	// Cancel ends a subscription with the period that is paid for. KeepOn takes that back.
+	Cancel(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
+	KeepOn(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
+	// MarkPaid records that an open invoice was paid by other means.
+	MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error
+	// Waive withdraws an open invoice. The period that it bills is free.
+	Waive(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, reason string) error
 }
 
 const (
@@ -31,8 +60,8 @@ const (
 
 type handlers struct{ Deps }
 
-// Routes are what users read of what their tenant is billed. Superusers without an active
-// tenant read that of all tenants.
+// Routes are what users read of what their tenant is billed, and what administrators do
+// about it. Superusers without an active tenant have all tenants.
 func Routes(d Deps) route.Area {
 	s := &handlers{d}
 	return route.Area{
@@ -43,21 +72,22 @@ func Routes(d Deps) route.Area {
 }
 
 func (s *handlers) subscriptionRoutes() []route.Route {
-	return []route.Route{
+	return append([]route.Route{
 		listing.Pages[subscription](subscriptionsPath, "Subscriptions, newest first", listing.Spec{
-			Filters: subscriptionFilters, Ordering: []string{"period_end"}, UUIDs: true,
+			Filters: subscriptionFilters, Ordering: []string{"period_end", "due_at"}, UUIDs: true,
 		}, s.listSubscriptions).As("subscription_list"),
 		route.Get(subscriptionsPath+"{id:uuid}/", "A subscription", record.Found[subscription]).As("subscription_read").Of("Subscription").Finding(s.findSubscription),
-	}
+	}, s.subscriptionActions()...)
 }
 
 func (s *handlers) invoiceRoutes() []route.Route {
-	return []route.Route{
+	return slices.Concat([]route.Route{
 		listing.Pages[invoice](invoicesPath, "Invoices, newest first", listing.Spec{
-			Filters: documentFilters, Ordering: []string{"number", "total"}, UUIDs: true,
+			Filters: invoiceFilters, Ordering: []string{"number", "total", "due_at"}, UUIDs: true,
 		}, s.listInvoices).As("invoice_list"),
 		route.Get(invoicesPath+"{id:uuid}/", "An invoice", record.Found[invoice]).As("invoice_read").Of("Invoice").Finding(s.findInvoice),
-	}
+		s.document(invoicesPath, "An invoice", s.invoiceDocument).As("invoice_document").Of("Invoice"),
+	}, s.invoiceActions())
 }
 
 func (s *handlers) creditNoteRoutes() []route.Route {
@@ -66,15 +96,20 @@ func (s *handlers) creditNoteRoutes() []route.Route {
 			Filters: documentFilters, Ordering: []string{"number", "total"}, UUIDs: true,
 		}, s.listCreditNotes).As("credit_note_list"),
 		route.Get(creditNotesPath+"{id:uuid}/", "A credit note", record.Found[creditNote]).As("credit_note_read").Of("Credit note").Finding(s.findCreditNote),
+		s.document(creditNotesPath, "A credit note", s.creditNoteDocument).As("credit_note_document").Of("Credit note"),
 	}
 }
 
 func subscriptionFilters() field.Set {
 	return field.Set{
-		field.Text("status", new(string)).Among(string(billing.Running), string(billing.Over)).Doc("Only those that are active, or have ended."),
+		field.Text("status", new(string)).Among(billing.Statuses...).Doc("Only those in this status."),
 		field.Int("tenant", new(int64)).Doc("Only those of this tenant."),
 		field.Text("billing_period", new(string)).Among("monthly", "yearly").Doc("Only those that are billed by the month, or by the year."),
 	}
+}
+
+func invoiceFilters() field.Set {
+	return append(documentFilters(), field.Text("status", new(string)).Among(billing.InvoiceStatuses...).Doc("Only those in this status."))
 }
 
 func documentFilters() field.Set {
@@ -87,12 +122,12 @@ func documentFilters() field.Set {
 
 func (s *handlers) listSubscriptions(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[subscription], error) {
 	rows, err := s.Scope(c).Subscriptions(ctx, l)
-	return record.Map(rows, err, func(row projections.Subscription) subscription { return subscription{row} })
+	return record.Map(rows, err, newSubscription(c))
 }
 
 func (s *handlers) listInvoices(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[invoice], error) {
 	rows, err := s.Scope(c).Invoices(ctx, l)
-	return record.Map(rows, err, newInvoice)
+	return record.Map(rows, err, newInvoice(c))
 }
 
 func (s *handlers) listCreditNotes(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[creditNote], error) {
@@ -101,14 +136,25 @@ func (s *handlers) listCreditNotes(ctx context.Context, c route.Call, l projecti
 }
 
 func (s *handlers) findSubscription(ctx context.Context, c route.Call) (any, string, error) {
+	return record.Subject(s.subscription(ctx, c))
+}
+
+// subscription is the one that the path names.
+func (s *handlers) subscription(ctx context.Context, c route.Call) (*subscription, error) {
 	row, err := s.Scope(c).Subscription(ctx, c.UUID("id"))
-	return record.Subject(&subscription{row}, err)
+	found := newSubscription(c)(row)
+	return &found, err
 }
 
 func (s *handlers) findInvoice(ctx context.Context, c route.Call) (any, string, error) {
+	return record.Subject(s.invoice(ctx, c))
+}
+
+// invoice is the one that the path names.
+func (s *handlers) invoice(ctx context.Context, c route.Call) (*invoice, error) {
 	row, err := s.Scope(c).Invoice(ctx, c.UUID("id"))
-	found := newInvoice(row)
-	return record.Subject(&found, err)
+	found := newInvoice(c)(row)
+	return &found, err
 }
 
 func (s *handlers) findCreditNote(ctx context.Context, c route.Call) (any, string, error) {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/http/caller"
@@ -13,40 +15,54 @@ import (
 	"hostpanel/projections"
 )
 
-// PageRoutes are the invoices of the tenant for which a user acts, in a browser
-// (docs/panel.md).
+// PageRoutes are the invoices and subscriptions of the tenant for which a user acts, in a
+// browser (docs/panel.md). Superusers without an active tenant see those of all.
 func PageRoutes(d Deps) route.Area {
 	s := &handlers{d}
 	return route.Area{
 		Name: "Invoices in the browser", Access: d.Session(),
-		About: "What a tenant was billed, in the browsers of its users.",
-		Routes: []route.Route{
-			web.View(web.InvoicesPath, "The tenant's invoices", s.showInvoices).As("invoices_page").
-				Taking(field.Int("page", new(int64)).Doc("Which page of the invoices, from 1 on.")),
-			web.View(web.InvoicesPath+"{id:uuid}/", "An invoice", s.showInvoice).As("invoice_page").Of("Invoice"),
-		},
+		About:  "What a tenant was billed and pays for, in the browsers of its users.",
+		Routes: append(s.invoicePages(), s.subscriptionPages()...),
+	}
+}
+
+func (s *handlers) invoicePages() []route.Route {
+	const path = web.InvoicesPath + "{id:uuid}/"
+	page := s.invoiceDesk().Page()
+	page.Forms[payForm] = s.payByForm
+	return []route.Route{
+		web.View(web.InvoicesPath, "The tenant's invoices", s.showInvoices).As("invoices_page").
+			Taking(field.Text("status", new(string)).Doc("Only invoices in this status.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the invoices, from 1 on.")),
+		web.View(path, "An invoice", page.Look).As("invoice_page").Of("Invoice"),
+		s.Press(path, "Pay an invoice, or settle it without a payment", page).As("invoice_form").Of("Invoice").For(caller.AdminSession(s.Callers)).
+			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
 	}
 }
 
 // A documentRow is an invoice or a credit note in a list.
 type documentRow struct {
 	Path, Number, Total, Status, StatusText string
-	At                                      web.Aspect
+	At, Due                                 web.Aspect
 }
 
 func rowOfInvoice(w web.Words, i projections.Invoice) documentRow {
-	return documentRow{
+	row := documentRow{
 		Path: web.InvoicesPath + i.ID.String() + "/", Number: i.Number, Total: w.Money(i.Total, i.Currency),
 		Status: string(i.Status), StatusText: w["invoice_state_"+string(i.Status)], At: w.Moment("", &i.CreatedAt, ""),
 	}
+	if i.Status == billing.Open && i.DueAt != nil {
+		row.Due = w.Moment("", i.DueAt, "")
+	}
+	return row
 }
 
 func (s *handlers) showInvoices(ctx context.Context, c route.Call) (*route.Document, error) {
-	if caller.Of(c).Tenant() == 0 {
+	if seesNone(c) {
 		return nil, route.SeeOther(web.TenantsPath)
 	}
 	w := web.Texts[web.Readers(c)]
-	asked, bar := web.Asked(c, w)
+	asked, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "invoice_state_", Values: billing.InvoiceStatuses})
 	found, err := s.Scope(c).Invoices(ctx, asked)
 	if err != nil {
 		return nil, err
@@ -58,24 +74,68 @@ func (s *handlers) showInvoices(ctx context.Context, c route.Call) (*route.Docum
 	return s.Sheet(c, http.StatusOK, "invoices", "invoices_title", web.Paged(c, bar, found.Count, map[string]any{"Invoices": rows}))
 }
 
-func (s *handlers) showInvoice(ctx context.Context, c route.Call) (*route.Document, error) {
+// seesNone tells whether a user has to choose a tenant first.
+func seesNone(c route.Call) bool {
+	who := caller.Of(c)
+	return who.Tenant() == 0 && !who.IsSuperuser
+}
+
+// showInvoice is the page of an invoice.
+func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	i, err := s.Scope(c).Invoice(ctx, c.UUID("id"))
-	if err != nil {
-		return nil, err
-	}
-	notes, err := s.Scope(c).CreditNotesOfOrder(ctx, i.OrderID)
+	notes, err := s.notesOf(ctx, c, i.Invoice)
 	if err != nil {
 		return nil, err
 	}
 	var credited []documentRow
 	for _, n := range notes {
-		credited = append(credited, documentRow{Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
+		credited = append(credited, documentRow{Path: pdfOf(creditNotesPath, n.ID), Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
 	}
-	return s.Sheet(c, http.StatusOK, "invoice", "invoice_title", map[string]any{
-		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i), "Lines": linesOf(w, i), "Sums": sumsOf(w, i), "Credited": credited,
-		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i), "Wide": true,
+	files, err := s.filesOf(ctx, c, i.Invoice)
+	if err != nil {
+		return nil, err
+	}
+	ways := s.waysToPay(i.Invoice)
+	d, err := s.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
+		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, i.Invoice), "Sums": sumsOf(w, i.Invoice), "Credited": credited,
+		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": files, "Acts": acts,
+		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,
 	})
+	if err == nil {
+		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
+	}
+	return d, err
+}
+
+// filesOf are the forms in which the document of an invoice can be had.
+func (s *handlers) filesOf(ctx context.Context, c route.Call, i projections.Invoice) ([]web.Aspect, error) {
+	d, err := s.documentOf(ctx, c, i)
+	if err != nil {
+		return nil, err
+	}
+	path := documentPath(invoicesPath, i.ID)
+	files := []web.Aspect{{Text: "PDF", Path: pdfOf(invoicesPath, i.ID)}, {Text: "HTML", Path: path + "?format=html"}}
+	if d.Check() == nil {
+		files = append(files, web.Aspect{Text: "XML (EN 16931)", Path: path + "?format=xml"})
+	}
+	return files, nil
+}
+
+func documentPath(path string, id uuid.UUID) string { return path + id.String() + "/document/" }
+
+func pdfOf(path string, id uuid.UUID) string { return documentPath(path, id) + "?format=pdf" }
+
+// paymentOf tells by when an open invoice has to be paid, and how a paid one was.
+func (s *handlers) paymentOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
+	var due, paid web.Aspect
+	if i.DueAt != nil {
+		due = w.Moment("", i.DueAt, "")
+	}
+	if i.PaidAt != nil {
+		paid = w.Moment("", i.PaidAt, "")
+	}
+	due.Name, paid.Name = w["invoice_due"], w["invoice_paid"]
+	return web.Told(due, paid, web.Aspect{Name: w["invoice_method"], Text: s.methodName(language, i.PaymentMethod)})
 }
 
 // A lineRow is a line of an invoice.

@@ -7,12 +7,23 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
+	"hostpanel/http/caller"
 	"hostpanel/http/record"
+	"hostpanel/http/route"
 	"hostpanel/projections"
 )
 
 // A subscription is what a service costs, and until when it is paid for.
-type subscription struct{ projections.Subscription }
+type subscription struct {
+	projections.Subscription
+	mayChange bool // the caller administers the tenant
+}
+
+// newSubscription makes records for a caller.
+func newSubscription(c route.Call) func(projections.Subscription) subscription {
+	mayChange := caller.Of(c).Administers()
+	return func(row projections.Subscription) subscription { return subscription{row, mayChange} }
+}
 
 // Tag changes with the subscription.
 func (s *subscription) Tag() string {
@@ -29,9 +40,12 @@ func (s *subscription) Fields() field.Set {
 		field.Text("billing_period", &s.BillingPeriod).Among("monthly", "yearly").ReadOnly(),
 		field.Amount("price", &s.Price, 16, 4).ReadOnly().Doc("Of one period, tax included."),
 		field.Text("currency", &s.Currency).ReadOnly(),
-		field.Text("status", (*string)(&s.Status)).Among(string(billing.Running), string(billing.Over)).ReadOnly(),
+		field.Text("status", (*string)(&s.Status)).Among(billing.Statuses...).ReadOnly(),
 		field.Time("period_start", &s.PeriodStart).ReadOnly(),
 		field.Time("period_end", &s.PeriodEnd).ReadOnly().Doc("The first moment that is not paid for."),
+		field.NullTime("due_at", &s.DueAt).ReadOnly().Doc("When the open invoice of the next period is due; null: there is none."),
+		field.NullTime("suspended_at", &s.SuspendedAt).ReadOnly().Doc("Since when the service rests, because it is not paid; null: it does not."),
+		field.NullTime("next_at", &s.NextAt).ReadOnly().Doc("When it goes on by itself: with an invoice, a reminder, a suspension or its end; null: it has ended."),
 		field.Text("end_reason", &s.EndReason).ReadOnly().Doc("Why it has ended, such as refunded; blank until then."),
 		field.Time("created_at", &s.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &s.UpdatedAt).ReadOnly(),
@@ -41,12 +55,20 @@ func (s *subscription) Fields() field.Set {
 // An invoice is what a tenant was billed.
 type invoice struct {
 	projections.Invoice
-	seller *seller // nil: it names none
-	lines  []line
+	seller     *seller // nil: it names none
+	lines      []line
+	mayPay     bool // the caller administers the tenant
+	isOperator bool // the caller operates the installation
 }
 
-func newInvoice(row projections.Invoice) invoice {
-	i := invoice{Invoice: row}
+// newInvoice makes records for a caller.
+func newInvoice(c route.Call) func(projections.Invoice) invoice {
+	who := caller.Of(c)
+	return func(row projections.Invoice) invoice { return invoiceFor(who, row) }
+}
+
+func invoiceFor(who caller.Identity, row projections.Invoice) invoice {
+	i := invoice{Invoice: row, mayPay: who.Administers(), isOperator: who.IsSuperuser}
 	if row.Seller != (billing.Seller{}) {
 		i.seller = &seller{row.Seller}
 	}
@@ -80,7 +102,11 @@ func (i *invoice) Fields() field.Set {
 		field.Amount("tax_rate", &i.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
 		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
 		field.Text("currency", &i.Currency).ReadOnly(),
-		field.Text("status", (*string)(&i.Status)).ReadOnly().Doc("paid: the order was paid before it was issued."),
+		field.Text("status", (*string)(&i.Status)).Among(billing.InvoiceStatuses...).ReadOnly().Doc("open: it has yet to be paid. withdrawn: it was credited before it was paid."),
+		field.NullTime("due_at", &i.DueAt).ReadOnly().Doc("null: the order was paid before it was issued."),
+		field.NullTime("paid_at", &i.PaidAt).ReadOnly().Doc("null: it is not paid, or its order was paid before it was issued."),
+		field.Text("payment_method", &i.PaymentMethod).ReadOnly().Doc("By which it was paid; blank as long as paid_at is null."),
+		field.Text("reference", &i.Reference).ReadOnly().When(i.isOperator).Doc("Of that payment in the books. Superusers alone are shown it."),
 		field.Time("created_at", &i.CreatedAt).ReadOnly().Doc("When it was issued."),
 		field.Time("updated_at", &i.UpdatedAt).ReadOnly(),
 	})

@@ -35,7 +35,7 @@ func (s *Callers) Superuser() route.Access {
 
 // TenantAdmin admits administrators of their active tenant, and superusers.
 func (s *Callers) TenantAdmin() route.Access {
-	return ofTenant(s.onlyFor("tenant administrator", func(who Identity) bool { return who.IsSuperuser || who.Role == account.Admin }, s.denied))
+	return ofTenant(s.onlyFor("tenant administrator", Identity.Administers, s.denied))
 }
 
 // Writing admits users who have an active tenant to write in. Superusers may
@@ -126,6 +126,10 @@ func (i Identity) Tenant() int64 {
 	}
 	return *i.ActiveTenant
 }
+
+// Administers tells whether the user may act as an administrator of the active tenant.
+// Superusers may in any.
+func (i Identity) Administers() bool { return i.IsSuperuser || i.Role == account.Admin }
 
 // Principal names the user: "user:12".
 func (i Identity) Principal() string { return "user:" + strconv.FormatInt(i.ID, 10) }

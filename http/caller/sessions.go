@@ -86,6 +86,17 @@ func WritingSession(s *Callers) route.Access {
 	})
 }
 
+// AdminSession admits administrators of the tenant for which they act, and superusers.
+func AdminSession(s *Callers) route.Access {
+	return s.Session().As("session of a tenant administrator").Requiring(func(ctx context.Context, r route.Request, c route.Caller) error {
+		if who := IdentityOf(c); !who.Administers() {
+			s.noteDenied(ctx, r, who.User)
+			return route.NoPermission
+		}
+		return nil
+	})
+}
+
 // arrive tells which browser calls, and who has signed in there.
 func (s *Callers) arrive(ctx context.Context, r route.Request) (route.Caller, error) {
 	cookie, err := r.Cookie(s.CookieName(SessionCookie))

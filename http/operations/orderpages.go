@@ -128,7 +128,7 @@ func paymentFacts(w web.Words, o *orderDetail) []web.Aspect {
 		facts = append(facts, web.Aspect{Name: w["order_dispute"], Text: w.Money(d.amount, d.Currency) + " · " + wordOf(w, "dispute_is_", string(d.State))})
 	}
 	if o.file.Invoice != nil {
-		facts = append(facts, web.Aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number})
+		facts = append(facts, web.Aspect{Name: w["order_invoice"], Text: o.file.Invoice.Number, Path: web.InvoicesPath + o.file.Invoice.ID.String() + "/"})
 	}
 	return facts
 }

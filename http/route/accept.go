@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,6 +43,51 @@ func accepts(headers []string, mediaType string) bool {
 		}
 	}
 	return false
+}
+
+// Preferred is the media type that the caller likes best of those offered, by the header
+// Accept. Of equals it is the first. None is refused with 406.
+func (c Call) Preferred(offered ...string) (string, error) {
+	best, chosen := 0.0, ""
+	for _, one := range offered {
+		if liked := liking(c.Header.Values("Accept"), one); liked > best {
+			best, chosen = liked, one
+		}
+	}
+	if chosen == "" {
+		return "", notAcceptable
+	}
+	return chosen, nil
+}
+
+// liking is the weight that the header gives to a media type, by the range that names it
+// best. Nothing said is anything.
+func liking(headers []string, mediaType string) (weight float64) {
+	list := strings.TrimSpace(strings.Join(headers, ","))
+	if list == "" {
+		return 1
+	}
+	group, _, _ := strings.Cut(mediaType, "/")
+	ranges, nearest := []string{"*/*", group + "/*", mediaType}, -1
+	for item := range strings.SplitSeq(list, ",") {
+		media, parameters, _ := strings.Cut(item, ";")
+		near := slices.Index(ranges, strings.ToLower(strings.TrimSpace(media)))
+		if near > nearest {
+			nearest, weight = near, weightOf(parameters)
+		}
+	}
+	return weight
+}
+
+// weightOf reads the q of the parameters of a media type; 1, if there is none.
+func weightOf(parameters string) float64 {
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+		if q, err := strconv.ParseFloat(value, 64); strings.EqualFold(name, "q") && err == nil {
+			return q
+		}
+	}
+	return 1
 }
 
 // indentOf reads "application/json; indent=2".

@@ -1,7 +1,6 @@
 package storefront
 
 import (
-	"net/url"
 	"slices"
 
 	"hostpanel/domain/field"
@@ -84,22 +83,6 @@ func methodsOf(offers order.Offers) []offeredMethod {
 	all := make([]offeredMethod, len(offers))
 	for i, o := range offers {
 		all[i] = offeredMethod{o.Name, o.Label}
-	}
-	return all
-}
-
-// originsOf are the origins of payment pages. They are on https, but for those
-// that the panel itself shows.
-func originsOf(offers order.Offers, public string) []string {
-	all := []string{}
-	for _, o := range offers {
-		origin := "https://" + o.Host
-		if own, err := url.Parse(public); err == nil && own.Host == o.Host {
-			origin = originOf(own)
-		}
-		if o.Host != "" && !slices.Contains(all, origin) {
-			all = append(all, origin)
-		}
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package storefront
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"path"
 	"strings"
@@ -12,9 +11,9 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/field"
-	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
 	"hostpanel/http/caller"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 )
 
@@ -33,25 +32,7 @@ func (s *handlers) orderCreate() route.Route {
 		Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call with the same Idempotency-Key.")
 }
 
-// orderPlaced tells where the customer can pay.
-type orderPlaced struct{ order.Payable }
-
-// Fields are the answer to an order.
-func (o *orderPlaced) Fields() field.Set {
-	return field.Set{
-		field.UUID("order_id", &o.ID),
-		field.Text("order_number", &o.Number),
-		field.Text("payment_url", &o.PaymentURL).Doc("Where the customer pays."),
-		field.Text("status", (*string)(&o.Status)).Among(statuses...),
-	}
-}
-
-var statuses = []string{
-	string(order.StatusPending), string(order.StatusPaymentProcessing), string(order.StatusPaid), string(order.StatusProvisioning),
-	string(order.StatusActive), string(order.StatusFailed), string(order.StatusCancelled), string(order.StatusRefunded),
-}
-
-func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*orderPlaced, error) {
+func (s *handlers) placeOrder(ctx context.Context, c route.Call, f *orderForm) (*record.Payable, error) {
 	if err := s.limitOrders(ctx, c, f); err != nil {
 		return nil, err
 	}
@@ -93,23 +74,7 @@ func (s *handlers) resumeOrder(ctx context.Context, _ route.Call, location strin
 }
 
 // toPayment sends the customer of an order to pay.
-func (s *handlers) toPayment(ctx context.Context, id uuid.UUID) (*orderPlaced, error) {
+func (s *handlers) toPayment(ctx context.Context, id uuid.UUID) (*record.Payable, error) {
 	placed, err := s.Orders.ToPayment(ctx, id)
-	if errors.Is(err, order.ErrNoPaymentPage) {
-		err = s.unpayable(ctx, id, err)
-	}
-	return &orderPlaced{placed}, err
-}
-
-// unpayable is the answer when no page could be opened. Why, is for the log.
-func (s *handlers) unpayable(ctx context.Context, id uuid.UUID, err error) error {
-	if s.Unavailable != nil && s.Unavailable(err) {
-		return err
-	}
-	s.Log().WarnContext(ctx, "no payment page could be opened", "order", id.String(), "err", err.Error())
-	return &route.Refusal{
-		Status: http.StatusServiceUnavailable, After: 5 * time.Second,
-		Detail: "The payment provider is temporarily unavailable.", Code: "payment_provider_unavailable",
-		More: []route.Member{{Name: "order_id", Value: id.String()}},
-	}
+	return record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
 }

@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/storefront"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -60,7 +61,7 @@ func (s *handlers) plans(ctx context.Context, c route.Call) ([]offeredPlan, erro
 func (s *handlers) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Visitor(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
-	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), originsOf(offers, s.PublicURL())}, err
+	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL())}, err
 }
 
 func (s *handlers) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {

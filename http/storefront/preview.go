@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"hostpanel/http/route"
+	"hostpanel/http/web"
 )
 
 const previewPrefix = "/storefront/preview/"
@@ -27,5 +28,5 @@ func (s *handlers) previewArea() route.Area {
 func (s *handlers) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Scope(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(s.Hosted != nil) // as with a key of the usual mode
-	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), originsOf(offers, s.PublicURL())}, err
+	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL())}, err
 }

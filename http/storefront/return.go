@@ -2,10 +2,13 @@ package storefront
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
@@ -170,14 +173,16 @@ func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.O
 	}
 	language := web.Spoken(o.Language)
 	data := map[string]any{
-		"Title": web.Texts[language]["result_title"] + " · " + view.OrderNumber, "Live": web.LivePath, "Look": c.Path,
+		"Heading": web.Texts[language]["result_title"], "Invoice": "", "Live": web.LivePath, "Look": c.Path,
 		"Order": view, "Payment": "", "Panel": "", "Shop": "", "Again": "", "About": "thanks", "Every": lookEvery,
 	}
 	text, isEnd := ends[view.Status]
 	if isEnd {
 		data["About"], data["Every"] = text, 0
 	}
-	if view.Status == order.StatusActive {
+	if o.Invoice != nil {
+		ofInvoice(data, web.Texts[language], view, *o.Invoice)
+	} else if view.Status == order.StatusActive {
 		data["Panel"] = web.PanelPath
 	}
 	if view.Status == order.StatusPaymentProcessing && !view.Settling {
@@ -188,10 +193,26 @@ func (s *handlers) resultPage(ctx context.Context, c route.Call, o projections.O
 	case err != nil:
 		return nil, err
 	case shop == nil:
+	case o.Invoice != nil: // the customer came from the invoice
 	case isEnd && view.Status != order.StatusActive:
 		data["Again"] = withQuery(shop, "plan_id", strconv.FormatInt(o.PlanID, 10))
 	default:
 		data["Shop"] = withQuery(shop, "order_id", o.ID.String())
 	}
+	data["Title"] = fmt.Sprintf("%s · %s", data["Heading"], view.OrderNumber)
 	return web.Page(http.StatusOK, "result", language, data)
+}
+
+// ofInvoice makes it the page of an order that pays an invoice: it sets nothing up, and
+// leads back to the invoice.
+func ofInvoice(data map[string]any, w web.Words, view *projections.OrderView, invoice uuid.UUID) {
+	data["Heading"], data["Invoice"] = w["result_invoice_title"], web.InvoicesPath+invoice.String()+"/"
+	switch view.Status {
+	case order.StatusPending, order.StatusPaymentProcessing:
+		data["About"] = "result_invoice_wait"
+	case order.StatusPaid, order.StatusProvisioning:
+		view.StatusMessage, data["About"] = w["result_invoice_received"], "result_invoice_wait"
+	case order.StatusActive:
+		view.StatusMessage, data["About"] = w["result_invoice_paid"], "result_invoice_thanks"
+	}
 }

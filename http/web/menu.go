@@ -76,6 +76,7 @@ var menu = []section{
 		{ReadTablesPath, "read_tables_title"},
 		{SettingsPath, "settings_title"},
 	}},
+	{"menu_billing", actsForAll, billingPages},
 	{"panel_title", actsForTenant, panelPages()},
 	{"panel_title", actsForNone, []menuPage{{TenantsPath, "panel_tenants_title"}}},
 	{"menu_self", isSignedIn, []menuPage{
@@ -86,8 +87,11 @@ var menu = []section{
 	}},
 }
 
+// billingPages are what a tenant pays for and was billed.
+var billingPages = []menuPage{{SubscriptionsPath, "subscriptions_title"}, {InvoicesPath, "invoices_title"}}
+
 // panelPages are the pages of the customer area: where it begins, all records of each kind
-// that every user may see, and the invoices.
+// that every user may see, and those of billing.
 func panelPages() []menuPage {
 	pages := []menuPage{{PanelPath, "panel_start"}}
 	for _, kind := range hosting.Kinds {
@@ -95,7 +99,7 @@ func panelPages() []menuPage {
 			pages = append(pages, menuPage{kind.Page(0), "kind_" + kind.Name})
 		}
 	}
-	return append(pages, menuPage{InvoicesPath, "invoices_title"})
+	return append(pages, billingPages...)
 }
 
 func isOperator(v caller.Visit) bool { return v.Who.IsSuperuser }
@@ -103,6 +107,9 @@ func isOperator(v caller.Visit) bool { return v.Who.IsSuperuser }
 func actsForTenant(v caller.Visit) bool { return v.Who.Tenant() != 0 }
 
 func actsForNone(v caller.Visit) bool { return v.IsSignedIn() && !actsForTenant(v) }
+
+// actsForAll tells whether an operator sees the records of all tenants.
+func actsForAll(v caller.Visit) bool { return isOperator(v) && !actsForTenant(v) }
 
 func isSignedIn(v caller.Visit) bool { return v.IsSignedIn() }
 

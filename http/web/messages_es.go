@@ -3,6 +3,9 @@ package web
 // messagesInSpanish are messages of the API; # stands for a number or a quoted
 // text.
 var messagesInSpanish = map[string]string{
+	"The invoice is not open.":                         "La factura no está pendiente.",
+	"The subscription has ended.":                      "La suscripción ha terminado.",
+	"The payment provider is temporarily unavailable.": "El proveedor de pagos no responde en este momento.",
 	"This field is required.":                          "Este campo es obligatorio.",
 	"This field may not be null.":                      "Este campo es obligatorio.",
 	"This field may not be blank.":                     "Este campo no puede quedar vacío.",

@@ -3,10 +3,12 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"hostpanel/domain/order"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -66,4 +68,20 @@ func LocalPath(next string) string {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u.String()
+}
+
+// PaymentOrigins are the origins of payment pages. They are on https, but for those
+// that the panel itself shows.
+func PaymentOrigins(offers order.Offers, public string) []string {
+	all := []string{}
+	for _, o := range offers {
+		origin := "https://" + o.Host
+		if own, err := url.Parse(public); err == nil && own.Host == o.Host {
+			origin = own.Scheme + "://" + own.Host
+		}
+		if o.Host != "" && !slices.Contains(all, origin) {
+			all = append(all, origin)
+		}
+	}
+	return all
 }

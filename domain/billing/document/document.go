@@ -23,24 +23,25 @@ const (
 // A Document is everything that an invoice or a credit note says. Amounts are in units of
 // the currency, with at most two decimal places.
 type Document struct {
-	Kind     Kind
-	Number   string    // such as INV-2026-000001
-	Issued   time.Time // documents show its day in UTC
-	Due      time.Time // zero: no date was agreed
-	Currency string    // ISO 4217, such as EUR
-	Language string    // of the headings, such as es
-	Seller   billing.Seller
-	Buyer    Buyer
-	Lines    []Line
-	TaxRate  decimal.Decimal // percent
-	Total    decimal.Decimal // tax included
-	Subtotal decimal.Decimal // without tax
-	Tax      decimal.Decimal
-	Paid     bool      // nothing is due; of a credit note: the money went back
-	Method   string    // how it was paid, as customers read it; may be blank
-	Order    string    // number of the order
-	Credited Reference // the invoice of a credit note
-	Reason   string    // why a credit note was written; may be blank
+	Kind      Kind
+	Number    string    // such as INV-2026-000001
+	Issued    time.Time // documents show its day in UTC
+	Due       time.Time // zero: no date was agreed
+	Currency  string    // ISO 4217, such as EUR
+	Language  string    // of the headings, such as es
+	Seller    billing.Seller
+	Buyer     Buyer
+	Lines     []Line
+	TaxRate   decimal.Decimal // percent
+	Total     decimal.Decimal // tax included
+	Subtotal  decimal.Decimal // without tax
+	Tax       decimal.Decimal
+	Paid      bool      // nothing is due; of a credit note: the money went back
+	Method    string    // how it was paid, as customers read it; may be blank
+	Order     string    // number of the order
+	Withdrawn bool      // the invoice was credited before it was paid: nothing is due, and no money goes back
+	Credited  Reference // the invoice of a credit note
+	Reason    string    // why a credit note was written, or an invoice withdrawn; may be blank
 }
 
 // A Buyer is who is billed. Each field but Name may be blank. Country is ISO 3166, two
@@ -93,7 +94,7 @@ func OfInvoice(e billing.InvoiceIssued, also Terms) Document {
 		Currency: e.Currency, Language: texts.Spoken(also.Language), Seller: e.Seller, Buyer: buyerNamed(e),
 		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
-		Paid: e.Status == "paid", Method: also.Method, Order: also.Order,
+		Paid: e.Status == billing.Paid, Withdrawn: e.Status == billing.Withdrawn, Method: also.Method, Order: also.Order,
 	}
 }
 
@@ -113,7 +114,7 @@ func OfCreditNote(e billing.CreditNoteIssued, of Document, reason string) Docume
 		Currency: e.Currency, Language: of.Language, Seller: of.Seller, Buyer: of.Buyer,
 		Lines: linesOf([]billing.Line{line}, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
-		Paid: true, Method: of.Method, Order: of.Order,
+		Paid: true, Withdrawn: of.Withdrawn, Method: of.Method, Order: of.Order,
 		Credited: Reference{of.Number, of.Issued}, Reason: reason,
 	}
 }

@@ -1,0 +1,144 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+)
+
+// What is done about invoices and subscriptions. Administrators pay and cancel; what moves
+// no money through a provider is for superusers (docs/invoices.md, "Paying").
+
+func (s *handlers) invoiceActions() []route.Route {
+	return []route.Route{
+		route.Post(invoicesPath+"{id:uuid}/pay/", "Get the page where an open invoice is paid", s.pay).As("invoice_pay").Of("Invoice").With(http.StatusOK).
+			For(s.TenantAdmin()).Finding(s.findInvoice).Caching("no-store").Resuming(s.resumePay).
+			Saying("The customer is sent to payment_url. While a payment has begun, a repeat answers with the same order.").
+			Failing(http.StatusConflict, notOpen).
+			Failing(http.StatusServiceUnavailable, "The payment provider does not answer. The order waits, order_id names it: repeat the call."),
+		invoiceAction(s, "mark_paid", "Say that an open invoice was paid by other means", s.markPaid).
+			Saying("The subscription is renewed as by any payment."),
+		invoiceAction(s, "waive", "Withdraw an open invoice, and renew its subscription without a payment", s.waive).
+			Saying("A credit note over the whole total closes the invoice."),
+	}
+}
+
+const notOpen = "The invoice is paid, or was withdrawn (invoice_not_open)."
+
+// invoiceAction declares what operators do with an invoice.
+func invoiceAction[Q any, PQ interface {
+	*Q
+	field.Record
+}](s *handlers, verb, summary string, do func(context.Context, route.Call, *invoice, PQ) error) route.Route {
+	return route.Post(invoicesPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q PQ) (*invoice, error) {
+		if err := do(ctx, c, c.Subject.(*invoice), q); err != nil { //nolint:forcetypeassert // found by findInvoice
+			return nil, err
+		}
+		return record.Shown(c, func() (*invoice, error) { return s.invoice(ctx, c) })
+	}).As("invoice_"+verb).Of("Invoice").With(http.StatusOK).For(s.Superuser()).Finding(s.findInvoice).Failing(http.StatusConflict, notOpen)
+}
+
+func (s *handlers) subscriptionActions() []route.Route {
+	return []route.Route{
+		s.subscriptionAction("cancel", "End a subscription with the period that is paid for", s.cancel).
+			Saying("An open invoice of the next period is withdrawn. If the period is over, the service ends at once."),
+		s.subscriptionAction("resume", "Take the cancellation of a subscription back", s.resume),
+	}
+}
+
+// subscriptionAction declares what administrators do with a subscription.
+func (s *handlers) subscriptionAction(verb, summary string, do func(context.Context, route.Call, *subscription, *route.Nothing) error) route.Route {
+	return route.Post(subscriptionsPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q *route.Nothing) (*subscription, error) {
+		if err := do(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
+			return nil, err
+		}
+		return record.Shown(c, func() (*subscription, error) { return s.subscription(ctx, c) })
+	}).As("subscription_"+verb).Of("Subscription").With(http.StatusOK).For(s.TenantAdmin()).Finding(s.findSubscription).
+		Failing(http.StatusConflict, "The subscription has ended (invalid_state).")
+}
+
+// A payment says by which method an invoice is paid.
+type payment struct{ Method string }
+
+// Fields are the request.
+func (p *payment) Fields() field.Set {
+	return field.Set{
+		field.Text("payment_method", &p.Method).Max(32).Is(field.Plain).Default("").Doc("One of those that are configured; blank: that of the last payment."),
+	}
+}
+
+func (s *handlers) pay(ctx context.Context, c route.Call, p *payment) (*record.Payable, error) {
+	return s.toPayment(ctx, c, p.Method)
+}
+
+// resumePay goes on with a payment whose first answer was never given, or was a 503.
+func (s *handlers) resumePay(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
+	placed, err := s.toPayment(ctx, c, "")
+	if err != nil {
+		return nil, err
+	}
+	return placed.Fields(), nil
+}
+
+// toPayment sends the customer of the invoice in the path to pay.
+func (s *handlers) toPayment(ctx context.Context, c route.Call, method string) (*record.Payable, error) {
+	placed, err := s.Orders.PayInvoice(ctx, c.Cause, c.UUID("id"), method)
+	if placed.ID != uuid.Nil {
+		c.Correlate(placed.ID)
+	}
+	return record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+}
+
+// A settlement is how an invoice was paid without a provider.
+type settlement struct{ Method, Reference string }
+
+// Fields are the request.
+func (p *settlement) Fields() field.Set {
+	return field.Set{
+		field.Text("payment_method", &p.Method).Required().Among(manualMethods...),
+		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log."),
+	}
+}
+
+var manualMethods = []string{"bank_transfer", "cash", "other"}
+
+func (s *handlers) markPaid(ctx context.Context, c route.Call, i *invoice, p *settlement) error {
+	return s.Subscriptions.MarkPaid(ctx, causeOf(c, i), i.ID, p.Method, p.Reference)
+}
+
+// A waiver is nothing without a reason.
+type waiver struct{ Reason string }
+
+// Fields are the request.
+func (w *waiver) Fields() field.Set {
+	return field.Set{field.Text("reason", &w.Reason).Required().Max(500).Is(field.Plain).Doc("It stands in the log.")}
+}
+
+func (s *handlers) waive(ctx context.Context, c route.Call, i *invoice, w *waiver) error {
+	return s.Subscriptions.Waive(ctx, causeOf(c, i), i.ID, w.Reason)
+}
+
+// causeOf is who changes an invoice, in the version that they have seen.
+func causeOf(c route.Call, i *invoice) domain.Metadata {
+	return c.CauseOf(domain.Versions{billing.Pay{ID: i.ID}.Stream(): i.Version})
+}
+
+func (s *handlers) cancel(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
+	return s.Subscriptions.Cancel(ctx, changeOf(c, sub), sub.OrderID)
+}
+
+func (s *handlers) resume(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
+	return s.Subscriptions.KeepOn(ctx, changeOf(c, sub), sub.OrderID)
+}
+
+// changeOf is who changes a subscription, in the version that they have seen.
+func changeOf(c route.Call, sub *subscription) domain.Metadata {
+	return c.CauseOf(domain.Versions{billing.KeepOn{Order: sub.OrderID}.Stream(): sub.Version})
+}

@@ -1,0 +1,106 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/texts"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// subscriptionPages are what a tenant pays for.
+func (s *handlers) subscriptionPages() []route.Route {
+	const path = web.SubscriptionsPath + "{id:uuid}/"
+	pages := web.ActPage[*subscription]{
+		Renderer: s.Renderer, Find: s.subscription, Show: s.showSubscription,
+		Acts: []web.Act[*subscription]{
+			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
+			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
+		},
+	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, or take that back")
+	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
+	return append([]route.Route{
+		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page").
+			Taking(field.Text("status", new(string)).Doc("Only subscriptions in this status.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the subscriptions, from 1 on.")),
+	}, pages...)
+}
+
+func isCancellable(sub *subscription) bool {
+	return sub.mayChange && sub.Status != billing.Cancelling && sub.Status != billing.Over
+}
+
+func isCancelled(sub *subscription) bool {
+	return sub.mayChange && sub.Status == billing.Cancelling
+}
+
+// A subscriptionRow is a subscription in a list.
+type subscriptionRow struct{ Path, Plan, Price, Status, StatusText, Next string }
+
+func rowOfSubscription(w web.Words, language string, sub projections.Subscription) subscriptionRow {
+	return subscriptionRow{
+		Path: web.SubscriptionsPath + sub.OrderID.String() + "/", Plan: sub.PlanName, Price: w.Money(sub.Price, sub.Currency) + " · " + w["period_"+sub.BillingPeriod],
+		Status: string(sub.Status), StatusText: w["subscription_state_"+string(sub.Status)], Next: nextOf(w, language, sub),
+	}
+}
+
+// nextOf tells what comes next of a subscription.
+func nextOf(w web.Words, language string, sub projections.Subscription) string {
+	at, what := sub.PeriodEnd, string(sub.Status)
+	switch {
+	case sub.Status == billing.Running && sub.DueAt != nil:
+		at, what = *sub.DueAt, "due"
+	case sub.Status == billing.Running && sub.NextAt != nil:
+		at = *sub.NextAt
+	case sub.Status == billing.PastDue && sub.DueAt != nil:
+		at = *sub.DueAt
+	case sub.Status == billing.Suspended && sub.SuspendedAt != nil:
+		at = *sub.SuspendedAt
+	case sub.Status == billing.Over:
+		at = sub.UpdatedAt
+	}
+	return texts.Say(language, "page.subscription_next_"+what, "day", w.Date(at))
+}
+
+func (s *handlers) showSubscriptions(ctx context.Context, c route.Call) (*route.Document, error) {
+	if seesNone(c) {
+		return nil, route.SeeOther(web.TenantsPath)
+	}
+	w := web.Texts[web.Readers(c)]
+	asked, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "subscription_state_", Values: billing.Statuses})
+	found, err := s.Scope(c).Subscriptions(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]subscriptionRow, len(found.Rows))
+	for i, one := range found.Rows {
+		rows[i] = rowOfSubscription(w, web.Readers(c), one)
+	}
+	return s.Sheet(c, http.StatusOK, "subscriptions", "subscriptions_title", web.Paged(c, bar, found.Count, map[string]any{"Subscriptions": rows}))
+}
+
+// showSubscription is the page of a subscription with its invoices.
+func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	const newest = 12
+	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newest, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	if err != nil {
+		return nil, err
+	}
+	invoices := make([]documentRow, len(found.Rows))
+	for i, one := range found.Rows {
+		invoices[i] = rowOfInvoice(w, one)
+	}
+	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
+	until, begun := day(w, sub.PeriodEnd), day(w, sub.CreatedAt)
+	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
+	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
+		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true,
+		"Facts": []web.Aspect{{Name: w["subscription_price"], Text: row.Price}, begun, until},
+	})
+}
