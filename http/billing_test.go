@@ -11,40 +11,74 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
 	"hostpanel/http/web"
 )
 
-// billed starts a subscription of a tenant with an invoice, and credits a part of it. Ids
-// of the subscription and of the invoice are that of the order, which is returned with that
-// of the credit note.
-func (s *shop) billed(t testing.TB, tenant int64) (order, creditNote uuid.UUID) {
+var (
+	billedAt = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	hoster   = billing.Seller{
+		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB12345678",
+		IBAN: "ES9121000418450200051332", BIC: "CAIXESBBXXX",
+	}
+	bakery = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
+)
+
+// billed sells a service to a tenant, with an invoice, and credits a part of it. Ids of the
+// subscription and of the invoice are that of the order, which is returned with that of the
+// credit note.
+func (s *shop) billed(t testing.TB, tenant int64) (id, creditNote uuid.UUID) {
 	t.Helper()
-	order = uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(tenant)})
-	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	id = uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(tenant)})
 	sum := decimal.RequireFromString
-	s.do(t, billing.Subscribe{Order: order, Tenant: tenant, User: ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("12.1"), Currency: "EUR", At: at},
+	testMoney, _ := offers().Configured("test")
+	s.do(t, order.Place{
+		ID: id, Suffix: order.Suffix([6]byte{byte(tenant)}), Subject: uuid.New(), Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL"},
+		Plan: order.Plan{ID: 1, Name: "Start", ResourceType: "saas"}, Period: order.Monthly, Price: sum("12.1"), SetupFee: sum("12.1"), TaxRate: sum("21"), Currency: "EUR",
+		Method: testMoney.Method, Language: "es", At: billedAt,
+	})
+	s.do(t, billing.Subscribe{Order: id, Tenant: tenant, User: ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("12.1"), Currency: "EUR", At: billedAt, Terms: billing.UsualTerms},
 		billing.Issue{
-			Order: order, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL",
-			Buyer:  buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"},
-			Seller: billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB12345678"},
+			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: bakery, Seller: hoster,
 			Lines: []billing.Line{
-				{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1), Total: sum("12.10")},
+				{Text: "Start (monthly)", PeriodStart: billedAt, PeriodEnd: billing.PeriodStart(billedAt, "monthly", 1), Total: sum("12.10")},
 				{Text: "Setup fee", Total: sum("12.10")},
 			},
-			Total: sum("24.20"), Subtotal: sum("20.00"), Tax: sum("4.20"), TaxRate: sum("21"), Currency: "EUR", At: at,
+			Total: sum("24.20"), Subtotal: sum("20.00"), Tax: sum("4.20"), TaxRate: sum("21"), Currency: "EUR", At: billedAt,
 		})
-	s.do(t, billing.Credit{Invoice: order, Order: order, Refund: "re_1", Amount: sum("12.10"), At: at}) // its invoice has a number by then
-	if err := s.owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`, order).Scan(&creditNote); err != nil {
+	s.do(t, billing.Credit{Invoice: id, Order: id, Refund: "re_1", Amount: sum("12.10"), At: billedAt}) // its invoice has a number by then
+	if err := s.owner.QueryRow(t.Context(), `select id from credit_notes where order_id = $1`, id).Scan(&creditNote); err != nil {
 		t.Fatal(err)
 	}
-	return order, creditNote
+	return id, creditNote
 }
 
-// billedForExamples has tenant 1 billed.
+// owes bills the next period of the service that a tenant has bought. The invoice is open,
+// and test money pays it.
+func (s *shop) owes(t testing.TB, tenant int64, service uuid.UUID) (invoice uuid.UUID) {
+	t.Helper()
+	sub, _, err := eventstore.Fold(t.Context(), s.Store, billing.Subscriptions, billing.Advance{Order: service}.Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, at := decimal.RequireFromString, sub.NextAt
+	start, end := sub.NextPeriod()
+	s.do(t, billing.Advance{Order: service, At: at, Terms: billing.UsualTerms}, billing.Issue{
+		ID: sub.NextInvoice(), Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: bakery, Seller: hoster,
+		Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: start, PeriodEnd: end, Total: sum("12.10")}},
+		Total: sum("12.10"), Subtotal: sum("10.00"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: at, DueAt: sub.NextDue(at, billing.UsualTerms), Test: true,
+	})
+	return sub.NextInvoice()
+}
+
+// billedForExamples has tenants 1 and 2 billed.
 func (s *shop) billedForExamples(t testing.TB) *shop {
 	t.Helper()
 	invoice, note := s.billed(t, 1)
-	s.known["invoice"], s.known["credit_note"] = invoice.String(), note.String()
+	s.known["invoice"], s.known["credit_note"], s.known["open_invoice"] = invoice.String(), note.String(), s.owes(t, 1, invoice).String()
+	other, _ := s.billed(t, 2)
+	s.known["waived_invoice"], s.known["subscription"] = s.owes(t, 2, other).String(), s.subscribed(t, 2).String()
 	return s
 }
 

@@ -62,6 +62,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
+		{"/billing/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
@@ -235,7 +236,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget"} {
+	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget", "/billing/invoices/": "pay_invoice", "/billing/subscriptions/": "cancel_subscription"} {
 		if emptyForms[path] == "" && strings.HasPrefix(path, begin) {
 			form = name
 		}
@@ -280,7 +281,7 @@ func isPage(path string) bool {
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false
 	}
-	return path == "/" || among("/panel/", "/billing/invoices/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

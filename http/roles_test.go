@@ -59,6 +59,15 @@ func membersInABrowser(role, object string) string {
 	return members(role, object)
 }
 
+// administratorsInABrowser act for a tenant as its administrators, or operate the
+// installation.
+func administratorsInABrowser(role, object string) string {
+	if visitors(role, object) == toLogin {
+		return toLogin
+	}
+	return administrators(role, object)
+}
+
 // membersWritingInABrowser act for a tenant, or operate the installation.
 func membersWritingInABrowser(role, object string) string {
 	if visitors(role, object) == toLogin {
