@@ -47,6 +47,7 @@ func (s *handlers) document(path, what string, find func(context.Context, route.
 	return r.Caching(documentCache).
 		Taking(field.Text("format", new(string)).Among("html", "pdf", "xml").Doc("Instead of the header Accept.")).
 		Saying("In the language of the order. Each call makes it anew.").
+		Failing(http.StatusNotAcceptable, "The header Accept names none of the formats.").
 		Failing(http.StatusConflict, "The XML would break rules of EN 16931, which are named.")
 }
 
