@@ -23,6 +23,7 @@ type apiOperation struct {
 	query            map[string]string // parameters by name: their type
 	params           bool              // has parameters besides those of the path
 	endless          bool              // answers with a stream, which generated clients wait for the end of
+	isFile           bool              // answers with a document, which generated clients read as JSON
 }
 
 type callable []apiOperation
@@ -53,6 +54,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 				}
 			}
 			_, o.endless = described.Responses["200"].Content["text/event-stream"]
+			_, o.isFile = described.Responses["200"].Content["application/pdf"]
 			all = append(all, o)
 		}
 	}
@@ -61,7 +63,7 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 
 // concernsClients tells what programs of customers call.
 func (o apiOperation) concernsClients() bool {
-	if o.endless || isOfSessions(o.method, o.path) { // for scripts of pages
+	if o.endless || o.isFile || isOfSessions(o.method, o.path) { // for scripts of pages
 		return false
 	}
 	for _, prefix := range []string{"/hosting/api/rest/", "/api/token/", "/api/me/", "/notifications/api/v1/", "/billing/api/v1/"} {

@@ -56,6 +56,12 @@ func open() document.Document {
 	return document.OfInvoice(e, english)
 }
 
+func withdrawn() document.Document {
+	d := open()
+	d.Withdrawn, d.Reason = true, "It was withdrawn by credit note CN-2026-000003."
+	return d
+}
+
 // Page and PDF say the same, in the language of the order. Amounts are written as there.
 func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 	for _, one := range []struct {
@@ -79,6 +85,16 @@ func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 			creditNote(),
 			"Factura rectificativa|CN-2026-000003|30 nov 2026|Factura rectificada|INV-2026-000001 del 21 nov 2026|abonados|Abono de la factura INV-2026-000001|8,26\u00a0€|10,00\u00a0€|Reembolsado|Desistimiento del cliente",
 			"Importe pendiente",
+		},
+		{
+			withdrawn(),
+			"Invoice|Total|€38.70|Credited|€38.70|Amount due|€0.00|Reason|by credit note CN-2026-000003",
+			"ES9121000418450200051332",
+		},
+		{
+			document.OfCreditNote(billing.CreditNoteIssued{Total: amount("38.70"), Subtotal: amount("31.98"), Tax: amount("6.72"), TaxRate: amount("21"), Currency: "EUR"}, withdrawn(), ""),
+			"Credit note|Total|€38.70|Set off against the invoice|€38.70",
+			"Refunded",
 		},
 	} {
 		pdf, err := documents.PDF(one.document)

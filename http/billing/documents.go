@@ -76,7 +76,7 @@ func written(d document.Document, as format) (*route.Document, error) {
 		return nil, err
 	}
 	file := &route.Document{Type: as.media, Body: body, Header: http.Header{
-		"Content-Disposition": {`attachment; filename="` + d.Number + "." + as.name + `"`}, "Vary": {"Accept"},
+		"Content-Disposition": {`attachment; filename="` + d.Number + "." + as.name + `"`},
 	}}
 	if as.name == "html" {
 		file.Type += "; charset=utf-8"

@@ -128,7 +128,7 @@ func pdfOf(path string, id uuid.UUID) string { return documentPath(path, id) + "
 // paymentOf tells by when an open invoice has to be paid, and how a paid one was.
 func (s *handlers) paymentOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
 	var due, paid web.Aspect
-	if i.DueAt != nil {
+	if i.DueAt != nil && i.Status != billing.Withdrawn {
 		due = w.Moment("", i.DueAt, "")
 	}
 	if i.PaidAt != nil {

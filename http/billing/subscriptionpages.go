@@ -97,7 +97,7 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 		invoices[i] = rowOfInvoice(w, one)
 	}
 	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
-	until, begun := day(w, sub.PeriodEnd), day(w, sub.CreatedAt)
+	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
 	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true,

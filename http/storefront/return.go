@@ -214,5 +214,6 @@ func ofInvoice(data map[string]any, w web.Words, view *projections.OrderView, in
 		view.StatusMessage, data["About"] = w["result_invoice_received"], "result_invoice_wait"
 	case order.StatusActive:
 		view.StatusMessage, data["About"] = w["result_invoice_paid"], "result_invoice_thanks"
+	case order.StatusFailed, order.StatusCancelled, order.StatusRefunded: // as of any order
 	}
 }
