@@ -20,20 +20,21 @@ type Details struct {
 // Names are the details by their names in events and in the API.
 var Names = []string{"customer_address", "customer_city", "customer_postal_code", "customer_country", "customer_tax_id"}
 
-// Rules of the details.
-var (
-	country = field.Rule{Pattern: `^[A-Za-z]{2}$`, Tidy: strings.ToUpper, Problems: unknownCountry}
-	taxID   = field.Rule{
-		Pattern: `^[A-Za-z0-9 .-]+$`, Max: 20, Tidy: func(s string) string { return strings.ToUpper(strings.ReplaceAll(s, " ", "")) },
-		Message: "This value does not match the required pattern.", Holds: field.Match(`^[A-Z0-9.-]+$`).Holds,
-	}
-)
+// country is a code of ISO 3166 in letters of either size.
+var country = field.Rule{Pattern: `^[A-Za-z]{2}$`, Tidy: strings.ToUpper, Problems: unknownCountry}
 
 func unknownCountry(code string) []string {
 	if IsCountry(code) {
 		return nil
 	}
 	return []string{field.NotAChoice(code)}
+}
+
+// taxID is the form that tax ids of all countries have.
+func taxID() field.Rule {
+	r := field.Match(`^[A-Za-z0-9 .-]+$`)
+	r.Max, r.Tidy = 20, func(s string) string { return strings.ToUpper(strings.ReplaceAll(s, " ", "")) }
+	return r
 }
 
 // Fields are the details as an order asks for them.
@@ -43,7 +44,7 @@ func Fields(d *Details) field.Set {
 		field.Text("customer_city", &d.City).Max(100).Default(""),
 		field.Text("customer_postal_code", &d.PostalCode).Max(20).Default(""),
 		field.Text("customer_country", &d.Country).Is(country).Default("").Doc("Two letters, as ISO 3166 has them. Required with a tax id."),
-		field.Text("customer_tax_id", &d.TaxID).Is(taxID).Default("").Doc("Kept in capitals, without blanks."),
+		field.Text("customer_tax_id", &d.TaxID).Is(taxID()).Default("").Doc("Kept in capitals, without blanks."),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 )
@@ -17,7 +18,7 @@ import (
 func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).goes()
-	anas := w.buy(ordering{email: "ana@example.com", company: "Ana & Co"})
+	anas := w.buy(ordering{email: "ana@example.com", company: "Ana & Co", details: buyer.Details{Address: "Gran Vía 2", Country: "ES", TaxID: "B87654321"}})
 	bens := w.buy(ordering{email: "ben@example.com"})
 	w.becomes(anas, order.StatusActive)
 	w.becomes(bens, order.StatusActive)
@@ -32,9 +33,12 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	w.must(err)
 	w.equal("address", known.User.Email, "ana@example.com")
 	w.equal("tenants", len(known.Memberships), 1)
-	exported, types := map[int64]bool{}, map[string]bool{}
+	exported, types, named := map[int64]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range known.Events {
 		exported[e.Position], types[e.Type] = true, true
+		if strings.Contains(string(e.Data), "Gran Vía 2") && strings.Contains(string(e.Data), "B87654321") {
+			named[e.Type] = true
+		}
 		if strings.Contains(string(e.Data), "ben@") {
 			t.Errorf("%s is told of another customer: %s", e.Type, e.Data)
 		}
@@ -42,6 +46,7 @@ func TestAnExportHasAllOfAPersonAndNothingOfOthers(t *testing.T) {
 	for _, name := range []string{"account.opened", "order.placed", "order.activated", "billing.invoice_issued", "notification.raised", "account.deactivated"} {
 		w.equal(name, types[name], true)
 	}
+	w.equal("events with the address", named, map[string]bool{"order.placed": true, "billing.invoice_issued": true})
 	w.must(w.store.Replay(t.Context(), 0, func(e eventstore.RecordedEvent) error {
 		data, err := json.Marshal(e.Event)
 		if strings.Contains(string(data), "ana@example.com") && !exported[e.Position] {
