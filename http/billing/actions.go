@@ -74,7 +74,17 @@ func (p *payment) Fields() field.Set {
 	}
 }
 
-func (s *handlers) pay(ctx context.Context, c route.Call, p *payment) (*record.Payable, error) {
+// A begun payment is the order that pays an invoice.
+type begun struct{ record.Payable }
+
+// Fields are the answer.
+func (b *begun) Fields() field.Set {
+	set := b.Payable.Fields()
+	set[0] = set[0].Doc("Of the order that pays the invoice.")
+	return set
+}
+
+func (s *handlers) pay(ctx context.Context, c route.Call, p *payment) (*begun, error) {
 	return s.toPayment(ctx, c, p.Method)
 }
 
@@ -88,12 +98,13 @@ func (s *handlers) resumePay(ctx context.Context, c route.Call, _ string) (route
 }
 
 // toPayment sends the customer of the invoice in the path to pay.
-func (s *handlers) toPayment(ctx context.Context, c route.Call, method string) (*record.Payable, error) {
+func (s *handlers) toPayment(ctx context.Context, c route.Call, method string) (*begun, error) {
 	placed, err := s.Orders.PayInvoice(ctx, c.Cause, c.UUID("id"), method)
 	if placed.ID != uuid.Nil {
 		c.Correlate(placed.ID)
 	}
-	return record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	page, err := record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	return &begun{*page}, err
 }
 
 // A settlement is how an invoice was paid without a provider.
