@@ -22,7 +22,7 @@ var (
 		Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB12345678",
 		IBAN: "ES9121000418450200051332", BIC: "CAIXESBBXXX",
 	}
-	bakery = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
+	ruiz = buyer.Details{Address: "Gran Vía 2", City: "Bilbao", PostalCode: "48001", Country: "ES", TaxID: "ESB87654321"}
 )
 
 // billed sells a service to a tenant, with an invoice, and credits a part of it. Ids of the
@@ -40,7 +40,7 @@ func (s *shop) billed(t testing.TB, tenant int64) (id, creditNote uuid.UUID) {
 	})
 	s.do(t, billing.Subscribe{Order: id, Tenant: tenant, User: ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("12.1"), Currency: "EUR", At: billedAt, Terms: billing.UsualTerms},
 		billing.Issue{
-			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: bakery, Seller: hoster,
+			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: ruiz, Seller: hoster,
 			Lines: []billing.Line{
 				{Text: "Start (monthly)", PeriodStart: billedAt, PeriodEnd: billing.PeriodStart(billedAt, "monthly", 1), Total: sum("12.10")},
 				{Text: "Setup fee", Total: sum("12.10")},
@@ -65,7 +65,7 @@ func (s *shop) owes(t testing.TB, tenant int64, service uuid.UUID) (invoice uuid
 	sum, at := decimal.RequireFromString, sub.NextAt
 	start, end := sub.NextPeriod()
 	s.do(t, billing.Advance{Order: service, At: at, Terms: billing.UsualTerms}, billing.Issue{
-		ID: sub.NextInvoice(), Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: bakery, Seller: hoster,
+		ID: sub.NextInvoice(), Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: ruiz, Seller: hoster,
 		Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: start, PeriodEnd: end, Total: sum("12.10")}},
 		Total: sum("12.10"), Subtotal: sum("10.00"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: at, DueAt: sub.NextDue(at, billing.UsualTerms), Test: true,
 	})
