@@ -64,12 +64,13 @@ func (s *shop) owes(t testing.TB, tenant int64, service uuid.UUID) (invoice uuid
 	}
 	sum, at := decimal.RequireFromString, sub.NextAt
 	start, end := sub.NextPeriod()
-	s.do(t, billing.Advance{Order: service, At: at, Terms: billing.UsualTerms}, billing.Issue{
-		ID: sub.NextInvoice(), Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: ruiz, Seller: hoster,
+	invoice = uuid.NewSHA1(service, []byte{byte(sub.Issued)})
+	s.do(t, billing.Advance{Order: service, Invoice: invoice, At: at, Terms: billing.UsualTerms}, billing.Issue{
+		ID: invoice, Order: service, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Company: "Ruiz SL", Buyer: ruiz, Seller: hoster,
 		Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: start, PeriodEnd: end, Total: sum("12.10")}},
 		Total: sum("12.10"), Subtotal: sum("10.00"), Tax: sum("2.10"), TaxRate: sum("21"), Currency: "EUR", At: at, DueAt: sub.NextDue(at, billing.UsualTerms), Test: true,
 	})
-	return sub.NextInvoice()
+	return invoice
 }
 
 // billedForExamples has tenants 1 and 2 billed.

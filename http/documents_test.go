@@ -41,15 +41,28 @@ func TestADocumentComesInTheFormatThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// The XML is refused by the rules that it would break: no buyer has told a country here.
-func TestAnXMLThatBreaksRulesNamesThem(t *testing.T) {
+// The XML of an invoice keeps the rules, or is refused with those that it would break: here
+// the buyer of an old invoice has named no country.
+func TestAnXMLKeepsTheRulesOrNamesThem(t *testing.T) {
 	t.Parallel()
 	s := openShop(t).people(t)
 	own, note := s.billed(t, 1)
-	for _, path := range []string{"invoices/" + own.String(), "credit-notes/" + note.String()} {
+	paths := []string{"invoices/" + own.String(), "credit-notes/" + note.String()}
+	xml := func(path string) (int, string) {
 		w := s.call(http.MethodGet, billingAPI+path+"/document/", "", append(bearer(s.known["ben"]), "Accept", "application/xml")...)
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "BR-11: the buyer has no known country") {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		return w.Code, w.Body.String()
+	}
+	for _, path := range paths {
+		if code, text := xml(path); code != http.StatusOK || !strings.Contains(text, "urn:cen.eu:en16931:2017") || !strings.Contains(text, "<cbc:StreetName>Gran Vía 2</cbc:StreetName>") {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if _, err := s.owner.Exec(t.Context(), `update invoices set customer_country = ''`); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if code, text := xml(path); code != http.StatusConflict || !strings.Contains(text, "BR-11: the buyer has no known country") {
+			t.Errorf("%s: %d %s", path, code, text)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/domain/webhook"
 	"hostpanel/eventstore"
+	"hostpanel/http/web"
 )
 
 // happens lets the reactions to an event of a stream run.
@@ -102,6 +103,17 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: text, InApp: true, Mail: true, At: time.Now()})
 		last("/panel/") // orders and machines have no page there
+	}
+
+	invoice, _ := s.billed(t, tenant)
+	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
+	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds} {
+		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true, At: time.Now()})
+		last(web.InvoicesPath + invoice.String() + "/")
+	}
+	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded} {
+		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, "S", ends, "en"), InApp: true, Mail: true, At: time.Now()})
+		last(web.SubscriptionsPath)
 	}
 
 	b := s.browser(t).enter("reader@example.com")

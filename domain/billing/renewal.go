@@ -34,9 +34,10 @@ const apart = day
 // period, reminds the customer, suspends the service or ends it. Before that time, and on
 // a repeat, nothing happens.
 type Advance struct {
-	Order uuid.UUID
-	At    time.Time
-	Terms Terms
+	Order   uuid.UUID
+	Invoice uuid.UUID // the id of the next invoice, if the next period is billed
+	At      time.Time
+	Terms   Terms
 }
 
 // Renew records that the next period is paid for, or free.
@@ -112,12 +113,15 @@ func (PaymentOverdue) Says() string { return "the payment is overdue" }
 func (e PaymentReminded) Says() string {
 	return fmt.Sprintf("the customer is reminded of the payment, time %d", e.Count)
 }
+
 func (e SubscriptionSuspended) Says() string {
 	return "suspended, because it is not paid; it ends " + wording.Day(e.EndsAt)
 }
+
 func (e EndAnnounced) Says() string {
 	return "the customer is told that it ends " + wording.Day(e.NextAt)
 }
+
 func (e PeriodRenewed) Says() string {
 	return "renewed until " + wording.Day(e.PeriodEnd) + wording.Around(" without a payment: ", e.Waived, "")
 }
@@ -129,17 +133,6 @@ func (s Subscription) Bills(at time.Time) bool {
 }
 
 func (s Subscription) isDue(at time.Time) bool { return s.lives() && !at.Before(s.NextAt) }
-
-// NextInvoice is the id of the next invoice: it follows from the order and from how many
-// there were.
-func (s Subscription) NextInvoice() uuid.UUID {
-	return uuid.NewSHA1(s.Order, fmt.Appendf(nil, "renewal/%d", s.Issued+1))
-}
-
-// RenewalID is the correlation of all that comes of the renewal of one period.
-func (s Subscription) RenewalID() uuid.UUID {
-	return uuid.NewSHA1(s.Order, fmt.Appendf(nil, "period/%d", s.Period+1))
-}
 
 // NextPeriod is the period after the one that is paid for.
 func (s Subscription) NextPeriod() (start, end time.Time) {
@@ -205,7 +198,7 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 	switch what, _ := c.Terms.step(s); what {
 	case bill:
 		from, to := s.NextPeriod()
-		e := PeriodInvoiced{Period: s.Period + 1, Invoice: s.NextInvoice(), PeriodStart: from, PeriodEnd: to, DueAt: s.NextDue(c.At, c.Terms), At: c.At}
+		e := PeriodInvoiced{Period: s.Period + 1, Invoice: c.Invoice, PeriodStart: from, PeriodEnd: to, DueAt: s.NextDue(c.At, c.Terms), At: c.At}
 		e.NextAt = c.Terms.after(e, s, c.At)
 		next = e
 	case remind:

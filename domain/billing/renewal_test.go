@@ -21,8 +21,10 @@ var monthly = billing.SubscriptionStarted{
 
 func on(month time.Month, d int) time.Time { return time.Date(2026, month, d, 9, 0, 0, 0, time.UTC) }
 
+var next = uuid.MustParse("1e470d6e-0000-4000-8000-000000000002")
+
 func advance(at time.Time) billing.Advance {
-	return billing.Advance{Order: order, At: at, Terms: billing.UsualTerms}
+	return billing.Advance{Order: order, Invoice: next, At: at, Terms: billing.UsualTerms}
 }
 
 // lives plays the life of a subscription: each step at its deadline, until it has ended or
@@ -52,14 +54,13 @@ func names(history []billing.SubscriptionEvent) (all []string) {
 func started31() []billing.SubscriptionEvent { return []billing.SubscriptionEvent{monthly} }
 
 func TestAPeriodIsBilledOnceBeforeItBegins(t *testing.T) {
-	invoice := billing.Subscriptions.Replay(monthly).NextInvoice()
-	billed := billing.PeriodInvoiced{Period: 1, Invoice: invoice, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(2, 28), NextAt: on(2, 26), At: on(2, 21)}
+	billed := billing.PeriodInvoiced{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), DueAt: on(2, 28), NextAt: on(2, 26), At: on(2, 21)}
 	early := advance(on(2, 21).Add(-time.Second))
 	domaintest.Given(t, billing.Subscriptions, started31()).When(early).Then()
 	domaintest.Given(t, billing.Subscriptions, started31()).When(advance(on(2, 21))).Then(billed)
 	domaintest.Given(t, billing.Subscriptions, append(started31(), billed)).When(advance(on(2, 21))).Then()
-	renewed := billing.PeriodRenewed{Period: 1, Invoice: invoice, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 22)}
-	pay := billing.Renew{Order: order, Invoice: invoice, At: on(2, 22), Terms: billing.UsualTerms}
+	renewed := billing.PeriodRenewed{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(2, 22)}
+	pay := billing.Renew{Order: order, Invoice: next, At: on(2, 22), Terms: billing.UsualTerms}
 	domaintest.Given(t, billing.Subscriptions, append(started31(), billed)).When(pay).Then(renewed)
 	domaintest.Given(t, billing.Subscriptions, append(started31(), billed, renewed)).When(pay).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
 	domaintest.Given(t, billing.Subscriptions, nil).When(pay).ThenRefused(domain.NotFound, "No Subscription matches the given query.")
@@ -133,10 +134,6 @@ func TestACancellationCountsFromTheEndOfThePeriod(t *testing.T) {
 	keep := billing.KeepOn{Order: order, At: on(2, 23), Terms: billing.UsualTerms}
 	revoked := billing.CancellationRevoked{NextAt: on(2, 21), At: on(2, 23)}
 	domaintest.Given(t, billing.Subscriptions, cancelled).When(keep).Then(revoked)
-	anew := billing.Subscriptions.Replay(append(cancelled, revoked)...)
-	if anew.NextInvoice() == invoice {
-		t.Error("the next invoice has the id of the one that was withdrawn")
-	}
 	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(3, 20))).When(billing.CancelAtEnd{Order: order, At: on(3, 20)}).
 		Then(billing.SubscriptionEnded{Reason: billing.Cancelled, Open: invoice, At: on(3, 20)})
 	domaintest.Given(t, billing.Subscriptions, lives(t, started31(), on(12, 1))).When(keep).ThenRefused(domain.Conflict, "The subscription has ended.")
@@ -200,7 +197,9 @@ func TestAnyLifeHasEachPeriodOnce(t *testing.T) {
 				break
 			}
 			at = at.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "days")) * day)
-			var c billing.SubscriptionCommand = advance(at)
+			billed := advance(at)
+			billed.Invoice = uuid.UUID{byte(s.Issued + 1)}
+			var c billing.SubscriptionCommand = billed
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0, 1:
 				if s.Open == uuid.Nil {

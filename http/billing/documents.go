@@ -109,7 +109,7 @@ func (s *handlers) documentOf(ctx context.Context, c route.Call, i projections.I
 		terms.Method = s.methodName(bought.Language, methodOf(i, bought))
 	}
 	d := document.OfInvoice(billing.InvoiceIssued{
-		Name: i.CustomerName, Email: i.CustomerEmail, Company: i.CustomerCompany, Seller: i.Seller, Lines: i.Lines,
+		Name: i.CustomerName, Email: i.CustomerEmail, Company: i.CustomerCompany, Details: i.Details(), Seller: i.Seller, Lines: i.Lines,
 		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
 	}, terms)
 	d.Number = i.Number

@@ -104,9 +104,10 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 	if err != nil {
 		return false, err
 	}
+	advance.Invoice = nextInvoice(sub)
 	commands := []domain.Command{advance}
 	if sub.Bills(now) {
-		more, err := s.bill(ctx, sub, now)
+		more, err := s.bill(ctx, sub, advance.Invoice, now)
 		if err != nil {
 			return false, err
 		}
@@ -114,14 +115,20 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 	}
 	done, err := s.Store.Execute(ctx, domain.Metadata{
 		ID: uuid.NewSHA1(id, fmt.Appendf(nil, "advance/%d", version)), Actor: "system:billing",
-		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: sub.RenewalID(),
+		Cause: domain.DeadlineCause(advance.Stream(), version), Correlation: uuid.NewSHA1(id, fmt.Appendf(nil, "period/%d", sub.Period+1)), // of all that comes of one renewal
 	}, commands...)
 	return err == nil && done.Position > 0, err
 }
 
+// nextInvoice is the id of the next invoice of a subscription: it follows from the order
+// and from how many renewals were billed.
+func nextInvoice(s billing.Subscription) uuid.UUID {
+	return uuid.NewSHA1(s.Order, fmt.Appendf(nil, "renewal/%d", s.Issued+1))
+}
+
 // bill writes the invoice of the next period, to whom the last one was written. One of
 // nothing is paid at once.
-func (s *Service) bill(ctx context.Context, sub billing.Subscription, now time.Time) ([]domain.Command, error) {
+func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time) ([]domain.Command, error) {
 	last, err := s.Tables.For(projections.System).LastInvoice(ctx, sub.Order)
 	if err != nil {
 		return nil, err
@@ -129,7 +136,7 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, now time.T
 	cost := money.TotalsOf(sub.Price, decimal.Zero, s.TaxRate, false)
 	start, end := sub.NextPeriod()
 	issue := billing.Issue{
-		ID: sub.NextInvoice(), Order: sub.Order, Tenant: sub.Tenant,
+		ID: id, Order: sub.Order, Tenant: sub.Tenant,
 		SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany, Buyer: last.Details(),
 		Seller: s.Seller, Lines: []billing.Line{{Text: sub.PlanName + " (" + sub.Cycle + ")", PeriodStart: start, PeriodEnd: end, Total: cost.Total}},
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, TaxRate: s.TaxRate, Currency: sub.Currency,
