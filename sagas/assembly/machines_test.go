@@ -1,6 +1,7 @@
 package assembly_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
 )
@@ -31,6 +33,20 @@ func (w *world) powered(vm hosting.Ref, state string) {
 		return w.compute.state(hosting.MachineName(vm.ID)) == state && w.resource(vm).SyncStatus == "synced" &&
 			w.count(`select count(*) from saga_run where about = $1 and status <> 'done'`, vm.Stream().String()) == 0
 	})
+}
+
+// Who buys a machine gets a machine, and nothing of the hosting engine.
+func TestTheBuyerOfAMachineGetsNoSites(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).goes()
+	_, _, tenant := w.machine()
+	request := hosting.Request{Ref: hosting.Ref{Kind: "site", ID: w.draw("site")}, Tenant: tenant.ID, Spec: site("more.example").Fields().Values()}
+	_, err := w.Reconciler.Carry(t.Context(), domain.Metadata{Actor: "user:1"}, nil, request)
+	w.equal("a site", fmt.Sprint(err), "non_field_errors: Limit reached: sites.")
+	kind, _ := hosting.KindNamed("mail_domain")
+	used, most, err := w.tables.For(projections.System).Limit(t.Context(), kind, tenant.ID)
+	w.must(err)
+	w.equal("mail domains", fmt.Sprint(used, " of ", most), "0 of 0")
 }
 
 func TestAMachineRestsWithItsTenant(t *testing.T) { // E-6

@@ -45,6 +45,8 @@ func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o proje
 		if owner.ActiveTenant != 0 {
 			t.Parent = &owner.ActiveTenant
 		}
+	case o.ResourceType == "vps":
+		t.Limits = hosting.Limits{} // the machine is all that was bought
 	case o.Plan.Package == nil && o.ResourceType == "hosting":
 		t.Limits = hosting.PackageFrom(o.Plan.Quotas)
 	}
