@@ -11,6 +11,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/texts"
 )
 
 // InvoiceCategory is that of the streams "invoice-<id>". The id of an order's first
@@ -143,6 +144,11 @@ type Line struct {
 	PeriodStart time.Time       `json:"period_start,omitzero"`
 	PeriodEnd   time.Time       `json:"period_end,omitzero"` // the first moment that is not billed
 	Total       decimal.Decimal `json:"total"`
+}
+
+// PeriodLine bills a period of a plan, in a language.
+func PeriodLine(language, plan, cycle string, start, end time.Time, total decimal.Decimal) Line {
+	return Line{Text: texts.Say(language, "invoices.period_"+cycle, "plan", plan), PeriodStart: start, PeriodEnd: end, Total: total}
 }
 
 func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {

@@ -120,6 +120,7 @@ func TestAServiceIsRenewedForAsLongAsItIsPaid(t *testing.T) {
 	for n, i := range w.invoices(id) {
 		numbers[i.Number] = true
 		w.equal("period of the invoice", i.Lines[0].PeriodStart, billing.PeriodStart(begun.PeriodStart, "monthly", n))
+		w.equal("text of the invoice", i.Lines[0].Text, "Basic (mensual)")
 	}
 	w.equal("numbers", len(numbers), 4)
 	w.equal("runs that provision", w.count(`select count(*) from saga_run where key like 'provision:%'`), 1)

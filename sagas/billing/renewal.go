@@ -126,10 +126,15 @@ func nextInvoice(s billing.Subscription) uuid.UUID {
 	return uuid.NewSHA1(s.Order, fmt.Appendf(nil, "renewal/%d", s.Issued+1))
 }
 
-// bill writes the invoice of the next period, to whom the last one was written. One of
-// nothing is paid at once.
+// bill writes the invoice of the next period, to whom the last one was written, in the
+// language of the order. One of nothing is paid at once.
 func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time) ([]domain.Command, error) {
-	last, err := s.Tables.For(projections.System).LastInvoice(ctx, sub.Order)
+	scope := s.Tables.For(projections.System)
+	last, err := scope.LastInvoice(ctx, sub.Order)
+	if err != nil {
+		return nil, err
+	}
+	bought, err := scope.Order(ctx, sub.Order)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +143,7 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UU
 	issue := billing.Issue{
 		ID: id, Order: sub.Order, Tenant: sub.Tenant,
 		SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany, Buyer: last.Details(),
-		Seller: s.Seller, Lines: []billing.Line{{Text: sub.PlanName + " (" + sub.Cycle + ")", PeriodStart: start, PeriodEnd: end, Total: cost.Total}},
+		Seller: s.Seller, Lines: []billing.Line{billing.PeriodLine(bought.Language, sub.PlanName, sub.Cycle, start, end, cost.Total)},
 		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, TaxRate: s.TaxRate, Currency: sub.Currency,
 		Test: billing.IsTest(last.Number), DueAt: sub.NextDue(now, s.Terms), At: now,
 	}

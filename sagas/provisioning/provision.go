@@ -272,9 +272,7 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 // setup fee, which takes the cent that rounding may leave (rule M-3).
 func firstLines(o projections.Order, at time.Time) []billing.Line {
 	cycle := string(o.BillingPeriod)
-	period := billing.Line{
-		Text: texts.Say(o.Language, "invoices.period_"+cycle, "plan", o.PlanName), PeriodStart: at, PeriodEnd: billing.PeriodStart(at, cycle, 1), Total: o.Total,
-	}
+	period := billing.PeriodLine(o.Language, o.PlanName, cycle, at, billing.PeriodStart(at, cycle, 1), o.Total)
 	if o.SetupFee.IsZero() {
 		return []billing.Line{period}
 	}
