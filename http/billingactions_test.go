@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/adapters/faults"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 )
 
@@ -104,6 +105,19 @@ func TestAHundredPaymentsOfAnInvoiceAtOnceAreOneOrder(t *testing.T) {
 	}
 	if n := s.events(t, "order.placed") - before; n != 1 {
 		t.Errorf("%d orders", n)
+	}
+}
+
+// Who cannot pay because the service rests would never come back.
+func TestACustomerWhoseServiceRestsCanPay(t *testing.T) {
+	t.Parallel()
+	s, _, own, _ := indebted(t)
+	s.do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: 1}, By: hosting.ByInvoice})
+	if w := s.call(http.MethodPost, "/hosting/api/rest/sites/", `{"domain":"resting.example"}`, bearer(s.known["ana"])...); w.Code != http.StatusForbidden {
+		t.Errorf("a tenant that rests makes a site: %d %s", w.Code, w.Body)
+	}
+	if w := s.bills("ana", "invoices/"+own.String()+"/pay/", "{}"); w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

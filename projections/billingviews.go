@@ -184,3 +184,25 @@ func (s OrderReader) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([
 	w.and("n.order_id = ?", order)
 	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
 }
+
+// An InvoiceTotal is what was billed in one month, in one currency.
+type InvoiceTotal struct {
+	Month    time.Time // its first day, in UTC
+	Currency string
+	Test     bool // no real money
+	Invoices int64
+	Total    decimal.Decimal
+	Tax      decimal.Decimal // of Total
+	Unpaid   decimal.Decimal // of Total
+	Credited decimal.Decimal // by credit notes of that month, whatever the month of the invoice
+}
+
+// InvoiceTotals adds up invoices and credit notes by month of issue, the latest first.
+func (s OrderReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) {
+	const of = `select date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month, currency, number like 'TEST%' as test, `
+	w := s.operators()
+	return list[InvoiceTotal](ctx, s, `
+		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited from (
+			`+of+`1 as invoices, total, tax, case when status = 'open' then total else 0 end as unpaid, 0 as credited from invoices`+w.String()+`
+			union all `+of+`0, 0, 0, 0, total from credit_notes`+w.String()+`) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
+}

@@ -16,9 +16,10 @@ import (
 
 // Invoices is `hostpanel invoices` (docs/invoices.md).
 type Invoices struct {
-	List  invoicesList  `cmd:"" help:"List invoices, newest first."`
-	Paid  invoicesPaid  `cmd:"" help:"Record that an open invoice was paid by other means than a payment provider."`
-	Waive invoicesWaive `cmd:"" help:"Withdraw an open invoice. The period that it bills is free."`
+	List   invoicesList   `cmd:"" help:"List invoices, newest first."`
+	Totals invoicesTotals `cmd:"" help:"Add up what was billed, month by month."`
+	Paid   invoicesPaid   `cmd:"" help:"Record that an open invoice was paid by other means than a payment provider."`
+	Waive  invoicesWaive  `cmd:"" help:"Withdraw an open invoice. The period that it bills is free."`
 }
 
 // Subscriptions is `hostpanel subscriptions`.
@@ -93,6 +94,54 @@ func momentOf(at *time.Time) console.Cell {
 		return console.Plain("")
 	}
 	return console.Moment(*at)
+}
+
+type invoicesTotals struct {
+	JSON bool `name:"json" help:"For programs."`
+}
+
+// A totalLine is a month as --json shows it.
+type totalLine struct {
+	Month    string `json:"month"` // 2026-11
+	Currency string `json:"currency"`
+	Test     bool   `json:"test"`
+	Invoices int64  `json:"invoices"`
+	Total    string `json:"total"`
+	Tax      string `json:"tax"`
+	Unpaid   string `json:"unpaid"`
+	Credited string `json:"credited"`
+}
+
+func asTotal(t projections.InvoiceTotal) totalLine {
+	return totalLine{t.Month.UTC().Format("2006-01"), t.Currency, t.Test, t.Invoices, t.Total.StringFixed(2), t.Tax.StringFixed(2), t.Unpaid.StringFixed(2), t.Credited.StringFixed(2)}
+}
+
+// Run adds up invoices.
+func (l invoicesTotals) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	return program.With(ctx, s, c, func(p *program.Program) error {
+		found, err := p.Tables.For(projections.System).InvoiceTotals(ctx)
+		if err != nil {
+			return err
+		}
+		lines := console.Each(found, asTotal)
+		if l.JSON {
+			return c.JSON(lines)
+		}
+		t := console.Table{Head: []string{"month", "money", "invoices", "total", "tax", "unpaid", "credited"}}
+		for _, m := range lines {
+			money := m.Currency
+			if m.Test {
+				money += " (test)"
+			}
+			row := []console.Cell{console.Plain(m.Month), console.Plain(money), console.Number(m.Invoices)}
+			for _, amount := range []string{m.Total, m.Tax, m.Unpaid, m.Credited} {
+				row = append(row, console.Cell{Text: amount, Right: true})
+			}
+			t.Add(row...)
+		}
+		t.Print(c)
+		return nil
+	})
 }
 
 type invoicesPaid struct {
