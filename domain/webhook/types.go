@@ -34,7 +34,13 @@ var others = []Type{
 	{"order.refunded", "An order was refunded in full."},
 	{"order.cancelled", "An order was cancelled."},
 	{"invoice.created", "An invoice was issued."},
+	{"invoice.paid", "An open invoice was paid."},
 	{"credit_note.created", "A credit note was issued."},
+	{"subscription.renewed", "The next period of a subscription is paid for, or free."},
+	{"subscription.past_due", "The payment of a subscription is overdue."},
+	{"subscription.suspended", "A subscription that is not paid was suspended: its service rests."},
+	{"subscription.cancelled", "A subscription was cancelled for the end of its period."},
+	{"subscription.ended", "A subscription has ended."},
 	{TestEvent, "A user asked for a test message (POST webhook-endpoints/{id}/test/)."},
 }
 

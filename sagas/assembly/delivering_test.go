@@ -287,8 +287,10 @@ func TestTenantsHearWhatBecomesOfTheirOrders(t *testing.T) {
 	}
 	w.eventually("all is told", func() bool { return len(said()) == 2 })
 	w.equal("the order", said()["order.refunded"], fmt.Sprintf(`{"kind":"order","order_id":"%[1]s","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant))
+	note := w.text(`select id::text from credit_notes where order_id = $1`, id)
 	w.equal("the credit note", said()["credit_note.created"],
-		fmt.Sprintf(`{"kind":"credit_note","order_id":"%[1]s","number":"TESTCN-2026-000001","tenant":%[2]d,"url":"/storefront/api/orders/%[1]s/"}`, id, tenant))
+		fmt.Sprintf(`{"kind":"credit_note","order_id":"%s","number":"%s","tenant":%d,"url":"/billing/api/v1/credit-notes/%s/"}`,
+			id, w.text(`select number from credit_notes where order_id = $1`, id), tenant, note))
 }
 
 func TestTenantsHearOfTheirOwnRecordsOnceEach(t *testing.T) {

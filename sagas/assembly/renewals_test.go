@@ -28,7 +28,11 @@ type renewing struct {
 
 func newRenewing(t *testing.T) *renewing {
 	t.Helper()
-	w := newWorld(t)
+	return renewingOn(newWorld(t))
+}
+
+func renewingOn(w *world) *renewing {
+	w.t.Helper()
 	w.follow(w.instance)
 	w.goes()
 	return &renewing{w, provisioning.New(provisioning.Options{
@@ -313,4 +317,38 @@ func TestACustomerIsToldOfEachStep(t *testing.T) {
 	w.must(w.Billing.Cancel(t.Context(), caused(), id))
 	w.until(id, "billing.subscription_ended", 1)
 	told("it has ended", "Your plan is cancelled", "Your plan has ended")
+}
+
+func TestTenantsHearOfTheirRenewals(t *testing.T) {
+	t.Parallel()
+	listening, r := listeningWorld(t)
+	w := renewingOn(listening)
+	id := w.serves(ordering{kind: "saas"})
+	tenant := w.provision(id).Job.Tenant
+	w.listens(1, tenant, "subscription.*", "invoice.*")
+	heard := func(names ...string) {
+		t.Helper()
+		w.eventually(fmt.Sprint("the endpoint has heard ", names), func() bool {
+			var all []string
+			for _, one := range r.heard(urlOf(1)) {
+				all = append(all, one.message.Type)
+			}
+			slices.Sort(all)
+			return slices.Equal(all, slices.Sorted(slices.Values(names)))
+		})
+	}
+	w.until(id, "billing.period_invoiced", 1)
+	heard("invoice.created") // before the clock goes on: messages have their time
+	w.until(id, "billing.payment_overdue", 1)
+	heard("invoice.created", "subscription.past_due")
+	invoice := w.subscription(id).Open
+	w.must(w.Billing.MarkPaid(t.Context(), caused(), invoice, "cash", "till"))
+	heard("invoice.created", "subscription.past_due", "invoice.paid", "subscription.renewed")
+	for _, one := range r.heard(urlOf(1)) {
+		about := map[string]string{"invoice": "invoices/" + invoice.String(), "subscription": "subscriptions/" + id.String()}
+		kind, _, _ := strings.Cut(one.message.Type, ".")
+		if url := fmt.Sprintf(`"url":"/billing/api/v1/%s/"`, about[kind]); !strings.Contains(string(one.message.Data), url) {
+			t.Errorf("%s is about %s, not about %s", one.message.Type, one.message.Data, url)
+		}
+	}
 }

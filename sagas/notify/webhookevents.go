@@ -39,7 +39,14 @@ var webhookEvents = map[string]webhookEvent{
 	order.RefundCompleted{}.EventName():       {"order.refunded", (*publisher).aboutOrderOf, nil},
 	order.Cancelled{}.EventName():             {"order.cancelled", (*publisher).aboutOrderOf, nil},
 	billing.InvoiceIssued{}.EventName():       {"invoice.created", (*publisher).aboutInvoice, nil},
+	billing.InvoicePaid{}.EventName():         {"invoice.paid", (*publisher).aboutPaidInvoice, nil},
 	billing.CreditNoteIssued{}.EventName():    {"credit_note.created", (*publisher).aboutCreditNote, nil},
+
+	billing.PeriodRenewed{}.EventName():         {"subscription.renewed", (*publisher).aboutSubscription, nil},
+	billing.PaymentOverdue{}.EventName():        {"subscription.past_due", (*publisher).aboutSubscription, nil},
+	billing.SubscriptionSuspended{}.EventName(): {"subscription.suspended", (*publisher).aboutSubscription, nil},
+	billing.CancellationRequested{}.EventName(): {"subscription.cancelled", (*publisher).aboutSubscription, nil},
+	billing.SubscriptionEnded{}.EventName():     {"subscription.ended", (*publisher).aboutSubscription, nil},
 }
 
 // statusEvents are the messages about the status of a tenant.
@@ -148,14 +155,29 @@ func (p *publisher) aboutOrderOf(ctx context.Context, r eventstore.RecordedEvent
 
 func orderPath(id uuid.UUID) string { return "/storefront/api/orders/" + id.String() + "/" }
 
+const billingAPI = "/billing/api/v1/"
+
 func (*publisher) aboutInvoice(_ context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
 	e := r.Event.(billing.InvoiceIssued)
-	return webhook.Thing{Kind: "invoice", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: orderPath(e.Order)}, nil
+	return webhook.Thing{Kind: "invoice", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: billingAPI + "invoices/" + r.Stream.ID + "/"}, nil
+}
+
+func (p *publisher) aboutPaidInvoice(ctx context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
+	id, err := uuid.Parse(r.Stream.ID)
+	if err != nil {
+		return webhook.Thing{}, fmt.Errorf("announce %s: %w", r.Stream, err)
+	}
+	i, err := p.tables.For(projections.System).Invoice(ctx, id)
+	return webhook.Thing{Kind: "invoice", OrderID: i.OrderID.String(), Number: i.Number, Tenant: i.Tenant, URL: billingAPI + "invoices/" + r.Stream.ID + "/"}, err
 }
 
 func (*publisher) aboutCreditNote(_ context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
 	e := r.Event.(billing.CreditNoteIssued)
-	return webhook.Thing{Kind: "credit_note", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: orderPath(e.Order)}, nil
+	return webhook.Thing{Kind: "credit_note", OrderID: e.Order.String(), Number: e.Number(), Tenant: e.Tenant, URL: billingAPI + "credit-notes/" + r.ID.String() + "/"}, nil
+}
+
+func (*publisher) aboutSubscription(_ context.Context, r eventstore.RecordedEvent) (webhook.Thing, error) {
+	return webhook.Thing{Kind: "subscription", OrderID: r.Stream.ID, Tenant: r.Tenant, URL: billingAPI + "subscriptions/" + r.Stream.ID + "/"}, nil
 }
 
 // hasBecomeActive tells whether a record was not active before this answer of the
