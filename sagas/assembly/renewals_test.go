@@ -264,6 +264,19 @@ func TestACancelledServiceEndsWithItsPeriod(t *testing.T) {
 	w.equal("it ended", !w.Now().Before(w.subscription(id).PeriodEnd), true)
 }
 
+func TestASubscriptionThatCannotGoOnStopsNoOther(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	broken, sound := w.serves(ordering{kind: "saas"}), w.serves(ordering{kind: "saas"})
+	_, err := w.owner().Exec(t.Context(), `delete from invoices where order_id = $1`, broken)
+	w.must(err)
+	w.until(sound, "billing.period_invoiced", 1)
+	w.eventually("operators are told", func() bool {
+		return w.warned("subscriptions were not renewed") && w.warned("advance subscription "+broken.String())
+	})
+	w.equal("steps of the other", w.often(billing.Advance{Order: broken}.Stream(), "billing.period_invoiced"), 0)
+}
+
 // Two processes that find the same deadline take one step.
 func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 	t.Parallel()

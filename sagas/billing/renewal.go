@@ -34,8 +34,12 @@ const (
 func (s *Service) renew(ctx, work context.Context) {
 	for ctx.Err() == nil {
 		taken, err := s.advanceDue(ctx, work)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case sagas.DatabaseAway(err):
 			s.Runner.Log().WarnContext(ctx, "subscriptions were not renewed", "error", sagas.Scrub(err))
+		default:
+			s.Runner.Alarm(ctx, "subscriptions were not renewed", "error", sagas.Scrub(err))
 		}
 		if taken == 0 || err != nil {
 			sagas.Pausing(ctx, sagas.Jittered(s.Look), s.Runner.Advanced())
