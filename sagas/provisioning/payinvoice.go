@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
+	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
 
@@ -42,7 +43,7 @@ func (s *Service) PayInvoice(ctx context.Context, cause func() domain.Metadata, 
 		return order.Payable{}, err
 	}
 	if n := len(earlier) - 1; n >= 0 && earlier[n].PaymentMethod == offer.Name && mayBePaid(earlier[n].Status) {
-		return s.ToPayment(ctx, earlier[n].ID)
+		return s.toOpenPayment(ctx, earlier[n].ID)
 	}
 	m := cause()
 	place := order.Place{
@@ -56,7 +57,18 @@ func (s *Service) PayInvoice(ctx context.Context, cause func() domain.Metadata, 
 	if err := s.place(ctx, m, place); err != nil {
 		return order.Payable{}, err
 	}
-	return s.ToPayment(ctx, place.ID)
+	return s.toOpenPayment(ctx, place.ID)
+}
+
+// toOpenPayment is [Service.ToPayment] of an order that can still be paid. One that has
+// ended meanwhile, or that a replica did not show, is refused with [eventstore.ErrConflict]: the next
+// try places another.
+func (s *Service) toOpenPayment(ctx context.Context, id uuid.UUID) (order.Payable, error) {
+	placed, err := s.ToPayment(ctx, id)
+	if err == nil && !mayBePaid(placed.Status) {
+		err = eventstore.ErrConflict
+	}
+	return placed, err
 }
 
 // methodFor is the method by that name, or that of the last payment. Test money pays for
