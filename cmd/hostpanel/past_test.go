@@ -197,7 +197,7 @@ func TestOnlyListsCanBeAskedAboutAnotherMoment(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"at", "2026-11-21", "--", "user", "list"}, "user list cannot be asked about another moment: only incidents list, orders list"},
+		{[]string{"at", "2026-11-21", "--", "user", "list"}, "user list cannot be asked about another moment: only incidents list, invoices list, orders list"},
 		{[]string{"at", "2026-11-21", "--", "plans", "create", "name=X"}, "plans create cannot be asked about another moment"},
 		{[]string{"at", "2026-11-21", "--", "serve"}, "serve cannot be asked about another moment"},
 		{[]string{"at", "2026-11-21", "--", "at", "2026-11-21", "--", "plans", "list"}, "at cannot be asked about another moment"},
