@@ -171,7 +171,7 @@ func TestWhatAnOrderHasMadeIsChangedLikeEverythingElse(t *testing.T) {
 func TestATenantGetsItsPlaceWithTheFirstThingInIt(t *testing.T) {
 	t.Parallel()
 	h := &household{newWorld(t).goes(), 0}
-	id := h.buy(ordering{kind: "vps"})
+	id := h.buy(ordering{kind: "saas"})
 	h.becomes(id, order.StatusActive)
 	h.tenant = h.provision(id).Job.Tenant
 	client := "tenant/" + hosting.CustomerNumber(h.tenant)
