@@ -54,7 +54,7 @@ linear: ## let porcupine decide whether one order explains what concurrent clien
 robustness: ## hold the engine against a model of it, operation by operation, with crashes and zombies in between (OPS=200000 SEED=n); some ten minutes
 	HOSTPANEL_ROBUSTNESS_OPS=$(OPS) HOSTPANEL_ROBUSTNESS_SEED=$(SEED) $(GO) test -count=1 -timeout 2h -v -run 'TestTheEngineDoesWhatTheModelDoes' ./tests/robustness
 
-years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); an hour for 1000 in three years
+years: ## let SERVICES services live for DAYS days of the panel's clock, with customers and trouble by chance (SEED=n); 40 in three years take three minutes
 	HOSTPANEL_YEARS_SERVICES=$(or $(SERVICES),1000) HOSTPANEL_YEARS_DAYS=$(or $(DAYS),1096) HOSTPANEL_YEARS_SEED=$(SEED) $(GO) test -count=1 -timeout 6h -v -run 'TestServicesLiveForYears' ./sagas/assembly
 
 variants: ## break the engine on purpose, in one place at a time, and demand that a test fails (VARIANT='words of its name'); many minutes

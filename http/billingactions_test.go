@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/adapters/faults"
+	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
@@ -160,6 +161,23 @@ func TestAPaymentWithoutAPageIsTriedAgain(t *testing.T) {
 	}
 	w = s.bills("ana", path, `{"payment_method":"test"}`, key...)
 	if a := read(t, w); w.Code != http.StatusOK || a.ID != waiting.ID || a.URL == "" || a.Status != string(order.StatusPaymentProcessing) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A payment that was begun is not gone on with for one who has left the tenant since.
+func TestABegunPaymentIsOfTheTenantsPeopleAlone(t *testing.T) {
+	t.Parallel()
+	s, _, own, _ := indebted(t)
+	if _, err := s.provider.Faults().Order(t.Context(), faults.Fault{Call: faults.Create, Kind: "session", What: faults.ErrorBefore, Times: 2}); err != nil {
+		t.Fatal(err)
+	}
+	path, key := "invoices/"+own.String()+"/pay/", []string{"Idempotency-Key", "pay-once"}
+	if w := s.bills("ana", path, "{}", key...); w.Code != http.StatusServiceUnavailable {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	s.do(t, account.GrantMembership{User: ana, Tenant: 2, Role: account.Admin, At: time.Now()}, account.RevokeMembership{User: ana, Tenant: 1, At: time.Now()})
+	if w := s.bills("ana", path, "{}", key...); w.Code != http.StatusNotFound {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -178,7 +178,14 @@ func (s OrderReader) CreditNote(ctx context.Context, id uuid.UUID) (CreditNote, 
 	return one[CreditNote](ctx, s, "CreditNote", `select `+creditNoteColumns+` from credit_notes n`, w)
 }
 
-// CreditNotesOfOrder lists what was credited of an order's invoice, oldest first.
+// CreditNotesOfInvoice lists what was credited of an invoice, oldest first.
+func (s OrderReader) CreditNotesOfInvoice(ctx context.Context, invoice uuid.UUID) ([]CreditNote, error) {
+	w := s.tenantOrAll("n.tenant")
+	w.and("n.invoice_id = ?", invoice)
+	return list[CreditNote](ctx, s, `select `+creditNoteColumns+` from credit_notes n`, w, ` order by n.created_at, n.number`)
+}
+
+// CreditNotesOfOrder lists what was credited of the invoices of an order, oldest first.
 func (s OrderReader) CreditNotesOfOrder(ctx context.Context, order uuid.UUID) ([]CreditNote, error) {
 	w := s.tenantOrAll("n.tenant")
 	w.and("n.order_id = ?", order)

@@ -65,7 +65,6 @@ var orders = New("orders", `
 		refunded           bigint  not null default 0, -- minor units that went back, or were lost, of the payment that it runs on
 		cancel_requested   boolean not null default false,
 		invoice            uuid,    -- that it pays; null: it buys a service
-		subscription       uuid,    -- the order that started the service of that invoice
 		created_at         timestamptz not null,
 		updated_at         timestamptz not null,
 		version            int     not null, -- of the order's stream
@@ -208,7 +207,6 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"api_key", e.APIKey},
 		{"owner", e.Owner},
 		{"invoice", domain.OrNull(e.Invoice)},
-		{"subscription", domain.OrNull(e.Subscription)},
 		{"success_url", e.SuccessURL},
 		{"cancel_url", e.CancelURL},
 		{"created_at", now},

@@ -219,6 +219,11 @@ func TestOnlyListsCanBeAskedAboutAnotherMoment(t *testing.T) {
 			t.Errorf("%v: %d %s%s", line, code, out, complaint)
 		}
 	}
+	for list, head := range map[string]string{"invoices": "issued (UTC)", "subscriptions": "paid until (UTC)"} {
+		if code, out, complaint := told(t, "at", now, "--data-dir", dir, "--", list, "list"); code != console.Done || !strings.Contains(out, head) {
+			t.Errorf("%s: %d %s%s", list, code, out, complaint)
+		}
+	}
 	if code, out, complaint := told(t, "at", "2000-01-01", "--", "plans", "list", "--json", "--data-dir", dir); code != console.Done || strings.Contains(out, "VPS 2") {
 		t.Errorf("%d %s%s", code, out, complaint)
 	}

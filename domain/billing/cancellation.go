@@ -48,7 +48,7 @@ func (c CancelAtEnd) decide(s Subscription) ([]SubscriptionEvent, error) {
 	switch {
 	case !s.lives():
 		return nil, s.over()
-	case s.Cancels:
+	case s.Status == Cancelling:
 		return nil, nil
 	case !c.At.Before(s.PeriodEnd): // what is paid for has ended
 		return []SubscriptionEvent{SubscriptionEnded{Reason: Cancelled, Open: s.Open, At: c.At}}, nil
@@ -60,7 +60,7 @@ func (c KeepOn) decide(s Subscription) ([]SubscriptionEvent, error) {
 	switch {
 	case !s.lives():
 		return nil, s.over()
-	case !s.Cancels:
+	case s.Status != Cancelling:
 		return nil, nil
 	}
 	e := CancellationRevoked{At: c.At}
@@ -77,12 +77,12 @@ func (s Subscription) over() error {
 }
 
 func (e CancellationRequested) evolve(s Subscription) Subscription {
-	s.Status, s.Cancels, s.Open, s.DueAt, s.NextAt = Cancelling, true, uuid.Nil, time.Time{}, e.NextAt
+	s.Status, s.Open, s.DueAt, s.NextAt = Cancelling, uuid.Nil, time.Time{}, e.NextAt
 	return s
 }
 
 func (e CancellationRevoked) evolve(s Subscription) Subscription {
-	s.Status, s.Cancels, s.NextAt = Running, false, e.NextAt
+	s.Status, s.NextAt = Running, e.NextAt
 	return s
 }
 

@@ -2,7 +2,6 @@ package billing
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -129,13 +128,11 @@ func (s Seller) Check() error {
 		return domain.RefuseField("address", "A seller has an address.")
 	case s.City == "":
 		return domain.RefuseField("city", "A seller has a city.")
-	case !isCountry.MatchString(s.Country):
-		return domain.RefuseField("country", "A country is two capitals, such as ES.")
+	case !buyer.IsCountry(s.Country):
+		return domain.RefuseField("country", "A country is two capitals of ISO 3166, such as ES.")
 	}
 	return nil
 }
-
-var isCountry = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // A Line is a part of what is billed. Total includes tax, in units of the currency. A line
 // that is of no period, such as a setup fee, has none.

@@ -64,12 +64,14 @@ type (
 	// PaymentOverdue: the due date has passed without a payment.
 	PaymentOverdue struct {
 		Invoice uuid.UUID `json:"invoice"`
+		DueAt   time.Time `json:"due_at"`
 		NextAt  time.Time `json:"next_at"`
 		At      time.Time `json:"at"`
 	}
 	// PaymentReminded: the customer is reminded, for the Count-th time.
 	PaymentReminded struct {
 		Invoice uuid.UUID `json:"invoice"`
+		DueAt   time.Time `json:"due_at"`
 		Count   int       `json:"count"`
 		NextAt  time.Time `json:"next_at"`
 		At      time.Time `json:"at"`
@@ -129,7 +131,7 @@ func (e PeriodRenewed) Says() string {
 // Bills tells whether the next step of the subscription is an invoice, and whether it is
 // due.
 func (s Subscription) Bills(at time.Time) bool {
-	return s.isDue(at) && s.Open == uuid.Nil && !s.Cancels
+	return s.isDue(at) && s.Open == uuid.Nil && s.Status != Cancelling
 }
 
 func (s Subscription) isDue(at time.Time) bool { return s.lives() && !at.Before(s.NextAt) }
@@ -159,7 +161,7 @@ const (
 // step is what follows, and when.
 func (t Terms) step(s Subscription) (step, time.Time) {
 	switch {
-	case s.Cancels:
+	case s.Status == Cancelling:
 		return end, s.PeriodEnd
 	case s.Open == uuid.Nil:
 		return bill, s.PeriodEnd.Add(-t.Lead)
@@ -184,7 +186,7 @@ func (t Terms) reminds(s Subscription, within time.Duration) bool {
 func (t Terms) after(e SubscriptionEvent, s Subscription, at time.Time) time.Time {
 	s = e.evolve(s)
 	what, due := t.step(s)
-	if what == bill || what == overdue || s.Cancels {
+	if what == bill || what == overdue || s.Status == Cancelling {
 		return due
 	}
 	return later(due, at.Add(apart))
@@ -202,11 +204,11 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 		e.NextAt = c.Terms.after(e, s, c.At)
 		next = e
 	case remind:
-		e := PaymentReminded{Invoice: s.Open, Count: s.Reminders + 1, At: c.At}
+		e := PaymentReminded{Invoice: s.Open, DueAt: s.DueAt, Count: s.Reminders + 1, At: c.At}
 		e.NextAt = c.Terms.after(e, s, c.At)
 		next = e
 	case overdue:
-		e := PaymentOverdue{Invoice: s.Open, At: c.At}
+		e := PaymentOverdue{Invoice: s.Open, DueAt: s.DueAt, At: c.At}
 		e.NextAt = c.Terms.after(e, s, c.At)
 		next = e
 	case suspend:
@@ -224,7 +226,7 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 }
 
 func (s Subscription) endReason() string {
-	if s.Cancels {
+	if s.Status == Cancelling {
 		return Cancelled
 	}
 	return Unpaid

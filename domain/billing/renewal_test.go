@@ -170,8 +170,8 @@ func TestAnOperatorGivesMoreTime(t *testing.T) {
 func everyStep() []domain.Event {
 	return []domain.Event{
 		billing.PeriodInvoiced{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), DueAt: noon, NextAt: noon, At: noon},
-		billing.PaymentOverdue{Invoice: ana, NextAt: noon, At: noon},
-		billing.PaymentReminded{Invoice: ana, Count: 1, NextAt: noon, At: noon},
+		billing.PaymentOverdue{Invoice: ana, DueAt: noon, NextAt: noon, At: noon},
+		billing.PaymentReminded{Invoice: ana, DueAt: noon, Count: 1, NextAt: noon, At: noon},
 		billing.SubscriptionSuspended{Invoice: ana, EndsAt: noon, NextAt: noon, At: noon},
 		billing.EndAnnounced{Invoice: ana, NextAt: noon, At: noon},
 		billing.PeriodRenewed{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon, Waived: "goodwill", NextAt: noon, At: noon},

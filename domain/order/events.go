@@ -101,10 +101,7 @@ type Placed struct {
 	SuccessURL string `json:"success_url,omitempty"`
 	CancelURL  string `json:"cancel_url,omitempty"`
 
-	// The invoice that it pays, and the order that started the subscription; zero: it buys
-	// the plan.
-	Invoice      uuid.UUID `json:"invoice,omitzero"`
-	Subscription uuid.UUID `json:"subscription,omitzero"`
+	Invoice uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys the plan
 
 	At time.Time `json:"at"`
 }

@@ -44,11 +44,10 @@ type Place struct {
 // A Bill is an open invoice. An order that pays one buys nothing: its plan is that of the
 // subscription.
 type Bill struct {
-	Invoice      uuid.UUID
-	Subscription uuid.UUID // the order that started it
-	Total        decimal.Decimal
-	Subtotal     decimal.Decimal
-	Tax          decimal.Decimal
+	Invoice  uuid.UUID
+	Total    decimal.Decimal
+	Subtotal decimal.Decimal
+	Tax      decimal.Decimal
 }
 
 // A Customer is who placed the order.
@@ -131,7 +130,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
 		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL,
-		Invoice: bill.Invoice, Subscription: bill.Subscription, At: c.At,
+		Invoice: bill.Invoice, At: c.At,
 	})
 }
 

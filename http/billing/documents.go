@@ -114,7 +114,7 @@ func (s *handlers) documentOf(ctx context.Context, c route.Call, i projections.I
 	}, terms)
 	d.Number = i.Number
 	if d.Withdrawn {
-		notes, err := s.notesOf(ctx, c, i)
+		notes, err := s.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
 		if err != nil {
 			return d, err
 		}
@@ -145,25 +145,16 @@ func (s *handlers) methodName(language, name string) string {
 	return offer.Label.ES
 }
 
-// notesOf are the credit notes of an invoice, oldest first.
-func (s *handlers) notesOf(ctx context.Context, c route.Call, i projections.Invoice) ([]projections.CreditNote, error) {
-	notes, err := s.Scope(c).CreditNotesOfOrder(ctx, i.OrderID)
-	return slices.DeleteFunc(notes, func(n projections.CreditNote) bool { return n.Invoice != i.Number }), err
-}
-
 func (s *handlers) creditNoteDocument(ctx context.Context, c route.Call) (document.Document, error) {
 	n, err := s.Scope(c).CreditNote(ctx, c.UUID("id"))
 	if err != nil {
 		return document.Document{}, err
 	}
-	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: 1, Filters: []projections.Filter{{Field: "number", Op: "=", Value: n.Invoice}}})
+	i, err := s.Scope(c).Invoice(ctx, n.InvoiceID)
 	if err != nil {
 		return document.Document{}, err
 	}
-	if len(found.Rows) == 0 {
-		return document.Document{}, route.Missing("Invoice")
-	}
-	of, err := s.documentOf(ctx, c, found.Rows[0])
+	of, err := s.documentOf(ctx, c, i)
 	if err != nil {
 		return of, err
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/billing/document"
 	"hostpanel/domain/field"
+	"hostpanel/domain/texts"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
@@ -83,7 +85,7 @@ func seesNone(c route.Call) bool {
 // showInvoice is the page of an invoice.
 func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	notes, err := s.notesOf(ctx, c, i.Invoice)
+	notes, err := s.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +93,14 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	for _, n := range notes {
 		credited = append(credited, documentRow{Path: pdfOf(creditNotesPath, n.ID), Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
 	}
-	files, err := s.filesOf(ctx, c, i.Invoice)
+	said, err := s.documentOf(ctx, c, i.Invoice)
 	if err != nil {
 		return nil, err
 	}
 	ways := s.waysToPay(i.Invoice)
 	d, err := s.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
-		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, i.Invoice), "Sums": sumsOf(w, i.Invoice), "Credited": credited,
-		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": files, "Acts": acts,
+		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
+		"Payment": s.paymentOf(w, web.Readers(c), i.Invoice), "Pay": s.payFormOf(c, i, ways, back), "Files": filesOf(i.Invoice, said), "Acts": acts,
 		"Seller": sellerOf(w, i.Seller), "Customer": customerOf(w, i.Invoice), "Wide": true,
 	})
 	if err == nil {
@@ -108,17 +110,13 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 }
 
 // filesOf are the forms in which the document of an invoice can be had.
-func (s *handlers) filesOf(ctx context.Context, c route.Call, i projections.Invoice) ([]web.Aspect, error) {
-	d, err := s.documentOf(ctx, c, i)
-	if err != nil {
-		return nil, err
-	}
+func filesOf(i projections.Invoice, d document.Document) []web.Aspect {
 	path := documentPath(invoicesPath, i.ID)
 	files := []web.Aspect{{Text: "PDF", Path: pdfOf(invoicesPath, i.ID)}, {Text: "HTML", Path: path + "?format=html"}}
 	if d.Check() == nil {
 		files = append(files, web.Aspect{Text: "XML (EN 16931)", Path: path + "?format=xml"})
 	}
-	return files, nil
+	return files
 }
 
 func documentPath(path string, id uuid.UUID) string { return path + id.String() + "/document/" }
@@ -141,22 +139,22 @@ func (s *handlers) paymentOf(w web.Words, language string, i projections.Invoice
 // A lineRow is a line of an invoice.
 type lineRow struct{ Text, Period, Total string }
 
-func linesOf(w web.Words, i projections.Invoice) (rows []lineRow) {
-	for _, l := range i.Lines {
-		row := lineRow{Text: l.Text, Total: w.Money(l.Total, i.Currency)}
-		if !l.PeriodEnd.IsZero() {
-			row.Period = w.Date(l.PeriodStart) + " – " + w.Date(l.PeriodEnd)
+func linesOf(w web.Words, d document.Document) (rows []lineRow) {
+	for _, l := range d.Lines {
+		row := lineRow{Text: l.Text, Total: w.Money(l.Total, d.Currency)}
+		if first, last := l.Days(); !first.IsZero() {
+			row.Period = w.Date(first) + " – " + w.Date(last)
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func sumsOf(w web.Words, i projections.Invoice) []web.Aspect {
+func sumsOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
 	return []web.Aspect{
 		w.Moment(w["invoice_issued"], &i.CreatedAt, ""),
 		{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
-		{Name: w["invoice_tax"] + " (" + i.TaxRate.String() + " %)", Text: w.Money(i.Tax, i.Currency)},
+		{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
 		{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
 	}
 }
@@ -180,6 +178,8 @@ func customerOf(w web.Words, i projections.Invoice) []web.Aspect {
 	return web.Told(
 		web.Aspect{Name: w["invoice_name"], Text: i.CustomerName},
 		web.Aspect{Name: w["invoice_company"], Text: i.CustomerCompany},
+		web.Aspect{Name: w["invoice_address"], Text: i.AddressLine()},
+		web.Aspect{Name: w["invoice_tax_id"], Text: i.CustomerTaxID},
 		web.Aspect{Name: w["invoice_email"], Text: i.CustomerEmail},
 	)
 }

@@ -65,7 +65,8 @@ const opened = `
   };
 })()`
 
-// Open opens a tab. The test is skipped where there is no Chromium.
+// Open opens a tab. The test is skipped where there is no Chromium: all tests need Go alone,
+// and `.ci/run` installs Chromium before it runs them.
 func Open(t testing.TB) *Page {
 	t.Helper()
 	program := find()

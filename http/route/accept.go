@@ -28,22 +28,8 @@ func (x *exchange) negotiate() error {
 	return nil
 }
 
-// accepts tells whether a media type may be sent. Nothing said is anything.
-func accepts(headers []string, mediaType string) bool {
-	list := strings.TrimSpace(strings.Join(headers, ","))
-	if list == "" {
-		return true
-	}
-	group, _, _ := strings.Cut(mediaType, "/")
-	for item := range strings.SplitSeq(list, ",") {
-		media, _, _ := strings.Cut(item, ";")
-		switch strings.ToLower(strings.TrimSpace(media)) {
-		case mediaType, group + "/*", "*/*":
-			return true
-		}
-	}
-	return false
-}
+// accepts tells whether a media type may be sent.
+func accepts(headers []string, mediaType string) bool { return liking(headers, mediaType) > 0 }
 
 // Preferred is the media type that the caller likes best of those offered, by the header
 // Accept. Of equals it is the first. None is refused with 406.

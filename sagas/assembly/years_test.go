@@ -90,7 +90,7 @@ func (y *years) lives(id uuid.UUID) {
 	what := y.chance.IntN(100)
 	switch {
 	case s.Status == billing.Over:
-	case s.Cancels && what < 30:
+	case s.Status == billing.Cancelling && what < 30:
 		y.did("kept on")
 		y.may(y.Billing.KeepOn(y.t.Context(), caused(), id))
 	case s.Open == uuid.Nil && what < 2:

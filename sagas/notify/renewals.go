@@ -22,9 +22,9 @@ func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 	case billing.PeriodInvoiced:
 		return n.tellOfBill(ctx, r, notice.InvoiceDue, e.Invoice, e.DueAt)
 	case billing.PaymentReminded:
-		return n.tellOfDue(ctx, r, notice.PaymentReminder, e.Invoice)
+		return n.tellOfBill(ctx, r, notice.PaymentReminder, e.Invoice, e.DueAt)
 	case billing.PaymentOverdue:
-		return n.tellOfDue(ctx, r, notice.PaymentOverdue, e.Invoice)
+		return n.tellOfBill(ctx, r, notice.PaymentOverdue, e.Invoice, e.DueAt)
 	case billing.SubscriptionSuspended:
 		return n.tellOfBill(ctx, r, notice.PlanSuspended, e.Invoice, e.EndsAt)
 	case billing.EndAnnounced:
@@ -44,22 +44,14 @@ func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 	return nil
 }
 
-// tellOfDue tells of an invoice by its due date.
-func (n payers) tellOfDue(ctx context.Context, r eventstore.RecordedEvent, template string, invoice uuid.UUID) error {
-	i, err := n.tables.For(projections.System).Invoice(ctx, invoice)
-	if err != nil || i.DueAt == nil {
-		return unlessMissing(err)
-	}
-	return n.tellOfBill(ctx, r, template, invoice, *i.DueAt)
-}
-
+// tellOfBill tells of an invoice and of a day. Of nothing to pay its own notification tells.
 func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, template string, invoice uuid.UUID, day time.Time) error {
 	o, err := n.order(ctx, uuid.MustParse(r.Stream.ID))
 	if err != nil {
 		return err
 	}
 	i, err := n.tables.For(projections.System).Invoice(ctx, invoice)
-	if err != nil {
+	if err != nil || i.Total.IsZero() {
 		return err
 	}
 	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: o.PlanName, Total: i.Total, Currency: i.Currency, Day: day}
@@ -76,9 +68,10 @@ func (n payers) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, temp
 
 // bought is the order whose customer is told of an order: that which started the
 // subscription, if the order pays an invoice of it.
-func bought(o projections.Order) uuid.UUID {
-	if o.Subscription != nil {
-		return *o.Subscription
+func (n payers) bought(ctx context.Context, o projections.Order) (uuid.UUID, error) {
+	if o.Invoice == nil {
+		return o.ID, nil
 	}
-	return o.ID
+	i, err := n.tables.For(projections.System).Invoice(ctx, *o.Invoice)
+	return i.OrderID, err
 }

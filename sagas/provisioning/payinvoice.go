@@ -51,7 +51,7 @@ func (s *Service) PayInvoice(ctx context.Context, cause func() domain.Metadata, 
 		Customer: order.Customer{Name: bought.CustomerName, Email: bought.CustomerEmail, Company: bought.CustomerCompany, Details: bought.Details()},
 		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: i.Total, TaxRate: i.TaxRate, Currency: i.Currency,
 		Method: offer.Method, Test: !offer.Live, Language: bought.Language, At: s.Now().UTC(),
-		Bill: &order.Bill{Invoice: invoice, Subscription: i.OrderID, Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax},
+		Bill: &order.Bill{Invoice: invoice, Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax},
 	}
 	m.Correlation = place.ID
 	if err := s.place(ctx, m, place); err != nil {

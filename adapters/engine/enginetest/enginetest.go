@@ -100,7 +100,7 @@ func Run(t *testing.T, open func(t *testing.T) Engine) {
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
 			e := open(t)
-			if c.needs != nil && c.needs(e) != "" { // a check of what only some engines can show; the report says why
+			if c.needs != nil && c.needs(e) != "" { // the sandbox serves nothing that could be looked at, and a real engine shows no books; the report says why
 				t.Skip(c.needs(e))
 			}
 			w := newWorld(t, e, tag)

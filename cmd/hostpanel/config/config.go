@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/shopspring/decimal"
 
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/cmd/hostpanel/console"
@@ -45,7 +44,6 @@ type Config struct {
 	Payments       []*Provider
 	Joined         bool // for one command, beside what serves
 	View
-	TaxRate        decimal.Decimal
 	Currency       string
 	Language       string // of requests that name none
 	Policy         assembly.Policy

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"hostpanel/adapters/payments/test"
 	"hostpanel/cmd/hostpanel/console"
-	"hostpanel/domain/billing"
 )
 
 // parsed is what the program makes of flags and the environment.
@@ -162,52 +159,6 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 	}
 }
 
-const aSeller = `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","country":"ES","tax_id":"ESB12345678"}`
-
-// Without the setting invoices name no seller. A demo has one of its own.
-func TestTheSellerOfInvoicesIsSet(t *testing.T) {
-	for _, c := range []struct {
-		set  Settings
-		demo bool
-		want billing.Seller
-	}{
-		{Settings{Seller: aSeller}, false, billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}},
-		{Settings{}, false, billing.Seller{}},
-		{Settings{}, true, billing.Seller{Name: "Demo Hosting", Address: "Calle Mayor 1", City: "Madrid", PostalCode: "28013", Country: "ES", TaxID: "ESB00000000"}},
-	} {
-		if got, err := New(c.set, c.demo); err != nil || got.Policy.Seller != c.want {
-			t.Errorf("%+v: %+v, %v", c.set, got, err)
-		}
-	}
-}
-
-func TestThePolicyForOrdersIsSet(t *testing.T) {
-	plain, err := New(Settings{}, false)
-	if err != nil || plain.Policy.KeepDisputed || plain.Policy.RefundLate || plain.Policy.RefundGrace != nil {
-		t.Errorf("%+v %v", plain.Policy, err)
-	}
-	set, err := New(Settings{Disputes: "notify", LatePayments: "refund", RefundGrace: "0"}, false)
-	if err != nil || !set.Policy.KeepDisputed || !set.Policy.RefundLate || set.Policy.RefundGrace == nil || *set.Policy.RefundGrace != 0 {
-		t.Errorf("%+v %v", set.Policy, err)
-	}
-	same, err := New(Settings{Disputes: "suspend", LatePayments: "reopen"}, false)
-	if err != nil || same.Policy.KeepDisputed || same.Policy.RefundLate {
-		t.Errorf("%+v %v", same.Policy, err)
-	}
-}
-
-func TestTheTermsOfRenewalsAreSet(t *testing.T) {
-	plain, err := New(Settings{}, false)
-	if err != nil || !reflect.DeepEqual(plain.Policy.Terms, billing.UsualTerms) {
-		t.Errorf("%+v %v", plain.Policy.Terms, err)
-	}
-	set, err := New(Settings{InvoiceDays: "0", ReminderDays: "-1, 2", SuspendDays: "5", EndDays: "10"}, false)
-	want := billing.Terms{Reminders: []time.Duration{-day, 2 * day}, Grace: 5 * day, Keep: 10 * day, Warning: 5 * day}
-	if err != nil || !reflect.DeepEqual(set.Policy.Terms, want) {
-		t.Errorf("%+v %v", set.Policy.Terms, err)
-	}
-}
-
 func TestZonesHaveNameServers(t *testing.T) {
 	for _, c := range []struct {
 		set  Settings
@@ -340,7 +291,7 @@ func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
 		tax               string
 	}{{true, true, false, "21.00"}, {false, false, true, "0.00"}} {
 		got, err := New(Settings{}, c.demo)
-		if err != nil || got.Payments[2].Offered != c.test || got.AbuseLimits != c.abuse || got.TaxRate.StringFixed(2) != c.tax || got.Currency != "EUR" {
+		if err != nil || got.Payments[2].Offered != c.test || got.AbuseLimits != c.abuse || got.Policy.TaxRate.StringFixed(2) != c.tax || got.Currency != "EUR" {
 			t.Errorf("demo %t: %+v, %v", c.demo, got, err)
 		}
 	}
@@ -350,7 +301,7 @@ func TestTheDemoHasDefaultsOfItsOwn(t *testing.T) {
 	if got, err := New(Settings{SecondFactor: "on"}, false); err != nil || !got.SecondFactor {
 		t.Errorf("no second factor is required with the setting: %v", err)
 	}
-	if got, err := New(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil || got.TaxRate.String() != "19" || !got.AbuseLimits {
+	if got, err := New(Settings{TaxRate: "19", AbuseLimits: "on"}, true); err != nil || got.Policy.TaxRate.String() != "19" || !got.AbuseLimits {
 		t.Errorf("what is set should win in the demo too: %+v, %v", got, err)
 	}
 	if _, err := New(Settings{Payments: kong.Plugins{&test.Settings{Payments: "off"}}}, true); err == nil {

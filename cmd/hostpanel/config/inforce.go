@@ -16,7 +16,7 @@ var inForce = map[string]func(*Config) string{
 	"HOSTPANEL_LISTEN":                func(c *Config) string { return c.Listen },
 	"HOSTPANEL_ADMIN_EMAIL":           func(c *Config) string { return c.AdminEmail },
 	"HOSTPANEL_NAMESERVERS":           func(c *Config) string { return strings.Join(c.NameServers, ", ") },
-	"HOSTPANEL_TAX_RATE":              func(c *Config) string { return c.TaxRate.StringFixed(2) },
+	"HOSTPANEL_TAX_RATE":              func(c *Config) string { return c.Policy.TaxRate.StringFixed(2) },
 	"HOSTPANEL_CURRENCY":              func(c *Config) string { return c.Currency },
 	"HOSTPANEL_SELLER":                func(c *Config) string { return sellerText(c.Policy.Seller) },
 	"HOSTPANEL_LANGUAGE":              func(c *Config) string { return c.Language },

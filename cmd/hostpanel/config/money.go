@@ -23,11 +23,10 @@ func (c *Config) money(s Settings) (err error) {
 		rate = "21.00"
 	}
 	rate = cmp.Or(s.TaxRate, rate)
-	c.TaxRate, err = decimal.NewFromString(rate)
-	if err != nil || c.TaxRate.IsNegative() || c.TaxRate.GreaterThan(decimal.NewFromInt(100)) || !c.TaxRate.Equal(c.TaxRate.Round(2)) {
+	c.Policy.TaxRate, err = decimal.NewFromString(rate)
+	if given := c.Policy.TaxRate; err != nil || given.IsNegative() || given.GreaterThan(decimal.NewFromInt(100)) || !given.Equal(given.Round(2)) {
 		return console.Misused("HOSTPANEL_TAX_RATE: %q is not a percentage such as 21.00", rate)
 	}
-	c.Policy.TaxRate = c.TaxRate
 	if err := c.seller(s); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/texts"
 )
 
 var (
@@ -127,4 +128,15 @@ func TestLinesWithoutTaxAddUpToTheSubtotal(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Whatever ends a subscription withdraws its open invoice, and the credit note says why.
+func TestEveryWithdrawalHasItsWords(t *testing.T) {
+	for _, language := range texts.Languages() {
+		for _, reason := range []string{billing.Unpaid, billing.Cancelled, "waived", "ended", "refunded", "chargeback"} {
+			if texts.Say(language, "documents.withdrawn_"+reason) == "" {
+				t.Errorf("%s is not said in %s", reason, language)
+			}
+		}
+	}
 }

@@ -34,7 +34,7 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 	for rule, spoil := range map[string]func(*Document){
 		"BR-02": func(d *Document) { d.Number = "" },
 		"BR-03": func(d *Document) { d.Issued = time.Time{} },
-		"BR-05": func(d *Document) { d.Currency = "XXX" },
+		"BR-05": func(d *Document) { d.Currency = "ZZZ" },
 		"BR-06": func(d *Document) { d.Seller.Name = " " },
 		"BR-07": func(d *Document) { d.Buyer.Name = "" },
 		"BR-09": func(d *Document) { d.Seller.Country = "UK" },

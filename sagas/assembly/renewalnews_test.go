@@ -1,0 +1,76 @@
+package assembly_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// titles are those of the notifications of a user, the oldest first.
+func (w *renewing) titles(user int64) string {
+	w.t.Helper()
+	return w.text(`select coalesce(string_agg(title, ', ' order by created_at, title), '') from notifications where user_id = $1`, user)
+}
+
+func TestACustomerIsToldOfEachStep(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	id := w.serves(ordering{kind: "saas", email: "payer@example.com", language: "en"})
+	user := w.provision(id).Job.User
+	told := func(what string, titles ...string) {
+		t.Helper()
+		w.eventually(what, func() bool { return strings.HasSuffix(w.titles(user), strings.Join(titles, ", ")) })
+	}
+	for _, step := range []struct{ event, title string }{
+		{"billing.period_invoiced", "An invoice to pay"},
+		{"billing.payment_reminded", "A reminder of your invoice"},
+		{"billing.payment_overdue", "Your payment is overdue"},
+	} {
+		w.until(id, step.event, 1)
+		told(step.event, step.title)
+	}
+	w.pays(id)
+	told("it is paid", "Your payment is overdue", "Your payment has arrived")
+	w.until(id, "billing.subscription_suspended", 1)
+	told("it is suspended", "A reminder of your invoice", "Your plan is suspended")
+	w.must(w.Billing.Waive(t.Context(), caused(), w.subscription(id).Open, "an outage"))
+	told("it is waived", "Your plan is renewed")
+	w.must(w.Billing.Cancel(t.Context(), caused(), id))
+	w.until(id, "billing.subscription_ended", 1)
+	told("it has ended", "Your plan is cancelled", "Your plan has ended")
+}
+
+func TestTenantsHearOfTheirRenewals(t *testing.T) {
+	t.Parallel()
+	listening, r := listeningWorld(t)
+	w := renewingOn(listening)
+	id := w.serves(ordering{kind: "saas"})
+	tenant := w.provision(id).Job.Tenant
+	w.listens(1, tenant, "subscription.*", "invoice.*")
+	heard := func(names ...string) {
+		t.Helper()
+		w.eventually(fmt.Sprint("the endpoint has heard ", names), func() bool {
+			var all []string
+			for _, one := range r.heard(urlOf(1)) {
+				all = append(all, one.message.Type)
+			}
+			slices.Sort(all)
+			return slices.Equal(all, slices.Sorted(slices.Values(names)))
+		})
+	}
+	w.until(id, "billing.period_invoiced", 1)
+	heard("invoice.created") // before the clock goes on: messages have their time
+	w.until(id, "billing.payment_overdue", 1)
+	heard("invoice.created", "subscription.past_due")
+	invoice := w.subscription(id).Open
+	w.must(w.Billing.MarkPaid(t.Context(), caused(), invoice, "cash", "till"))
+	heard("invoice.created", "subscription.past_due", "invoice.paid", "subscription.renewed")
+	for _, one := range r.heard(urlOf(1)) {
+		about := map[string]string{"invoice": "invoices/" + invoice.String(), "subscription": "subscriptions/" + id.String()}
+		kind, _, _ := strings.Cut(one.message.Type, ".")
+		if url := fmt.Sprintf(`"url":"/billing/api/v1/%s/"`, about[kind]); !strings.Contains(string(one.message.Data), url) {
+			t.Errorf("%s is about %s, not about %s", one.message.Type, one.message.Data, url)
+		}
+	}
+}
