@@ -22,6 +22,8 @@ type Checkout struct {
 	Language             string
 	ReturnURL, CancelURL string
 	ExpiresAt            time.Time
+	Save                 bool         // the customer agrees that the method is kept
+	Saved                *SavedMethod // that is charged without a page; nil: the customer pays on a page
 }
 
 // A Session is a page where one order can be paid.
@@ -77,9 +79,11 @@ type Payment struct {
 	Minor    int64
 	Currency string
 	Payee    string // the account that was paid; empty where the provider has no such notion
+	Code     string // why it was declined or failed: [NeedsCustomer], [MethodGone] or the provider's own; "": unknown
 	At       time.Time
 	Refunds  []Refund
 	Disputes []Dispute
+	Saved    *SavedMethod // that it was paid with, if the provider keeps it; nil: it keeps none
 }
 
 // A Refund is money on its way back to the customer, as its provider keeps it.
@@ -137,7 +141,8 @@ type RefundCall struct {
 type CaptureCall struct {
 	Order   uuid.UUID
 	Session string
-	Key     string // "order/<id>/capture"; the same key captures once
+	Key     string       // "order/<id>/capture"; the same key captures once
+	Saved   *SavedMethod // that is charged; nil: the customer has approved the session
 }
 
 // News is what a webhook claims. It may be false and only makes us look.
