@@ -78,6 +78,7 @@ func (s Subscription) over() error {
 
 func (e CancellationRequested) evolve(s Subscription) Subscription {
 	s.Status, s.Open, s.DueAt, s.NextAt = Cancelling, uuid.Nil, time.Time{}, e.NextAt
+	s.Charging = s.anew()
 	return s
 }
 

@@ -52,6 +52,7 @@ func (c Extend) decide(s Subscription) ([]SubscriptionEvent, error) {
 
 func (e PaymentExtended) evolve(s Subscription) Subscription {
 	s.Status, s.DueAt, s.Reminders, s.Warned, s.SuspendedAt, s.NextAt = Running, e.Until, 0, false, time.Time{}, e.NextAt
+	s.Charging = s.anew()
 	return s
 }
 

@@ -85,6 +85,11 @@ var EventTypes = []domain.EventType{
 	domain.Register[PaymentExtended](),
 	domain.Register[CancellationRequested](),
 	domain.Register[CancellationRevoked](),
+	domain.Register[MethodChosen](),
+	domain.Register[ChargeStarted](),
+	domain.Register[ChargeFailed](),
+	domain.Register[PaymentMethodSaved]().Sealing(domain.Contact, "brand", "last4", "expires"),
+	domain.Register[PaymentMethodRemoved](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.

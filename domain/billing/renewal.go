@@ -16,6 +16,7 @@ import (
 type Terms struct {
 	Lead      time.Duration   // before a period begins, its invoice is issued
 	Reminders []time.Duration // after the due date, or before it if negative; rising
+	Retries   []time.Duration // after the first charge that was refused, it is tried again; rising
 	Grace     time.Duration   // after the due date, the service is suspended
 	Keep      time.Duration   // after the suspension, the service ends
 	Warning   time.Duration   // before that end, the customer is told
@@ -24,7 +25,7 @@ type Terms struct {
 const day = 24 * time.Hour
 
 // UsualTerms hold where nothing else is set.
-var UsualTerms = Terms{Lead: 7 * day, Reminders: []time.Duration{-2 * day, 3 * day, 7 * day}, Grace: 14 * day, Keep: 30 * day, Warning: 7 * day}
+var UsualTerms = Terms{Lead: 7 * day, Reminders: []time.Duration{-2 * day, 3 * day, 7 * day}, Retries: []time.Duration{day, 3 * day, 5 * day, 7 * day}, Grace: 14 * day, Keep: 30 * day, Warning: 7 * day}
 
 // apart is the shortest time between two steps, so that a panel that was off does not take
 // several at once.
@@ -152,6 +153,7 @@ type step int
 const (
 	bill     step = iota // the next period
 	remind               // the customer of an open invoice
+	charge               // the saved payment method
 	overdue              // the due date has passed
 	suspend              // the service
 	announce             // the end of the service
@@ -165,11 +167,22 @@ func (t Terms) step(s Subscription) (step, time.Time) {
 		return end, s.PeriodEnd
 	case s.Open == uuid.Nil:
 		return bill, s.PeriodEnd.Add(-t.Lead)
+	}
+	what, due := t.unpaid(s)
+	if at, charges := t.charge(s); charges && !at.After(due) {
+		return charge, at
+	}
+	return what, due
+}
+
+// unpaid is what follows if the open invoice is not charged by itself before.
+func (t Terms) unpaid(s Subscription) (step, time.Time) {
+	switch {
 	case s.Status == Running && t.reminds(s, 0), s.Status == PastDue && t.reminds(s, t.Grace):
 		return remind, s.DueAt.Add(t.Reminders[s.Reminders])
-	case s.Status == Running:
+	case s.Status == Running && !s.Pending:
 		return overdue, s.DueAt
-	case s.Status == PastDue:
+	case s.Status == Running || s.Status == PastDue:
 		return suspend, s.DueAt.Add(t.Grace)
 	case !s.Warned:
 		return announce, s.SuspendedAt.Add(t.Keep - t.Warning)
@@ -177,16 +190,27 @@ func (t Terms) step(s Subscription) (step, time.Time) {
 	return end, s.SuspendedAt.Add(t.Keep)
 }
 
-// reminds tells whether a reminder is left that is due within a time after the due date.
+// reminds tells whether a reminder is left that is due within a time after the due date. A
+// customer whose method is charged needs none.
 func (t Terms) reminds(s Subscription, within time.Duration) bool {
-	return s.Reminders < len(t.Reminders) && t.Reminders[s.Reminders] < within
+	_, charges := t.charge(s)
+	return s.Reminders < len(t.Reminders) && t.Reminders[s.Reminders] < within && !charges && !s.Pending
+}
+
+// remindersUntil is how many reminders were due until a moment.
+func (t Terms) remindersUntil(s Subscription, at time.Time) int {
+	n := s.Reminders
+	for n < len(t.Reminders) && !s.DueAt.Add(t.Reminders[n]).After(at) {
+		n++
+	}
+	return n
 }
 
 // after is when the step after an event is due.
 func (t Terms) after(e SubscriptionEvent, s Subscription, at time.Time) time.Time {
 	s = e.evolve(s)
 	what, due := t.step(s)
-	if what == bill || what == overdue || s.Status == Cancelling {
+	if what == bill || what == overdue || what == charge || s.Status == Cancelling {
 		return due
 	}
 	return later(due, at.Add(apart))
@@ -205,6 +229,10 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 		next = e
 	case remind:
 		e := PaymentReminded{Invoice: s.Open, DueAt: s.DueAt, Count: s.Reminders + 1, At: c.At}
+		e.NextAt = c.Terms.after(e, s, c.At)
+		next = e
+	case charge:
+		e := ChargeStarted{Invoice: s.Open, Method: s.Method, Count: s.Charges + 1, At: c.At}
 		e.NextAt = c.Terms.after(e, s, c.At)
 		next = e
 	case overdue:
@@ -254,6 +282,7 @@ func (c Renew) decide(s Subscription) ([]SubscriptionEvent, error) {
 
 func (e PeriodInvoiced) evolve(s Subscription) Subscription {
 	s.Issued, s.Open, s.DueAt, s.Reminders, s.Warned, s.NextAt = s.Issued+1, e.Invoice, e.DueAt, 0, false, e.NextAt
+	s.Charging = s.anew()
 	return s
 }
 
@@ -280,6 +309,7 @@ func (e EndAnnounced) evolve(s Subscription) Subscription {
 func (e PeriodRenewed) evolve(s Subscription) Subscription {
 	s.Status, s.Period, s.PeriodStart, s.PeriodEnd = Running, e.Period, e.PeriodStart, e.PeriodEnd
 	s.Open, s.DueAt, s.Reminders, s.Warned, s.SuspendedAt, s.NextAt = uuid.Nil, time.Time{}, 0, false, time.Time{}, e.NextAt
+	s.Charging = s.anew()
 	return s
 }
 

@@ -171,6 +171,13 @@ func everyStep() []domain.Event {
 	return []domain.Event{
 		billing.PeriodInvoiced{Period: 1, Invoice: ana, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), DueAt: noon, NextAt: noon, At: noon},
 		billing.PaymentOverdue{Invoice: ana, DueAt: noon, NextAt: noon, At: noon},
+		billing.MethodChosen{Method: card, NextAt: noon, At: noon},
+		billing.ChargeStarted{Invoice: ana, Method: card, Count: 1, NextAt: noon, At: noon},
+		billing.ChargeFailed{Invoice: ana, DueAt: noon, Count: 1, Code: "card_declined", Final: true, Reminders: 1, NextAt: noon, At: noon},
+		billing.PaymentMethodSaved{
+			Tenant: 17, SubjectID: ana, Order: order, Provider: "test", Customer: "cus_1", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242", Expires: "2029-03", At: noon,
+		},
+		billing.PaymentMethodRemoved{Reason: billing.GoneAtProvider, At: noon},
 		billing.PaymentReminded{Invoice: ana, DueAt: noon, Count: 1, NextAt: noon, At: noon},
 		billing.SubscriptionSuspended{Invoice: ana, EndsAt: noon, NextAt: noon, At: noon},
 		billing.EndAnnounced{Invoice: ana, NextAt: noon, At: noon},

@@ -37,6 +37,7 @@ type Subscription struct {
 	Reminders   int       `json:"reminders,omitempty"` // since it was due
 	SuspendedAt time.Time `json:"suspended_at,omitzero"`
 	Warned      bool      `json:"warned,omitempty"` // that the service ends
+	Charging
 
 	NextAt time.Time `json:"next_at,omitzero"` // when it has to go on by itself; see [Advance]
 }

@@ -60,6 +60,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[WelcomeMailRequested](),
 	domain.Register[ProviderEventIgnored](),
 	domain.Register[WebhookMatched](),
+	domain.Register[PaymentMethodKept]().Sealing(domain.Contact, "brand", "last4", "expires"),
 }
 
 // Placed is the order as it was agreed. Nothing in it is ever computed again.
@@ -102,6 +103,9 @@ type Placed struct {
 	CancelURL  string `json:"cancel_url,omitempty"`
 
 	Invoice uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys the plan
+
+	KeepFor uuid.UUID `json:"keep_for,omitzero"`    // the person who agreed that the payment method is kept; zero: it is not
+	Charge  uuid.UUID `json:"kept_method,omitzero"` // the kept payment method that is charged; zero: the customer pays on a page
 
 	At time.Time `json:"at"`
 }
@@ -180,6 +184,7 @@ type Seen struct {
 	Minor    int64        `json:"minor"`
 	Currency string       `json:"currency"`
 	Payee    string       `json:"payee,omitempty"`
+	Code     string       `json:"code,omitempty"` // why it was declined or failed
 	At       time.Time    `json:"at,omitzero"`
 }
 
@@ -261,6 +266,9 @@ func (e Placed) Says() string {
 }
 
 func (e PaymentSessionOpened) Says() string {
+	if e.URL == "" {
+		return "the kept payment method can be charged until " + wording.Minute(e.ExpiresAt)
+	}
 	return "can be paid until " + wording.Minute(e.ExpiresAt)
 }
 
@@ -276,7 +284,9 @@ func (e AwaitingSettlement) Says() string {
 
 func (e PaymentConfirmed) Says() string { return paid(e.Payment) + " arrived, payment " + e.Payment.ID }
 
-func (e PaymentDeclined) Says() string { return "the payment of " + paid(e.Payment) + " was declined" }
+func (e PaymentDeclined) Says() string {
+	return "the payment of " + paid(e.Payment) + " was declined" + wording.Around(": ", wording.Spaced(e.Payment.Code), "")
+}
 
 func (e PaymentMismatchFound) Says() string {
 	return fmt.Sprintf("%s arrived, but differs in %s: an operator must check it", paid(e.Payment), strings.Join(e.Differs, ", "))

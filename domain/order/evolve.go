@@ -9,6 +9,7 @@ func (e Placed) evolve(Order) Order {
 	return Order{
 		Status: StatusPending, ID: e.Order, Number: e.Number, Provider: e.Provider,
 		Minor: e.Minor, Currency: e.Currency, Decimals: e.Decimals, Test: e.Test, PlacedAt: e.At, Invoice: e.Invoice,
+		KeepFor: e.KeepFor, Charge: e.Charge,
 	}
 }
 
@@ -17,7 +18,7 @@ func (e PaymentSessionOpened) evolve(o Order) Order {
 	return o
 }
 
-func (PaymentSessionFailed) evolve(o Order) Order { return o }
+func (e PaymentSessionFailed) evolve(o Order) Order { o.Refused = e.Code; return o }
 
 func (e PaymentApproved) evolve(o Order) Order {
 	o.Approved = true
@@ -34,7 +35,10 @@ func (e PaymentConfirmed) evolve(o Order) Order {
 	return o.know(e.Payment)
 }
 
-func (e PaymentDeclined) evolve(o Order) Order { return o.know(e.Payment) }
+func (e PaymentDeclined) evolve(o Order) Order {
+	o.Refused = e.Payment.Code
+	return o.know(e.Payment)
+}
 
 func (e PaymentMismatchFound) evolve(o Order) Order {
 	o.Unlike = o.Unlike || e.Payment.State != StatePaid

@@ -39,7 +39,7 @@ func (c Observe) decide(o Order) ([]Event, error) {
 		return nil, o.forbids("")
 	}
 	after, facts := c.money(o)
-	return append(facts, c.session(after)...), nil
+	return slices.Concat(facts, c.kept(after), c.session(after)), nil
 }
 
 // money looks at every payment in the light of those before it, then at what
@@ -87,7 +87,7 @@ func (c Observe) payments() []Payment {
 func (c Observe) seen(p Payment) Seen {
 	return Seen{
 		Session: c.Fetched.Session, ID: cmp.Or(p.ID, c.Fetched.Session), State: p.State,
-		Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, At: p.At,
+		Minor: p.Minor, Currency: p.Currency, Payee: p.Payee, Code: p.Code, At: p.At,
 	}
 }
 

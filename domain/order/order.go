@@ -39,7 +39,11 @@ type Order struct {
 	Decimals int32     `json:"decimals,omitempty"` // places that the provider allows in amounts
 	Test     bool      `json:"test,omitempty"`     // no real money
 	PlacedAt time.Time `json:"placed_at"`
-	Invoice  uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys a service
+	Invoice  uuid.UUID `json:"invoice,omitzero"`     // that it pays; zero: it buys a service
+	KeepFor  uuid.UUID `json:"keep_for,omitzero"`    // who agreed that the payment method is kept
+	Kept     bool      `json:"kept,omitempty"`       // it is
+	Charge   uuid.UUID `json:"kept_method,omitzero"` // that is charged; zero: the customer pays on a page
+	Refused  string    `json:"refused,omitempty"`    // why the last try to pay came to nothing
 
 	Session   string          `json:"session,omitempty"` // the one that we opened
 	ExpiresAt time.Time       `json:"expires_at,omitzero"`
@@ -77,6 +81,9 @@ type Command interface {
 
 // PaysInvoice tells whether the order pays an invoice. It has no service of its own.
 func (o Order) PaysInvoice() bool { return o.Invoice != uuid.Nil }
+
+// Charges tells whether the order charges a kept payment method. It has no page to pay on.
+func (o Order) Charges() bool { return o.Charge != uuid.Nil }
 
 // OnHold tells whether a person has to look at the order.
 func (o Order) OnHold() bool { return len(o.Holds) > 0 }

@@ -37,7 +37,9 @@ type Place struct {
 	APIKey   string // public id
 	Owner    int64  // user
 	Return   Return
-	Bill     *Bill // the invoice that the order pays; nil: it buys the plan
+	Bill     *Bill     // the invoice that the order pays; nil: it buys the plan
+	KeepFor  uuid.UUID // the person who agrees that the payment method is kept; zero: it is not
+	Charge   uuid.UUID // the kept payment method that is charged; zero: the customer pays on a page
 	At       time.Time
 }
 
@@ -130,7 +132,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
 		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL,
-		Invoice: bill.Invoice, At: c.At,
+		Invoice: bill.Invoice, KeepFor: c.KeepFor, Charge: c.Charge, At: c.At,
 	})
 }
 

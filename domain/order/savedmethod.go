@@ -1,6 +1,15 @@
 package order
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/wording"
+)
 
 // A customer may agree that the provider keeps the payment method, so that renewals are
 // charged while the customer is away (docs/invoices.md, "Saved payment methods").
@@ -37,3 +46,50 @@ const (
 	NeedsCustomer = "authentication_required" // the bank asks the customer to agree: only a page can be paid
 	MethodGone    = "method_gone"             // the provider does not keep the method any more
 )
+
+// PaymentMethodKept: the provider keeps the method that the order was paid with, as its
+// customer agreed. The provider's ids are of no use without its credentials.
+type PaymentMethodKept struct {
+	SubjectID uuid.UUID `json:"subject"` // the person who agreed
+	Customer  string    `json:"customer,omitempty"`
+	Token     string    `json:"token"`
+	Kind      string    `json:"kind"`
+	Brand     string    `json:"brand"`
+	Last4     string    `json:"last4"`
+	Expires   string    `json:"expires"` // "2029-03"; "": it does not
+	At        time.Time `json:"at"`
+}
+
+// EventName is the name in the log.
+func (PaymentMethodKept) EventName() string { return "order.payment_method_kept" }
+
+// Says is the sentence of a history.
+func (e PaymentMethodKept) Says() string {
+	return "the payment method is kept for renewals: " + e.Kind + wording.Around(" ", e.Brand, "") + wording.Around(" …", e.Last4, "")
+}
+
+func (PaymentMethodKept) evolve(o Order) Order { o.Kept = true; return o }
+
+// kept records once that the provider keeps the method of the payment that the order runs
+// on, if its customer has agreed.
+func (c Observe) kept(o Order) []Event {
+	if o.KeepFor == uuid.Nil || o.Kept || o.Confirmed == "" {
+		return nil
+	}
+	i := slices.IndexFunc(c.Fetched.Payments, func(p Payment) bool { return p.Saved != nil && c.seen(p).ID == o.Confirmed })
+	if i < 0 {
+		return nil
+	}
+	m := c.Fetched.Payments[i].Saved
+	return []Event{PaymentMethodKept{
+		SubjectID: o.KeepFor, Customer: m.Customer, Token: m.Token, Kind: m.Kind, Brand: m.Brand, Last4: m.Last4, Expires: m.Expires(), At: c.At,
+	}}
+}
+
+// Expires is the last month of a method: "2029-03"; "": it does not expire.
+func (m SavedMethod) Expires() string {
+	if m.ExpYear == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%04d-%02d", m.ExpYear, m.ExpMonth)
+}

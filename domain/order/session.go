@@ -33,7 +33,7 @@ func (c OpenSession) decide(o Order) ([]Event, error) {
 		return nil, nil
 	case o.Status != StatusPending:
 		return nil, o.forbids("cannot be paid in another session")
-	case !c.acceptable():
+	case !c.acceptable(o):
 		return nil, &domain.Error{
 			Code: domain.Unavailable, Reason: "payment_provider_unavailable",
 			Message: "The payment provider is temporarily unavailable.",
@@ -44,10 +44,15 @@ func (c OpenSession) decide(o Order) ([]Event, error) {
 	})
 }
 
-func (c OpenSession) acceptable() bool {
+// acceptable tells whether the session can be used. One that charges a kept method has no
+// page.
+func (c OpenSession) acceptable(o Order) bool {
 	u, err := url.Parse(c.Session.URL)
 	if err != nil || c.Session.ID == "" || !c.Session.ExpiresAt.After(c.At) {
 		return false
+	}
+	if o.Charges() {
+		return c.Session.URL == ""
 	}
 	safe := u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname())
 	return safe && u.User == nil && u.Host != "" && u.Host == c.Host

@@ -1,0 +1,190 @@
+package billing_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/domaintest"
+)
+
+var card = uuid.MustParse("1e470d6e-0000-4000-8000-00000000ca4d")
+
+// after is a history with what commands made of it.
+func after(t interface{ Fatal(args ...any) }, history []billing.SubscriptionEvent, commands ...billing.SubscriptionCommand) []billing.SubscriptionEvent {
+	for _, c := range commands {
+		facts, err := billing.Subscriptions.Decide(billing.Subscriptions.Replay(history...), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history = append(history, facts...)
+	}
+	return history
+}
+
+func chosen(method uuid.UUID) billing.ChooseMethod {
+	return billing.ChooseMethod{Order: order, Method: method, At: on(2, 1), Terms: billing.UsualTerms}
+}
+
+func refused(count int, at time.Time, final bool) billing.FailCharge {
+	return billing.FailCharge{Order: order, Invoice: next, Count: count, Code: "card_declined", Final: final, At: at, Terms: billing.UsualTerms}
+}
+
+// charged is the life of a subscription with a saved payment method, whose charges are all
+// refused an hour after they were made.
+func charged(t testing.TB, final bool, until time.Time) (history []billing.SubscriptionEvent) {
+	t.Helper()
+	history = after(t, started31(), chosen(card))
+	for {
+		s := billing.Subscriptions.Replay(history...)
+		var facts []billing.SubscriptionEvent
+		var err error
+		switch {
+		case s.Pending:
+			facts, err = billing.Subscriptions.Decide(s, refused(s.Charges, atOf(history).Add(time.Hour), final))
+		case s.NextAt.IsZero() || s.NextAt.After(until):
+			return history
+		default:
+			facts, err = billing.Subscriptions.Decide(s, advance(s.NextAt))
+		}
+		if err != nil || len(facts) != 1 {
+			t.Fatal(facts, err)
+		}
+		history = append(history, facts...)
+	}
+}
+
+// atOf is when the last event of a history happened, if it is a charge.
+func atOf(history []billing.SubscriptionEvent) time.Time {
+	return history[len(history)-1].(billing.ChargeStarted).At
+}
+
+func TestASavedMethodIsChargedWhenThePaymentIsDue(t *testing.T) {
+	history := after(t, started31(), chosen(card), advance(on(2, 21)))
+	if s := billing.Subscriptions.Replay(history...); !s.NextAt.Equal(on(2, 28)) {
+		t.Fatalf("The next step is at %s: a customer whose method is charged needs no reminder.", s.NextAt)
+	}
+	charge := billing.ChargeStarted{Invoice: next, Method: card, Count: 1, NextAt: on(3, 14), At: on(2, 28)}
+	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 28))).Then(charge)
+	history = append(history, charge)
+	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 28))).Then()
+	pay := billing.Renew{Order: order, Invoice: next, At: on(3, 1), Terms: billing.UsualTerms}
+	renewed := billing.PeriodRenewed{Period: 1, Invoice: next, PeriodStart: on(2, 28), PeriodEnd: on(3, 31), NextAt: on(3, 24), At: on(3, 1)}
+	domaintest.Given(t, billing.Subscriptions, history).When(pay).Then(renewed)
+	domaintest.Given(t, billing.Subscriptions, append(history, renewed)).When(refused(1, on(3, 2), false)).Then()
+	if s := billing.Subscriptions.Replay(append(history, renewed)...); s.Method != card || s.Charges != 0 {
+		t.Fatalf("The next invoice begins with %+v.", s.Charging)
+	}
+}
+
+func TestARefusedChargeIsTriedAgainOnItsDays(t *testing.T) {
+	history := charged(t, false, on(12, 31))
+	var days []time.Duration
+	first := time.Time{}
+	for _, e := range history {
+		switch e := e.(type) {
+		case billing.ChargeFailed:
+			if first.IsZero() {
+				first = e.At
+			}
+		case billing.ChargeStarted:
+			if e.Count > 1 {
+				days = append(days, e.At.Sub(first))
+			}
+		}
+	}
+	if !slices.Equal(days, billing.UsualTerms.Retries) {
+		t.Fatalf("Charges were repeated %v after the first refusal.", days)
+	}
+	want := []string{
+		"billing.subscription_started", "billing.method_chosen", "billing.period_invoiced",
+		"billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed",
+		"billing.charge_started", "billing.charge_failed", "billing.charge_started", "billing.charge_failed",
+		"billing.subscription_suspended", "billing.end_announced", "billing.subscription_ended",
+	}
+	if got := names(history); !slices.Equal(got, want) {
+		t.Fatalf("It went on as %q.", got)
+	}
+}
+
+func TestAMethodThatNeedsItsOwnerIsNotChargedAgain(t *testing.T) {
+	want := []string{
+		"billing.subscription_started", "billing.method_chosen", "billing.period_invoiced", "billing.charge_started", "billing.charge_failed",
+		"billing.payment_reminded", "billing.payment_reminded", "billing.subscription_suspended", "billing.end_announced", "billing.subscription_ended",
+	}
+	if got := names(charged(t, true, on(12, 31))); !slices.Equal(got, want) {
+		t.Fatalf("It went on as %q.", got)
+	}
+}
+
+func TestAnotherMethodIsChargedAtOnce(t *testing.T) {
+	history := charged(t, true, on(3, 20))
+	if s := billing.Subscriptions.Replay(history...); s.Status != billing.Suspended {
+		t.Fatal(s.Status)
+	}
+	other := uuid.MustParse("1e470d6e-0000-4000-8000-00000000ca4e")
+	choose := billing.ChooseMethod{Order: order, Method: other, At: on(3, 20), Terms: billing.UsualTerms}
+	history = after(t, history, choose)
+	s := billing.Subscriptions.Replay(history...)
+	facts, err := billing.Subscriptions.Decide(s, advance(on(3, 20)))
+	if err != nil || len(facts) != 1 || facts[0].(billing.ChargeStarted).Method != other {
+		t.Fatal(facts, err)
+	}
+	t.Log("A choice while a charge has no outcome waits for it, so that none is charged twice.")
+	s = billing.Subscriptions.Replay(append(history, facts...)...)
+	choose.Method = uuid.Nil
+	more, err := billing.Subscriptions.Decide(s, choose)
+	if err != nil || len(more) != 1 {
+		t.Fatal(more, err)
+	}
+	if s = billing.Subscriptions.Replay(append(append(history, facts...), more...)...); !s.Pending || s.Method != uuid.Nil {
+		t.Fatalf("%+v", s.Charging)
+	}
+}
+
+// However charges end, each invoice has one at a time, and none after it was paid.
+func TestAnyChargesOfAnInvoiceFollowEachOther(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		history := after(r, started31(), chosen(card))
+		now := on(2, 1)
+		for range rapid.IntRange(1, 60).Draw(r, "steps") {
+			s := billing.Subscriptions.Replay(history...)
+			var c billing.SubscriptionCommand
+			switch rapid.IntRange(0, 5).Draw(r, "what") {
+			case 0:
+				c = refused(s.Charges, now, rapid.Bool().Draw(r, "final"))
+			case 1:
+				c = billing.Renew{Order: order, Invoice: s.Open, At: now, Terms: billing.UsualTerms}
+				if s.Open == uuid.Nil {
+					continue
+				}
+			case 2:
+				c = billing.ChooseMethod{Order: order, Method: rapid.SampledFrom([]uuid.UUID{card, uuid.Nil}).Draw(r, "method"), At: now, Terms: billing.UsualTerms}
+			case 3:
+				c = billing.CancelAtEnd{Order: order, At: now}
+			case 4:
+				c = billing.KeepOn{Order: order, At: now, Terms: billing.UsualTerms}
+			default:
+				now = now.Add(time.Duration(rapid.IntRange(1, 20).Draw(r, "days")) * day)
+				c = billing.Advance{Order: order, Invoice: uuid.NewSHA1(order, []byte{byte(s.Issued)}), At: now, Terms: billing.UsualTerms}
+			}
+			facts, err := billing.Subscriptions.Decide(s, c)
+			if err != nil {
+				continue
+			}
+			for _, e := range facts {
+				if charge, is := e.(billing.ChargeStarted); is && (s.Pending || charge.Invoice != s.Open || charge.Count != s.Charges+1 || charge.Count > 1+len(billing.UsualTerms.Retries)) {
+					r.Fatalf("%+v was charged in the state %+v.", charge, s)
+				}
+			}
+			history = append(history, facts...)
+			if s = billing.Subscriptions.Replay(history...); s.Status != billing.Over && s.NextAt.IsZero() {
+				r.Fatalf("%q leads nowhere: %+v", names(history), s)
+			}
+		}
+	})
+}
