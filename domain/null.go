@@ -8,3 +8,11 @@ func OrNull[T comparable](v T) *T {
 	}
 	return &v
 }
+
+// OrZero is the value that p points to; nil: the zero value.
+func OrZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -22,6 +22,7 @@ var subscriptions = New("billing", `
 		period_end     timestamptz not null, -- the first moment that is not paid for
 		due_at         timestamptz, -- of the invoice that is not paid yet
 		suspended_at   timestamptz,
+		saved_method   uuid,        -- that renewals are charged by; null: none
 		next_at        timestamptz, -- when it has to go on by itself; null: it has ended
 		end_reason     text    not null default '',
 		created_at     timestamptz not null,
@@ -31,6 +32,7 @@ var subscriptions = New("billing", `
 	create unique index subscriptions_of_tenant on subscriptions (tenant, order_id);
 	create index subscriptions_newest on subscriptions (created_at desc, order_id desc) include (tenant);
 	create index subscriptions_tenant on subscriptions (tenant, created_at desc, order_id desc);
+	create index subscriptions_method on subscriptions (saved_method) where saved_method is not null;
 	create index subscriptions_due on subscriptions (next_at, order_id) where next_at is not null;
 
 	create table invoices (
@@ -90,7 +92,27 @@ var subscriptions = New("billing", `
 	create unique index credit_notes_refund on credit_notes (invoice_id, refund);
 	create index credit_notes_order on credit_notes (order_id, created_at);
 	create index credit_notes_newest on credit_notes (created_at desc, id desc) include (tenant);
-	create index credit_notes_tenant on credit_notes (tenant, created_at desc, id desc)`,
+	create index credit_notes_tenant on credit_notes (tenant, created_at desc, id desc);
+
+	create table payment_methods (
+		id         uuid   primary key,
+		tenant     bigint not null,
+		subject    uuid   not null, -- the person who agreed
+		provider   text   not null,
+		kind       text   not null,
+		brand      text   not null,
+		last4      text   not null,
+		expires    text   not null, -- 2029-03
+		order_id   uuid   not null, -- with which the person agreed
+		end_reason text   not null default '',
+		created_at timestamptz not null,
+		updated_at timestamptz not null,
+		removed_at timestamptz, -- null: it can be charged
+		version    int    not null -- of the stream of the method
+	);
+	create index payment_methods_newest on payment_methods (created_at desc, id desc) include (tenant) where removed_at is null;
+	create index payment_methods_tenant on payment_methods (tenant, created_at desc, id desc) where removed_at is null;
+	create index payment_methods_subject on payment_methods (subject)`,
 
 	On(func(at eventstore.RecordedEvent, e billing.SubscriptionStarted) Change {
 		return insert("subscriptions", Row{
@@ -135,6 +157,33 @@ var subscriptions = New("billing", `
 	subscriptionChange(func(e billing.CancellationRevoked) Row {
 		return Row{{"status", billing.Running}, {"next_at", e.NextAt}}
 	}),
+	subscriptionChange(func(e billing.MethodChosen) Row {
+		return Row{{"saved_method", domain.OrNull(e.Method)}, {"next_at", e.NextAt}}
+	}),
+	subscriptionChange(func(e billing.ChargeStarted) Row { return Row{{"next_at", e.NextAt}} }),
+	subscriptionChange(func(e billing.ChargeFailed) Row {
+		return Row{{"status", either(is(col("status"), word(string(billing.Running))), word(string(billing.PastDue)), keep)}, {"next_at", e.NextAt}}
+	}),
+	On(func(at eventstore.RecordedEvent, e billing.PaymentMethodSaved) Change {
+		return insert("payment_methods", Row{
+			{"id", at.Stream.ID},
+			{"tenant", e.Tenant},
+			{"subject", e.SubjectID},
+			{"provider", e.Provider},
+			{"kind", e.Kind},
+			{"brand", e.Brand},
+			{"last4", e.Last4},
+			{"expires", e.Expires},
+			{"order_id", e.Order},
+			{"created_at", e.At},
+			{"updated_at", e.At},
+			{"version", at.Version},
+		})
+	}),
+	On(func(at eventstore.RecordedEvent, e billing.PaymentMethodRemoved) Change {
+		return update("payment_methods", Row{{"id", at.Stream.ID}}, changed(at, Row{{"removed_at", e.At}, {"end_reason", e.Reason}}))
+	}),
+	erasing("payment_methods", Row{{"brand", ""}, {"last4", ""}, {"expires", ""}}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoiceIssued) Change {
 		return insert("invoices", append(Row{
 			{"id", at.Stream.ID},
@@ -189,7 +238,8 @@ var subscriptions = New("billing", `
 ).
 	ReadBy("subscriptions", operators, ofTenant("tenant")).
 	ReadBy("invoices", operators, ofTenant("tenant")).
-	ReadBy("credit_notes", operators, ofTenant("tenant"))
+	ReadBy("credit_notes", operators, ofTenant("tenant")).
+	ReadBy("payment_methods", operators, ofTenant("tenant"))
 
 // subscriptionChange is what an event does to the row of its subscription.
 func subscriptionChange[E domain.Event](set func(E) Row) Handler {

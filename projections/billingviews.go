@@ -27,6 +27,7 @@ type Subscription struct {
 	PeriodEnd     time.Time  // the first moment that is not paid for
 	DueAt         *time.Time // of the invoice that is not paid yet
 	SuspendedAt   *time.Time
+	SavedMethod   *uuid.UUID // that renewals are charged by; nil: none
 	NextAt        *time.Time // when it goes on by itself; nil: it has ended
 	EndReason     string
 	CreatedAt     time.Time
@@ -80,8 +81,26 @@ type CreditNote struct {
 	UpdatedAt time.Time
 }
 
+// A PaymentMethod is kept by its provider, to be charged for renewals.
+type PaymentMethod struct {
+	ID        uuid.UUID
+	Tenant    int64
+	Subject   uuid.UUID // the person who agreed
+	Provider  string
+	Kind      string // such as card
+	Brand     string
+	Last4     string
+	Expires   string    // "2029-03"
+	OrderID   uuid.UUID // with which the person agreed
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int
+}
+
+const paymentMethodColumns = `m.id, m.tenant, m.subject, m.provider, m.kind, m.brand, m.last4, m.expires, m.order_id, m.created_at, m.updated_at, m.version`
+
 const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
-	s.period_start, s.period_end, s.due_at, s.suspended_at, s.next_at, s.end_reason, s.created_at, s.updated_at, s.version`
+	s.period_start, s.period_end, s.due_at, s.suspended_at, s.saved_method, s.next_at, s.end_reason, s.created_at, s.updated_at, s.version`
 
 const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
 	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,
@@ -97,6 +116,10 @@ var (
 	invoicesBy = listedBy{
 		columns: invoiceColumns, from: "invoices i", id: "i.id", key: "id",
 		fields: with(fieldsOf("i", "status", "tenant", "number", "total", "due_at"), "order", "i.order_id"),
+	}
+	paymentMethodsBy = listedBy{
+		columns: paymentMethodColumns, from: "payment_methods m", id: "m.id", key: "id",
+		fields: with(fieldsOf("m", "tenant", "provider"), "order", "m.order_id"),
 	}
 	creditNotesBy = listedBy{
 		columns: creditNoteColumns, from: "credit_notes n", id: "n.id", key: "id",
@@ -154,6 +177,41 @@ func (s OrderReader) LastInvoice(ctx context.Context, order uuid.UUID) (Invoice,
 		return Invoice{}, cmp.Or(err, domain.Refuse(domain.NotFound, "No Invoice matches the given query."))
 	}
 	return found[0], nil
+}
+
+// notRemoved keeps out saved payment methods that can be charged no more.
+const notRemoved = `m.removed_at is null`
+
+// PaymentMethods lists the saved payment methods of the caller's tenant; superusers without
+// one see all.
+func (s OrderReader) PaymentMethods(ctx context.Context, l Listing) (Listed[PaymentMethod], error) {
+	w := s.tenant("m.tenant")
+	w.conditions = append(w.conditions, notRemoved)
+	return part[PaymentMethod](ctx, s, paymentMethodsBy, w, l)
+}
+
+// PaymentMethod is one of the caller's tenant that can be charged.
+func (s OrderReader) PaymentMethod(ctx context.Context, id uuid.UUID) (PaymentMethod, error) {
+	w := s.tenantOrAll("m.tenant")
+	w.conditions = append(w.conditions, notRemoved)
+	w.and("m.id = ?", id)
+	return one[PaymentMethod](ctx, s, "PaymentMethod", `select `+paymentMethodColumns+` from payment_methods m`, w)
+}
+
+// PaymentMethodsOf lists the saved payment methods of people; tenant 0: of all tenants.
+func (s OrderReader) PaymentMethodsOf(ctx context.Context, tenant int64, subjects ...uuid.UUID) ([]PaymentMethod, error) {
+	w := s.operators()
+	w.conditions = append(w.conditions, notRemoved)
+	w.and("m.subject = any(?)", subjects)
+	given(w, "m.tenant = ?", tenant)
+	return list[PaymentMethod](ctx, s, `select `+paymentMethodColumns+` from payment_methods m`, w, ` order by m.created_at, m.id`)
+}
+
+// ChargedBy lists the subscriptions whose renewals are charged by a saved payment method.
+func (s OrderReader) ChargedBy(ctx context.Context, method uuid.UUID) ([]Subscription, error) {
+	w := s.operators()
+	w.and("s.saved_method = ?", method)
+	return list[Subscription](ctx, s, `select `+subscriptionColumns+` from subscriptions s`, w, ` order by s.order_id`)
 }
 
 // A DueSubscription has to go on by itself.

@@ -65,6 +65,8 @@ var orders = New("orders", `
 		refunded           bigint  not null default 0, -- minor units that went back, or were lost, of the payment that it runs on
 		cancel_requested   boolean not null default false,
 		invoice            uuid,    -- that it pays; null: it buys a service
+		keep_for           uuid,    -- who agreed that the payment method is kept; null: it is not
+		kept_method        uuid,    -- that is charged; null: the customer pays on a page
 		created_at         timestamptz not null,
 		updated_at         timestamptz not null,
 		version            int     not null, -- of the order's stream
@@ -87,6 +89,7 @@ var orders = New("orders", `
 		orderChange(func(e order.AwaitingSettlement) Row { return append(seen(e.Payment), Column{"settling", true}) }),
 		orderChange(func(e order.PaymentDeclined) Row { return seen(e.Payment) }),
 		orderChange(func(order.WebhookMatched) Row { return Row{} }),
+		orderChange(func(order.PaymentMethodKept) Row { return Row{} }),
 		orderChange(func(e order.PaymentConfirmed) Row {
 			return append(seen(e.Payment), Column{"settling", false}, Column{"status", "paid"})
 		}),
@@ -207,6 +210,8 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"api_key", e.APIKey},
 		{"owner", e.Owner},
 		{"invoice", domain.OrNull(e.Invoice)},
+		{"keep_for", domain.OrNull(e.KeepFor)},
+		{"kept_method", domain.OrNull(e.Charge)},
 		{"success_url", e.SuccessURL},
 		{"cancel_url", e.CancelURL},
 		{"created_at", now},

@@ -150,6 +150,8 @@ type Order struct {
 	Refunded         int64 // minor units of the payment that it runs on
 	CancelRequested  bool
 	Invoice          *uuid.UUID // that it pays; nil: it buys a service
+	KeepFor          *uuid.UUID // who agreed that the payment method is kept; nil: it is not
+	KeptMethod       *uuid.UUID // that is charged; nil: the customer pays on a page
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	Version          int // of the order's stream
@@ -160,7 +162,7 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 	customer_name, customer_email, customer_phone, customer_company, ` + buyerColumns + `, plan_id, plan_name, resource_type, plan,
 	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
 	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
-	payment_id, payment_status, refunded, cancel_requested, invoice, created_at, updated_at, version`
+	payment_id, payment_status, refunded, cancel_requested, invoice, keep_for, kept_method, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is

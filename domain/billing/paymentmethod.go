@@ -9,8 +9,8 @@ import (
 	"hostpanel/domain/wording"
 )
 
-// PaymentMethodCategory is that of the streams "payment-method-<id>".
-const PaymentMethodCategory = "payment-method"
+// PaymentMethodCategory is that of the streams "payment_method-<id>".
+const PaymentMethodCategory = "payment_method"
 
 // A PaymentMethod is kept by its provider to be charged for renewals. It belongs to the
 // person who agreed, in one tenant (docs/invoices.md, "Saved payment methods").
@@ -30,7 +30,7 @@ func (m PaymentMethod) Usable() bool { return m.Token != "" && !m.Removed }
 // TenantID is the tenant in which the method is of use.
 func (m PaymentMethod) TenantID() int64 { return m.Tenant }
 
-// PaymentMethods is the behaviour of the streams "payment-method-<id>".
+// PaymentMethods is the behaviour of the streams "payment_method-<id>".
 var PaymentMethods = domain.Decider[PaymentMethod, PaymentMethodCommand, PaymentMethodEvent]{
 	Decide: func(m PaymentMethod, c PaymentMethodCommand) ([]PaymentMethodEvent, error) { return c.decide(m) },
 	Evolve: func(m PaymentMethod, e PaymentMethodEvent) PaymentMethod { return e.evolve(m) },

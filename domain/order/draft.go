@@ -19,12 +19,21 @@ type Draft struct {
 	AnyLanguage   bool // none was asked for: a widget's own counts
 	Widget        string
 	Return        Return
+	KeepMethod    bool // the customer agrees that the payment method is kept for renewals
 
 	APIKey    string // public id of the key that it is asked with
 	Owner     int64  // user to whom the key belongs
 	TestMoney bool   // the key may only take test money
 
 	Agreed Place // what is ordered, as plan and prices are now; see Prepare
+}
+
+// A BillPayment is how the customer of an open invoice wants to pay.
+type BillPayment struct {
+	Invoice uuid.UUID
+	Method  string    // blank: that of the last payment
+	KeepFor uuid.UUID // the person who agrees that the method is kept; zero: it is not
+	Resumed bool      // whatever has begun goes on, as it has begun
 }
 
 // Payable tells where the customer of an order can pay.
@@ -40,6 +49,7 @@ type Offer struct {
 	Method
 	Configured bool
 	Live       bool   // whether its money is real
+	Saves      bool   // whether it keeps payment methods for renewals
 	Host       string // of its payment pages, as in a URL
 }
 

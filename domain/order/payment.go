@@ -171,6 +171,7 @@ type HostedSession struct {
 	Payment              PaymentState // empty: nothing was paid yet
 	ReturnURL, CancelURL string
 	ExpiresAt            time.Time
+	Saves                bool // the customer agrees that the card is kept
 }
 
 // A HostedAction is a button pressed on such a page.
@@ -184,4 +185,5 @@ type HostedAction struct {
 	Delay    time.Duration // before the webhook
 	Settle   time.Duration // of an unpaid one, until it is paid
 	Drop     bool          // no webhook at all
+	Card     string        // what a kept card does when it is charged: succeed, decline, authenticate, disappear; "": succeed
 }

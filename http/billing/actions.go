@@ -9,6 +9,8 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
 )
@@ -65,12 +67,16 @@ func (s *handlers) subscriptionAction(verb, summary string, do func(context.Cont
 }
 
 // A payment says by which method an invoice is paid.
-type payment struct{ Method string }
+type payment struct {
+	Method string
+	Save   bool
+}
 
 // Fields are the request.
 func (p *payment) Fields() field.Set {
 	return field.Set{
 		field.Text("payment_method", &p.Method).Max(32).Is(field.Plain).Default("").Doc("One of those that are configured; blank: that of the last payment."),
+		field.Flag("save_payment_method", &p.Save).Default(false).Doc("The caller agrees that the provider keeps the method, and that renewals are charged by it."),
 	}
 }
 
@@ -85,12 +91,18 @@ func (b *begun) Fields() field.Set {
 }
 
 func (s *handlers) pay(ctx context.Context, c route.Call, p *payment) (*begun, error) {
-	return s.toPayment(ctx, c, p.Method)
+	pay := order.BillPayment{Invoice: c.UUID("id"), Method: p.Method}
+	if p.Save {
+		if pay.KeepFor = caller.Of(c).Person(); pay.KeepFor == uuid.Nil {
+			return nil, domain.RefuseField("save_payment_method", "Only members of the tenant can save a payment method.")
+		}
+	}
+	return s.toPayment(ctx, c, pay)
 }
 
 // resumePay goes on with a payment whose first answer was never given, or was a 503.
 func (s *handlers) resumePay(ctx context.Context, c route.Call, _ string) (route.Answer, error) {
-	placed, err := s.toPayment(ctx, c, "")
+	placed, err := s.toPayment(ctx, c, order.BillPayment{Invoice: c.UUID("id"), Resumed: true})
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +110,8 @@ func (s *handlers) resumePay(ctx context.Context, c route.Call, _ string) (route
 }
 
 // toPayment sends the customer of the invoice in the path to pay.
-func (s *handlers) toPayment(ctx context.Context, c route.Call, method string) (*begun, error) {
-	placed, err := s.Orders.PayInvoice(ctx, c.Cause, c.UUID("id"), method)
+func (s *handlers) toPayment(ctx context.Context, c route.Call, pay order.BillPayment) (*begun, error) {
+	placed, err := s.Orders.PayInvoice(ctx, c.Cause, pay)
 	if placed.ID != uuid.Nil {
 		c.Correlate(placed.ID)
 	}

@@ -34,10 +34,9 @@ type Deps struct {
 
 // Orders sends customers to pay.
 type Orders interface {
-	// PayInvoice sends the customer of an open invoice to pay with a method; blank: that
-	// of the last payment. If the provider opens no page, the error is an
-	// [order.ErrNoPaymentPage].
-	PayInvoice(ctx context.Context, cause func() domain.Metadata, invoice uuid.UUID, method string) (order.Payable, error)
+	// PayInvoice sends the customer of an open invoice to pay. If the provider opens no
+	// page, the error is an [order.ErrNoPaymentPage].
+	PayInvoice(context.Context, func() domain.Metadata, order.BillPayment) (order.Payable, error)
 }
 
 // Subscriptions carries out changes of subscriptions and of their invoices.

@@ -3,10 +3,14 @@ package billing
 import (
 	"context"
 	"net/url"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
+	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -47,6 +51,9 @@ func (s *handlers) payFormOf(c route.Call, i *invoice, ways order.Offers, back *
 	} else if len(ways) == 1 {
 		f.Inputs = []web.Input{{Name: "payment_method", Type: "hidden", Value: ways[0].Name}}
 	}
+	if caller.Of(c).Person() != uuid.Nil && slices.ContainsFunc(ways, func(o order.Offer) bool { return o.Saves }) {
+		f.Inputs = append(f.Inputs, web.Input{Name: "save_payment_method", Type: "check"})
+	}
 	f = s.Fill(c, f, back)
 	return &f
 }
@@ -56,7 +63,11 @@ func (s *handlers) payByForm(ctx context.Context, c route.Call, sent url.Values)
 	if _, err := s.invoice(ctx, c); err != nil {
 		return nil, err
 	}
-	placed, err := s.toPayment(ctx, c, sent.Get("payment_method"))
+	var asked payment
+	if err := web.DecodeForm(&asked, sent); err != nil {
+		return nil, err
+	}
+	placed, err := s.pay(ctx, c, &asked)
 	if err != nil {
 		return nil, err
 	}

@@ -119,6 +119,15 @@ func SignInOf(c route.Call) uuid.UUID {
 	return uuid.Nil
 }
 
+// Person is the subject of a user who belongs to the active tenant; zero: no such user. An
+// operator who visits a tenant does not belong to it.
+func (i Identity) Person() uuid.UUID {
+	if i.Role == "" || i.Tenant() == 0 {
+		return uuid.Nil
+	}
+	return i.Subject
+}
+
 // Tenant is the one in whose name the user acts; 0: none.
 func (i Identity) Tenant() int64 {
 	if i.ActiveTenant == nil {

@@ -30,6 +30,7 @@ func (f *orderForm) Fields() field.Set {
 	}, buyer.Fields(&f.Customer.Details), field.Set{
 		field.Text("payment_method", &f.PaymentMethod).Required().Among(f.methods...),
 		field.Text("billing_period", (*string)(&f.Period)).Among(string(order.Monthly), string(order.Yearly)).Default(string(order.Monthly)),
+		field.Flag("save_payment_method", &f.KeepMethod).Default(false).Doc("The customer agrees that the provider keeps the payment method, and that renewals are charged by it."),
 		field.Text("domain", &f.Domain).Is(field.Domain).Default("").Doc("The domain to be hosted."),
 		field.Text("os_choice", &f.OS).Max(64).Default("").Doc("VPS plans only: one of the plan's options; its default when absent."),
 		field.Text("language", &f.Language).Spoken().Doc("That of the widget, if one is named, when absent."),

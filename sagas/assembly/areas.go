@@ -7,6 +7,7 @@ import (
 
 	"hostpanel/domain"
 	incidents "hostpanel/domain/operations"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/sagas"
@@ -100,9 +101,12 @@ func (s *Panel) addProvisioning(p Policy) {
 }
 
 // addBilling adds what renews subscriptions.
-func (s *Panel) addBilling(p Policy) {
+func (s *Panel) addBilling(p Policy, offers order.Offers) {
+	orders := provisioning.New(provisioning.Options{
+		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: offers, TaxRate: p.TaxRate, Now: s.Now,
+	})
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
 	})
 }
 

@@ -36,6 +36,7 @@ type Options struct {
 	Fault     func(sagas.Point, sagas.Run) error
 	Tables    *projections.Tables
 	Payments  map[string]order.Provider // by name
+	Offers    order.Offers              // payment methods
 	Engine    hosting.EngineServer
 	Compute   hosting.Hypervisor
 	Mail      notify.Mail
@@ -123,7 +124,7 @@ func New(o Options) *Panel {
 	s.addOperations(o)
 	s.addHosting(o)
 	s.addProvisioning(o.Policy)
-	s.addBilling(o.Policy)
+	s.addBilling(o.Policy, o.Offers)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

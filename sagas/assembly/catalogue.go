@@ -31,6 +31,7 @@ func Serve(s *eventstore.Store) {
 	eventstore.Journal(s, account.SecurityCategory, account.Security)
 	eventstore.Serve(s, billing.InvoiceCategory, billing.Invoices)
 	eventstore.Serve(s, billing.SubscriptionCategory, billing.Subscriptions)
+	eventstore.Serve(s, billing.PaymentMethodCategory, billing.PaymentMethods)
 	for _, kind := range hosting.Kinds {
 		eventstore.Serve(s, kind.Name, hosting.Decider)
 	}

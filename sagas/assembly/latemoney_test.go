@@ -241,6 +241,9 @@ func (p *fakePayments) kept(id uuid.UUID) (minor int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, pay := range p.sessions[sessionOf(id)].Payments {
+		if pay.State != order.StatePaid {
+			continue
+		}
 		minor += pay.Minor
 		for _, r := range pay.Refunds {
 			minor -= r.Minor

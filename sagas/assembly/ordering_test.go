@@ -23,6 +23,7 @@ type ordering struct {
 	period                                 order.Period
 	price, setup                           string
 	details                                buyer.Details
+	keeps                                  bool // the payment method, for renewals
 }
 
 // place puts in an order and takes it to the provider's page.
@@ -79,6 +80,9 @@ func (w *world) tryPut(id uuid.UUID, o ordering) error {
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company, Details: o.details},
 		Plan:     plan, Period: cmp.Or(o.period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.setup, "0")), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
 		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
+	}
+	if o.keeps {
+		c.KeepFor = subject
 	}
 	_, err = w.store.Execute(w.t.Context(), domain.Metadata{ID: id, Correlation: id, Actor: "api_key:ab12CD34"}, c)
 	return err

@@ -202,12 +202,16 @@ type fakePayments struct {
 	keys     []string          // that calls came under
 	expired  int
 	host     string
+	cards    map[string]string // kept, by token: why a charge is refused; "": it is not
+	keeping  map[string]string // by session whose card is kept: likewise
+	forgot   map[string]int    // by token
 }
 
 func newPayments() *fakePayments {
 	return &fakePayments{
 		sessions: map[string]order.Fetched{}, opened: map[string]int{}, captured: map[string]int{}, refunded: map[string]int{},
 		answers: map[string]string{}, stored: map[string]error{}, host: "pay.example.com",
+		cards: map[string]string{}, keeping: map[string]string{}, forgot: map[string]int{},
 	}
 }
 
@@ -229,8 +233,14 @@ func (p *fakePayments) OpenSession(_ context.Context, c order.Checkout) (order.S
 	if err := p.under(c.EffectKey); err != nil {
 		return order.Session{}, err
 	}
+	if c.Saved != nil {
+		return p.openCharge(c)
+	}
 	p.mu.Lock()
 	id := sessionOf(c.Order)
+	if c.Save {
+		p.keeping[id] = p.keeping[id]
+	}
 	if _, open := p.sessions[id]; !open {
 		p.sessions[id] = order.Fetched{
 			Provider: "test", Session: id, Order: c.Order, State: order.SessionOpen, ExpiresAt: c.ExpiresAt,
@@ -285,6 +295,10 @@ func (p *fakePayments) pay(id uuid.UUID, change func(*order.Payment)) {
 		change(&payment)
 	}
 	f.Provider, f.Session, f.Order = "test", sessionOf(id), id
+	if refusal, keeps := p.keeping[f.Session]; keeps && payment.State == order.StatePaid {
+		payment.Saved = &order.SavedMethod{Customer: "cus_1", Token: "pm_" + id.String(), Kind: "card", Brand: "visa", Last4: "4242", ExpMonth: 3, ExpYear: 2099}
+		p.cards[payment.Saved.Token] = refusal
+	}
 	f.State, f.Payments = order.SessionComplete, append(f.Payments, payment)
 	p.sessions[sessionOf(id)] = f
 }

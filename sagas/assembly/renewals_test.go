@@ -37,9 +37,12 @@ func renewingOn(w *world) *renewing {
 	w.goes()
 	return &renewing{w, provisioning.New(provisioning.Options{
 		Tables: w.tables, Commands: w.store, Subjects: w.store, Payments: w.Payments, Now: w.store.Clock().Now,
-		Offers: order.Offers{{Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Configured: true}},
+		Offers: testOffers,
 	})}
 }
+
+// testOffers are the payment methods of a world.
+var testOffers = order.Offers{{Method: order.Method{Name: "test", Test: true, Currencies: money.Currencies()}, Configured: true}}
 
 // serves sells a service that runs.
 func (w *renewing) serves(o ordering) uuid.UUID {
@@ -71,7 +74,7 @@ func (w *renewing) until(id uuid.UUID, name string, times int) {
 				left--
 			}
 		}
-		if wait := s.NextAt.Sub(w.Now()); left > 0 && wait > 0 && !s.NextAt.IsZero() {
+		if wait := s.NextAt.Sub(w.Now()); left > 0 && wait > 0 && !s.NextAt.IsZero() && !s.Pending { // a charge comes to its end first
 			w.must(w.store.Clock().Advance(w.t.Context(), wait))
 		}
 		return left <= 0
@@ -81,7 +84,7 @@ func (w *renewing) until(id uuid.UUID, name string, times int) {
 // pays pays the open invoice of a subscription at the provider.
 func (w *renewing) pays(id uuid.UUID) uuid.UUID {
 	w.t.Helper()
-	page, err := w.orders.PayInvoice(w.t.Context(), caused, w.subscription(id).Open, "")
+	page, err := w.orders.PayInvoice(w.t.Context(), caused, order.BillPayment{Invoice: w.subscription(id).Open})
 	w.must(err)
 	w.paid(page.ID)
 	return page.ID
@@ -179,7 +182,7 @@ func TestAServiceThatIsNeverPaidEnds(t *testing.T) {
 	w.becomes(id, order.StatusCancelled)
 	w.eventually("its invoice is withdrawn", func() bool { return slices.Equal(w.told(id), []string{"paid 12.10", "withdrawn 12.10"}) })
 	w.eventually("its service ends", func() bool { return w.runOf("deprovision:"+id.String()).Status != "" })
-	late, err := w.orders.PayInvoice(t.Context(), caused, w.invoices(id)[1].ID, "")
+	late, err := w.orders.PayInvoice(t.Context(), caused, order.BillPayment{Invoice: w.invoices(id)[1].ID})
 	w.equal("a payment", fmt.Sprint(late, err), fmt.Sprint(order.Payable{}, billing.ErrNotOpen))
 }
 
@@ -194,7 +197,7 @@ func TestAnInvoiceIsPaidOnceHoweverOftenItIsAsked(t *testing.T) {
 	var clicks sync.WaitGroup
 	for i := range pages {
 		clicks.Go(func() {
-			page, err := w.orders.PayInvoice(t.Context(), caused, invoice, "test")
+			page, err := w.orders.PayInvoice(t.Context(), caused, order.BillPayment{Invoice: invoice, Method: "test"})
 			if err != nil {
 				t.Error(err)
 			}

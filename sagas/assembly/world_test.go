@@ -195,7 +195,7 @@ func (w *world) node(url string, change ...func(*assembly.Options)) *instance {
 	assembly.Serve(store)
 	o := assembly.Options{
 		Store: store, Fault: i.faultAt, Log: slog.New(slog.NewTextHandler(w.logged, nil)), Limits: map[string]int{"local": 8, "mail": 4, "engine:one": 8, "compute:one": 8},
-		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.pay}, Engine: w.engine, Compute: w.compute, Mail: w.mail,
+		Tables: projections.Open(i.readers), Payments: map[string]order.Provider{"test": w.pay}, Offers: testOffers, Engine: w.engine, Compute: w.compute, Mail: w.mail,
 		MailFrom: panelAddress, PublicURL: panelURL, Times: quick, Hashing: eventstoretest.Hashing, UnsubscribeKeys: [][]byte{unsubscribeKey},
 	}
 	for _, c := range change {

@@ -128,7 +128,7 @@ func (y *years) may(err error) {
 // customers do there.
 func (y *years) customerPays(invoice uuid.UUID) {
 	y.t.Helper()
-	page, err := y.orders.PayInvoice(y.t.Context(), caused, invoice, "")
+	page, err := y.orders.PayInvoice(y.t.Context(), caused, order.BillPayment{Invoice: invoice})
 	if err != nil {
 		y.may(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -23,6 +24,7 @@ type Deps struct {
 	Runner  *sagas.Runner
 	Store   *eventstore.Store
 	Tables  *projections.Tables
+	Orders  Orders
 	Terms   billing.Terms
 	Seller  billing.Seller
 	TaxRate decimal.Decimal // percent that prices include
@@ -38,6 +40,8 @@ func New(d Deps) *Service {
 	d.Runner.Background(s.renew)
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
+		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{}, order.PaymentMethodKept{}, order.Cancelled{},
+		account.MembershipRevoked{}, account.SubjectErased{},
 	)...)
 	return s
 }
@@ -51,6 +55,20 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 		return s.withdraw(ctx, r, e.Open, e.Reason)
 	case billing.CancellationRequested:
 		return s.withdraw(ctx, r, e.Open, billing.Cancelled)
+	case billing.SubscriptionStarted:
+		return s.save(ctx, r, e.Order)
+	case order.PaymentMethodKept:
+		return s.save(ctx, r, uuid.MustParse(r.Stream.ID))
+	case billing.ChargeStarted:
+		return s.charge(ctx, r, e)
+	case order.Cancelled:
+		return s.chargeEnded(ctx, r)
+	case billing.PaymentMethodRemoved:
+		return s.methodRemoved(ctx, r)
+	case account.MembershipRevoked:
+		return s.leftTenant(ctx, r, e.Tenant)
+	case account.SubjectErased:
+		return s.removeMethodsOf(ctx, r, billing.OwnerErased, 0, e.Subject)
 	}
 	return nil
 }

@@ -52,6 +52,10 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 	if !ok {
 		return sagas.Call{}, domain.Fail(domain.Permanent, "not_supported", errors.New("the provider captures by itself"))
 	}
+	saved, err := s.savedMethod(ctx, p, timeline.order.Charge)
+	if err != nil {
+		return sagas.Call{}, err
+	}
 	return sagas.Call{
 		Request: map[string]any{"order": job.Order, "session": timeline.order.Session, "minor": timeline.order.Minor, "currency": timeline.order.Currency},
 		Lookup: func(ctx context.Context) (sagas.Result, sagas.Found, error) {
@@ -62,7 +66,7 @@ func (s *Service) captureCall(ctx context.Context, job *CaptureInput) (sagas.Cal
 				return sagas.Result{}, err
 			}
 			key := sagas.KeyOfGeneration("order/"+job.Order.String()+"/capture", generation)
-			return sagas.Result{External: timeline.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key})
+			return sagas.Result{External: timeline.order.Session}, capturer.Capture(ctx, order.CaptureCall{Order: job.Order, Session: timeline.order.Session, Key: key, Saved: saved})
 		},
 		Confirmed: func(sagas.Result) sagas.Work { return s.checkSoon(job.Order, "captured") },
 	}, nil

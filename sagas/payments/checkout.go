@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -51,7 +52,11 @@ func (s *Service) OpenSession(ctx context.Context, id uuid.UUID) (order.Session,
 	if generation == 0 {
 		return s.keptSession(ctx, id)
 	}
-	session, err := s.askForSession(ctx, p, s.checkoutOf(o, generation))
+	checkout, err := s.checkoutOf(ctx, p, o, generation)
+	if err != nil {
+		return order.Session{}, s.sessionFailed(ctx, o, err)
+	}
+	session, err := s.askForSession(ctx, p, checkout)
 	if err != nil {
 		return order.Session{}, s.sessionFailed(ctx, o, err)
 	}
@@ -80,13 +85,16 @@ func sessionOfOrder(o projections.Order) order.Session {
 	return session
 }
 
-func (s *Service) checkoutOf(o projections.Order, generation int) order.Checkout {
+func (s *Service) checkoutOf(ctx context.Context, p order.Provider, o projections.Order, generation int) (order.Checkout, error) {
+	_, saves := p.(order.Saver)
+	saved, err := s.savedMethod(ctx, p, domain.OrZero(o.KeptMethod))
 	back := s.publicURL() + order.ReturnPage(o.ID) + "?outcome="
 	return order.Checkout{
 		Order: o.ID, Number: o.OrderNumber, EffectKey: fmt.Sprintf("order/%s/session/%d", o.ID, generation), Minor: o.Minor, Currency: o.Currency, Total: o.Total,
 		Description: o.PlanName, Email: o.CustomerEmail, Language: o.Language,
 		ReturnURL: back + "success", CancelURL: back + "cancel", ExpiresAt: o.CreatedAt.Add(s.times.SessionLife),
-	}
+		Save: saves && o.KeepFor != nil, Saved: saved,
+	}, err
 }
 
 // intendSession records in the ledger, before the call, that a session may be
@@ -111,7 +119,7 @@ func (s *Service) intendSession(ctx context.Context, o projections.Order) (gener
 	case err != nil:
 		return 0, sagas.SQLError(err, "intend a session")
 	}
-	return generation, s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt)
+	return generation, s.watchPending(ctx, o.ID, o.PaymentMethod, o.CreatedAt.Add(s.times.PendingTTL))
 }
 
 // sessionTries is how often a session is asked for in one request.
@@ -143,10 +151,8 @@ func (s *Service) sessionFailed(ctx context.Context, o projections.Order, failur
 		Args: []any{sagas.EffectKey(o.ID, "session"), string(ledgerState(failure))}, WantRows: eventstore.AnyRows,
 	}
 	fail := order.FailSession{ID: o.ID, Code: sagas.CodeOf(failure), At: s.runner.Now()}
-	if _, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{row}, fail); err != nil {
-		return errors.Join(errProviderAway, err)
-	}
-	return errProviderAway
+	_, err := s.store.ExecuteWith(ctx, sagas.System("checkout", o.ID), []eventstore.TxStatement{row}, fail)
+	return errors.Join(domain.Fail(domain.ClassOf(failure), sagas.CodeOf(failure), errProviderAway), err)
 }
 
 // ledgerState is the state of an effect after a call that failed.
@@ -171,7 +177,7 @@ func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.
 			Key: "payment_watch/" + o.ID.String(),
 			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = business_now() + $3::interval, wakes = wakes + 1
 				where order_id = $1`,
-			Args: []any{o.ID, session.ID, s.times.SessionChecks[0]}, WantRows: 1,
+			Args: []any{o.ID, session.ID, s.firstCheck(o)}, WantRows: 1,
 		},
 		{
 			Key: "webhook_inbox/" + o.ID.String(),
@@ -187,5 +193,17 @@ func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.
 		return fmt.Errorf("keep session of order %s: %w", o.ID, err)
 	}
 	s.runner.Wake(inboxQueue)
+	if o.KeptMethod != nil {
+		s.runner.Wake(watchQueue)
+	}
 	return nil
+}
+
+// firstCheck is the time until a session is looked at. That of one without a page leads to
+// the charge.
+func (s *Service) firstCheck(o projections.Order) time.Duration {
+	if o.KeptMethod != nil {
+		return 0
+	}
+	return s.times.SessionChecks[0]
 }

@@ -61,12 +61,12 @@ func (s *Service) Recheck(ctx context.Context, cause domain.Metadata, id uuid.UU
 	return err
 }
 
-// watchPending makes the watch row of an order that was placed. Without a
-// session the order expires after a while (rule T4).
-func (s *Service) watchPending(ctx context.Context, id uuid.UUID, provider string, placed time.Time) error {
+// watchPending makes the watch row of an order that was placed, with the moment of its
+// first check. Without a session the order expires after a while (rule T4).
+func (s *Service) watchPending(ctx context.Context, id uuid.UUID, provider string, next time.Time) error {
 	_, err := s.runner.Exec(ctx, "watch an order", `
 		insert into payment_watch (order_id, provider, reason, next_at) values ($1, $2, 'placed', $3) on conflict do nothing`,
-		id, provider, placed.Add(s.times.PendingTTL))
+		id, provider, next)
 	return err
 }
 

@@ -49,6 +49,7 @@ type Service struct {
 
 	captures sagas.Definition[CaptureInput]
 	refunds  sagas.Definition[RefundInput]
+	forgets  sagas.Definition[ForgetInput]
 	backoff  providerBackoff
 	fetches  chan struct{} // semaphore
 
@@ -81,8 +82,10 @@ func New(d Deps) *Service {
 	for provider := range s.providers {
 		s.runner.AddQueue(paymentQueue(provider), callsAtOnce)
 	}
+	s.runner.AddQueue(forgetQueue, callsAtOnce)
 	s.registerCaptures()
 	s.registerRefunds()
+	s.registerForgetting()
 	s.runner.OnAppend(s.starts)
 	s.runner.OnEvent(s.react, sagas.NamesOf(
 		order.Placed{}, order.RefundCompleted{}, order.PartiallyRefunded{}, order.DisputeClosed{}, order.RefundFailed{}, order.RefundRequested{}, billing.InvoiceIssued{},
@@ -92,8 +95,8 @@ func New(d Deps) *Service {
 	return s
 }
 
-// starts are the runs that begin with decisions about money: to collect it, or
-// to give it back.
+// starts are the runs that begin with decisions about money: to collect it, to give it
+// back, or to charge a method no more.
 func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 	return sagas.StartEach(s.runner, events, func(r eventstore.RecordedEvent) (run sagas.Start, begins bool, err error) {
 		switch e := r.Event.(type) {
@@ -103,6 +106,12 @@ func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent)
 		case order.RefundRequested:
 			run, err = s.startRefund(ctx, uuid.MustParse(r.Stream.ID), e.Refund)
 			return run, true, err
+		case billing.PaymentMethodRemoved:
+			if e.Reason == billing.GoneAtProvider {
+				return run, false, nil
+			}
+			id := uuid.MustParse(r.Stream.ID)
+			return s.forgets.Start(id.String(), ForgetInput{Method: id}, uuid.Nil), true, nil
 		}
 		return run, false, nil
 	})
@@ -112,7 +121,10 @@ func (s *Service) starts(ctx context.Context, events []eventstore.RecordedEvent)
 func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case order.Placed:
-		return s.watchPending(ctx, e.Order, e.Provider, e.At)
+		if e.Charge != uuid.Nil {
+			return s.watchCharge(ctx, e)
+		}
+		return s.watchPending(ctx, e.Order, e.Provider, e.At.Add(s.times.PendingTTL))
 	case order.RefundCompleted, order.PartiallyRefunded, order.DisputeClosed:
 		return errors.Join(s.writeCreditNotes(ctx, r), s.endNeedlessRefunds(ctx, r))
 	case order.RefundFailed, order.RefundRequested:

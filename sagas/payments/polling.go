@@ -150,8 +150,8 @@ func (s *Service) checkOrder(ctx context.Context, c check) (err error) {
 	switch {
 	case timeline.order.Status == "":
 	case timeline.order.Session == "":
-		if due := timeline.order.PlacedAt.Add(s.times.PendingTTL); !timeline.at.Before(due) {
-			commands = append(commands, order.Expire{ID: c.order, At: s.runner.Now()})
+		if commands, err = s.withoutSession(ctx, c, timeline); err != nil {
+			return s.checkFailed(ctx, c, err)
 		}
 	default:
 		if d := s.backoff.remaining(c.provider); d > 0 {

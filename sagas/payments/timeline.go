@@ -40,7 +40,7 @@ func (timeline paymentTimeline) after(e order.Event) paymentTimeline {
 		timeline.opened = e.At
 	case order.PaymentApproved:
 		timeline.approved = e.At
-		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) {
+		if at := e.Payment.At; !at.IsZero() && at.Before(e.At) && !timeline.order.Charges() {
 			timeline.approved = at
 		}
 	case order.RefundRequested:

@@ -73,6 +73,9 @@ func (s *Service) Place(ctx context.Context, cause func() domain.Metadata, d *or
 	}
 	command := d.Agreed
 	command.ID, command.Subject, command.At = uuid.New(), subject, s.Now().UTC()
+	if d.KeepMethod {
+		command.KeepFor = subject
+	}
 	located(command.ID)
 	m := cause()
 	m.Correlation = command.ID // of all that will come of the order

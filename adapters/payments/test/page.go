@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type row struct {
 	paymentID string
 	settleAt  *time.Time
 	silent    bool
+	charges   bool // a kept card, without a page
 }
 
 // pages is where the payment pages are in the panel.
@@ -33,7 +35,15 @@ func (p *Provider) Session(ctx context.Context, id string) (order.HostedSession,
 		return order.HostedSession{}, fmt.Errorf("read a test session: %w", err)
 	}
 	s, err := load(ctx, p.pool, id, "")
-	return s.HostedSession, err
+	return s.HostedSession, cmp.Or(err, s.pageless())
+}
+
+// pageless refuses a page to a session that charges a kept card.
+func (s row) pageless() error {
+	if s.charges {
+		return domain.Refuse(domain.NotFound, "Not found.")
+	}
+	return nil
 }
 
 type querier interface {
@@ -43,11 +53,11 @@ type querier interface {
 func load(ctx context.Context, db querier, id, lock string) (row, error) {
 	s := row{HostedSession: order.HostedSession{ID: id}}
 	err := db.QueryRow(ctx, `
-		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at, payment_id, settle_at, silent,
+		select order_id, number, minor, currency, description, language, state, return_url, cancel_url, expires_at, saves, payment_id, settle_at, silent, charges is not null,
 		       coalesce((select state from test_payments.payments p where p.session = s.id and p.id = s.payment_id), '')
 		from test_payments.sessions s where id = $1 `+lock, id).
-		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL, &s.ExpiresAt,
-			&s.paymentID, &s.settleAt, &s.silent, &s.Payment)
+		Scan(&s.Order, &s.Number, &s.Minor, &s.Currency, &s.Description, &s.Language, &s.State, &s.ReturnURL, &s.CancelURL, &s.ExpiresAt, &s.Saves,
+			&s.paymentID, &s.settleAt, &s.silent, &s.charges, &s.Payment)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, domain.Refuse(domain.NotFound, "Not found.")
 	}
@@ -96,6 +106,9 @@ func (p *Provider) Act(ctx context.Context, a order.HostedAction) (order.HostedS
 		if s, err = load(ctx, tx, a.Session, "for update"); err != nil {
 			return err
 		}
+		if err := s.pageless(); err != nil {
+			return err
+		}
 		if s.State == b.session && s.Payment == b.payment && s.State != order.SessionOpen ||
 			s.State == order.SessionExpired && b.session == order.SessionExpired {
 			return nil
@@ -121,6 +134,8 @@ func checked(a order.HostedAction) (button, error) {
 		return b, domain.RefuseField("amount", "Ensure this value is greater than or equal to 0.")
 	case a.Currency != "" && !currency.MatchString(a.Currency):
 		return b, domain.RefuseField("currency", "Enter three letters.")
+	case !isCard(a.Card):
+		return b, domain.RefuseField("card", fmt.Sprintf("\"%s\" is not a valid choice.", a.Card))
 	case a.Copies < 0 || a.Copies > maxCopies:
 		return b, domain.RefuseField("copies", fmt.Sprintf("Ensure this value is less than or equal to %d.", maxCopies))
 	case a.Delay < 0 || a.Delay > longest:
@@ -147,6 +162,11 @@ func (p *Provider) press(ctx context.Context, tx pgx.Tx, s *row, a order.HostedA
 	_, err := tx.Exec(ctx, `update test_payments.sessions set state = $2, settle_at = $3, silent = $4 where id = $1`, s.ID, b.session, settle, a.Drop)
 	if err != nil {
 		return fmt.Errorf("press %s: %w", a.Action, err)
+	}
+	if b.session == order.SessionComplete {
+		if err := p.keep(ctx, tx, s.ID, a.Card); err != nil {
+			return err
+		}
 	}
 	s.State, s.silent = b.session, a.Drop
 	if b.payment != "" {
@@ -177,9 +197,9 @@ func copies(a order.HostedAction, body func() string) []string {
 // book writes a payment down. What is paid stays as it was paid.
 func book(ctx context.Context, tx pgx.Tx, session string, pay order.Payment) error {
 	_, err := tx.Exec(ctx, `
-		insert into test_payments.payments as p (session, id, state, minor, currency, at) values ($1, $2, $3, $4, $5, $6)
-		on conflict (session, id) do update set state = excluded.state, minor = excluded.minor, currency = excluded.currency, at = excluded.at
-		where p.state <> 'paid'`, session, pay.ID, pay.State, pay.Minor, pay.Currency, pay.At)
+		insert into test_payments.payments as p (session, id, state, minor, currency, code, at) values ($1, $2, $3, $4, $5, $6, $7)
+		on conflict (session, id) do update set state = excluded.state, minor = excluded.minor, currency = excluded.currency, code = excluded.code, at = excluded.at
+		where p.state <> 'paid'`, session, pay.ID, pay.State, pay.Minor, pay.Currency, pay.Code, pay.At)
 	if err != nil {
 		return fmt.Errorf("book a test payment: %w", err)
 	}

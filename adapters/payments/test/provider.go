@@ -75,7 +75,8 @@ func (p *Provider) WebhookSecret() string { return string(p.Secret) }
 
 // Faults are what has been ordered to go wrong: "create", "find" and "remove"
 // are opening, fetching and expiring, and the kind is "session"; "create" of
-// the kind "refund" is giving money back.
+// the kind "refund" is giving money back. "create" of the kind "charge" is charging a kept
+// card, and "remove" of the kind "card" is removing it.
 func (p *Provider) Faults() *faults.Ordered { return p.ordered }
 
 func call(what, name string) faults.Call {
@@ -103,12 +104,19 @@ func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, e
 	if c.ExpiresAt.IsZero() {
 		c.ExpiresAt = p.Now().Add(24*time.Hour - 5*time.Minute)
 	}
+	var charges *string
+	if c.Saved != nil {
+		if err := p.chargeable(ctx, c.Saved); err != nil {
+			return order.Session{}, err
+		}
+		charges = &c.Saved.Token
+	}
 	_, err := p.pool.Exec(ctx, `
 		insert into test_payments.sessions (id, effect_key, payment_id, order_id, reference, number, minor, currency, description, language,
-			return_url, cancel_url, expires_at, made_at)
-		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13) on conflict (effect_key) do nothing`,
+			return_url, cancel_url, expires_at, made_at, saves, charges)
+		values ($1, $2, $3, $4, $4::uuid::text, $5, $6, upper($7), $8, $9, $10, $11, $12, $13, $14, $15) on conflict (effect_key) do nothing`,
 		id, c.EffectKey, "pay_test_"+p.derive("payment", id), c.Order, c.Number, c.Minor, c.Currency, c.Description, c.Language,
-		c.ReturnURL, c.CancelURL, c.ExpiresAt, p.Now())
+		c.ReturnURL, c.CancelURL, c.ExpiresAt, p.Now(), c.Save, charges)
 	if err != nil {
 		return order.Session{}, unanswered("open a session", err)
 	}
@@ -123,7 +131,9 @@ func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, e
 	if !same {
 		return order.Session{}, domain.Fail(domain.Permanent, "key_reused", errors.New("the key belongs to another request"))
 	}
-	s.URL = strings.TrimSuffix(p.PublicURL(), "/") + pages + s.ID + "/"
+	if c.Saved == nil {
+		s.URL = strings.TrimSuffix(p.PublicURL(), "/") + pages + s.ID + "/"
+	}
 	return s, nil
 }
 
@@ -158,8 +168,10 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 	}
 	f := order.Fetched{Provider: p.Name(), Session: id}
 	var reference string
-	err := p.pool.QueryRow(ctx, `select reference, state, expires_at from test_payments.sessions where id = $1`, id).
-		Scan(&reference, &f.State, &f.ExpiresAt)
+	created := order.Payment{State: order.StateCreated}
+	err := p.pool.QueryRow(ctx, `
+		select reference, state, expires_at, charges is not null, payment_id, minor, currency, made_at from test_payments.sessions where id = $1`, id).
+		Scan(&reference, &f.State, &f.ExpiresAt, &f.ByCapture, &created.ID, &created.Minor, &created.Currency, &created.At)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, domain.Fail(domain.Permanent, "no_such_session", errors.New("the provider has no such session"))
 	}
@@ -167,17 +179,25 @@ func (p *Provider) fetch(ctx context.Context, id string) (order.Fetched, error) 
 		return f, unanswered("fetch", err)
 	}
 	f.Order, _ = uuid.Parse(reference) // an event may have put anything there; what is no order's id is no order
-	rows, err := p.pool.Query(ctx, `select id, state, minor, currency, at from test_payments.payments where session = $1 order by at, id`, id)
+	if f.ByCapture && f.State == order.SessionOpen {
+		f.State, f.Payments = order.SessionApproved, []order.Payment{created}
+		return f, nil
+	}
+	rows, err := p.pool.Query(ctx, `select id, state, minor, currency, code, at from test_payments.payments where session = $1 order by at, id`, id)
 	if err != nil {
 		return f, unanswered("fetch", err)
 	}
 	f.Payments, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pay order.Payment, err error) {
-		return pay, row.Scan(&pay.ID, &pay.State, &pay.Minor, &pay.Currency, &pay.At)
+		return pay, row.Scan(&pay.ID, &pay.State, &pay.Minor, &pay.Currency, &pay.Code, &pay.At)
 	})
 	if err != nil {
 		return f, unanswered("fetch", err)
 	}
-	return f, unanswered("fetch", p.moneyBack(ctx, f))
+	saved, err := p.kept(ctx, id)
+	for i := range f.Payments {
+		f.Payments[i].Saved = saved
+	}
+	return f, unanswered("fetch", errors.Join(err, p.moneyBack(ctx, f)))
 }
 
 // moneyBack adds to each payment what has gone back of it, or is claimed back.

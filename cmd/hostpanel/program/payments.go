@@ -38,6 +38,7 @@ func (p *Program) offers() (all order.Offers) {
 		offer := order.Offer{Method: one.Method(), Configured: one.Opened != nil}
 		if offer.Configured {
 			offer.Live, offer.Host = one.Opened.Live(), one.Opened.Host()
+			_, offer.Saves = one.Opened.(order.Saver)
 		}
 		all = append(all, offer)
 	}

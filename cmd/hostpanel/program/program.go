@@ -253,7 +253,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		return err
 	}
 	o := assembly.Options{
-		Store: p.Store, Tables: p.Tables, Payments: payments, Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
+		Store: p.Store, Tables: p.Tables, Payments: payments, Offers: p.offers(), Mail: countedMail{mail, p.counts()}, Outbox: outbox, Listed: p.ListErasures, Rebuild: p.Rebuild,
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
