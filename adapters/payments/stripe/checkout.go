@@ -21,8 +21,12 @@ const reference = "order_id"
 // OpenSession opens a payment page for exactly the amount that is due, tax
 // included (rule S-4). The same effect key answers with the same session; with
 // another order or amount it is refused for good. A page can be paid for
-// between half an hour and a day.
+// between half an hour and a day. With a saved method there is no page: the
+// session is a charge.
 func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (order.Session, error) {
+	if c.Saved != nil {
+		return p.openCharge(ctx, c)
+	}
 	s, err := p.client.V1CheckoutSessions.Create(ctx, page(c))
 	if err != nil {
 		return order.Session{}, failure("open a session", err)
@@ -55,6 +59,9 @@ func page(c order.Checkout) *sdk.CheckoutSessionCreateParams {
 	if c.Email != "" {
 		q.CustomerEmail = sdk.String(c.Email)
 	}
+	if c.Save && c.Minor > 0 { // what costs nothing has no payment and no method
+		keep(q)
+	}
 	q.SetIdempotencyKey(c.EffectKey)
 	return q
 }
@@ -79,6 +86,9 @@ func locale(language string) string {
 // twice does no harm, so each try has a key of its own: a failure that Stripe
 // has stored would otherwise come back for a day (rule S-6).
 func (p *Provider) ExpireSession(ctx context.Context, id string) error {
+	if isCharge(id) {
+		return p.expireCharge(ctx, id)
+	}
 	q := &sdk.CheckoutSessionExpireParams{}
 	q.SetIdempotencyKey("expire/" + id + "/" + uuid.NewString())
 	_, err := p.client.V1CheckoutSessions.Expire(ctx, id, q)

@@ -83,3 +83,11 @@ func pause(a *sdk.Error) time.Duration {
 	}
 	return min(time.Duration(seconds)*time.Second, time.Hour)
 }
+
+// codeOf is the code of a failure.
+func codeOf(err error) string {
+	if f, ok := errors.AsType[*domain.Failure](err); ok {
+		return f.Code
+	}
+	return ""
+}

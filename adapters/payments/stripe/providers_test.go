@@ -59,7 +59,7 @@ func (w *witness) show(q *http.Request, body []byte) {
 		return
 	}
 	defer func() { _ = a.Body.Close() }()
-	call := q.Method + " " + regexp.MustCompile(`/cs_test_\w+`).ReplaceAllString(q.URL.Path, "/…")
+	call := q.Method + " " + regexp.MustCompile(`/(?:cs_test|pi|pm)_\w+`).ReplaceAllString(q.URL.Path, "/…")
 	if a.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(a.Body)
 		w.t.Errorf("%s %s: Stripe would answer %d: %s", call, body, a.StatusCode, said)
@@ -128,13 +128,38 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	free := checkout()
 	free.Minor = 0
 	open(t, p, free)
+	charges(t, p, s)
 	for _, call := range []string{
 		"POST /v1/checkout/sessions", "GET /v1/checkout/sessions/…", "POST /v1/checkout/sessions/…/expire",
 		"POST /v1/refunds", "GET /v1/refunds", "GET /v1/disputes",
+		"POST /v1/payment_intents", "GET /v1/payment_intents/…", "POST /v1/payment_intents/…", "POST /v1/payment_intents/…/confirm",
+		"POST /v1/payment_intents/…/cancel", "GET /v1/payment_methods/…", "POST /v1/payment_methods/…/detach",
 	} {
 		if w.seen[call] == 0 {
 			t.Errorf("%s was not made; there were %v", call, w.seen)
 		}
+	}
+}
+
+// charges makes every call about a saved method.
+func charges(t *testing.T, p *stripe.Provider, s *stripetest.Server) {
+	t.Helper()
+	m := saved(t, p, s)
+	for _, outcome := range []string{"succeeded", "refused charge_exceeds_source_limit"} {
+		c := renewal(m)
+		id := open(t, p, c).ID
+		s.ChargesBecome(outcome)
+		_ = p.Capture(t.Context(), captureOf(c, id))
+		fetch(t, p, id)
+		if err := p.ExpireSession(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := p.Forget(t.Context(), m); err != nil {
+		t.Error(err)
+	}
+	if err := p.Forget(t.Context(), m); err != nil { // looked up
+		t.Error(err)
 	}
 }
 

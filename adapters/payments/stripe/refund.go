@@ -19,6 +19,9 @@ func (p *Provider) Refund(ctx context.Context, c order.RefundCall) (order.Refund
 		PaymentIntent: sdk.String(c.Payment), Amount: sdk.Int64(c.Minor),
 		Metadata: map[string]string{"reference": c.Reference, reference: c.Order.String()},
 	}
+	if isCharge(c.Session) {
+		q.Metadata[chargeMark] = ofSaved
+	}
 	q.SetIdempotencyKey(c.Key)
 	r, err := p.client.V1Refunds.Create(ctx, q)
 	if err != nil {

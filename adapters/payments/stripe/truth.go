@@ -25,6 +25,9 @@ var sessions = map[sdk.CheckoutSessionStatus]order.SessionState{
 // refund and every dispute of it, and whose money it is (rule S-5). A session
 // that Stripe does not know is a permanent failure, "resource_missing".
 func (p *Provider) Fetch(ctx context.Context, id string) (order.Fetched, error) {
+	if isCharge(id) {
+		return p.fetchCharge(ctx, id)
+	}
 	q := &sdk.CheckoutSessionRetrieveParams{}
 	q.AddExpand("payment_intent.latest_charge.refunds")
 	s, err := p.client.V1CheckoutSessions.Retrieve(ctx, id, q)
@@ -58,24 +61,41 @@ func (p *Provider) payments(ctx context.Context, s *sdk.CheckoutSession) ([]orde
 		return free(s), nil
 	}
 	intent := s.PaymentIntent
-	pay := order.Payment{
-		ID: intent.ID, State: stateOf(s), Minor: intent.Amount, Currency: strings.ToUpper(string(intent.Currency)), At: moment(intent.Created),
-	}
+	pay := paymentOf(intent, stateOf(s))
 	if pay.State != order.StatePaid {
+		if last := intent.LastPaymentError; last != nil && pay.State != order.StatePending {
+			pay.Code = declined(last)
+		}
 		return []order.Payment{pay}, nil
 	}
+	err := p.since(ctx, intent, &pay)
+	if err == nil {
+		pay.Saved, err = p.kept(ctx, intent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []order.Payment{pay}, nil
+}
+
+func paymentOf(intent *sdk.PaymentIntent, state order.PaymentState) order.Payment {
+	return order.Payment{
+		ID: intent.ID, State: state, Minor: intent.Amount, Currency: strings.ToUpper(string(intent.Currency)), At: moment(intent.Created),
+	}
+}
+
+// since completes a payment that was paid: what was received, and what has become of it
+// since.
+func (p *Provider) since(ctx context.Context, intent *sdk.PaymentIntent, pay *order.Payment) (err error) {
 	pay.Minor = intent.AmountReceived
 	if charge := intent.LatestCharge; charge != nil && charge.Created != 0 {
 		pay.At = moment(charge.Created)
 	}
-	var err error
 	if pay.Refunds, err = p.refunds(ctx, intent); err != nil {
-		return nil, err
+		return err
 	}
-	if pay.Disputes, err = p.disputes(ctx, intent); err != nil {
-		return nil, err
-	}
-	return []order.Payment{pay}, nil
+	pay.Disputes, err = p.disputes(ctx, intent)
+	return err
 }
 
 // free is the payment of a session that costs nothing: there is no other

@@ -39,7 +39,16 @@ var handled = map[sdk.EventType]string{
 	sdk.EventTypeChargeDisputeCreated:                 "dispute",
 	sdk.EventTypeChargeDisputeFundsWithdrawn:          "dispute",
 	sdk.EventTypeChargeDisputeClosed:                  "dispute",
+	sdk.EventTypePaymentIntentSucceeded:               ofIntent,
+	sdk.EventTypePaymentIntentPaymentFailed:           ofIntent,
+	sdk.EventTypePaymentIntentProcessing:              ofIntent,
+	sdk.EventTypePaymentIntentRequiresAction:          ofIntent,
+	sdk.EventTypePaymentIntentCanceled:                ofIntent,
 }
+
+// ofIntent is what news of a payment intent are about. They are handled if it is a charge:
+// of a page's payment the page's own news tell.
+const ofIntent = "payment_intent"
 
 // Verify checks a webhook's signature under every active secret and reads the
 // references in it; amounts and states are not read, because Stripe will be
@@ -99,12 +108,22 @@ func (p *Provider) news(e sdk.Event, by string) (order.News, error) {
 	if e.Data == nil || json.Unmarshal(e.Data.Raw, &o) != nil || o.Object != about || o.ID == "" {
 		return order.News{}, errEvent
 	}
-	n.Handled, n.Order = true, orderOf(o.Reference, o.Metadata)
-	if about == "checkout.session" {
-		n.ObjectRef = o.ID
+	charge := o.Metadata[chargeMark] == ofSaved
+	if about == ofIntent {
+		if !charge {
+			return n, nil
+		}
+		o.Payment = &sdk.PaymentIntent{ID: o.ID}
 	}
+	n.Handled, n.Order = true, orderOf(o.Reference, o.Metadata)
 	if o.Payment != nil {
 		n.Payment = o.Payment.ID
+	}
+	switch {
+	case about == "checkout.session":
+		n.ObjectRef = o.ID
+	case charge:
+		n.ObjectRef = n.Payment
 	}
 	return n, nil
 }

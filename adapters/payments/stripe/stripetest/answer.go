@@ -15,7 +15,9 @@ type problem struct {
 	code    string
 	param   string
 	message string
-	kept    bool // under the idempotency key, because the call had begun
+	decline string // the bank's reason
+	about   any    // the payment intent
+	kept    bool   // under the idempotency key, because the call had begun
 }
 
 func invalid(code, param, message string) *problem {
@@ -29,10 +31,13 @@ func (p *problem) begun() *problem { p.kept = true; return p }
 
 func (p *problem) body() []byte {
 	e := map[string]any{"type": p.kind, "message": p.message}
-	for name, value := range map[string]string{"code": p.code, "param": p.param} {
+	for name, value := range map[string]string{"code": p.code, "param": p.param, "decline_code": p.decline} {
 		if value != "" {
 			e[name] = value
 		}
+	}
+	if p.about != nil {
+		e["payment_intent"] = p.about
 	}
 	return encode(map[string]any{"error": e})
 }

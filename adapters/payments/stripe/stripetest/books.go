@@ -14,6 +14,7 @@ type session struct {
 	metadata, ofIntent         map[string]string
 	email, success, cancel     string
 	locale                     string
+	keeps                      bool // makes a customer and attaches the method
 	created, expires           time.Time
 	intent                     *intent
 }
@@ -24,7 +25,10 @@ type intent struct {
 	minor, received int64
 	currency        string
 	metadata        map[string]string
-	failed          bool // the last try
+	failed          string // the last try: a code and perhaps a decline code
+	future          string // setup_future_usage
+	customer        string
+	method          *method
 	charge          *charge
 	created         time.Time
 }
@@ -63,7 +67,7 @@ func (s *Server) open(q request) (any, *problem) {
 		minor: number(q.params.Get(price + "[unit_amount]")), currency: q.params.Get(price + "[currency]"),
 		metadata: metadata(q.params, "metadata"), ofIntent: metadata(q.params, "payment_intent_data[metadata]"),
 		email: q.params.Get("customer_email"), success: q.params.Get("success_url"), cancel: q.params.Get("cancel_url"),
-		locale: q.params.Get("locale"), created: s.now(), expires: s.now().Add(24 * time.Hour),
+		locale: q.params.Get("locale"), keeps: q.params.Get("customer_creation") == "always" && q.params.Get(future) == "off_session", created: s.now(), expires: s.now().Add(24 * time.Hour),
 	}
 	if q.params.Has("expires_at") {
 		x.expires = time.Unix(number(q.params.Get("expires_at")), 0)

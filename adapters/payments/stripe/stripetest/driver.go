@@ -89,6 +89,7 @@ func (s *Server) pay(x *session, minor int64, currency string) {
 	if x.payment != "no_payment_required" {
 		x.payment = "paid"
 		s.intent(x).succeeds(minor, currency, s.now())
+		s.keep(x)
 	}
 	s.emit("checkout.session.completed", s.show(x, nil))
 }
@@ -105,7 +106,7 @@ func (s *Server) intent(x *session) *intent {
 }
 
 func (i *intent) succeeds(minor int64, currency string, at time.Time) {
-	i.status, i.failed, i.minor, i.received, i.currency = "succeeded", false, minor, minor, currency
+	i.status, i.failed, i.minor, i.received, i.currency = "succeeded", "", minor, minor, currency
 	i.charge = &charge{id: newID("ch_"), minor: minor, created: at}
 }
 
@@ -125,6 +126,7 @@ func (s *Server) Settle(id string) {
 	x := s.at(id, "complete")
 	x.payment = "paid"
 	x.intent.succeeds(x.minor, x.currency, s.now())
+	s.keep(x)
 	s.emit("checkout.session.async_payment_succeeded", s.show(x, nil))
 }
 
@@ -133,7 +135,7 @@ func (s *Server) Bounce(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.at(id, "complete")
-	x.intent.status, x.intent.failed = "requires_payment_method", true
+	x.intent.status, x.intent.failed = "requires_payment_method", "payment_intent_payment_attempt_failed"
 	s.emit("checkout.session.async_payment_failed", s.show(x, nil))
 }
 
@@ -143,7 +145,7 @@ func (s *Server) Decline(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.at(id, "open")
-	s.intent(x).failed = true
+	s.intent(x).failed = "card_declined generic_decline"
 }
 
 // Expire ends an unpaid session.

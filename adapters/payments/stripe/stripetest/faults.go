@@ -28,7 +28,7 @@ const (
 
 // A Fault is ordered for the next calls of a name; an empty name is any.
 type Fault struct {
-	Call  string // open, fetch, expire, refund, refunds, disputes
+	Call  string // see [Call]
 	Kind  Kind
 	Delay time.Duration
 	Times int // 0: once

@@ -23,17 +23,24 @@ const (
 
 var (
 	opening = anyOf(expand, "mode", "success_url", "cancel_url", "client_reference_id", "customer_email", "expires_at", "locale",
-		"metadata"+word, `adaptive_pricing\[enabled\]`, `payment_intent_data\[description\]`, `payment_intent_data\[metadata\]`+word,
+		"metadata"+word, "customer_creation", `adaptive_pricing\[enabled\]`, `payment_intent_data\[(?:description|setup_future_usage)\]`, `payment_intent_data\[metadata\]`+word,
 		`line_items\[0\]\[quantity\]`, `line_items\[0\]\[price_data\]\[(?:currency|unit_amount|tax_behavior|product_data\]\[name)\]`)
 	expanding = anyOf(expand)
 	refunding = anyOf(expand, "payment_intent", "amount", "reason", "metadata"+word)
-	listing   = anyOf(expand, "payment_intent", "limit", "starting_after")
+	charging  = anyOf(expand, "amount", "currency", "confirm", "customer", "payment_method", `payment_method_types\[0\]`, "description", "metadata"+word)
+	noting    = anyOf(expand, "metadata"+word)
+
+	confirming = anyOf(expand, "off_session", "payment_method")
+	cancelling = anyOf(expand, "cancellation_reason")
+
+	listing = anyOf(expand, "payment_intent", "limit", "starting_after")
 )
 
 // Names of parameters with brackets.
 const (
 	quantity = "line_items[0][quantity]"
 	price    = "line_items[0][price_data]"
+	future   = "payment_intent_data[setup_future_usage]"
 )
 
 // threePlaces are currencies of which the last digit has to be 0.
@@ -64,6 +71,8 @@ func checkOpening(q url.Values, now time.Time) *problem {
 		"adaptive_pricing[enabled]":    !slices.Contains([]string{"", "true", "false"}, q.Get("adaptive_pricing[enabled]")),
 		"success_url":                  !isURL(q.Get("success_url")),
 		"cancel_url":                   q.Has("cancel_url") && !isURL(q.Get("cancel_url")),
+		"customer_creation":            !slices.Contains([]string{"", "always", "if_required"}, q.Get("customer_creation")),
+		future:                         !slices.Contains([]string{"", "on_session", "off_session"}, q.Get(future)),
 		price + "[product_data][name]": len(q.Get(price+"[product_data][name]")) > 250,
 	} {
 		if wrong {

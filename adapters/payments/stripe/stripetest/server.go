@@ -45,6 +45,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	intents  map[string]*intent
+	methods  map[string]*method
 	refunds  []*refund  // oldest first
 	disputes []*dispute // likewise
 	keys     map[string]*kept
@@ -52,12 +53,13 @@ type Server struct {
 	calls    []Call
 	faults   []Fault
 	becomes  string // of refunds that are asked for
+	outcome  string // of charges that are confirmed
 	post     delivery
 }
 
 // A Call is one request to the API.
 type Call struct {
-	Name   string // open, fetch, expire, refund, refunds, disputes
+	Name   string // open, fetch, expire, refund, refunds, disputes, charge, intent, note, confirm, cancel, method, detach
 	Key    string // of idempotency
 	Params map[string]string
 }
@@ -75,7 +77,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		options: o, sessions: map[string]*session{}, intents: map[string]*intent{}, keys: map[string]*kept{}, made: map[string]int{},
-		becomes: "succeeded", post: delivery{to: o.Webhooks, copies: 1},
+		methods: map[string]*method{}, becomes: "succeeded", outcome: "succeeded", post: delivery{to: o.Webhooks, copies: 1},
 	}
 	s.over, s.close = context.WithCancel(context.Background())
 	s.http = httptest.NewServer(s.routes())
@@ -106,6 +108,13 @@ func (s *Server) routes() http.Handler {
 	m.Handle("POST /v1/refunds", s.answering("refund", refunding, s.refund))
 	m.Handle("GET /v1/refunds", s.answering("refunds", listing, s.listRefunds))
 	m.Handle("GET /v1/disputes", s.answering("disputes", listing, s.listDisputes))
+	m.Handle("POST /v1/payment_intents", s.answering("charge", charging, s.charge))
+	m.Handle("GET /v1/payment_intents/{id}", s.answering("intent", expanding, s.fetchIntent))
+	m.Handle("POST /v1/payment_intents/{id}", s.answering("note", noting, s.note))
+	m.Handle("POST /v1/payment_intents/{id}/confirm", s.answering("confirm", confirming, s.confirm))
+	m.Handle("POST /v1/payment_intents/{id}/cancel", s.answering("cancel", cancelling, s.cancelIntent))
+	m.Handle("GET /v1/payment_methods/{id}", s.answering("method", expanding, s.fetchMethod))
+	m.Handle("POST /v1/payment_methods/{id}/detach", s.answering("detach", expanding, s.detach))
 	m.HandleFunc("GET /c/pay/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("Here the customer would pay.\n"))
 	})

@@ -25,18 +25,31 @@ func (s *Server) showIntent(i *intent, q url.Values) any {
 	if !expanded(q, path) {
 		return i.id
 	}
+	return s.wholeIntent(i, q, path+".")
+}
+
+// wholeIntent is a payment as the API shows it; what is in it is an id alone unless the
+// path to it is asked for.
+func (s *Server) wholeIntent(i *intent, q url.Values, path string) map[string]any {
 	v := map[string]any{
 		"id": i.id, "object": "payment_intent", "livemode": s.live(), "status": i.status, "amount": i.minor, "amount_received": i.received,
 		"currency": i.currency, "metadata": i.metadata, "created": i.created.Unix(), "latest_charge": nil, "last_payment_error": nil,
+		"customer": orNull(i.customer), "payment_method": nil, "setup_future_usage": orNull(i.future), "client_secret": i.id + "_secret_canary",
 	}
-	if i.failed {
-		v["last_payment_error"] = map[string]any{"type": "card_error", "code": "card_declined", "message": "Your card was declined."}
+	if i.failed != "" {
+		v["last_payment_error"] = i.lastError()
 	}
 	switch {
-	case i.charge != nil && expanded(q, path+".latest_charge"):
-		v["latest_charge"] = s.showCharge(i, expanded(q, path+".latest_charge.refunds"))
+	case i.charge != nil && expanded(q, path+"latest_charge"):
+		v["latest_charge"] = s.showCharge(i, expanded(q, path+"latest_charge.refunds"))
 	case i.charge != nil:
 		v["latest_charge"] = i.charge.id
+	}
+	switch {
+	case i.method != nil && expanded(q, path+"payment_method"):
+		v["payment_method"] = s.showMethod(i.method)
+	case i.method != nil:
+		v["payment_method"] = i.method.id
 	}
 	return v
 }
