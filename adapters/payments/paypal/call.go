@@ -27,7 +27,7 @@ type question struct {
 	what   string // in logs and errors
 	method string
 	path   string
-	key    string // of a write: the same key answers with how the first one stands now
+	key    string // of a write: the same key answers with how the first one stands now; "": PayPal takes none
 	body   any    // nil: none
 }
 
@@ -78,6 +78,9 @@ func (p *Provider) send(ctx context.Context, q question, token *oauth2.Token, in
 	case len(raw) > answerLimit:
 		return unclear(q, errors.New("the answer is too long"))
 	}
+	if into == nil {
+		return nil
+	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return unclear(q, errors.New("the answer has an unexpected shape")) // its text may be personal
 	}
@@ -105,6 +108,8 @@ func (p *Provider) request(ctx context.Context, q question, token *oauth2.Token)
 	if q.writes() {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Prefer", "return=representation")
+	}
+	if q.key != "" {
 		r.Header.Set("PayPal-Request-Id", q.key)
 	}
 	return r, connected, nil

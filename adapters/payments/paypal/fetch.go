@@ -42,6 +42,9 @@ func (c checkout) fetched() (order.Fetched, error) {
 		return f, errors.New("an order of a status, or a shape, that is not known")
 	}
 	f.Order = orderOf(c.Units[0].Reference)
+	if c.charges() {
+		f.State = c.charged(f.State)
+	}
 	for _, u := range c.Units {
 		paid, err := u.paid()
 		if err != nil {
@@ -49,10 +52,17 @@ func (c checkout) fetched() (order.Fetched, error) {
 		}
 		f.Payments = append(f.Payments, paid...)
 	}
-	if f.State == order.SessionApproved && len(f.Payments) == 0 {
+	if len(f.Payments) > 0 {
+		c.keep(f.Payments)
+		return f, nil
+	}
+	if f.State == order.SessionApproved || c.charges() && f.State == order.SessionComplete {
 		agreed, err := c.agreed()
 		if err != nil {
 			return f, err
+		}
+		if f.State == order.SessionComplete {
+			agreed.State, agreed.Code = order.StateFailed, c.refusal()
 		}
 		f.Payments = []order.Payment{agreed}
 	}
@@ -81,11 +91,12 @@ func (u unit) paid() ([]order.Payment, error) {
 			return nil, cmp.Or(err, fmt.Errorf("a capture of a status, or an id, that is not known"))
 		}
 		list = append(list, order.Payment{
-			ID: c.ID, State: state, Minor: minor, Currency: c.Amount.Currency, Payee: u.Payee.Merchant, At: c.Created,
+			ID: c.ID, State: state, Minor: minor, Currency: c.Amount.Currency, Payee: u.Payee.Merchant, Code: c.why(), At: c.Created,
 		})
 	}
 	for _, r := range u.Payments.Refunds {
-		back, err := r.given(u.Reference)
+		reference, _, _ := strings.Cut(u.Reference, refusedMark)
+		back, err := r.given(reference)
 		if err != nil {
 			return nil, err
 		}

@@ -25,6 +25,9 @@ type event struct {
 				Capture string `json:"capture_id"`
 			} `json:"related_ids"`
 		} `json:"supplementary_data"`
+		Metadata struct {
+			Order string `json:"order_id"` // with whose payment a method was kept
+		} `json:"metadata"`
 		Links    []link `json:"links"`
 		Disputed []struct {
 			Capture   string `json:"seller_transaction_id"`
@@ -48,6 +51,7 @@ var about = map[string]string{
 	"PAYMENT.CAPTURE.REVERSED":           "refund",
 	"PAYMENT.REFUND.PENDING":             "refund",
 	"PAYMENT.REFUND.FAILED":              "refund",
+	"VAULT.PAYMENT-TOKEN.CREATED":        "method",
 }
 
 func (e event) about() string {
@@ -68,6 +72,9 @@ func (p *Provider) news(raw []byte, transmission, by string) (order.News, error)
 	}
 	session, payment, reference := e.references()
 	n.ObjectRef, n.Payment, n.Order = known(session), known(payment), orderOf(reference)
+	if e.about() == "method" {
+		n.Handled = n.ObjectRef != "" // else it was not kept by an order
+	}
 	return n, nil
 }
 
@@ -84,6 +91,8 @@ func (e event) references() (session, payment, reference string) {
 		}
 	case "capture":
 		payment = r.ID
+	case "method":
+		session = r.Metadata.Order
 	case "refund":
 		payment = cmp.Or(r.Related.IDs.Capture, captured(r.Links))
 	case "dispute":

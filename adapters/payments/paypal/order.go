@@ -19,10 +19,18 @@ type checkout struct {
 	Links   []link    `json:"links"`
 	Created time.Time `json:"create_time"`
 	Updated time.Time `json:"update_time"`
+	Source  struct {
+		PayPal struct {
+			Attributes struct {
+				Vault vault `json:"vault"`
+			} `json:"attributes"`
+		} `json:"paypal"`
+	} `json:"payment_source"`
 }
 
 // A unit is one purchase within it. Ours have one.
 type unit struct {
+	Kind      string `json:"reference_id"` // that of a charge is [chargeKind]
 	Reference string `json:"custom_id"`
 	Amount    amount `json:"amount"`
 	Payee     struct {
@@ -36,9 +44,12 @@ type unit struct {
 
 // A capture is money taken.
 type capture struct {
-	ID      string    `json:"id"`
-	Status  string    `json:"status"`
-	Amount  amount    `json:"amount"`
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Amount  amount `json:"amount"`
+	Details struct {
+		Reason string `json:"reason"`
+	} `json:"status_details"`
 	Created time.Time `json:"create_time"`
 }
 
@@ -101,6 +112,7 @@ func readBack(text string) string     { return strings.ReplaceAll(text, ".", "/"
 
 // orderOf reads which order of ours a reference belongs to; zero: none.
 func orderOf(reference string) uuid.UUID {
+	reference, _, _ = strings.Cut(reference, refusedMark)
 	if parts := numbered.FindStringSubmatch(readBack(reference)); parts != nil {
 		reference = parts[1]
 	}

@@ -1,8 +1,8 @@
 // Package paypal takes money through PayPal: the customer agrees to pay on
-// PayPal's page, and the panel takes what was agreed. Five small calls of
-// PayPal's REST API do all of it; its webhooks are checked here, without
-// asking PayPal, and believed in nothing but what they refer to
-// (docs/adapters.md, "PayPal").
+// PayPal's page, and the panel takes what was agreed, or charges an account that
+// the customer has saved. A few small calls of PayPal's REST API do all of it;
+// its webhooks are checked here, without asking PayPal, and believed in nothing
+// but what they refer to (docs/adapters.md, "PayPal").
 package paypal
 
 import (

@@ -16,9 +16,11 @@ import (
 
 // What PayPal says in its refusals, as far as the panel acts on it.
 const (
-	notFound        = "RESOURCE_NOT_FOUND"
-	alreadyCaptured = "ORDER_ALREADY_CAPTURED"
-	noAnswerYet     = "PREVIOUS_REQUEST_IN_PROGRESS"
+	notFound         = "RESOURCE_NOT_FOUND"
+	alreadyCaptured  = "ORDER_ALREADY_CAPTURED"
+	alreadyCompleted = "ORDER_ALREADY_COMPLETED"
+	noAnswerYet      = "PREVIOUS_REQUEST_IN_PROGRESS"
+	notKept          = "NOT_ENABLED_TO_VAULT_PAYMENT_SOURCE"
 )
 
 // notYet are refusals that the customer can still turn around: by agreeing

@@ -17,9 +17,10 @@ type (
 	newCheckout struct {
 		Intent string    `json:"intent"`
 		Units  []newUnit `json:"purchase_units"`
-		Source source    `json:"payment_source"`
+		Source *source   `json:"payment_source,omitempty"` // nil: nothing is paid yet, with nothing
 	}
 	newUnit struct {
+		Kind        string `json:"reference_id,omitempty"`
 		Reference   string `json:"custom_id"`
 		Number      string `json:"invoice_id"`
 		Description string `json:"description,omitempty"`
@@ -27,7 +28,8 @@ type (
 	}
 	source struct {
 		PayPal struct {
-			Experience experience `json:"experience_context"`
+			Experience experience  `json:"experience_context"`
+			Attributes *attributes `json:"attributes,omitempty"`
 		} `json:"paypal"`
 	}
 	experience struct {
@@ -48,8 +50,19 @@ var locales = map[string]string{"en": "en-US", "es": "es-ES"}
 
 // OpenSession makes an order at PayPal and returns the page where the customer
 // agrees to pay it. The same effect key answers with the same one, for as long
-// as PayPal remembers it: six hours.
+// as PayPal remembers it: six hours. With a saved method there is no page: the
+// session is a charge. An account that may not keep methods gets a page all the
+// same, on which none is kept.
 func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (order.Session, error) {
+	s, err := p.open(ctx, c)
+	if no, refused := errors.AsType[*refusal](err); c.Save && refused && no.says(notKept) {
+		c.Save, c.EffectKey = false, c.EffectKey+"/unsaved"
+		return p.OpenSession(ctx, c)
+	}
+	return s, err
+}
+
+func (p *Provider) open(ctx context.Context, c order.Checkout) (order.Session, error) {
 	q := question{what: "create order", method: http.MethodPost, path: "/v2/checkout/orders", key: c.EffectKey}
 	due, err := amountOf(c.Minor, c.Currency)
 	if err != nil {
@@ -61,7 +74,10 @@ func (p *Provider) OpenSession(ctx context.Context, c order.Checkout) (order.Ses
 		return order.Session{}, err
 	}
 	page := made.page()
-	if !ids.MatchString(made.ID) || page == "" {
+	if c.Saved != nil {
+		page = "" // PayPal has one, which the customer is never sent to
+	}
+	if !ids.MatchString(made.ID) || page == "" && c.Saved == nil {
 		return order.Session{}, unclear(q, errors.New("the answer has no order, or no page for it"))
 	}
 	expires := c.ExpiresAt
@@ -75,8 +91,16 @@ func asked(c order.Checkout, due amount) newCheckout {
 	ask := newCheckout{Intent: "CAPTURE", Units: []newUnit{{
 		Reference: c.Order.String(), Number: c.Number, Description: shortened(c.Description), Amount: due,
 	}}}
+	if c.Saved != nil {
+		ask.Units[0].Kind = chargeKind
+		return ask
+	}
+	ask.Source = &source{}
 	ask.Source.PayPal.Experience = experience{
 		Return: c.ReturnURL, Cancel: c.CancelURL, Locale: locales[c.Language], Shipping: "NO_SHIPPING", Action: "PAY_NOW",
+	}
+	if c.Save {
+		ask.Source.PayPal.Attributes = &attributes{Vault: keeping{When: "ON_SUCCESS", Usage: "MERCHANT", Several: true}}
 	}
 	return ask
 }
@@ -115,6 +139,9 @@ func (p *Provider) ExpireSession(context.Context, string) error { return nil }
 // already is a success. That it worked says nothing about the money: a capture
 // may be pending, or declined; Fetch tells.
 func (p *Provider) Capture(ctx context.Context, c order.CaptureCall) error {
+	if c.Saved != nil {
+		return p.charge(ctx, c)
+	}
 	q := question{what: "capture", method: http.MethodPost, path: "/v2/checkout/orders/" + c.Session + "/capture", key: c.Key, body: struct{}{}}
 	if !ids.MatchString(c.Session) {
 		return noSuch(q)

@@ -1,5 +1,5 @@
 // Package stripe takes payments through Stripe Checkout: the customer pays on
-// Stripe's page, Stripe's news only make us look, and what Stripe's own books
+// Stripe's page, or a method that the customer has saved is charged. Stripe's news only make us look, and what Stripe's own books
 // say is what was paid, given back or claimed back (docs/adapters.md,
 // "Stripe"; rules S-1 to S-6).
 package stripe

@@ -3,6 +3,7 @@ package paypaltest
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // What customers, banks and the shop's owner do at PayPal. An id that is not
@@ -21,12 +22,13 @@ func (p *PayPal) Order(id string) (Order, bool) {
 	return copied, true
 }
 
-// OrderOf is the order that carries a reference of the panel's.
+// OrderOf is the order that carries a reference of the panel's, with or without
+// something behind it.
 func (p *PayPal) OrderOf(reference string) (Order, bool) {
 	p.mu.Lock()
 	var id string
 	for _, o := range p.orders {
-		if o.Reference == reference {
+		if strings.HasPrefix(o.Reference, reference) {
 			id = o.ID
 		}
 	}
@@ -79,7 +81,8 @@ func (p *PayPal) Forget(id string) {
 }
 
 // CaptureAs makes captures from now on COMPLETED, PENDING or DECLINED, or
-// refuses them with INSTRUMENT_DECLINED and asks the customer again.
+// refuses them with INSTRUMENT_DECLINED and asks the customer again. A charge of
+// a saved method is refused with any other word as the issue.
 func (p *PayPal) CaptureAs(status string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,8 +21,8 @@ const (
 	Redirect    = "redirect"     // elsewhere, nothing done
 )
 
-// A Fault strikes calls of one sort: "token", "create", "get", "capture",
-// "refund" or "certificate".
+// A Fault strikes calls of one sort: "token", "create", "get", "patch", "capture",
+// "refund", "forget" or "certificate".
 type Fault struct {
 	Call  string
 	What  string

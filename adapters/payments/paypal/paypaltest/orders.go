@@ -11,7 +11,8 @@ import (
 // An Order is PayPal's, with everything that has become of it.
 type Order struct {
 	ID        string
-	Status    string // PAYER_ACTION_REQUIRED, APPROVED, COMPLETED, VOIDED
+	Status    string // CREATED, PAYER_ACTION_REQUIRED, APPROVED, COMPLETED, VOIDED
+	Unit      string // reference of its purchase unit
 	Reference string // ours: the panel's order
 	Number    string
 	Amount    Money
@@ -22,6 +23,8 @@ type Order struct {
 	Updated   time.Time
 	Captures  []Capture
 	Refunds   []Refund
+	Keeps     bool   // the customer is asked whether the method may be kept
+	Token     string // the method that was kept with it
 	CaptureAs string // its captures become this; empty: what [PayPal.CaptureAs] says
 }
 
@@ -55,27 +58,24 @@ func (p *PayPal) create(r *http.Request) reply {
 		var ask struct {
 			Intent string `json:"intent"`
 			Units  []struct {
+				Unit      string `json:"reference_id"`
 				Reference string `json:"custom_id"`
 				Number    string `json:"invoice_id"`
 				Amount    Money  `json:"amount"`
 			} `json:"purchase_units"`
-			Source struct {
-				PayPal struct {
-					Experience struct {
-						Return string `json:"return_url"`
-						Cancel string `json:"cancel_url"`
-					} `json:"experience_context"`
-				} `json:"paypal"`
-			} `json:"payment_source"`
+			Source *asking `json:"payment_source"`
 		}
 		if err := json.Unmarshal(body, &ask); err != nil || ask.Intent != "CAPTURE" || len(ask.Units) != 1 || !positive(ask.Units[0].Amount) {
 			no := refuse(http.StatusBadRequest, "INVALID_REQUEST", "INVALID_PARAMETER_VALUE")
 			return 0, nil, &no
 		}
-		unit, back := ask.Units[0], ask.Source.PayPal.Experience
+		unit := ask.Units[0]
 		o := &Order{
-			ID: p.id("ORD"), Status: "PAYER_ACTION_REQUIRED", Reference: unit.Reference, Number: unit.Number, Amount: unit.Amount, Payee: Merchant,
-			ReturnURL: back.Return, CancelURL: back.Cancel, Created: p.now().UTC(), Updated: p.now().UTC(),
+			ID: p.id("ORD"), Status: "CREATED", Unit: or(unit.Unit, "default"), Reference: unit.Reference, Number: unit.Number, Amount: unit.Amount,
+			Payee: Merchant, Created: p.now().UTC(), Updated: p.now().UTC(),
+		}
+		if no := p.askFor(o, ask.Source); no != nil {
+			return 0, nil, no
 		}
 		p.orders[o.ID] = o
 		p.did("create", r.Header.Get("PayPal-Request-Id"))
@@ -99,7 +99,7 @@ func (p *PayPal) get(r *http.Request) reply {
 }
 
 func (p *PayPal) capture(r *http.Request) reply {
-	return p.once(r, func([]byte) (int, func() any, *reply) {
+	return p.once(r, func(body []byte) (int, func() any, *reply) {
 		o, found := p.orders[r.PathValue("order")]
 		no := reply{}
 		switch {
@@ -107,6 +107,11 @@ func (p *PayPal) capture(r *http.Request) reply {
 			no = absent()
 		case o.Status == "COMPLETED":
 			no = unprocessable("ORDER_ALREADY_CAPTURED")
+		case o.Status == "CREATED" && savedIn(body) != nil:
+			if refused := p.charge(o, savedIn(body), r.Header.Get("PayPal-Request-Id")); refused != nil {
+				return 0, nil, refused
+			}
+			return http.StatusCreated, func() any { return p.shown(o) }, nil
 		case o.Status != "APPROVED":
 			no = unprocessable("ORDER_NOT_APPROVED")
 		case p.captures == "INSTRUMENT_DECLINED":
@@ -123,6 +128,7 @@ func (p *PayPal) capture(r *http.Request) reply {
 func (p *PayPal) take(o *Order, key string) {
 	o.Status, o.Updated = "COMPLETED", p.now().UTC()
 	o.Captures = append(o.Captures, Capture{ID: p.id("CAP"), Status: or(o.CaptureAs, p.captures), Amount: o.Amount, Created: o.Updated})
+	p.keep(o)
 	p.did("capture", key)
 	p.tellCapture(o, len(o.Captures)-1)
 }

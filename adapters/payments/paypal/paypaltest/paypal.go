@@ -39,11 +39,13 @@ type PayPal struct {
 	now      func() time.Time
 	token    string // the only one that is good
 	orders   map[string]*Order
+	methods  map[string]bool   // that are kept, by token
 	asked    map[string]*asked // by path and PayPal-Request-Id
 	done     map[string]int    // by call and key
 	calls    map[string]int    // by call, with those that came to nothing
 	faults   []*Fault
 	captures string // status of captures from now on
+	vaulting string // what becomes of methods that are to be kept
 	outbox   []Webhook
 	served   map[string]http.HandlerFunc // certificates, by path
 	dialled  []string
@@ -54,7 +56,7 @@ type PayPal struct {
 // Start runs a PayPal. Close it.
 func Start() *PayPal {
 	p := &PayPal{
-		now: time.Now, orders: map[string]*Order{}, asked: map[string]*asked{}, done: map[string]int{}, calls: map[string]int{},
+		now: time.Now, orders: map[string]*Order{}, methods: map[string]bool{}, vaulting: "VAULTED", asked: map[string]*asked{}, done: map[string]int{}, calls: map[string]int{},
 		captures: "COMPLETED", served: map[string]http.HandlerFunc{},
 	}
 	p.alive, p.stop = context.WithCancel(context.Background())
@@ -111,7 +113,7 @@ func (p *PayPal) Revoke() {
 }
 
 // Done is how often a call has really done something under a key: "create",
-// "capture" or "refund". An empty key counts all.
+// "capture", "refund" or "forget". An empty key counts all.
 func (p *PayPal) Done(call, key string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +124,7 @@ func (p *PayPal) Done(call, key string) int {
 }
 
 // Calls is how often a call was made, whatever came of it: those of Done,
-// "token", "get" and "certificate".
+// "token", "get", "patch" and "certificate".
 func (p *PayPal) Calls(call string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

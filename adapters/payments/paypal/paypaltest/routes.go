@@ -15,6 +15,8 @@ func (p *PayPal) routes() http.Handler {
 	mux.HandleFunc("GET /v2/checkout/orders/{order}", p.around("get", p.let(p.get)))
 	mux.HandleFunc("POST /v2/checkout/orders/{order}/capture", p.around("capture", p.let(p.capture)))
 	mux.HandleFunc("POST /v2/payments/captures/{capture}/refund", p.around("refund", p.let(p.refund)))
+	mux.HandleFunc("PATCH /v2/checkout/orders/{order}", p.around("patch", p.let(p.patch)))
+	mux.HandleFunc("DELETE /v3/vault/payment-tokens/{token}", p.around("forget", p.let(p.forget)))
 	mux.HandleFunc("/checkoutnow", p.page)
 	return mux
 }
@@ -118,6 +120,10 @@ func (p *PayPal) slowly(r *http.Request, body []byte, do func([]byte) (int, func
 }
 
 func write(w http.ResponseWriter, a reply) {
+	if a.status == http.StatusNoContent {
+		w.WriteHeader(a.status)
+		return
+	}
 	text, err := json.Marshal(a.body)
 	if err != nil {
 		panic(fmt.Sprintf("paypaltest: an answer that is no JSON: %v", err))

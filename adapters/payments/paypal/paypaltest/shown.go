@@ -9,7 +9,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // shown is an order as the API shows it.
 func (p *PayPal) shown(o *Order) any {
 	unit := object{
-		"reference_id": "default", "custom_id": o.Reference, "invoice_id": o.Number, "amount": o.Amount,
+		"reference_id": o.Unit, "custom_id": o.Reference, "invoice_id": o.Number, "amount": o.Amount,
 		"payee": object{"email_address": "shop@example.com", "merchant_id": o.Payee},
 	}
 	if len(o.Captures) > 0 {
@@ -33,6 +33,7 @@ func (p *PayPal) shown(o *Order) any {
 	if o.Status == "APPROVED" || o.Status == "COMPLETED" {
 		shown["update_time"] = stamp(o.Updated)
 		shown["payer"] = object{"email_address": "customer-canary@example.com", "name": object{"given_name": "Ada", "surname": "Canary"}}
+		shown["payment_source"] = object{"paypal": p.shownWallet(o)}
 	}
 	return shown
 }
@@ -40,6 +41,9 @@ func (p *PayPal) shown(o *Order) any {
 func (p *PayPal) links(o *Order) []any {
 	self := p.URL + "/v2/checkout/orders/" + o.ID
 	links := []any{object{"href": self, "rel": "self", "method": "GET"}}
+	if o.Status == "CREATED" {
+		links = append(links, object{"href": p.URL + "/checkoutnow?token=" + o.ID, "rel": "approve", "method": "GET"})
+	}
 	if o.Status == "PAYER_ACTION_REQUIRED" {
 		links = append(links, object{"href": p.URL + "/checkoutnow?token=" + o.ID, "rel": "payer-action", "method": "GET"})
 	}
