@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,8 +104,14 @@ const (
 func (PaymentMethodSaved) EventName() string   { return "billing.payment_method_saved" }
 func (PaymentMethodRemoved) EventName() string { return "billing.payment_method_removed" }
 
-func (e PaymentMethodSaved) Says() string {
-	return "saved for renewals: " + e.Kind + wording.Around(" ", e.Brand, "") + wording.Around(" …", e.Last4, "")
+func (e PaymentMethodSaved) Says() string { return "saved for renewals: " + e.Label() }
+
+// Label names the method as its owner knows it: "visa …4242".
+func (e PaymentMethodSaved) Label() string { return MethodLabel(e.Kind, e.Brand, e.Last4) }
+
+// MethodLabel names a payment method as its owner knows it: "visa …4242", or "card".
+func MethodLabel(kind, brand, last4 string) string {
+	return cmp.Or(brand, wording.Spaced(kind)) + wording.Around(" …", last4, "")
 }
 func (e PaymentMethodRemoved) Says() string { return "charged no more: " + wording.Spaced(e.Reason) }
 

@@ -32,9 +32,19 @@ func PlanNews(template, plan string, day time.Time, language string) Text {
 	return say(template, language, "plan", plan, "day", texts.Date(language, day)).At(SubscriptionsPath)
 }
 
+// MethodNews is what is told of a payment method that is kept for renewals of a plan.
+func MethodNews(plan, method, language string) Text {
+	return say(MethodSaved, language, "plan", plan, "method", method).At(PaymentMethodsPath)
+}
+
 // The templates of news about renewals.
 const (
 	InvoiceDue      = "invoice_due"
+	InvoiceToCharge = "invoice_to_charge"
+	ChargeFailed    = "charge_failed"  // and is tried again
+	ChargeConfirm   = "charge_confirm" // the customer's bank wants a word of the customer
+	ChargeEnded     = "charge_ended"   // and is not tried again
+	MethodSaved     = "method_saved"
 	InvoicePaid     = "invoice_paid"
 	InvoiceWaived   = "invoice_waived"
 	PaymentReminder = "payment_reminder"
@@ -48,6 +58,11 @@ const (
 // toPayers is what the customers of plans that are renewed are told.
 var toPayers = map[string]Type{
 	InvoiceDue:      Billing,
+	InvoiceToCharge: Billing,
+	ChargeFailed:    Billing,
+	ChargeConfirm:   Billing,
+	ChargeEnded:     Billing,
+	MethodSaved:     Billing,
 	InvoicePaid:     Billing,
 	InvoiceWaived:   Billing,
 	PaymentReminder: Billing,

@@ -46,12 +46,13 @@ func say(template, language string, values ...string) Text {
 
 // Where users see what they are told of.
 const (
-	AccountPath       = "/account/"
-	FactorPath        = AccountPath + "second-factor/"
-	InvoicesPath      = "/billing/invoices/"
-	SubscriptionsPath = "/billing/subscriptions/"
-	OrdersPath        = "/storefront/orders/"
-	IncidentsPath     = "/storefront/incidents/"
+	AccountPath        = "/account/"
+	FactorPath         = AccountPath + "second-factor/"
+	InvoicesPath       = "/billing/invoices/"
+	SubscriptionsPath  = "/billing/subscriptions/"
+	PaymentMethodsPath = "/billing/payment-methods/"
+	OrdersPath         = "/storefront/orders/"
+	IncidentsPath      = "/storefront/incidents/"
 )
 
 // InvoicePage is the path of the page of an invoice, for its tenant.

@@ -19,7 +19,7 @@ import (
 type SavedMethod struct {
 	Customer string // the provider's id of its owner; "": the provider needs none
 	Token    string // the provider's id of the method
-	Kind     string // in the provider's words: card, paypal
+	Kind     string // in the provider's words, such as card
 	Brand    string // such as visa; "": it has none
 	Last4    string // the last digits; "": it has none
 	ExpMonth int    // 1 to 12; 0: it does not expire

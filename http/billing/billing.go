@@ -48,6 +48,10 @@ type Subscriptions interface {
 	MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error
 	// Waive withdraws an open invoice. The period that it bills is free.
 	Waive(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, reason string) error
+	// ChooseMethod says which saved payment method renewals are charged by; zero: none.
+	ChooseMethod(ctx context.Context, cause domain.Metadata, subscription, method uuid.UUID) error
+	// RemoveMethod ends a saved payment method.
+	RemoveMethod(ctx context.Context, cause domain.Metadata, method uuid.UUID) error
 }
 
 const (
@@ -66,7 +70,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes()),
+		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), s.paymentMethodRoutes()),
 	}
 }
 

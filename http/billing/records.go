@@ -17,12 +17,19 @@ import (
 type subscription struct {
 	projections.Subscription
 	mayChange bool // the caller administers the tenant
+
+	// On its page, the saved payment methods that the reader may choose, and the name of
+	// the one that is charged.
+	methods []projections.PaymentMethod
+	charged string
 }
 
 // newSubscription makes records for a caller.
 func newSubscription(c route.Call) func(projections.Subscription) subscription {
 	mayChange := caller.Of(c).Administers()
-	return func(row projections.Subscription) subscription { return subscription{row, mayChange} }
+	return func(row projections.Subscription) subscription {
+		return subscription{Subscription: row, mayChange: mayChange}
+	}
 }
 
 // Tag changes with the subscription.
@@ -45,6 +52,7 @@ func (s *subscription) Fields() field.Set {
 		field.Time("period_end", &s.PeriodEnd).ReadOnly().Doc("The first moment that is not paid for."),
 		field.NullTime("due_at", &s.DueAt).ReadOnly().Doc("When the open invoice of the next period is due; null: there is none."),
 		field.NullTime("suspended_at", &s.SuspendedAt).ReadOnly().Doc("Since when the service rests, because it is not paid; null: it does not."),
+		field.NullUUID("payment_method", &s.SavedMethod).ReadOnly().Doc("The saved payment method that renewals are charged by; null: they are paid on a page."),
 		field.NullTime("next_at", &s.NextAt).ReadOnly().Doc("When it goes on by itself: with an invoice, a reminder, a suspension or its end; null: it has ended."),
 		field.Text("end_reason", &s.EndReason).ReadOnly().Doc("Why it has ended, such as refunded; blank until then."),
 		field.Time("created_at", &s.CreatedAt).ReadOnly(),

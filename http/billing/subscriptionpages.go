@@ -17,12 +17,13 @@ import (
 func (s *handlers) subscriptionPages() []route.Route {
 	const path = web.SubscriptionsPath + "{id:uuid}/"
 	pages := web.ActPage[*subscription]{
-		Renderer: s.Renderer, Find: s.subscription, Show: s.showSubscription,
+		Renderer: s.Renderer, Find: s.subscriptionWithMethods, Show: s.showSubscription,
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
+			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseMethod)},
 		},
-	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, or take that back")
+	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
 	return append([]route.Route{
 		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page").
@@ -101,6 +102,6 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
 	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true,
-		"Facts": []web.Aspect{{Name: w["subscription_price"], Text: row.Price}, begun, until},
+		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),
 	})
 }

@@ -98,7 +98,8 @@ type hostedForm struct {
 	Currency       string
 	Copies         int64
 	Distinct, Drop bool
-	Delay, Settle  int64 // milliseconds
+	Delay, Settle  int64  // milliseconds
+	Card           string // what a kept card does when it is charged
 }
 
 // Fields are the form of the test provider's page (docs/storefront.md, "Test
@@ -113,13 +114,14 @@ func (f *hostedForm) Fields() field.Set {
 		field.Flag("distinct", &f.Distinct).Default(false),
 		field.Int("delay_ms", &f.Delay).Between(0, fortnight).Default(0),
 		field.Flag("drop", &f.Drop).Default(false),
+		field.Text("card", &f.Card).Among("succeed", "decline", "authenticate", "disappear").Default("succeed"),
 		field.Int("settle_ms", &f.Settle).Between(0, fortnight).Default(0),
 	}
 }
 
 func (f *hostedForm) action(session string) order.HostedAction {
 	return order.HostedAction{
-		Session: session, Action: f.Action, Amount: f.Amount, Currency: f.Currency, Copies: int(f.Copies), Distinct: f.Distinct, Drop: f.Drop,
+		Session: session, Action: f.Action, Amount: f.Amount, Currency: f.Currency, Copies: int(f.Copies), Distinct: f.Distinct, Drop: f.Drop, Card: f.Card,
 		Delay: time.Duration(f.Delay) * time.Millisecond, Settle: time.Duration(f.Settle) * time.Millisecond,
 	}
 }

@@ -15,14 +15,15 @@ const (
 	ResetPath       = "/password-reset/" // asks for a link to set a password
 	SetPasswordPath = "/set-password/"   // where that link leads
 
-	AccountPath       = notice.AccountPath
-	NotificationsPath = AccountPath + "notifications/" // what the user was told
-	SessionsPath      = AccountPath + "sessions/"      // where the user has signed in
-	PreferencesPath   = AccountPath + "preferences/"   // what the user wants to hear of
-	PanelPath         = hosting.PanelPath              // where customers land
-	TenantsPath       = PanelPath + "tenants/"         // where users choose for which tenant they act
-	InvoicesPath      = "/billing/invoices/"           // what the tenant was billed
-	SubscriptionsPath = "/billing/subscriptions/"      // what the tenant pays for
+	AccountPath        = notice.AccountPath
+	NotificationsPath  = AccountPath + "notifications/" // what the user was told
+	SessionsPath       = AccountPath + "sessions/"      // where the user has signed in
+	PreferencesPath    = AccountPath + "preferences/"   // what the user wants to hear of
+	PanelPath          = hosting.PanelPath              // where customers land
+	TenantsPath        = PanelPath + "tenants/"         // where users choose for which tenant they act
+	InvoicesPath       = "/billing/invoices/"           // what the tenant was billed
+	SubscriptionsPath  = "/billing/subscriptions/"      // what the tenant pays for
+	PaymentMethodsPath = "/billing/payment-methods/"    // that are charged for it
 
 	NotificationsAPI = "/notifications/api/v1/" // of what users were told
 

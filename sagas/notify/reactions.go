@@ -25,6 +25,8 @@ var toldOf = []domain.Event{
 	billing.PeriodInvoiced{},
 	billing.PaymentReminded{},
 	billing.PaymentOverdue{},
+	billing.ChargeFailed{},
+	billing.PaymentMethodSaved{},
 	billing.SubscriptionSuspended{},
 	billing.EndAnnounced{},
 	billing.PeriodRenewed{},

@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/notice"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 )
@@ -20,7 +21,11 @@ type payers struct{ *Notifier }
 func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
 	case billing.PeriodInvoiced:
-		return n.tellOfBill(ctx, r, notice.InvoiceDue, e.Invoice, e.DueAt)
+		return n.tellOfNewBill(ctx, r, e)
+	case billing.ChargeFailed:
+		return n.tellOfBill(ctx, r, newsOfCharge(e), e.Invoice, e.DueAt)
+	case billing.PaymentMethodSaved:
+		return n.tellOfMethod(ctx, r, e)
 	case billing.PaymentReminded:
 		return n.tellOfBill(ctx, r, notice.PaymentReminder, e.Invoice, e.DueAt)
 	case billing.PaymentOverdue:
@@ -42,6 +47,37 @@ func (n payers) hear(ctx context.Context, r eventstore.RecordedEvent) error {
 		}
 	}
 	return nil
+}
+
+// tellOfNewBill tells whether the invoice of the next period is charged, or has to be paid.
+func (n payers) tellOfNewBill(ctx context.Context, r eventstore.RecordedEvent, e billing.PeriodInvoiced) error {
+	sub, err := n.tables.For(projections.System).Subscription(ctx, uuid.MustParse(r.Stream.ID))
+	template := notice.InvoiceDue
+	if sub.SavedMethod != nil {
+		template = notice.InvoiceToCharge
+	}
+	if err != nil {
+		return err
+	}
+	return n.tellOfBill(ctx, r, template, e.Invoice, e.DueAt)
+}
+
+func newsOfCharge(e billing.ChargeFailed) string {
+	switch {
+	case e.Code == order.NeedsCustomer:
+		return notice.ChargeConfirm
+	case e.Final:
+		return notice.ChargeEnded
+	}
+	return notice.ChargeFailed
+}
+
+func (n payers) tellOfMethod(ctx context.Context, r eventstore.RecordedEvent, e billing.PaymentMethodSaved) error {
+	o, err := n.order(ctx, e.Order)
+	if err != nil {
+		return err
+	}
+	return n.tellCustomer(ctx, r, o, notice.MethodNews(o.PlanName, e.Label(), o.Language))
 }
 
 // tellOfBill tells of an invoice and of a day. Of nothing to pay its own notification tells.

@@ -44,6 +44,7 @@ var webhookEvents = map[string]webhookEvent{
 
 	billing.PeriodRenewed{}.EventName():         {"subscription.renewed", (*publisher).aboutSubscription, nil},
 	billing.PaymentOverdue{}.EventName():        {"subscription.past_due", (*publisher).aboutSubscription, nil},
+	billing.ChargeFailed{}.EventName():          {"subscription.past_due", (*publisher).aboutSubscription, isFirstCharge},
 	billing.SubscriptionSuspended{}.EventName(): {"subscription.suspended", (*publisher).aboutSubscription, nil},
 	billing.CancellationRequested{}.EventName(): {"subscription.cancelled", (*publisher).aboutSubscription, nil},
 	billing.SubscriptionEnded{}.EventName():     {"subscription.ended", (*publisher).aboutSubscription, nil},
@@ -56,6 +57,12 @@ type webhookEvent struct {
 	name  string
 	about func(*publisher, context.Context, eventstore.RecordedEvent) (webhook.Thing, error)
 	when  func(*publisher, context.Context, eventstore.RecordedEvent) (bool, error) // asked if an endpoint subscribes; nil: always
+}
+
+// isFirstCharge tells whether the first charge of an invoice was refused, which makes its
+// subscription overdue.
+func isFirstCharge(_ *publisher, _ context.Context, r eventstore.RecordedEvent) (bool, error) {
+	return r.Event.(billing.ChargeFailed).Count == 1, nil
 }
 
 // react requests the messages about an event, and removes the endpoints of a

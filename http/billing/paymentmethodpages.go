@@ -1,0 +1,141 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// paymentMethodPages are what is kept at payment providers for a tenant.
+func (s *handlers) paymentMethodPages() []route.Route {
+	const path = web.PaymentMethodsPath + "{id:uuid}/"
+	pages := web.ActPage[*paymentMethod]{
+		Renderer: s.Renderer, Find: s.paymentMethod, Show: s.showPaymentMethod,
+		Acts: []web.Act[*paymentMethod]{{
+			Name: "remove_payment_method", IsOpen: func(m *paymentMethod) bool { return m.mayRemove }, Grave: true, Leaves: web.PaymentMethodsPath,
+			Do: web.Pressed(func(ctx context.Context, c route.Call, _ *paymentMethod, _ *route.Nothing) error {
+				return s.removePaymentMethod(ctx, c)
+			}),
+		}},
+	}.Routes(path, "payment_method", "Payment method", "A saved payment method", "Remove a saved payment method")
+	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
+	return append([]route.Route{
+		web.View(web.PaymentMethodsPath, "The tenant's saved payment methods", s.showPaymentMethods).As("payment_methods_page").
+			Taking(field.Int("page", new(int64)).Doc("Which page of the payment methods, from 1 on.")),
+	}, pages...)
+}
+
+// paymentMethod is the one that the path names.
+func (s *handlers) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
+	row, err := s.Scope(c).PaymentMethod(ctx, c.UUID("id"))
+	return &paymentMethod{row, caller.Of(c).Administers()}, err
+}
+
+// A paymentMethodRow is a saved payment method in a list.
+type paymentMethodRow struct{ Path, Name, Expires string }
+
+func rowOfMethod(w web.Words, m projections.PaymentMethod) paymentMethodRow {
+	row := paymentMethodRow{Path: web.PaymentMethodsPath + m.ID.String() + "/", Name: billing.MethodLabel(m.Kind, m.Brand, m.Last4)}
+	if m.Expires != "" {
+		row.Expires = w["payment_method_expires"] + ": " + m.Expires
+	}
+	return row
+}
+
+func (s *handlers) showPaymentMethods(ctx context.Context, c route.Call) (*route.Document, error) {
+	if seesNone(c) {
+		return nil, route.SeeOther(web.TenantsPath)
+	}
+	w := web.Texts[web.Readers(c)]
+	asked, bar := web.Asked(c, w)
+	found, err := s.Scope(c).PaymentMethods(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]paymentMethodRow, len(found.Rows))
+	for i, one := range found.Rows {
+		rows[i] = rowOfMethod(w, one)
+	}
+	return s.Sheet(c, http.StatusOK, "payment_methods", "payment_methods_title", web.Paged(c, bar, found.Count, map[string]any{"Methods": rows}))
+}
+
+// showPaymentMethod is the page of a saved payment method, with what it is charged for.
+func (s *handlers) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+	w := web.Texts[web.Readers(c)]
+	charged, err := s.System().ChargedBy(ctx, m.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]subscriptionRow, len(charged))
+	for i, one := range charged {
+		rows[i] = rowOfSubscription(w, web.Readers(c), one)
+	}
+	since := w.Moment("", &m.CreatedAt, "")
+	since.Name = w["payment_method_since"]
+	row := rowOfMethod(w, m.PaymentMethod)
+	return s.Sheet(c, back.StatusOf(), "payment_method", "payment_method_title", map[string]any{
+		"Title": row.Name, "Charged": rows, "Acts": acts,
+		"Facts": web.Told(
+			since, web.Aspect{Name: w["payment_method_expires"], Text: m.Expires},
+			web.Aspect{Name: w["payment_method_provider"], Text: s.methodName(web.Readers(c), m.Provider)},
+		),
+	})
+}
+
+// subscriptionWithMethods is the one that the path names, with the saved payment methods
+// that the reader may choose for it.
+func (s *handlers) subscriptionWithMethods(ctx context.Context, c route.Call) (*subscription, error) {
+	sub, err := s.subscription(ctx, c)
+	if err != nil {
+		return sub, err
+	}
+	bought, err := s.System().Order(ctx, sub.OrderID)
+	if err != nil {
+		return sub, err
+	}
+	people := []uuid.UUID{bought.Subject}
+	if reader := caller.Of(c).Person(); reader != uuid.Nil && reader != bought.Subject {
+		people = append(people, reader)
+	}
+	sub.methods, err = s.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
+	if err == nil && sub.SavedMethod != nil {
+		var charged projections.PaymentMethod
+		if charged, err = s.Scope(c).PaymentMethod(ctx, *sub.SavedMethod); record.IsMissing(err) {
+			return sub, nil
+		}
+		sub.charged = billing.MethodLabel(charged.Kind, charged.Brand, charged.Last4)
+	}
+	return sub, err
+}
+
+// hasMethods tells whether there is a choice of how renewals are paid.
+func hasMethods(sub *subscription) bool {
+	return sub.mayChange && sub.Status != billing.Over && (len(sub.methods) > 0 || sub.SavedMethod != nil)
+}
+
+func methodInputs(sub *subscription) []web.Input {
+	choice := web.Input{Name: "payment_method", Type: "select", Options: []web.Option{{Value: ""}}}
+	for _, m := range sub.methods {
+		choice.Options = append(choice.Options, web.Option{Value: m.ID.String(), Text: billing.MethodLabel(m.Kind, m.Brand, m.Last4)})
+	}
+	if sub.SavedMethod != nil {
+		choice.Value = sub.SavedMethod.String()
+	}
+	return []web.Input{choice}
+}
+
+func chargedBy(w web.Words, sub *subscription) web.Aspect {
+	if sub.SavedMethod == nil {
+		return web.Aspect{}
+	}
+	return web.Aspect{Name: w["subscription_charged"], Text: sub.charged, Path: web.PaymentMethodsPath + sub.SavedMethod.String() + "/"}
+}
