@@ -99,13 +99,10 @@ func (s *handlers) subscriptionWithMethods(ctx context.Context, c route.Call) (*
 		return sub, err
 	}
 	bought, err := s.System().Order(ctx, sub.OrderID)
-	if err != nil {
+	if err != nil && !record.IsMissing(err) {
 		return sub, err
 	}
-	people := []uuid.UUID{bought.Subject}
-	if reader := caller.Of(c).Person(); reader != uuid.Nil && reader != bought.Subject {
-		people = append(people, reader)
-	}
+	people := []uuid.UUID{bought.Subject, caller.Of(c).Person()}
 	sub.methods, err = s.System().PaymentMethodsOf(ctx, sub.Tenant, people...)
 	if err == nil && sub.SavedMethod != nil {
 		var charged projections.PaymentMethod
@@ -120,6 +117,18 @@ func (s *handlers) subscriptionWithMethods(ctx context.Context, c route.Call) (*
 // hasMethods tells whether there is a choice of how renewals are paid.
 func hasMethods(sub *subscription) bool {
 	return sub.mayChange && sub.Status != billing.Over && (len(sub.methods) > 0 || sub.SavedMethod != nil)
+}
+
+// A pressedChoice is the choice of a form, where nothing stands for no method.
+type pressedChoice struct{ methodChoice }
+
+// Fields are the form.
+func (m *pressedChoice) Fields() field.Set {
+	return field.Set{field.NullUUID("payment_method", &m.Method)}
+}
+
+func (s *handlers) chooseByForm(ctx context.Context, c route.Call, sub *subscription, q *pressedChoice) error {
+	return s.chooseMethod(ctx, c, sub, &q.methodChoice)
 }
 
 func methodInputs(sub *subscription) []web.Input {

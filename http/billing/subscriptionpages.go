@@ -21,7 +21,7 @@ func (s *handlers) subscriptionPages() []route.Route {
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
-			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseMethod)},
+			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseByForm)},
 		},
 	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))

@@ -68,13 +68,16 @@ type ForgetInput struct {
 	Method uuid.UUID `json:"method"`
 }
 
-// registerForgetting registers the saga that removes payment methods at their providers.
-func (s *Service) registerForgetting() {
-	s.forgets = sagas.Register(s.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
+// forgetting removes payment methods at their providers.
+type forgetting struct{ *Service }
+
+// register registers the saga that removes payment methods at their providers.
+func (s forgetting) register() sagas.Definition[ForgetInput] {
+	return sagas.Register(s.runner, sagas.Saga[ForgetInput]{Name: "forget", Definition: "forget/1", Steps: []sagas.Step[ForgetInput]{{
 		Name: "forget", Says: "remove the saved payment method at its provider", Policy: s.refundPolicy(), Queue: forgetQueue,
 		Effect: &sagas.Effect[ForgetInput]{
 			Key:     func(in ForgetInput) string { return "payment_method/" + in.Method.String() + "/forget" },
-			Prepare: s.forgetCall, Lasting: true,
+			Prepare: s.call, Lasting: true,
 		},
 	}}})
 }
@@ -82,7 +85,7 @@ func (s *Service) registerForgetting() {
 // forgetQueue is where removals wait for their turn.
 const forgetQueue = "payments:forget"
 
-func (s *Service) forgetCall(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
+func (s forgetting) call(ctx context.Context, in *ForgetInput) (sagas.Call, error) {
 	m, _, err := eventstore.Fold(ctx, s.store, billing.PaymentMethods, billing.PaymentMethodStream(in.Method))
 	if err != nil {
 		return sagas.Call{}, err

@@ -177,7 +177,7 @@ func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.
 			Key: "payment_watch/" + o.ID.String(),
 			SQL: `update payment_watch set provider_ref = $2, reason = 'session', next_at = business_now() + $3::interval, wakes = wakes + 1
 				where order_id = $1`,
-			Args: []any{o.ID, session.ID, s.firstCheck(o)}, WantRows: 1,
+			Args: []any{o.ID, session.ID, s.times.firstCheck(o)}, WantRows: 1,
 		},
 		{
 			Key: "webhook_inbox/" + o.ID.String(),
@@ -201,9 +201,9 @@ func (s *Service) keepSession(ctx context.Context, o projections.Order, p order.
 
 // firstCheck is the time until a session is looked at. That of one without a page leads to
 // the charge.
-func (s *Service) firstCheck(o projections.Order) time.Duration {
+func (t Times) firstCheck(o projections.Order) time.Duration {
 	if o.KeptMethod != nil {
 		return 0
 	}
-	return s.times.SessionChecks[0]
+	return t.SessionChecks[0]
 }
