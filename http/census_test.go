@@ -42,6 +42,7 @@ func (s *shop) objects(t *testing.T) []object {
 	nowhere := "00000000-0000-4000-8000-000000000000"
 	billA, noteA := s.billed(t, tenantA)
 	billB, noteB := s.billed(t, tenantB)
+	cardA, cardB := s.keepsCard(t, tenantA, uuid.New(), billA), s.keepsCard(t, tenantB, uuid.New(), billB)
 	var run string
 	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
 		t.Fatal(err)
@@ -64,6 +65,8 @@ func (s *shop) objects(t *testing.T) []object {
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
 		{"/billing/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/credit-notes/", map[string]string{ofA: noteA.String(), ofB: noteB.String(), missing: nowhere, deformed: "x"}},
@@ -236,7 +239,7 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 		b.get("/login/")
 	}
 	form := emptyForms[path]
-	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget", "/billing/invoices/": "pay_invoice", "/billing/subscriptions/": "cancel_subscription"} {
+	for begin, name := range map[string]string{"/storefront/orders/": "cancel", "/storefront/incidents/": "settle", "/storefront/runs/": "pause", "/storefront/inbox/": "replay", "/storefront/tenants/": "suspend_tenant", "/storefront/users/": "disable_factor", "/storefront/plans/": "change_plan", "/storefront/widgets/": "change_widget", "/billing/invoices/": "pay_invoice", "/billing/subscriptions/": "cancel_subscription", "/billing/payment-methods/": "remove_payment_method"} {
 		if emptyForms[path] == "" && strings.HasPrefix(path, begin) {
 			form = name
 		}
@@ -281,7 +284,7 @@ func isPage(path string) bool {
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false
 	}
-	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/subscriptions/", "/billing/payment-methods/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

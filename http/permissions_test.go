@@ -76,6 +76,8 @@ var rights = []right{
 	{path: "/billing/invoices/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/subscriptions/", may: visitors},
 	{path: "/billing/subscriptions/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
+	{path: "/billing/payment-methods/", may: visitors},
+	{path: "/billing/payment-methods/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},
