@@ -121,6 +121,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{ReminderDays: "3,3"}, "HOSTPANEL_REMINDER_DAYS"},
 		{Settings{ReminderDays: "7,often"}, "HOSTPANEL_REMINDER_DAYS"},
 		{Settings{ReminderDays: "-61"}, "HOSTPANEL_REMINDER_DAYS"},
+		{Settings{ChargeDays: "0"}, "HOSTPANEL_CHARGE_DAYS"},
+		{Settings{ChargeDays: "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"}, "HOSTPANEL_CHARGE_DAYS"},
 		{Settings{LooksKept: "0"}, "HOSTPANEL_LOOKS_KEPT"},
 		{Settings{LooksKept: "3651"}, "HOSTPANEL_LOOKS_KEPT"},
 		{Settings{LooksKept: "1y"}, "HOSTPANEL_LOOKS_KEPT"},

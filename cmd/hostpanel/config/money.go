@@ -54,18 +54,43 @@ func (c *Config) terms(s Settings) error {
 		}
 		*d.into = time.Duration(days) * day
 	}
-	if s.ReminderDays != "" {
-		terms.Reminders = nil
-		for _, text := range strings.Split(s.ReminderDays, ",") {
-			days, err := strconv.Atoi(strings.TrimSpace(text))
-			at := time.Duration(days) * day
-			if err != nil || days < -60 || days > 365 || len(terms.Reminders) > 0 && at <= terms.Reminders[len(terms.Reminders)-1] {
-				return console.Misused("HOSTPANEL_REMINDER_DAYS: %q is not a rising list of days from -60 to 365, such as -2,3,7", s.ReminderDays)
-			}
-			terms.Reminders = append(terms.Reminders, at)
+	for _, list := range []struct {
+		days        *[]time.Duration
+		name, text  string
+		least, most int
+	}{
+		{&terms.Reminders, "HOSTPANEL_REMINDER_DAYS", s.ReminderDays, -60, 365},
+		{&terms.Retries, "HOSTPANEL_CHARGE_DAYS", s.ChargeDays, 1, 30},
+	} {
+		if list.text == "" {
+			continue
 		}
+		var err error
+		if *list.days, err = risingDays(list.name, list.text, list.least, list.most); err != nil {
+			return err
+		}
+	}
+	if len(terms.Retries) > mostCharges {
+		return console.Misused("HOSTPANEL_CHARGE_DAYS has at most %d days: card networks forbid more charges of one invoice", mostCharges)
 	}
 	terms.Warning = min(terms.Warning, terms.Keep/2)
 	c.Policy.Terms = terms
 	return nil
+}
+
+// mostCharges is how often a refused charge is tried again. Card networks allow fifteen
+// tries in thirty days.
+const mostCharges = 14
+
+// risingDays reads days such as -2,3,7.
+func risingDays(name, text string, least, most int) (all []time.Duration, err error) {
+	for _, one := range strings.Split(text, ",") {
+		days, err := strconv.Atoi(strings.TrimSpace(one))
+		at := time.Duration(days) * day
+		if err != nil || days < least || days > most || len(all) > 0 && at <= all[len(all)-1] {
+			return nil, console.Misused("%s: %q is not a rising list of days from %d to %d, such as 3,7", name, text, least, most)
+		}
+		all = append(all, at)
+	}
+	return all, nil
 }

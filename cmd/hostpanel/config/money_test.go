@@ -47,8 +47,8 @@ func TestTheTermsOfRenewalsAreSet(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(plain.Policy.Terms, billing.UsualTerms) {
 		t.Errorf("%+v %v", plain.Policy.Terms, err)
 	}
-	set, err := New(Settings{InvoiceDays: "0", ReminderDays: "-1, 2", SuspendDays: "5", EndDays: "10"}, false)
-	want := billing.Terms{Reminders: []time.Duration{-day, 2 * day}, Grace: 5 * day, Keep: 10 * day, Warning: 5 * day}
+	set, err := New(Settings{InvoiceDays: "0", ReminderDays: "-1, 2", ChargeDays: "2,9", SuspendDays: "5", EndDays: "10"}, false)
+	want := billing.Terms{Reminders: []time.Duration{-day, 2 * day}, Retries: []time.Duration{2 * day, 9 * day}, Grace: 5 * day, Keep: 10 * day, Warning: 5 * day}
 	if err != nil || !reflect.DeepEqual(set.Policy.Terms, want) {
 		t.Errorf("%+v %v", set.Policy.Terms, err)
 	}

@@ -48,6 +48,7 @@ type Settings struct {
 	Currency     string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
 	Seller       string `group:"settings" env:"HOSTPANEL_SELLER" placeholder:"JSON" help:"Who sells, for invoices: name, address, city, postal_code, country, tax_id, register, iban, bic."`
 	InvoiceDays  string `group:"settings" env:"HOSTPANEL_INVOICE_DAYS" placeholder:"7" help:"Days, 0 to 60, before a period begins, when its invoice is issued."`
+	ChargeDays   string `group:"settings" env:"HOSTPANEL_CHARGE_DAYS" placeholder:"1,3,5,7" help:"Days after the first refused charge of a saved payment method, when it is charged again."`
 	ReminderDays string `group:"settings" env:"HOSTPANEL_REMINDER_DAYS" placeholder:"-2,3,7" help:"Days after the due date of an invoice, before it if negative, when its customer is reminded."`
 	SuspendDays  string `group:"settings" env:"HOSTPANEL_SUSPEND_DAYS" placeholder:"14" help:"Days, 1 to 365, after the due date, when the service is suspended."`
 	EndDays      string `group:"settings" env:"HOSTPANEL_END_DAYS" placeholder:"30" help:"Days, 1 to 365, after its suspension, when the service ends."`
