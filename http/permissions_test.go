@@ -71,6 +71,8 @@ var rights = []right{
 	{path: "/audit/log/", may: operatorsOnly},
 	{path: "/billing/api/v1/", may: members, write: administrators},
 	{path: "/billing/api/v1/invoices/{id:uuid}/mark_paid/", may: superusers},
+	{path: "/billing/api/v1/totals/", may: superusers},
+	{path: "/billing/api/v1/books/", may: superusers},
 	{path: "/billing/api/v1/invoices/{id:uuid}/waive/", may: superusers},
 	{path: "/billing/invoices/", may: visitors},
 	{path: "/billing/invoices/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},

@@ -112,3 +112,11 @@ func Minute(wanted string, at time.Time) string {
 func Second(wanted string, at time.Time) string {
 	return Date(wanted, at) + ", " + at.Format("15:04:05 MST")
 }
+
+// Cell is a text that no spreadsheet takes for a formula.
+func Cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

@@ -70,7 +70,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), s.paymentMethodRoutes()),
+		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), s.paymentMethodRoutes(), s.bookRoutes()),
 	}
 }
 

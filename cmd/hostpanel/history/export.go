@@ -12,13 +12,13 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"hostpanel/cmd/hostpanel/config"
 	"hostpanel/cmd/hostpanel/console"
 	"hostpanel/cmd/hostpanel/program"
 	"hostpanel/domain/audit"
+	"hostpanel/domain/texts"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/tlog/tree"
 	"hostpanel/projections"
@@ -190,7 +190,7 @@ func csvLines(w *csv.Writer, isNew bool) lines {
 			}
 			return w.Write([]string{
 				strconv.FormatInt(e.Position, 10), e.RecordedAt.UTC().Format(time.RFC3339Nano), e.Stream, strconv.Itoa(e.Version), e.Type, tenantOf(e),
-				e.Actor.Type + ":" + e.Actor.ID, e.Correlation.String(), e.Cause, inCell(e.Text), string(e.Data), hex.EncodeToString(e.Hash),
+				e.Actor.Type + ":" + e.Actor.ID, e.Correlation.String(), e.Cause, texts.Cell(console.OneLine(e.Text)), string(e.Data), hex.EncodeToString(e.Hash),
 			})
 		},
 	}
@@ -201,13 +201,4 @@ func tenantOf(e audit.Event) string {
 		return ""
 	}
 	return strconv.FormatInt(e.Tenant, 10)
-}
-
-// inCell is a text on one line that no spreadsheet takes for a formula.
-func inCell(text string) string {
-	text = console.OneLine(text)
-	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -29,7 +29,7 @@ func Example_printTimeline() {
 			Name: "Ana", Number: "ORD-20261121-7F3K9Q", Plan: order.Plan{Name: "Web S"}, BillingPeriod: "yearly",
 			Total: decimal.RequireFromString("28.7"), Currency: "EUR", Domain: "ana.example",
 		}),
-		happened(2, 44*time.Millisecond, "system:checkout", order.PaymentSessionOpened{ExpiresAt: at.Add(30 * time.Minute)}),
+		happened(2, 44*time.Millisecond, "system:checkout", order.PaymentSessionOpened{URL: "https://pay.example/cs_1", ExpiresAt: at.Add(30 * time.Minute)}),
 		happened(3, 67*time.Second, "provider:test", order.PaymentConfirmed{Payment: order.Seen{ID: "pay_1", Minor: 2870, Currency: "EUR"}}),
 		happened(4, 49*time.Hour, "system:provision", order.ProvisioningParked{Step: "site", Code: "name_taken"}),
 	})

@@ -1,0 +1,118 @@
+package billing
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"hostpanel/domain"
+	"hostpanel/domain/field"
+	"hostpanel/domain/texts"
+	"hostpanel/http/route"
+	"hostpanel/projections"
+)
+
+// What an operator's books need of invoices (docs/invoices.md, "Books").
+
+func (s *handlers) bookRoutes() []route.Route {
+	return []route.Route{
+		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.Superuser()),
+		route.File(prefix+"books/", "The invoices and credit notes of a month, in the order of their issue", s.books).As("invoice_books").For(s.Superuser()).
+			Sending("text/csv", nil).Caching(documentCache).
+			Taking(field.Text("month", new(string)).Doc("Of issue, in UTC, such as 2026-11; that of today when absent.")).
+			Failing(http.StatusBadRequest, "The month is none."),
+	}
+}
+
+// A total is what was billed in a month.
+type total struct {
+	projections.InvoiceTotal
+	month string
+}
+
+// Fields are the total.
+func (t *total) Fields() field.Set {
+	return field.Set{
+		field.Text("month", &t.month).ReadOnly().Doc("Of issue, in UTC: 2026-11."),
+		field.Text("currency", &t.Currency).ReadOnly(),
+		field.Flag("test", &t.Test).ReadOnly().Doc("Whether no real money was meant."),
+		field.Int("invoices", &t.Invoices).ReadOnly(),
+		field.Amount("total", &t.Total, 16, 2).ReadOnly().Doc("Tax included."),
+		field.Amount("tax", &t.Tax, 16, 2).ReadOnly().Doc("Of the total."),
+		field.Amount("unpaid", &t.Unpaid, 16, 2).ReadOnly().Doc("Of the total."),
+		field.Amount("credited", &t.Credited, 16, 2).ReadOnly().Doc("By credit notes of that month, whatever the month of their invoice."),
+	}
+}
+
+func (s *handlers) totals(ctx context.Context, c route.Call) ([]total, error) {
+	found, err := s.Scope(c).InvoiceTotals(ctx)
+	all := make([]total, len(found))
+	for i, t := range found {
+		all[i] = total{t, t.Month.UTC().Format(monthForm)}
+	}
+	return all, err
+}
+
+const monthForm = "2006-01"
+
+// bookHead names the columns of the books. Further ones come after these.
+var bookHead = []string{
+	"kind", "number", "issued_at", "due_at", "paid_at", "status", "payment_method", "reference", "of_invoice", "order", "tenant",
+	"customer_name", "customer_company", "customer_country", "customer_tax_id", "subtotal", "tax_rate", "tax", "total", "currency",
+}
+
+func (s *handlers) books(ctx context.Context, c route.Call) (*route.Document, error) {
+	month := s.Now().UTC().Format(monthForm)
+	if asked := c.Param("month"); asked != "" {
+		month = asked
+	}
+	from, err := time.Parse(monthForm, month)
+	if err != nil {
+		return nil, domain.RefuseField("month", "Enter a month such as 2026-11.")
+	}
+	rows, err := s.Scope(c).Booked(ctx, from, from.AddDate(0, 1, 0))
+	if err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	w := csv.NewWriter(&body)
+	_ = w.Write(bookHead) // into memory
+	for _, b := range rows {
+		_ = w.Write(bookLine(b))
+	}
+	w.Flush()
+	return &route.Document{Type: "text/csv; charset=utf-8", Body: body.Bytes(), Header: http.Header{
+		"Content-Disposition": {`attachment; filename="books-` + from.Format(monthForm) + `.csv"`},
+	}}, w.Error()
+}
+
+// bookLine is an entry as the books show it. Credit notes have amounts below zero.
+func bookLine(b projections.Booked) []string {
+	kind, sign := "invoice", decimal.NewFromInt(1)
+	if b.OfInvoice != "" {
+		kind, sign = "credit_note", decimal.NewFromInt(-1)
+	}
+	amount := func(d decimal.Decimal) string { return d.Mul(sign).StringFixed(2) }
+	line := []string{
+		kind, b.Number, stamp(&b.CreatedAt), stamp(b.DueAt), stamp(b.PaidAt), b.Status, b.PaymentMethod, b.Reference, b.OfInvoice, b.OrderID.String(), strconv.FormatInt(b.Tenant, 10),
+		b.CustomerName, b.CustomerCompany, b.CustomerCountry, b.CustomerTaxID,
+	}
+	for i, text := range line {
+		line[i] = texts.Cell(text)
+	}
+	return slices.Concat(line, []string{amount(b.Subtotal), b.TaxRate.StringFixed(2), amount(b.Tax), amount(b.Total), b.Currency})
+}
+
+// stamp is a moment of the books; "": there is none.
+func stamp(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
