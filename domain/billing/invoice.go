@@ -85,6 +85,11 @@ var EventTypes = []domain.EventType{
 	domain.Register[PaymentExtended](),
 	domain.Register[CancellationRequested](),
 	domain.Register[CancellationRevoked](),
+	domain.Register[ChangeInvoiced](),
+	domain.Register[ChangePlanned](),
+	domain.Register[ChangeWithdrawn](),
+	domain.Register[ChangeDropped](),
+	domain.Register[PlanChanged](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.
