@@ -137,7 +137,7 @@ func (s Subscription) withoutChange(reason string, at time.Time, then Subscripti
 
 // lapsed takes back a change whose invoice was not paid in time.
 func (t Terms) lapsed(s Subscription, at time.Time) ChangeWithdrawn {
-	e := s.withdraw(Unpaid, at)
+	e := s.withdraw(Lapsed, at)
 	e.NextAt = t.after(e, s, at)
 	return e
 }

@@ -58,7 +58,7 @@ func TestAnUpgradeCountsOnceItIsPaid(t *testing.T) {
 	}
 	domaintest.Given(t, billing.Subscriptions, history).When(paid).Then(changed)
 	domaintest.Given(t, billing.Subscriptions, append(history, changed)).When(paid).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
-	lapsed := billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: bill, Reason: billing.Unpaid, NextAt: on(2, 21), At: on(2, 21)}
+	lapsed := billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: bill, Reason: billing.Lapsed, NextAt: on(2, 21), At: on(2, 21)}
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 20))).Then()
 	domaintest.Given(t, billing.Subscriptions, history).When(advance(on(2, 21))).Then(lapsed)
 	domaintest.Given(t, billing.Subscriptions, append(history, lapsed)).When(paid).ThenRefused(domain.Conflict, "The invoice is not the open one of its subscription.")
@@ -184,7 +184,9 @@ func TestAChangeIsComputedToTheCent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		currency := rapid.SampledFrom([]string{"EUR", "JPY", "KWD"}).Draw(t, "currency")
 		places := map[string]int32{"EUR": 2, "JPY": 0, "KWD": 2}[currency]
-		price := func(name string) decimal.Decimal { return decimal.New(rapid.Int64Range(0, 9_999_999).Draw(t, name), -4) }
+		price := func(name string) decimal.Decimal {
+			return decimal.New(rapid.Int64Range(0, 9_999_999).Draw(t, name), -4)
+		}
 		cycle := func(name string) string { return rapid.SampledFrom([]string{"monthly", "yearly"}).Draw(t, name) }
 		begun := monthly
 		begun.Currency, begun.Price, begun.BillingPeriod = currency, price("old"), cycle("of the old")

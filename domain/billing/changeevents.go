@@ -36,7 +36,7 @@ type (
 		Plan     int64     `json:"plan"`
 		PlanName string    `json:"plan_name"`
 		Invoice  uuid.UUID `json:"invoice,omitzero"`
-		Reason   string    `json:"reason"` // replaced, unpaid, cancelled, or why the subscription ends
+		Reason   string    `json:"reason"` // replaced, lapsed, cancelled, or why the subscription ends
 		NextAt   time.Time `json:"next_at,omitzero"`
 		At       time.Time `json:"at"`
 	}
@@ -63,9 +63,11 @@ type (
 	}
 )
 
-// Replaced is the reason of a change that another request has replaced. The others are
-// those for which a subscription ends.
-const Replaced = "replaced"
+// The reasons for which a change does not come, beside those for which a subscription ends.
+const (
+	Replaced = "replaced" // another one was asked for
+	Lapsed   = "lapsed"   // its invoice was not paid in time
+)
 
 func (ChangeInvoiced) EventName() string  { return "billing.change_invoiced" }
 func (ChangePlanned) EventName() string   { return "billing.change_planned" }

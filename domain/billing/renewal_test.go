@@ -180,7 +180,7 @@ func everyStep() []domain.Event {
 		billing.CancellationRevoked{NextAt: noon, At: noon},
 		billing.ChangeInvoiced{PlanTerms: larger, Invoice: ana, StartsAt: noon, PeriodEnd: noon, DueAt: noon, NextAt: noon, At: noon},
 		billing.ChangePlanned{PlanTerms: larger, StartsAt: noon, NextAt: noon, At: noon},
-		billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: ana, Reason: billing.Unpaid, NextAt: noon, At: noon},
+		billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: ana, Reason: billing.Lapsed, NextAt: noon, At: noon},
 		billing.ChangeDropped{Plan: 8, PlanName: "Grande", Over: []billing.Overrun{{Limit: "sites", Used: 7, Most: 5}}, NextAt: noon, At: noon},
 		billing.PlanChanged{
 			PlanTerms: larger, Invoice: ana, Waived: "goodwill", Anchor: noon, First: 1, Period: 1, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), NextAt: noon, At: noon,

@@ -12,6 +12,8 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -27,6 +29,18 @@ type Deps struct {
 	Seller  billing.Seller
 	TaxRate decimal.Decimal // percent that prices include
 	Look    time.Duration   // between two looks at what is due
+	Places  Places
+}
+
+// Places are the tenants' places at the hosting engine.
+type Places interface {
+	// Grants are the fields of a tenant's record that a plan sets.
+	Grants(plan projections.Plan) field.Values
+	// Overruns are the limits of a plan that are lower than what a tenant uses.
+	Overruns(ctx context.Context, tenant int64, grants field.Values) ([]billing.Overrun, error)
+	// EngineCalls are the calls that would bring what a plan grants to a tenant. Nothing
+	// is changed.
+	EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error)
 }
 
 // A Service bills subscriptions.
@@ -37,7 +51,7 @@ func New(d Deps) *Service {
 	s := &Service{d}
 	d.Runner.Background(s.renew)
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
-		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
+		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{}, billing.ChangeWithdrawn{},
 	)...)
 	return s
 }
@@ -51,6 +65,8 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 		return s.withdraw(ctx, r, e.Open, e.Reason)
 	case billing.CancellationRequested:
 		return s.withdraw(ctx, r, e.Open, billing.Cancelled)
+	case billing.ChangeWithdrawn:
+		return s.withdraw(ctx, r, e.Invoice, e.Reason)
 	}
 	return nil
 }

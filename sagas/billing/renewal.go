@@ -111,7 +111,10 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 	advance.Invoice = nextInvoice(sub)
 	commands := []domain.Command{advance}
 	if sub.Bills(now) {
-		more, err := s.bill(ctx, sub, advance.Invoice, now)
+		if advance.Over, err = s.overruns(ctx, sub); err != nil {
+			return false, err
+		}
+		more, err := s.bill(ctx, sub.AsBilled(advance.Over), advance.Invoice, now)
 		if err != nil {
 			return false, err
 		}
