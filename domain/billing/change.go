@@ -37,6 +37,20 @@ type Overrun struct {
 	Most  int64  `json:"most"`
 }
 
+// A ChangePreview tells what a change of the plan would do at a moment.
+type ChangePreview struct {
+	To       PlanTerms
+	Currency string
+	Now      bool       // it counts once its invoice is paid, and not at the end of the period
+	StartsAt time.Time  // from when it counts
+	PayUntil *time.Time // nil: it needs no payment
+	Over     []Overrun  // what does not fit: the change is refused
+	Silent   bool       // the hosting engine does not answer, so its calls are not known
+
+	Proration Proration
+	Invoice   Issue // the one that it brings: now, or for the next period
+}
+
 // ChangePlan asks for another plan or another cycle. A change that costs something gets an
 // invoice and counts once that is paid; every other waits for the end of the period. The
 // last one asked for replaces those before it. Asking for the present plan takes a pending

@@ -19,7 +19,6 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
-	sagabilling "hostpanel/sagas/billing"
 )
 
 // The plans of these stories: the one that orders have, a larger one, and a smaller one.
@@ -87,10 +86,12 @@ func (w *renewing) planned(id uuid.UUID, plan, sites string) {
 	w.t.Helper()
 	w.eventually("the plan is "+plan, func() bool { return w.subscription(id).PlanName == plan })
 	w.eventually("the engine has its limit", func() bool { return w.sitesAtEngine(id) == sites })
-	w.eventually("its run is done", func() bool { return w.count(`select count(*) from saga_run where key like 'change-plan:%' and status <> 'done'`) == 0 })
+	w.eventually("its run is done", func() bool {
+		return w.count(`select count(*) from saga_run where key like 'change-plan:%' and status <> 'done'`) == 0
+	})
 }
 
-func invoicesOf(i sagabilling.Preview) (all []string) {
+func invoicesOf(i billing.ChangePreview) (all []string) {
 	for _, l := range i.Invoice.Lines {
 		all = append(all, l.Text+" "+l.Total.StringFixed(2))
 	}
@@ -105,12 +106,12 @@ func TestAPaidUpgradeChangesTheLimitsOnce(t *testing.T) {
 	id := w.serves(ordering{domain: "grows.example"})
 	const written = `select count(*) from events where name like 'billing.%' or name like 'hosting.%'`
 	head := w.count(written)
-	before, err := w.Billing.PreviewChange(t.Context(), id, largePlan, "monthly")
+	before, calls, err := w.Billing.PreviewChange(t.Context(), id, largePlan, "monthly")
 	w.must(err)
 	w.equal("events of a preview", w.count(written), head)
 	w.equal("lines", invoicesOf(before), "[Large, resto del periodo 24.20 Tiempo no utilizado de Basic -12.10 total 12.10]")
 	w.equal("it counts now", before.Now, true)
-	w.equal("calls", before.Calls, fmt.Sprintf("[{change %s [{max_sites 5 10}]}]", strings.Replace(w.client(id), "/", " ", 1)))
+	w.equal("calls", calls, fmt.Sprintf("[{change %s [{max_sites 5 10}]}]", strings.Replace(w.client(id), "/", " ", 1)))
 	w.equal("what does not fit", len(before.Over), 0)
 
 	changed := w.engine.changes(w.client(id))
@@ -209,7 +210,7 @@ func TestADowngradeComesWithTheNextPeriod(t *testing.T) {
 	t.Parallel()
 	w := withPlans(t)
 	id := w.serves(ordering{domain: "shrinks.example", email: "less@example.com", language: "en"})
-	preview, err := w.Billing.PreviewChange(t.Context(), id, smallPlan, "monthly")
+	preview, _, err := w.Billing.PreviewChange(t.Context(), id, smallPlan, "monthly")
 	w.must(err)
 	w.equal("lines", invoicesOf(preview), "[Small (monthly) 6.05 total 6.05]")
 	w.equal("it counts now", preview.Now, false)
@@ -241,7 +242,7 @@ func TestADowngradeThatDoesNotFitDoesNotCome(t *testing.T) {
 	w.must(w.changes(id, smallPlan, "monthly"))
 	site := hosting.Site{Domain: "second.example", IPAddress: "*", IsActive: true}
 	w.do(hosting.Request{Ref: hosting.Ref{Kind: "site", ID: w.draw("site")}, Tenant: tenant, Spec: site.Fields().Values()})
-	preview, err := w.Billing.PreviewChange(t.Context(), id, smallPlan, "monthly")
+	preview, _, err := w.Billing.PreviewChange(t.Context(), id, smallPlan, "monthly")
 	w.must(err)
 	w.equal("what does not fit", preview.Over, "[{sites 2 1}]")
 	w.equal("a yearly one", w.changes(id, smallPlan, "yearly"), "plan: The plan is too small for what is used: 2 sites of 1.")
@@ -289,9 +290,9 @@ func TestMaximaChangeWithoutThePlaceAtTheEngine(t *testing.T) {
 	t.Parallel()
 	w := withPlans(t)
 	id := w.serves(ordering{kind: "saas"})
-	preview, err := w.Billing.PreviewChange(t.Context(), id, 5, "monthly")
+	_, calls, err := w.Billing.PreviewChange(t.Context(), id, 5, "monthly")
 	w.must(err)
-	w.equal("calls", len(preview.Calls), 0)
+	w.equal("calls", len(calls), 0)
 	w.must(w.changes(id, 5, "monthly"))
 	w.must(w.Billing.Waive(t.Context(), caused(), w.subscription(id).Change.Invoice, "a gift"))
 	ref := hosting.Ref{Kind: "tenant", ID: w.subscription(id).Tenant}

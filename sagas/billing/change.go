@@ -20,27 +20,6 @@ import (
 // A change of the plan is quoted and carried out by the same code, so a preview tells what
 // the change at that moment does (docs/invoices.md, "Changing the plan").
 
-// A Preview tells what a change of the plan does. Nothing has been done.
-type Preview struct {
-	To       billing.PlanTerms
-	Currency string
-	Now      bool       // it counts once its invoice is paid, and not at the end of the period
-	StartsAt time.Time  // from when it counts
-	PayUntil *time.Time // nil: it needs no payment
-	Unused   Unused
-	Invoice  billing.Issue // the one that it brings: now, or for the next period
-	Over     []billing.Overrun
-	Calls    []hosting.EngineCall
-	Silent   bool // the engine does not answer, so its calls are not known
-}
-
-// Unused is the proration: the unused paid time, what it is worth, and what the new plan
-// costs for the time that it takes over.
-type Unused struct {
-	From, Until         time.Time
-	Charge, Credit, Due decimal.Decimal
-}
-
 // A change is a wanted change with all that it depends on.
 type change struct {
 	sub       billing.Subscription
@@ -59,28 +38,28 @@ func (c *change) isMoot() bool { return c.sub.Has(c.to) || c.sub.Awaits(c.to) }
 func (c *change) isNow() bool { return c.proration.Due().IsPositive() }
 
 // PreviewChange tells what a change of a subscription's plan would do now.
-func (s *Service) PreviewChange(ctx context.Context, subscription uuid.UUID, plan int64, cycle string) (Preview, error) {
+func (s *Service) PreviewChange(ctx context.Context, subscription uuid.UUID, plan int64, cycle string) (billing.ChangePreview, []hosting.EngineCall, error) {
 	c, err := s.wanted(ctx, subscription, plan, cycle)
 	if err != nil {
-		return Preview{}, err
+		return billing.ChangePreview{}, nil, err
 	}
-	p := Preview{To: c.to, Currency: c.sub.Currency, Now: c.isNow() && !c.sub.Has(c.to), StartsAt: c.sub.PeriodEnd, Over: c.over}
+	p := billing.ChangePreview{To: c.to, Currency: c.sub.Currency, StartsAt: c.sub.PeriodEnd, Over: c.over, Invoice: billing.Issue{TaxRate: s.TaxRate}}
 	if c.sub.Has(c.to) {
 		p.StartsAt = c.sub.PeriodStart
-		return p, nil
+		return p, nil, nil
 	}
 	if p.Invoice, err = s.invoiceOf(ctx, c, uuid.Nil); err != nil {
-		return p, err
+		return p, nil, err
 	}
-	p.Unused = Unused{From: c.at, Until: c.sub.PeriodEnd, Charge: c.proration.Charge, Credit: c.proration.Credit, Due: decimal.Max(c.proration.Due(), decimal.Zero)}
-	if p.Now {
+	p.Proration = c.proration
+	if p.Now = c.isNow(); p.Now {
 		p.StartsAt, p.PayUntil = c.at, &p.Invoice.DueAt
 	}
-	p.Calls, err = s.Places.EngineCalls(ctx, c.sub.Tenant, c.to.Grants)
-	if domain.ClassOf(err) == domain.Transient {
+	calls, err := s.Places.EngineCalls(ctx, c.sub.Tenant, c.to.Grants)
+	if err != nil && domain.ClassOf(err) == domain.Transient {
 		p.Silent, err = true, nil
 	}
-	return p, err
+	return p, calls, err
 }
 
 // changeTries is how often a change is decided anew that another request has overtaken.
