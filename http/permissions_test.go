@@ -76,6 +76,7 @@ var rights = []right{
 	{path: "/billing/invoices/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/subscriptions/", may: visitors},
 	{path: "/billing/subscriptions/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
+	{path: "/billing/subscriptions/{id:uuid}/change/", may: administratorsInABrowser},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},

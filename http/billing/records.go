@@ -16,13 +16,16 @@ import (
 // A subscription is what a service costs, and until when it is paid for.
 type subscription struct {
 	projections.Subscription
+	change    *pendingChange
 	mayChange bool // the caller administers the tenant
 }
 
 // newSubscription makes records for a caller.
 func newSubscription(c route.Call) func(projections.Subscription) subscription {
 	mayChange := caller.Of(c).Administers()
-	return func(row projections.Subscription) subscription { return subscription{row, mayChange} }
+	return func(row projections.Subscription) subscription {
+		return subscription{row, pendingOf(row.PlanChange), mayChange}
+	}
 }
 
 // Tag changes with the subscription.
@@ -47,6 +50,7 @@ func (s *subscription) Fields() field.Set {
 		field.NullTime("suspended_at", &s.SuspendedAt).ReadOnly().Doc("Since when the service rests, because it is not paid; null: it does not."),
 		field.NullTime("next_at", &s.NextAt).ReadOnly().Doc("When it goes on by itself: with an invoice, a reminder, a suspension or its end; null: it has ended."),
 		field.Text("end_reason", &s.EndReason).ReadOnly().Doc("Why it has ended, such as refunded; blank until then."),
+		field.Object("change", &s.change).Doc("A change of the plan that does not count yet; null: there is none."),
 		field.Time("created_at", &s.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &s.UpdatedAt).ReadOnly(),
 	}
