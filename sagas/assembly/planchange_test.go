@@ -3,6 +3,7 @@ package assembly_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,7 +202,7 @@ func TestManyChangesAtOnceAreOne(t *testing.T) {
 	names := w.happened(billing.Advance{Order: id}.Stream())
 	asked := w.often(billing.Advance{Order: id}.Stream(), "billing.change_invoiced") + w.often(billing.Advance{Order: id}.Stream(), "billing.change_planned")
 	w.equal("changes that were replaced", w.often(billing.Advance{Order: id}.Stream(), "billing.change_withdrawn"), asked-1)
-	w.equal("the last event", strings.HasPrefix(names[len(names)-1], "billing.change_"), true)
+	w.equal("the last event", slices.Contains([]string{"billing.change_invoiced", "billing.change_planned"}, names[len(names)-1]), true)
 }
 
 // A downgrade counts from the end of the period on, with its price and its limits. Until
