@@ -106,6 +106,14 @@ func (s Subscription) Awaits(to PlanTerms) bool {
 	return s.Change != nil && s.Change.Plan == to.Plan && s.Change.BillingPeriod == to.BillingPeriod
 }
 
+// Lapsing is the invoice of a change that was not paid in time; zero: there is none.
+func (s Subscription) Lapsing(at time.Time) uuid.UUID {
+	if !s.isDue(at) || !s.awaitsPayment() {
+		return uuid.Nil
+	}
+	return s.Change.Invoice
+}
+
 // awaitsPayment tells whether a change waits for the payment of its invoice.
 func (s Subscription) awaitsPayment() bool { return s.Change != nil && s.Change.Invoice != uuid.Nil }
 

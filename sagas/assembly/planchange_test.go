@@ -42,6 +42,7 @@ func withPlans(t *testing.T, change ...func(*assembly.Options)) *renewing {
 		4:         `{"name":"Server","price":"6.05","resource_type":"vps"}`,
 		5:         `{"name":"Agency","price":"48.40","resource_type":"saas","saas_max_vms":9}`,
 		6:         `{"name":"Dollars","price":"6.05","currency":"USD","resource_type":"hosting"}`,
+		8:         `{"name":"Studio","price":"12.10","resource_type":"saas","saas_max_vms":3}`,
 		7:         `{"name":"Gone","price":"6.05","resource_type":"hosting","is_active":false}`,
 	} {
 		var p storefront.Plan

@@ -89,6 +89,9 @@ func (s *Service) tryChange(ctx context.Context, cause domain.Metadata, subscrip
 	}
 	ask := billing.ChangePlan{Order: subscription, To: c.to, Invoice: uuid.NewSHA1(subscription, fmt.Appendf(nil, "change/%d", c.version)), At: c.at, Terms: s.Terms}
 	commands := []domain.Command{ask}
+	if before := c.sub.Change; before != nil && before.Invoice != uuid.Nil && !c.sub.Awaits(c.to) {
+		commands = append(commands, billing.Withdraw{Invoice: before.Invoice, Reason: billing.Replaced, At: c.at})
+	}
 	if c.isNow() && !c.isMoot() {
 		issue, err := s.invoiceOf(ctx, c, ask.Invoice)
 		if err != nil {

@@ -115,6 +115,9 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 		}
 	}
 	commands := []domain.Command{advance}
+	if lapsing := sub.Lapsing(now); lapsing != uuid.Nil {
+		commands = append(commands, billing.Withdraw{Invoice: lapsing, Reason: billing.Lapsed, At: now})
+	}
 	if sub.Bills(now) {
 		more, err := s.bill(ctx, sub.AsBilled(advance.Over), advance.Invoice, now)
 		if err != nil {
