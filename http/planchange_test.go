@@ -55,7 +55,9 @@ func TestAnAdministratorChangesThePlan(t *testing.T) {
 	if w := s.bills("ana", path+"change/", less, "If-Match", tag); w.Code != http.StatusPreconditionFailed {
 		t.Errorf("another version: %d %s", w.Code, w.Body)
 	}
-	var changed struct{ Change struct{ Invoice, PlanName string } }
+	var changed struct {
+		Change struct{ Invoice, PlanName string }
+	}
 	decode(t, first, http.StatusOK, &changed)
 	var bill struct {
 		Total  string

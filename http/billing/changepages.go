@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/billing/document"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/texts"
@@ -146,7 +147,9 @@ func (s *handlers) addPreview(ctx context.Context, c route.Call, sub *subscripti
 		}
 	}
 	data["Calls"], data["Silent"] = calls, p.Silent
-	if len(found.Over) == 0 || p.effect == effectNone {
+	if len(found.Over) > 0 && p.effect != effectNone {
+		data["Effect"] = w["change_over_about"]
+	} else {
 		form := s.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
 			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)}, {Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
 		}}, back)
@@ -165,8 +168,8 @@ func until(p *changePreview) time.Time {
 func previewLines(w web.Words, p *changePreview) (rows []lineRow) {
 	for _, l := range p.Invoice.Lines {
 		row := lineRow{Text: l.Text, Total: w.Money(l.Total, p.Currency)}
-		if !l.PeriodEnd.IsZero() {
-			row.Period = w.Date(l.PeriodStart) + " – " + w.Date(l.PeriodEnd)
+		if first, last := (document.Line{Line: l}).Days(); !first.IsZero() {
+			row.Period = w.Date(first) + " – " + w.Date(last)
 		}
 		rows = append(rows, row)
 	}

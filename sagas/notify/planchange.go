@@ -2,11 +2,14 @@ package notify
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/notice"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -58,13 +61,27 @@ func (n payers) tellOfDropped(ctx context.Context, r eventstore.RecordedEvent, e
 	if err != nil {
 		return err
 	}
-	over := billing.Overruns(e.Over)
-	if err := n.tellCustomer(ctx, r, o, notice.ChangeDropped(e.PlanName, over, o.Language)); err != nil {
+	if err := n.tellCustomer(ctx, r, o, notice.ChangeDropped(e.PlanName, overruns(e.Over, o.Language), o.Language)); err != nil {
 		return err
 	}
 	return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {
-		return notice.ChangeDroppedOf(id, number, e.PlanName, over, language)
+		return notice.ChangeDroppedOf(id, number, e.PlanName, overruns(e.Over, language), language)
 	})
+}
+
+// overruns lists what there is too much of, in a language: "sitios: 7/5".
+func overruns(over []billing.Overrun, language string) string {
+	texts := make([]string, len(over))
+	for i, o := range over {
+		name := strings.ReplaceAll(o.Limit, "_", " ")
+		for _, k := range hosting.Kinds {
+			if k.Quota == o.Limit && k.HasPages() {
+				name = k.Several(language)
+			}
+		}
+		texts[i] = fmt.Sprintf("%s: %d/%d", name, o.Used, o.Most)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // planOf is the plan that a subscription has by now: not always the one that was ordered.
