@@ -259,6 +259,22 @@ func TestADowngradeThatDoesNotFitDoesNotCome(t *testing.T) {
 	}
 }
 
+// A preview tells the amounts also while the engine does not answer.
+func TestAPreviewDoesWithoutTheEngine(t *testing.T) {
+	t.Parallel()
+	w := withPlans(t)
+	id := w.serves(ordering{})
+	w.engine.tell(func(call, _ string) error {
+		if call == "find" {
+			return domain.Fail(domain.Transient, "engine_unreachable", errors.New("no answer"))
+		}
+		return nil
+	}, nil)
+	preview, calls, err := w.Billing.PreviewChange(t.Context(), id, largePlan, "monthly")
+	w.must(err)
+	w.equal("preview", fmt.Sprint(preview.Silent, len(calls), preview.Invoice.Total), "true 0 12.1")
+}
+
 // From a month to a year a period begins now, and the unused time is taken off. Back to
 // months it goes when the year is over.
 func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {

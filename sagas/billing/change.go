@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,12 +56,17 @@ func (s *Service) PreviewChange(ctx context.Context, subscription uuid.UUID, pla
 	if p.Now = c.isNow(); p.Now {
 		p.StartsAt, p.PayUntil = c.at, &p.Invoice.DueAt
 	}
-	calls, err := s.Places.EngineCalls(ctx, c.sub.Tenant, c.to.Grants)
-	if err != nil && domain.ClassOf(err) == domain.Transient {
-		p.Silent, err = true, nil
+	asking, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	calls, err := s.Places.EngineCalls(asking, c.sub.Tenant, c.to.Grants)
+	if _, failed := errors.AsType[*domain.Failure](err); failed { // the amounts are known all the same
+		p.Silent, calls, err = true, nil, nil
 	}
 	return p, calls, err
 }
+
+// engineTime is how long a preview waits for the hosting engine.
+const engineTime = 5 * time.Second
 
 // changeTries is how often a change is decided anew that another request has overtaken.
 const changeTries = 3
