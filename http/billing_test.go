@@ -3,6 +3,7 @@ package http_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
+	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 	"hostpanel/http/web"
 )
@@ -73,6 +75,38 @@ func (s *shop) owes(t testing.TB, tenant int64, service uuid.UUID) (invoice uuid
 	return invoice
 }
 
+// running sells a hosting service to a tenant whose period has just begun, with an invoice.
+func (s *shop) running(t testing.TB, tenant int64) uuid.UUID {
+	t.Helper()
+	id, sum, at := uuid.New(), decimal.RequireFromString, time.Now()
+	testMoney, _ := offers().Configured("test")
+	s.do(t, order.Place{
+		ID: id, Suffix: order.Suffix([6]byte{7, byte(tenant)}), Subject: uuid.New(), Customer: order.Customer{Name: "Ana Ruiz", Email: "ana@example.com"},
+		Plan: order.Plan{ID: 1, Name: "Start", ResourceType: "hosting"}, Period: order.Monthly, Price: sum("2.99"), TaxRate: sum("21"), Currency: "EUR",
+		Method: testMoney.Method, Language: "es", At: at,
+	})
+	s.do(t, billing.Subscribe{Order: id, Tenant: tenant, User: ben, Plan: 1, PlanName: "Start", BillingPeriod: "monthly", Price: sum("2.99"), Currency: "EUR", At: at, Terms: billing.UsualTerms},
+		billing.Issue{
+			Order: id, Tenant: tenant, SubjectID: uuid.New(), Name: "Ana Ruiz", Email: "ana@example.com", Buyer: ruiz, Seller: hoster,
+			Lines: []billing.Line{{Text: "Start (monthly)", PeriodStart: at, PeriodEnd: billing.PeriodStart(at, "monthly", 1), Total: sum("2.99")}},
+			Total: sum("2.99"), Subtotal: sum("2.47"), Tax: sum("0.52"), TaxRate: sum("21"), Currency: "EUR", Test: true, At: at,
+		})
+	return id
+}
+
+// offersPlans has a plan that costs more than that of a running service, and one that
+// costs less.
+func (s *shop) offersPlans(t testing.TB) *shop {
+	t.Helper()
+	for id, p := range map[int64]*storefront.Plan{
+		1: {Name: "Start", Price: price("2.99")}, 71: {Name: "More", Price: price("9.99")}, 72: {Name: "Less", Price: price("1.00")},
+	} {
+		p.Slug, p.Currency, p.BillingPeriod, p.ResourceType, p.IsActive = strings.ToLower(p.Name), "EUR", "monthly", storefront.HostingPlan, true
+		s.offer(t, id, p)
+	}
+	return s
+}
+
 // billedForExamples has tenants 1 and 2 billed.
 func (s *shop) billedForExamples(t testing.TB) *shop {
 	t.Helper()
@@ -81,6 +115,7 @@ func (s *shop) billedForExamples(t testing.TB) *shop {
 	other, _ := s.billed(t, 2)
 	s.known["card"] = s.keepsCard(t, 1, s.buyerOf(t, invoice), invoice).String()
 	s.known["waived_invoice"], s.known["subscription"] = s.owes(t, 2, other).String(), s.subscribed(t, 2).String()
+	s.known["changing"] = s.offersPlans(t).running(t, 2).String()
 	return s
 }
 

@@ -244,6 +244,9 @@ func (c *census) visit(t *testing.T, role, method, path string) *httptest.Respon
 			form = name
 		}
 	}
+	if strings.HasPrefix(path, "/billing/subscriptions/") && strings.HasSuffix(path, "/change/") {
+		form = "change_subscription"
+	}
 	if strings.HasPrefix(path, "/panel/") {
 		form = panelForm(path)
 	}

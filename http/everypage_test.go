@@ -51,6 +51,7 @@ func filled(t *testing.T) *gallery {
 	}
 	service := uuid.NewSHA1(uuid.NameSpaceOID, []byte{tenantA})
 	open := c.owes(t, tenantA, service)
+	changing := "/billing/subscriptions/" + c.running(t, tenantA).String() + "/change/"
 	c.server.Demo.Key = c.known["key"]
 	c.open(t).atWork(t)
 	back := demo.ShopURL(c.public)
@@ -66,6 +67,7 @@ func filled(t *testing.T) *gallery {
 		"/storefront/return/{order_id}/":                                           {"/storefront/return/" + unpaid.ID + "/"},
 		variable.ReplaceAllStringFunc(c.server.HostedCheckout.PagePath(), plainly): {pathOf(unpaid.URL)},
 		"/billing/invoices/{id}/":                                                  {"/billing/invoices/" + service.String() + "/", "/billing/invoices/" + open.String() + "/"},
+		"/billing/subscriptions/{id}/change/":                                      {changing, changing + "?plan=1&billing_period=yearly"},
 		"/set-password/":                                                           {"/set-password/?token=" + c.link(t, memberOfA)},
 		"/storefront/inbox/{id}/":                                                  {"/storefront/inbox/1/"},
 		"/demo/mail/{name}/":                                                       {"/demo/mail/" + letters(t, c.letters)[0] + "/"},

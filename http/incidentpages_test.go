@@ -74,7 +74,7 @@ func TestEveryNoticeToOperatorsLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	id := uuid.MustParse(s.known["failed"])
 	told := []notice.Text{
 		notice.OrderParked(id, "ORD-1", "site", "refused", "en"), notice.PaymentMismatch(id, "ORD-1", []string{"amount"}, "en"),
-		notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en"),
+		notice.PaymentDisputed(id, "ORD-1", "2.99 EUR", "en"), notice.ChangeDroppedOf(id, "ORD-1", "S", "7 sites of 5", "en"),
 	}
 	for _, kind := range seen.IncidentKinds {
 		trouble := seen.Trouble{Kind: kind, Subject: "of each", About: map[string]string{"provider": "test"}}

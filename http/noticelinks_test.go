@@ -107,14 +107,16 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	invoice, _ := s.billed(t, tenant)
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
-	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds} {
+	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds, notice.ChangeDue} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true, At: time.Now()})
 		last(web.InvoicesPath + invoice.String() + "/")
 	}
-	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded} {
+	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed, notice.PlanChanged} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, "S", ends, "en"), InApp: true, Mail: true, At: time.Now()})
 		last(web.SubscriptionsPath)
 	}
+	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped("S", "7 sites of 5", "en"), InApp: true, Mail: true, At: time.Now()})
+	last(web.SubscriptionsPath)
 
 	b := s.browser(t).enter("reader@example.com")
 	var shown string

@@ -80,6 +80,7 @@ var rights = []right{
 	{path: "/billing/subscriptions/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/payment-methods/", may: visitors},
 	{path: "/billing/payment-methods/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
+	{path: "/billing/subscriptions/{id:uuid}/change/", may: administratorsInABrowser},
 	{path: "/hosting/api/rest/", may: members, write: membersWriting},
 	{path: "/hosting/api/rest/tenants/", may: ownTenants, write: superusers, patch: administrators},
 	{path: "/hosting/api/rest/tenants/{id:int}/activate/", may: ownTenants},

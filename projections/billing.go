@@ -1,6 +1,10 @@
 package projections
 
 import (
+	"time"
+
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/eventstore"
@@ -25,6 +29,12 @@ var subscriptions = New("billing", `
 		saved_method   uuid,        -- that renewals are charged by; null: none
 		next_at        timestamptz, -- when it has to go on by itself; null: it has ended
 		end_reason     text    not null default '',
+		change_plan_id   bigint,  -- of the plan that was asked for and does not count yet; null: none
+		change_plan_name text,
+		change_period    text,    -- its billing period
+		change_price     numeric, -- of one period
+		change_invoice   uuid,    -- that has to be paid for it; null: it waits for the end of the period
+		change_at        timestamptz, -- from when it counts, or until when its invoice has to be paid
 		created_at     timestamptz not null,
 		updated_at     timestamptz not null,
 		version        int     not null  -- of the subscription's stream
@@ -184,6 +194,20 @@ var subscriptions = New("billing", `
 		return update("payment_methods", Row{{"id", at.Stream.ID}}, changed(at, Row{{"removed_at", e.At}, {"end_reason", e.Reason}}))
 	}),
 	erasing("payment_methods", Row{{"brand", ""}, {"last4", ""}, {"expires", ""}}),
+	subscriptionChange(func(e billing.ChangeInvoiced) Row {
+		return append(pendingChange(e.PlanTerms, e.Invoice, e.DueAt), Column{"next_at", e.NextAt})
+	}),
+	subscriptionChange(func(e billing.ChangePlanned) Row {
+		return append(pendingChange(e.PlanTerms, uuid.Nil, e.StartsAt), Column{"next_at", e.NextAt})
+	}),
+	subscriptionChange(func(e billing.ChangeWithdrawn) Row { return append(noChange(), Column{"next_at", e.NextAt}) }),
+	subscriptionChange(func(e billing.ChangeDropped) Row { return append(noChange(), Column{"next_at", e.NextAt}) }),
+	subscriptionChange(func(e billing.PlanChanged) Row {
+		return append(noChange(), Row{
+			{"plan_id", e.Plan}, {"plan_name", e.PlanName}, {"billing_period", e.BillingPeriod}, {"price", e.Price.String()},
+			{"period_start", e.PeriodStart}, {"period_end", e.PeriodEnd}, {"next_at", e.NextAt},
+		}...)
+	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoiceIssued) Change {
 		return insert("invoices", append(Row{
 			{"id", at.Stream.ID},
@@ -240,6 +264,18 @@ var subscriptions = New("billing", `
 	ReadBy("invoices", operators, ofTenant("tenant")).
 	ReadBy("credit_notes", operators, ofTenant("tenant")).
 	ReadBy("payment_methods", operators, ofTenant("tenant"))
+
+// pendingChange are the columns of a change of the plan that does not count yet.
+func pendingChange(to billing.PlanTerms, invoice uuid.UUID, at time.Time) Row {
+	return Row{
+		{"change_plan_id", to.Plan}, {"change_plan_name", to.PlanName}, {"change_period", to.BillingPeriod}, {"change_price", to.Price.String()},
+		{"change_invoice", domain.OrNull(invoice)}, {"change_at", at},
+	}
+}
+
+func noChange() Row {
+	return Row{{"change_plan_id", nil}, {"change_plan_name", nil}, {"change_period", nil}, {"change_price", nil}, {"change_invoice", nil}, {"change_at", nil}}
+}
 
 // subscriptionChange is what an event does to the row of its subscription.
 func subscriptionChange[E domain.Event](set func(E) Row) Handler {

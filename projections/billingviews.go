@@ -30,9 +30,20 @@ type Subscription struct {
 	SavedMethod   *uuid.UUID // that renewals are charged by; nil: none
 	NextAt        *time.Time // when it goes on by itself; nil: it has ended
 	EndReason     string
-	CreatedAt     time.Time
-	UpdatedAt     time.Time
-	Version       int // of the subscription's stream
+	PlanChange
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int // of the subscription's stream
+}
+
+// A PlanChange was asked for and does not count yet; all is nil if there is none.
+type PlanChange struct {
+	ChangePlanID   *int64
+	ChangePlanName *string
+	ChangePeriod   *string
+	ChangePrice    *decimal.Decimal // of one period
+	ChangeInvoice  *uuid.UUID       // that has to be paid for it; nil: it waits for the end of the period
+	ChangeAt       *time.Time       // from when it counts, or until when its invoice has to be paid
 }
 
 // An Invoice is what a customer was billed.
@@ -100,7 +111,8 @@ type PaymentMethod struct {
 const paymentMethodColumns = `m.id, m.tenant, m.subject, m.provider, m.kind, m.brand, m.last4, m.expires, m.order_id, m.created_at, m.updated_at, m.version`
 
 const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
-	s.period_start, s.period_end, s.due_at, s.suspended_at, s.saved_method, s.next_at, s.end_reason, s.created_at, s.updated_at, s.version`
+	s.period_start, s.period_end, s.due_at, s.suspended_at, s.saved_method, s.next_at, s.end_reason,
+	s.change_plan_id, s.change_plan_name, s.change_period, s.change_price, s.change_invoice, s.change_at, s.created_at, s.updated_at, s.version`
 
 const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
 	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,

@@ -111,7 +111,7 @@ func (h *history) order() []domain.Command {
 		return []domain.Command{c}
 	}
 	c := h.orders[h.chance.IntN(len(h.orders))]
-	switch h.chance.IntN(15) {
+	switch h.chance.IntN(19) {
 	case 0, 1, 2:
 		return []domain.Command{order.OpenSession{ID: c.ID, At: noon, Host: "127.0.0.1", Session: order.Session{
 			ID: session(c.ID), URL: "http://127.0.0.1/pay", ExpiresAt: noon.Add(time.Hour),
@@ -136,15 +136,25 @@ func (h *history) order() []domain.Command {
 		return []domain.Command{order.DecideDispute{ID: c.ID, Outcome: []order.DisputeState{order.DisputeOpen, order.DisputeWon, order.DisputeLost}[h.chance.IntN(3)], Reason: "told", At: h.at()}}
 	case 13:
 		return []domain.Command{order.CompleteCompensation{ID: c.ID, At: h.at()}}
+	case 14, 15:
+		to := billing.PlanTerms{Plan: h.id(), PlanName: "Other", BillingPeriod: []string{"monthly", "yearly"}[h.chance.IntN(2)], Price: decimal.New(h.chance.Int64N(20_000), -2)}
+		return []domain.Command{billing.ChangePlan{Order: c.ID, To: to, Invoice: invoiceOfChange(c.ID), At: h.at(), Terms: billing.UsualTerms}}
+	case 16:
+		return []domain.Command{billing.Renew{Order: c.ID, Invoice: invoiceOfChange(c.ID), At: h.at(), Terms: billing.UsualTerms}}
+	case 17:
+		return []domain.Command{billing.Advance{Order: c.ID, Invoice: h.uuid(), At: h.at().AddDate(1, 1, 0), Terms: billing.UsualTerms}}
 	default:
 		tenant := 1 + int64(c.ID[0])
 		return []domain.Command{
 			billing.Subscribe{Order: c.ID, Tenant: tenant, User: h.id(), Plan: 1, PlanName: "Basic", BillingPeriod: "yearly", Price: c.Price, Currency: "EUR", At: h.at()},
 			billing.Issue{Order: c.ID, Tenant: tenant, SubjectID: c.Subject, Name: "Ana", Lines: []billing.Line{{Text: "Basic"}}, Total: c.Price, Subtotal: c.Price, Currency: "EUR", At: h.at()},
 			billing.Credit{Invoice: c.ID, Order: c.ID, Refund: h.uuid().String(), Amount: decimal.New(1, -1), At: h.at()},
+			billing.SaveMethod{ID: c.ID, Tenant: tenant, At: h.at(), Kept: billing.KeptMethod{SubjectID: c.Subject, Order: c.ID, Provider: "test", Token: "pm_1", Kind: "card", Brand: "visa", Last4: "4242"}},
 		}
 	}
 }
+
+func invoiceOfChange(order uuid.UUID) uuid.UUID { return uuid.NewSHA1(order, []byte("change")) }
 
 // operation is something that happens to one, or comes of a comparison.
 func (h *history) operation() domain.Command {

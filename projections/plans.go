@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
@@ -44,13 +45,20 @@ var plans = New("plans", `
 		return update("plans", its(at), changed(at, Row{{"spec", merged(e.Spec)}}))
 	}).Unique("plans_slug", errSlugTaken),
 	On(func(_ eventstore.RecordedEvent, e order.Placed) Change {
-		return update("plans", Row{{"id", e.Plan.ID}}, Row{{"is_ordered", true}}).provided(not(col("is_ordered")))
+		return ordered(e.Plan.ID)
 	}),
+	On(func(_ eventstore.RecordedEvent, e billing.ChangeInvoiced) Change { return ordered(e.Plan) }),
+	On(func(_ eventstore.RecordedEvent, e billing.ChangePlanned) Change { return ordered(e.Plan) }),
 	On(func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) Change {
 		return update("plans", its(at), Row{{"is_withdrawn", true}})
 	}).Unique("plans_in_use", errPlanInUse),
 	On(func(at eventstore.RecordedEvent, _ storefront.PlanWithdrawn) Change { return remove("plans", its(at)) }),
 )
+
+// ordered keeps a plan that an order or a subscription has, or is to have.
+func ordered(plan int64) Change {
+	return update("plans", Row{{"id", plan}}, Row{{"is_ordered", true}}).provided(not(col("is_ordered")))
+}
 
 var (
 	errSlugTaken       = domain.RefuseField("slug", field.AlreadyExists("plan", "slug"))

@@ -209,7 +209,7 @@ func (p paper) row(r row) {
 	period := p.lines(r.Period, itemWide)
 	p.rowRoom(min(float64(len(text)+len(period))*lineHeight+3, 20*lineHeight))
 	p.normal()
-	p.amounts("1", r.Net, r.Gross)
+	p.amounts(r.Quantity, r.Net, r.Gross)
 	p.itemLines(text, p.normal)
 	p.itemLines(period, p.muted)
 	p.down(1.5)

@@ -4,6 +4,7 @@ package documents
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ type table struct {
 	Rows                       []row
 }
 
-type row struct{ Text, Period, Net, Gross string }
+type row struct{ Text, Period, Quantity, Net, Gross string }
 
 type sum struct {
 	pair
@@ -141,7 +142,7 @@ func (w writer) items() table {
 	}
 	t := table{Caption: w.say(caption), Item: w.say("item"), Quantity: w.say("quantity"), Net: w.say("net"), Gross: w.say("gross")}
 	for _, l := range w.Lines {
-		t.Rows = append(t.Rows, row{l.Text, w.period(l), w.money(l.Net), w.money(l.Total)})
+		t.Rows = append(t.Rows, row{l.Text, w.period(l), strconv.Itoa(l.Quantity()), w.money(l.Net), w.money(l.Total)})
 	}
 	return t
 }

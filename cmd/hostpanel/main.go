@@ -52,7 +52,7 @@ type commands struct {
 	History       history.Command          `cmd:"" help:"Tell what has happened to an order, a site, a tenant, …"`
 	Orders        operations.Orders        `cmd:"" help:"List, show and retry orders."`
 	Invoices      operations.Invoices      `cmd:"" help:"List invoices, and record or waive what is to be paid."`
-	Subscriptions operations.Subscriptions `cmd:"" help:"List and cancel subscriptions."`
+	Subscriptions operations.Subscriptions `cmd:"" help:"List, change and cancel subscriptions."`
 	Runs          operations.Runs          `cmd:"" help:"List, show and retry runs: what the panel does outside, step by step."`
 	Engine        engine.Command           `cmd:"" help:"Try the hosting engine, before the panel is pointed at it."`
 	Secrets       secrets.Command          `cmd:"" help:"Check and replace the secret key, with which personal data is sealed."`

@@ -51,9 +51,9 @@ func (c CancelAtEnd) decide(s Subscription) ([]SubscriptionEvent, error) {
 	case s.Status == Cancelling:
 		return nil, nil
 	case !c.At.Before(s.PeriodEnd): // what is paid for has ended
-		return []SubscriptionEvent{SubscriptionEnded{Reason: Cancelled, Open: s.Open, At: c.At}}, nil
+		return s.withoutChange(Cancelled, c.At, SubscriptionEnded{Reason: Cancelled, Open: s.Open, At: c.At}), nil
 	}
-	return []SubscriptionEvent{CancellationRequested{Open: s.Open, NextAt: s.PeriodEnd, At: c.At}}, nil
+	return s.withoutChange(Cancelled, c.At, CancellationRequested{Open: s.Open, NextAt: s.PeriodEnd, At: c.At}), nil
 }
 
 func (c KeepOn) decide(s Subscription) ([]SubscriptionEvent, error) {

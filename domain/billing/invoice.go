@@ -90,6 +90,11 @@ var EventTypes = []domain.EventType{
 	domain.Register[ChargeFailed](),
 	domain.Register[PaymentMethodSaved]().Sealing(domain.Contact, "brand", "last4", "expires"),
 	domain.Register[PaymentMethodRemoved](),
+	domain.Register[ChangeInvoiced](),
+	domain.Register[ChangePlanned](),
+	domain.Register[ChangeWithdrawn](),
+	domain.Register[ChangeDropped](),
+	domain.Register[PlanChanged](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.

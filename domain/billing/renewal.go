@@ -37,11 +37,13 @@ const apart = day
 type Advance struct {
 	Order   uuid.UUID
 	Invoice uuid.UUID // the id of the next invoice, if the next period is billed
+	Over    []Overrun // what does not fit into the plan that is to count from then on
 	At      time.Time
 	Terms   Terms
 }
 
-// Renew records that the next period is paid for, or free.
+// Renew records that the next period is paid for, or free; or likewise the change of the
+// plan that the invoice bills.
 type Renew struct {
 	Order   uuid.UUID
 	Invoice uuid.UUID
@@ -132,14 +134,14 @@ func (e PeriodRenewed) Says() string {
 // Bills tells whether the next step of the subscription is an invoice, and whether it is
 // due.
 func (s Subscription) Bills(at time.Time) bool {
-	return s.isDue(at) && s.Open == uuid.Nil && s.Status != Cancelling
+	return s.isDue(at) && s.Open == uuid.Nil && s.Status != Cancelling && !s.awaitsPayment()
 }
 
 func (s Subscription) isDue(at time.Time) bool { return s.lives() && !at.Before(s.NextAt) }
 
 // NextPeriod is the period after the one that is paid for.
 func (s Subscription) NextPeriod() (start, end time.Time) {
-	return s.PeriodEnd, PeriodStart(s.Anchor, s.Cycle, s.Period+2)
+	return s.PeriodEnd, PeriodStart(s.Anchor, s.Cycle, s.Period-s.First+2)
 }
 
 // NextDue is when the invoice of the next period is due, if it is issued now.
@@ -152,6 +154,7 @@ type step int
 
 const (
 	bill     step = iota // the next period
+	lapse                // a change of the plan that was not paid
 	remind               // the customer of an open invoice
 	charge               // the saved payment method
 	overdue              // the due date has passed
@@ -165,6 +168,10 @@ func (t Terms) step(s Subscription) (step, time.Time) {
 	switch {
 	case s.Status == Cancelling:
 		return end, s.PeriodEnd
+	case s.awaitsPayment():
+		return lapse, s.Change.DueAt
+	case s.Open == uuid.Nil && s.Change != nil:
+		return bill, s.PeriodEnd
 	case s.Open == uuid.Nil:
 		return bill, s.PeriodEnd.Add(-t.Lead)
 	}
@@ -210,7 +217,7 @@ func (t Terms) remindersUntil(s Subscription, at time.Time) int {
 func (t Terms) after(e SubscriptionEvent, s Subscription, at time.Time) time.Time {
 	s = e.evolve(s)
 	what, due := t.step(s)
-	if what == bill || what == overdue || what == charge || s.Status == Cancelling {
+	if what == bill || what == lapse || what == charge || what == overdue || s.Status == Cancelling {
 		return due
 	}
 	return later(due, at.Add(apart))
@@ -222,11 +229,14 @@ func (c Advance) decide(s Subscription) ([]SubscriptionEvent, error) {
 	}
 	var next SubscriptionEvent
 	switch what, _ := c.Terms.step(s); what {
+	case lapse:
+		return []SubscriptionEvent{c.Terms.lapsed(s, c.At)}, nil
 	case bill:
+		changed, s := c.changing(s)
 		from, to := s.NextPeriod()
 		e := PeriodInvoiced{Period: s.Period + 1, Invoice: c.Invoice, PeriodStart: from, PeriodEnd: to, DueAt: s.NextDue(c.At, c.Terms), At: c.At}
 		e.NextAt = c.Terms.after(e, s, c.At)
-		next = e
+		return append(changed, e), nil
 	case remind:
 		e := PaymentReminded{Invoice: s.Open, DueAt: s.DueAt, Count: s.Reminders + 1, At: c.At}
 		e.NextAt = c.Terms.after(e, s, c.At)
@@ -271,6 +281,8 @@ func (c Renew) decide(s Subscription) ([]SubscriptionEvent, error) {
 	switch {
 	case s.Status == "":
 		return nil, domain.Refuse(domain.NotFound, "No Subscription matches the given query.")
+	case s.awaitsPayment() && s.Change.Invoice == c.Invoice && c.At.Before(s.Change.PeriodEnd):
+		return []SubscriptionEvent{s.changed(c)}, nil
 	case !s.lives() || s.Open != c.Invoice:
 		return nil, &domain.Error{Code: domain.Conflict, Reason: "invalid_state", Message: "The invoice is not the open one of its subscription."}
 	}

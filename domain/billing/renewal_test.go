@@ -185,6 +185,13 @@ func everyStep() []domain.Event {
 		billing.PaymentExtended{Invoice: ana, Until: noon, Reason: "goodwill", NextAt: noon, At: noon},
 		billing.CancellationRequested{Open: ana, NextAt: noon, At: noon},
 		billing.CancellationRevoked{NextAt: noon, At: noon},
+		billing.ChangeInvoiced{PlanTerms: larger, Invoice: ana, StartsAt: noon, PeriodEnd: noon, DueAt: noon, NextAt: noon, At: noon},
+		billing.ChangePlanned{PlanTerms: larger, StartsAt: noon, NextAt: noon, At: noon},
+		billing.ChangeWithdrawn{Plan: 8, PlanName: "Grande", Invoice: ana, Reason: billing.Lapsed, NextAt: noon, At: noon},
+		billing.ChangeDropped{Plan: 8, PlanName: "Grande", Over: []billing.Overrun{{Limit: "sites", Used: 7, Most: 5}}, NextAt: noon, At: noon},
+		billing.PlanChanged{
+			PlanTerms: larger, Invoice: ana, Waived: "goodwill", Anchor: noon, First: 1, Period: 1, PeriodStart: noon, PeriodEnd: noon.AddDate(0, 1, 0), NextAt: noon, At: noon,
+		},
 	}
 }
 
@@ -207,19 +214,30 @@ func TestAnyLifeHasEachPeriodOnce(t *testing.T) {
 			billed := advance(at)
 			billed.Invoice = uuid.UUID{byte(s.Issued + 1)}
 			var c billing.SubscriptionCommand = billed
-			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
 			case 0, 1:
-				if s.Open == uuid.Nil {
+				pay := billing.Renew{Order: order, Invoice: s.Open, At: at, Terms: billing.UsualTerms}
+				if s.Open == uuid.Nil && s.Change != nil {
+					pay.Invoice = s.Change.Invoice
+				}
+				if pay.Invoice == uuid.Nil {
 					continue
 				}
-				c = billing.Renew{Order: order, Invoice: s.Open, At: at, Terms: billing.UsualTerms}
+				c = pay
+			case 4, 5:
+				to := rapid.SampledFrom([]billing.PlanTerms{basic, larger, free, yearly}).Draw(t, "to")
+				change := changeTo(to, at)
+				change.Invoice = uuid.UUID{1, byte(len(history))}
+				c = change
 			case 2:
 				c = billing.CancelAtEnd{Order: order, At: at}
 			case 3:
 				c = billing.KeepOn{Order: order, At: at, Terms: billing.UsualTerms}
 			}
 			facts, err := billing.Subscriptions.Decide(s, c)
-			if err != nil {
+			_, changes := c.(billing.ChangePlan)
+			pay, pays := c.(billing.Renew)
+			if late := pays && pay.Invoice != s.Open; err != nil && (!changes && !late || domain.CodeOf(err) != domain.Conflict) {
 				t.Fatal(err)
 			}
 			history = append(history, facts...)
@@ -238,6 +256,15 @@ func TestAnyLifeHasEachPeriodOnce(t *testing.T) {
 					t.Fatalf("%+v after %s", e, end)
 				}
 				end, open = e.PeriodEnd, uuid.Nil
+			case billing.ChangeInvoiced:
+				if open != uuid.Nil || e.DueAt.Before(e.At) || e.DueAt.After(end) {
+					t.Fatalf("%+v beside %s", e, open)
+				}
+			case billing.PlanChanged:
+				if open != uuid.Nil || !e.PeriodEnd.Equal(end) && (e.Invoice == uuid.Nil || e.Anchor != e.PeriodStart || e.PeriodEnd.Before(e.At)) {
+					t.Fatalf("%+v after %s", e, end)
+				}
+				end = e.PeriodEnd
 			case billing.CancellationRequested:
 				open = uuid.Nil
 			}

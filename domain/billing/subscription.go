@@ -22,11 +22,13 @@ type Subscription struct {
 	Status      SubscriptionStatus `json:"status"`
 	Order       uuid.UUID          `json:"order"`
 	Tenant      int64              `json:"tenant"`
+	Plan        int64              `json:"plan"`
 	PlanName    string             `json:"plan_name"`
 	Cycle       string             `json:"cycle"` // monthly, yearly
 	Price       decimal.Decimal    `json:"price"` // of one period
 	Currency    string             `json:"currency"`
 	Anchor      time.Time          `json:"anchor,omitzero"` // from which periods are counted
+	First       int                `json:"first,omitempty"` // the period that begins at the anchor
 	Period      int                `json:"period"`          // which one is paid for; the first is 0
 	PeriodStart time.Time          `json:"period_start,omitzero"`
 	PeriodEnd   time.Time          `json:"period_end,omitzero"` // the first moment that is not paid for
@@ -38,6 +40,8 @@ type Subscription struct {
 	SuspendedAt time.Time `json:"suspended_at,omitzero"`
 	Warned      bool      `json:"warned,omitempty"` // that the service ends
 	Charging
+
+	Change *PendingChange `json:"change,omitempty"` // of the plan, until it counts; nil: none was asked for
 
 	NextAt time.Time `json:"next_at,omitzero"` // when it has to go on by itself; see [Advance]
 }
@@ -63,6 +67,7 @@ var Statuses = []string{string(Running), string(Cancelling), string(PastDue), st
 var Subscriptions = domain.Decider[Subscription, SubscriptionCommand, SubscriptionEvent]{
 	Decide: func(s Subscription, c SubscriptionCommand) ([]SubscriptionEvent, error) { return c.decide(s) },
 	Evolve: func(s Subscription, e SubscriptionEvent) Subscription { return e.evolve(s) },
+	Fold:   1,
 }
 
 type (
@@ -115,7 +120,7 @@ func (c End) decide(s Subscription) ([]SubscriptionEvent, error) {
 	if !s.lives() {
 		return nil, nil
 	}
-	return []SubscriptionEvent{SubscriptionEnded{Reason: c.Reason, Open: s.Open, At: c.At}}, nil
+	return s.withoutChange(c.Reason, c.At, SubscriptionEnded{Reason: c.Reason, Open: s.Open, At: c.At}), nil
 }
 
 func subscription(order uuid.UUID) domain.Stream {
@@ -170,7 +175,7 @@ func (e SubscriptionEnded) Says() string { return "ended: " + wording.Spaced(e.R
 
 func (e SubscriptionStarted) evolve(Subscription) Subscription {
 	return Subscription{
-		Status: Running, Order: e.Order, Tenant: e.Tenant, PlanName: e.PlanName, Cycle: e.BillingPeriod, Price: e.Price, Currency: e.Currency,
+		Status: Running, Order: e.Order, Tenant: e.Tenant, Plan: e.Plan, PlanName: e.PlanName, Cycle: e.BillingPeriod, Price: e.Price, Currency: e.Currency,
 		Anchor: e.PeriodStart, PeriodStart: e.PeriodStart, PeriodEnd: e.PeriodEnd, NextAt: e.NextAt,
 	}
 }

@@ -44,6 +44,23 @@ type FormChecker interface {
 	CheckForm(context.Context, EngineObject) (field.Errors, error)
 }
 
+// A Rehearser is an EngineServer that tells which calls a change of an object would make.
+type Rehearser interface {
+	// Rehearse returns the calls in their order. It reads, and changes nothing.
+	Rehearse(context.Context, EngineObject) ([]EngineCall, error)
+}
+
+// An EngineCall is a call that changes a record at the engine.
+type EngineCall struct {
+	Call    string // such as client_update
+	Record  string // such as "tenant t12"
+	Changes []EngineChange
+}
+
+// An EngineChange is a field of a record at the engine before and after a call, in the
+// engine's words.
+type EngineChange struct{ Field, From, To string }
+
 // Hypervisor is one hypervisor or a cluster of them.
 type Hypervisor interface {
 	// Server names it in queues ("compute:<server>") and claims.

@@ -37,6 +37,17 @@ func MethodNews(plan, method, language string) Text {
 	return say(MethodSaved, language, "plan", plan, "method", method).At(PaymentMethodsPath)
 }
 
+// ChangeDropped tells a customer that a planned change of the plan has not come, and what
+// there is too much of.
+func ChangeDropped(plan, over, language string) Text {
+	return say("change_dropped", language, "plan", plan, "over", over).At(SubscriptionsPath)
+}
+
+// ChangeDroppedOf tells an operator the same of the subscription of an order.
+func ChangeDroppedOf(order uuid.UUID, number, plan, over, language string) Text {
+	return say("change_dropped_order", language, "number", number, "plan", plan, "over", over).At(OrderPage(order))
+}
+
 // The templates of news about renewals.
 const (
 	InvoiceDue      = "invoice_due"
@@ -53,6 +64,10 @@ const (
 	PlanEnds        = "plan_ends"
 	PlanCancelled   = "plan_cancelled"
 	PlanEnded       = "plan_ended"
+	ChangeDue       = "change_due"
+	ChangePlanned   = "change_planned"
+	ChangeLapsed    = "change_lapsed"
+	PlanChanged     = "plan_changed"
 )
 
 // toPayers is what the customers of plans that are renewed are told.
@@ -71,4 +86,10 @@ var toPayers = map[string]Type{
 	PlanEnds:        Billing,
 	PlanCancelled:   Billing,
 	PlanEnded:       Billing,
+	ChangeDue:       Billing,
+	ChangePlanned:   Billing,
+	ChangeLapsed:    Billing,
+	PlanChanged:     Billing,
+
+	"change_dropped": Billing,
 }

@@ -59,4 +59,6 @@ var toOperators = map[string]Type{
 	"order_parked":     Error,
 	"payment_mismatch": Warning,
 	"payment_disputed": Warning,
+
+	"change_dropped_order": Warning,
 }

@@ -39,6 +39,8 @@ var others = []Type{
 	{"subscription.renewed", "The next period of a subscription is paid for, or free."},
 	{"subscription.past_due", "The payment of a subscription is overdue."},
 	{"subscription.suspended", "A subscription that is not paid was suspended: its service rests."},
+	{"subscription.change_planned", "A subscription is to change its plan at the end of its period."},
+	{"subscription.changed", "A subscription has another plan or billing period."},
 	{"subscription.cancelled", "A subscription was cancelled for the end of its period."},
 	{"subscription.ended", "A subscription has ended."},
 	{TestEvent, "A user asked for a test message (POST webhook-endpoints/{id}/test/)."},

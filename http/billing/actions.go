@@ -52,7 +52,7 @@ func (s *handlers) subscriptionActions() []route.Route {
 		s.subscriptionAction("cancel", "End a subscription with the period that is paid for", s.cancel).
 			Saying("An open invoice of the next period is withdrawn. If the period is over, the service ends at once."),
 		s.subscriptionAction("resume", "Take the cancellation of a subscription back", s.resume),
-		s.chooseMethodRoute(),
+		methods{s}.chooseRoute(),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/http/listing"
 	"hostpanel/http/record"
@@ -44,6 +45,10 @@ type Subscriptions interface {
 	// Cancel ends a subscription with the period that is paid for. KeepOn takes that back.
 	Cancel(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
 	KeepOn(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
+	// ChangePlan changes the plan or the billing period of a subscription.
+	ChangePlan(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, billingPeriod string) error
+	// PreviewChange tells what that would do now, with the calls at the hosting engine.
+	PreviewChange(ctx context.Context, subscription uuid.UUID, plan int64, billingPeriod string) (billing.ChangePreview, []hosting.EngineCall, error)
 	// MarkPaid records that an open invoice was paid by other means.
 	MarkPaid(ctx context.Context, cause domain.Metadata, invoice uuid.UUID, method, reference string) error
 	// Waive withdraws an open invoice. The period that it bills is free.
@@ -70,17 +75,17 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), s.paymentMethodRoutes(), s.bookRoutes()),
+		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
 	}
 }
 
 func (s *handlers) subscriptionRoutes() []route.Route {
-	return append([]route.Route{
+	return slices.Concat([]route.Route{
 		listing.Pages[subscription](subscriptionsPath, "Subscriptions, newest first", listing.Spec{
 			Filters: subscriptionFilters, Ordering: []string{"period_end", "due_at"}, UUIDs: true,
 		}, s.listSubscriptions).As("subscription_list"),
 		route.Get(subscriptionsPath+"{id:uuid}/", "A subscription", record.Found[subscription]).As("subscription_read").Of("Subscription").Finding(s.findSubscription),
-	}, s.subscriptionActions()...)
+	}, s.subscriptionActions(), s.changeActions())
 }
 
 func (s *handlers) invoiceRoutes() []route.Route {

@@ -20,7 +20,10 @@ import (
 
 // What an operator's books need of invoices (docs/invoices.md, "Books").
 
-func (s *handlers) bookRoutes() []route.Route {
+// A bookkeeper answers operators.
+type bookkeeper struct{ *handlers }
+
+func (s bookkeeper) routes() []route.Route {
 	return []route.Route{
 		route.List(prefix+"totals/", "What was billed, by month and currency, latest first", s.totals).As("invoice_totals").For(s.Superuser()),
 		route.File(prefix+"books/", "The invoices and credit notes of a month, in the order of their issue", s.books).As("invoice_books").For(s.Superuser()).
@@ -50,7 +53,7 @@ func (t *total) Fields() field.Set {
 	}
 }
 
-func (s *handlers) totals(ctx context.Context, c route.Call) ([]total, error) {
+func (s bookkeeper) totals(ctx context.Context, c route.Call) ([]total, error) {
 	found, err := s.Scope(c).InvoiceTotals(ctx)
 	all := make([]total, len(found))
 	for i, t := range found {
@@ -67,7 +70,7 @@ var bookHead = []string{
 	"customer_name", "customer_company", "customer_country", "customer_tax_id", "subtotal", "tax_rate", "tax", "total", "currency",
 }
 
-func (s *handlers) books(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s bookkeeper) books(ctx context.Context, c route.Call) (*route.Document, error) {
 	month := s.Now().UTC().Format(monthForm)
 	if asked := c.Param("month"); asked != "" {
 		month = asked

@@ -16,7 +16,7 @@ import (
 )
 
 // paymentMethodPages are what is kept at payment providers for a tenant.
-func (s *handlers) paymentMethodPages() []route.Route {
+func (s methods) pages() []route.Route {
 	const path = web.PaymentMethodsPath + "{id:uuid}/"
 	pages := web.ActPage[*paymentMethod]{
 		Renderer: s.Renderer, Find: s.paymentMethod, Show: s.showPaymentMethod,
@@ -35,7 +35,7 @@ func (s *handlers) paymentMethodPages() []route.Route {
 }
 
 // paymentMethod is the one that the path names.
-func (s *handlers) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
+func (s methods) paymentMethod(ctx context.Context, c route.Call) (*paymentMethod, error) {
 	row, err := s.Scope(c).PaymentMethod(ctx, c.UUID("id"))
 	return &paymentMethod{row, caller.Of(c).Administers()}, err
 }
@@ -51,7 +51,7 @@ func rowOfMethod(w web.Words, m projections.PaymentMethod) paymentMethodRow {
 	return row
 }
 
-func (s *handlers) showPaymentMethods(ctx context.Context, c route.Call) (*route.Document, error) {
+func (s methods) showPaymentMethods(ctx context.Context, c route.Call) (*route.Document, error) {
 	if seesNone(c) {
 		return nil, route.SeeOther(web.TenantsPath)
 	}
@@ -69,7 +69,7 @@ func (s *handlers) showPaymentMethods(ctx context.Context, c route.Call) (*route
 }
 
 // showPaymentMethod is the page of a saved payment method, with what it is charged for.
-func (s *handlers) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
+func (s methods) showPaymentMethod(ctx context.Context, c route.Call, m *paymentMethod, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
 	charged, err := s.System().ChargedBy(ctx, m.ID)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *handlers) showPaymentMethod(ctx context.Context, c route.Call, m *payme
 
 // subscriptionWithMethods is the one that the path names, with the saved payment methods
 // that the reader may choose for it.
-func (s *handlers) subscriptionWithMethods(ctx context.Context, c route.Call) (*subscription, error) {
+func (s methods) subscriptionWithMethods(ctx context.Context, c route.Call) (*subscription, error) {
 	sub, err := s.subscription(ctx, c)
 	if err != nil {
 		return sub, err
@@ -127,7 +127,7 @@ func (m *pressedChoice) Fields() field.Set {
 	return field.Set{field.NullUUID("payment_method", &m.Method)}
 }
 
-func (s *handlers) chooseByForm(ctx context.Context, c route.Call, sub *subscription, q *pressedChoice) error {
+func (s methods) chooseByForm(ctx context.Context, c route.Call, sub *subscription, q *pressedChoice) error {
 	return s.chooseMethod(ctx, c, sub, &q.methodChoice)
 }
 

@@ -48,7 +48,10 @@ func (m *paymentMethod) Fields() field.Set {
 	}
 }
 
-func (s *handlers) paymentMethodRoutes() []route.Route {
+// methods are the handlers of saved payment methods.
+type methods struct{ *handlers }
+
+func (s methods) routes() []route.Route {
 	return []route.Route{
 		listing.Pages[paymentMethod](paymentMethodsPath, "Saved payment methods, newest first", listing.Spec{
 			Filters: paymentMethodFilters, UUIDs: true,
@@ -68,16 +71,16 @@ func paymentMethodFilters() field.Set {
 	}
 }
 
-func (s *handlers) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
+func (s methods) listPaymentMethods(ctx context.Context, c route.Call, l projections.Listing) (projections.Listed[paymentMethod], error) {
 	rows, err := s.Scope(c).PaymentMethods(ctx, l)
 	return record.Map(rows, err, func(row projections.PaymentMethod) paymentMethod { return paymentMethod{PaymentMethod: row} })
 }
 
-func (s *handlers) findPaymentMethod(ctx context.Context, c route.Call) (any, string, error) {
+func (s methods) findPaymentMethod(ctx context.Context, c route.Call) (any, string, error) {
 	return record.Subject(s.paymentMethod(ctx, c))
 }
 
-func (s *handlers) removePaymentMethod(ctx context.Context, c route.Call) error {
+func (s methods) removePaymentMethod(ctx context.Context, c route.Call) error {
 	m := c.Subject.(*paymentMethod) //nolint:forcetypeassert // found by findPaymentMethod
 	return s.Subscriptions.RemoveMethod(ctx, c.CauseOf(domain.Versions{billing.PaymentMethodStream(m.ID): m.Version}), m.ID)
 }
@@ -92,7 +95,7 @@ func (m *methodChoice) Fields() field.Set {
 	}
 }
 
-func (s *handlers) chooseMethodRoute() route.Route {
+func (s methods) chooseRoute() route.Route {
 	return route.Post(subscriptionsPath+"{id:uuid}/payment_method/", "Choose the saved payment method that renewals are charged by",
 		func(ctx context.Context, c route.Call, q *methodChoice) (*subscription, error) {
 			if err := s.chooseMethod(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
@@ -104,7 +107,7 @@ func (s *handlers) chooseMethodRoute() route.Route {
 		Failing(http.StatusConflict, "The subscription has ended (invalid_state).")
 }
 
-func (s *handlers) chooseMethod(ctx context.Context, c route.Call, sub *subscription, q *methodChoice) error {
+func (s methods) chooseMethod(ctx context.Context, c route.Call, sub *subscription, q *methodChoice) error {
 	if q.Method != nil {
 		if err := s.mayCharge(ctx, c, sub, *q.Method); err != nil {
 			return err
@@ -115,7 +118,7 @@ func (s *handlers) chooseMethod(ctx context.Context, c route.Call, sub *subscrip
 
 // mayCharge refuses methods of other tenants, and those of people who have neither bought
 // the service nor make the call.
-func (s *handlers) mayCharge(ctx context.Context, c route.Call, sub *subscription, method uuid.UUID) error {
+func (s methods) mayCharge(ctx context.Context, c route.Call, sub *subscription, method uuid.UUID) error {
 	m, err := s.Scope(c).PaymentMethod(ctx, method)
 	if record.IsMissing(err) || err == nil && m.Tenant != sub.Tenant {
 		return domain.RefuseField("payment_method", "There is no such saved payment method.")

@@ -16,6 +16,7 @@ import (
 // A subscription is what a service costs, and until when it is paid for.
 type subscription struct {
 	projections.Subscription
+	change    *pendingChange
 	mayChange bool // the caller administers the tenant
 
 	// On its page, the saved payment methods that the reader may choose, and the name of
@@ -28,7 +29,7 @@ type subscription struct {
 func newSubscription(c route.Call) func(projections.Subscription) subscription {
 	mayChange := caller.Of(c).Administers()
 	return func(row projections.Subscription) subscription {
-		return subscription{Subscription: row, mayChange: mayChange}
+		return subscription{Subscription: row, change: pendingOf(row.PlanChange), mayChange: mayChange}
 	}
 }
 
@@ -55,6 +56,7 @@ func (s *subscription) Fields() field.Set {
 		field.NullUUID("payment_method", &s.SavedMethod).ReadOnly().Doc("The saved payment method that renewals are charged by; null: they are paid on a page."),
 		field.NullTime("next_at", &s.NextAt).ReadOnly().Doc("When it goes on by itself: with an invoice, a reminder, a suspension or its end; null: it has ended."),
 		field.Text("end_reason", &s.EndReason).ReadOnly().Doc("Why it has ended, such as refunded; blank until then."),
+		field.Object("change", &s.change).Doc("A change of the plan that does not count yet; null: there is none."),
 		field.Time("created_at", &s.CreatedAt).ReadOnly(),
 		field.Time("updated_at", &s.UpdatedAt).ReadOnly(),
 	}

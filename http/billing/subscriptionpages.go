@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/field"
@@ -17,19 +18,19 @@ import (
 func (s *handlers) subscriptionPages() []route.Route {
 	const path = web.SubscriptionsPath + "{id:uuid}/"
 	pages := web.ActPage[*subscription]{
-		Renderer: s.Renderer, Find: s.subscriptionWithMethods, Show: s.showSubscription,
+		Renderer: s.Renderer, Find: methods{s}.subscriptionWithMethods, Show: s.showSubscription,
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
-			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(s.chooseByForm)},
+			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(methods{s}.chooseByForm)},
 		},
 	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
-	return append([]route.Route{
+	return slices.Concat([]route.Route{
 		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page").
 			Taking(field.Text("status", new(string)).Doc("Only subscriptions in this status.")).
 			Taking(field.Int("page", new(int64)).Doc("Which page of the subscriptions, from 1 on.")),
-	}, pages...)
+	}, pages, s.changePages())
 }
 
 func isCancellable(sub *subscription) bool {
@@ -100,7 +101,12 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
 	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
+	change := ""
+	if isCancellable(sub) {
+		change = row.Path + "change/"
+	}
 	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
+		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
 		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true,
 		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),
 	})

@@ -106,7 +106,8 @@ func (s *Panel) addBilling(p Policy, offers order.Offers) {
 		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: offers, TaxRate: p.TaxRate, Now: s.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: s.Provisioner,
+		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
 	})
 }
 

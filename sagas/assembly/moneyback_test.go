@@ -55,16 +55,20 @@ func (p *fakePayments) Capture(_ context.Context, c order.CaptureCall) error {
 	}
 	p.mu.Lock()
 	f := p.sessions[c.Session]
+	minor := int64(1210)
+	if c.Saved != nil {
+		minor = f.Payments[0].Minor
+	}
 	if refusal := p.refuses(c); refusal != "" && f.State == order.SessionApproved {
 		f.State = order.SessionComplete
-		f.Payments = []order.Payment{{ID: sessionOf(c.Order), State: order.StateFailed, Minor: 1210, Currency: "EUR", Code: refusal, At: time.Now()}}
+		f.Payments = []order.Payment{{ID: sessionOf(c.Order), State: order.StateFailed, Minor: minor, Currency: "EUR", Code: refusal, At: time.Now()}}
 		p.sessions[c.Session] = f
 		p.mu.Unlock()
 		return domain.Fail(domain.Permanent, refusal, errors.New("the card was not charged"))
 	}
 	if f.State == order.SessionApproved {
 		f.State = order.SessionComplete
-		f.Payments = append(slices.Clone(f.Payments), order.Payment{ID: "cap_" + c.Order.String(), State: order.StatePaid, Minor: 1210, Currency: "EUR", At: time.Now()})
+		f.Payments = append(slices.Clone(f.Payments), order.Payment{ID: "cap_" + c.Order.String(), State: order.StatePaid, Minor: minor, Currency: "EUR", At: time.Now()})
 		p.sessions[c.Session] = f
 		p.captured[c.Session]++
 	}

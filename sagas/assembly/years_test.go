@@ -22,15 +22,15 @@ import (
 
 // Services live for years: customers pay early, late, twice or never, webhooks are lost or
 // come twice, payments are declined, cancelled services are kept on, operators waive and
-// take bank transfers, money is refunded, the provider is away, and processes go and come.
-// In the end each period was billed once, the books of panel and provider are equal, and
+// take bank transfers, money is refunded, plans are changed there and back, the provider is
+// away, and processes go and come. In the end each period was billed once, limits are those of the plan, the books of panel and provider are equal, and
 // nothing is stuck. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
 func TestServicesLiveForYears(t *testing.T) {
 	t.Parallel()
 	seed := fromEnvironment("HOSTPANEL_YEARS_SEED", time.Now().UnixNano())
 	services, days := fromEnvironment("HOSTPANEL_YEARS_SERVICES", 8), fromEnvironment("HOSTPANEL_YEARS_DAYS", 200)
 	t.Logf("HOSTPANEL_YEARS_SEED=%d HOSTPANEL_YEARS_SERVICES=%d HOSTPANEL_YEARS_DAYS=%d", seed, services, days)
-	y := &years{renewing: newRenewing(t), chance: rand.New(rand.NewPCG(uint64(seed), 16)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
+	y := &years{renewing: withPlans(t), chance: rand.New(rand.NewPCG(uint64(seed), 16)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
 	for n := range services {
 		o := ordering{kind: []string{"saas", "hosting"}[n%2], language: "en"}
 		if n%3 == 0 {
@@ -60,6 +60,7 @@ func TestServicesLiveForYears(t *testing.T) {
 	y.numbersHaveNoGap()
 	y.booksAreEqual()
 	y.restsWhoHasNotPaid()
+	y.limitsAreThoseOfThePlan()
 }
 
 type years struct {
@@ -111,6 +112,12 @@ func (y *years) lives(id uuid.UUID) {
 	case s.Open == uuid.Nil && what < 2:
 		y.did("cancelled")
 		y.may(y.Billing.Cancel(y.t.Context(), caused(), id))
+	case s.Change != nil && s.Change.Invoice != uuid.Nil && what < 40:
+		y.customerPays(s.Change.Invoice)
+	case s.Open == uuid.Nil && what < 10:
+		y.did("plan changed")
+		plans := map[bool][]int64{true: {basicPlan, largePlan, smallPlan}, false: {5, 8}}[y.order(id).Status == order.StatusActive && y.provision(id).Job.Type == "hosting"]
+		y.may(y.changes(id, plans[y.chance.IntN(len(plans))], []string{"monthly", "monthly", "yearly"}[y.chance.IntN(3)]))
 	case s.Open == uuid.Nil:
 	case what < 25:
 		y.customerPays(s.Open)
@@ -156,6 +163,8 @@ func (y *years) customerPays(invoice uuid.UUID) {
 			y.must(y.webhook(fmt.Sprintf("evt_%s_%d_%d", page.ID, len(y.happened), n), page.ID))
 		}
 	}
+	minor, _ := money.Minor(y.invoice(invoice).Total, "EUR")
+	pays := func() { y.pay.raceOver(page.ID, minor) }
 	switch y.chance.IntN(6) {
 	case 0:
 		y.did("left the page")
@@ -165,19 +174,19 @@ func (y *years) customerPays(invoice uuid.UUID) {
 		tells(1)
 	case 2:
 		y.did("paid, webhook lost")
-		y.pay.race(page.ID, false)
+		pays()
 	case 3:
 		y.did("paid, told three times")
-		y.pay.race(page.ID, false)
+		pays()
 		tells(3)
 	case 4:
 		y.did("paid while an operator takes a transfer")
-		y.pay.race(page.ID, false)
+		pays()
 		tells(1)
 		y.may(y.Billing.MarkPaid(y.t.Context(), caused(), invoice, "cash", "till"))
 	default:
 		y.did("paid")
-		y.pay.race(page.ID, false)
+		pays()
 		tells(1)
 	}
 }
@@ -210,9 +219,16 @@ func (y *years) everyPeriodIsBilledOnce() {
 		history, err := y.store.Read(y.t.Context(), billing.Advance{Order: id}.Stream())
 		y.must(err)
 		period, open := 0, uuid.Nil
+		var s billing.Subscription
 		for _, r := range history {
+			until := s.PeriodEnd
+			s = billing.Subscriptions.Evolve(s, r.Event.(billing.SubscriptionEvent)) //nolint:forcetypeassert // of such a stream
 			switch e := r.Event.(type) {
+			case billing.PlanChanged:
+				y.equal("invoices that are open beside a change", open, uuid.Nil)
+				period = e.Period
 			case billing.PeriodInvoiced:
+				y.equal("beginning of a period", e.PeriodStart, until)
 				y.equal("period", e.Period, period+1)
 				y.equal("invoices that are open before another", open, uuid.Nil)
 				open = e.Invoice
@@ -267,5 +283,28 @@ func (y *years) restsWhoHasNotPaid() {
 		y.eventually("the tenant is as its subscription", func() bool {
 			return slices.Contains(y.reasons(tenant), hosting.ByInvoice) == (s.Status == billing.Suspended)
 		})
+	}
+}
+
+// limitsAreThoseOfThePlan compares tenants at the engine with their subscriptions.
+func (y *years) limitsAreThoseOfThePlan() {
+	y.t.Helper()
+	for _, id := range y.services {
+		s := y.subscription(id)
+		if s.Status == billing.Over || y.provision(id).Job.Type != "hosting" {
+			continue
+		}
+		want := map[string]string{"Basic": "5", "Large": "10", "Small": "1"}[s.PlanName]
+		y.eventually("the engine has the limits of "+s.PlanName, func() bool { return y.sitesAtEngine(id) == want })
+	}
+}
+
+// raceOver is [fakePayments.race] over an amount.
+func (p *fakePayments) raceOver(id uuid.UUID, minor int64) {
+	p.mu.Lock()
+	open := p.sessions[sessionOf(id)].State == order.SessionOpen
+	p.mu.Unlock()
+	if open {
+		p.pay(id, func(pay *order.Payment) { pay.Minor = minor })
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -29,6 +31,18 @@ type Deps struct {
 	Seller  billing.Seller
 	TaxRate decimal.Decimal // percent that prices include
 	Look    time.Duration   // between two looks at what is due
+	Places  Places
+}
+
+// Places are the tenants' places at the hosting engine.
+type Places interface {
+	// Grants are the fields of a tenant's record that a plan sets.
+	Grants(plan projections.Plan) field.Values
+	// Overruns are the limits of a plan that are lower than what a tenant uses.
+	Overruns(ctx context.Context, tenant int64, grants field.Values) ([]billing.Overrun, error)
+	// EngineCalls are the calls that would bring what a plan grants to a tenant. Nothing
+	// is changed.
+	EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error)
 }
 
 // A Service bills subscriptions.
@@ -42,6 +56,7 @@ func New(d Deps) *Service {
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
 		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{}, order.PaymentMethodKept{}, order.Cancelled{},
 		account.MembershipRevoked{}, account.SubjectErased{},
+		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{}, billing.ChangeWithdrawn{},
 	)...)
 	return s
 }
@@ -69,6 +84,8 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 		return s.leftTenant(ctx, r, e.Tenant)
 	case account.SubjectErased:
 		return s.removeMethodsOf(ctx, r, billing.OwnerErased, 0, e.Subject)
+	case billing.ChangeWithdrawn:
+		return s.withdraw(ctx, r, e.Invoice, e.Reason)
 	}
 	return nil
 }

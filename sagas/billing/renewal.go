@@ -109,9 +109,17 @@ func (s *Service) Advance(ctx context.Context, id uuid.UUID) (moved bool, err er
 		return false, err
 	}
 	advance.Invoice = nextInvoice(sub)
-	commands := []domain.Command{advance}
 	if sub.Bills(now) {
-		more, err := s.bill(ctx, sub, advance.Invoice, now)
+		if advance.Over, err = s.overruns(ctx, sub); err != nil {
+			return false, err
+		}
+	}
+	commands := []domain.Command{advance}
+	if lapsing := sub.Lapsing(now); lapsing != uuid.Nil {
+		commands = append(commands, billing.Withdraw{Invoice: lapsing, Reason: billing.Lapsed, At: now})
+	}
+	if sub.Bills(now) {
+		more, err := s.bill(ctx, sub.AsBilled(advance.Over), advance.Invoice, now)
 		if err != nil {
 			return false, err
 		}

@@ -32,6 +32,11 @@ var toldOf = []domain.Event{
 	billing.PeriodRenewed{},
 	billing.CancellationRequested{},
 	billing.SubscriptionEnded{},
+	billing.ChangeInvoiced{},
+	billing.ChangePlanned{},
+	billing.ChangeWithdrawn{},
+	billing.ChangeDropped{},
+	billing.PlanChanged{},
 	order.RefundCompleted{},
 	order.PartiallyRefunded{},
 	hosting.CertificateIssued{},
@@ -59,6 +64,9 @@ func (n *Notifier) react(ctx context.Context, r eventstore.RecordedEvent) error 
 		return err
 	}
 	if err := (payers{n}).hear(ctx, r); err != nil {
+		return err
+	}
+	if err := (payers{n}).hearOfChange(ctx, r); err != nil {
 		return err
 	}
 	switch e := r.Event.(type) {

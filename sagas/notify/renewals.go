@@ -90,7 +90,11 @@ func (n payers) tellOfBill(ctx context.Context, r eventstore.RecordedEvent, temp
 	if err != nil || i.Total.IsZero() {
 		return err
 	}
-	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: o.PlanName, Total: i.Total, Currency: i.Currency, Day: day}
+	plan, err := n.planOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	bill := notice.Bill{Invoice: invoice, Number: i.Number, Plan: plan, Total: i.Total, Currency: i.Currency, Day: day}
 	return n.tellCustomer(ctx, r, o, bill.News(template, o.Language))
 }
 
@@ -99,7 +103,11 @@ func (n payers) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, temp
 	if err != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, o.PlanName, day, o.Language))
+	plan, err := n.planOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, plan, day, o.Language))
 }
 
 // bought is the order whose customer is told of an order: that which started the

@@ -46,6 +46,8 @@ var webhookEvents = map[string]webhookEvent{
 	billing.PaymentOverdue{}.EventName():        {"subscription.past_due", (*publisher).aboutSubscription, nil},
 	billing.ChargeFailed{}.EventName():          {"subscription.past_due", (*publisher).aboutSubscription, isFirstCharge},
 	billing.SubscriptionSuspended{}.EventName(): {"subscription.suspended", (*publisher).aboutSubscription, nil},
+	billing.ChangePlanned{}.EventName():         {"subscription.change_planned", (*publisher).aboutSubscription, nil},
+	billing.PlanChanged{}.EventName():           {"subscription.changed", (*publisher).aboutSubscription, nil},
 	billing.CancellationRequested{}.EventName(): {"subscription.cancelled", (*publisher).aboutSubscription, nil},
 	billing.SubscriptionEnded{}.EventName():     {"subscription.ended", (*publisher).aboutSubscription, nil},
 }

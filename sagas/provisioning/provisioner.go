@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
@@ -61,6 +62,9 @@ type Outside interface {
 	IsGone(context.Context, sagas.Call) (bool, error)
 	// RunningMachine finds a machine, and tells whether it runs.
 	RunningMachine(ctx context.Context, tag, name string) (hosting.VM, bool, error)
+	// ChangeCalls are the calls that a change of a record would make at the engine. Nothing
+	// is changed.
+	ChangeCalls(ctx context.Context, of hosting.Ref, change field.Values) ([]hosting.EngineCall, error)
 }
 
 // Welcome sends the customer of an order the welcome mail.
@@ -91,6 +95,7 @@ type Provisioner struct {
 	local, grace, left sagas.Policy // of steps in the database; of keeping; of waiting until nothing is left
 	provision          sagas.Definition[ProvisionInput]
 	deprovision        sagas.Definition[DeprovisionInput]
+	changePlan         sagas.Definition[ChangePlanInput]
 }
 
 // NewProvisioner registers how orders become services, and how services end.
@@ -102,14 +107,15 @@ func NewProvisioner(d Deps) *Provisioner {
 	}
 	p.registerProvision()
 	p.registerDeprovision()
+	p.registerChangePlan()
 	d.Runner.OnAppend(p.starts)
 	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
 		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{})...)
 	return p
 }
 
-// starts are the runs that begin with events of orders: provisioning with the
-// money, and the end of a service.
+// starts are the runs that begin with events of orders and subscriptions: provisioning
+// with the money, another plan, and the end of a service.
 func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEvent) ([]eventstore.Start, error) {
 	return sagas.StartEach(p.deps.Runner, events, func(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 		switch r.Event.(type) {
@@ -120,6 +126,8 @@ func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEv
 				break
 			}
 			return p.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
+		case billing.PlanChanged:
+			return p.planChanging(r)
 		}
 		return sagas.Start{}, false, nil
 	})

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/account"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -29,15 +30,11 @@ func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o proje
 	login := hosting.CustomerNumber(job.Tenant)
 	t := &hosting.Tenant{
 		Name: name, Email: o.CustomerEmail, Slug: slug(name, job.Tenant), ContactName: o.CustomerName, CompanyName: o.CustomerCompany,
-		Phone: o.CustomerPhone, Language: o.Language, Package: o.Plan.Package, Username: login, CustomerNumber: login,
+		Phone: o.CustomerPhone, Language: o.Language, Username: login, CustomerNumber: login,
 		Status: "active", IsActive: true, Limits: hosting.NoLimits(),
 	}
-	switch {
-	case o.Plan.SaaS != nil:
-		t.SaaS = hosting.SaaSLimits{
-			MaxVMs: o.Plan.SaaS.MaxVMs, MaxHostingAccounts: o.Plan.SaaS.MaxHostingAccounts,
-			MaxAgents: o.Plan.SaaS.MaxAgents, WhiteLabel: o.Plan.SaaS.WhiteLabel,
-		}
+	give(t, o.Plan)
+	if o.Plan.SaaS != nil {
 		owner, _, err := eventstore.Fold(ctx, p.deps.Store, account.Decider, account.Stream(o.Owner))
 		if err != nil {
 			return nil, err
@@ -45,12 +42,23 @@ func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o proje
 		if owner.ActiveTenant != 0 {
 			t.Parent = &owner.ActiveTenant
 		}
-	case o.ResourceType == "vps":
-		t.Limits = hosting.Limits{} // the machine is all that was bought
-	case o.Plan.Package == nil && o.ResourceType == "hosting":
-		t.Limits = hosting.PackageFrom(o.Plan.Quotas)
 	}
 	return t, nil
+}
+
+// give sets in a tenant what a plan sells.
+func give(t *hosting.Tenant, p order.Plan) {
+	t.Package = p.Package
+	switch {
+	case p.SaaS != nil:
+		t.SaaS = hosting.SaaSLimits{
+			MaxVMs: p.SaaS.MaxVMs, MaxHostingAccounts: p.SaaS.MaxHostingAccounts, MaxAgents: p.SaaS.MaxAgents, WhiteLabel: p.SaaS.WhiteLabel,
+		}
+	case p.ResourceType == "vps":
+		t.Limits = hosting.Limits{} // the machine is all that was bought
+	case p.Package == nil && p.ResourceType == "hosting":
+		t.Limits = hosting.PackageFrom(p.Quotas)
+	}
 }
 
 // slug makes a name fit for URLs; the number keeps it unique.

@@ -131,6 +131,7 @@ func (e *Engine) get(ctx context.Context, r *resource, id int64) (row, bool, err
 	if err != nil || len(found) == 0 {
 		return nil, false, err
 	}
+	rehearsalOf(ctx).alter(r, found)
 	return found[0], true, nil
 }
 
@@ -148,6 +149,7 @@ func (e *Engine) seek(ctx context.Context, r *resource, queries []query) ([]row,
 		}
 		all = append(all, found...)
 	}
+	rehearsalOf(ctx).alter(r, all)
 	return all, nil
 }
 

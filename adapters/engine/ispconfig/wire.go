@@ -68,9 +68,18 @@ func (m members) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// call makes one call within a session and keeps the calls in flight few. A
-// session that has expired is replaced once.
+// call makes one call that may change something, or notes it in a rehearsal.
 func (c *connection) call(ctx context.Context, function string, arguments members, into any) error {
+	if r := rehearsalOf(ctx); r != nil {
+		r.note(function, arguments)
+		return nil
+	}
+	return c.within(ctx, function, arguments, into)
+}
+
+// within makes one call within a session and keeps the calls in flight few. A
+// session that has expired is replaced once.
+func (c *connection) within(ctx context.Context, function string, arguments members, into any) error {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -96,7 +105,7 @@ func (c *connection) call(ctx context.Context, function string, arguments member
 
 // read makes a call that changes nothing, so that its lost answer is no riddle.
 func (c *connection) read(ctx context.Context, function string, arguments members, into any) error {
-	return harmlessly(c.call(ctx, function, arguments, into))
+	return harmlessly(c.within(ctx, function, arguments, into))
 }
 
 func harmlessly(err error) error {

@@ -28,6 +28,7 @@ type Subscriptions struct {
 	Cancel subscriptionsCancel `cmd:"" help:"End a subscription with the period that is paid for."`
 	Resume subscriptionsResume `cmd:"" help:"Take the cancellation of a subscription back."`
 	Extend subscriptionsExtend `cmd:"" help:"Give the customer of an open invoice more time."`
+	Change subscriptionsChange `cmd:"" help:"Change the plan or the billing period of a subscription, or tell what that would cost and do."`
 }
 
 type invoicesList struct {

@@ -58,6 +58,14 @@ type Line struct {
 	Net decimal.Decimal
 }
 
+// Quantity is 1, or -1 of a line that takes something off: prices are never negative.
+func (l Line) Quantity() int {
+	if l.Total.IsNegative() {
+		return -1
+	}
+	return 1
+}
+
 // Days are the first and the last day of the line's period in UTC. The day on which the
 // next period begins does not belong to it. They are zero for a line without a period.
 func (l Line) Days() (first, last time.Time) {

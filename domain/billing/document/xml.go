@@ -56,15 +56,15 @@ func ublOf(d Document) ubl {
 		u.Sums.Prepaid, u.Sums.Due = &prepaid, money(decimal.Zero)
 	}
 	for i, l := range d.Lines {
-		one := line{ID: strconv.Itoa(i + 1), Net: money(l.Net), Period: periodOf(l), Name: l.Text, Category: category, Price: money(l.Net)}
-		u.add(d.Kind, one)
+		one := line{ID: strconv.Itoa(i + 1), Net: money(l.Net), Period: periodOf(l), Name: l.Text, Category: category, Price: money(l.Net.Mul(decimal.NewFromInt(int64(l.Quantity()))))}
+		u.add(d.Kind, l.Quantity(), one)
 	}
 	u.name(d)
 	return u
 }
 
-func (u *ubl) add(k Kind, l line) {
-	once := &quantity{"C62", 1} // UN/ECE recommendation 20: one, of no unit
+func (u *ubl) add(k Kind, count int, l line) {
+	once := &quantity{"C62", count} // UN/ECE recommendation 20: one, of no unit
 	if k == CreditNote {
 		l.Credited = once
 		u.CreditLines = append(u.CreditLines, l)

@@ -30,8 +30,14 @@ func documents() map[string]document.Document {
 	free.Seller.TaxID, free.Seller.IBAN, free.Company, free.TaxID = "", "", "", "ESB87654321"
 	atOnce := terms
 	atOnce.Method = ""
+	change := issued
+	change.Status, change.Total, change.Subtotal, change.Tax = "open", amount("3.5"), amount("2.89"), amount("0.61")
+	change.Lines = []billing.Line{
+		{Text: "Grande, rest of the period", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("5")},
+		{Text: "Unused time of Básico", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("-1.5")},
+	}
 	return map[string]document.Document{
-		"invoice": paid, "creditnote": note(),
+		"change": document.OfInvoice(change, euros), "invoice": paid, "creditnote": note(),
 		"open": document.OfInvoice(open, euros), "outside": document.OfInvoice(free, atOnce),
 	}
 }

@@ -1,0 +1,208 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"time"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/billing/document"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/texts"
+	"hostpanel/http/caller"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// The page on which an administrator changes the plan: first it asks for the plan, then it
+// shows what the change would do, and its button does that (docs/panel.md).
+
+const changeForm = "change_subscription"
+
+func (s *handlers) changePages() []route.Route {
+	const path = web.SubscriptionsPath + "{id:uuid}/change/"
+	page := web.FormPage{Show: s.showChange, Forms: map[string]web.FormHandler{changeForm: s.changeByForm}}
+	admins := caller.AdminSession(s.Callers)
+	return []route.Route{
+		web.View(path, "What a change of the plan would cost and do", page.Look).As("subscription_change_page").Of("Subscription").For(admins).
+			Taking(field.Int("plan", new(int64)).Doc("The plan that is wanted.")).
+			Taking(field.Text("billing_period", new(string)).Doc("The billing period that is wanted.")),
+		s.Press(path, "Change the plan of a subscription", page).As("subscription_change_form").Of("Subscription").For(admins),
+	}
+}
+
+// changeByForm carries the change out, and leads to the invoice that has to be paid for it.
+func (s *handlers) changeByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	_, _, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
+		sub, err := s.subscription(ctx, c)
+		if err != nil {
+			return err
+		}
+		wanted := new(planWish)
+		if err := web.DecodeForm(wanted, sent); err != nil {
+			return err
+		}
+		return s.changeTo(ctx, c, sub, wanted)
+	})
+	if err != nil {
+		return nil, err
+	}
+	sub, err := s.subscription(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if sub.change != nil && sub.change.invoice != nil {
+		return s.Done(web.InvoicesPath+sub.change.invoice.String()+"/", "change_invoiced"), nil
+	}
+	return s.Done(web.SubscriptionsPath+sub.OrderID.String()+"/", changeForm), nil
+}
+
+// showChange is the page. What forbids the change is said on it.
+func (s *handlers) showChange(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	sub, err := s.subscription(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	wanted, asked := wishOf(c, back, sub)
+	w := web.Texts[web.Readers(c)]
+	data := map[string]any{
+		"Title": w["change_title"], "Path": web.SubscriptionsPath + sub.OrderID.String() + "/", "Action": c.Path, "Wide": true,
+		"Now": rowOfSubscription(w, web.Readers(c), sub.Subscription),
+	}
+	if data["Choices"], err = s.planChoices(ctx, w, sub, wanted); err != nil {
+		return nil, err
+	}
+	if asked {
+		if err := s.addPreview(ctx, c, sub, wanted, back, data); err != nil {
+			return nil, err
+		}
+	}
+	return s.Sheet(c, back.StatusOf(), "subscription_change", "change_title", data)
+}
+
+// wishOf is the plan that the address or a returned form names, or else the present one.
+func wishOf(c route.Call, back *web.Returned, sub *subscription) (wanted planWish, asked bool) {
+	plan, cycle := c.Param("plan"), c.Param("billing_period")
+	if back != nil {
+		plan, cycle = back.Sent.Get("plan"), back.Sent.Get("billing_period")
+	}
+	id, err := strconv.ParseInt(plan, 10, 64)
+	if err != nil || cycle != "monthly" && cycle != "yearly" {
+		return planWish{sub.PlanID, sub.BillingPeriod}, false
+	}
+	return planWish{id, cycle}, true
+}
+
+// planChoices are the plans of the same sort that are on offer, and the billing periods.
+func (s *handlers) planChoices(ctx context.Context, w web.Words, sub *subscription, wanted planWish) ([]web.Filter, error) {
+	bought, err := s.System().Order(ctx, sub.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	offered, err := s.System().Plans(ctx, bought.ResourceType)
+	if err != nil {
+		return nil, err
+	}
+	plans := web.Filter{Name: "plan", Label: w["change_plan"], Value: strconv.FormatInt(wanted.Plan, 10)}
+	for _, p := range offered {
+		if p.Currency == sub.Currency {
+			plans.Options = append(plans.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.Price, p.Currency) + " / " + w["change_month"]})
+		}
+	}
+	periods := web.Filter{Name: "billing_period", Label: w["change_period"], Value: wanted.BillingPeriod}
+	for _, cycle := range []string{"monthly", "yearly"} {
+		periods.Options = append(periods.Options, web.Option{Value: cycle, Text: w["period_"+cycle]})
+	}
+	return []web.Filter{plans, periods}, nil
+}
+
+// addPreview shows what the change would do, or why it cannot be.
+func (s *handlers) addPreview(ctx context.Context, c route.Call, sub *subscription, wanted planWish, back *web.Returned, data map[string]any) error {
+	w, language := web.Texts[web.Readers(c)], web.Readers(c)
+	found, calls, err := s.Subscriptions.PreviewChange(ctx, sub.OrderID, wanted.Plan, wanted.BillingPeriod)
+	if refusal, is := errors.AsType[*domain.Error](err); is && refusal.Code != domain.NotFound {
+		data["Refusal"] = web.Translated(language, refusal.Message)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p := previewOf(found, calls)
+	data["Effect"] = texts.Say(language, "page.change_effect_"+p.effect, "plan", p.To.PlanName, "day", w.Date(p.StartsAt), "until", w.Date(until(p)), "amount", w.Money(p.cost, p.Currency))
+	if p.effect == effectNone && sub.change == nil {
+		return nil
+	}
+	data["Lines"], data["Overruns"] = previewLines(w, p), previewOverruns(language, found)
+	if p.effect != effectNone {
+		data["Sums"] = []web.Aspect{
+			{Name: w["invoice_subtotal"], Text: w.Money(p.subtotal, p.Currency)},
+			{Name: w["invoice_tax"] + " (" + texts.Percent(language, p.Invoice.TaxRate) + ")", Text: w.Money(p.tax, p.Currency)},
+			{Name: w["invoice_total"], Text: w.Money(p.cost, p.Currency)},
+		}
+	}
+	data["Calls"], data["Silent"] = calls, p.Silent
+	if len(found.Over) > 0 && p.effect != effectNone {
+		data["Effect"] = w["change_over_about"]
+	} else {
+		form := s.Fill(c, web.Form{Name: changeForm, Action: c.Path, Inputs: []web.Input{
+			{Name: "plan", Type: "hidden", Value: strconv.FormatInt(wanted.Plan, 10)}, {Name: "billing_period", Type: "hidden", Value: wanted.BillingPeriod}, web.NumberInput(),
+		}}, back)
+		data["Form"] = &form
+	}
+	return nil
+}
+
+func until(p *changePreview) time.Time {
+	if p.PayUntil == nil {
+		return p.StartsAt
+	}
+	return *p.PayUntil
+}
+
+func previewLines(w web.Words, p *changePreview) (rows []lineRow) {
+	for _, l := range p.Invoice.Lines {
+		row := lineRow{Text: l.Text, Total: w.Money(l.Total, p.Currency)}
+		if first, last := (document.Line{Line: l}).Days(); !first.IsZero() {
+			row.Period = w.Date(first) + " – " + w.Date(last)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// previewOverruns are the limits that are too low, with what is used.
+func previewOverruns(language string, p billing.ChangePreview) (rows []web.Aspect) {
+	for _, o := range p.Over {
+		rows = append(rows, web.Aspect{Name: limitName(language, o.Limit), Text: strconv.FormatInt(o.Used, 10) + " / " + strconv.FormatInt(o.Most, 10)})
+	}
+	return rows
+}
+
+// limitName is what a limit counts, in a language.
+func limitName(language, name string) string {
+	for _, k := range hosting.Kinds {
+		if k.Quota == name {
+			return cmp.Or(k.Several(language), name)
+		}
+	}
+	return web.Texts[language]["change_limit_"+name]
+}
+
+// pendingNote tells on the page of a subscription which change is pending; blank: none.
+func pendingNote(w web.Words, language string, sub *projections.Subscription) string {
+	p := pendingOf(sub.PlanChange)
+	if p == nil {
+		return ""
+	}
+	which := "planned"
+	if p.invoice != nil {
+		which = "invoiced"
+	}
+	return texts.Say(language, "page.change_"+which, "plan", p.name, "period", w["period_"+p.cycle], "day", w.Date(p.at))
+}
