@@ -1,6 +1,8 @@
 package projections
 
 import (
+	"slices"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/eventstore"
@@ -53,6 +55,10 @@ var subscriptions = New("billing", `
 		subtotal         numeric not null,
 		tax              numeric not null,
 		tax_rate         numeric not null,
+		tax_kind           text    not null default '', -- how the rate came about; '': it is the single one
+		tax_country        text    not null default '', -- ISO 3166
+		tax_removed        numeric not null default 0, -- percent that the price includes and the total does not
+		tax_id_accepted_by text    not null default '',
 		currency         text    not null,
 		status           text    not null,
 		due_at           timestamptz, -- null: it was paid before
@@ -82,6 +88,10 @@ var subscriptions = New("billing", `
 		subtotal  numeric not null,
 		tax       numeric not null,
 		tax_rate  numeric not null,
+		tax_kind           text    not null default '', -- those of the invoice
+		tax_country        text    not null default '',
+		tax_removed        numeric not null default 0,
+		tax_id_accepted_by text    not null default '',
 		currency  text    not null,
 		created_at timestamptz not null, -- the moment of issue
 		updated_at timestamptz not null
@@ -157,7 +167,7 @@ var subscriptions = New("billing", `
 			{"created_at", e.At},
 			{"updated_at", e.At},
 			{"version", at.Version},
-		}, detailColumns(e.Details)...)).after("subscriptions", Row{{"order_id", e.Order}})
+		}, slices.Concat(detailColumns(e.Details), taxColumns(e.Treatment))...)).after("subscriptions", Row{{"order_id", e.Order}})
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoicePaid) Change {
 		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{
@@ -165,7 +175,7 @@ var subscriptions = New("billing", `
 		}))
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.CreditNoteIssued) Change {
-		note := insert("credit_notes", Row{
+		note := insert("credit_notes", append(Row{
 			{"id", at.ID},
 			{"number", e.Number()},
 			{"order_id", e.Order},
@@ -180,7 +190,7 @@ var subscriptions = New("billing", `
 			{"currency", e.Currency},
 			{"created_at", e.At},
 			{"updated_at", e.At},
-		})
+		}, taxColumns(e.Treatment)...))
 		if !e.Closes {
 			return note
 		}

@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/tax"
 )
 
 // A Subscription is a service that a customer pays for.
@@ -60,6 +61,7 @@ type Invoice struct {
 	UpdatedAt       time.Time
 	Version         int // of the invoice's stream
 	Buyer
+	tax.Treatment
 }
 
 // A CreditNote is what a customer was given back of an invoice.
@@ -78,16 +80,17 @@ type CreditNote struct {
 	Currency  string
 	CreatedAt time.Time // the moment of issue
 	UpdatedAt time.Time
+	tax.Treatment
 }
 
 const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_name, s.billing_period, s.price, s.currency, s.status,
 	s.period_start, s.period_end, s.due_at, s.suspended_at, s.next_at, s.end_reason, s.created_at, s.updated_at, s.version`
 
 const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
-	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,
+	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 
-const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, n.currency, n.created_at, n.updated_at`
+const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
 
 var (
 	subscriptionsBy = listedBy{

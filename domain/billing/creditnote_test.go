@@ -1,7 +1,9 @@
 package billing_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -10,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/domaintest"
+	"hostpanel/domain/tax"
 )
 
 var numbered = issued.WithNumber(1).(billing.InvoiceIssued)
@@ -26,6 +29,32 @@ func credit(refund, total string) billing.Credit {
 }
 
 // M-9: by the rate, the last takes what remains.
+// A credit note is taxed as its invoice is: under reverse charge it has no tax either.
+func TestACreditNoteIsTaxedAsItsInvoice(t *testing.T) {
+	reversed := issue
+	reversed.Treatment = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront"}
+	reversed.Total, reversed.Subtotal, reversed.Tax, reversed.TaxRate = amount("23.72"), amount("23.72"), amount("0"), amount("0")
+	events, err := billing.Invoices.Decide(billing.Invoice{}, reversed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invoice := billing.Invoices.Replay(events...)
+	notes, err := billing.Invoices.Decide(invoice, billing.Credit{Order: order, Refund: "re_1", Amount: amount("10"), At: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := notes[0].(billing.CreditNoteIssued) //nolint:forcetypeassert // the one event of a credit
+	if note.TaxKind != tax.ReverseCharge || !note.Total.Equal(amount("10")) || !note.Subtotal.Equal(note.Total) || !note.Tax.IsZero() {
+		t.Errorf("%+v", note)
+	}
+	for _, e := range []domain.Event{events[0], note} {
+		written, err := json.Marshal(e)
+		if err != nil || !strings.Contains(string(written), `"tax_kind":"reverse_charge","tax_country":"FR","tax_removed":"21","tax_id_accepted_by":"system:storefront"`) {
+			t.Error(string(written), err)
+		}
+	}
+}
+
 func TestCreditNotesAddUpToTheInvoice(t *testing.T) {
 	one, two := note("re_1", "10", "8.26", "1.74"), note("re_2", "18.70", "15.46", "3.24")
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered}).When(credit("re_1", "10")).Then(one)

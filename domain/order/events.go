@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/wording"
 )
 
@@ -102,6 +103,7 @@ type Placed struct {
 	CancelURL  string `json:"cancel_url,omitempty"`
 
 	Invoice uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys the plan
+	tax.Treatment
 
 	At time.Time `json:"at"`
 }

@@ -110,7 +110,7 @@ func (s *handlers) documentOf(ctx context.Context, c route.Call, i projections.I
 	}
 	d := document.OfInvoice(billing.InvoiceIssued{
 		Name: i.CustomerName, Email: i.CustomerEmail, Company: i.CustomerCompany, Details: i.Details(), Seller: i.Seller, Lines: i.Lines,
-		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
+		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Treatment: i.Treatment, Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
 	}, terms)
 	d.Number = i.Number
 	if d.Withdrawn {

@@ -102,7 +102,7 @@ func (s *Panel) addProvisioning(p Policy) {
 // addBilling adds what renews subscriptions.
 func (s *Panel) addBilling(p Policy) {
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook,
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
@@ -60,7 +61,8 @@ type Policy struct {
 	RefundLate   bool            // late payments go back; none reopens its order
 	RefundGrace  *time.Duration  // for which a service that has ended is kept; nil: as in [Times]
 	Seller       billing.Seller  // as invoices name it; zero: they name none
-	TaxRate      decimal.Decimal // percent that prices include
+	TaxRate      decimal.Decimal // percent that prices include, in the mode of the single rate
+	Tax          tax.Policy      // zero: the single rate
 	Terms        billing.Terms   // of renewals; zero: the usual ones
 	Compare      *time.Duration  // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 }

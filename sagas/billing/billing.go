@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -25,8 +26,9 @@ type Deps struct {
 	Tables  *projections.Tables
 	Terms   billing.Terms
 	Seller  billing.Seller
-	TaxRate decimal.Decimal // percent that prices include
-	Look    time.Duration   // between two looks at what is due
+	TaxRate decimal.Decimal // percent that prices include, in the mode of the single rate
+	Tax     tax.Policy
+	Look    time.Duration // between two looks at what is due
 }
 
 // A Service bills subscriptions.

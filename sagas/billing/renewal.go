@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
-	"hostpanel/domain/money"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -142,13 +142,14 @@ func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UU
 	if err != nil {
 		return nil, err
 	}
-	cost := money.TotalsOf(sub.Price, decimal.Zero, s.TaxRate, false)
+	taxed := s.Tax.Decide(s.TaxRate, last.Details(), now, cmp.Or(last.TaxIDAcceptedBy, "system:billing"))
+	cost := taxed.Totals(sub.Price, decimal.Zero, sub.Currency, false)
 	start, end := sub.NextPeriod()
 	issue := billing.Issue{
 		ID: id, Order: sub.Order, Tenant: sub.Tenant,
 		SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany, Buyer: last.Details(),
 		Seller: s.Seller, Lines: []billing.Line{billing.PeriodLine(bought.Language, sub.PlanName, sub.Cycle, start, end, cost.Total)},
-		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, TaxRate: s.TaxRate, Currency: sub.Currency,
+		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, TaxRate: taxed.Rate, Treatment: taxed.Treatment, Currency: sub.Currency,
 		Test: billing.IsTest(last.Number), DueAt: sub.NextDue(now, s.Terms), At: now,
 	}
 	if !cost.Total.IsZero() {

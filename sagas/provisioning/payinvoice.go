@@ -49,7 +49,7 @@ func (s *Service) PayInvoice(ctx context.Context, cause func() domain.Metadata, 
 	place := order.Place{
 		ID: uuid.NewSHA1(invoice, fmt.Appendf(nil, "payment/%d", len(earlier)+1)), Subject: bought.Subject,
 		Customer: order.Customer{Name: bought.CustomerName, Email: bought.CustomerEmail, Company: bought.CustomerCompany, Details: bought.Details()},
-		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: i.Total, TaxRate: i.TaxRate, Currency: i.Currency,
+		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: i.Total, TaxRate: i.TaxRate, Tax: i.Treatment, Currency: i.Currency,
 		Method: offer.Method, Test: !offer.Live, Language: bought.Language, At: s.Now().UTC(),
 		Bill: &order.Bill{Invoice: invoice, Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax},
 	}

@@ -72,7 +72,7 @@ func (p *Program) hosting() *hosting.Service {
 func (p *Program) storefront() *provisioning.Service {
 	return provisioning.New(provisioning.Options{
 		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas.Payments, Domains: p.hosting(), Offers: p.offers(),
-		TaxRate: p.Config.Policy.TaxRate, Now: p.Store.Clock().Now,
+		TaxRate: p.Config.Policy.TaxRate, Tax: p.Config.Policy.Tax, Now: p.Store.Clock().Now,
 	})
 }
 
