@@ -3,6 +3,7 @@
 package tax
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -120,6 +121,19 @@ func Shown(t *Treatment) field.Set {
 		field.Text("tax_country", &t.TaxCountry).ReadOnly().Doc("To which the tax belongs: two capitals, as ISO 3166 has them; blank: likewise."),
 		field.Text("tax_id_accepted_by", &t.TaxIDAcceptedBy).ReadOnly().Doc("By whom the form of the buyer's tax id was taken for proof, under reverse charge."),
 	}
+}
+
+// ByCountry tells what decides about a sale at home at a moment, and the countries that have
+// a rate. It is not ok in the mode [Single].
+func (p Policy) ByCountry(at time.Time) (home string, rate decimal.Decimal, countries []string, ok bool) {
+	if !p.isByCountry() {
+		return "", decimal.Zero, nil, false
+	}
+	rate, _ = p.Rates.At(p.Home, at)
+	for _, r := range p.Rates {
+		countries = append(countries, r.Country)
+	}
+	return p.Home, rate, slices.Compact(countries), true
 }
 
 // Note is what a document has to say of the treatment, in a language; blank: nothing.
