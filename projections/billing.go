@@ -3,6 +3,8 @@ package projections
 import (
 	"slices"
 
+	"github.com/google/uuid"
+
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/eventstore"
@@ -65,6 +67,7 @@ var subscriptions = New("billing", `
 		paid_at          timestamptz,
 		payment_method   text    not null default '', -- by which it was paid
 		reference        text    not null default '', -- of that payment
+		documented_at    timestamptz, -- when its document was stored; null: it is not yet
 		created_at       timestamptz not null, -- the moment of issue
 		updated_at       timestamptz not null,
 		version          int     not null, -- of the invoice's stream
@@ -75,6 +78,7 @@ var subscriptions = New("billing", `
 	create index invoices_newest on invoices (created_at desc, id desc) include (tenant);
 	create index invoices_tenant on invoices (tenant, created_at desc, id desc);
 	create index invoices_subject on invoices (subject);
+	create index invoices_undocumented on invoices (created_at, number) where documented_at is null;
 
 	create table credit_notes (
 		id        uuid    primary key,
@@ -93,9 +97,11 @@ var subscriptions = New("billing", `
 		tax_removed        numeric not null default 0,
 		tax_id_accepted_by text    not null default '',
 		currency  text    not null,
+		documented_at timestamptz, -- when its document was stored; null: it is not yet
 		created_at timestamptz not null, -- the moment of issue
 		updated_at timestamptz not null
 	);
+	create index credit_notes_undocumented on credit_notes (created_at, number) where documented_at is null;
 	create unique index credit_notes_number on credit_notes (number);
 	create unique index credit_notes_refund on credit_notes (invoice_id, refund);
 	create index credit_notes_order on credit_notes (order_id, created_at);
@@ -173,6 +179,13 @@ var subscriptions = New("billing", `
 		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{
 			{"status", billing.Paid}, {"paid_at", e.At}, {"payment_method", e.Method}, {"reference", e.Reference},
 		}))
+	}),
+	On(func(at eventstore.RecordedEvent, e billing.DocumentMade) Change {
+		version := Row{{"version", at.Version}}
+		if e.CreditNote == uuid.Nil {
+			return update("invoices", Row{{"id", at.Stream.ID}}, append(version, Column{"documented_at", e.At}))
+		}
+		return update("invoices", Row{{"id", at.Stream.ID}}, version).with(update("credit_notes", Row{{"id", e.CreditNote}}, Row{{"documented_at", e.At}}))
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.CreditNoteIssued) Change {
 		note := insert("credit_notes", append(Row{

@@ -174,6 +174,24 @@ func (s OrderReader) DueSubscriptions(ctx context.Context, now time.Time, after 
 	return list[DueSubscription](ctx, s, `select order_id, next_at from subscriptions`, w, tail)
 }
 
+// A DueDocument is an invoice or a credit note whose document is not stored yet.
+type DueDocument struct {
+	InvoiceID  uuid.UUID
+	CreditNote *uuid.UUID // nil: the document is the invoice's own
+	Number     string
+	CreatedAt  time.Time
+}
+
+// DueDocuments lists the documents that are not stored yet, from the oldest after the given
+// one on.
+func (s OrderReader) DueDocuments(ctx context.Context, after DueDocument, limit int) ([]DueDocument, error) {
+	w := s.operators()
+	tail := w.with(" and (created_at, number) > (?, ?) order by created_at, number limit ?", after.CreatedAt, after.Number, limit)
+	return list[DueDocument](ctx, s, `select invoice_id, credit_note, number, created_at from (
+		select id as invoice_id, null::uuid as credit_note, number, created_at from invoices where documented_at is null
+		union all select invoice_id, id, number, created_at from credit_notes where documented_at is null) due`, w, tail)
+}
+
 // CreditNote is one of the caller's tenant.
 func (s OrderReader) CreditNote(ctx context.Context, id uuid.UUID) (CreditNote, error) {
 	w := s.tenantOrAll("n.tenant")

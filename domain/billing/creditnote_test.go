@@ -113,3 +113,24 @@ func TestAnySplitAddsUp(t *testing.T) {
 		}
 	})
 }
+
+var made = billing.DocumentMade{Number: "INV-2026-000001", Files: []billing.StoredFile{
+	{Format: "html", SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Size: 4321},
+	{Format: "pdf", SHA256: "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752", Size: 35000},
+}, At: noon}
+
+func TestADocumentIsMadeOnce(t *testing.T) {
+	command := billing.MakeDocument{Invoice: order, Number: made.Number, Files: made.Files, At: noon}
+	domaintest.Given(t, billing.Invoices, nil).When(command).ThenRefused(domain.NotFound, "No Invoice matches the given query.")
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered}).When(command).Then(made)
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, made}).When(command).ThenRefused(domain.Conflict, "The document is stored already.")
+	if f, is := made.File("pdf"); !is || f.Size != 35000 || made.Says() != "document INV-2026-000001 is stored as html, pdf" {
+		t.Error(f, made.Says())
+	}
+	if _, is := made.File("xml"); is {
+		t.Error("there is no XML")
+	}
+	if text := (billing.DocumentMade{Number: "INV-2026-000001"}).Says(); text != "document INV-2026-000001 cannot be made: the data of its buyer is erased" {
+		t.Error(text)
+	}
+}

@@ -34,6 +34,7 @@ type Invoice struct {
 	Credited Sum             `json:"credited"`
 	Refunds  map[string]bool `json:"refunds,omitempty"` // that were credited
 	tax.Treatment
+	Documents map[string]bool `json:"documents,omitempty"` // that are stored, by number
 }
 
 // An InvoiceStatus is whether an invoice has been paid.
@@ -87,6 +88,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[PaymentExtended](),
 	domain.Register[CancellationRequested](),
 	domain.Register[CancellationRevoked](),
+	domain.Register[DocumentMade](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.

@@ -93,10 +93,7 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	for _, n := range notes {
 		credited = append(credited, documentRow{Path: pdfOf(creditNotesPath, n.ID), Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
 	}
-	said, err := s.documentOf(ctx, c, i.Invoice)
-	if err != nil {
-		return nil, err
-	}
+	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
 	d, err := s.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
 		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,

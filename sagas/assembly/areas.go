@@ -100,9 +100,11 @@ func (s *Panel) addProvisioning(p Policy) {
 }
 
 // addBilling adds what renews subscriptions.
-func (s *Panel) addBilling(p Policy) {
+func (s *Panel) addBilling(o Options) {
+	p := o.Policy
 	s.Billing = billing.New(billing.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook,
+		Writers: o.Documents, Offers: o.Offers,
 	})
 }
 

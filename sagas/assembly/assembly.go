@@ -23,6 +23,7 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
+	invoicing "hostpanel/sagas/billing"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/operations"
 	"hostpanel/sagas/provisioning"
@@ -49,7 +50,9 @@ type Options struct {
 	Times     Times         // zero: [Defaults]
 	Policy    Policy
 	Retention Retention
-	Hashing   credentials.Cost // of passwords; see [credentials.Vault.Hashing]
+	Documents invoicing.Writers // of invoices and credit notes; zero: none are made
+	Offers    order.Offers      // payment methods, for their names in documents
+	Hashing   credentials.Cost  // of passwords; see [credentials.Vault.Hashing]
 
 	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
 	UnsubscribeKeys [][]byte
@@ -125,7 +128,7 @@ func New(o Options) *Panel {
 	s.addOperations(o)
 	s.addHosting(o)
 	s.addProvisioning(o.Policy)
-	s.addBilling(o.Policy)
+	s.addBilling(o)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

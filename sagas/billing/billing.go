@@ -29,17 +29,26 @@ type Deps struct {
 	TaxRate decimal.Decimal // percent that prices include, in the mode of the single rate
 	Tax     tax.Policy
 	Look    time.Duration // between two looks at what is due
+	Writers Writers       // of documents; zero: none are made
+	Offers  order.Offers  // whose names documents show
 }
 
 // A Service bills subscriptions.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	issued chan struct{} // a document is to be made
+}
 
 // New registers what billing does by itself with the runner.
 func New(d Deps) *Service {
-	s := &Service{d}
+	s := &Service{d, make(chan struct{}, 1)}
 	d.Runner.Background(s.renew)
+	if d.Writers.PDF != nil {
+		d.Runner.Background(s.document)
+	}
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
+		billing.InvoiceIssued{}, billing.CreditNoteIssued{},
 	)...)
 	return s
 }
@@ -47,6 +56,8 @@ func New(d Deps) *Service {
 // react is the reaction of billing to an event of the log.
 func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
+	case billing.InvoiceIssued, billing.CreditNoteIssued:
+		s.soon()
 	case order.PaymentConfirmed, order.Reopened:
 		return s.settle(ctx, r)
 	case billing.SubscriptionEnded:
