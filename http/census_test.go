@@ -42,6 +42,7 @@ func (s *shop) objects(t *testing.T) []object {
 	nowhere := "00000000-0000-4000-8000-000000000000"
 	billA, noteA := s.billed(t, tenantA)
 	billB, noteB := s.billed(t, tenantB)
+	s.documented(t)
 	var run string
 	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func (s *Service) document(ctx, work context.Context) {
 	}
 }
 
-// MakeDocuments makes all documents that are not stored yet, and returns how many it made.
+// MakeDocuments makes all documents that are not stored yet, and returns how many there were.
 func (s *Service) MakeDocuments(ctx context.Context) (made int, err error) {
 	return s.makeDue(ctx, ctx)
 }
@@ -119,7 +119,7 @@ func (s *Service) makeEach(ctx, work context.Context, due []projections.DueDocum
 }
 
 // makeOne writes a document in each form, seals and stores it, and records that, all or
-// nothing. It tells whether it was the one to do so.
+// nothing. It tells whether that was to be done.
 func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool, error) {
 	said, err := s.said(ctx, d.InvoiceID, d.Number)
 	if err != nil || said.made != nil {
