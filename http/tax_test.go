@@ -6,7 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/domain/tax"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -66,4 +71,35 @@ func TestOperatorsSeeHowAnOrderIsTaxed(t *testing.T) {
 	a := read(t, s.order(t, http.StatusCreated, strings.Replace(aHostingOrder, "{", `{"customer_country":"FR","customer_tax_id":"FR12345678901",`, 1)))
 	w := s.call(http.MethodGet, "/operations/api/v1/orders/"+a.ID+"/", "", bearer(s.known["root"])...)
 	has(t, w.Body.String(), `"tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR","tax_id_accepted_by":"system:storefront","subtotal":"2.47"`, `"total":"2.47"`)
+}
+
+// A business sees in the browser, in the API and in each form of the document that it owes
+// the tax itself.
+func TestAnInvoiceUnderReverseChargeSaysSo(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	bought, _ := s.billed(t, 1)
+	id := uuid.New()
+	s.do(t, billing.Issue{
+		ID: id, Order: bought, Tenant: 1, SubjectID: uuid.New(), Name: "Ana Ruiz", Company: "Ruiz SARL", Seller: hoster,
+		Buyer: buyer.Details{City: "Lyon", Country: "FR", TaxID: "FR12345678901"}, Lines: []billing.Line{{Text: "Start", Total: price("10")}},
+		Total: price("10"), Subtotal: price("10"), Tax: price("0"), TaxRate: price("0"), Currency: "EUR", At: billedAt,
+		Treatment: tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: price("21"), TaxIDAcceptedBy: "system:storefront"},
+	})
+	s.do(t, billing.Credit{Invoice: id, Order: bought, Refund: "re_9", Amount: price("4"), At: billedAt})
+	s.documented(t)
+	var note uuid.UUID
+	if err := s.owner.QueryRow(t.Context(), `select id from credit_notes where refund = 're_9'`).Scan(&note); err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) string {
+		return s.call(http.MethodGet, path, "", bearer(s.known["ben"])...).Body.String()
+	}
+	for _, path := range []string{"invoices/" + id.String() + "/", "credit-notes/" + note.String() + "/"} {
+		has(t, get(billingAPI+path), `"tax":"0.00","tax_rate":"0.00","tax_kind":"reverse_charge","tax_country":"FR","tax_id_accepted_by":"system:storefront"`)
+		has(t, get(billingAPI+path+"document/?format=html"), "Inversión del sujeto pasivo", "ESB12345678", "FR12345678901")
+		has(t, get(billingAPI+path+"document/?format=xml"), "<cbc:ID>AE</cbc:ID>", "VATEX-EU-AE", "FR12345678901")
+	}
+	s.do(t, speaks(ben, "en"))
+	has(t, s.visiting(t, ben).get(web.InvoicesPath+id.String()+"/").Body.String(), "Tax note", "Reverse charge", "Tax (0%)", "€10.00")
 }

@@ -148,12 +148,13 @@ func linesOf(w web.Words, d document.Document) (rows []lineRow) {
 }
 
 func sumsOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
-	return []web.Aspect{
+	return web.Told(
 		w.Moment(w["invoice_issued"], &i.CreatedAt, ""),
-		{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
-		{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
-		{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
-	}
+		web.Aspect{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
+		web.Aspect{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
+		web.Aspect{Name: w["invoice_tax_note"], Text: i.TaxKind.Note(language)},
+		web.Aspect{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
+	)
 }
 
 func sellerOf(w web.Words, s billing.Seller) []web.Aspect {
