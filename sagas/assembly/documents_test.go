@@ -203,3 +203,22 @@ func TestADocumentIsMadeByItselfAfterTheIssue(t *testing.T) {
 	w.must(err)
 	w.equal("what it says", bytes.Contains(clear, []byte("paid: false")), true)
 }
+
+// A buyer whose fiscal key was destroyed before has no document, and the log says so once.
+func TestADocumentOfAnErasedBuyerIsNotMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainly)
+	id := w.issuedTo(buyer.Details{Country: "ES"})
+	_, err := w.owner().Exec(t.Context(), `update subject_keys set key_id = '', wrapped = '' where purpose = 'fiscal'`)
+	w.must(err)
+	fresh := w.node(w.url(), plainly).Billing // which remembers no key
+	for time, want := range []int{2, 0} {
+		n, err := fresh.MakeDocuments(t.Context())
+		w.must(err)
+		w.equal(fmt.Sprint("looked at, time ", time+1), n, want)
+	}
+	if _, err := fresh.Document(t.Context(), id, w.invoiced(id).Number(), "pdf"); !errors.Is(err, billing.ErrDocumentErased) {
+		t.Error(err)
+	}
+	w.equal("stored files", w.count(`select count(*) from invoice_documents`), 0)
+}

@@ -142,7 +142,8 @@ func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool,
 		if err != nil {
 			return false, err
 		}
-		if !living {
+		if !living { // it can never be read again
+			command.Files, rows = nil, nil
 			break
 		}
 		hash := sha256.Sum256(sealed)
