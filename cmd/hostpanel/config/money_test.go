@@ -39,9 +39,9 @@ func TestTheRatesOfTaxAreSet(t *testing.T) {
 		portugal string // its rate in 2026
 		warnings int    // about tax
 	}{
-		{Settings{}, "", "", 0},
-		{Settings{Tax: "single", TaxRate: "21"}, "", "", 0},
-		{Settings{TaxRates: "PT=24"}, "", "", 1},
+		{Settings{}, tax.Single, "", 0},
+		{Settings{Tax: "single", TaxRate: "21"}, tax.Single, "", 0},
+		{Settings{TaxRates: "PT=24"}, tax.Single, "", 1},
 		{Settings{Tax: "seller", Seller: aSeller}, tax.Seller, "23", 0},
 		{Settings{Tax: "oss", Seller: aSeller, TaxRates: "PT=24@2026-01-01, CH=8.1"}, tax.OSS, "24", 0},
 		{Settings{Tax: "oss", Seller: aSeller, TaxRate: "21"}, tax.OSS, "23", 1},

@@ -11,6 +11,7 @@ import (
 // seller in the union, because they follow from where the seller is.
 func (c *Config) tax(s Settings) error {
 	mode := tax.Mode(cmp.Or(s.Tax, string(tax.Single)))
+	c.Policy.Tax.Mode = mode
 	rows, err := tax.ParseRows(s.TaxRates)
 	switch {
 	case err != nil:
