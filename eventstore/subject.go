@@ -94,3 +94,47 @@ func EraseRows(subjects ...uuid.UUID) []TxStatement {
 func keyRow(k subjectKey) string {
 	return "subject_keys/" + k.subject.String() + "/" + string(k.purpose)
 }
+
+// SealFile seals a file with the key of a subject, who gets one if there is none. It is not
+// ok if the key was destroyed.
+func (s *Store) SealFile(ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, clear []byte) (sealed []byte, ok bool, err error) {
+	k := subjectKey{subject, purpose}
+	key, exists, err := s.subjects.one(ctx, k)
+	if err == nil && !exists {
+		if err = s.subjects.add(ctx, k); err == nil {
+			key, _, err = s.subjects.one(ctx, k)
+		}
+	}
+	if err != nil || key == nil {
+		return nil, false, err
+	}
+	return sealing.SealFile(key, subject, purpose, place, clear), true, nil
+}
+
+// OpenFile opens a file that [Store.SealFile] has sealed. It is not ok if the key was
+// destroyed.
+func (s *Store) OpenFile(ctx context.Context, subject uuid.UUID, purpose domain.Purpose, place sealing.Place, sealed []byte) (clear []byte, ok bool, err error) {
+	key, _, err := s.subjects.one(ctx, subjectKey{subject, purpose})
+	if err != nil || key == nil {
+		return nil, false, err
+	}
+	clear, err = sealing.OpenFile(key, subject, purpose, place, sealed)
+	return clear, err == nil, err
+}
+
+// one is the key of one subject; nil: it was destroyed.
+func (c *subjectKeys) one(ctx context.Context, k subjectKey) (key []byte, exists bool, err error) {
+	found, err := c.load(ctx, []subjectKey{k})
+	key, exists = found[k]
+	return key, exists, err
+}
+
+// add gives a subject a key, unless there is one or it was destroyed.
+func (c *subjectKeys) add(ctx context.Context, k subjectKey) error {
+	made := c.insert(k, sealing.Random(32))
+	if _, err := c.pool.Exec(ctx, made.SQL, made.Args...); err != nil {
+		return fmt.Errorf("make the key of a subject: %w", Unavailable(err))
+	}
+	c.forget(map[subjectKey][]byte{k: nil})
+	return nil
+}

@@ -15,6 +15,7 @@ import (
 func TestAnAdministratorPaysAnInvoiceInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s, _, own, _ := indebted(t)
+	s.documented(t)
 	s.open(t).rewire(t)
 	page := web.InvoicesPath + own.String() + "/"
 	b := s.visiting(t, ana)

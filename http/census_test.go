@@ -43,6 +43,7 @@ func (s *shop) objects(t *testing.T) []object {
 	billA, noteA := s.billed(t, tenantA)
 	billB, noteB := s.billed(t, tenantB)
 	cardA, cardB := s.keepsCard(t, tenantA, uuid.New(), billA), s.keepsCard(t, tenantB, uuid.New(), billB)
+	s.documented(t)
 	var run string
 	if err := s.owner.QueryRow(t.Context(), `select id::text from saga_run order by key limit 1`).Scan(&run); err != nil {
 		t.Fatal(err)

@@ -68,6 +68,7 @@ func TestAnAdministratorChangesThePlan(t *testing.T) {
 	if bill.Total != preview.Total || bill.Status != string(billing.Open) || len(bill.Lines) != 2 || !strings.HasPrefix(bill.Lines[1].Total, "-") {
 		t.Errorf("%+v, and the preview said %+v", bill, preview)
 	}
+	s.documented(t)
 	for _, format := range []string{"html", "pdf"} {
 		if w := s.call(http.MethodGet, billingAPI+"invoices/"+changed.Change.Invoice+"/document/?format="+format, "", bearer(s.known["ana"])...); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", format, w.Code, w.Body)

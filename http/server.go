@@ -17,6 +17,7 @@ import (
 	kinds "hostpanel/domain/hosting"
 	desk "hostpanel/domain/operations"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/webhook"
 	"hostpanel/http/audit"
 	"hostpanel/http/auth"
@@ -96,6 +97,7 @@ type Settings struct {
 	Language   string         // of people, orders and widgets that name none; "": Spanish
 	EngineWait time.Duration  // longest wait of an answer for the hosting engine; 0: none
 	Offers     order.Offers   // payment methods, in the order in which the API names them
+	Tax        tax.Policy     // by which orders are taxed
 	Abuse      bool           // whether the rate limits apply
 	Factor     bool           // whether superusers need a second factor
 	Webhooks   []netip.Prefix // networks that tenants' webhooks may reach besides public addresses

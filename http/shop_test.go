@@ -37,13 +37,13 @@ import (
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/ratelimit"
 	panel "hostpanel/http"
-	"hostpanel/http/billing"
 	"hostpanel/http/css"
 	"hostpanel/http/route"
 	"hostpanel/http/route/routetest"
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/assembly"
+	invoicing "hostpanel/sagas/billing"
 	usecases "hostpanel/sagas/hosting"
 	"hostpanel/sagas/provisioning"
 )
@@ -143,7 +143,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 	s.Panel = assembly.New(assembly.Options{
 		Store: s.Store, Tables: s.Tables, Payments: map[string]order.Provider{"test": s.provider},
 		Engine: engine.New(pool), Compute: compute.New(pool), Mail: folder.New(s.letters), MailFrom: "panel@example.com",
-		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log,
+		PublicURL: base, Times: times, Hashing: eventstoretest.Hashing, Log: log, Documents: invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}, Offers: offers(),
 		Rebuild: func(ctx context.Context, names []string, o projections.Options) (projections.Result, error) {
 			return projections.Rebuild(ctx, s.owner, eventstore.Open(s.owner, catalogue, s.Keys()), names, o)
 		},
@@ -165,7 +165,7 @@ func openShop(t testing.TB, options ...func(*shop)) *shop {
 		},
 		Commands: s.Store, Subjects: s.Store, Numbers: s.Store, Once: idempotency.Open(pool, s.Keys()), Limits: ratelimit.Open(pool), Tables: s.Tables, Changes: s.Store, Feed: happenings{eventstore.NewFeed(s.Store, notice.Heard, notice.EventTypes, order.EventTypes, sagas.EventTypes), &s.listeners},
 		Credentials: s.vault(), Tokens: s.vault(), TokenKeys: keysOf(eventstoretest.Keys(t)), Sessions: s.vault(),
-		Storefront: s.orders, Subscriptions: s.Billing, Documents: billing.Documents{HTML: documents.HTML, PDF: documents.PDF}, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
+		Storefront: s.orders, Subscriptions: s.Billing, Documents: s.Billing, Payments: s.Payments, HostedCheckout: s.provider, Runs: s.Progress(), Accounts: s.Accounts, Hosting: s.hosting, Jobs: s.Jobs, WebhookEndpoints: s.Notify.Endpoints(), Health: health{s.Store}, Log: log,
 		OrderDetails: s.Operations, Orders: s.Panel, RunAdmin: s.Panel, IncidentAdmin: s.Operations, Lookback: s.Audit, Transparency: s.Audit, Packs: s.Audit, Watch: s.Operations, Rebuilds: s.Operations, Mails: s.Notify, InForce: someSettings,
 	}
 	for _, key := range eventstoretest.Keys(t).DeriveAll("unsubscribe") {

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -65,12 +66,17 @@ var subscriptions = New("billing", `
 		subtotal         numeric not null,
 		tax              numeric not null,
 		tax_rate         numeric not null,
+		tax_kind           text    not null default '', -- how the rate came about; '': it is the single one
+		tax_country        text    not null default '', -- ISO 3166
+		tax_removed        numeric not null default 0, -- percent that the price includes and the total does not
+		tax_id_accepted_by text    not null default '',
 		currency         text    not null,
 		status           text    not null,
 		due_at           timestamptz, -- null: it was paid before
 		paid_at          timestamptz,
 		payment_method   text    not null default '', -- by which it was paid
 		reference        text    not null default '', -- of that payment
+		documented_at    timestamptz, -- when its document was stored; null: it is not yet
 		created_at       timestamptz not null, -- the moment of issue
 		updated_at       timestamptz not null,
 		version          int     not null, -- of the invoice's stream
@@ -81,6 +87,7 @@ var subscriptions = New("billing", `
 	create index invoices_newest on invoices (created_at desc, id desc) include (tenant);
 	create index invoices_tenant on invoices (tenant, created_at desc, id desc);
 	create index invoices_subject on invoices (subject);
+	create index invoices_undocumented on invoices (created_at, number) where documented_at is null;
 
 	create table credit_notes (
 		id        uuid    primary key,
@@ -94,10 +101,16 @@ var subscriptions = New("billing", `
 		subtotal  numeric not null,
 		tax       numeric not null,
 		tax_rate  numeric not null,
+		tax_kind           text    not null default '', -- those of the invoice
+		tax_country        text    not null default '',
+		tax_removed        numeric not null default 0,
+		tax_id_accepted_by text    not null default '',
 		currency  text    not null,
+		documented_at timestamptz, -- when its document was stored; null: it is not yet
 		created_at timestamptz not null, -- the moment of issue
 		updated_at timestamptz not null
 	);
+	create index credit_notes_undocumented on credit_notes (created_at, number) where documented_at is null;
 	create unique index credit_notes_number on credit_notes (number);
 	create unique index credit_notes_refund on credit_notes (invoice_id, refund);
 	create index credit_notes_order on credit_notes (order_id, created_at);
@@ -230,15 +243,22 @@ var subscriptions = New("billing", `
 			{"created_at", e.At},
 			{"updated_at", e.At},
 			{"version", at.Version},
-		}, detailColumns(e.Details)...)).after("subscriptions", Row{{"order_id", e.Order}})
+		}, slices.Concat(detailColumns(e.Details), taxColumns(e.Treatment))...)).after("subscriptions", Row{{"order_id", e.Order}})
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoicePaid) Change {
 		return update("invoices", Row{{"id", at.Stream.ID}}, changed(at, Row{
 			{"status", billing.Paid}, {"paid_at", e.At}, {"payment_method", e.Method}, {"reference", e.Reference},
 		}))
 	}),
+	On(func(at eventstore.RecordedEvent, e billing.DocumentMade) Change {
+		version := Row{{"version", at.Version}}
+		if e.CreditNote == uuid.Nil {
+			return update("invoices", Row{{"id", at.Stream.ID}}, append(version, Column{"documented_at", e.At}))
+		}
+		return update("invoices", Row{{"id", at.Stream.ID}}, version).with(update("credit_notes", Row{{"id", e.CreditNote}}, Row{{"documented_at", e.At}}))
+	}),
 	On(func(at eventstore.RecordedEvent, e billing.CreditNoteIssued) Change {
-		note := insert("credit_notes", Row{
+		note := insert("credit_notes", append(Row{
 			{"id", at.ID},
 			{"number", e.Number()},
 			{"order_id", e.Order},
@@ -253,7 +273,7 @@ var subscriptions = New("billing", `
 			{"currency", e.Currency},
 			{"created_at", e.At},
 			{"updated_at", e.At},
-		})
+		}, taxColumns(e.Treatment)...))
 		if !e.Closes {
 			return note
 		}

@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/tax"
 )
 
 // A Subscription is a service that a customer pays for.
@@ -72,6 +73,7 @@ type Invoice struct {
 	UpdatedAt       time.Time
 	Version         int // of the invoice's stream
 	Buyer
+	tax.Treatment
 }
 
 // A CreditNote is what a customer was given back of an invoice.
@@ -90,6 +92,7 @@ type CreditNote struct {
 	Currency  string
 	CreatedAt time.Time // the moment of issue
 	UpdatedAt time.Time
+	tax.Treatment
 }
 
 // A PaymentMethod is kept by its provider, to be charged for renewals.
@@ -115,10 +118,10 @@ const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_
 	s.change_plan_id, s.change_plan_name, s.change_period, s.change_price, s.change_invoice, s.change_at, s.created_at, s.updated_at, s.version`
 
 const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
-	i.total, i.subtotal, i.tax, i.tax_rate, i.currency, i.status,
+	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 
-const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, n.currency, n.created_at, n.updated_at`
+const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
 
 var (
 	subscriptionsBy = listedBy{
@@ -239,6 +242,24 @@ func (s OrderReader) DueSubscriptions(ctx context.Context, now time.Time, after 
 	w.and("next_at <= ?", now)
 	tail := w.with(" and (next_at, order_id) > (?, ?) order by next_at, order_id limit ?", after.NextAt, after.OrderID, limit)
 	return list[DueSubscription](ctx, s, `select order_id, next_at from subscriptions`, w, tail)
+}
+
+// A DueDocument is an invoice or a credit note whose document is not stored yet.
+type DueDocument struct {
+	InvoiceID  uuid.UUID
+	CreditNote *uuid.UUID // nil: the document is the invoice's own
+	Number     string
+	CreatedAt  time.Time
+}
+
+// DueDocuments lists the documents that are not stored yet, from the oldest after the given
+// one on.
+func (s OrderReader) DueDocuments(ctx context.Context, after DueDocument, limit int) ([]DueDocument, error) {
+	w := s.operators()
+	tail := w.with(" and (created_at, number) > (?, ?) order by created_at, number limit ?", after.CreatedAt, after.Number, limit)
+	return list[DueDocument](ctx, s, `select invoice_id, credit_note, number, created_at from (
+		select id as invoice_id, null::uuid as credit_note, number, created_at from invoices where documented_at is null
+		union all select invoice_id, id, number, created_at from credit_notes where documented_at is null) due`, w, tail)
 }
 
 // CreditNote is one of the caller's tenant.

@@ -7,6 +7,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 )
 
@@ -42,6 +43,10 @@ var orders = New("orders", `
 		period_price       numeric not null, -- per billing period, exact
 		setup_fee          numeric not null,
 		tax_rate           numeric not null,
+		tax_kind           text    not null default '', -- how the rate came about; '': it is the single one
+		tax_country        text    not null default '', -- ISO 3166
+		tax_removed        numeric not null default 0, -- percent that the price includes and the total does not
+		tax_id_accepted_by text    not null default '',
 		total              numeric not null,
 		subtotal           numeric not null,
 		tax                numeric not null,
@@ -217,7 +222,14 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"created_at", now},
 		{"updated_at", now},
 		{"version", at.Version},
-	}, detailColumns(e.Details)...))
+	}, slices.Concat(detailColumns(e.Details), taxColumns(e.Treatment))...))
+}
+
+// taxColumns are the columns of how a sale is taxed, of orders, invoices and credit notes.
+func taxColumns(t tax.Treatment) Row {
+	return Row{
+		{"tax_kind", t.TaxKind}, {"tax_country", t.TaxCountry}, {"tax_removed", t.TaxRemoved.String()}, {"tax_id_accepted_by", t.TaxIDAcceptedBy},
+	}
 }
 
 // detailColumns are the columns of a buyer's details, of orders and of invoices.

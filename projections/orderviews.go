@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 )
 
 // An OrderView is what the seller of the order may see of it, through the
@@ -156,11 +157,14 @@ type Order struct {
 	UpdatedAt        time.Time
 	Version          int // of the order's stream
 	Buyer
+	tax.Treatment
 }
+
+const taxColumnNames = `tax_kind, tax_country, tax_removed, tax_id_accepted_by`
 
 const orderColumns = `id, order_number, status, holds, warnings, settling, failed_step, failed_code, cancel_reason, subject,
 	customer_name, customer_email, customer_phone, customer_company, ` + buyerColumns + `, plan_id, plan_name, resource_type, plan,
-	billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
+	billing_period, price, period_price, setup_fee, tax_rate, ` + taxColumnNames + `, total, subtotal, tax, currency, minor, payment_method, test,
 	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
 	payment_id, payment_status, refunded, cancel_requested, invoice, keep_for, kept_method, created_at, updated_at, version`
 

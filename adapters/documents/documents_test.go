@@ -20,6 +20,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/tax"
 )
 
 var (
@@ -56,6 +57,14 @@ func open() document.Document {
 	return document.OfInvoice(e, english)
 }
 
+// reversed is a paid invoice under reverse charge.
+func reversed() document.Document {
+	e := paid
+	e.TaxKind, e.TaxRate, e.Tax, e.Total, e.Lines = tax.ReverseCharge, decimal.Zero, decimal.Zero, e.Subtotal, []billing.Line{{Text: "Básico", Total: e.Subtotal}}
+	e.Country, e.TaxID = "FR", "FR12345678901"
+	return document.OfInvoice(e, terms)
+}
+
 func withdrawn() document.Document {
 	d := open()
 	d.Withdrawn, d.Reason = true, "It was withdrawn by credit note CN-2026-000003."
@@ -85,6 +94,11 @@ func TestAnInvoiceIsShownInTheLanguageOfItsOrder(t *testing.T) {
 			creditNote(),
 			"Factura rectificativa|CN-2026-000003|30 nov 2026|Factura rectificada|INV-2026-000001 del 21 nov 2026|abonados|Abono de la factura INV-2026-000001|8,26\u00a0€|10,00\u00a0€|Reembolsado|Desistimiento del cliente",
 			"Importe pendiente",
+		},
+		{
+			reversed(),
+			"Factura|NIF / NIF-IVA: ESB12345678|48001 Bilbao, FR|NIF / NIF-IVA: FR12345678901|Base imponible|31,98\u00a0€|Cuota del impuesto (0\u00a0%)|0,00\u00a0€|Total|31,98\u00a0€|Mención fiscal|Inversión del sujeto pasivo|Tarjeta",
+			"38,70",
 		},
 		{
 			withdrawn(),

@@ -14,6 +14,7 @@ import (
 	"hostpanel/domain/domaintest"
 	"hostpanel/domain/field"
 	"hostpanel/domain/money"
+	"hostpanel/domain/tax"
 )
 
 var (
@@ -235,6 +236,33 @@ func TestAChangeIsComputedToTheCent(t *testing.T) {
 		back := billing.Subscriptions.Replay(begun, events[0], changed[0]).Prorate(s.PlanTerms(), at)
 		if !back.Due().Equal(p.Due().Neg()) {
 			t.Fatalf("there %s, back %s", p.Due(), back.Due())
+		}
+	})
+}
+
+// Under reverse charge the lines of a change are without tax, and add up to its total.
+func TestTheLinesOfAChangeAddUpWithoutTax(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		currency := rapid.SampledFrom([]string{"EUR", "JPY", "KWD"}).Draw(r, "currency")
+		places := int32(2)
+		if currency == "JPY" {
+			places = 0
+		}
+		price := func(name string) decimal.Decimal {
+			return decimal.New(rapid.Int64Range(0, 1_000_000).Draw(r, name), -places)
+		}
+		abroad := tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21")}
+		p := billing.Proration{Charge: price("charge"), Credit: price("credit")}
+		net := p.Without(abroad, currency)
+		sum := decimal.Zero
+		for _, l := range net.Lines("en", billing.PlanTerms{PlanName: "Start"}, billing.PlanTerms{PlanName: "More", BillingPeriod: "monthly"}) {
+			sum = sum.Add(l.Total)
+		}
+		if want := abroad.Without(p.Due(), currency); !sum.Equal(want) || !net.Due().Equal(want) {
+			r.Fatalf("The lines of %+v add up to %s instead of %s.", net, sum, want)
+		}
+		if same := p.Without(tax.Treatment{}, currency); !same.Charge.Equal(p.Charge) || !same.Credit.Equal(p.Credit) {
+			r.Fatalf("%+v has become %+v without a treatment.", p, same)
 		}
 	})
 }

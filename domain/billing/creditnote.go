@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
+	"hostpanel/domain/tax"
 )
 
 // Credit writes a credit note for money of an invoice that has gone back:
@@ -38,6 +39,7 @@ type CreditNoteIssued struct {
 	Ledger   string          `json:"series"`
 	Sequence int64           `json:"sequence"` // 1, 2, 3 … in its series
 	At       time.Time       `json:"at"`
+	tax.Treatment
 }
 
 func (CreditNoteIssued) EventName() string { return "billing.credit_note_issued" }
@@ -84,7 +86,7 @@ func (i Invoice) credit(refund string, part Sum, at time.Time) CreditNoteIssued 
 	return CreditNoteIssued{
 		Order: i.Order, Tenant: i.Tenant, Invoice: i.Number, Refund: refund,
 		Total: part.Total, Subtotal: part.Subtotal, Tax: part.Tax, TaxRate: i.TaxRate, Currency: i.Currency,
-		Ledger: creditSeries(at, i.Test), At: at,
+		Ledger: creditSeries(at, i.Test), At: at, Treatment: i.Treatment,
 	}
 }
 

@@ -1,7 +1,9 @@
 package billing_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -10,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
 	"hostpanel/domain/domaintest"
+	"hostpanel/domain/tax"
 )
 
 var numbered = issued.WithNumber(1).(billing.InvoiceIssued)
@@ -26,6 +29,32 @@ func credit(refund, total string) billing.Credit {
 }
 
 // M-9: by the rate, the last takes what remains.
+// A credit note is taxed as its invoice is: under reverse charge it has no tax either.
+func TestACreditNoteIsTaxedAsItsInvoice(t *testing.T) {
+	reversed := issue
+	reversed.Treatment = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront"}
+	reversed.Total, reversed.Subtotal, reversed.Tax, reversed.TaxRate = amount("23.72"), amount("23.72"), amount("0"), amount("0")
+	events, err := billing.Invoices.Decide(billing.Invoice{}, reversed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invoice := billing.Invoices.Replay(events...)
+	notes, err := billing.Invoices.Decide(invoice, billing.Credit{Order: order, Refund: "re_1", Amount: amount("10"), At: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := notes[0].(billing.CreditNoteIssued) //nolint:forcetypeassert // the one event of a credit
+	if note.TaxKind != tax.ReverseCharge || !note.Total.Equal(amount("10")) || !note.Subtotal.Equal(note.Total) || !note.Tax.IsZero() {
+		t.Errorf("%+v", note)
+	}
+	for _, e := range []domain.Event{events[0], note} {
+		written, err := json.Marshal(e)
+		if err != nil || !strings.Contains(string(written), `"tax_kind":"reverse_charge","tax_country":"FR","tax_removed":"21","tax_id_accepted_by":"system:storefront"`) {
+			t.Error(string(written), err)
+		}
+	}
+}
+
 func TestCreditNotesAddUpToTheInvoice(t *testing.T) {
 	one, two := note("re_1", "10", "8.26", "1.74"), note("re_2", "18.70", "15.46", "3.24")
 	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered}).When(credit("re_1", "10")).Then(one)
@@ -83,4 +112,25 @@ func TestAnySplitAddsUp(t *testing.T) {
 			t.Fatalf("notes %v, invoice %s + %s", notes, i.Subtotal, i.Tax)
 		}
 	})
+}
+
+var made = billing.DocumentMade{Number: "INV-2026-000001", Files: []billing.StoredFile{
+	{Format: "html", SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Size: 4321},
+	{Format: "pdf", SHA256: "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752", Size: 35000},
+}, At: noon}
+
+func TestADocumentIsMadeOnce(t *testing.T) {
+	command := billing.MakeDocument{Invoice: order, Number: made.Number, Files: made.Files, At: noon}
+	domaintest.Given(t, billing.Invoices, nil).When(command).ThenRefused(domain.NotFound, "No Invoice matches the given query.")
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered}).When(command).Then(made)
+	domaintest.Given(t, billing.Invoices, []billing.InvoiceEvent{numbered, made}).When(command).ThenRefused(domain.Conflict, "The document is stored already.")
+	if f, is := made.File("pdf"); !is || f.Size != 35000 || made.Says() != "document INV-2026-000001 is stored as html, pdf" {
+		t.Error(f, made.Says())
+	}
+	if _, is := made.File("xml"); is {
+		t.Error("there is no XML")
+	}
+	if text := (billing.DocumentMade{Number: "INV-2026-000001"}).Says(); text != "document INV-2026-000001 cannot be made: the data of its buyer is erased" {
+		t.Error(text)
+	}
 }

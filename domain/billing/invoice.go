@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/texts"
 )
 
@@ -32,6 +33,8 @@ type Invoice struct {
 	Test     bool            `json:"test"`
 	Credited Sum             `json:"credited"`
 	Refunds  map[string]bool `json:"refunds,omitempty"` // that were credited
+	tax.Treatment
+	Documents map[string]bool `json:"documents,omitempty"` // that are stored, by number
 }
 
 // An InvoiceStatus is whether an invoice has been paid.
@@ -95,6 +98,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[ChangeWithdrawn](),
 	domain.Register[ChangeDropped](),
 	domain.Register[PlanChanged](),
+	domain.Register[DocumentMade](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.
@@ -109,6 +113,7 @@ type Issue struct {
 	Lines                []Line
 	Total, Subtotal, Tax decimal.Decimal
 	TaxRate              decimal.Decimal // percent
+	Treatment            tax.Treatment   // zero: the rate is the single one
 	Currency             string
 	Test                 bool      // no real money: another series
 	DueAt                time.Time // zero: it is paid already
@@ -168,6 +173,7 @@ func (c Issue) decide(i Invoice) ([]InvoiceEvent, error) {
 		Seller: c.Seller, Lines: c.Lines,
 		Total: c.Total, Subtotal: c.Subtotal, Tax: c.Tax, TaxRate: c.TaxRate, Currency: c.Currency,
 		Status: c.status(), DueAt: c.DueAt, Ledger: SeriesOf(c.At, c.Test), At: c.At,
+		Treatment: c.Treatment,
 	}}, nil
 }
 
@@ -229,6 +235,7 @@ type InvoiceIssued struct {
 	Sequence  int64           `json:"sequence"` // 1, 2, 3 … in its series
 	At        time.Time       `json:"at"`
 	buyer.Details
+	tax.Treatment
 }
 
 func (InvoiceIssued) EventName() string { return "billing.invoice_issued" }
@@ -256,7 +263,7 @@ func (e InvoiceIssued) evolve(Invoice) Invoice {
 	return Invoice{
 		PaidBy: payer,
 		Issued: true, Status: e.Status, Order: e.Order, Tenant: e.Tenant, Number: e.Number(), Sum: Sum{e.Total, e.Subtotal, e.Tax},
-		TaxRate: e.TaxRate, Currency: e.Currency, Test: IsTest(e.Ledger),
+		TaxRate: e.TaxRate, Currency: e.Currency, Test: IsTest(e.Ledger), Treatment: e.Treatment,
 	}
 }
 

@@ -18,6 +18,9 @@ type Pay struct {
 	At        time.Time
 }
 
+// ManualMethods are how an invoice is paid without a provider.
+var ManualMethods = []string{"bank_transfer", "cash", "other"}
+
 // InvoicePaid: all of an open invoice is paid.
 type InvoicePaid struct {
 	By        uuid.UUID `json:"by,omitzero"`

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/money"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/texts"
 )
 
@@ -32,6 +33,15 @@ func (s Subscription) Prorate(to PlanTerms, at time.Time) Proration {
 	if to.BillingPeriod != s.Cycle {
 		p.Anew, p.PeriodEnd, p.Charge = true, PeriodStart(at, to.BillingPeriod, 1), to.Price.Round(places)
 	}
+	return p
+}
+
+// Without is the proration without the tax that its invoice is not to have. What is credited
+// follows from the total, so that the lines add up.
+func (p Proration) Without(t tax.Treatment, currency string) Proration {
+	due := t.Without(p.Due(), currency)
+	p.Charge = t.Without(p.Charge, currency)
+	p.Credit = p.Charge.Sub(due)
 	return p
 }
 

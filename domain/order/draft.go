@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"hostpanel/domain/texts"
 )
 
 // A Draft is an order as a customer asks for it. Prices are not in it: they are
@@ -82,6 +84,15 @@ func (all Offers) Configured(name string) (Offer, bool) {
 		return Offer{}, false
 	}
 	return all[i], true
+}
+
+// Called is a payment method as customers read it in a language; blank: it is not configured.
+func (all Offers) Called(language, name string) string {
+	offer, _ := all.Configured(name)
+	if texts.Spoken(language) == texts.English {
+		return offer.Label.EN
+	}
+	return offer.Label.ES
 }
 
 // ErrNoPaymentPage means that the payment provider opened no page. The order

@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/wording"
 )
 
@@ -103,6 +104,7 @@ type Placed struct {
 	CancelURL  string `json:"cancel_url,omitempty"`
 
 	Invoice uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys the plan
+	tax.Treatment
 
 	KeepFor uuid.UUID `json:"keep_for,omitzero"`    // the person who agreed that the payment method is kept; zero: it is not
 	Charge  uuid.UUID `json:"kept_method,omitzero"` // the kept payment method that is charged; zero: the customer pays on a page

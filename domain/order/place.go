@@ -11,6 +11,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
+	"hostpanel/domain/tax"
 )
 
 // Place puts in an order for a plan. That the plan is on offer and that the
@@ -26,6 +27,7 @@ type Place struct {
 	Price    decimal.Decimal // per month, tax included
 	SetupFee decimal.Decimal
 	TaxRate  decimal.Decimal // percent
+	Tax      tax.Treatment   // how that came about; zero: it is the single rate
 	Currency string
 	Method   Method
 	Test     bool // no real money moves, whatever the method says
@@ -114,7 +116,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost := money.TotalsOf(c.Price, c.SetupFee, c.TaxRate, c.Period == Yearly)
+	cost := tax.Decision{Treatment: c.Tax, Rate: c.TaxRate}.Totals(c.Price, c.SetupFee, c.Currency, c.Period == Yearly)
 	var bill Bill
 	if c.Bill != nil {
 		bill, cost = *c.Bill, money.Totals{Period: c.Bill.Total, Total: c.Bill.Total, Subtotal: c.Bill.Subtotal, Tax: c.Bill.Tax}
@@ -132,7 +134,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
 		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL,
-		Invoice: bill.Invoice, KeepFor: c.KeepFor, Charge: c.Charge, At: c.At,
+		Invoice: bill.Invoice, KeepFor: c.KeepFor, Charge: c.Charge, At: c.At, Treatment: c.Tax,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 )
 
 // T1, M-4: everything that was agreed on is frozen.
@@ -179,4 +180,16 @@ func TestAnOrderThatCouldNotBePaidIsGivenUp(t *testing.T) {
 		Then(order.Cancelled{Reason: order.NoSession, Note: "typo", At: later})
 	given(t, placed, expired).When(order.Cancel{ID: id, By: order.ByAdmin, At: later}).
 		ThenRefused(domain.Conflict, "The order is cancelled and cannot be cancelled.")
+}
+
+// Under reverse charge the order is over the price without the seller's tax, and so is what
+// the provider is told. The event says how that came about.
+func TestAnOrderUnderReverseChargeIsOverThePriceWithoutTax(t *testing.T) {
+	reversed := place
+	reversed.TaxRate = decimal.Zero
+	reversed.Tax = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: decimal.RequireFromString("21"), TaxIDAcceptedBy: "system:storefront"}
+	want := placed
+	want.Treatment, want.TaxRate, want.Minor = reversed.Tax, decimal.Zero, 2372
+	want.Total, want.Subtotal, want.Tax = decimal.RequireFromString("23.72"), decimal.RequireFromString("23.72"), decimal.Zero
+	given(t).When(reversed).Then(want)
 }

@@ -62,14 +62,23 @@ type Text struct {
 // Seal encrypts a text with the key of a subject for one purpose, and returns
 // its stored form.
 func Seal(subjectKey []byte, subject uuid.UUID, purpose domain.Purpose, place Place, clear string) string {
+	t := textAt(subject, purpose, place)
+	t.seal(subjectKey, []byte(clear))
+	return t.head + bodyForm.EncodeToString(t.body)
+}
+
+func textAt(subject uuid.UUID, purpose domain.Purpose, place Place) Text {
 	t := Text{Subject: subject, Purpose: purpose, Place: place}
 	t.head = strings.Join([]string{Prefix + version, subject.String(), string(purpose), place.Kind, place.ID, place.Pointer, ""}, ":")
+	return t
+}
+
+func (t *Text) seal(subjectKey, clear []byte) {
 	boxKey, commitment := split(t.Key(subjectKey))
 	nonce := Random(nonceSize)
 	t.body = make([]byte, 0, commitmentSize+nonceSize+len(clear)+tagSize)
 	t.body = append(append(t.body, commitment...), nonce...)
-	t.body = gcm(boxKey).Seal(t.body, nonce, []byte(clear), []byte(t.head))
-	return t.head + bodyForm.EncodeToString(t.body)
+	t.body = gcm(boxKey).Seal(t.body, nonce, clear, []byte(t.head))
 }
 
 // Of is how every stored text of a subject begins.

@@ -126,12 +126,10 @@ type settlement struct{ Method, Reference string }
 // Fields are the request.
 func (p *settlement) Fields() field.Set {
 	return field.Set{
-		field.Text("payment_method", &p.Method).Required().Among(manualMethods...),
+		field.Text("payment_method", &p.Method).Required().Among(billing.ManualMethods...),
 		field.Text("reference", &p.Reference).Required().Max(200).Is(field.Plain).Doc("By which the payment is found in the books. It stands in the log."),
 	}
 }
-
-var manualMethods = []string{"bank_transfer", "cash", "other"}
 
 func (s *handlers) markPaid(ctx context.Context, c route.Call, i *invoice, p *settlement) error {
 	return s.Subscriptions.MarkPaid(ctx, causeOf(c, i), i.ID, p.Method, p.Reference)

@@ -44,7 +44,7 @@ func (t *total) Fields() field.Set {
 	return field.Set{
 		field.Text("month", &t.month).ReadOnly().Doc("Of issue, in UTC: 2026-11."),
 		field.Text("currency", &t.Currency).ReadOnly(),
-		field.Flag("test", &t.Test).ReadOnly().Doc("Whether no real money was meant."),
+		field.Flag("test_money", &t.Test).ReadOnly().Doc("Whether no real money was meant."),
 		field.Int("invoices", &t.Invoices).ReadOnly(),
 		field.Amount("total", &t.Total, 16, 2).ReadOnly().Doc("Tax included."),
 		field.Amount("tax", &t.Tax, 16, 2).ReadOnly().Doc("Of the total."),

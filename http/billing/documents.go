@@ -2,8 +2,11 @@ package billing
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+
+	"github.com/google/uuid"
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
@@ -13,158 +16,109 @@ import (
 	"hostpanel/projections"
 )
 
-// Documents write invoices and credit notes for people.
-type Documents struct {
-	HTML, PDF func(document.Document) ([]byte, error)
+// Documents are those of invoices and credit notes, as they were stored once.
+type Documents interface {
+	// Document is a stored document of an invoice, by its number. It is refused with
+	// [billing.ErrNotMade] until it is stored, with [billing.ErrDocumentErased] once its
+	// key is destroyed, and with a conflict if the XML would break a rule.
+	Document(ctx context.Context, invoice uuid.UUID, number, format string) ([]byte, error)
 }
 
 // A format is one in which a document can be had.
-type format struct {
-	name, media string
-	write       func(document.Document) ([]byte, error)
-}
+type format struct{ name, media string }
 
-func (s *handlers) formats() []format {
-	return []format{{"html", "text/html", s.Documents.HTML}, {"pdf", "application/pdf", s.Documents.PDF}, {"xml", "application/xml", document.XML}}
-}
+var formats = []format{{"html", "text/html"}, {"pdf", "application/pdf"}, {"xml", "application/xml"}}
 
 // document declares the file of the record in a path.
-func (s *handlers) document(path, what string, find func(context.Context, route.Call) (document.Document, error)) route.Route {
+func (s *handlers) document(path, what string, find func(context.Context, route.Call) (invoice uuid.UUID, number string, err error)) route.Route {
 	r := route.File(path+"{id:uuid}/document/", what+" as a page, as a PDF, or as XML by EN 16931", func(ctx context.Context, c route.Call) (*route.Document, error) {
-		as, err := s.formatOf(c)
+		as, err := formatOf(c)
 		if err != nil {
 			return nil, err
 		}
-		d, err := find(ctx, c)
+		invoice, number, err := find(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		return written(d, as)
+		body, err := s.Documents.Document(ctx, invoice, number, as.name)
+		if errors.Is(err, billing.ErrDocumentErased) {
+			return nil, &route.Refusal{Status: http.StatusGone, Detail: billing.ErrDocumentErased.Message, Code: billing.ErrDocumentErased.Reason}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return fileOf(number, as, body), nil
 	})
-	for _, one := range s.formats() {
+	for _, one := range formats {
 		r = r.Sending(one.media, nil)
 	}
 	return r.Caching(documentCache).
 		Taking(field.Text("format", new(string)).Among("html", "pdf", "xml").Doc("Instead of the header Accept.")).
-		Saying("In the language of the order. Each call makes it anew.").
+		Saying("In the language of the order. It was written once, and says what held when it was issued.").
 		Failing(http.StatusNotAcceptable, "The header Accept names none of the formats.").
-		Failing(http.StatusConflict, "The XML would break rules of EN 16931, which are named.")
+		Failing(http.StatusConflict, "The XML would break rules of EN 16931, which are named.").
+		Failing(http.StatusGone, "The document was erased, when the legal period was over.").
+		Failing(http.StatusServiceUnavailable, "The document is being made.")
 }
 
 const documentCache = "private, no-store"
 
 // formatOf is the format that the caller asks for, by its name or by Accept.
-func (s *handlers) formatOf(c route.Call) (format, error) {
-	all := s.formats()
+func formatOf(c route.Call) (format, error) {
 	if name := c.Param("format"); name != "" {
-		i := slices.IndexFunc(all, func(f format) bool { return f.name == name })
+		i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 		if i < 0 {
 			return format{}, &route.Refusal{Status: http.StatusNotFound, Detail: "Not found.", Slug: "not_found"}
 		}
-		return all[i], nil
+		return formats[i], nil
 	}
-	media, err := c.Preferred(all[0].media, all[1].media, all[2].media)
-	return all[max(slices.IndexFunc(all, func(f format) bool { return f.media == media }), 0)], err
+	media, err := c.Preferred(formats[0].media, formats[1].media, formats[2].media)
+	return formats[max(slices.IndexFunc(formats, func(f format) bool { return f.media == media }), 0)], err
 }
 
 // documentPolicy lets a page have its own style and nothing else.
 const documentPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
-func written(d document.Document, as format) (*route.Document, error) {
-	body, err := as.write(d)
-	if err != nil {
-		return nil, err
-	}
+func fileOf(number string, as format, body []byte) *route.Document {
 	file := &route.Document{Type: as.media, Body: body, Header: http.Header{
-		"Content-Disposition": {`attachment; filename="` + d.Number + "." + as.name + `"`},
+		"Content-Disposition": {`attachment; filename="` + number + "." + as.name + `"`},
 	}}
 	if as.name == "html" {
 		file.Type += "; charset=utf-8"
-		file.Header.Set("Content-Disposition", `inline; filename="`+d.Number+`.html"`)
+		file.Header.Set("Content-Disposition", `inline; filename="`+number+`.html"`)
 		file.Header.Set("Content-Security-Policy", documentPolicy)
 	}
-	return file, nil
+	return file
 }
 
-func (s *handlers) invoiceDocument(ctx context.Context, c route.Call) (document.Document, error) {
+func (s *handlers) invoiceDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
 	i, err := s.Scope(c).Invoice(ctx, c.UUID("id"))
-	if err != nil {
-		return document.Document{}, err
-	}
-	return s.documentOf(ctx, c, i)
+	return i.ID, i.Number, err
 }
 
-// documentOf is what an invoice says. The read table has what its event says, and whether
-// it was paid since.
-func (s *handlers) documentOf(ctx context.Context, c route.Call, i projections.Invoice) (document.Document, error) {
-	bought, err := s.System().Order(ctx, i.OrderID)
-	if err != nil {
-		return document.Document{}, err
-	}
-	terms := document.Terms{Language: bought.Language, Order: bought.OrderNumber}
+func (s *handlers) creditNoteDocument(ctx context.Context, c route.Call) (uuid.UUID, string, error) {
+	n, err := s.Scope(c).CreditNote(ctx, c.UUID("id"))
+	return n.InvoiceID, n.Number, err
+}
+
+// saidBy is what the document of an invoice says, without how it was paid.
+func saidBy(i projections.Invoice) document.Document {
+	var terms document.Terms
 	if i.DueAt != nil {
 		terms.Due = *i.DueAt
 	}
-	if i.Status == billing.Paid {
-		terms.Method = s.methodName(bought.Language, methodOf(i, bought))
-	}
 	d := document.OfInvoice(billing.InvoiceIssued{
 		Name: i.CustomerName, Email: i.CustomerEmail, Company: i.CustomerCompany, Details: i.Details(), Seller: i.Seller, Lines: i.Lines,
-		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
+		Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax, TaxRate: i.TaxRate, Treatment: i.Treatment, Currency: i.Currency, Status: i.Status, At: i.CreatedAt,
 	}, terms)
 	d.Number = i.Number
-	if d.Withdrawn {
-		notes, err := s.Scope(c).CreditNotesOfInvoice(ctx, i.ID)
-		if err != nil {
-			return d, err
-		}
-		for _, n := range notes {
-			d.Reason = texts.Say(d.Language, "documents.withdrawn_by", "number", n.Number)
-		}
-	}
-	return d, nil
-}
-
-// methodOf is how an invoice was paid: the first one of an order with that order.
-func methodOf(i projections.Invoice, bought projections.Order) string {
-	if i.ID == bought.ID {
-		return bought.PaymentMethod
-	}
-	return i.PaymentMethod
+	return d
 }
 
 // methodName is a payment method as customers read it.
 func (s *handlers) methodName(language, name string) string {
-	if slices.Contains(manualMethods, name) {
+	if slices.Contains(billing.ManualMethods, name) {
 		return texts.Say(language, "documents.method_"+name)
 	}
-	offer, _ := s.Offers.Configured(name)
-	if texts.Spoken(language) == texts.English {
-		return offer.Label.EN
-	}
-	return offer.Label.ES
-}
-
-func (s *handlers) creditNoteDocument(ctx context.Context, c route.Call) (document.Document, error) {
-	n, err := s.Scope(c).CreditNote(ctx, c.UUID("id"))
-	if err != nil {
-		return document.Document{}, err
-	}
-	i, err := s.Scope(c).Invoice(ctx, n.InvoiceID)
-	if err != nil {
-		return document.Document{}, err
-	}
-	of, err := s.documentOf(ctx, c, i)
-	if err != nil {
-		return of, err
-	}
-	reason := ""
-	if of.Withdrawn {
-		reason = texts.Say(of.Language, "documents.withdrawn_"+n.Refund)
-	}
-	d := document.OfCreditNote(billing.CreditNoteIssued{
-		Total: n.Total, Subtotal: n.Subtotal, Tax: n.Tax, TaxRate: n.TaxRate, Currency: n.Currency, At: n.CreatedAt,
-	}, of, reason)
-	d.Number = n.Number
-	return d, nil
+	return s.Offers.Called(language, name)
 }

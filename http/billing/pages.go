@@ -94,10 +94,7 @@ func (s *handlers) showInvoice(ctx context.Context, c route.Call, i *invoice, ac
 	for _, n := range notes {
 		credited = append(credited, documentRow{Path: pdfOf(creditNotesPath, n.ID), Number: n.Number, Total: w.Money(n.Total, n.Currency), At: w.Moment("", &n.CreatedAt, "")})
 	}
-	said, err := s.documentOf(ctx, c, i.Invoice)
-	if err != nil {
-		return nil, err
-	}
+	said := saidBy(i.Invoice)
 	ways := s.waysToPay(i.Invoice)
 	d, err := s.Sheet(c, back.StatusOf(), "invoice", "invoice_title", map[string]any{
 		"Title": w["invoice_title"] + " " + i.Number, "Invoice": rowOfInvoice(w, i.Invoice), "Lines": linesOf(w, said), "Sums": sumsOf(w, web.Readers(c), i.Invoice), "Credited": credited,
@@ -152,12 +149,13 @@ func linesOf(w web.Words, d document.Document) (rows []lineRow) {
 }
 
 func sumsOf(w web.Words, language string, i projections.Invoice) []web.Aspect {
-	return []web.Aspect{
+	return web.Told(
 		w.Moment(w["invoice_issued"], &i.CreatedAt, ""),
-		{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
-		{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
-		{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
-	}
+		web.Aspect{Name: w["invoice_subtotal"], Text: w.Money(i.Subtotal, i.Currency)},
+		web.Aspect{Name: w["invoice_tax"] + " (" + texts.Percent(language, i.TaxRate) + ")", Text: w.Money(i.Tax, i.Currency)},
+		web.Aspect{Name: w["invoice_tax_note"], Text: i.TaxKind.Note(language)},
+		web.Aspect{Name: w["invoice_total"], Text: w.Money(i.Total, i.Currency)},
+	)
 }
 
 func sellerOf(w web.Words, s billing.Seller) []web.Aspect {

@@ -7,6 +7,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
+	"hostpanel/domain/tax"
 	"hostpanel/http/caller"
 	"hostpanel/http/record"
 	"hostpanel/http/route"
@@ -110,6 +111,7 @@ func (i *invoice) Fields() field.Set {
 		field.Amount("subtotal", &i.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &i.Tax, 14, 2).ReadOnly(),
 		field.Amount("tax_rate", &i.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
+	}, tax.Shown(&i.Treatment), field.Set{
 		field.Amount("total", &i.Total, 14, 2).ReadOnly(),
 		field.Text("currency", &i.Currency).ReadOnly(),
 		field.Text("status", (*string)(&i.Status)).Among(billing.InvoiceStatuses...).ReadOnly().Doc("open: it has yet to be paid. withdrawn: it was credited before it was paid."),
@@ -172,7 +174,7 @@ func (n *creditNote) Tag() string { return record.Tag("credit-note", n.ID.String
 
 // Fields are the credit note.
 func (n *creditNote) Fields() field.Set {
-	return field.Set{
+	return slices.Concat(field.Set{
 		field.UUID("id", &n.ID).ReadOnly(),
 		field.Text("number", &n.Number).ReadOnly().Doc("Of a series without gaps."),
 		field.Text("invoice", &n.Invoice).ReadOnly().Doc("The number of the invoice that it corrects."),
@@ -182,9 +184,10 @@ func (n *creditNote) Fields() field.Set {
 		field.Amount("subtotal", &n.Subtotal, 14, 2).ReadOnly(),
 		field.Amount("tax", &n.Tax, 14, 2).ReadOnly(),
 		field.Amount("tax_rate", &n.TaxRate, 5, 2).ReadOnly().Doc("Percent."),
+	}, tax.Shown(&n.Treatment), field.Set{
 		field.Amount("total", &n.Total, 14, 2).ReadOnly(),
 		field.Text("currency", &n.Currency).ReadOnly(),
 		field.Time("created_at", &n.CreatedAt).ReadOnly().Doc("When it was issued."),
 		field.Time("updated_at", &n.UpdatedAt).ReadOnly(),
-	}
+	})
 }

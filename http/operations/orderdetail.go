@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/operations"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/tax"
 	"hostpanel/http/record"
 	"hostpanel/projections"
 )
@@ -77,6 +78,7 @@ func (o *orderDetail) Fields() field.Set {
 		field.Amount("price", &o.PeriodPrice, 16, 4).ReadOnly(),
 		field.Amount("setup_fee", &o.SetupFee, 16, 4).ReadOnly(),
 		field.Amount("tax_rate", &o.TaxRate, 5, 2).ReadOnly(),
+	}, tax.Shown(&o.Treatment), field.Set{
 		field.Amount("subtotal", &o.Subtotal, 14, 2).ReadOnly(),
 		field.Text("customer_phone", &o.CustomerPhone).ReadOnly(),
 		field.Text("customer_company", &o.CustomerCompany).ReadOnly(),

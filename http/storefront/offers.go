@@ -3,9 +3,13 @@ package storefront
 import (
 	"slices"
 
+	"github.com/shopspring/decimal"
+
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/tax"
+	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -52,7 +56,35 @@ type offeredWidget struct {
 	projections.Widget
 	plans   []offeredPlan
 	methods []offeredMethod
-	origins []string // that a payment page can have
+	origins []string    // that a payment page can have
+	tax     *offeredTax // nil: it does not depend on the buyer
+}
+
+// offeredWidget is an order form with the methods that its customers can choose.
+func (s *handlers) offeredWidget(w projections.Widget, offers order.Offers) *offeredWidget {
+	shown := &offeredWidget{w, offered(w.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL()), nil}
+	if home, rate, countries, ok := s.Tax.ByCountry(s.Now()); ok {
+		members := slices.DeleteFunc(slices.Clone(countries), func(country string) bool { return !tax.IsMember(country) })
+		shown.tax = &offeredTax{home, rate, countries, members}
+	}
+	return shown
+}
+
+// An offeredTax is what a form has to know where the tax depends on the buyer.
+type offeredTax struct {
+	home               string
+	rate               decimal.Decimal
+	countries, members []string
+}
+
+// Fields are what the form has to know.
+func (t *offeredTax) Fields() field.Set {
+	return field.Set{
+		field.Text("seller_country", &t.home).ReadOnly(),
+		field.Amount("seller_rate", &t.rate, 5, 2).ReadOnly().Doc("Percent that prices include, and that a business of another member state does not pay."),
+		field.Texts("countries", &t.countries, nil).ReadOnly().Doc("That have a rate."),
+		field.Texts("member_states", &t.members, nil).ReadOnly().Doc("In which a customer_tax_id takes the tax out of the price."),
+	}
 }
 
 // Fields are the widget (docs/storefront.md, "Plans and widgets").
@@ -61,6 +93,7 @@ func (w *offeredWidget) Fields() field.Set {
 	return append(set,
 		field.Objects("plans", &w.plans),
 		field.Objects("payment_methods", &w.methods).Doc("Values for an order's payment_method with this key, with what customers read."),
+		field.Object("tax", &w.tax).Doc("What a form has to know to ask for customer_country and customer_tax_id; null: the tax does not depend on them."),
 		field.Texts("payment_origins", &w.origins, nil).ReadOnly().Doc("Origins that payment_url can have. A page sends its customers nowhere else."),
 	)
 }

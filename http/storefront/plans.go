@@ -12,7 +12,6 @@ import (
 	"hostpanel/domain/storefront"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
-	"hostpanel/http/web"
 	"hostpanel/projections"
 )
 
@@ -61,7 +60,7 @@ func (s *handlers) plans(ctx context.Context, c route.Call) ([]offeredPlan, erro
 func (s *handlers) widget(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Visitor(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(caller.KeyOf(c).Mode == storefront.Test)
-	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL())}, err
+	return s.offeredWidget(widget, offers), err
 }
 
 func (s *handlers) orderView(ctx context.Context, c route.Call) (*projections.OrderView, error) {

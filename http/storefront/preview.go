@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"hostpanel/http/route"
-	"hostpanel/http/web"
 )
 
 const previewPrefix = "/storefront/preview/"
@@ -28,5 +27,5 @@ func (s *handlers) previewArea() route.Area {
 func (s *handlers) preview(ctx context.Context, c route.Call) (*offeredWidget, error) {
 	widget, err := s.Scope(c).Widget(ctx, c.Var("widget_id"))
 	offers := s.Offers.For(s.Hosted != nil) // as with a key of the usual mode
-	return &offeredWidget{widget, offered(widget.Offered), methodsOf(offers), web.PaymentOrigins(offers, s.PublicURL())}, err
+	return s.offeredWidget(widget, offers), err
 }

@@ -10,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 )
@@ -24,6 +25,7 @@ type Deps struct {
 	Feed      route.LiveFeed
 	Changes   Changes
 	Offers    order.Offers
+	Tax       tax.Policy
 	PublicURL func() string
 	Abuse     bool // whether the limits against abuse hold
 

@@ -7,7 +7,6 @@ import (
 
 	"hostpanel/domain"
 	incidents "hostpanel/domain/operations"
-	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/ratelimit"
 	"hostpanel/sagas"
@@ -101,13 +100,14 @@ func (s *Panel) addProvisioning(p Policy) {
 }
 
 // addBilling adds what renews subscriptions.
-func (s *Panel) addBilling(p Policy, offers order.Offers) {
+func (s *Panel) addBilling(o Options) {
+	p := o.Policy
 	orders := provisioning.New(provisioning.Options{
-		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: offers, TaxRate: p.TaxRate, Now: s.Now,
+		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: s.Provisioner,
-		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Look: s.times.BillingLook,
+		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, Writers: o.Documents, Offers: o.Offers,
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
@@ -22,6 +23,7 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas"
 	"hostpanel/sagas/accounts"
+	invoicing "hostpanel/sagas/billing"
 	"hostpanel/sagas/notify"
 	"hostpanel/sagas/operations"
 	"hostpanel/sagas/provisioning"
@@ -49,7 +51,8 @@ type Options struct {
 	Times     Times         // zero: [Defaults]
 	Policy    Policy
 	Retention Retention
-	Hashing   credentials.Cost // of passwords; see [credentials.Vault.Hashing]
+	Documents invoicing.Writers // of invoices and credit notes; zero: none are made
+	Hashing   credentials.Cost  // of passwords; see [credentials.Vault.Hashing]
 
 	// UnsubscribeKeys prove that a link in a mail is ours: the first signs.
 	UnsubscribeKeys [][]byte
@@ -61,7 +64,8 @@ type Policy struct {
 	RefundLate   bool            // late payments go back; none reopens its order
 	RefundGrace  *time.Duration  // for which a service that has ended is kept; nil: as in [Times]
 	Seller       billing.Seller  // as invoices name it; zero: they name none
-	TaxRate      decimal.Decimal // percent that prices include
+	TaxRate      decimal.Decimal // percent that prices include, in the mode of the single rate
+	Tax          tax.Policy      // zero: the single rate
 	Terms        billing.Terms   // of renewals; zero: the usual ones
 	Compare      *time.Duration  // in which every tenant is compared with the engine once; 0: none is; nil: as in [Times]
 }
@@ -124,7 +128,7 @@ func New(o Options) *Panel {
 	s.addOperations(o)
 	s.addHosting(o)
 	s.addProvisioning(o.Policy)
-	s.addBilling(o.Policy, o.Offers)
+	s.addBilling(o)
 	for _, sweep := range []func(context.Context) error{s.store.Sweep, s.vault.Sweep, limits.Sweep, idempotency.Open(s.pool, s.store.Keys()).Sweep} {
 		s.EachRound("the log's tables were not swept", sweep)
 	}

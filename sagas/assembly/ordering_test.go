@@ -12,6 +12,7 @@ import (
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 )
 
 var drawn atomic.Int64
@@ -23,7 +24,8 @@ type ordering struct {
 	period                                 order.Period
 	price, setup                           string
 	details                                buyer.Details
-	keeps                                  bool // the payment method, for renewals
+	keeps                                  bool       // the payment method, for renewals
+	taxes                                  tax.Policy // zero: 21 percent for all
 }
 
 // place puts in an order and takes it to the provider's page.
@@ -75,10 +77,11 @@ func (w *world) tryPut(id uuid.UUID, o ordering) error {
 	case "saas":
 		plan.SaaS = &order.SaaS{MaxVMs: 3, MaxHostingAccounts: 10, MaxAgents: 2}
 	}
+	taxed := o.taxes.Decide(decimal.RequireFromString("21"), o.details, w.Now(), "system:storefront")
 	c := order.Place{
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company, Details: o.details},
-		Plan:     plan, Period: cmp.Or(o.period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.setup, "0")), TaxRate: decimal.RequireFromString("21"), Currency: "EUR",
+		Plan:     plan, Period: cmp.Or(o.period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
 		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
 	}
 	if o.keeps {

@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -29,9 +30,12 @@ type Deps struct {
 	Orders  Orders
 	Terms   billing.Terms
 	Seller  billing.Seller
-	TaxRate decimal.Decimal // percent that prices include
-	Look    time.Duration   // between two looks at what is due
+	TaxRate decimal.Decimal // percent that prices include, in the mode of the single rate
+	Tax     tax.Policy
+	Look    time.Duration // between two looks at what is due
 	Places  Places
+	Writers Writers      // of documents; zero: none are made
+	Offers  order.Offers // whose names documents show
 }
 
 // Places are the tenants' places at the hosting engine.
@@ -46,17 +50,23 @@ type Places interface {
 }
 
 // A Service bills subscriptions.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	issued chan struct{} // a document is to be made
+}
 
 // New registers what billing does by itself with the runner.
 func New(d Deps) *Service {
-	s := &Service{d}
+	s := &Service{d, make(chan struct{}, 1)}
 	d.Runner.Background(s.renew)
+	if d.Writers.PDF != nil {
+		d.Runner.Background(s.document)
+	}
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},
 		billing.SubscriptionStarted{}, billing.ChargeStarted{}, billing.PaymentMethodRemoved{}, order.PaymentMethodKept{}, order.Cancelled{},
 		account.MembershipRevoked{}, account.SubjectErased{},
-		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{}, billing.ChangeWithdrawn{},
+		billing.ChangeWithdrawn{}, billing.InvoiceIssued{}, billing.CreditNoteIssued{},
 	)...)
 	return s
 }
@@ -64,6 +74,8 @@ func New(d Deps) *Service {
 // react is the reaction of billing to an event of the log.
 func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	switch e := r.Event.(type) {
+	case billing.InvoiceIssued, billing.CreditNoteIssued:
+		s.soon()
 	case order.PaymentConfirmed, order.Reopened:
 		return s.settle(ctx, r)
 	case billing.SubscriptionEnded:

@@ -52,7 +52,7 @@ func (s *Service) PreviewChange(ctx context.Context, subscription uuid.UUID, pla
 	if p.Invoice, err = s.invoiceOf(ctx, c, uuid.Nil); err != nil {
 		return p, nil, err
 	}
-	p.Proration = c.proration
+	p.Proration = c.proration.Without(p.Invoice.Treatment, c.sub.Currency)
 	if p.Now = c.isNow(); p.Now {
 		p.StartsAt, p.PayUntil = c.at, &p.Invoice.DueAt
 	}
@@ -169,31 +169,23 @@ func (s *Service) overruns(ctx context.Context, sub billing.Subscription) ([]bil
 // invoiceOf is the invoice that a change brings: that of the difference, or that of the
 // next period.
 func (s *Service) invoiceOf(ctx context.Context, c *change, id uuid.UUID) (billing.Issue, error) {
-	issue, err := s.issueTo(ctx, c.sub)
+	issue, taxed, err := s.issueTo(ctx, c.sub, c.at)
 	if err != nil {
 		return issue, err
 	}
-	issue.ID, issue.At = id, c.at
+	issue.ID = id
 	if c.isNow() {
-		cost := money.TotalsOf(c.proration.Due(), decimal.Zero, s.TaxRate, false)
-		issue.Lines, issue.DueAt = c.proration.Lines(c.language, c.sub.PlanTerms(), c.to), c.sub.PayUntil(c.at, s.Terms)
+		due := c.proration.Without(taxed.Treatment, c.sub.Currency)
+		cost := taxed.Totals(c.proration.Due(), decimal.Zero, c.sub.Currency, false)
+		issue.Lines, issue.DueAt = due.Lines(c.language, c.sub.PlanTerms(), c.to), c.sub.PayUntil(c.at, s.Terms)
 		issue.Total, issue.Subtotal, issue.Tax = cost.Total, cost.Subtotal, cost.Tax
 		return issue, nil
 	}
 	planned := billing.ChangePlanned{PlanTerms: c.to, StartsAt: c.sub.PeriodEnd, At: c.at}
 	next := billing.Subscriptions.Evolve(c.sub, planned).AsBilled(nil)
 	start, end := next.NextPeriod()
-	cost := money.TotalsOf(next.Price, decimal.Zero, s.TaxRate, false)
+	cost := taxed.Totals(next.Price, decimal.Zero, c.sub.Currency, false)
 	issue.Lines = []billing.Line{billing.PeriodLine(c.language, next.PlanName, next.Cycle, start, end, cost.Total)}
 	issue.Total, issue.Subtotal, issue.Tax, issue.At, issue.DueAt = cost.Total, cost.Subtotal, cost.Tax, start, next.NextDue(start, s.Terms)
 	return issue, nil
-}
-
-// issueTo is an invoice of a subscription to whom the last one was written, without lines.
-func (s *Service) issueTo(ctx context.Context, sub billing.Subscription) (billing.Issue, error) {
-	last, err := s.Tables.For(projections.System).LastInvoice(ctx, sub.Order)
-	return billing.Issue{
-		Order: sub.Order, Tenant: sub.Tenant, SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany,
-		Buyer: last.Details(), Seller: s.Seller, TaxRate: s.TaxRate, Currency: sub.Currency, Test: billing.IsTest(last.Number),
-	}, err
 }

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
-	"hostpanel/domain/money"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
@@ -141,27 +142,33 @@ func nextInvoice(s billing.Subscription) uuid.UUID {
 // bill writes the invoice of the next period, to whom the last one was written, in the
 // language of the order. One of nothing is paid at once.
 func (s *Service) bill(ctx context.Context, sub billing.Subscription, id uuid.UUID, now time.Time) ([]domain.Command, error) {
-	scope := s.Tables.For(projections.System)
-	last, err := scope.LastInvoice(ctx, sub.Order)
+	issue, taxed, err := s.issueTo(ctx, sub, now)
 	if err != nil {
 		return nil, err
 	}
-	bought, err := scope.Order(ctx, sub.Order)
+	bought, err := s.Tables.For(projections.System).Order(ctx, sub.Order)
 	if err != nil {
 		return nil, err
 	}
-	cost := money.TotalsOf(sub.Price, decimal.Zero, s.TaxRate, false)
+	cost := taxed.Totals(sub.Price, decimal.Zero, sub.Currency, false)
 	start, end := sub.NextPeriod()
-	issue := billing.Issue{
-		ID: id, Order: sub.Order, Tenant: sub.Tenant,
-		SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany, Buyer: last.Details(),
-		Seller: s.Seller, Lines: []billing.Line{billing.PeriodLine(bought.Language, sub.PlanName, sub.Cycle, start, end, cost.Total)},
-		Total: cost.Total, Subtotal: cost.Subtotal, Tax: cost.Tax, TaxRate: s.TaxRate, Currency: sub.Currency,
-		Test: billing.IsTest(last.Number), DueAt: sub.NextDue(now, s.Terms), At: now,
-	}
+	issue.ID, issue.DueAt = id, sub.NextDue(now, s.Terms)
+	issue.Lines = []billing.Line{billing.PeriodLine(bought.Language, sub.PlanName, sub.Cycle, start, end, cost.Total)}
+	issue.Total, issue.Subtotal, issue.Tax = cost.Total, cost.Subtotal, cost.Tax
 	if !cost.Total.IsZero() {
 		return []domain.Command{issue}, nil
 	}
 	issue.DueAt = time.Time{}
 	return []domain.Command{issue, billing.Renew{Order: sub.Order, Invoice: issue.ID, At: now, Terms: s.Terms}}, nil
+}
+
+// issueTo is an invoice of a subscription to whom the last one was written, without lines,
+// and how it is taxed.
+func (s *Service) issueTo(ctx context.Context, sub billing.Subscription, now time.Time) (billing.Issue, tax.Decision, error) {
+	last, err := s.Tables.For(projections.System).LastInvoice(ctx, sub.Order)
+	taxed := s.Tax.Decide(s.TaxRate, last.Details(), now, cmp.Or(last.TaxIDAcceptedBy, "system:billing"))
+	return billing.Issue{
+		Order: sub.Order, Tenant: sub.Tenant, SubjectID: last.Subject, Name: last.CustomerName, Email: last.CustomerEmail, Company: last.CustomerCompany,
+		Buyer: last.Details(), Seller: s.Seller, TaxRate: taxed.Rate, Treatment: taxed.Treatment, Currency: sub.Currency, Test: billing.IsTest(last.Number), At: now,
+	}, taxed, err
 }

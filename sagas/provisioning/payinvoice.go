@@ -109,7 +109,7 @@ func (s *Service) paying(b bill, offer order.Offer) order.Place {
 	return order.Place{
 		Subject:  bought.Subject,
 		Customer: order.Customer{Name: bought.CustomerName, Email: bought.CustomerEmail, Company: bought.CustomerCompany, Details: bought.Details()},
-		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: i.Total, TaxRate: i.TaxRate, Currency: i.Currency,
+		Plan:     bought.Plan, Period: bought.BillingPeriod, Price: i.Total, TaxRate: i.TaxRate, Tax: i.Treatment, Currency: i.Currency,
 		Method: offer.Method, Test: !offer.Live, Language: bought.Language, At: s.Now().UTC(),
 		Bill: &order.Bill{Invoice: i.ID, Total: i.Total, Subtotal: i.Subtotal, Tax: i.Tax},
 	}

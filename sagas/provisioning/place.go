@@ -15,6 +15,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
 )
@@ -30,7 +31,8 @@ type Options struct {
 	Payments Payments
 	Domains  Domains
 	Offers   order.Offers
-	TaxRate  decimal.Decimal
+	TaxRate  decimal.Decimal // that of the single rate
+	Tax      tax.Policy
 	Now      func() time.Time // business time; nil: the real time
 }
 

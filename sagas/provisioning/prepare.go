@@ -7,9 +7,9 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/field"
-	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/domain/storefront"
+	"hostpanel/domain/tax"
 	"hostpanel/projections"
 )
 
@@ -29,9 +29,11 @@ func (s *Service) Prepare(ctx context.Context, d *order.Draft, wrong *field.Erro
 	if err := s.checkDomain(ctx, d, plan, wrong); err != nil {
 		return err
 	}
-	offer := s.checkPayment(d, plan, wrong)
+	s.Tax.Check(d.Customer.Details, wrong)
+	taxed := s.Tax.Decide(s.TaxRate, d.Customer.Details, s.Now(), "system:storefront")
+	offer := s.checkPayment(d, plan, taxed, wrong)
 	if len(*wrong) == 0 {
-		d.Agreed = s.agreed(d, plan, offer)
+		d.Agreed = s.agreed(d, plan, taxed, offer)
 	}
 	return nil
 }
@@ -118,7 +120,7 @@ func (s *Service) checkDomain(ctx context.Context, d *order.Draft, plan projecti
 
 // checkPayment reports whether the method is on offer for this key, and whether
 // its provider can charge exactly this price.
-func (s *Service) checkPayment(d *order.Draft, plan projections.Plan, wrong *field.Errors) order.Offer {
+func (s *Service) checkPayment(d *order.Draft, plan projections.Plan, taxed tax.Decision, wrong *field.Errors) order.Offer {
 	if wrong.Has("payment_method") {
 		return order.Offer{}
 	}
@@ -127,7 +129,7 @@ func (s *Service) checkPayment(d *order.Draft, plan projections.Plan, wrong *fie
 		usable = usable && d.TestMoney
 	}
 	if usable && !wrong.Has("plan_id") && !wrong.Has("billing_period") {
-		cost := money.TotalsOf(plan.Price, plan.SetupFee, s.TaxRate, d.Period == order.Yearly)
+		cost := taxed.Totals(plan.Price, plan.SetupFee, plan.Currency, d.Period == order.Yearly)
 		_, usable = offer.Charge(cost.Total, plan.Currency)
 	}
 	if !usable {
@@ -137,10 +139,10 @@ func (s *Service) checkPayment(d *order.Draft, plan projections.Plan, wrong *fie
 }
 
 // agreed is what is ordered, as plan and prices are now.
-func (s *Service) agreed(d *order.Draft, plan projections.Plan, offer order.Offer) order.Place {
+func (s *Service) agreed(d *order.Draft, plan projections.Plan, taxed tax.Decision, offer order.Offer) order.Place {
 	return order.Place{
 		Customer: d.Customer, Plan: bought(plan), Period: d.Period,
-		Price: plan.Price, SetupFee: plan.SetupFee, TaxRate: s.TaxRate, Currency: plan.Currency,
+		Price: plan.Price, SetupFee: plan.SetupFee, TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: plan.Currency,
 		Method: offer.Method, Test: !offer.Live,
 		Domain: d.Domain, OS: d.OS, Language: d.Language, Widget: d.Widget, APIKey: d.APIKey, Owner: d.Owner,
 		Return: d.Return,

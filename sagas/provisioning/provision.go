@@ -262,7 +262,7 @@ func (p *Provisioner) bill(ctx context.Context, job *ProvisionInput) (sagas.Work
 		},
 		billing.Issue{
 			Order: o.ID, Tenant: job.Tenant, SubjectID: o.Subject, Name: o.CustomerName, Email: o.CustomerEmail, Company: o.CustomerCompany,
-			Buyer: o.Details(), Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate,
+			Buyer: o.Details(), Seller: p.deps.Seller, Lines: firstLines(o, now), Total: o.Total, Subtotal: o.Subtotal, Tax: o.Tax, TaxRate: o.TaxRate, Treatment: o.Treatment,
 			Currency: o.Currency, Test: o.Test, At: now,
 		},
 	}}, nil
@@ -276,7 +276,7 @@ func firstLines(o projections.Order, at time.Time) []billing.Line {
 	if o.SetupFee.IsZero() {
 		return []billing.Line{period}
 	}
-	period.Total = o.PeriodPrice.Round(2)
+	period.Total = o.Without(o.PeriodPrice.Round(2), o.Currency)
 	return []billing.Line{period, {Text: texts.Say(o.Language, "invoices.setup_fee"), Total: o.Total.Sub(period.Total)}}
 }
 

@@ -9,15 +9,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
+	"hostpanel/adapters/documents"
 	"hostpanel/domain/billing"
 	"hostpanel/eventstore/clock"
 	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
+	invoicing "hostpanel/sagas/billing"
 )
 
 // renewals measures a night in which many subscriptions come due at once, and the list of
 // invoices of one tenant among few and among many.
 func (r *run) renewals(ctx context.Context) error {
-	p, err := r.panel(ctx, "bench_renewals")
+	p, err := r.panel(ctx, "bench_renewals", func(o *assembly.Options) { o.Documents = written })
 	if err != nil {
 		return err
 	}
@@ -34,12 +37,17 @@ func (r *run) renewals(ctx context.Context) error {
 	stop := p.work(ctx)
 	err = p.renewed(ctx, due)
 	took := clock.Since(start)
+	if err == nil {
+		err = p.left(ctx, `select count(*) from invoices where documented_at is null`)
+	}
+	stored := clock.Since(start)
 	stop()
 	if err != nil {
 		return err
 	}
 	r.report(Result{Section: "renewals", Name: fmt.Sprintf("%d subscriptions due at once: all invoiced", due), Value: took.Minutes(), Unit: "min", Bar: 10, AtMost: true})
 	r.report(Result{Section: "renewals", Name: "subscriptions invoiced", Value: float64(due) / took.Seconds(), Unit: "/s"})
+	r.report(Result{Section: "renewals", Name: fmt.Sprintf("%d invoices: the last document is stored", due), Value: stored.Minutes(), Unit: "min", Bar: 30, AtMost: true})
 	return invoiceLists(ctx, r, p, ids[0], int64(due), sizes)
 }
 
@@ -62,14 +70,25 @@ func (p *panel) subscribe(ctx context.Context, n int) ([]uuid.UUID, error) {
 		)
 		return err
 	})
+	if enough(err) == nil { // the documents of last month are there
+		_, err = p.owner.Exec(ctx, `update invoices set documented_at = created_at`)
+	}
 	return ids, enough(err)
 }
 
+// written are the forms of documents as the program writes them.
+var written = invoicing.Writers{HTML: documents.HTML, PDF: documents.PDF}
+
 // renewed waits until no subscription is due any more.
 func (p *panel) renewed(ctx context.Context, n int) error {
+	return p.left(ctx, `select count(*) from (select from subscriptions where next_at <= business_now() limit $1) due`, n)
+}
+
+// left waits until nothing is left of what a query counts.
+func (p *panel) left(ctx context.Context, query string, args ...any) error {
 	for {
 		var left int
-		err := p.owner.QueryRow(ctx, `select count(*) from (select from subscriptions where next_at <= business_now() limit $1) due`, n).Scan(&left)
+		err := p.owner.QueryRow(ctx, query, args...).Scan(&left)
 		if err != nil || left == 0 {
 			return err
 		}

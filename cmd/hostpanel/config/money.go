@@ -30,6 +30,9 @@ func (c *Config) money(s Settings) (err error) {
 	if err := c.seller(s); err != nil {
 		return err
 	}
+	if err := c.tax(s); err != nil {
+		return err
+	}
 	return c.terms(s)
 }
 

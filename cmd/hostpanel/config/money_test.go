@@ -2,10 +2,13 @@ package config
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/tax"
 )
 
 const aSeller = `{"name":"Hoster SL","address":"Calle Mayor 1","city":"Madrid","country":"ES","tax_id":"ESB12345678"}`
@@ -23,6 +26,34 @@ func TestTheSellerOfInvoicesIsSet(t *testing.T) {
 	} {
 		if got, err := New(c.set, c.demo); err != nil || got.Policy.Seller != c.want {
 			t.Errorf("%+v: %+v, %v", c.set, got, err)
+		}
+	}
+}
+
+// Without the setting there is a single rate. A table of an operator goes before that of the
+// program.
+func TestTheRatesOfTaxAreSet(t *testing.T) {
+	for _, c := range []struct {
+		set      Settings
+		mode     tax.Mode
+		portugal string // its rate in 2026
+		warnings int    // about tax
+	}{
+		{Settings{}, tax.Single, "", 0},
+		{Settings{Tax: "single", TaxRate: "21"}, tax.Single, "", 0},
+		{Settings{TaxRates: "PT=24"}, tax.Single, "", 1},
+		{Settings{Tax: "seller", Seller: aSeller}, tax.Seller, "23", 0},
+		{Settings{Tax: "oss", Seller: aSeller, TaxRates: "PT=24@2026-01-01, CH=8.1"}, tax.OSS, "24", 0},
+		{Settings{Tax: "oss", Seller: aSeller, TaxRate: "21"}, tax.OSS, "23", 1},
+	} {
+		got, err := New(c.set, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about := slices.DeleteFunc(got.Warnings(), func(w string) bool { return !strings.HasPrefix(w, "HOSTPANEL_TAX") })
+		rate, known := got.Policy.Tax.Rates.At("PT", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		if got.Policy.Tax.Mode != c.mode || len(about) != c.warnings || known != (c.portugal != "") || known && rate.String() != c.portugal || known && got.Policy.Tax.Home != "ES" {
+			t.Errorf("%+v: %+v, %v", c.set, got.Policy.Tax, about)
 		}
 	}
 }

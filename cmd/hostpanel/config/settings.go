@@ -45,6 +45,8 @@ type Settings struct {
 	Payments kong.Plugins `embed:"" group:"settings"` // payments.Settings of each provider; nil: those of Providers
 
 	TaxRate      string `group:"settings" env:"HOSTPANEL_TAX_RATE" placeholder:"0.00" help:"Percent that prices include."`
+	Tax          string `group:"settings" env:"HOSTPANEL_TAX" placeholder:"single" help:"By whose rates tax is charged: single, seller or oss."`
+	TaxRates     string `group:"settings" env:"HOSTPANEL_TAX_RATES" placeholder:"PT=23@2026-01-01" help:"Rates of countries, with commas, in place of those that the program knows."`
 	Currency     string `group:"settings" env:"HOSTPANEL_CURRENCY" placeholder:"EUR" help:"Of plans that name none."`
 	Seller       string `group:"settings" env:"HOSTPANEL_SELLER" placeholder:"JSON" help:"Who sells, for invoices: name, address, city, postal_code, country, tax_id, register, iban, bic."`
 	InvoiceDays  string `group:"settings" env:"HOSTPANEL_INVOICE_DAYS" placeholder:"7" help:"Days, 0 to 60, before a period begins, when its invoice is issued."`

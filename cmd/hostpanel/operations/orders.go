@@ -144,6 +144,7 @@ func printOrder(c console.Console, o projections.Order) {
 		{"tax id", o.CustomerTaxID},
 		{"plan", fmt.Sprintf("%s, %s", o.PlanName, o.BillingPeriod)},
 		{"total", fmt.Sprintf("%s %s, of it %s tax", o.Total.StringFixed(2), o.Currency, o.Tax.StringFixed(2))},
+		{"taxed", wording.Spaced(string(o.TaxKind)) + wording.Around(" of ", o.TaxCountry, "")},
 		{"payment", strings.Join(some(o.PaymentMethod, o.PaymentID, string(o.PaymentStatus)), ", ")},
 		{"refunded", gone(o)},
 		{"domain", o.Domain},

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hostpanel/adapters/compute/sandbox"
+	"hostpanel/adapters/documents"
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/adapters/postgres"
 	"hostpanel/adapters/webhook"
@@ -28,6 +29,7 @@ import (
 	"hostpanel/projections"
 	"hostpanel/sagas/accounts"
 	"hostpanel/sagas/assembly"
+	"hostpanel/sagas/billing"
 )
 
 // A Program is the panel, put together: the log, the read tables, the sagas,
@@ -257,6 +259,7 @@ func (p *Program) assemble(ctx context.Context) error {
 		Webhooks: countedWebhooks{webhook.New(webhook.Options{Networks: p.Config.Webhooks}), p.counts()},
 		Engine:   engine, Compute: sandbox.New(p.Pool),
 		PublicURL: p.PublicURL, MailFrom: p.MailFrom(), UnsubscribeKeys: p.unsubscribeKeys(), Times: p.Config.Times, Policy: p.Config.Policy, Retention: p.Config.Retention, Log: p.Log,
+		Documents: billing.Writers{HTML: documents.HTML, PDF: documents.PDF},
 	}
 	if p.past != nil {
 		o.Payments, o.Mail, o.Outbox, o.Webhooks, o.Rebuild = nil, nowhere{}, nil, nowhere{}, nil

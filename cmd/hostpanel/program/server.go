@@ -7,13 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
-	"hostpanel/adapters/documents"
 	desk "hostpanel/domain/operations"
 	"hostpanel/eventstore/credentials"
 	"hostpanel/eventstore/idempotency"
 	"hostpanel/eventstore/ratelimit"
 	panel "hostpanel/http"
-	"hostpanel/http/billing"
 	"hostpanel/http/caller"
 	"hostpanel/http/css"
 	"hostpanel/sagas/hosting"
@@ -27,11 +25,11 @@ func (p *Program) Server() *panel.Server {
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
 			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, Language: p.Config.Language,
-			EngineWait: p.Config.EngineWait, Offers: p.offers(),
+			EngineWait: p.Config.EngineWait, Offers: p.offers(), Tax: p.Config.Policy.Tax,
 			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,
 		},
 		AsOf: p.Config.AsOf, Commands: p.commands(), Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.present(), p.Keys), Limits: ratelimit.Open(p.present()), Tables: p.Tables,
-		Storefront: p.storefront(), Subscriptions: p.Sagas.Billing, Documents: billing.Documents{HTML: documents.HTML, PDF: documents.PDF}, Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
+		Storefront: p.storefront(), Subscriptions: p.Sagas.Billing, Documents: p.Sagas.Billing, Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
 		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Transparency: p.Sagas.Audit, Packs: p.Sagas.Audit, Watch: p.Sagas.Operations, Rebuilds: p.Sagas.Operations,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), Mails: p.Sagas.Notify,
@@ -72,7 +70,7 @@ func (p *Program) hosting() *hosting.Service {
 func (p *Program) storefront() *provisioning.Service {
 	return provisioning.New(provisioning.Options{
 		Tables: p.Tables, Commands: p.Store, Subjects: p.Store, Payments: p.Sagas.Payments, Domains: p.hosting(), Offers: p.offers(),
-		TaxRate: p.Config.Policy.TaxRate, Now: p.Store.Clock().Now,
+		TaxRate: p.Config.Policy.TaxRate, Tax: p.Config.Policy.Tax, Now: p.Store.Clock().Now,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/texts"
 )
 
@@ -33,6 +34,7 @@ type Document struct {
 	Buyer     Buyer
 	Lines     []Line
 	TaxRate   decimal.Decimal // percent
+	TaxKind   tax.Kind        // why the tax is what it is; blank: by the single rate
 	Total     decimal.Decimal // tax included
 	Subtotal  decimal.Decimal // without tax
 	Tax       decimal.Decimal
@@ -100,7 +102,7 @@ func OfInvoice(e billing.InvoiceIssued, also Terms) Document {
 	return Document{
 		Kind: Invoice, Number: e.Number(), Issued: e.At, Due: also.Due,
 		Currency: e.Currency, Language: texts.Spoken(also.Language), Seller: e.Seller, Buyer: buyerNamed(e),
-		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate,
+		Lines: linesOf(e.Lines, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, TaxKind: e.TaxKind,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
 		Paid: e.Status == billing.Paid, Withdrawn: e.Status == billing.Withdrawn, Method: also.Method, Order: also.Order,
 	}
@@ -120,7 +122,7 @@ func OfCreditNote(e billing.CreditNoteIssued, of Document, reason string) Docume
 	return Document{
 		Kind: CreditNote, Number: e.Number(), Issued: e.At,
 		Currency: e.Currency, Language: of.Language, Seller: of.Seller, Buyer: of.Buyer,
-		Lines: linesOf([]billing.Line{line}, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate,
+		Lines: linesOf([]billing.Line{line}, e.TaxRate, e.Subtotal), TaxRate: e.TaxRate, TaxKind: of.TaxKind,
 		Total: e.Total, Subtotal: e.Subtotal, Tax: e.Tax,
 		Paid: true, Withdrawn: of.Withdrawn, Method: of.Method, Order: of.Order,
 		Credited: Reference{of.Number, of.Issued}, Reason: reason,

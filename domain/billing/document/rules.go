@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -41,9 +42,16 @@ var rules = []rule{
 	{"BR-CO-17", "the tax is not the subtotal times the rate", taxIsOfTheRate},
 	{"BR-CO-25", "it is open, with neither a due date nor terms", func(u ubl) bool { return !u.Sums.Due.number().IsPositive() || u.DueDate != "" || u.Terms != nil }},
 	{"BR-CO-26", "the seller has neither a tax id nor a register", func(u ubl) bool { return u.Seller.Legal.ID != "" }},
-	{"BR-S-02", "tax is charged without a tax id of the seller", func(u ubl) bool { return u.Tax.Category.ID == outside || u.Seller.Tax != nil }},
-	{"BR-S-08", "the taxed amount differs from the subtotal", func(u ubl) bool { return same(u.Tax.Taxable, u.Sums.Net) }},
-	{"BR-Z-09", "there is a tax at a rate of 0", func(u ubl) bool { return u.Tax.Category.ID == standard || u.Tax.Part.number().IsZero() }},
+	{"BR-S-02", "tax is charged without a tax id of the seller", func(u ubl) bool { return u.is(outside, reversed) || u.Seller.Tax != nil }},
+	{"BR-S-08", "the taxed amount differs from the subtotal", func(u ubl) bool { return u.is(reversed) || same(u.Tax.Taxable, u.Sums.Net) }},
+	{"BR-Z-09", "there is a tax at a rate of 0", func(u ubl) bool { return u.is(standard, reversed) || u.Tax.Part.number().IsZero() }},
+	{"BR-AE-02", "under reverse charge seller or buyer has no tax id", func(u ubl) bool { return !u.is(reversed) || u.Seller.Tax != nil && u.Buyer.Tax != nil }},
+	{"BR-AE-05", "under reverse charge a line has a rate", func(u ubl) bool {
+		return !u.is(reversed) || all(u, func(l line) bool { return l.Category.ID == reversed && isZero(l.Category.Percent) })
+	}},
+	{"BR-AE-08", "the amount under reverse charge differs from the subtotal", func(u ubl) bool { return !u.is(reversed) || same(u.Tax.Taxable, u.Sums.Net) }},
+	{"BR-AE-09", "there is a tax under reverse charge", func(u ubl) bool { return !u.is(reversed) || u.Tax.Part.number().IsZero() }},
+	{"BR-AE-10", "reverse charge is not named", func(u ubl) bool { return !u.is(reversed) || u.Tax.Category.Exempt != "" }},
 }
 
 // Check tells whether the document keeps the rules of EN 16931 that apply to it. The error
@@ -74,6 +82,14 @@ func all(u ubl, keeps func(line) bool) bool {
 		}
 	}
 	return true
+}
+
+// is tells whether the document is of one of these categories of VAT.
+func (u ubl) is(categories ...string) bool { return slices.Contains(categories, u.Tax.Category.ID) }
+
+func isZero(percent string) bool {
+	n, err := decimal.NewFromString(percent)
+	return err == nil && n.IsZero()
 }
 
 func same(a, b amount) bool { return a.number().Equal(b.number()) }

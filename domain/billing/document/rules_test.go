@@ -9,6 +9,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/tax"
 )
 
 func amountOf(text string) decimal.Decimal { return decimal.RequireFromString(text) }
@@ -62,6 +63,46 @@ func TestADocumentThatBreaksARuleIsRefusedWithItsName(t *testing.T) {
 		}
 		if _, err := XML(d); domain.CodeOf(err) != domain.Conflict {
 			t.Errorf("%s: written all the same: %v", rule, err)
+		}
+	}
+}
+
+// reversedCharge is an open invoice under reverse charge that keeps all rules.
+func reversedCharge() Document {
+	d := sound()
+	d.TaxKind, d.Buyer.Country, d.Buyer.TaxID = tax.ReverseCharge, "FR", "FR12345678901"
+	d.TaxRate, d.Tax, d.Total, d.Lines[0].Total = decimal.Zero, decimal.Zero, amountOf("10"), amountOf("10")
+	return d
+}
+
+func TestReverseChargeHasItsOwnRules(t *testing.T) {
+	if err := reversedCharge().Check(); err != nil {
+		t.Fatal(err)
+	}
+	for rule, spoil := range map[string]func(*Document){
+		"BR-AE-02": func(d *Document) { d.Buyer.TaxID = "" },
+		"BR-AE-09": func(d *Document) { d.Tax, d.Total = amountOf("0.30"), amountOf("10.30") },
+	} {
+		d := reversedCharge()
+		spoil(&d)
+		if err := d.Check(); domain.CodeOf(err) != domain.Conflict || strings.Count(err.Error(), "BR-") != 1 || !strings.Contains(err.Error(), " "+rule+": ") {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	sellerless := reversedCharge()
+	sellerless.Seller.TaxID, sellerless.Seller.Register = "", "Madrid, T 1, F 2"
+	if err := sellerless.Check(); err == nil || !strings.Contains(err.Error(), "EN 16931. BR-AE-02: ") {
+		t.Error(err)
+	}
+	for rule, spoil := range map[string]func(*ubl){
+		"BR-AE-05": func(u *ubl) { u.InvoiceLines[0].Category.Percent = "21" },
+		"BR-AE-08": func(u *ubl) { u.Tax.Taxable = amount{"EUR", "9.99"} },
+		"BR-AE-10": func(u *ubl) { u.Tax.Category.Exempt = "" },
+	} {
+		u := ublOf(reversedCharge())
+		spoil(&u)
+		if broken := brokenBy(u); len(broken) != 1 || !strings.HasPrefix(broken[0], rule+": ") {
+			t.Errorf("%s: %v", rule, broken)
 		}
 	}
 }

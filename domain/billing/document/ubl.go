@@ -93,6 +93,7 @@ type (
 		ID      string `xml:"cbc:ID"`
 		Percent string `xml:"cbc:Percent,omitempty"`
 		Exempt  string `xml:"cbc:TaxExemptionReasonCode,omitempty"`
+		Reason  string `xml:"cbc:TaxExemptionReason,omitempty"`
 		Scheme  string `xml:"cac:TaxScheme>cbc:ID"`
 	}
 	sums struct {

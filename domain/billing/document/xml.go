@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain/billing"
+	"hostpanel/domain/tax"
 	"hostpanel/domain/texts"
 )
 
@@ -35,8 +36,11 @@ func ublOf(d Document) ubl {
 	money := func(n decimal.Decimal) amount { return amount{d.Currency, n.StringFixed(2)} }
 	category := categoryOf(d)
 	exempt := category
-	if exempt.ID == outside {
+	switch exempt.ID {
+	case outside:
 		exempt.Exempt = "VATEX-EU-O"
+	case reversed:
+		exempt.Exempt, exempt.Reason = "VATEX-EU-AE", d.TaxKind.Note(d.Language)
 	}
 	u := ubl{
 		Aggregates: namespaces + "CommonAggregateComponents-2", Basics: namespaces + "CommonBasicComponents-2",
@@ -105,7 +109,8 @@ func periodOf(l Line) *period {
 const (
 	standard  = "S"
 	zeroRated = "Z"
-	outside   = "O" // not subject to VAT
+	outside   = "O"  // not subject to VAT
+	reversed  = "AE" // the buyer owes the tax
 )
 
 // categoryOf chooses the category of VAT. A rate of 0 of a seller with a tax id is
@@ -114,6 +119,8 @@ const (
 func categoryOf(d Document) taxCategory {
 	c := taxCategory{ID: standard, Percent: d.TaxRate.String(), Scheme: vat}
 	switch {
+	case d.TaxKind == tax.ReverseCharge:
+		c.ID = reversed
 	case d.TaxRate.IsZero() && d.Seller.TaxID == "":
 		c.ID, c.Percent = outside, ""
 	case d.TaxRate.IsZero():

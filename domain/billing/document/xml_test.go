@@ -15,6 +15,7 @@ import (
 
 	"hostpanel/domain/billing"
 	"hostpanel/domain/billing/document"
+	"hostpanel/domain/tax"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.xml anew")
@@ -36,8 +37,21 @@ func documents() map[string]document.Document {
 		{Text: "Grande, rest of the period", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("5")},
 		{Text: "Unused time of Básico", PeriodStart: noon, PeriodEnd: noon.AddDate(0, 0, 14), Total: amount("-1.5")},
 	}
+	french := issued
+	french.Treatment = tax.Treatment{TaxKind: tax.ReverseCharge, TaxCountry: "FR", TaxRemoved: amount("21"), TaxIDAcceptedBy: "system:storefront"}
+	french.City, french.PostalCode, french.Country, french.TaxID = "Lyon", "69001", "FR", "FR 12 345678901"
+	french.Total, french.Subtotal, french.Tax, french.TaxRate = amount("31.98"), amount("31.98"), decimal.Zero, decimal.Zero
+	french.Lines = []billing.Line{{Text: "Básico (yearly)", PeriodStart: noon, PeriodEnd: noon.AddDate(1, 0, 0), Total: amount("23.72")}, {Text: "Setup fee", Total: amount("8.26")}}
+	back := credited
+	back.Treatment, back.Total, back.Subtotal, back.Tax, back.TaxRate = french.Treatment, amount("8.26"), amount("8.26"), decimal.Zero, decimal.Zero
+	consumer := issued
+	consumer.Treatment = tax.Treatment{TaxKind: tax.OneStopShop, TaxCountry: "FI"}
+	consumer.Company, consumer.City, consumer.PostalCode, consumer.Country, consumer.TaxID = "", "Turku", "20100", "FI", ""
+	consumer.TaxRate, consumer.Subtotal, consumer.Tax = amount("25.5"), amount("30.84"), amount("7.86")
 	return map[string]document.Document{
-		"change": document.OfInvoice(change, euros), "invoice": paid, "creditnote": note(),
+		"reversecharge": document.OfInvoice(french, terms), "reversechargeback": document.OfCreditNote(back, document.OfInvoice(french, terms), ""),
+		"oneshop": document.OfInvoice(consumer, terms), "change": document.OfInvoice(change, euros),
+		"invoice": paid, "creditnote": note(),
 		"open": document.OfInvoice(open, euros), "outside": document.OfInvoice(free, atOnce),
 	}
 }

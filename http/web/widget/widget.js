@@ -20,7 +20,8 @@ const texts = {
     slow: "This takes longer than usual. Please wait a moment.", none: "There are no plans on offer at the moment.",
     close: "Close", name: "Full name", email: "E-mail", phone: "Phone", company: "Company", domain: "Domain", optional: "optional",
     domainNote: "For example example.com. You can add it later.", emailNote: "Your access data goes there.", os: "Operating system", payment: "Payment method",
-    setupFee: "Setup, once", total: "Total", tax: "tax included", pay: "Continue to payment", payNote: "You pay on a secure page of the payment provider.",
+    setupFee: "Setup, once", total: "Total", tax: "tax included", noTax: "without tax", reverse: "Tax, which you owe yourself (reverse charge)",
+    country: "Country", elsewhere: "Another country", taxID: "VAT number", taxIDNote: "Of a business, with the country: for example FR12345678901.", pay: "Continue to payment", payNote: "You pay on a secure page of the payment provider.",
     freeNote: "Nothing is charged.", test: "Test shop: no money is charged.", preview: "This is a preview: no order is placed.", sending: "Placing your order …", still: "Still trying …", leaving: "Taking you to the payment page …",
     check: "Please check the marked fields.", offline: "There is no connection at the moment. Nothing was ordered twice: please try again.",
     providerAway: "The payment page cannot be opened right now. Your order is kept: please try again in a moment.",
@@ -51,7 +52,8 @@ const texts = {
     slow: "Está tardando más de lo habitual. Espere un momento, por favor.", none: "Ahora mismo no hay planes disponibles.",
     close: "Cerrar", name: "Nombre completo", email: "Correo electrónico", phone: "Teléfono", company: "Empresa", domain: "Dominio", optional: "opcional",
     domainNote: "Por ejemplo, example.com. Puede añadirlo más tarde.", emailNote: "Ahí recibirá sus datos de acceso.", os: "Sistema operativo", payment: "Forma de pago",
-    setupFee: "Alta, una sola vez", total: "Total", tax: "impuestos incluidos", pay: "Continuar al pago", payNote: "Pagará en una página segura del proveedor de pagos.",
+    setupFee: "Alta, una sola vez", total: "Total", tax: "impuestos incluidos", noTax: "sin impuestos", reverse: "Impuesto a su cargo (inversión del sujeto pasivo)",
+    country: "País", elsewhere: "Otro país", taxID: "NIF-IVA", taxIDNote: "De una empresa, con el país: por ejemplo, FR12345678901.", pay: "Continuar al pago", payNote: "Pagará en una página segura del proveedor de pagos.",
     freeNote: "No se cobra nada.", test: "Tienda de prueba: no se cobra nada.", preview: "Es una vista previa: no se hace ningún pedido.", sending: "Enviando su pedido …", still: "Seguimos intentándolo …", leaving: "Le llevamos a la página de pago …",
     check: "Revise los campos marcados, por favor.", offline: "Ahora mismo no hay conexión. No se ha pedido nada dos veces: inténtelo de nuevo, por favor.",
     providerAway: "Ahora mismo no se puede abrir la página de pago. Su pedido está guardado: inténtelo de nuevo en un momento.",
@@ -84,6 +86,7 @@ const messages = [
   [/already exists\.$/, "Ya está en uso."],
   [/is not a valid choice\.$/, "Esta opción no está disponible."],
   [/no more than (\d+) characters/, "No puede tener más de {1} caracteres."],
+  [/^Enter a valid VAT identification number/, "Escriba un NIF-IVA válido de su país."],
   [/^This value does not match/, "Tiene caracteres que no se permiten."],
 ];
 
@@ -141,6 +144,11 @@ const units = (text) => {
 const cents = (exact) => (exact + 500n) / 1000n;
 const periodPrice = (plan, period) => (period === "yearly" ? (units(plan.price) * 96n) / 10n : units(plan.price));
 const total = (plan, period) => cents(periodPrice(plan, period) + units(plan.setup_fee));
+// untaxed takes a tax in percent out of an amount in cents: half up, to steps of so many cents.
+const untaxed = (amount, rate, step) => {
+  const whole = (10000n + BigInt(rate.replace(".", ""))) * step;
+  return ((amount * 20000n + whole) / (2n * whole)) * step;
+};
 const saving = (plan) => cents(units(plan.price) * 12n) - cents(periodPrice(plan, "yearly"));
 
 // ---- what the browser keeps ------------------------------------------------
@@ -358,8 +366,12 @@ class Form {
     this.root.classList.toggle("dark", dark);
   }
 
+  places(currency) {
+    return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
+  }
+
   money(amount, currency) {
-    const places = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
+    const places = this.places(currency);
     return new Intl.NumberFormat(this.tag, { style: "currency", currency, minimumFractionDigits: amount % 100n ? Math.max(places, 2) : places }).format(Number(amount) / 100);
   }
 
@@ -482,13 +494,15 @@ class Form {
     this.problem = h("p", { class: "alert", role: "alert", hidden: true, tabindex: "-1" });
     this.progress = h("p", { class: "progress", role: "status" });
     this.submit = h("button", { type: "submit", class: "main wide" });
-    const { payment_methods: methods = [], require_phone, require_company } = this.widget;
-    this.form = h("form", { novalidate: true, submit: (event) => { event.preventDefault(); this.send(plan); } },
+    const { payment_methods: methods = [], require_phone, require_company, tax } = this.widget;
+    this.form = h("form", { novalidate: true, input: tax && (() => this.sum(plan)), submit: (event) => { event.preventDefault(); this.send(plan); } },
       this.problem,
       put("customer_name", t.name, { required: true, autocomplete: "name", maxlength: 200 }),
       put("customer_email", t.email, { type: "email", required: true, autocomplete: "email", maxlength: 254, note: t.emailNote, plain: true }),
       require_company && put("customer_company", t.company, { required: true, autocomplete: "organization", maxlength: 200 }),
       require_phone && put("customer_phone", t.phone, { type: "tel", required: true, autocomplete: "tel", maxlength: 32 }),
+      tax && put("customer_country", t.country, { options: this.countries(tax), value: tax.seller_country }),
+      tax && put("customer_tax_id", t.taxID, { note: t.taxIDNote, maxlength: 20, plain: true }),
       plan.resource_type === "hosting" && put("domain", t.domain, { note: t.domainNote, value: this.setting("domain"), maxlength: 253, plain: true, inputmode: "url" }),
       plan.vps_os_options?.length > 1 && put("os_choice", t.os, { options: plan.vps_os_options.map((os) => [os, system(os)]), value: plan.vps_default_os }),
       this.methods(methods),
@@ -534,12 +548,25 @@ class Form {
       h("p", { class: "mistake", id: "hp-payment_method-wrong" }));
   }
 
+  // countries are those whose tax is known, by their names. Elsewhere none is asked for.
+  countries({ countries }) {
+    const names = new Intl.DisplayNames(this.tag, { type: "region" });
+    return [...countries.map((code) => [code, names.of(code)]).sort((a, b) => a[1].localeCompare(b[1], this.tag)), ["", this.t.elsewhere]];
+  }
+
+  // isReversed tells whether the customer owes the tax: a business of another member state.
+  isReversed() {
+    const { tax } = this.widget, { customer_country: country, customer_tax_id: id } = this.form.elements;
+    return !!tax && !!id.value.trim() && country.value !== tax.seller_country && tax.member_states.includes(country.value);
+  }
+
   sum(plan) {
     const { t, period } = this, line = (name, amount, strong) => h("div", { class: strong ? "line strong" : "line" }, h("dt", {}, name), h("dd", {}, this.money(amount, plan.currency)));
-    const fee = cents(units(plan.setup_fee)), all = total(plan, period), saved = saving(plan);
+    const fee = cents(units(plan.setup_fee)), gross = total(plan, period), saved = saving(plan), reversed = this.isReversed();
+    const all = reversed ? untaxed(gross, this.widget.tax.seller_rate, this.places(plan.currency) ? 1n : 100n) : gross;
     this.summary.replaceChildren(h("dl", {},
-      line(`${plan.name}, ${t[period].toLowerCase()}`, cents(periodPrice(plan, period))), fee > 0n && line(t.setupFee, fee),
-      h("div", { class: "line strong" }, h("dt", {}, t.total, h("span", { class: "note" }, ` (${t.tax})`)), h("dd", {}, this.money(all, plan.currency)))),
+      line(`${plan.name}, ${t[period].toLowerCase()}`, cents(periodPrice(plan, period))), fee > 0n && line(t.setupFee, fee), reversed && line(t.reverse, all - gross),
+      h("div", { class: "line strong" }, h("dt", {}, t.total, h("span", { class: "note" }, ` (${reversed ? t.noTax : t.tax})`)), h("dd", {}, this.money(all, plan.currency)))),
     ...(period === "yearly" && saved > 0n ? [h("p", { class: "good" }, fill(t.youSave, this.money(saved, plan.currency)))] : []));
     if (!this.busy) this.submit.textContent = `${t.pay} · ${this.money(all, plan.currency)}`;
     this.amount = this.submit.textContent;

@@ -1,0 +1,98 @@
+package assembly_test
+
+import (
+	"fmt"
+	"testing"
+
+	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
+	"hostpanel/domain/order"
+	"hostpanel/domain/tax"
+	"hostpanel/projections"
+	"hostpanel/sagas/assembly"
+)
+
+// taxedBy is a world whose seller is in Spain and taxes by a mode.
+func taxedBy(t *testing.T, mode tax.Mode) (*renewing, tax.Policy) {
+	t.Helper()
+	policy := tax.Policy{Mode: mode, Home: "ES", Rates: tax.European()}
+	return renewingOn(newWorld(t, func(o *assembly.Options) {
+		o.Policy.Tax = policy
+		o.Policy.Seller = billing.Seller{Name: "Hoster SL", Address: "Calle Mayor 1", City: "Madrid", Country: "ES", TaxID: "ESB12345678"}
+	})), policy
+}
+
+// taxOf tells how an invoice is taxed.
+func taxOf(i projections.Invoice) string {
+	return fmt.Sprintf("%s %s %s %% of %s: %s + %s, accepted by %q",
+		i.TaxKind, i.TaxCountry, i.TaxRate, i.Total.StringFixed(2), i.Subtotal.StringFixed(2), i.Tax.StringFixed(2), i.TaxIDAcceptedBy)
+}
+
+// A business of another member state pays the price without the seller's tax: with its
+// order, with each renewal, and back with a credit note.
+func TestABusinessOfAnotherMemberStateOwesTheTaxItself(t *testing.T) {
+	t.Parallel()
+	w, policy := taxedBy(t, tax.Seller)
+	french := buyer.Details{City: "Lyon", Country: "FR", TaxID: "FR12345678901"}
+	id := w.place(ordering{kind: "saas", setup: "12.10", details: french, taxes: policy})
+	w.pay.pay(id, func(p *order.Payment) { p.Minor = 2000 })
+	w.must(w.webhook("evt_"+id.String(), id))
+	w.becomes(id, order.StatusActive)
+	const first = `reverse_charge FR 0 % of 20.00: 20.00 + 0.00, accepted by "system:storefront"`
+	w.equal("the first invoice", taxOf(w.invoices(id)[0]), first)
+	w.equal("its lines", w.invoices(id)[0].Lines[0].Total.StringFixed(2)+" "+w.invoices(id)[0].Lines[1].Total.StringFixed(2), "10.00 10.00")
+	w.equal("the price of a period, tax included", w.subscription(id).Price.StringFixed(2), "12.10")
+
+	w.until(id, "billing.period_invoiced", 1)
+	const renewal = `reverse_charge FR 0 % of 10.00: 10.00 + 0.00, accepted by "system:storefront"`
+	w.equal("the renewal", taxOf(w.invoices(id)[1]), renewal)
+	page, err := w.orders.PayInvoice(t.Context(), caused, order.BillPayment{Invoice: w.subscription(id).Open})
+	w.must(err)
+	payer, err := w.tables.For(projections.System).Order(t.Context(), page.ID)
+	w.must(err)
+	w.equal("the order that pays", fmt.Sprint(payer.TaxKind, payer.Total, payer.Minor, payer.TaxRate), "reverse_charge10 1000 0")
+	w.pay.pay(page.ID, func(p *order.Payment) { p.Minor = 1000 })
+	w.must(w.webhook("evt_"+page.ID.String(), page.ID))
+	w.becomes(page.ID, order.StatusActive)
+
+	w.must(w.back(page.ID, ""))
+	w.refunded(page.ID)
+	w.eventually("the refund is credited", func() bool {
+		notes, err := w.tables.For(projections.System).CreditNotesOfInvoice(t.Context(), w.invoices(id)[1].ID)
+		w.must(err)
+		return len(notes) == 1 && notes[0].TaxKind == tax.ReverseCharge && notes[0].Total.Equal(notes[0].Subtotal) && notes[0].Tax.IsZero()
+	})
+}
+
+// A consumer pays the same everywhere. The tax inside is that of the day and of the country
+// where the mode says so.
+func TestAConsumerPaysTheSamePriceWithTheTaxOfTheirCountryInside(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[tax.Mode][2]string{
+		tax.Seller: {`standard ES 21 % of 12.10: 10.00 + 2.10, accepted by ""`, `standard ES 21 % of 12.10: 10.00 + 2.10, accepted by ""`},
+		tax.OSS:    {`oss FI 25.5 % of 12.10: 9.64 + 2.46, accepted by ""`, `oss FI 25.5 % of 12.10: 9.64 + 2.46, accepted by ""`},
+	} {
+		w, policy := taxedBy(t, mode)
+		id := w.serves(ordering{kind: "saas", details: buyer.Details{Country: "FI"}, taxes: policy})
+		w.until(id, "billing.period_invoiced", 1)
+		for n, i := range w.invoices(id) {
+			w.equal(fmt.Sprint(mode, " ", n), taxOf(i), want[n])
+		}
+	}
+}
+
+// A panel that begins to tax by country taxes the next renewal so. An id that was never
+// checked is taken by its form, or the buyer is a consumer.
+func TestARenewalIsTaxedByTheRulesOfItsDay(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"FR12345678901": `reverse_charge FR 0 % of 10.00: 10.00 + 0.00, accepted by "system:billing"`,
+		"12345":         `oss FR 20 % of 12.10: 10.08 + 2.02, accepted by ""`,
+	} {
+		w, _ := taxedBy(t, tax.OSS)
+		sold := w.serves(ordering{kind: "saas", details: buyer.Details{Country: "FR", TaxID: id}}) // by a single rate
+		w.until(sold, "billing.period_invoiced", 1)
+		w.equal("the first", taxOf(w.invoices(sold)[0]), `  21 % of 12.10: 10.00 + 2.10, accepted by ""`)
+		w.equal("the renewal of "+id, taxOf(w.invoices(sold)[1]), want)
+	}
+}

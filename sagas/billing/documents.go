@@ -1,0 +1,297 @@
+package billing
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/billing/document"
+	"hostpanel/domain/texts"
+	"hostpanel/eventstore"
+	"hostpanel/eventstore/sealing"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// A document is written once, soon after its number is drawn, and stored sealed. The hash of
+// the sealed bytes stands in the log (docs/invoices.md, "Stored documents").
+
+// Writers write a document for people, the same bytes for the same document. XML is written
+// by [document.XML].
+type Writers struct {
+	HTML, PDF func(document.Document) ([]byte, error)
+}
+
+// documentsAtOnce is how many documents one process writes at a time. It is few: writing
+// costs the processor, and a night of renewals goes first.
+const documentsAtOnce = 1
+
+// soon lets this process look for documents that are to be made.
+func (s *Service) soon() {
+	select {
+	case s.issued <- struct{}{}:
+	default: // it is going to look
+	}
+}
+
+// document makes the documents of what was issued, until ctx ends. One that has begun goes
+// on in the context work.
+func (s *Service) document(ctx, work context.Context) {
+	for ctx.Err() == nil {
+		made, err := s.makeDue(ctx, work)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case sagas.DatabaseAway(err):
+			s.Runner.Log().WarnContext(ctx, "documents were not made", "error", sagas.Scrub(err))
+		default:
+			s.Runner.Alarm(ctx, "documents were not made", "error", sagas.Scrub(err))
+		}
+		if made == 0 || err != nil {
+			sagas.Pausing(ctx, sagas.Jittered(s.Look), s.issued)
+		}
+	}
+}
+
+// MakeDocuments makes all documents that are not stored yet, and returns how many there were.
+func (s *Service) MakeDocuments(ctx context.Context) (made int, err error) {
+	return s.makeDue(ctx, ctx)
+}
+
+// makeDue makes each document once that is not stored yet, the oldest first. One that fails
+// stops no other.
+func (s *Service) makeDue(ctx, work context.Context) (made int, failures error) {
+	if resting, err := s.Runner.InRecovery(ctx); err != nil || resting {
+		return 0, err
+	}
+	var last projections.DueDocument
+	for ctx.Err() == nil {
+		due, err := s.Tables.For(projections.System).DueDocuments(ctx, last, mostDue)
+		if err != nil || len(due) == 0 {
+			return made, errors.Join(err, failures)
+		}
+		last = due[len(due)-1]
+		n, err := s.makeEach(ctx, work, due)
+		made, failures = made+n, errors.Join(failures, err)
+	}
+	return made, failures
+}
+
+// makeEach shuffles the documents, so that several processes seldom make the same.
+func (s *Service) makeEach(ctx, work context.Context, due []projections.DueDocument) (made int, failures error) {
+	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+	room := make(chan struct{}, documentsAtOnce)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for _, d := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			var isNew bool
+			err := sagas.Guarded(func() (err error) {
+				isNew, err = s.makeOne(work, d)
+				return err
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case isNew:
+				made++
+			case err != nil && domain.CodeOf(err) != domain.Conflict: // another process was faster
+				failures = errors.Join(failures, fmt.Errorf("make document %s: %w", d.Number, err))
+			}
+		})
+	}
+	all.Wait()
+	return made, failures
+}
+
+// makeOne writes a document in each form, seals and stores it, and records that, all or
+// nothing. It tells whether that was to be done.
+func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool, error) {
+	said, err := s.said(ctx, d.InvoiceID, d.Number)
+	if err != nil || said.made != nil {
+		return false, err
+	}
+	command := billing.MakeDocument{Invoice: d.InvoiceID, Number: d.Number, At: s.Runner.Now()}
+	if d.CreditNote != nil {
+		command.CreditNote = *d.CreditNote
+	}
+	var rows []eventstore.TxStatement
+	for _, format := range formats {
+		clear, err := s.written(said.document, format)
+		if format == "xml" && domain.CodeOf(err) == domain.Conflict { // it would break a rule
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		sealed, living, err := s.Store.SealFile(ctx, said.subject, domain.Fiscal, placeOf(d.Number, format), clear)
+		if err != nil {
+			return false, err
+		}
+		if !living { // it can never be read again
+			command.Files, rows = nil, nil
+			break
+		}
+		hash := sha256.Sum256(sealed)
+		command.Files = append(command.Files, billing.StoredFile{Format: format, SHA256: hex.EncodeToString(hash[:]), Size: len(sealed)})
+		rows = append(rows, eventstore.TxStatement{
+			Key:  "invoice_documents/" + d.Number + "/" + format,
+			SQL:  `insert into invoice_documents (number, format, invoice, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+			Args: []any{d.Number, format, d.InvoiceID, said.subject, sealed}, WantRows: 1,
+		})
+	}
+	cause := domain.Metadata{ID: uuid.NewSHA1(d.InvoiceID, []byte("document/"+d.Number)), Actor: "system:billing", Cause: said.cause, Correlation: said.correlation}
+	done, err := s.Store.ExecuteWith(ctx, cause, rows, command)
+	return err == nil && done.Position > 0, err
+}
+
+// formats are the forms of a document.
+var formats = []string{"html", "pdf", "xml"}
+
+func (s *Service) written(d document.Document, format string) ([]byte, error) {
+	switch format {
+	case "html":
+		return s.Writers.HTML(d)
+	case "pdf":
+		return s.Writers.PDF(d)
+	}
+	return document.XML(d)
+}
+
+// placeOf is where a file stands, so that no other can take its place.
+func placeOf(number, format string) sealing.Place {
+	return sealing.Place{Kind: "document", ID: number, Pointer: "/" + format}
+}
+
+// A saying is what a document says, and what became of it.
+type saying struct {
+	document    document.Document
+	subject     uuid.UUID
+	cause       domain.Cause // the event of its issue
+	correlation uuid.UUID
+	made        *billing.DocumentMade // nil: it is not stored yet
+}
+
+// said reads in the history of an invoice what a document of it says: the state at the
+// moment of its issue, whatever came after.
+func (s *Service) said(ctx context.Context, invoice uuid.UUID, number string) (found saying, err error) {
+	history, err := s.Store.Read(ctx, billing.Issue{ID: invoice}.Stream())
+	if err != nil {
+		return found, err
+	}
+	var own document.Document
+	for _, r := range history {
+		issued := false
+		switch e := r.Event.(type) {
+		case billing.InvoiceIssued:
+			if own, err = s.documentOf(ctx, invoice, e); err != nil {
+				return found, err
+			}
+			found.subject = e.SubjectID
+			if issued = e.Number() == number; issued {
+				found.document = own
+			}
+		case billing.InvoicePaid:
+			own.Method = s.methodName(own.Language, e.Method)
+		case billing.CreditNoteIssued:
+			own.Withdrawn = e.Closes
+			if issued = e.Number() == number; issued {
+				found.document = document.OfCreditNote(e, own, reasonOf(own, e))
+			}
+		case billing.DocumentMade:
+			if e.Number == number {
+				found.made = &e
+			}
+		}
+		if issued {
+			found.cause, found.correlation = r.Cause(), r.Metadata.Correlation
+		}
+	}
+	if found.document.Number == "" {
+		return found, domain.Refuse(domain.NotFound, "No Invoice matches the given query.")
+	}
+	return found, nil
+}
+
+// documentOf is an invoice as it was issued: paid if it was then, or open.
+func (s *Service) documentOf(ctx context.Context, invoice uuid.UUID, e billing.InvoiceIssued) (document.Document, error) {
+	bought, err := s.Tables.For(projections.System).Order(ctx, e.Order)
+	if err != nil {
+		return document.Document{}, err
+	}
+	terms := document.Terms{Language: bought.Language, Order: bought.OrderNumber, Due: e.DueAt}
+	if e.Status == billing.Paid && invoice == e.Order {
+		terms.Method = s.methodName(bought.Language, bought.PaymentMethod)
+	}
+	return document.OfInvoice(e, terms), nil
+}
+
+// reasonOf says why a credit note closes an unpaid invoice.
+func reasonOf(own document.Document, e billing.CreditNoteIssued) string {
+	if !e.Closes {
+		return ""
+	}
+	return texts.Say(own.Language, "documents.withdrawn_"+e.Refund)
+}
+
+// methodName is a payment method as customers read it.
+func (s *Service) methodName(language, name string) string {
+	if slices.Contains(billing.ManualMethods, name) {
+		return texts.Say(language, "documents.method_"+name)
+	}
+	return s.Offers.Called(language, name)
+}
+
+// Document is a stored document in a format. It is refused with [billing.ErrNotMade] until
+// it is stored, with [billing.ErrDocumentErased] once its key is destroyed, and with a
+// conflict if it would break the rules of the format.
+func (s *Service) Document(ctx context.Context, invoice uuid.UUID, number, format string) ([]byte, error) {
+	said, err := s.said(ctx, invoice, number)
+	if err != nil {
+		return nil, err
+	}
+	if said.made == nil {
+		return nil, billing.ErrNotMade
+	}
+	file, is := said.made.File(format)
+	switch {
+	case len(said.made.Files) == 0:
+		return nil, billing.ErrDocumentErased
+	case !is:
+		return nil, said.document.Check()
+	}
+	sealed, err := s.stored(ctx, number, format)
+	if err != nil {
+		return nil, err
+	}
+	if hash := sha256.Sum256(sealed); hex.EncodeToString(hash[:]) != file.SHA256 {
+		return nil, fmt.Errorf("document %s, %s: the stored bytes are not those of the log", number, format)
+	}
+	clear, living, err := s.Store.OpenFile(ctx, said.subject, domain.Fiscal, placeOf(number, format), sealed)
+	if err == nil && !living {
+		err = billing.ErrDocumentErased
+	}
+	return clear, err
+}
+
+func (s *Service) stored(ctx context.Context, number, format string) (sealed []byte, err error) {
+	err = s.Store.Pool().QueryRow(ctx, `select sealed from invoice_documents where number = $1 and format = $2`, number, format).Scan(&sealed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("document %s, %s: its bytes are not in the database", number, format)
+	}
+	return sealed, sagas.SQLError(err, "read document %s", number)
+}
