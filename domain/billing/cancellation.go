@@ -18,6 +18,13 @@ type (
 		Order uuid.UUID
 		At    time.Time
 	}
+	// CancelNow ends the service at once. RefundUnused: the time that is paid for and not
+	// used is refunded.
+	CancelNow struct {
+		Order        uuid.UUID
+		RefundUnused bool
+		At           time.Time
+	}
 	// KeepOn takes a cancellation back.
 	KeepOn struct {
 		Order uuid.UUID
@@ -56,6 +63,17 @@ func (c CancelAtEnd) decide(s Subscription) ([]SubscriptionEvent, error) {
 	return s.withoutChange(Cancelled, c.At, CancellationRequested{Open: s.Open, NextAt: s.PeriodEnd, At: c.At}), nil
 }
 
+func (c CancelNow) decide(s Subscription) ([]SubscriptionEvent, error) {
+	if !s.lives() {
+		return nil, s.over()
+	}
+	ended := SubscriptionEnded{Reason: Cancelled, Open: s.Open, At: c.At}
+	if c.RefundUnused {
+		ended.Refund = s.unused(c.At).of(s.Price, placesOf(s.Currency))
+	}
+	return s.withoutChange(Cancelled, c.At, ended), nil
+}
+
 func (c KeepOn) decide(s Subscription) ([]SubscriptionEvent, error) {
 	switch {
 	case !s.lives():
@@ -88,4 +106,5 @@ func (e CancellationRevoked) evolve(s Subscription) Subscription {
 }
 
 func (c CancelAtEnd) Stream() domain.Stream { return subscription(c.Order) }
+func (c CancelNow) Stream() domain.Stream   { return subscription(c.Order) }
 func (c KeepOn) Stream() domain.Stream      { return subscription(c.Order) }

@@ -150,11 +150,13 @@ type (
 		NextAt        time.Time       `json:"next_at"` // when its next invoice is issued
 	}
 	// SubscriptionEnded: the service is no longer billed. Open is the invoice that was not
-	// paid until then.
+	// paid until then. Refund is the price of the paid time that is not used, tax included;
+	// zero: nothing is refunded.
 	SubscriptionEnded struct {
-		Reason string    `json:"reason"`
-		Open   uuid.UUID `json:"open,omitzero"`
-		At     time.Time `json:"at"`
+		Reason string          `json:"reason"`
+		Open   uuid.UUID       `json:"open,omitzero"`
+		Refund decimal.Decimal `json:"refund,omitzero"`
+		At     time.Time       `json:"at"`
 	}
 )
 
@@ -171,7 +173,13 @@ func (e SubscriptionStarted) Says() string {
 	return fmt.Sprintf("subscribed to %s, %s, until %s", e.PlanName, e.BillingPeriod, wording.Day(e.PeriodEnd))
 }
 
-func (e SubscriptionEnded) Says() string { return "ended: " + wording.Spaced(e.Reason) }
+func (e SubscriptionEnded) Says() string {
+	says := "ended: " + wording.Spaced(e.Reason)
+	if e.Refund.IsPositive() {
+		says += "; " + e.Refund.StringFixed(2) + " of unused time is refunded"
+	}
+	return says
+}
 
 func (e SubscriptionStarted) evolve(Subscription) Subscription {
 	return Subscription{

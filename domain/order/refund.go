@@ -26,6 +26,7 @@ type (
 		ID     uuid.UUID
 		Amount *decimal.Decimal // nil: all that is left
 		Reason string           // the operator's, in words
+		Why    RefundReason     // "": an operator asks for it
 		At     time.Time
 	}
 	// FailRefund records that a refund that was asked for will not be tried
@@ -74,6 +75,7 @@ const (
 	RefundOfDuplicate RefundReason = "duplicate" // the order was paid more than once
 	RefundOfLate      RefundReason = "late"      // the money came after the order was given up
 	RefundOfCancelled RefundReason = "cancelled" // everything that was set up has been taken back
+	RefundOfUnused    RefundReason = "unused"    // the service ended before the time that was paid for
 )
 
 // The events of money back. Holds are those that stand after the event.
@@ -163,7 +165,7 @@ func (c RequestRefund) decide(o Order) ([]Event, error) {
 	}
 	var facts []Event
 	for _, a := range asks {
-		o, facts = o.ask(facts, a, RefundByOperator, c.Reason, c.At)
+		o, facts = o.ask(facts, a, cmp.Or(c.Why, RefundByOperator), c.Reason, c.At)
 	}
 	return facts, nil
 }

@@ -49,16 +49,19 @@ func invoiceAction[Q any, PQ interface {
 
 func (s *handlers) subscriptionActions() []route.Route {
 	return []route.Route{
-		s.subscriptionAction("cancel", "End a subscription with the period that is paid for", s.cancel).
+		subscriptionAction(s, "cancel", "End a subscription with the period that is paid for, or now", s.cancel).
 			Saying("An open invoice of the next period is withdrawn. If the period is over, the service ends at once."),
-		s.subscriptionAction("resume", "Take the cancellation of a subscription back", s.resume),
+		subscriptionAction(s, "resume", "Take the cancellation of a subscription back", s.resume),
 		methods{s}.chooseRoute(),
 	}
 }
 
 // subscriptionAction declares what administrators do with a subscription.
-func (s *handlers) subscriptionAction(verb, summary string, do func(context.Context, route.Call, *subscription, *route.Nothing) error) route.Route {
-	return route.Post(subscriptionsPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q *route.Nothing) (*subscription, error) {
+func subscriptionAction[Q any, PQ interface {
+	*Q
+	field.Record
+}](s *handlers, verb, summary string, do func(context.Context, route.Call, *subscription, PQ) error) route.Route {
+	return route.Post(subscriptionsPath+"{id:uuid}/"+verb+"/", summary, func(ctx context.Context, c route.Call, q PQ) (*subscription, error) {
 		if err := do(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
 			return nil, err
 		}
@@ -152,7 +155,25 @@ func causeOf(c route.Call, i *invoice) domain.Metadata {
 	return c.CauseOf(domain.Versions{billing.Pay{ID: i.ID}.Stream(): i.Version})
 }
 
-func (s *handlers) cancel(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
+// A cancellation says when a subscription ends.
+type cancellation struct{ At string }
+
+// Fields are the request.
+func (k *cancellation) Fields() field.Set {
+	return field.Set{
+		field.Text("at", &k.At).Among(atPeriodEnd, atOnce).Default(atPeriodEnd).Doc("now: the service ends at once, and what the panel's settings say of unused time is refunded."),
+	}
+}
+
+const (
+	atPeriodEnd = "period_end"
+	atOnce      = "now"
+)
+
+func (s *handlers) cancel(ctx context.Context, c route.Call, sub *subscription, k *cancellation) error {
+	if k.At == atOnce {
+		return s.Subscriptions.CancelNow(ctx, changeOf(c, sub), sub.OrderID)
+	}
 	return s.Subscriptions.Cancel(ctx, changeOf(c, sub), sub.OrderID)
 }
 

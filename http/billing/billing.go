@@ -44,6 +44,8 @@ type Orders interface {
 type Subscriptions interface {
 	// Cancel ends a subscription with the period that is paid for. KeepOn takes that back.
 	Cancel(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
+	// CancelNow ends a subscription and its service at once.
+	CancelNow(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
 	KeepOn(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error
 	// ChangePlan changes the plan or the billing period of a subscription.
 	ChangePlan(ctx context.Context, cause domain.Metadata, subscription uuid.UUID, plan int64, billingPeriod string) error

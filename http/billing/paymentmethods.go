@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/google/uuid"
 
@@ -96,15 +95,8 @@ func (m *methodChoice) Fields() field.Set {
 }
 
 func (s methods) chooseRoute() route.Route {
-	return route.Post(subscriptionsPath+"{id:uuid}/payment_method/", "Choose the saved payment method that renewals are charged by",
-		func(ctx context.Context, c route.Call, q *methodChoice) (*subscription, error) {
-			if err := s.chooseMethod(ctx, c, c.Subject.(*subscription), q); err != nil { //nolint:forcetypeassert // found by findSubscription
-				return nil, err
-			}
-			return record.Shown(c, func() (*subscription, error) { return s.subscription(ctx, c) })
-		}).As("subscription_payment_method").Of("Subscription").With(http.StatusOK).For(s.TenantAdmin()).Finding(s.findSubscription).
-		Saying("An invoice that is due is charged at once.").
-		Failing(http.StatusConflict, "The subscription has ended (invalid_state).")
+	return subscriptionAction(s.handlers, "payment_method", "Choose the saved payment method that renewals are charged by", s.chooseMethod).
+		Saying("An invoice that is due is charged at once.")
 }
 
 func (s methods) chooseMethod(ctx context.Context, c route.Call, sub *subscription, q *methodChoice) error {

@@ -21,6 +21,7 @@ func (s *handlers) subscriptionPages() []route.Route {
 		Renderer: s.Renderer, Find: methods{s}.subscriptionWithMethods, Show: s.showSubscription,
 		Acts: []web.Act[*subscription]{
 			{Name: "cancel_subscription", IsOpen: isCancellable, Grave: true, Do: web.Pressed(s.cancel)},
+			{Name: "cancel_now", IsOpen: isEndable, Grave: true, Do: web.Pressed(s.cancelNow)},
 			{Name: "resume_subscription", IsOpen: isCancelled, Do: web.Pressed(s.resume)},
 			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(methods{s}.chooseByForm)},
 		},
@@ -35,6 +36,12 @@ func (s *handlers) subscriptionPages() []route.Route {
 
 func isCancellable(sub *subscription) bool {
 	return sub.mayChange && sub.Status != billing.Cancelling && sub.Status != billing.Over
+}
+
+func isEndable(sub *subscription) bool { return sub.mayChange && sub.Status != billing.Over }
+
+func (s *handlers) cancelNow(ctx context.Context, c route.Call, sub *subscription, _ *route.Nothing) error {
+	return s.cancel(ctx, c, sub, &cancellation{At: atOnce})
 }
 
 func isCancelled(sub *subscription) bool {

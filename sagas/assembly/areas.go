@@ -107,7 +107,7 @@ func (s *Panel) addBilling(o Options) {
 	})
 	s.Billing = billing.New(billing.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: s.Provisioner,
-		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, Writers: o.Documents, Offers: o.Offers,
+		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused, Writers: o.Documents, Offers: o.Offers,
 	})
 }
 

@@ -62,6 +62,7 @@ type Options struct {
 type Policy struct {
 	KeepDisputed bool            // a dispute does not suspend the service: operators are told, and decide
 	RefundLate   bool            // late payments go back; none reopens its order
+	RefundUnused bool            // of a subscription that is cancelled at once
 	RefundGrace  *time.Duration  // for which a service that has ended is kept; nil: as in [Times]
 	Seller       billing.Seller  // as invoices name it; zero: they name none
 	TaxRate      decimal.Decimal // percent that prices include, in the mode of the single rate

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
@@ -17,6 +18,7 @@ import (
 	"hostpanel/eventstore"
 	"hostpanel/projections"
 	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 	"hostpanel/sagas/provisioning"
 )
 
@@ -325,4 +327,31 @@ func TestADeadlineIsTakenOnceByManyProcesses(t *testing.T) {
 		"billing.payment_reminded billing.payment_overdue billing.payment_reminded billing.payment_reminded billing.subscription_suspended")
 	w.equal("invoices", strings.Join(w.told(id), ", "), "paid 12.10, open 12.10")
 	w.equal("runs that are stuck", w.count(`select count(*) from saga_run where status = $1`, sagas.StatusParked), 0)
+}
+
+// What is cancelled at once ends at once, and its unused time is refunded and credited.
+func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	w := renewingOn(newWorld(t, func(o *assembly.Options) { o.Policy.RefundUnused = true }))
+	id := w.serves(ordering{kind: "saas"})
+	w.until(id, "billing.period_invoiced", 1)
+	renewal := w.pays(id)
+	w.becomes(renewal, order.StatusActive)
+	s := w.subscription(id)
+	w.must(w.store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/2).Sub(w.Now())))
+	w.must(w.Billing.CancelNow(t.Context(), caused(), id))
+	w.becomes(id, order.StatusCancelled)
+	history, err := w.store.Read(t.Context(), billing.Advance{Order: id}.Stream())
+	w.must(err)
+	ended := history[len(history)-1].Event.(billing.SubscriptionEnded)
+	half := decimal.RequireFromString("6.05")
+	if ended.Refund.Sub(half).Abs().GreaterThan(decimal.RequireFromString("0.01")) {
+		t.Errorf("Half of the period is worth %s.", ended.Refund)
+	}
+	w.eventually("the refund is credited on the invoice of the renewal", func() bool {
+		return w.invoice(w.invoices(id)[1].ID).Credited.Total.Equal(ended.Refund)
+	})
+	w.equal("kept by the provider", money.Major(w.pay.kept(renewal), "EUR").Add(ended.Refund).StringFixed(2), "12.10")
+	w.equal("kept of the first payment", money.Major(w.pay.kept(id), "EUR").StringFixed(2), "12.10")
+	w.equal("a second time", domain.CodeOf(w.Billing.CancelNow(t.Context(), caused(), id)), domain.Conflict)
 }

@@ -33,6 +33,9 @@ type Deps struct {
 	TaxRate decimal.Decimal // percent that prices include, in the mode of the single rate
 	Tax     tax.Policy
 	Look    time.Duration // between two looks at what is due
+
+	RefundUnused bool // when a subscription is cancelled at once
+
 	Places  Places
 	Writers Writers      // of documents; zero: none are made
 	Offers  order.Offers // whose names documents show
@@ -79,7 +82,7 @@ func (s *Service) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	case order.PaymentConfirmed, order.Reopened:
 		return s.settle(ctx, r)
 	case billing.SubscriptionEnded:
-		return s.withdraw(ctx, r, e.Open, e.Reason)
+		return errors.Join(s.withdraw(ctx, r, e.Open, e.Reason), s.refundUnused(ctx, r, e.Refund))
 	case billing.CancellationRequested:
 		return s.withdraw(ctx, r, e.Open, billing.Cancelled)
 	case billing.SubscriptionStarted:
@@ -175,6 +178,12 @@ func (s *Service) Waive(ctx context.Context, cause domain.Metadata, invoice uuid
 // Cancel ends a subscription with the period that is paid for. KeepOn takes that back.
 func (s *Service) Cancel(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error {
 	_, err := s.Store.Execute(ctx, cause, billing.CancelAtEnd{Order: subscription, At: s.Runner.Now()})
+	return err
+}
+
+// CancelNow ends a subscription and its service at once.
+func (s *Service) CancelNow(ctx context.Context, cause domain.Metadata, subscription uuid.UUID) error {
+	_, err := s.Store.Execute(ctx, cause, billing.CancelNow{Order: subscription, RefundUnused: s.RefundUnused, At: s.Runner.Now()})
 	return err
 }
 

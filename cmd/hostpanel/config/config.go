@@ -229,6 +229,9 @@ func (c *Config) policy(s Settings) (err error) {
 	if c.Policy.KeepDisputed, err = oneOf("HOSTPANEL_DISPUTES", s.Disputes, "suspend", "notify"); err != nil {
 		return err
 	}
+	if c.Policy.RefundUnused, err = oneOf("HOSTPANEL_UNUSED_TIME", s.UnusedTime, "keep", "refund"); err != nil {
+		return err
+	}
 	if c.Policy.RefundLate, err = oneOf("HOSTPANEL_LATE_PAYMENTS", s.LatePayments, "reopen", "refund"); err != nil {
 		return err
 	}

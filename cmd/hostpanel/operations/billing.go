@@ -235,10 +235,16 @@ func (l subscriptionsList) Run(ctx context.Context, s config.Settings, c console
 
 type subscriptionsCancel struct {
 	Order string `arg:"" help:"Number or id of the order that started it."`
+	Now   bool   `help:"At once, and not with its period."`
 }
 
 // Run cancels a subscription.
 func (k subscriptionsCancel) Run(ctx context.Context, s config.Settings, c console.Console) error {
+	if k.Now {
+		return withSubscription(ctx, s, c, k.Order, "has ended", func(p *program.Program, id uuid.UUID) error {
+			return p.Sagas.Billing.CancelNow(ctx, sagas.ByOperator(program.AtConsole, id), id)
+		})
+	}
 	return withSubscription(ctx, s, c, k.Order, "ends with its period", func(p *program.Program, id uuid.UUID) error {
 		return p.Sagas.Billing.Cancel(ctx, sagas.ByOperator(program.AtConsole, id), id)
 	})
