@@ -107,7 +107,7 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 
 	invoice, _ := s.billed(t, tenant)
 	bill := notice.Bill{Invoice: invoice, Number: "TEST-2026-000001", Plan: "S", Currency: "EUR", Day: ends}
-	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds, notice.ChangeDue} {
+	for _, template := range []string{notice.InvoiceDue, notice.InvoicePaid, notice.InvoiceWaived, notice.PaymentReminder, notice.PaymentOverdue, notice.PlanSuspended, notice.PlanEnds, notice.ChangeDue, notice.InvoiceToCharge, notice.ChargeFailed, notice.ChargeConfirm, notice.ChargeEnded} {
 		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: bill.News(template, "en"), InApp: true, Mail: true, At: time.Now()})
 		last(web.InvoicesPath + invoice.String() + "/")
 	}
@@ -117,6 +117,9 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 	}
 	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped("S", "7 sites of 5", "en"), InApp: true, Mail: true, At: time.Now()})
 	last(web.SubscriptionsPath)
+
+	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
+	last(web.PaymentMethodsPath)
 
 	b := s.browser(t).enter("reader@example.com")
 	var shown string
