@@ -217,8 +217,13 @@ var subscriptions = New("billing", `
 	subscriptionChange(func(e billing.ChangeDropped) Row { return append(noChange(), Column{"next_at", e.NextAt}) }),
 	subscriptionChange(func(e billing.PlanChanged) Row {
 		return append(noChange(), Row{
-			{"plan_id", e.Plan}, {"plan_name", e.PlanName}, {"billing_period", e.BillingPeriod}, {"price", e.Price.String()},
-			{"period_start", e.PeriodStart}, {"period_end", e.PeriodEnd}, {"next_at", e.NextAt},
+			{"plan_id", e.Plan},
+			{"plan_name", e.PlanName},
+			{"billing_period", e.BillingPeriod},
+			{"price", e.Price.String()},
+			{"period_start", e.PeriodStart},
+			{"period_end", e.PeriodEnd},
+			{"next_at", e.NextAt},
 		}...)
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.InvoiceIssued) Change {
@@ -288,8 +293,12 @@ var subscriptions = New("billing", `
 // pendingChange are the columns of a change of the plan that does not count yet.
 func pendingChange(to billing.PlanTerms, invoice uuid.UUID, at time.Time) Row {
 	return Row{
-		{"change_plan_id", to.Plan}, {"change_plan_name", to.PlanName}, {"change_period", to.BillingPeriod}, {"change_price", to.Price.String()},
-		{"change_invoice", domain.OrNull(invoice)}, {"change_at", at},
+		{"change_plan_id", to.Plan},
+		{"change_plan_name", to.PlanName},
+		{"change_period", to.BillingPeriod},
+		{"change_price", to.Price.String()},
+		{"change_invoice", domain.OrNull(invoice)},
+		{"change_at", at},
 	}
 }
 

@@ -106,11 +106,6 @@ func (t Terms) charge(s Subscription) (at time.Time, ok bool) {
 	return c.FailedAt.Add(t.Retries[c.Charges-1]), true
 }
 
-// ChargeOrder is the id of the order that charges an invoice for the count-th time.
-func ChargeOrder(invoice uuid.UUID, count int) uuid.UUID {
-	return uuid.NewSHA1(invoice, fmt.Appendf(nil, "charge/%d", count))
-}
-
 func (c ChooseMethod) decide(s Subscription) ([]SubscriptionEvent, error) {
 	switch {
 	case !s.lives():

@@ -113,6 +113,7 @@ func (e PaymentMethodSaved) Label() string { return MethodLabel(e.Kind, e.Brand,
 func MethodLabel(kind, brand, last4 string) string {
 	return cmp.Or(brand, wording.Spaced(kind)) + wording.Around(" …", last4, "")
 }
+
 func (e PaymentMethodRemoved) Says() string { return "charged no more: " + wording.Spaced(e.Reason) }
 
 func (c SaveMethod) decide(m PaymentMethod) ([]PaymentMethodEvent, error) {

@@ -239,7 +239,7 @@ func (p *fakePayments) OpenSession(_ context.Context, c order.Checkout) (order.S
 	p.mu.Lock()
 	id := sessionOf(c.Order)
 	if c.Save {
-		p.keeping[id] = p.keeping[id]
+		p.keeping[id] = ""
 	}
 	if _, open := p.sessions[id]; !open {
 		p.sessions[id] = order.Fetched{

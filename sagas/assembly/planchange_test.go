@@ -286,7 +286,7 @@ func TestAYearBeginsNowAndMonthsAfterIt(t *testing.T) {
 	w.must(w.changes(id, basicPlan, "yearly"))
 	i := w.invoices(id)[1]
 	year, unused := i.Lines[0], i.Lines[1]
-	w.equal("the year", year.Text+" "+year.Total.StringFixed(2), "Basic (anual) 116.16")
+	w.equal("the year", year.Text+" "+year.Total.StringFixed(2), "Basic (anual) 116.16") //nolint:misspell // Spanish
 	w.equal("less than a month", unused.Total.IsNegative() && unused.Total.GreaterThan(w.invoices(id)[0].Total.Neg()), true)
 	w.equal("total", i.Total, year.Total.Add(unused.Total))
 	w.becomes(w.paysChange(id), order.StatusActive)
@@ -397,6 +397,6 @@ func TestARefusedLimitWaitsForAnOperator(t *testing.T) {
 	refuses.Delete("now")
 	w.do(hosting.Push{Ref: hosting.Ref{Kind: "tenant", ID: w.subscription(id).Tenant}})
 	w.eventually("the engine has the limits", func() bool { return w.sitesAtEngine(id) == "10" })
-	w.must(w.Operators.RetryRun(t.Context(), operator, uuid.MustParse(parked), "it takes them now"))
+	w.must(w.RetryRun(t.Context(), operator, uuid.MustParse(parked), "it takes them now"))
 	w.planned(id, "Large", "10")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -20,9 +21,14 @@ import (
 
 // Orders charges open invoices.
 type Orders interface {
-	// ChargeInvoice places the order that charges a saved payment method of a provider
-	// with an open invoice, for the count-th time. A repeat places no other.
-	ChargeInvoice(ctx context.Context, cause domain.Metadata, invoice, method uuid.UUID, provider string, count int) error
+	// ChargeInvoice places an order that charges a saved payment method of a provider with
+	// an open invoice. A repeat places no other.
+	ChargeInvoice(ctx context.Context, cause domain.Metadata, id, invoice, method uuid.UUID, provider string) error
+}
+
+// chargeOrder is the id of the order that charges an invoice for the count-th time.
+func chargeOrder(invoice uuid.UUID, count int) uuid.UUID {
+	return uuid.NewSHA1(invoice, fmt.Appendf(nil, "charge/%d", count))
 }
 
 // charge places the order of a charge. One that cannot be placed has failed.
@@ -38,7 +44,7 @@ func (s *Service) charge(ctx context.Context, r eventstore.RecordedEvent, e bill
 		return s.follow(ctx, r, "not charged", fail)
 	}
 	cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, []byte("charge")), Actor: "system:billing"}
-	err = s.Orders.ChargeInvoice(ctx, cause, e.Invoice, e.Method, method.Provider, e.Count)
+	err = s.Orders.ChargeInvoice(ctx, cause, chargeOrder(e.Invoice, e.Count), e.Invoice, e.Method, method.Provider)
 	var refusal *domain.Error
 	switch {
 	case err == nil, errors.Is(err, billing.ErrNotOpen):
@@ -62,7 +68,7 @@ func (s *Service) chargeEnded(ctx context.Context, r eventstore.RecordedEvent) e
 		return err
 	}
 	sub, _, err := eventstore.Fold(ctx, s.Store, billing.Subscriptions, billing.Advance{Order: i.Order}.Stream())
-	if err != nil || sub.Open != o.Invoice || billing.ChargeOrder(o.Invoice, sub.Charges) != o.ID {
+	if err != nil || sub.Open != o.Invoice || chargeOrder(o.Invoice, sub.Charges) != o.ID {
 		return err
 	}
 	code := cmp.Or(o.Refused, string(o.Cause))

@@ -30,7 +30,7 @@ func (s *Service) refundUnused(ctx context.Context, r eventstore.RecordedEvent, 
 	}
 	for n, row := range invoices.Rows {
 		if n == 0 {
-			amount = row.Treatment.Without(amount, row.Currency)
+			amount = row.Without(amount, row.Currency)
 		}
 		i, _, err := eventstore.Fold(ctx, s.Store, billing.Invoices, billing.Pay{ID: row.ID}.Stream())
 		if err != nil {

@@ -44,7 +44,7 @@ var webhookEvents = map[string]webhookEvent{
 
 	billing.PeriodRenewed{}.EventName():         {"subscription.renewed", (*publisher).aboutSubscription, nil},
 	billing.PaymentOverdue{}.EventName():        {"subscription.past_due", (*publisher).aboutSubscription, nil},
-	billing.ChargeFailed{}.EventName():          {"subscription.past_due", (*publisher).aboutSubscription, isFirstCharge},
+	billing.ChargeFailed{}.EventName():          {"subscription.past_due", (*publisher).aboutSubscription, (*publisher).isFirstCharge},
 	billing.SubscriptionSuspended{}.EventName(): {"subscription.suspended", (*publisher).aboutSubscription, nil},
 	billing.ChangePlanned{}.EventName():         {"subscription.change_planned", (*publisher).aboutSubscription, nil},
 	billing.PlanChanged{}.EventName():           {"subscription.changed", (*publisher).aboutSubscription, nil},
@@ -63,7 +63,7 @@ type webhookEvent struct {
 
 // isFirstCharge tells whether the first charge of an invoice was refused, which makes its
 // subscription overdue.
-func isFirstCharge(_ *publisher, _ context.Context, r eventstore.RecordedEvent) (bool, error) {
+func (*publisher) isFirstCharge(_ context.Context, r eventstore.RecordedEvent) (bool, error) {
 	return r.Event.(billing.ChargeFailed).Count == 1, nil
 }
 

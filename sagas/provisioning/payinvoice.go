@@ -54,9 +54,9 @@ var errBeingCharged = &domain.Error{Code: domain.Conflict, Reason: "payment_in_p
 // errBeingPaid refuses a charge beside a payment that waits for a bank.
 var errBeingPaid = &domain.Error{Code: domain.Conflict, Reason: "payment_in_progress", Message: "The invoice is being paid."}
 
-// ChargeInvoice charges a saved payment method of a provider with an open invoice, for the
-// count-th time. The order that it places goes on by itself. A repeat places no other.
-func (s *Service) ChargeInvoice(ctx context.Context, cause domain.Metadata, invoice, method uuid.UUID, provider string, count int) error {
+// ChargeInvoice places an order that charges a saved payment method of a provider with an
+// open invoice. The order goes on by itself. A repeat places no other.
+func (s *Service) ChargeInvoice(ctx context.Context, cause domain.Metadata, id, invoice, method uuid.UUID, provider string) error {
 	b, err := s.bill(ctx, invoice)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Service) ChargeInvoice(ctx context.Context, cause domain.Metadata, invo
 		return err
 	}
 	place := s.paying(b, offer)
-	place.ID, place.Charge = billing.ChargeOrder(invoice, count), method
+	place.ID, place.Charge = id, method
 	return s.place(ctx, cause, place)
 }
 
