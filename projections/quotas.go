@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,42 @@ func limited() Handler {
 		}
 		return []any{e.Kind, e.Tenant, kind.Quota, "max_" + kind.Quota, kind.Unset()}
 	}).refusing(overLimits())
+}
+
+// limitedSubTenants is the handler of a sub-tenant that a user asks for: the SaaS
+// services of its parent limit them. Operators make any number.
+func limitedSubTenants() Handler {
+	return Rule(overAccounts, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
+		var parent int64
+		kind, _ := hosting.KindNamed(e.Kind)
+		if !kind.Owner || e.For != "" || !strings.HasPrefix(at.Metadata.Actor, "user:") || json.Unmarshal(e.Spec["parent"], &parent) != nil || parent == 0 {
+			return nil
+		}
+		return []any{parent}
+	}).refusing(overLimits())
+}
+
+const (
+	accountsOf = `select coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) as most from resources t where t.kind = 'tenant' and t.id = $1`
+
+	subTenantsOf = `(select count(*) from resources r where r.kind = 'tenant' and r.parent = $1 and r.present and r.requested_for = '')`
+
+	overAccounts = `
+		insert into over_quota (quota)
+		select '` + hosting.HostingAccounts + `' from (` + accountsOf + `) of where of.most <> -1 and ` + subTenantsOf + ` > of.most`
+)
+
+// LimitOfSubTenants tells how many sub-tenants a tenant has, and how many it may
+// have; -1 is any number.
+func (s ResourceReader) LimitOfSubTenants(ctx context.Context, tenant int64) (used, most int64, err error) {
+	type numbers struct{ Used, Most int64 }
+	w := s.operators()
+	w.args = append(w.args, tenant)
+	found, err := list[numbers](ctx, s, `select of.most, `+subTenantsOf+` as used from (`+accountsOf+`) of`, w, "")
+	if err != nil || len(found) == 0 {
+		return 0, 0, err
+	}
+	return found[0].Used, found[0].Most, nil
 }
 
 var (
@@ -63,7 +100,7 @@ func quotas() (names []string) {
 			names = append(names, kind.Counted())
 		}
 	}
-	return names
+	return append(names, hosting.HostingAccounts)
 }
 
 // quotasSQL is the table that never has a row, with a condition for each

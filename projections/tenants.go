@@ -8,20 +8,35 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// memberOf is the scope of tenants: those of which the caller is a member, or
-// all for operators.
-func (s ResourceReader) memberOf(column string) *where {
+// memberOf is the scope of tenants: those of which the caller is a member, the one
+// for which they act, to its administrators its sub-tenants, or all for operators.
+func (s ResourceReader) memberOf() *where {
 	if s.caller.User == 0 {
 		return s.operators()
 	}
 	w := &where{}
-	w.and(column+" = any(array(select m.tenant from memberships m where m.user_id = ?))", s.caller.User) // few, looked up one by one
+	w.and("r.id = any(array(select m.tenant from memberships m where m.user_id = ? ", s.caller.User) // few, looked up one by one
+	w.conditions[0] += w.with("union all select ?::bigint", s.caller.Tenant)
+	if s.caller.Admin && s.caller.Tenant != 0 {
+		w.conditions[0] += w.with(" union all select s.id from resources s where s.kind = 'tenant' and s.parent = ? and s.present and s.requested_for = ''", s.caller.Tenant)
+	}
+	w.conditions[0] += "))"
 	return s.allOr(narrowed(w))
+}
+
+// SubTenants are the numbers of the sub-tenants of a tenant that are left, those in the
+// bin too. What an order has made is none.
+func (s ResourceReader) SubTenants(ctx context.Context, parent int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.kind = ?", "tenant")
+	w.and("r.parent = ?", parent)
+	w.conditions = append(w.conditions, "r.requested_for = ''", "r.status <> 'gone'")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
 }
 
 // tenants is the scope of tenants that are there.
 func (s ResourceReader) tenants() *where {
-	w := s.memberOf("r.id")
+	w := s.memberOf()
 	w.conditions = append(w.conditions, "r.kind = 'tenant'", present)
 	return w
 }

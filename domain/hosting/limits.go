@@ -178,7 +178,13 @@ func (k Kind) isLimitedBy(feature string) bool {
 	return feature != "" && k.Feature == feature && !k.Uncounted
 }
 
-// SaaSLimits are what a sub-tenant of a SaaS plan may have.
+// HostingAccounts is what the sub-tenants of a tenant are called where they are
+// counted.
+const HostingAccounts = "hosting_accounts"
+
+// SaaSLimits are what a tenant of a SaaS plan may have. The panel counts the hosting
+// accounts alone, which are its sub-tenants: it has no agents and no machines of a
+// panel's customers.
 type SaaSLimits struct {
 	MaxVMs, MaxHostingAccounts, MaxAgents int64
 	WhiteLabel                            bool
@@ -193,3 +199,6 @@ func (l *SaaSLimits) Fields() field.Set {
 		field.Flag("saas_whitelabel", &l.WhiteLabel).ReadOnly().Default(false),
 	}
 }
+
+// MaySaaS are what the SaaS services of the tenant let it have.
+func (t *Tenant) MaySaaS() SaaSLimits { return t.SaaS }
