@@ -43,7 +43,13 @@ func limitedSubTenants() Handler {
 }
 
 const (
-	accountsOf = `select coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) as most from resources t where t.kind = 'tenant' and t.id = $1`
+	// firstIsOff tells that what a tenant began with does not count.
+	firstIsOff = `coalesce(t.spec ->> 'first_service', '') in ('` + hosting.FirstRests + `', '` + hosting.FirstGone + `')`
+
+	accountsOf = `select case when -1 in (first.most, added.most) then -1 else first.most + added.most end as most from resources t
+		cross join lateral (select case when ` + firstIsOff + ` then 0 else coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) end as most) first
+		cross join lateral (select coalesce((t.spec ->> 'added_saas_max_hosting_accounts')::bigint, 0) as most) added
+		where t.kind = 'tenant' and t.id = $1`
 
 	subTenantsOf = `(select count(*) from resources r where r.kind = 'tenant' and r.parent = $1 and r.present and r.requested_for = '')`
 
@@ -71,14 +77,16 @@ var (
 		select $3 from (` + limitOf + `) of
 		where of.most <> -1 and (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) > of.most`
 
-	// A tenant without package has the limits that it came with.
+	// A tenant without package has the limits that it came with. Services that joined it
+	// add to them.
 	limitOf = `
-		select coalesce(case
+		select case when -1 in (first.most, added.most) then -1 else first.most + added.most end as most
+		from resources t cross join lateral (select coalesce((t.spec ->> ('added_' || $4))::bigint, 0) as most) added left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
+			cross join lateral (select case when ` + firstIsOff + ` then 0 else coalesce(case
 				when p.id is null then (t.spec ->> $4)::bigint
 				` + featuresOff() + `
 				else (p.spec ->> $4)::bigint
-			end, $5) as most
-		from resources t left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
+			end, $5) end as most) first
 		where t.kind = 'tenant' and t.id = $2`
 )
 

@@ -65,24 +65,39 @@ func (s ResourceReader) Tenant(ctx context.Context, id int64) (Resource, error) 
 // still rest with it though it does not: those in the bin too, but none that
 // cannot be disabled or is leaving. Limit 0 is any number.
 func (s ResourceReader) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+	return s.outOfStep(ctx, tenant, hosting.ByTenant, disableable, rests, limit)
+}
+
+// SitesOutOfStep are those that do not rest with the hosting services of their tenant, or
+// still do: all but machines, which rest with their own orders.
+func (s ResourceReader) SitesOutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+	return s.outOfStep(ctx, tenant, hosting.ByOrder, hosted, rests, limit)
+}
+
+func (s ResourceReader) outOfStep(ctx context.Context, tenant int64, by string, kinds []string, rests bool, limit int64) ([]hosting.Ref, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.and("r.kind = any(?)", disableable)
-	w.and("('"+hosting.ByTenant+"' = any(r.disabled_by)) <> ?", rests)
+	w.and("r.kind = any(?)", kinds)
+	w.and("('"+by+"' = any(r.disabled_by)) <> ?", rests)
 	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
 	w.args = append(w.args, domain.OrNull(limit))
 	return list[hosting.Ref](ctx, s, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 
 // disableable are the kinds that can be disabled.
-var disableable = func() (names []string) {
+var disableable = namesOf(func(kind hosting.Kind) bool { return kind.CanBeDisabled })
+
+// hosted are those of them that a hosting service comes with.
+var hosted = namesOf(func(kind hosting.Kind) bool { return kind.CanBeDisabled && kind.Belongs() })
+
+func namesOf(is func(hosting.Kind) bool) (names []string) {
 	for _, kind := range hosting.Kinds {
-		if kind.CanBeDisabled {
+		if is(kind) {
 			names = append(names, kind.Name)
 		}
 	}
 	return names
-}()
+}
 
 // WithPackage are the numbers of the tenants that have a package, those in the
 // bin too: they are at the engine until they are removed.

@@ -98,12 +98,18 @@ func (t *Tenant) OutOfService(reasons ...string) bool {
 // Closed tells whether superusers alone write in the tenant.
 func (t *Tenant) Closed(reasons ...string) bool { return t.Status == Suspended || len(reasons) > 0 }
 
-// SubTenantsRest tells whether the sub-tenants of the tenant are out of service.
-func (t *Tenant) SubTenantsRest(reasons ...string) bool { return t.OutOfService(reasons...) }
+// StopsSubTenants tells whether the sub-tenants of the tenant are out of service.
+func (t *Tenant) StopsSubTenants(reasons ...string) bool {
+	return t.SubTenantsRest || t.OutOfService(reasons...)
+}
 
 // TurnsSubTenants tells whether a change of a tenant may let its sub-tenants rest, go
-// on or end.
-func TurnsSubTenants(spec field.Values) bool { return spec["status"] != nil }
+// on or end; TurnsSites, whether its sites and what else a hosting service comes with.
+func TurnsSubTenants(spec field.Values) bool {
+	return spec["status"] != nil || spec["subtenants_rest"] != nil
+}
+
+func TurnsSites(spec field.Values) bool { return spec["sites_rest"] != nil }
 
 // TerminatedSpec is the change that terminates a tenant.
 func TerminatedSpec() field.Values { return field.Values{"status": field.AppendText(nil, Terminated)} }
@@ -115,12 +121,17 @@ const MostFollowing = 1000
 // Following are the commands that disable records with their tenant, or enable
 // them again. Other reasons of a record stay.
 func Following(outOfService bool, records []Ref) []domain.Command {
+	return Switching(outOfService, ByTenant, records)
+}
+
+// Switching are the commands that disable records for a reason, or take it away.
+func Switching(off bool, by string, records []Ref) []domain.Command {
 	commands := make([]domain.Command, len(records))
 	for i, ref := range records {
-		if outOfService {
-			commands[i] = Disable{Ref: ref, By: ByTenant}
+		if off {
+			commands[i] = Disable{Ref: ref, By: by}
 		} else {
-			commands[i] = Enable{Ref: ref, By: ByTenant}
+			commands[i] = Enable{Ref: ref, By: by}
 		}
 	}
 	return commands

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,11 @@ type Tenant struct {
 	IsActive                  bool
 	Limits                    Limits
 	SaaS                      SaaSLimits
+
+	First          string // whether what the tenant began with counts: [FirstCounts] …
+	Added          Added  // by services that joined it
+	SitesRest      bool   // no hosting service is left that runs; others are
+	SubTenantsRest bool   // no SaaS service is left that runs; others are
 }
 
 // personalOfTenant are the fields of a tenant that may tell of a person.
@@ -86,7 +92,11 @@ func (t *Tenant) Fields() field.Set {
 		field.Text("suspended_by", &t.SuspendedBy).ReadOnly(),
 		field.Flag("is_active", &t.IsActive).Default(true),
 	}
-	return append(append(set, t.Limits.Fields()...), t.SaaS.Fields()...)
+	return slices.Concat(set, t.Limits.Fields(), t.SaaS.Fields(), t.Added.fields(), field.Set{
+		field.Text("first_service", &t.First).ReadOnly(),
+		field.Flag("sites_rest", &t.SitesRest).ReadOnly(),
+		field.Flag("subtenants_rest", &t.SubTenantsRest).ReadOnly(),
+	})
 }
 
 // OwnOfTenant are the fields that administrators of a tenant change themselves.
@@ -105,6 +115,9 @@ func (t *Tenant) complete(p Place) {
 			t.Package = p.Package
 		}
 		t.Limits = NoLimits() // but for those of the package
+	}
+	if p.Operator && p.Sent.Has("package") && t.First == FirstGone {
+		t.First = FirstGiven
 	}
 	t.suspend(p)
 }

@@ -132,7 +132,7 @@ func (m *Maintenance) outOfStepWithParent(ctx context.Context, id int64) (steps 
 // withParent are the commands by which a sub-tenant does what its parent does.
 func (m *Maintenance) withParent(ctx context.Context, row projections.Resource, parent *hosting.Tenant, child projections.Resource) ([]domain.Command, error) {
 	ref, over := child.Ref(), row.Status == hosting.Leaving || row.Status == hosting.Gone
-	rests, resting := parent.SubTenantsRest(row.DisabledBy...), slices.Contains(child.DisabledBy, hosting.ByParent)
+	rests, resting := parent.StopsSubTenants(row.DisabledBy...), slices.Contains(child.DisabledBy, hosting.ByParent)
 	switch {
 	case child.Status == hosting.Leaving:
 		return nil, nil

@@ -124,7 +124,7 @@ func (s *Service) checkPayment(d *order.Draft, plan projections.Plan, wrong *fie
 	}
 	offer, usable := s.Offers.Configured(d.PaymentMethod)
 	if offer.Test {
-		usable = usable && d.TestMoney
+		usable = usable && d.TestMoney // of a key of that mode, or where there is no other money
 	}
 	if usable && !wrong.Has("plan_id") && !wrong.Has("billing_period") {
 		cost := money.TotalsOf(plan.Price, plan.SetupFee, s.TaxRate, d.Period == order.Yearly)
@@ -143,7 +143,7 @@ func (s *Service) agreed(d *order.Draft, plan projections.Plan, offer order.Offe
 		Price: plan.Price, SetupFee: plan.SetupFee, TaxRate: s.TaxRate, Currency: plan.Currency,
 		Method: offer.Method, Test: !offer.Live,
 		Domain: d.Domain, OS: d.OS, Language: d.Language, Widget: d.Widget, APIKey: d.APIKey, Owner: d.Owner,
-		Return: d.Return,
+		Return: d.Return, Joins: d.Joins,
 	}
 }
 

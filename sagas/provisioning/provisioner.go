@@ -139,7 +139,7 @@ func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) err
 	case billing.SubscriptionSuspended, billing.PeriodRenewed, billing.PaymentExtended:
 		return p.keepPaid(ctx, r)
 	case billing.SubscriptionEnded:
-		return p.endUnpaid(ctx, r, e.Reason)
+		return errors.Join(p.endUnpaid(ctx, r, e.Reason), p.keepOthers(ctx, r))
 	}
 	return nil
 }

@@ -1,0 +1,392 @@
+package provisioning
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
+	"hostpanel/eventstore"
+	"hostpanel/projections"
+	"hostpanel/sagas"
+)
+
+// A tenant may have several services. The order that made it is the first, and other
+// orders join it. While one of them runs, the tenant is in service, and what rests is
+// what came with those that do not run (docs/tenants.md, "Several services").
+
+// A service is one of a tenant.
+type service struct {
+	projections.Served
+	off  []string // why it does not run; nil: it runs
+	over bool     // it has ended, or never ran
+}
+
+func (s service) runs() bool { return len(s.off) == 0 && !s.over }
+
+// hosts tells whether the service lets its tenant have sites. What a SaaS order began with
+// does: its tenant is without limits.
+func (s service) hosts() bool {
+	return s.ResourceType == "hosting" || s.Made && s.ResourceType == "saas"
+}
+
+func (s service) resells() bool { return s.ResourceType == "saas" }
+
+// A tenancy is a tenant with its services, as they are now.
+type tenancy struct {
+	row      projections.Resource
+	spec     hosting.Tenant
+	services []service
+}
+
+// tenancyOf reads a tenant that is left; false: it is not.
+func (p *Provisioner) tenancyOf(ctx context.Context, id int64) (t tenancy, is bool, err error) {
+	scope, ref := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
+	found, err := scope.Recorded(ctx, ref)
+	if err != nil {
+		return t, false, err
+	}
+	if t.row, is = found[ref]; !is || t.row.Status == hosting.Leaving || t.row.Status == hosting.Gone {
+		return t, false, nil
+	}
+	if err := t.row.Load(&t.spec); err != nil {
+		return t, false, err
+	}
+	all, err := scope.ServicesOf(ctx, id)
+	for _, served := range all {
+		one, err := p.serviceOf(ctx, served)
+		if err != nil {
+			return t, false, err
+		}
+		t.services = append(t.services, one)
+	}
+	return t, true, err
+}
+
+// serviceOf tells how a service stands, by its order and its subscription.
+func (p *Provisioner) serviceOf(ctx context.Context, served projections.Served) (service, error) {
+	s := service{Served: served}
+	o, _, err := eventstore.Fold(ctx, p.deps.Store, order.Decider, order.Stream(served.OrderID))
+	if err != nil {
+		return s, err
+	}
+	paid, _, err := eventstore.Fold(ctx, p.deps.Store, billing.Subscriptions, billing.KeepOn{Order: served.OrderID}.Stream())
+	if err != nil {
+		return s, err
+	}
+	switch o.Service() {
+	case order.ServiceRuns:
+	case order.ServiceSuspended:
+		if !p.deps.KeepDisputed {
+			s.off = append(s.off, hosting.ByOrder)
+		}
+	case order.ServiceEnds:
+		s.off, s.over = append(s.off, hosting.ByOrder), true
+	default:
+		s.over = true // it is not set up yet, or was taken back
+	}
+	if paid.Status == billing.Suspended {
+		s.off = append(s.off, hosting.ByInvoice)
+	}
+	return s, nil
+}
+
+// own tells whether what the tenant began with is of no order that counts any more.
+func (t *tenancy) own() bool {
+	return t.spec.First == hosting.FirstGone || t.spec.First == hosting.FirstGiven
+}
+
+// any tells whether one of the services is of a sort. What has ended does not count.
+func (t *tenancy) any(is ...func(service) bool) bool {
+	return slices.ContainsFunc(t.services, func(s service) bool {
+		return !slices.ContainsFunc(is, func(is func(service) bool) bool { return !is(s) })
+	})
+}
+
+// lives tells whether something of the tenant runs: one of its services, or what it began
+// with if no order made it, or an operator has given it.
+func (t *tenancy) lives() bool { return t.any(service.runs) || t.begunOtherwise() }
+
+func (t *tenancy) begunOtherwise() bool {
+	made := t.any(func(s service) bool { return s.Made })
+	return t.spec.First == hosting.FirstGiven || !made && t.row.RequestedFor == ""
+}
+
+// reasons are why the tenant is out of service because of its services.
+func (t *tenancy) reasons() (all []string) {
+	if t.lives() {
+		return nil
+	}
+	left := t.any(func(s service) bool { return !s.over })
+	for _, s := range t.services {
+		for _, by := range s.off {
+			if (!s.over || !left) && !slices.Contains(all, by) {
+				all = append(all, by)
+			}
+		}
+	}
+	return all
+}
+
+// wanted are the fields of the tenant that follow from its services. While none of them
+// runs they stay as they are.
+func (t *tenancy) wanted(ctx context.Context, scope projections.Scope) (field.Values, error) {
+	next := t.spec
+	if !t.lives() {
+		return nil, nil
+	}
+	next.Added = hosting.Added{}
+	for _, s := range t.services {
+		if s.Made || !s.runs() {
+			continue
+		}
+		limits, saas, err := addedBy(ctx, scope, s.Plan)
+		if err != nil {
+			return nil, err
+		}
+		next.Added = next.Added.With(limits, saas)
+	}
+	made := func(s service) bool { return s.Made }
+	if !t.own() {
+		next.First = hosting.FirstCounts
+		if t.any(made) && !t.any(made, service.runs) {
+			next.First = hosting.FirstRests
+		}
+	}
+	hosts := t.begunOtherwise() || t.any(service.hosts, service.runs)
+	next.SitesRest = !hosts && t.any(service.hosts)
+	next.SubTenantsRest = t.any(service.resells) && !t.any(service.resells, service.runs)
+	return changed(&t.spec, &next), nil
+}
+
+// addedBy is what a plan adds to the tenant that it joins.
+func addedBy(ctx context.Context, scope projections.Scope, plan order.Plan) (l hosting.Limits, s hosting.SaaSLimits, err error) {
+	switch plan.ResourceType {
+	case "hosting":
+		l, err = hostingAdds(ctx, scope, plan)
+	case "saas":
+		s = hosting.SaaSLimits{
+			MaxVMs: plan.SaaS.MaxVMs, MaxHostingAccounts: plan.SaaS.MaxHostingAccounts, MaxAgents: plan.SaaS.MaxAgents, WhiteLabel: plan.SaaS.WhiteLabel,
+		}
+	}
+	return l, s, err
+}
+
+func hostingAdds(ctx context.Context, scope projections.Scope, plan order.Plan) (hosting.Limits, error) {
+	if plan.Package == nil {
+		return hosting.HostingAdds(nil, plan.Quotas), nil
+	}
+	ref := hosting.Ref{Kind: "package", ID: *plan.Package}
+	found, err := scope.Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known || row.Status == hosting.Gone {
+		return hosting.HostingAdds(nil, plan.Quotas), err
+	}
+	var pack hosting.Package
+	err = row.Load(&pack)
+	return hosting.HostingAdds(&pack, nil), err
+}
+
+// changed are the fields that differ.
+func changed(was, is *hosting.Tenant) field.Values {
+	values, before := is.Fields().Values(), was.Fields().Values()
+	maps.DeleteFunc(values, func(name string, value json.RawMessage) bool { return string(value) == string(before[name]) })
+	return values
+}
+
+// standing are the commands that bring a tenant to how its services stand: none if it is
+// so already. As many records follow it as an append may hold; a reaction changes the
+// others.
+func (p *Provisioner) standing(ctx context.Context, id int64) ([]domain.Command, domain.Versions, error) {
+	t, is, err := p.tenancyOf(ctx, id)
+	if err != nil || !is || len(t.services) == 0 {
+		return nil, nil, err
+	}
+	scope, ref := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
+	reasons, was := t.reasons(), slices.Clone(t.row.DisabledBy)
+	now := slices.DeleteFunc(slices.Clone(was), func(by string) bool { return by == hosting.ByOrder || by == hosting.ByInvoice })
+	now = append(now, reasons...)
+	var commands []domain.Command
+	for _, by := range []string{hosting.ByOrder, hosting.ByInvoice} {
+		switch before, after := slices.Contains(was, by), slices.Contains(now, by); {
+		case after && !before:
+			commands = append(commands, hosting.SuspendService{Ref: ref, By: by})
+		case before && !after:
+			commands = append(commands, hosting.ResumeService{Ref: ref, By: by})
+		}
+	}
+	if len(commands) > 0 {
+		off := t.spec.OutOfService(now...)
+		records, err := scope.OutOfStep(ctx, id, off, hosting.MostFollowing)
+		if err != nil {
+			return nil, nil, err
+		}
+		commands = append(commands, hosting.Following(off, records)...)
+	}
+	fields, err := t.wanted(ctx, scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(fields) > 0 && t.row.TrashedAt == nil {
+		commands = append(commands, hosting.Change{Ref: ref, Spec: fields})
+	}
+	machines, err := p.machines(ctx, &t)
+	return append(commands, machines...), domain.Versions{ref.Stream(): t.row.Version}, err
+}
+
+// machines are the commands by which each machine runs as the service that it came with,
+// while the tenant itself is in service.
+func (p *Provisioner) machines(ctx context.Context, t *tenancy) (commands []domain.Command, err error) {
+	for _, s := range t.services {
+		if s.ResourceType != "vps" || !t.lives() {
+			continue
+		}
+		made, err := p.deps.Tables.For(projections.System).ResourcesOfOrder(ctx, s.OrderID)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range made {
+			isOff := slices.Contains(r.DisabledBy, hosting.ByOrder)
+			if r.Kind == "vm" && r.Status != hosting.Leaving && r.Status != hosting.Gone && isOff == s.runs() {
+				commands = append(commands, hosting.Switching(!s.runs(), hosting.ByOrder, []hosting.Ref{r.Ref()})...)
+			}
+		}
+	}
+	return commands, nil
+}
+
+// keepTenant brings a tenant to how its services stand now. After a change it looks again:
+// what another reaction has decided meanwhile counts then. Where one of the records is
+// written all the time, the tenant goes ahead and its records follow later.
+func (p *Provisioner) keepTenant(ctx context.Context, id int64) error {
+	const rounds, together = 10, 4
+	for round := range rounds {
+		commands, seen, err := p.standing(ctx, id)
+		if err != nil || len(commands) == 0 {
+			return err
+		}
+		if round >= together {
+			commands = slices.DeleteFunc(commands, followsTenant)
+		}
+		cause := domain.Metadata{ID: uuid.New(), Actor: "system:reactions", ExpectedVersions: seen}
+		if _, err := p.deps.Store.Execute(ctx, cause, commands...); err != nil && !isLost(err) {
+			return err
+		}
+	}
+	return eventstore.ErrConflict // tried again (docs/sagas.md, "Reactions")
+}
+
+// followsTenant tells whether a command follows from the state of the tenant, which a
+// reaction brings to all records as well.
+func followsTenant(command domain.Command) bool {
+	switch c := command.(type) {
+	case hosting.Disable:
+		return c.By == hosting.ByTenant
+	case hosting.Enable:
+		return c.By == hosting.ByTenant
+	}
+	return false
+}
+
+// isLost tells whether what was decided on has changed meanwhile.
+func isLost(err error) bool {
+	return errors.Is(err, eventstore.ErrConflict) || domain.CodeOf(err) == domain.Stale || domain.CodeOf(err) == domain.Conflict
+}
+
+// serving are the services of a tenant that have not ended, but for that of an order.
+func (t *tenancy) serving(but uuid.UUID) *tenancy {
+	rest := tenancy{row: t.row, spec: t.spec}
+	for _, s := range t.services {
+		if s.OrderID != but && !s.over {
+			rest.services = append(rest.services, s)
+		}
+	}
+	return &rest
+}
+
+// removeOwn asks for the removal of what came with the service of an order alone, where
+// its tenant stays: its machine; sites and the like, if no other service has any; and
+// sub-tenants in the same way.
+func (p *Provisioner) removeOwn(ctx context.Context, job *DeprovisionInput, t *tenancy) (sagas.Work, error) {
+	left, ref := t.serving(job.Order), t.row.Ref()
+	var commands []domain.Command
+	if job.VM != 0 {
+		commands = append(commands, hosting.Remove{Ref: hosting.Ref{Kind: "vm", ID: job.VM}})
+	}
+	ended := t.services[slices.IndexFunc(t.services, func(s service) bool { return s.OrderID == job.Order })]
+	if job.Emptied = ended.hosts() && !left.any(service.hosts) && !t.begunOtherwise(); job.Emptied {
+		if err := p.deps.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
+			return sagas.Work{}, err
+		}
+	}
+	if ended.resells() && !left.any(service.resells) {
+		children, err := p.deps.Tables.For(projections.System).SubTenants(ctx, job.Tenant)
+		if err != nil {
+			return sagas.Work{}, err
+		}
+		for _, child := range children {
+			if err := p.deps.Empty(ctx, child.ID, "deprovision:"+job.Order.String()); err != nil {
+				return sagas.Work{}, err
+			}
+			commands = append(commands, hosting.Remove{Ref: child.Ref()})
+		}
+	}
+	if ended.Made && !t.own() {
+		commands = append(commands, hosting.Change{Ref: ref, Spec: hosting.WithoutFirst()})
+	}
+	return sagas.Work{Commands: commands}, nil
+}
+
+// ownGone tells whether nothing is left of what came with the service of an order, where
+// its tenant stays.
+func (p *Provisioner) ownGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
+	scope, machine := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "vm", ID: job.VM}
+	found, err := scope.Recorded(ctx, machine)
+	if r, known := found[machine]; err != nil || known && r.Status != hosting.Gone {
+		return false, err
+	}
+	if !job.Emptied {
+		return true, nil
+	}
+	left, err := scope.ResourcesOfOrder(ctx, job.Order)
+	return !slices.ContainsFunc(left, func(r projections.Resource) bool { return r.Kind == "site" && r.Status != hosting.Gone }), err
+}
+
+// subTenantsGone tells whether the sub-tenants of a tenant are gone.
+func (p *Provisioner) subTenantsGone(ctx context.Context, tenant int64) (bool, error) {
+	left, err := p.deps.Tables.For(projections.System).SubTenants(ctx, tenant)
+	return len(left) == 0, err
+}
+
+// leftOutside are the steps whose objects have to be gone before the service of an order
+// has ended, by order. A tenant that ends leaves nothing of any order that had a service in
+// it.
+func (p *Provisioner) leftOutside(ctx context.Context, job *DeprovisionInput) (jobs []ProvisionInput, err error) {
+	if job.Keeps {
+		return []ProvisionInput{job.ProvisionInput}, nil
+	}
+	all, err := p.deps.Tables.For(projections.System).ServicesOf(ctx, job.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	jobs = []ProvisionInput{job.ProvisionInput}
+	for _, s := range all {
+		if s.OrderID == job.Order {
+			continue
+		}
+		in, err := p.provisioned(ctx, s.OrderID)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, in)
+	}
+	return jobs, nil
+}
