@@ -325,12 +325,16 @@ func TestSubTenantsRestWithTheirParentAndComeBackExactly(t *testing.T) {
 	sites := []hosting.Ref{site(501, one, "true"), site(502, one, "false"), site(503, two, "true"), site(504, three, "true")}
 	s.answers(t, "PATCH", rests, `{"status":"suspended","suspended_reason":"Did not pay us"}`, map[string]int{"ana": 200})
 	s.do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: three}, By: hosting.ByOrder})
-	waitFor(t, func() bool { return s.count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 2 })
+	waitFor(t, func() bool {
+		return s.count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 2
+	})
 	before, states := s.standing(t, sites), []string{s.reasons(t, one), s.reasons(t, two), s.reasons(t, three)}
 
 	parent := hosting.Ref{Kind: "tenant", ID: 1}
 	for name, turn := range map[string]func(off bool){
-		"an operator": func(off bool) { s.patched(t, tenantOne, `{"status":"`+map[bool]string{true: "suspended", false: "active"}[off]+`"}`) },
+		"an operator": func(off bool) {
+			s.patched(t, tenantOne, `{"status":"`+map[bool]string{true: "suspended", false: "active"}[off]+`"}`)
+		},
 		"an order": func(off bool) {
 			if off {
 				s.do(t, hosting.SuspendService{Ref: parent, By: hosting.ByOrder})
@@ -343,14 +347,18 @@ func TestSubTenantsRestWithTheirParentAndComeBackExactly(t *testing.T) {
 		waitFor(t, func() bool {
 			return s.reasons(t, one) == "active[parent]" && s.reasons(t, two) == "suspended[parent]" && s.reasons(t, three) == "active[order parent]"
 		})
-		waitFor(t, func() bool { return s.count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 4 })
+		waitFor(t, func() bool {
+			return s.count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 4
+		})
 		s.answers(t, "POST", "/hosting/api/rest/sites/", `{"domain":"more.example"}`, map[string]int{"eve": 403})
 		s.answers(t, "PATCH", runs, `{"status":"active"}`, map[string]int{"ana": 403})
 		turn(false)
 		waitFor(t, func() bool {
 			return slices.Equal([]string{s.reasons(t, one), s.reasons(t, two), s.reasons(t, three)}, states)
 		})
-		waitFor(t, func() bool { return s.count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 2 })
+		waitFor(t, func() bool {
+			return s.count(t, `select count(*) from resources where kind = 'site' and 'tenant' = any(disabled_by)`) == 2
+		})
 		for stream, is := range s.standing(t, sites) {
 			if is != before[stream] {
 				t.Errorf("%s: %s is %s, and was %s", name, stream, is, before[stream])
@@ -376,7 +384,9 @@ func TestSubTenantsEndWithTheirParent(t *testing.T) {
 	s.answers(t, "DELETE", tenantOne, "", map[string]int{"root": 204})
 	waitFor(t, func() bool { return s.reasons(t, id) == "terminated[]" })
 	s.answers(t, "GET", one, "", map[string]int{"root": 404})
-	waitFor(t, func() bool { return s.count(t, `select count(*) from resources where kind = 'site' and id = 501 and 'tenant' = any(disabled_by)`) == 1 })
+	waitFor(t, func() bool {
+		return s.count(t, `select count(*) from resources where kind = 'site' and id = 501 and 'tenant' = any(disabled_by)`) == 1
+	})
 
 	s.do(t, hosting.Remove{Ref: hosting.Ref{Kind: "tenant", ID: 1}})
 	waitFor(t, func() bool {

@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -24,7 +25,7 @@ func PageRoutes(d Deps) route.Area {
 	return route.Area{
 		Name: "Invoices in the browser", Access: d.Session(),
 		About:  "What a tenant was billed and pays for, in the browsers of its users.",
-		Routes: append(s.invoicePages(), s.subscriptionPages()...),
+		Routes: slices.Concat(s.invoicePages(), s.subscriptionPages(), s.orderPages()),
 	}
 }
 

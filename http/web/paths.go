@@ -22,6 +22,7 @@ const (
 	PanelPath         = hosting.PanelPath              // where customers land
 	TenantsPath       = PanelPath + "tenants/"         // where users choose for which tenant they act
 	InvoicesPath      = "/billing/invoices/"           // what the tenant was billed
+	TenantOrdersPath  = "/billing/orders/"             // what was ordered for the tenant, and what can be
 	SubscriptionsPath = "/billing/subscriptions/"      // what the tenant pays for
 
 	NotificationsAPI = "/notifications/api/v1/" // of what users were told
