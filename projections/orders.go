@@ -78,9 +78,9 @@ var orders = New("orders", `
 			lower(order_number || chr(10) || customer_email || chr(10) || customer_name || chr(10) || domain)) stored
 	) with (fillfactor = 80);
 	create unique index orders_number on orders (order_number);
-	create index orders_newest on orders (created_at desc, id desc) include (owner);
-	create index orders_status on orders (status, created_at desc, id desc) include (owner);
-	create index orders_plan on orders (plan_id, created_at desc, id desc) include (owner);
+	create index orders_newest on orders (created_at desc, id desc) include (owner, tenant);
+	create index orders_status on orders (status, created_at desc, id desc) include (owner, tenant);
+	create index orders_plan on orders (plan_id, created_at desc, id desc) include (owner, tenant);
 	create index orders_held on orders (created_at desc, id desc) where holds <> '{}';
 	create index orders_tenant on orders (tenant, created_at desc, id desc) where tenant is not null;
 	create index orders_subject on orders (subject);

@@ -46,8 +46,8 @@ var resources = New("resources", resourcesSQL(`
 		primary key (kind, id),
 		unique (tenant, kind, id)
 	) with (fillfactor = 80);
-	create index resources_newest on resources (kind, tenant, created_at desc, id desc) where present;
-	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant) where present;
+	create index resources_newest on resources (kind, tenant, created_at desc, id desc) include (parent) where present;
+	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant, parent) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_engine on resources (kind, engine_id) where engine_id is not null;
 	create index resources_leaving on resources (tenant, kind) where status = 'leaving';

@@ -36,7 +36,7 @@ func (s *handlers) orderPages() []route.Route {
 type (
 	orderRow struct {
 		Number, Plan, Total, Status, StatusText, Text, PaymentURL string
-		At                                                       web.Aspect
+		At                                                        web.Aspect
 	}
 	offer struct{ Name, Price, Setup, About string }
 )

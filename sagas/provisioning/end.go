@@ -180,6 +180,7 @@ func (p *Provisioner) nothingLeft(ctx context.Context, job *DeprovisionInput) (b
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
+	stays := map[string]bool{"tenant.engine": job.Keeps, "site": job.Keeps && !job.Emptied} // with the tenant
 	var rows []eventstore.TxStatement
 	for _, of := range jobs {
 		live, err := p.LiveEffects(ctx, of.Order)
@@ -187,8 +188,8 @@ func (p *Provisioner) nothingLeft(ctx context.Context, job *DeprovisionInput) (b
 			return false, sagas.Work{}, err
 		}
 		for _, name := range live {
-			if job.Keeps && (name == "tenant.engine" || name == "site" && !job.Emptied) {
-				continue // it stays with the tenant
+			if stays[name] {
+				continue
 			}
 			gone, err := p.goneOutside(ctx, &of, name)
 			if err != nil || !gone {

@@ -16,7 +16,6 @@ import (
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"hostpanel/sagas"
 )
 
 // A tenant may have several services. The order that made it is the first, and other
@@ -255,7 +254,7 @@ func (p *Provisioner) machines(ctx context.Context, t *tenancy) (commands []doma
 		}
 		for _, r := range made {
 			isOff := slices.Contains(r.DisabledBy, hosting.ByOrder)
-			if r.Kind == "vm" && r.Status != hosting.Leaving && r.Status != hosting.Gone && isOff == s.runs() {
+			if kind, _ := hosting.KindNamed(r.Kind); kind.Backend == hosting.Compute && r.Status != hosting.Leaving && r.Status != hosting.Gone && isOff == s.runs() {
 				commands = append(commands, hosting.Switching(!s.runs(), hosting.ByOrder, []hosting.Ref{r.Ref()})...)
 			}
 		}
@@ -299,94 +298,4 @@ func followsTenant(command domain.Command) bool {
 // isLost tells whether what was decided on has changed meanwhile.
 func isLost(err error) bool {
 	return errors.Is(err, eventstore.ErrConflict) || domain.CodeOf(err) == domain.Stale || domain.CodeOf(err) == domain.Conflict
-}
-
-// serving are the services of a tenant that have not ended, but for that of an order.
-func (t *tenancy) serving(but uuid.UUID) *tenancy {
-	rest := tenancy{row: t.row, spec: t.spec}
-	for _, s := range t.services {
-		if s.OrderID != but && !s.over {
-			rest.services = append(rest.services, s)
-		}
-	}
-	return &rest
-}
-
-// removeOwn asks for the removal of what came with the service of an order alone, where
-// its tenant stays: its machine; sites and the like, if no other service has any; and
-// sub-tenants in the same way.
-func (p *Provisioner) removeOwn(ctx context.Context, job *DeprovisionInput, t *tenancy) (sagas.Work, error) {
-	left, ref := t.serving(job.Order), t.row.Ref()
-	var commands []domain.Command
-	if job.VM != 0 {
-		commands = append(commands, hosting.Remove{Ref: hosting.Ref{Kind: "vm", ID: job.VM}})
-	}
-	ended := t.services[slices.IndexFunc(t.services, func(s service) bool { return s.OrderID == job.Order })]
-	if job.Emptied = ended.hosts() && !left.any(service.hosts) && !t.begunOtherwise(); job.Emptied {
-		if err := p.deps.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
-			return sagas.Work{}, err
-		}
-	}
-	if ended.resells() && !left.any(service.resells) {
-		children, err := p.deps.Tables.For(projections.System).SubTenants(ctx, job.Tenant)
-		if err != nil {
-			return sagas.Work{}, err
-		}
-		for _, child := range children {
-			if err := p.deps.Empty(ctx, child.ID, "deprovision:"+job.Order.String()); err != nil {
-				return sagas.Work{}, err
-			}
-			commands = append(commands, hosting.Remove{Ref: child.Ref()})
-		}
-	}
-	if ended.Made && !t.own() {
-		commands = append(commands, hosting.Change{Ref: ref, Spec: hosting.WithoutFirst()})
-	}
-	return sagas.Work{Commands: commands}, nil
-}
-
-// ownGone tells whether nothing is left of what came with the service of an order, where
-// its tenant stays.
-func (p *Provisioner) ownGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
-	scope, machine := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "vm", ID: job.VM}
-	found, err := scope.Recorded(ctx, machine)
-	if r, known := found[machine]; err != nil || known && r.Status != hosting.Gone {
-		return false, err
-	}
-	if !job.Emptied {
-		return true, nil
-	}
-	left, err := scope.ResourcesOfOrder(ctx, job.Order)
-	return !slices.ContainsFunc(left, func(r projections.Resource) bool { return r.Kind == "site" && r.Status != hosting.Gone }), err
-}
-
-// subTenantsGone tells whether the sub-tenants of a tenant are gone.
-func (p *Provisioner) subTenantsGone(ctx context.Context, tenant int64) (bool, error) {
-	left, err := p.deps.Tables.For(projections.System).SubTenants(ctx, tenant)
-	return len(left) == 0, err
-}
-
-// leftOutside are the steps whose objects have to be gone before the service of an order
-// has ended, by order. A tenant that ends leaves nothing of any order that had a service in
-// it.
-func (p *Provisioner) leftOutside(ctx context.Context, job *DeprovisionInput) (jobs []ProvisionInput, err error) {
-	if job.Keeps {
-		return []ProvisionInput{job.ProvisionInput}, nil
-	}
-	all, err := p.deps.Tables.For(projections.System).ServicesOf(ctx, job.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	jobs = []ProvisionInput{job.ProvisionInput}
-	for _, s := range all {
-		if s.OrderID == job.Order {
-			continue
-		}
-		in, err := p.provisioned(ctx, s.OrderID)
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, in)
-	}
-	return jobs, nil
 }
