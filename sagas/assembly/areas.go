@@ -98,6 +98,7 @@ func (s *Panel) addProvisioning(p Policy) {
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
 		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
 	})
+	s.Maintenance.OwnServices = s.Provisioner.KeepSubTenant
 }
 
 // addBilling adds what renews subscriptions.

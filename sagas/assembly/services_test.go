@@ -198,12 +198,32 @@ func TestSubTenantsRestAndEndWithTheSaaSServiceOfATenantThatHasAnother(t *testin
 				slices.Contains(b.resource(own.Ref).DisabledBy, hosting.ByTenant) == want
 		})
 	}
+	// A sub-tenant with a service of its own stays, with that alone.
+	stays := b.newTenant(b.draw("tenant"))
+	stays.Spec["parent"] = child.Spec["parent"]
+	b.carry(stays)
+	kept := b.ask(b.draw("site"), site("stays.example.com"))
+	kept.Tenant = stays.ID
+	b.carry(kept)
+	b.stands(kept.Ref, hosting.Running)
+	vps := b.buy(ordering{kind: "vps", email: "stays@example.com", joins: order.Joining{Tenant: stays.ID, User: b.provision(b.id).Job.User}})
+	b.becomes(vps, order.StatusActive)
+	machine := hosting.Ref{Kind: "vm", ID: b.provision(vps).Job.VM}
+	siteRests := func(want bool) {
+		b.t.Helper()
+		b.eventually(fmt.Sprint("its site rests: ", want), func() bool {
+			return slices.Contains(b.resource(kept.Ref).DisabledBy, hosting.ByOrder) == want && len(b.resource(stays.Ref).DisabledBy) == 0
+		})
+		b.powered(machine, "running")
+	}
 	b.disputes(saas, order.DisputeOpen)
 	rests(true)
+	siteRests(true)
 	b.reasons()
 	b.on()
 	b.disputes(saas, order.DisputeWon)
 	rests(false)
+	siteRests(false)
 	b.must(b.Cancel(t.Context(), operator, saas, "no customers"))
 	rests(true)
 	b.on()
@@ -211,6 +231,11 @@ func TestSubTenantsRestAndEndWithTheSaaSServiceOfATenantThatHasAnother(t *testin
 	b.eventually("the sub-tenant is gone", func() bool { return b.resource(child.Ref).Status == hosting.Gone })
 	b.eventually("the run is done", func() bool { return b.runOf("deprovision:"+saas.String()).Status == sagas.StatusDone })
 	b.on()
+	siteRests(true)
+	b.must(b.Cancel(t.Context(), operator, vps, "the last of it"))
+	b.powered(machine, "stopped")
+	b.clock.pass(8 * day)
+	b.eventually("it is gone too", func() bool { return b.resource(stays.Ref).Status == hosting.Gone })
 }
 
 // Who is refunded before the service is set up gets it back; the tenant stays as it was.

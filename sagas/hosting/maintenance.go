@@ -52,6 +52,10 @@ func (d *Deps) system() projections.Scope { return d.Tables.For(projections.Syst
 type Maintenance struct {
 	Deps
 
+	// OwnServices keeps a sub-tenant that has bought a service itself, and tells whether it
+	// has; nil: none has.
+	OwnServices func(ctx context.Context, tenant int64) (bool, error)
+
 	graces, renewals sagas.Definition[hosting.Generation]
 }
 

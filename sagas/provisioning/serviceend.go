@@ -17,7 +17,7 @@ import (
 
 // serving are the services of a tenant that have not ended, but for that of an order.
 func (t *tenancy) serving(but uuid.UUID) *tenancy {
-	rest := tenancy{row: t.row, spec: t.spec}
+	rest := tenancy{row: t.row, spec: t.spec, orphan: t.orphan}
 	for _, s := range t.services {
 		if s.OrderID != but && !s.over {
 			rest.services = append(rest.services, s)
@@ -42,7 +42,7 @@ func (p *Provisioner) removeOwn(ctx context.Context, job *DeprovisionInput, t *t
 		}
 	}
 	if ended.resells() && !left.any(service.resells) {
-		children, err := p.deps.Tables.For(projections.System).SubTenants(ctx, job.Tenant)
+		children, err := p.dependents(ctx, job.Tenant)
 		if err != nil {
 			return sagas.Work{}, err
 		}
@@ -77,9 +77,28 @@ func (p *Provisioner) ownGone(ctx context.Context, job *DeprovisionInput) (bool,
 	}), err
 }
 
-// subTenantsGone tells whether the sub-tenants of a tenant are gone.
+// dependents are the sub-tenants of a tenant that are left and have bought no service
+// themselves.
+func (p *Provisioner) dependents(ctx context.Context, tenant int64) (all []projections.Resource, err error) {
+	children, err := p.deps.Tables.For(projections.System).SubTenants(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, child := range children {
+		t, _, err := p.tenancyOf(ctx, child.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !t.any(service.left) {
+			all = append(all, child)
+		}
+	}
+	return all, nil
+}
+
+// subTenantsGone tells whether the sub-tenants that end with a tenant are gone.
 func (p *Provisioner) subTenantsGone(ctx context.Context, tenant int64) (bool, error) {
-	left, err := p.deps.Tables.For(projections.System).SubTenants(ctx, tenant)
+	left, err := p.dependents(ctx, tenant)
 	return len(left) == 0, err
 }
 

@@ -29,6 +29,8 @@ type service struct {
 	over bool     // it has ended, or never ran
 }
 
+func (s service) left() bool { return !s.over }
+
 func (s service) runs() bool { return len(s.off) == 0 && !s.over }
 
 // hosts tells whether the service lets its tenant have sites. What a SaaS order began with
@@ -44,6 +46,7 @@ type tenancy struct {
 	row      projections.Resource
 	spec     hosting.Tenant
 	services []service
+	orphan   bool // of a sub-tenant: the service of its parent that it came with does not run
 }
 
 // tenancyOf reads a tenant that is left; false: it is not.
@@ -59,6 +62,9 @@ func (p *Provisioner) tenancyOf(ctx context.Context, id int64) (t tenancy, is bo
 	if err := t.row.Load(&t.spec); err != nil {
 		return t, false, err
 	}
+	if t.orphan, err = orphaned(ctx, scope, &t); err != nil {
+		return t, false, err
+	}
 	all, err := scope.ServicesOf(ctx, id)
 	for _, served := range all {
 		one, err := p.serviceOf(ctx, served)
@@ -68,6 +74,23 @@ func (p *Provisioner) tenancyOf(ctx context.Context, id int64) (t tenancy, is bo
 		t.services = append(t.services, one)
 	}
 	return t, true, err
+}
+
+// orphaned tells whether a tenant is a sub-tenant whose parent is out of service, has ended,
+// or has no SaaS service that runs.
+func orphaned(ctx context.Context, scope projections.Scope, t *tenancy) (bool, error) {
+	if !t.spec.IsSubTenant(t.row.RequestedFor) {
+		return false, nil
+	}
+	ref := hosting.Ref{Kind: "tenant", ID: *t.spec.Parent}
+	found, err := scope.Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known || row.TrashedAt != nil || row.Status == hosting.Leaving || row.Status == hosting.Gone {
+		return err == nil, err
+	}
+	var parent hosting.Tenant
+	err = row.Load(&parent)
+	return parent.StopsSubTenants(row.DisabledBy...), err
 }
 
 // serviceOf tells how a service stands, by its order and its subscription.
@@ -116,7 +139,7 @@ func (t *tenancy) lives() bool { return t.any(service.runs) || t.begunOtherwise(
 
 func (t *tenancy) begunOtherwise() bool {
 	made := t.any(func(s service) bool { return s.Made })
-	return t.spec.First == hosting.FirstGiven || !made && t.row.RequestedFor == ""
+	return t.spec.First == hosting.FirstGiven || !made && t.row.RequestedFor == "" && !t.orphan
 }
 
 // reasons are why the tenant is out of service because of its services.
@@ -124,7 +147,10 @@ func (t *tenancy) reasons() (all []string) {
 	if t.lives() {
 		return nil
 	}
-	left := t.any(func(s service) bool { return !s.over })
+	left := t.any(service.left)
+	if t.orphan {
+		all = append(all, hosting.ByParent)
+	}
 	for _, s := range t.services {
 		for _, by := range s.off {
 			if (!s.over || !left) && !slices.Contains(all, by) {
@@ -156,12 +182,12 @@ func (t *tenancy) wanted(ctx context.Context, scope projections.Scope) (field.Va
 	made := func(s service) bool { return s.Made }
 	if !t.own() {
 		next.First = hosting.FirstCounts
-		if t.any(made) && !t.any(made, service.runs) {
+		if t.orphan || t.any(made) && !t.any(made, service.runs) {
 			next.First = hosting.FirstRests
 		}
 	}
 	hosts := t.begunOtherwise() || t.any(service.hosts, service.runs)
-	next.SitesRest = !hosts && t.any(service.hosts)
+	next.SitesRest = !hosts && (t.orphan || t.any(service.hosts))
 	next.SubTenantsRest = t.any(service.resells) && !t.any(service.resells, service.runs)
 	return changed(&t.spec, &next), nil
 }
@@ -211,10 +237,11 @@ func (p *Provisioner) standing(ctx context.Context, id int64) ([]domain.Command,
 	}
 	scope, ref := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "tenant", ID: id}
 	reasons, was := t.reasons(), slices.Clone(t.row.DisabledBy)
-	now := slices.DeleteFunc(slices.Clone(was), func(by string) bool { return by == hosting.ByOrder || by == hosting.ByInvoice })
+	ofServices := []string{hosting.ByOrder, hosting.ByInvoice, hosting.ByParent}
+	now := slices.DeleteFunc(slices.Clone(was), func(by string) bool { return slices.Contains(ofServices, by) })
 	now = append(now, reasons...)
 	var commands []domain.Command
-	for _, by := range []string{hosting.ByOrder, hosting.ByInvoice} {
+	for _, by := range ofServices {
 		switch before, after := slices.Contains(was, by), slices.Contains(now, by); {
 		case after && !before:
 			commands = append(commands, hosting.SuspendService{Ref: ref, By: by})
@@ -281,6 +308,16 @@ func (p *Provisioner) keepTenant(ctx context.Context, id int64) error {
 		}
 	}
 	return eventstore.ErrConflict // tried again (docs/sagas.md, "Reactions")
+}
+
+// KeepSubTenant is keepTenant for a sub-tenant that has bought a service itself: it stays,
+// and what it has of its parent rests, or ends, alone. False: it has bought none.
+func (p *Provisioner) KeepSubTenant(ctx context.Context, id int64) (has bool, err error) {
+	t, is, err := p.tenancyOf(ctx, id)
+	if err != nil || !is || !t.any(service.left) {
+		return false, err
+	}
+	return true, p.keepTenant(ctx, id)
 }
 
 // followsTenant tells whether a command follows from the state of the tenant, which a
