@@ -203,7 +203,7 @@ func (p *Provisioner) nothingLeft(ctx context.Context, job *DeprovisionInput) (b
 
 func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
 	if job.Keeps {
-		return p.ownGone(ctx, job)
+		return ownGone(ctx, p.deps.Tables.For(projections.System), job)
 	}
 	if gone, err := p.subTenantsGone(ctx, job.Tenant); err != nil || !gone {
 		return false, err

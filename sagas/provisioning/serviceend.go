@@ -61,8 +61,8 @@ func (p *Provisioner) removeOwn(ctx context.Context, job *DeprovisionInput, t *t
 
 // ownGone tells whether nothing is left of what came with the service of an order, where
 // its tenant stays.
-func (p *Provisioner) ownGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
-	scope, machine := p.deps.Tables.For(projections.System), hosting.Ref{Kind: "vm", ID: job.VM}
+func ownGone(ctx context.Context, scope projections.Scope, job *DeprovisionInput) (bool, error) {
+	machine := hosting.Ref{Kind: "vm", ID: job.VM}
 	found, err := scope.Recorded(ctx, machine)
 	if r, known := found[machine]; err != nil || known && r.Status != hosting.Gone {
 		return false, err

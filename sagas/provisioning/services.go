@@ -264,18 +264,18 @@ func (p *Provisioner) standing(ctx context.Context, id int64) ([]domain.Command,
 	if len(fields) > 0 && t.row.TrashedAt == nil {
 		commands = append(commands, hosting.Change{Ref: ref, Spec: fields})
 	}
-	machines, err := p.machines(ctx, &t)
+	machines, err := t.machines(ctx, scope)
 	return append(commands, machines...), domain.Versions{ref.Stream(): t.row.Version}, err
 }
 
 // machines are the commands by which each machine runs as the service that it came with,
 // while the tenant itself is in service.
-func (p *Provisioner) machines(ctx context.Context, t *tenancy) (commands []domain.Command, err error) {
+func (t *tenancy) machines(ctx context.Context, scope projections.Scope) (commands []domain.Command, err error) {
 	for _, s := range t.services {
 		if s.ResourceType != "vps" || !t.lives() {
 			continue
 		}
-		made, err := p.deps.Tables.For(projections.System).ResourcesOfOrder(ctx, s.OrderID)
+		made, err := scope.ResourcesOfOrder(ctx, s.OrderID)
 		if err != nil {
 			return nil, err
 		}
