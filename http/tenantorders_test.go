@@ -89,6 +89,14 @@ func TestOrdersIntoATenantAreRefusedAsThoseOfTheStorefront(t *testing.T) {
 	if w := s.ordersInto(t, "root", http.StatusBadRequest, aVPS); w.Body.String() != `{"tenant":["This field is required."]}` {
 		t.Error(w.Body)
 	}
+	sub := &hosting.Tenant{Name: "Sub", Email: "s@example.com", Slug: "sub", Username: "t70", CustomerNumber: "t70", Status: "active", IsActive: true, Limits: hosting.NoLimits()}
+	parent := int64(3)
+	sub.Parent = &parent
+	s.do(t, hosting.Request{Ref: hosting.Ref{Kind: "tenant", ID: 70}, Tenant: 70, Spec: sub.Fields().Values()})
+	s.do(t, account.GrantMembership{User: eve, Tenant: 70, Role: account.Admin, At: time.Now()})
+	if w := s.ordersInto(t, "eve", http.StatusBadRequest, `{"plan_id":3,"payment_method":"test"}`); w.Body.String() != `{"plan_id":["A sub-tenant cannot have sub-tenants."]}` {
+		t.Error(w.Body)
+	}
 	s.do(t, hosting.SuspendService{Ref: hosting.Ref{Kind: "tenant", ID: 1}, By: hosting.ByInvoice})
 	if w := s.ordersInto(t, "ana", http.StatusForbidden, aVPS); w.Header().Get("X-Error-Code") != "tenant_suspended" {
 		t.Error(w.Header())

@@ -46,7 +46,8 @@ const (
 	// firstIsOff tells that what a tenant began with does not count.
 	firstIsOff = `coalesce(t.spec ->> 'first_service', '') in ('` + hosting.FirstRests + `', '` + hosting.FirstGone + `')`
 
-	accountsOf = `select case when -1 in (first.most, added.most) then -1 else first.most + added.most end as most from resources t
+	// accountsOf is none for a sub-tenant, whatever it has: there is no deeper level.
+	accountsOf = `select case when t.parent is not null and t.requested_for = '' then 0 when -1 in (first.most, added.most) then -1 else first.most + added.most end as most from resources t
 		cross join lateral (select case when ` + firstIsOff + ` then 0 else coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) end as most) first
 		cross join lateral (select coalesce((t.spec ->> 'added_saas_max_hosting_accounts')::bigint, 0) as most) added
 		where t.kind = 'tenant' and t.id = $1`

@@ -115,32 +115,38 @@ func (s *handlers) checkOrder(ctx context.Context, c route.Call, f *orderForm, w
 	if f.KeepMethod && who.Person() == uuid.Nil {
 		wrong.Add("save_payment_method", "Only members of the tenant can save a payment method.")
 	}
-	if err := s.billTo(ctx, c, f); err != nil {
-		return err
-	}
-	return s.Orders.Prepare(ctx, &f.Draft, wrong)
-}
-
-// billTo bills the tenant's company at its address, unless the form names another one.
-func (s *handlers) billTo(ctx context.Context, c route.Call, f *orderForm) error {
-	row, err := s.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
+	isSubTenant, err := s.billTo(ctx, c, f)
 	if err != nil {
 		return err
 	}
+	err = s.Orders.Prepare(ctx, &f.Draft, wrong)
+	if isSubTenant && f.Agreed.Plan.SaaS != nil {
+		wrong.Add("plan_id", "A sub-tenant cannot have sub-tenants.")
+	}
+	return err
+}
+
+// billTo bills the tenant's company at its address, unless the form names another one, and
+// tells whether it is a sub-tenant.
+func (s *handlers) billTo(ctx context.Context, c route.Call, f *orderForm) (isSubTenant bool, err error) {
+	row, err := s.System().Resource(ctx, hosting.Ref{Kind: "tenant", ID: f.Joins.Tenant})
+	if err != nil {
+		return false, err
+	}
 	var t hosting.Tenant
 	if err := row.Load(&t); err != nil {
-		return err
+		return false, err
 	}
-	f.Customer.Company = t.CompanyName
+	isSubTenant, f.Customer.Company = t.IsSubTenant(row.RequestedFor), t.CompanyName
 	if slices.ContainsFunc(buyer.Names, c.Sent.Has) {
-		return nil
+		return isSubTenant, nil
 	}
 	own := buyer.Details{Address: t.Address, City: t.City, PostalCode: t.PostalCode, Country: t.Country, TaxID: t.TaxID}
 	var wrong field.Errors
 	if buyer.Check(own, &wrong); len(wrong) == 0 && (own.Country == "" || buyer.IsCountry(own.Country)) {
 		f.Customer.Details = own
 	}
-	return nil
+	return isSubTenant, nil
 }
 
 // testMoneyAlone tells whether no payment method takes real money.

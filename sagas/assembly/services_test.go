@@ -258,3 +258,21 @@ func TestAServiceThatWasToJoinIsTakenBackWithoutItsTenant(t *testing.T) {
 	})
 	b.equal("members", b.count(`select count(*) from memberships where tenant = $1`, b.tenant), 1)
 }
+
+// A customer who orders again in the shop gets another tenant, whose name tells them apart.
+func TestASecondOrderOfTheShopMakesATenantWithAnotherName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).goes()
+	first := w.buy(ordering{email: "twice@example.com", company: "Twice SL"})
+	w.becomes(first, order.StatusActive)
+	second, other := w.buy(ordering{email: "twice@example.com", company: "Twice SL"}), w.buy(ordering{email: "twice@example.com", company: "Other SL"})
+	for _, id := range []uuid.UUID{second, other} {
+		w.becomes(id, order.StatusActive)
+	}
+	name := func(id uuid.UUID) string {
+		return w.text(`select spec ->> 'name' from resources where kind = 'tenant' and id = $1`, w.provision(id).Job.Tenant)
+	}
+	w.equal("the first", name(first), "Twice SL")
+	w.equal("the second", name(second), "Twice SL ("+w.order(second).Number+")")
+	w.equal("one of another name", name(other), "Other SL")
+}

@@ -49,6 +49,7 @@ type ProvisionInput struct {
 	Domain string    `json:"domain,omitempty"`    // instead of the one that was ordered
 	OS     string    `json:"os_choice,omitempty"` // likewise
 	Joins  bool      `json:"joins,omitempty"`     // the tenant was there before
+	Again  bool      `json:"again,omitempty"`     // the customer has a tenant of the same name
 }
 
 func (p *Provisioner) registerProvision() {
@@ -196,7 +197,8 @@ func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sag
 	}
 	if known {
 		job.User, job.Opened = user, false
-		return sagas.Work{}, nil
+		job.Again, err = hasNamesake(ctx, p.deps.Tables.For(projections.System), job, o)
+		return sagas.Work{}, err
 	}
 	open := account.Open{
 		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.deps.Runner.Now(),

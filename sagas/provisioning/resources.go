@@ -1,9 +1,11 @@
 package provisioning
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,9 +24,9 @@ import (
 // tenantOf is the tenant as the order has bought it: new, named after the
 // company or the customer, with the plan's package or limits.
 func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o projections.Order) (*hosting.Tenant, error) {
-	name := o.CustomerCompany
-	if name == "" {
-		name = o.CustomerName
+	name := nameOf(o)
+	if job.Again { // so that both can be told apart
+		name += " (" + o.OrderNumber + ")"
 	}
 	login := hosting.CustomerNumber(job.Tenant)
 	t := &hosting.Tenant{
@@ -51,6 +53,18 @@ func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o proje
 		t.Limits = hosting.PackageFrom(o.Plan.Quotas)
 	}
 	return t, nil
+}
+
+// nameOf is what the tenant of an order is named after.
+func nameOf(o projections.Order) string { return cmp.Or(o.CustomerCompany, o.CustomerName) }
+
+// hasNamesake tells whether the customer belongs to another tenant of the name that the new
+// one is to have.
+func hasNamesake(ctx context.Context, scope projections.Scope, job *ProvisionInput, o projections.Order) (bool, error) {
+	known, err := scope.Memberships(ctx, job.User)
+	return slices.ContainsFunc(known, func(m projections.Membership) bool {
+		return m.Tenant != job.Tenant && m.TenantName == nameOf(o)
+	}), err
 }
 
 // slug makes a name fit for URLs; the number keeps it unique.
