@@ -16,6 +16,7 @@ import (
 	"hostpanel/domain/storefront"
 	"hostpanel/eventstore"
 	"hostpanel/http/web"
+	"hostpanel/projections"
 )
 
 var (
@@ -101,6 +102,9 @@ func (s *shop) offersPlans(t testing.TB) *shop {
 	for id, p := range map[int64]*storefront.Plan{
 		1: {Name: "Start", Price: price("2.99")}, 71: {Name: "More", Price: price("9.99")}, 72: {Name: "Less", Price: price("1.00")},
 	} {
+		if _, err := s.Tables.For(projections.System).Plan(t.Context(), id); err == nil {
+			continue // a stock has it
+		}
 		p.Slug, p.Currency, p.BillingPeriod, p.ResourceType, p.IsActive = strings.ToLower(p.Name), "EUR", "monthly", storefront.HostingPlan, true
 		s.offer(t, id, p)
 	}

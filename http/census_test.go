@@ -68,6 +68,7 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/orders/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/api/v1/credit-notes/", map[string]string{ofA: noteA.String(), ofB: noteB.String(), missing: nowhere, deformed: "x"}},
@@ -222,7 +223,7 @@ var emptyForms = map[string]string{
 	"/login/": "sign_in", "/logout/": "sign_out", "/password-reset/": "reset", "/account/": "password", "/account/second-factor/": "factor_begin",
 	"/account/notifications/": "notice_read", "/account/preferences/": "preferences", "/account/sessions/": "session_end",
 	"/storefront/keys/": "create", "/storefront/plans/new/": "create_plan", "/storefront/widgets/new/": "create_widget", "/storefront/integration/": "create",
-	"/storefront/read-tables/": "rebuild",
+	"/storefront/read-tables/": "rebuild", "/billing/orders/": "order_service",
 }
 
 // visit makes a call with a browser, in a new session.
@@ -288,7 +289,7 @@ func isPage(path string) bool {
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false
 	}
-	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/subscriptions/", "/billing/payment-methods/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/payment-methods/", "/billing/orders/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

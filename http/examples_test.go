@@ -23,7 +23,7 @@ func TestConversationsOfTheExamples(t *testing.T) {
 	for name, begin := range map[string]func(*testing.T) *shop{
 		"accounts":      func(t *testing.T) *shop { return openShop(t).people(t).inABrowser(t, root) },
 		"audit":         func(t *testing.T) *shop { s := openShop(t).people(t); s.indexed(t); return s },
-		"billing":       func(t *testing.T) *shop { return openShop(t).people(t).billedForExamples(t) },
+		"billing":       func(t *testing.T) *shop { return openShop(t).people(t).stock(t).billedForExamples(t) },
 		"hosting":       func(t *testing.T) *shop { return withNameServers(house(t).told(t).hooked(t)).provable(t) },
 		"notifications": func(t *testing.T) *shop { return openShop(t).people(t).told(t) },
 		"operations":    func(t *testing.T) *shop { s := office(t); s.enrolled(t, eve); return s },

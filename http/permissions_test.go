@@ -76,6 +76,7 @@ var rights = []right{
 	{path: "/billing/api/v1/invoices/{id:uuid}/waive/", may: superusers},
 	{path: "/billing/invoices/", may: visitors},
 	{path: "/billing/invoices/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
+	{path: "/billing/orders/", may: visitors, write: administratorsInABrowser},
 	{path: "/billing/subscriptions/", may: visitors},
 	{path: "/billing/subscriptions/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/payment-methods/", may: visitors},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hostpanel/domain"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/buyer"
 	"hostpanel/domain/order"
 	"hostpanel/domain/tax"
@@ -69,6 +70,9 @@ var orders = New("orders", `
 		payment_status     text    not null default '',
 		refunded           bigint  not null default 0, -- minor units that went back, or were lost, of the payment that it runs on
 		cancel_requested   boolean not null default false,
+		tenant             bigint,  -- that has the service, or that it joins; null: none yet
+		subscribed         boolean not null default false, -- its service is billed, or was
+		ordered_by         bigint,  -- the user who ordered for a tenant that there was; null: no user has
 		invoice            uuid,    -- that it pays; null: it buys a service
 		keep_for           uuid,    -- who agreed that the payment method is kept; null: it is not
 		kept_method        uuid,    -- that is charged; null: the customer pays on a page
@@ -79,10 +83,11 @@ var orders = New("orders", `
 			lower(order_number || chr(10) || customer_email || chr(10) || customer_name || chr(10) || domain)) stored
 	) with (fillfactor = 80);
 	create unique index orders_number on orders (order_number);
-	create index orders_newest on orders (created_at desc, id desc) include (owner);
-	create index orders_status on orders (status, created_at desc, id desc) include (owner);
-	create index orders_plan on orders (plan_id, created_at desc, id desc) include (owner);
+	create index orders_newest on orders (created_at desc, id desc) include (owner, tenant);
+	create index orders_status on orders (status, created_at desc, id desc) include (owner, tenant);
+	create index orders_plan on orders (plan_id, created_at desc, id desc) include (owner, tenant);
 	create index orders_held on orders (created_at desc, id desc) where holds <> '{}';
+	create index orders_tenant on orders (tenant, created_at desc, id desc) where tenant is not null;
 	create index orders_subject on orders (subject);
 	create index orders_invoice on orders (invoice, created_at, id) where invoice is not null`+orderDays,
 
@@ -95,6 +100,9 @@ var orders = New("orders", `
 		orderChange(func(e order.PaymentDeclined) Row { return seen(e.Payment) }),
 		orderChange(func(order.WebhookMatched) Row { return Row{} }),
 		orderChange(func(order.PaymentMethodKept) Row { return Row{} }),
+		On(func(_ eventstore.RecordedEvent, e billing.SubscriptionStarted) Change {
+			return update("orders", Row{{"id", e.Order}}, Row{{"tenant", e.Tenant}, {"subscribed", true}})
+		}),
 		orderChange(func(e order.PaymentConfirmed) Row {
 			return append(seen(e.Payment), Column{"settling", false}, Column{"status", "paid"})
 		}),
@@ -146,7 +154,7 @@ var orders = New("orders", `
 			{"customer_name", ""}, {"customer_email", ""}, {"customer_phone", ""}, {"customer_company", ""}, {"success_url", ""}, {"cancel_url", ""},
 		}, detailColumns(buyer.Details{})...)))...,
 ).
-	ReadBy("orders", operators, ofKeyOwner("owner")).
+	ReadBy("orders", operators, ofKeyOwner("owner"), ofTenant("tenant")).
 	ReadBy("order_days", operators).
 	ReadBy("order_money", operators)
 
@@ -214,6 +222,8 @@ func placed(at eventstore.RecordedEvent, e order.Placed) Change {
 		{"widget_id", e.Widget},
 		{"api_key", e.APIKey},
 		{"owner", e.Owner},
+		{"tenant", domain.OrNull(e.Tenant)},
+		{"ordered_by", domain.OrNull(e.User)},
 		{"invoice", domain.OrNull(e.Invoice)},
 		{"keep_for", domain.OrNull(e.KeepFor)},
 		{"kept_method", domain.OrNull(e.Charge)},

@@ -150,6 +150,9 @@ type Order struct {
 	PaymentStatus    order.PaymentState
 	Refunded         int64 // minor units of the payment that it runs on
 	CancelRequested  bool
+	Tenant           *int64     // that has the service, or that it joins; nil: none yet
+	Subscribed       bool       // its service is billed, or was
+	OrderedBy        *int64     // the user who ordered for a tenant that there was; nil: no user has
 	Invoice          *uuid.UUID // that it pays; nil: it buys a service
 	KeepFor          *uuid.UUID // who agreed that the payment method is kept; nil: it is not
 	KeptMethod       *uuid.UUID // that is charged; nil: the customer pays on a page
@@ -166,7 +169,7 @@ const orderColumns = `id, order_number, status, holds, warnings, settling, faile
 	customer_name, customer_email, customer_phone, customer_company, ` + buyerColumns + `, plan_id, plan_name, resource_type, plan,
 	billing_period, price, period_price, setup_fee, tax_rate, ` + taxColumnNames + `, total, subtotal, tax, currency, minor, payment_method, test,
 	domain, os_choice, language, widget_id, api_key, owner, success_url, cancel_url, session_id, payment_url, session_expires_at,
-	payment_id, payment_status, refunded, cancel_requested, invoice, keep_for, kept_method, created_at, updated_at, version`
+	payment_id, payment_status, refunded, cancel_requested, tenant, subscribed, ordered_by, invoice, keep_for, kept_method, created_at, updated_at, version`
 
 // OrderView returns one order as the storefront shows it. Callers with a key
 // see the orders that were placed with a key of the same owner. While one is
@@ -203,6 +206,47 @@ func (s OrderReader) OrdersPaying(ctx context.Context, invoice uuid.UUID) ([]Ord
 	w := s.operators()
 	w.and("invoice = ?", invoice)
 	return list[Order](ctx, s, `select `+orderColumns+` from orders`, w, ` order by created_at, id`)
+}
+
+var tenantOrdersBy = listedBy{
+	columns: orderColumns, from: "orders o", id: "o.id", key: "id",
+	fields: with(fieldsOf("o", "status", "tenant", "total"), "number", "o.order_number", "plan", "o.plan_id"),
+}
+
+// buysService leaves out orders that pay an invoice.
+const buysService = `invoice is null`
+
+// TenantOrders lists what was ordered for the caller's tenant; superusers without one see
+// all.
+func (s OrderReader) TenantOrders(ctx context.Context, l Listing) (Listed[Order], error) {
+	w := s.tenant("o.tenant")
+	w.conditions = append(w.conditions, buysService, "o.tenant is not null")
+	return part[Order](ctx, s, tenantOrdersBy, w, l)
+}
+
+// TenantOrder is one of the caller's tenant.
+func (s OrderReader) TenantOrder(ctx context.Context, id uuid.UUID) (Order, error) {
+	w := s.tenantOrAll("tenant")
+	w.conditions = append(w.conditions, buysService, "tenant is not null")
+	w.and("id = ?", id)
+	return one[Order](ctx, s, "Order", `select `+orderColumns+` from orders`, w)
+}
+
+// A Served order is one whose service a tenant has, or has had.
+type Served struct {
+	OrderID      uuid.UUID
+	ResourceType string
+	Plan         order.Plan
+	Made         bool // the order has made the tenant
+	Subscription string
+}
+
+// ServicesOf are the orders whose services a tenant has, or has had, oldest first.
+func (s OrderReader) ServicesOf(ctx context.Context, tenant int64) ([]Served, error) {
+	w := s.operators()
+	w.and("s.tenant = ?", tenant)
+	return list[Served](ctx, s, `select s.order_id, o.resource_type, o.plan, o.ordered_by is null as made, s.status as subscription
+		from subscriptions s join orders o on o.id = s.order_id`, w, ` order by s.created_at, s.order_id`)
 }
 
 // An OrderFilter picks orders; the zero value of a field sets no condition.

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -28,20 +29,65 @@ func limited() Handler {
 	}).refusing(overLimits())
 }
 
+// limitedSubTenants is the handler of a sub-tenant that a user asks for: the SaaS
+// services of its parent limit them. Operators make any number.
+func limitedSubTenants() Handler {
+	return Rule(overAccounts, func(at eventstore.RecordedEvent, e hosting.Requested) []any {
+		var parent int64
+		kind, _ := hosting.KindNamed(e.Kind)
+		if !kind.Owner || e.For != "" || !strings.HasPrefix(at.Metadata.Actor, "user:") || json.Unmarshal(e.Spec["parent"], &parent) != nil || parent == 0 {
+			return nil
+		}
+		return []any{parent}
+	}).refusing(overLimits())
+}
+
+const (
+	// firstIsOff tells that what a tenant began with does not count.
+	firstIsOff = `coalesce(t.spec ->> 'first_service', '') in ('` + hosting.FirstRests + `', '` + hosting.FirstGone + `')`
+
+	// accountsOf is none for a sub-tenant, whatever it has: there is no deeper level.
+	accountsOf = `select case when t.parent is not null and t.requested_for = '' then 0 when -1 in (first.most, added.most) then -1 else first.most + added.most end as most from resources t
+		cross join lateral (select case when ` + firstIsOff + ` then 0 else coalesce((t.spec ->> 'saas_max_hosting_accounts')::bigint, 0) end as most) first
+		cross join lateral (select coalesce((t.spec ->> 'added_saas_max_hosting_accounts')::bigint, 0) as most) added
+		where t.kind = 'tenant' and t.id = $1`
+
+	subTenantsOf = `(select count(*) from resources r where r.kind = 'tenant' and r.parent = $1 and r.present and r.requested_for = '')`
+
+	overAccounts = `
+		insert into over_quota (quota)
+		select '` + hosting.HostingAccounts + `' from (` + accountsOf + `) of where of.most <> -1 and ` + subTenantsOf + ` > of.most`
+)
+
+// LimitOfSubTenants tells how many sub-tenants a tenant has, and how many it may
+// have; -1 is any number.
+func (s ResourceReader) LimitOfSubTenants(ctx context.Context, tenant int64) (used, most int64, err error) {
+	type numbers struct{ Used, Most int64 }
+	w := s.operators()
+	w.args = append(w.args, tenant)
+	found, err := list[numbers](ctx, s, `select of.most, `+subTenantsOf+` as used from (`+accountsOf+`) of`, w, "")
+	if err != nil || len(found) == 0 {
+		return 0, 0, err
+	}
+	return found[0].Used, found[0].Most, nil
+}
+
 var (
 	overQuota = `
 		insert into over_quota (quota)
 		select $3 from (` + limitOf + `) of
 		where of.most <> -1 and (select count(*) from resources r where r.kind = $1 and r.tenant = $2 and r.present) > of.most`
 
-	// A tenant without package has the limits that it came with.
+	// A tenant without package has the limits that it came with. Services that joined it
+	// add to them.
 	limitOf = `
-		select coalesce(case
+		select case when -1 in (first.most, added.most) then -1 else first.most + added.most end as most
+		from resources t cross join lateral (select coalesce((t.spec ->> ('added_' || $4))::bigint, 0) as most) added left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
+			cross join lateral (select case when ` + firstIsOff + ` then 0 else coalesce(case
 				when p.id is null then (t.spec ->> $4)::bigint
 				` + featuresOff() + `
 				else (p.spec ->> $4)::bigint
-			end, $5) as most
-		from resources t left join resources p on p.kind = 'package' and p.id = (t.spec ->> 'package')::bigint and p.present
+			end, $5) end as most) first
 		where t.kind = 'tenant' and t.id = $2`
 )
 
@@ -63,7 +109,7 @@ func quotas() (names []string) {
 			names = append(names, kind.Counted())
 		}
 	}
-	return names
+	return append(names, hosting.HostingAccounts)
 }
 
 // quotasSQL is the table that never has a row, with a condition for each

@@ -46,8 +46,8 @@ var resources = New("resources", resourcesSQL(`
 		primary key (kind, id),
 		unique (tenant, kind, id)
 	) with (fillfactor = 80);
-	create index resources_newest on resources (kind, tenant, created_at desc, id desc) where present;
-	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant) where present;
+	create index resources_newest on resources (kind, tenant, created_at desc, id desc) include (parent) where present;
+	create index resources_newest_of_all on resources (kind, created_at desc, id desc) include (tenant, parent) where present;
 	create index resources_requested_for on resources (requested_for) where requested_for <> '';
 	create index resources_engine on resources (kind, engine_id) where engine_id is not null;
 	create index resources_leaving on resources (tenant, kind) where status = 'leaving';
@@ -102,9 +102,9 @@ var resources = New("resources", resourcesSQL(`
 		return stated(at, Column{"status", either(leaving, keep, word("refused"))}, Column{"sync_status", "error"}, Column{"sync_error", e.Code})
 	}),
 	erasing("resources", Row{{"spec", withoutPersonal()}}),
-	limited(),
+	limited(), limitedSubTenants(),
 }, slices.Concat(inZones(), issuances(), compared())...)...).
-	ReadBy("resources", operators, ofTenant("tenant"), ownTenants).Beside(usage)
+	ReadBy("resources", operators, ofTenant("tenant"), ownTenants, subTenants).Beside(usage)
 
 // leaving tells whether the resource is to be removed: it stays so until it is gone.
 var leaving = among(col("status"), "leaving")
@@ -146,6 +146,9 @@ func confirmed(at eventstore.RecordedEvent, e hosting.EngineConfirmed) Change {
 
 // ownTenants is the condition for the tenants that a user is a member of.
 const ownTenants = `kind = 'tenant' and id = any ((select scope_tenants())::bigint[])`
+
+// subTenants is the condition for the sub-tenants of the tenant for which a user acts.
+const subTenants = `kind = 'tenant' and parent = (select scope_tenant())`
 
 // resourcesSQL fills in the search text of each kind: its searchable fields in
 // lower case, one line each.

@@ -32,6 +32,7 @@ func Open(readers *pgxpool.Pool) *Tables { return &Tables{pool: readers} }
 type Caller struct {
 	User      int64 // who has logged in
 	Tenant    int64 // the caller's active tenant
+	Admin     bool  // an administrator of that tenant
 	Superuser bool
 	KeyOwner  int64 // the owner of the storefront key in use
 	System    bool  // the program itself

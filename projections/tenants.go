@@ -8,20 +8,35 @@ import (
 	"hostpanel/domain/hosting"
 )
 
-// memberOf is the scope of tenants: those of which the caller is a member, or
-// all for operators.
-func (s ResourceReader) memberOf(column string) *where {
+// memberOf is the scope of tenants: those of which the caller is a member, the one
+// for which they act, to its administrators its sub-tenants, or all for operators.
+func (s ResourceReader) memberOf() *where {
 	if s.caller.User == 0 {
 		return s.operators()
 	}
 	w := &where{}
-	w.and(column+" = any(array(select m.tenant from memberships m where m.user_id = ?))", s.caller.User) // few, looked up one by one
+	w.and("r.id = any(array(select m.tenant from memberships m where m.user_id = ? ", s.caller.User) // few, looked up one by one
+	w.conditions[0] += w.with("union all select ?::bigint", s.caller.Tenant)
+	if s.caller.Admin && s.caller.Tenant != 0 {
+		w.conditions[0] += w.with(" union all select s.id from resources s where s.kind = 'tenant' and s.parent = ? and s.present and s.requested_for = ''", s.caller.Tenant)
+	}
+	w.conditions[0] += "))"
 	return s.allOr(narrowed(w))
+}
+
+// SubTenants are the numbers of the sub-tenants of a tenant that are left, those in the
+// bin too. What an order has made is none.
+func (s ResourceReader) SubTenants(ctx context.Context, parent int64) ([]Resource, error) {
+	w := s.operators()
+	w.and("r.kind = ?", "tenant")
+	w.and("r.parent = ?", parent)
+	w.conditions = append(w.conditions, "r.requested_for = ''", "r.status <> 'gone'")
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.id")
 }
 
 // tenants is the scope of tenants that are there.
 func (s ResourceReader) tenants() *where {
-	w := s.memberOf("r.id")
+	w := s.memberOf()
 	w.conditions = append(w.conditions, "r.kind = 'tenant'", present)
 	return w
 }
@@ -50,24 +65,39 @@ func (s ResourceReader) Tenant(ctx context.Context, id int64) (Resource, error) 
 // still rest with it though it does not: those in the bin too, but none that
 // cannot be disabled or is leaving. Limit 0 is any number.
 func (s ResourceReader) OutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+	return s.outOfStep(ctx, tenant, hosting.ByTenant, disableable, rests, limit)
+}
+
+// SitesOutOfStep are those that do not rest with the hosting services of their tenant, or
+// still do: all but machines, which rest with their own orders.
+func (s ResourceReader) SitesOutOfStep(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error) {
+	return s.outOfStep(ctx, tenant, hosting.ByOrder, hosted, rests, limit)
+}
+
+func (s ResourceReader) outOfStep(ctx context.Context, tenant int64, by string, kinds []string, rests bool, limit int64) ([]hosting.Ref, error) {
 	w := s.operators()
 	w.and("r.tenant = ?", tenant)
-	w.and("r.kind = any(?)", disableable)
-	w.and("('"+hosting.ByTenant+"' = any(r.disabled_by)) <> ?", rests)
+	w.and("r.kind = any(?)", kinds)
+	w.and("('"+by+"' = any(r.disabled_by)) <> ?", rests)
 	w.conditions = append(w.conditions, `r.status not in ('leaving', 'gone')`)
 	w.args = append(w.args, domain.OrNull(limit))
 	return list[hosting.Ref](ctx, s, `select r.kind, r.id from resources r`, w, fmt.Sprintf(" order by r.kind, r.id limit $%d", len(w.args)))
 }
 
 // disableable are the kinds that can be disabled.
-var disableable = func() (names []string) {
+var disableable = namesOf(func(kind hosting.Kind) bool { return kind.CanBeDisabled })
+
+// hosted are those of them that a hosting service comes with.
+var hosted = namesOf(func(kind hosting.Kind) bool { return kind.CanBeDisabled && kind.Belongs() })
+
+func namesOf(is func(hosting.Kind) bool) (names []string) {
 	for _, kind := range hosting.Kinds {
-		if kind.CanBeDisabled {
+		if is(kind) {
 			names = append(names, kind.Name)
 		}
 	}
 	return names
-}()
+}
 
 // WithPackage are the numbers of the tenants that have a package, those in the
 // bin too: they are at the engine until they are removed.

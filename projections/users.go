@@ -30,6 +30,7 @@ var users = New("users", `
 		is_superuser     boolean not null,
 		is_active        boolean not null default true,
 		active_tenant    bigint,
+		active_through   bigint, -- the tenant that the user administers, whose sub-tenant the active one is
 		has_password     boolean not null default false,
 		second_factor    boolean not null default false, -- a sign-in needs a code too
 		session_version  int     not null default 1,
@@ -94,7 +95,9 @@ var users = New("users", `
 			{"language", e.Language},
 		}
 	}).Unique("users_email", errAddressTaken),
-	userChange(func(e account.TenantActivated) Row { return Row{{"active_tenant", domain.OrNull(e.Tenant)}} }),
+	userChange(func(e account.TenantActivated) Row {
+		return Row{{"active_tenant", domain.OrNull(e.Tenant)}, {"active_through", domain.OrNull(e.Through)}}
+	}),
 	userChange(func(account.PasswordChanged) Row {
 		return append(signedOut(), Column{"has_password", true}, Column{"password_version", plus("session_version", 1)})
 	}),
@@ -313,7 +316,8 @@ type Identity struct {
 }
 
 // Identity is read once for each call. A user who has left the active tenant
-// acts for none, unless a superuser; a removed tenant is never active.
+// acts for none, unless a superuser; a removed tenant is never active. In a
+// sub-tenant of theirs, administrators are what they are in its parent.
 func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool, error) {
 	w := s.self("u.id")
 	w.and("u.id = ?", user)
@@ -324,5 +328,5 @@ func (s AccountReader) Identity(ctx context.Context, user int64) (Identity, bool
 const selectIdentity = `select u.id, u.subject, u.email, u.name, u.language, u.is_superuser, u.is_active,
 		case when ended.id is null and (u.is_superuser or m.tenant is not null) then u.active_tenant end as active_tenant, ` + userStanding + `,
 		case when ended.id is null then coalesce(m.role, '') else '' end as role
-	from users u left join memberships m on m.user_id = u.id and m.tenant = u.active_tenant
+	from users u left join memberships m on m.user_id = u.id and (m.tenant = u.active_tenant and u.active_through is null or m.tenant = u.active_through and m.role = 'admin')
 	left join resources ended on ended.kind = 'tenant' and ended.id = u.active_tenant and not ended.present`

@@ -41,6 +41,7 @@ type User struct {
 	For          string         `json:"for,omitempty"` // the order that it was opened for
 	Memberships  map[int64]Role `json:"memberships,omitempty"`
 	ActiveTenant int64          `json:"active_tenant,omitempty"` // 0: none
+	Through      int64          `json:"through,omitempty"`       // whose sub-tenant that is, which the user administers; 0: the user is a member
 	HasPassword  bool           `json:"has_password,omitempty"`
 	SecondFactor bool           `json:"second_factor,omitempty"` // a sign-in needs a code too
 
@@ -96,9 +97,11 @@ type (
 		User, Tenant int64
 		At           time.Time
 	}
-	// ActivateTenant chooses the tenant in whose name a user acts; 0 is none.
+	// ActivateTenant chooses the tenant in whose name a user acts; 0 is none. An
+	// administrator of a tenant may act for its sub-tenants: Through is the former then.
 	ActivateTenant struct {
 		User, Tenant int64
+		Through      int64
 		At           time.Time
 	}
 	// ChangePassword records that a password was set or changed.
@@ -136,6 +139,9 @@ func (c GrantMembership) decide(u User) ([]Event, error) {
 		return nil, nil
 	}
 	facts := []Event{MembershipGranted{Tenant: c.Tenant, Role: c.Role, At: c.At}}
+	if u.Through == c.Tenant { // no administrator of it any more
+		return append(facts, TenantActivated{Tenant: c.Tenant, At: c.At}), nil
+	}
 	if len(u.Memberships) == 0 && u.ActiveTenant == 0 {
 		facts = append(facts, TenantActivated{Tenant: c.Tenant, At: c.At})
 	}
@@ -150,7 +156,7 @@ func (c RevokeMembership) decide(u User) ([]Event, error) {
 		return nil, nil
 	}
 	facts := []Event{MembershipRevoked{Tenant: c.Tenant, At: c.At}}
-	if u.ActiveTenant == c.Tenant {
+	if u.ActiveTenant == c.Tenant || u.Through == c.Tenant {
 		facts = append(facts, TenantActivated{Tenant: u.another(c.Tenant), At: c.At})
 	}
 	return facts, nil
@@ -170,12 +176,17 @@ func (c ActivateTenant) decide(u User) ([]Event, error) {
 	switch _, member := u.Memberships[c.Tenant]; {
 	case !u.Active:
 		return nil, u.absent()
-	case c.Tenant != 0 && !member && !u.Superuser:
+	case member || c.Tenant == 0:
+		c.Through = 0
+	case u.Memberships[c.Through] != Admin && !u.Superuser:
 		return nil, domain.RefuseField("active_tenant", field.NoSuchPK(c.Tenant))
-	case u.ActiveTenant == c.Tenant:
+	case u.Superuser:
+		c.Through = 0
+	}
+	if u.ActiveTenant == c.Tenant && u.Through == c.Through {
 		return nil, nil
 	}
-	return []Event{TenantActivated{Tenant: c.Tenant, At: c.At}}, nil
+	return []Event{TenantActivated{Tenant: c.Tenant, Through: c.Through, At: c.At}}, nil
 }
 
 func (c ChangePassword) decide(u User) ([]Event, error) {

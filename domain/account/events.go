@@ -67,8 +67,9 @@ type (
 	}
 	// TenantActivated: the user acts for another tenant.
 	TenantActivated struct {
-		Tenant int64     `json:"tenant"` // 0: none
-		At     time.Time `json:"at"`
+		Tenant  int64     `json:"tenant"`            // 0: none
+		Through int64     `json:"through,omitempty"` // whose sub-tenant it is, which the user administers
+		At      time.Time `json:"at"`
 	}
 	// PasswordChanged: a password was set or changed. Its hash stands beside the log.
 	PasswordChanged struct {
@@ -127,9 +128,13 @@ func (e MembershipRevoked) evolve(u User) User {
 	return u
 }
 
-func (e TenantActivated) evolve(u User) User { u.ActiveTenant = e.Tenant; return u }
-func (PasswordChanged) evolve(u User) User   { u.HasPassword = true; return u.signedOut() }
-func (Deactivated) evolve(u User) User       { u.Active = false; return u.signedOut() }
+func (e TenantActivated) evolve(u User) User {
+	u.ActiveTenant, u.Through = e.Tenant, e.Through
+	return u
+}
+
+func (PasswordChanged) evolve(u User) User { u.HasPassword = true; return u.signedOut() }
+func (Deactivated) evolve(u User) User     { u.Active = false; return u.signedOut() }
 
 // signedOut is the user whose sessions and tokens are over.
 func (u User) signedOut() User { u.SessionVersion++; return u }

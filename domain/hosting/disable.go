@@ -17,7 +17,7 @@ import (
 type (
 	Disable struct {
 		Ref
-		By string // ByTenant or BySite
+		By string // ByTenant, BySite, or ByOrder: the service that it came with does not run
 	}
 	Enable struct {
 		Ref
@@ -92,7 +92,7 @@ func (c Enable) decide(r Resource) ([]Event, error) {
 func (r Resource) checkDisabling(ref Ref, by string) (Kind, error) {
 	kind, _ := KindNamed(ref.Kind)
 	switch {
-	case by != ByTenant && by != BySite:
+	case by != ByTenant && by != BySite && by != ByOrder:
 		return kind, fmt.Errorf("no resource is disabled by %q", by)
 	case r.Status == "":
 		return kind, kind.absent()

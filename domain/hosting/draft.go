@@ -18,6 +18,7 @@ type Draft struct {
 	DisabledBy []string     // why the record is off as it was found
 
 	HasDerivedSlug bool // the slug was made from the name
+	Delegated      bool // a new sub-tenant, which an administrator of its parent asks for
 }
 
 // A Cause returns the metadata of a change of streams that were found in these

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hostpanel/domain/field"
@@ -178,7 +179,13 @@ func (k Kind) isLimitedBy(feature string) bool {
 	return feature != "" && k.Feature == feature && !k.Uncounted
 }
 
-// SaaSLimits are what a sub-tenant of a SaaS plan may have.
+// HostingAccounts is what the sub-tenants of a tenant are called where they are
+// counted.
+const HostingAccounts = "hosting_accounts"
+
+// SaaSLimits are what a tenant of a SaaS plan may have. The panel counts the hosting
+// accounts alone, which are its sub-tenants: it has no agents and no machines of a
+// panel's customers.
 type SaaSLimits struct {
 	MaxVMs, MaxHostingAccounts, MaxAgents int64
 	WhiteLabel                            bool
@@ -192,4 +199,135 @@ func (l *SaaSLimits) Fields() field.Set {
 		field.Int("saas_max_agents", &l.MaxAgents).ReadOnly().Default(0),
 		field.Flag("saas_whitelabel", &l.WhiteLabel).ReadOnly().Default(false),
 	}
+}
+
+// How much of what a tenant began with counts: its package or own limits, and the SaaS
+// maxima of the order that made it (docs/tenants.md, "Several services").
+const (
+	FirstCounts = ""
+	FirstRests  = "rests" // its service does not run at the moment
+	FirstGone   = "gone"  // its service has ended, and another one is left
+	FirstGiven  = "given" // an operator has given the tenant a package since
+)
+
+// counts tells whether what the tenant began with counts.
+func (t *Tenant) counts() bool { return t.First == FirstCounts || t.First == FirstGiven }
+
+// Added is what services that joined a tenant add to what it may have. The zero Added
+// adds nothing.
+type Added struct {
+	Limits Limits
+	SaaS   SaaSLimits
+}
+
+// addedPrefix is of the fields that hold what was added.
+const addedPrefix = "added_"
+
+func (a *Added) fields() (set field.Set) {
+	for i, of := range limits {
+		set = append(set, field.Int(addedPrefix+maxPrefix+of.name, a.Limits.at(i)).ReadOnly().Default(0))
+	}
+	for _, f := range a.SaaS.Fields() {
+		f.Name = addedPrefix + f.Name
+		set = append(set, f)
+	}
+	return set
+}
+
+// Values are what was added, as fields of a tenant.
+func (a *Added) Values() field.Values { return a.fields().Values() }
+
+// With is what is added with one more service.
+func (a Added) With(l Limits, s SaaSLimits) Added {
+	return Added{Limits: a.Limits.plus(l), SaaS: a.SaaS.plus(s)}
+}
+
+// HostingAdds is what a hosting plan adds: its package, or its quotas.
+func HostingAdds(pack *Package, quotas map[string]int64) Limits {
+	if pack == nil {
+		return PackageFrom(quotas)
+	}
+	allowed := pack.Allows()
+	l := allowed
+	for i, of := range limits {
+		*l.at(i) = allowed.Of(of.name)
+	}
+	return l
+}
+
+// plus adds up two limits. What one has without limit has none.
+func (l Limits) plus(other Limits) Limits {
+	sum := Limits{most: make([]int64, len(limits))}
+	for i := range limits {
+		sum.most[i] = sumOf(*l.at(i), *other.at(i))
+	}
+	return sum
+}
+
+func (l SaaSLimits) plus(other SaaSLimits) SaaSLimits {
+	return SaaSLimits{
+		MaxVMs: sumOf(l.MaxVMs, other.MaxVMs), MaxHostingAccounts: sumOf(l.MaxHostingAccounts, other.MaxHostingAccounts),
+		MaxAgents: sumOf(l.MaxAgents, other.MaxAgents), WhiteLabel: l.WhiteLabel || other.WhiteLabel,
+	}
+}
+
+func sumOf(a, b int64) int64 {
+	if a == Unlimited || b == Unlimited {
+		return Unlimited
+	}
+	return a + b
+}
+
+// MayHave are the limits of the tenant, given those of its package or its own. A feature
+// that its package lacks comes with a service that has added something.
+func (t *Tenant) MayHave(own Limits) Limits {
+	if !t.counts() {
+		own = Limits{}
+	}
+	if t.Added.any() {
+		sum := Limits{most: make([]int64, len(limits))}
+		for i, of := range limits {
+			sum.most[i] = sumOf(own.Of(of.name), *t.Added.Limits.at(i))
+		}
+		return sum
+	}
+	return own
+}
+
+// any tells whether anything was added to the limits.
+func (a Added) any() bool {
+	return slices.ContainsFunc(a.Limits.most, func(most int64) bool { return most != 0 })
+}
+
+// MaySaaS are what the SaaS services of the tenant let it have.
+func (t *Tenant) MaySaaS() SaaSLimits {
+	if !t.counts() {
+		return t.Added.SaaS
+	}
+	return t.SaaS.plus(t.Added.SaaS)
+}
+
+// AtEngine are the values of a tenant with the limits that its package and its services
+// set, as the engine gets them.
+func AtEngine(tenant, pack field.Values) field.Values {
+	LimitsAtEngine(tenant, pack)
+	var t Tenant
+	if t.Fields().Load(tenant) != nil || t.counts() && !t.Added.any() {
+		return tenant
+	}
+	may := t.MayHave(t.Limits)
+	for i, of := range limits {
+		tenant[maxPrefix+of.name] = strconv.AppendInt(nil, *may.at(i), 10)
+	}
+	return tenant
+}
+
+// WithoutFirst is the change of a tenant whose first service has ended while another one is
+// left: neither its package nor its own limits count any more.
+func WithoutFirst() field.Values {
+	t := Tenant{First: FirstGone}
+	values := append(t.Limits.Fields(), t.SaaS.Fields()...).Values()
+	own, _ := t.Fields().Named("first_service")
+	values["first_service"], values["package"] = field.Set{own}.Values()["first_service"], []byte("null")
+	return values
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hostpanel/domain"
+	"hostpanel/domain/field"
 )
 
 // A tenant is out of service while it is suspended or terminated, and while a
@@ -17,7 +18,7 @@ import (
 type (
 	SuspendService struct {
 		Ref
-		By string // ByOrder, ByInvoice
+		By string // ByOrder, ByInvoice, ByParent
 	}
 	ResumeService struct {
 		Ref
@@ -31,6 +32,10 @@ const ByOrder = "order"
 
 // ByInvoice is the reason of a tenant whose invoice was not paid in time.
 const ByInvoice = "invoice"
+
+// ByParent is the reason of a sub-tenant whose parent is out of service, or no
+// longer has the service that sub-tenants come with.
+const ByParent = "parent"
 
 type (
 	// ServiceSuspended: the tenant is out of service for the reason By.
@@ -66,7 +71,7 @@ func (c ResumeService) decide(r Resource) ([]Event, error) {
 func (r Resource) checkService(ref Ref, by string) error {
 	kind, _ := KindNamed(ref.Kind)
 	switch {
-	case !kind.Owner || by != ByOrder && by != ByInvoice:
+	case !kind.Owner || by != ByOrder && by != ByInvoice && by != ByParent:
 		return fmt.Errorf("no %s is put out of service by %q", kind.Label, by)
 	case r.Status == "":
 		return kind.absent()
@@ -93,6 +98,22 @@ func (t *Tenant) OutOfService(reasons ...string) bool {
 // Closed tells whether superusers alone write in the tenant.
 func (t *Tenant) Closed(reasons ...string) bool { return t.Status == Suspended || len(reasons) > 0 }
 
+// StopsSubTenants tells whether the sub-tenants of the tenant are out of service.
+func (t *Tenant) StopsSubTenants(reasons ...string) bool {
+	return t.SubTenantsRest || t.OutOfService(reasons...)
+}
+
+// TurnsSubTenants tells whether a change of a tenant may let its sub-tenants rest, go
+// on or end; TurnsSites, whether its sites and what else a hosting service comes with.
+func TurnsSubTenants(spec field.Values) bool {
+	return spec["status"] != nil || spec["subtenants_rest"] != nil
+}
+
+func TurnsSites(spec field.Values) bool { return spec["sites_rest"] != nil }
+
+// TerminatedSpec is the change that terminates a tenant.
+func TerminatedSpec() field.Values { return field.Values{"status": field.AppendText(nil, Terminated)} }
+
 // MostFollowing is how many records follow a tenant in one append, so that
 // other writers do not wait long. A thousand take about half a second.
 const MostFollowing = 1000
@@ -100,12 +121,17 @@ const MostFollowing = 1000
 // Following are the commands that disable records with their tenant, or enable
 // them again. Other reasons of a record stay.
 func Following(outOfService bool, records []Ref) []domain.Command {
+	return Switching(outOfService, ByTenant, records)
+}
+
+// Switching are the commands that disable records for a reason, or take it away.
+func Switching(off bool, by string, records []Ref) []domain.Command {
 	commands := make([]domain.Command, len(records))
 	for i, ref := range records {
-		if outOfService {
-			commands[i] = Disable{Ref: ref, By: ByTenant}
+		if off {
+			commands[i] = Disable{Ref: ref, By: by}
 		} else {
-			commands[i] = Enable{Ref: ref, By: ByTenant}
+			commands[i] = Enable{Ref: ref, By: by}
 		}
 	}
 	return commands

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,9 +41,15 @@ type Tenant struct {
 	Status                    string // [InService], [Suspended], [Terminated]
 	SuspendedReason           string
 	SuspendedAt               *time.Time
+	SuspendedBy               string // who suspended a sub-tenant: [ByParent], or an operator: empty
 	IsActive                  bool
 	Limits                    Limits
 	SaaS                      SaaSLimits
+
+	First          string // whether what the tenant began with counts: [FirstCounts] …
+	Added          Added  // by services that joined it
+	SitesRest      bool   // no hosting service is left that runs; others are
+	SubTenantsRest bool   // no SaaS service is left that runs; others are
 }
 
 // personalOfTenant are the fields of a tenant that may tell of a person.
@@ -82,9 +89,14 @@ func (t *Tenant) Fields() field.Set {
 		field.Text("status", &t.Status).Among(InService, Suspended, Terminated).Default(InService),
 		field.Text("suspended_reason", &t.SuspendedReason).Default(""),
 		field.NullTime("suspended_at", &t.SuspendedAt).ReadOnly(),
+		field.Text("suspended_by", &t.SuspendedBy).ReadOnly(),
 		field.Flag("is_active", &t.IsActive).Default(true),
 	}
-	return append(append(set, t.Limits.Fields()...), t.SaaS.Fields()...)
+	return slices.Concat(set, t.Limits.Fields(), t.SaaS.Fields(), t.Added.fields(), field.Set{
+		field.Text("first_service", &t.First).ReadOnly(),
+		field.Flag("sites_rest", &t.SitesRest).ReadOnly(),
+		field.Flag("subtenants_rest", &t.SubTenantsRest).ReadOnly(),
+	})
 }
 
 // OwnOfTenant are the fields that administrators of a tenant change themselves.
@@ -104,6 +116,9 @@ func (t *Tenant) complete(p Place) {
 		}
 		t.Limits = NoLimits() // but for those of the package
 	}
+	if p.Operator && p.Sent.Has("package") && t.First == FirstGone {
+		t.First = FirstGiven
+	}
 	t.suspend(p)
 }
 
@@ -114,10 +129,15 @@ func (t *Tenant) normal() { t.Email = strings.ToLower(t.Email) }
 func (t *Tenant) suspend(p Place) {
 	switch {
 	case t.Status != Suspended:
-		t.SuspendedAt = nil
+		t.SuspendedAt, t.SuspendedBy = nil, ""
 	case t.SuspendedAt == nil:
 		at := p.At
 		t.SuspendedAt = &at
+		if !p.Operator {
+			t.SuspendedBy = ByParent
+		}
+	case p.Operator && p.Sent.Has("status"):
+		t.SuspendedBy = "" // the operator's word counts from now on
 	}
 	if t.Status == InService && !p.Sent.Has("suspended_reason") {
 		t.SuspendedReason = ""
@@ -127,6 +147,7 @@ func (t *Tenant) suspend(p Place) {
 // check refuses the default logins of other tenants, and a new tenant that is
 // already terminated.
 func (t *Tenant) check(p Place, wrong *field.Errors) {
+	t.checkParent(p, wrong)
 	if p.New() && t.Status == Terminated && !wrong.Has("status") {
 		wrong.Add("status", field.NotAChoice(Terminated))
 	}
@@ -136,6 +157,40 @@ func (t *Tenant) check(p Place, wrong *field.Errors) {
 }
 
 var customerNumber = regexp.MustCompile("^t[0-9]+$")
+
+// OfSubTenant are the fields of a sub-tenant that administrators of its parent
+// set. Those that only operators set are not among them.
+var OfSubTenant = append([]string{"name", "slug", "package", "parent", "status", "suspended_reason"}, OwnOfTenant...)
+
+// checkParent refuses administrators of a tenant what only operators do with a
+// sub-tenant: another package than its parent's or the default one, and the end of
+// an operator's suspension.
+func (t *Tenant) checkParent(p Place, wrong *field.Errors) {
+	if p.Operator || t.Parent == nil {
+		return
+	}
+	if p.Sent.Has("package") && !wrong.Has("package") && !p.mayPackage(t.Package) {
+		if t.Package == nil {
+			wrong.Add("package", field.NotNull)
+		} else {
+			wrong.Add("package", field.NoSuchPK(*t.Package))
+		}
+	}
+	if text(p.Before, "status") == Suspended && text(p.Before, "suspended_by") != ByParent && t.Status == InService && !wrong.Has("status") {
+		wrong.Add("status", "An operator has suspended this tenant.")
+	}
+}
+
+// mayPackage tells whether a sub-tenant may get a package: the one that it has,
+// the default one, and that of its parent.
+func (p Place) mayPackage(id *int64) bool {
+	was := number(p.Before, "package")
+	return id != nil && (*id == was || p.Package != nil && *id == *p.Package || *id == number(p.Parent, "package"))
+}
+
+// IsSubTenant tells whether a tenant is a sub-tenant of its parent. One that an order
+// made is not: it stands on what it has bought.
+func (t *Tenant) IsSubTenant(requestedFor string) bool { return t.Parent != nil && requestedFor == "" }
 
 // NewStatus is the state that a change gives a tenant; false: the change leaves
 // the state alone.

@@ -26,6 +26,7 @@ type Draft struct {
 	APIKey    string // public id of the key that it is asked with
 	Owner     int64  // user to whom the key belongs
 	TestMoney bool   // the key may only take test money
+	Joins     Joining
 
 	Agreed Place // what is ordered, as plan and prices are now; see Prepare
 }

@@ -103,6 +103,9 @@ type Placed struct {
 	SuccessURL string `json:"success_url,omitempty"`
 	CancelURL  string `json:"cancel_url,omitempty"`
 
+	Tenant int64 `json:"tenant,omitempty"` // that the service joins; 0: a new one
+	User   int64 `json:"user,omitempty"`   // who has ordered for that tenant
+
 	Invoice uuid.UUID `json:"invoice,omitzero"` // that it pays; zero: it buys the plan
 	tax.Treatment
 

@@ -8,7 +8,7 @@ import "maps"
 func (e Placed) evolve(Order) Order {
 	return Order{
 		Status: StatusPending, ID: e.Order, Number: e.Number, Provider: e.Provider,
-		Minor: e.Minor, Currency: e.Currency, Decimals: e.Decimals, Test: e.Test, PlacedAt: e.At, Invoice: e.Invoice,
+		Minor: e.Minor, Currency: e.Currency, Decimals: e.Decimals, Test: e.Test, PlacedAt: e.At, Invoice: e.Invoice, Joins: e.Tenant,
 		KeepFor: e.KeepFor, Charge: e.Charge,
 	}
 }

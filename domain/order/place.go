@@ -39,11 +39,16 @@ type Place struct {
 	APIKey   string // public id
 	Owner    int64  // user
 	Return   Return
+	Joins    Joining
 	Bill     *Bill     // the invoice that the order pays; nil: it buys the plan
 	KeepFor  uuid.UUID // the person who agrees that the payment method is kept; zero: it is not
 	Charge   uuid.UUID // the kept payment method that is charged; zero: the customer pays on a page
 	At       time.Time
 }
+
+// A Joining is the tenant to which an order adds a service, and the user who orders it.
+// The zero Joining makes a tenant and, if need be, an account.
+type Joining struct{ Tenant, User int64 }
 
 // A Bill is an open invoice. An order that pays one buys nothing: its plan is that of the
 // subscription.
@@ -134,7 +139,7 @@ func (c Place) decide(o Order) ([]Event, error) {
 		Provider: c.Method.Name, Minor: minor, Decimals: c.Method.Currencies[c.Currency], Test: c.Test || c.Method.Test,
 		Domain: c.Domain, OS: c.OS, Language: c.Language, Widget: c.Widget, APIKey: c.APIKey, Owner: c.Owner,
 		SuccessURL: c.Return.SuccessURL, CancelURL: c.Return.CancelURL,
-		Invoice: bill.Invoice, KeepFor: c.KeepFor, Charge: c.Charge, At: c.At, Treatment: c.Tax,
+		Tenant: c.Joins.Tenant, User: c.Joins.User, Invoice: bill.Invoice, KeepFor: c.KeepFor, Charge: c.Charge, At: c.At, Treatment: c.Tax,
 	})
 }
 

@@ -150,7 +150,7 @@ func (s *handlers) changeMe(ctx context.Context, c route.Call, to *me) (*me, err
 		if err := s.exists(ctx, c, wanted); err != nil {
 			return nil, err
 		}
-		commands = append(commands, account.ActivateTenant{User: was.ID, Tenant: wanted, At: s.Now()})
+		commands = append(commands, account.ActivateTenant{User: was.ID, Tenant: wanted, Through: was.Administered(), At: s.Now()})
 	}
 	if len(commands) > 0 {
 		if _, err := s.Commands.Execute(ctx, c.CauseOf(domain.Versions{account.Stream(to.ID): to.Version}), commands...); err != nil {

@@ -38,6 +38,11 @@ type Orders interface {
 	// PayInvoice sends the customer of an open invoice to pay. If the provider opens no
 	// page, the error is an [order.ErrNoPaymentPage].
 	PayInvoice(context.Context, func() domain.Metadata, order.BillPayment) (order.Payable, error)
+	// Prepare completes an order and adds what is wrong with it to wrong. Place puts it into
+	// the log, and ToPayment makes sure that it can be paid.
+	Prepare(ctx context.Context, d *order.Draft, wrong *field.Errors) error
+	Place(ctx context.Context, cause func() domain.Metadata, d *order.Draft, located func(id uuid.UUID)) (uuid.UUID, error)
+	ToPayment(ctx context.Context, id uuid.UUID) (order.Payable, error)
 }
 
 // Subscriptions carries out changes of subscriptions and of their invoices.
@@ -77,7 +82,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
+		Routes: slices.Concat(s.orderRoutes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
 	}
 }
 

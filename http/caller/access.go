@@ -140,6 +140,14 @@ func (i Identity) Tenant() int64 {
 // Superusers may in any.
 func (i Identity) Administers() bool { return i.IsSuperuser || i.Role == account.Admin }
 
+// Administered is the active tenant if the user administers it; 0: none.
+func (i Identity) Administered() int64 {
+	if i.Role != account.Admin {
+		return 0
+	}
+	return i.Tenant()
+}
+
 // Principal names the user: "user:12".
 func (i Identity) Principal() string { return "user:" + strconv.FormatInt(i.ID, 10) }
 
@@ -153,7 +161,7 @@ func (i Identity) actor() string {
 
 // Reader is the user as the read tables know readers.
 func (i Identity) Reader() projections.Caller {
-	return projections.Caller{User: i.ID, Tenant: i.Tenant(), Superuser: i.IsSuperuser}
+	return projections.Caller{User: i.ID, Tenant: i.Tenant(), Admin: i.Role == account.Admin, Superuser: i.IsSuperuser}
 }
 
 // caller is the user as routes know callers.

@@ -62,7 +62,7 @@ func (s *pages) takeTenant(ctx context.Context, c route.Call, sent url.Values) (
 	if _, err := s.Scope(c).Tenant(ctx, id); err != nil {
 		return nil, err
 	}
-	if _, err := s.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, At: s.Now()}); err != nil {
+	if _, err := s.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: id, Through: caller.Of(c).Administered(), At: s.Now()}); err != nil {
 		return nil, err
 	}
 	return s.Done(cmp.Or(web.LocalPath(sent.Get("next")), hosting.PanelPath), "tenant"), nil

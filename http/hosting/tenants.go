@@ -50,12 +50,14 @@ func (s *handlers) tenantRoutes() []route.Route {
 		listing.Pages[hosted](tenantsPath, "The tenants that the caller may act for", tenantList, t.list).As("tenant_list").
 			Saying("Superusers see all tenants."),
 		route.Get(tenantPath, "A tenant", t.show).As("tenant_read").Finding(t.find),
-		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create"),
-		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").Finding(t.find),
+		t.writing(route.Post(tenantsPath, "Make a tenant", t.create), "create").For(t.TenantAdmin()).Barring(t.barOthers).
+			Saying("Superusers make any. " + ofSubTenants),
+		t.writing(route.Put(tenantPath, "Replace a tenant", t.change), "replace").For(t.TenantAdmin()).Finding(t.findSubTenant).
+			Saying("Superusers replace any. " + ofSubTenants),
 		t.writing(route.Patch(tenantPath, "Change some fields of a tenant", t.change), "change").For(t.TenantAdmin()).Finding(t.findOwn).
-			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect."),
-		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.Superuser()).Finding(t.find).
-			Saying("It is off and gone at once, and removed after 30 days."),
+			Saying("Administrators change how their own tenant is reached: " + strings.Join(hosting.OwnOfTenant, ", ") + ". What else they send has no effect. " + ofSubTenants),
+		route.Delete(tenantPath, "Terminate a tenant", t.terminate).As("tenant_delete").For(t.TenantAdmin()).Finding(t.findSubTenant).
+			Saying("It is off and gone at once, and removed after 30 days. " + ofSubTenants),
 		route.Post(tenantPath+"activate/", "Act for this tenant from now on", t.activate).As("tenant_activate").
 			With(http.StatusOK).Finding(t.find),
 	}
@@ -130,17 +132,60 @@ func (t tenants) findOwn(ctx context.Context, c route.Call) (any, string, error)
 		return found, tag, err
 	}
 	w := found.(*resource) //nolint:forcetypeassert // found by find
-	if w.row.ID != who.Tenant() {
+	switch {
+	case w.row.ID == who.Tenant():
+		w.only = hosting.OwnOfTenant
+	case hosting.NumberIn(w.Spec, "parent") == who.Tenant() && w.row.RequestedFor == "":
+		w.only = hosting.OfSubTenant
+	default:
 		return nil, "", route.NoPermission
 	}
-	w.only = hosting.OwnOfTenant
 	return w, tag, t.open(ctx, who)
+}
+
+// ofSubTenants describes who else makes and changes tenants.
+const ofSubTenants = "Administrators of a tenant with a SaaS service may do so with its sub-tenants, whose parent it is."
+
+// findSubTenant finds a tenant to replace or to end: to superusers any, to others a
+// sub-tenant of the one for which they act. Administrators of a tenant without a SaaS
+// service are turned away whatever they name.
+func (t tenants) findSubTenant(ctx context.Context, c route.Call) (any, string, error) {
+	who := caller.Of(c)
+	if err := t.barOthers(ctx, c); err != nil {
+		return nil, "", err
+	}
+	found, tag, err := t.findOwn(ctx, c)
+	if w, is := found.(*resource); err == nil && is && !who.IsSuperuser && w.row.ID == who.Tenant() {
+		err = route.NoPermission
+	}
+	return found, tag, err
+}
+
+// barOthers turns away all but superusers and the administrators of a tenant that has, or
+// may have, sub-tenants.
+func (t tenants) barOthers(ctx context.Context, c route.Call) error {
+	who := caller.Of(c)
+	if who.IsSuperuser {
+		return nil
+	}
+	if who.Tenant() == 0 {
+		return route.NoPermission
+	}
+	used, most, err := t.System().LimitOfSubTenants(ctx, who.Tenant())
+	if err == nil && used == 0 && most == 0 {
+		err = route.NoPermission
+	}
+	if err != nil {
+		return err
+	}
+	return t.open(ctx, who)
 }
 
 // activate makes the tenant the one in whose name the caller acts.
 func (t tenants) activate(ctx context.Context, c route.Call, _ *route.Nothing) (*hosted, error) {
 	w := c.Subject.(*resource) //nolint:forcetypeassert // found by find
-	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: caller.Of(c).ID, Tenant: w.row.ID, At: t.Now()})
+	who := caller.Of(c)
+	_, err := t.Commands.Execute(ctx, c.Cause(), account.ActivateTenant{User: who.ID, Tenant: w.row.ID, Through: who.Administered(), At: t.Now()})
 	if err != nil {
 		return nil, err
 	}

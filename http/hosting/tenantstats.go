@@ -2,6 +2,7 @@ package hosting
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"hostpanel/domain/field"
@@ -20,6 +21,10 @@ var measured = func() (names []string) {
 	return append(names, hosting.StorageMB, hosting.TrafficMB)
 }()
 
+// ofSaaS are what a SaaS service lets a tenant have. The panel counts the hosting
+// accounts; it has no objects for the others, so that these are shown only.
+var ofSaaS = []string{hosting.HostingAccounts, "vms", "agents"}
+
 // A stats is how much a tenant uses of what it may (docs/tenants.md, "Figures").
 type stats struct {
 	tenant      int64
@@ -31,12 +36,16 @@ type stats struct {
 // Fields are the tenant and a share of everything.
 func (s *stats) Fields() field.Set {
 	set := field.Set{field.Int("tenant", &s.tenant).ReadOnly(), field.Text("tenant_name", &s.tenantName).ReadOnly()}
-	for _, name := range measured {
+	for _, name := range slices.Concat(measured, ofSaaS) {
 		of := s.shares[name]
 		if of == nil {
 			of = &share{}
 		}
-		set = append(set, field.Object(name, &of))
+		one := field.Object(name, &of)
+		if slices.Contains(ofSaaS, name) {
+			one = one.When(s.shares[name] != nil).Doc("Of tenants with a SaaS service alone.")
+		}
+		set = append(set, one)
 	}
 	return append(set, field.NullTime("collected_at", &s.collectedAt).ReadOnly())
 }
@@ -72,12 +81,29 @@ func (t tenants) stats(ctx context.Context, c route.Call) (*stats, error) {
 	for _, name := range measured {
 		answer.shares[name] = &share{used: used[name], limit: unlessUnlimited(limits.Of(name))}
 	}
+	if err := t.addSaaS(ctx, w, answer); err != nil {
+		return nil, err
+	}
 	usage, err := t.System().Usage(ctx, w.row.ID)
 	if !usage.CollectedAt.IsZero() {
 		answer.collectedAt = &usage.CollectedAt
 		answer.shares[hosting.StorageMB].used, answer.shares[hosting.TrafficMB].used = usage.StorageMB(), usage.TrafficMB()
 	}
 	return answer, err
+}
+
+// addSaaS adds what the SaaS services of the tenant let it have.
+func (t tenants) addSaaS(ctx context.Context, w *resource, to *stats) error {
+	accounts, _, err := t.System().LimitOfSubTenants(ctx, w.row.ID)
+	may := specOf(w).MaySaaS()
+	if accounts == 0 && may == (hosting.SaaSLimits{}) {
+		return err
+	}
+	for i, most := range []int64{may.MaxHostingAccounts, may.MaxVMs, may.MaxAgents} {
+		to.shares[ofSaaS[i]] = &share{limit: unlessUnlimited(most)}
+	}
+	to.shares[hosting.HostingAccounts].used = accounts
+	return err
 }
 
 // used counts what the tenant has, by what is counted.

@@ -97,6 +97,7 @@ func (s *Panel) addProvisioning(p Policy) {
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
 		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
 	})
+	s.Maintenance.OwnServices = s.Provisioner.KeepSubTenant
 }
 
 // addBilling adds what renews subscriptions.
@@ -106,7 +107,7 @@ func (s *Panel) addBilling(o Options) {
 		Tables: s.tables, Commands: s.store, Subjects: s.store, Payments: s.Payments, Offers: o.Offers, TaxRate: p.TaxRate, Tax: p.Tax, Now: s.Now,
 	})
 	s.Billing = billing.New(billing.Deps{
-		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: s.Provisioner,
+		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: provisioning.PlanChanges{Provisioner: s.Provisioner},
 		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused, Writers: o.Documents, Offers: o.Offers,
 	})
 }

@@ -26,6 +26,7 @@ type ordering struct {
 	details                                buyer.Details
 	keeps                                  bool       // the payment method, for renewals
 	taxes                                  tax.Policy // zero: 21 percent for all
+	joins                                  order.Joining
 }
 
 // place puts in an order and takes it to the provider's page.
@@ -82,7 +83,7 @@ func (w *world) tryPut(id uuid.UUID, o ordering) error {
 		ID: id, Suffix: fmt.Sprintf("%06d", n), Subject: subject,
 		Customer: order.Customer{Name: "Ana Ruiz", Email: email, Phone: "+34 600", Company: o.company, Details: o.details},
 		Plan:     plan, Period: cmp.Or(o.period, order.Monthly), Price: decimal.RequireFromString(cmp.Or(o.price, "12.10")), SetupFee: decimal.RequireFromString(cmp.Or(o.setup, "0")), TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: "EUR",
-		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, At: w.Now(),
+		Method: order.Method{Name: cmp.Or(o.provider, "test"), Test: true, Currencies: money.Currencies()}, Domain: o.domain, Language: cmp.Or(o.language, "es"), APIKey: "ab12CD34", Owner: 7, Joins: o.joins, At: w.Now(),
 	}
 	if o.keeps {
 		c.KeepFor = subject

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -131,6 +132,9 @@ func (s *Service) wanted(ctx context.Context, subscription uuid.UUID, plan int64
 	if err := refuseOffer(offer, err, bought, c.sub); err != nil {
 		return nil, err
 	}
+	if err := refuseJoined(ctx, scope, offer, c.sub); err != nil {
+		return nil, err
+	}
 	cost := money.TotalsOf(offer.Price, decimal.Zero, s.TaxRate, cycle == yearly)
 	c.language = bought.Language
 	c.to = billing.PlanTerms{Plan: offer.ID, PlanName: offer.Name, BillingPeriod: cycle, Price: cost.Period, Grants: s.Places.Grants(offer)}
@@ -156,6 +160,19 @@ func refuseOffer(offer projections.Plan, missing error, bought projections.Order
 		return domain.RefuseField("plan", "A virtual server cannot get another size. Only its billing period can be changed.")
 	}
 	return nil
+}
+
+// refuseJoined refuses another plan to a service that was ordered into a tenant: what it
+// adds to the tenant follows from the plan of its order.
+func refuseJoined(ctx context.Context, scope projections.Scope, offer projections.Plan, sub billing.Subscription) error {
+	if offer.ID == sub.Plan {
+		return nil
+	}
+	services, err := scope.ServicesOf(ctx, sub.Tenant)
+	if slices.ContainsFunc(services, func(s projections.Served) bool { return s.OrderID == sub.Order && !s.Made }) {
+		return domain.RefuseField("plan", "A service that was ordered into a tenant keeps its plan. Only its billing period can be changed.")
+	}
+	return err
 }
 
 // overruns are what does not fit into the plan that is planned for the next period.

@@ -41,7 +41,8 @@ func (s *Service) CreateTenant(ctx context.Context, cause hosting.Cause, by proj
 	if err != nil {
 		return domain.Receipt{}, err
 	}
-	return s.carry(ctx, cause, by, d, nil, hosting.Request{Ref: d.Ref(), Tenant: d.ID, Spec: d.Spec.Fields().Values(), Subject: subject})
+	receipt, err := s.carry(ctx, cause, by, d, nil, hosting.Request{Ref: d.Ref(), Tenant: d.ID, Spec: d.Spec.Fields().Values(), Subject: subject})
+	return receipt, s.InNumbers(ctx, d, err)
 }
 
 // request asks for a new record, whose secrets are sealed.

@@ -52,6 +52,10 @@ func (d *Deps) system() projections.Scope { return d.Tables.For(projections.Syst
 type Maintenance struct {
 	Deps
 
+	// OwnServices keeps a sub-tenant that has bought a service itself, and tells whether it
+	// has; nil: none has.
+	OwnServices func(ctx context.Context, tenant int64) (bool, error)
+
 	graces, renewals sagas.Definition[hosting.Generation]
 }
 
@@ -60,7 +64,7 @@ func NewMaintenance(d Deps) *Maintenance {
 	m := &Maintenance{Deps: d}
 	m.register()
 	d.Runner.OnAppend(m.starts)
-	d.Runner.OnEvent(m.react, sagas.NamesOf(hosting.Requested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{}, hosting.Changed{}, hosting.EngineConfirmed{})...)
+	d.Runner.OnEvent(m.react, sagas.NamesOf(hosting.Requested{}, hosting.RemovalRequested{}, hosting.ServiceSuspended{}, hosting.ServiceResumed{}, hosting.Changed{}, hosting.EngineConfirmed{})...)
 	d.Runner.Background(func(ctx, _ context.Context) { m.measure(ctx) })
 	return m
 }
@@ -120,6 +124,11 @@ func (m *Maintenance) starts(_ context.Context, events []eventstore.RecordedEven
 func (m *Maintenance) react(ctx context.Context, r eventstore.RecordedEvent) error {
 	if tenant := suspensionOf(r); tenant != 0 {
 		if err := m.suspendWithTenant(ctx, r, tenant); err != nil {
+			return err
+		}
+	}
+	if parent := subTenantsOf(r); parent != 0 {
+		if err := m.keepSubTenants(ctx, parent); err != nil {
 			return err
 		}
 	}

@@ -38,21 +38,22 @@ func (s *Service) surroundings(ctx context.Context, d *hosting.Draft, place *hos
 	return err
 }
 
-// LimitsOf are those of the tenant's package, or its own without one.
+// LimitsOf are those of the tenant's package, or its own without one, with what its
+// services have added.
 func (s *Service) LimitsOf(ctx context.Context, t *hosting.Tenant) (hosting.Limits, error) {
 	if t.Package == nil {
-		return t.Limits, nil
+		return t.MayHave(t.Limits), nil
 	}
 	row, err := s.system().Resource(ctx, hosting.Ref{Kind: "package", ID: *t.Package})
 	if isMissing(err) {
-		return t.Limits, nil
+		return t.MayHave(t.Limits), nil
 	}
 	if err != nil {
 		return hosting.Limits{}, err
 	}
 	var p hosting.Package
 	err = row.Load(&p)
-	return p.Allows(), err
+	return t.MayHave(p.Allows()), err
 }
 
 // defaultPackage is what tenants get that name none; nil: nothing.

@@ -17,6 +17,10 @@ func (s *Service) Prepare(ctx context.Context, by projections.Caller, d *hosting
 	if err := s.PrepareOwner(ctx, by, d, wrong); err != nil {
 		return err
 	}
+	settleSubTenant(by, d, wrong)
+	if err := (subTenants{s}).mayBrand(ctx, by, d); err != nil {
+		return err
+	}
 	place := s.placeOf(by, d)
 	for _, r := range d.Kind.Refs {
 		row, err := s.referred(ctx, by, d, r, wrong)
@@ -25,6 +29,9 @@ func (s *Service) Prepare(ctx context.Context, by projections.Caller, d *hosting
 		}
 		if row != nil && r.Parent {
 			d.Tenant, place.Tenant, place.Parent = row.Tenant, row.Tenant, row.Spec
+		}
+		if row != nil && d.Kind.Owner && r.Kind == d.Kind.Name {
+			place.Parent = row.Spec
 		}
 	}
 	if d.IsNew() && len(*wrong) == 0 {
@@ -81,9 +88,17 @@ func (s *Service) checkLimit(ctx context.Context, d *hosting.Draft) error {
 	}
 	used, most, err := s.limit(ctx, d)
 	if err == nil && most != hosting.Unlimited && used >= most {
-		err = hosting.LimitReached(d.Kind.Counted(), used, most)
+		err = hosting.LimitReached(countedAs(d.Kind), used, most)
 	}
 	return err
+}
+
+// countedAs is what the records of a kind are called where they are counted.
+func countedAs(kind hosting.Kind) string {
+	if kind.Owner {
+		return hosting.HostingAccounts
+	}
+	return kind.Counted()
 }
 
 // limit is how many there are of what the record is one of, and may be.
@@ -91,6 +106,9 @@ func (s *Service) limit(ctx context.Context, d *hosting.Draft) (used, most int64
 	if parent, is := d.Kind.Parent(); is && d.Kind.Most > 0 {
 		used, err = s.system().Referring(ctx, d.Kind.Name, parent.Field, hosting.NumberIn(d.Spec, parent.Field))
 		return used, d.Kind.Most, err
+	}
+	if d.Kind.Owner {
+		return subTenants{s}.limit(ctx, d)
 	}
 	if d.Kind.Quota == "" {
 		return 0, hosting.Unlimited, nil
@@ -107,7 +125,7 @@ func (s *Service) InNumbers(ctx context.Context, d *hosting.Draft, err error) er
 	if counted != nil {
 		return counted
 	}
-	return hosting.LimitReached(d.Kind.Counted(), used, most)
+	return hosting.LimitReached(countedAs(d.Kind), used, most)
 }
 
 // PrepareOwner settles whose a new record is. A tenant named by a caller who
@@ -179,8 +197,12 @@ func (s *Service) referred(ctx context.Context, by projections.Caller, d *hostin
 		}
 		return &rows[0], nil
 	}
-	row, err := s.Tables.For(by).Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
 	other, _ := hosting.KindNamed(r.Kind)
+	scope := s.Tables.For(by)
+	if other.Shared { // readable for all
+		scope = s.system()
+	}
+	row, err := scope.Resource(ctx, hosting.Ref{Kind: r.Kind, ID: id})
 	foreign, closed := !r.Parent && other.Own() && row.Tenant != d.Tenant, other.Shared && !row.Active
 	if err == nil && (foreign || closed) {
 		err = missing(r.Kind)

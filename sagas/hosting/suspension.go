@@ -31,7 +31,8 @@ func suspensionOf(r eventstore.RecordedEvent) int64 {
 	case hosting.ServiceSuspended, hosting.ServiceResumed:
 		return r.Tenant
 	case hosting.Changed:
-		if _, state := hosting.NewStatus(r.Stream, e); state {
+		kind, _ := hosting.KindOf(r.Stream)
+		if _, state := hosting.NewStatus(r.Stream, e); state || kind.Owner && hosting.TurnsSites(e.Spec) {
 			return r.Tenant
 		}
 	}
@@ -50,19 +51,29 @@ func (m *Maintenance) suspendWithTenant(ctx context.Context, r eventstore.Record
 	if err := found[0].Load(&tenant); err != nil {
 		return err
 	}
-	return m.suspendRecords(ctx, r, id, tenant.OutOfService(found[0].DisabledBy...))
+	err = m.suspendRecords(ctx, id, hosting.ByTenant, m.system().OutOfStep, tenant.OutOfService(found[0].DisabledBy...))
+	if err != nil {
+		return err
+	}
+	if _, isNew := r.Event.(hosting.Requested); isNew && !tenant.SitesRest {
+		return nil
+	}
+	return m.suspendRecords(ctx, id, hosting.ByOrder, m.system().SitesOutOfStep, tenant.SitesRest)
 }
+
+// outOfStep are the records of a tenant that rest, or run, though they should not.
+type outOfStep = func(ctx context.Context, tenant int64, rests bool, limit int64) ([]hosting.Ref, error)
 
 // suspendRecords lets the records that are out of step rest, or run again, many
 // at a time. Where one of them is being written, each goes for itself:
 // none waits for what is busy, and alone it loses few races.
-func (m *Maintenance) suspendRecords(ctx context.Context, r eventstore.RecordedEvent, id int64, rests bool) error {
+func (m *Maintenance) suspendRecords(ctx context.Context, id int64, by string, outOfStep outOfStep, rests bool) error {
 	for {
-		records, err := m.system().OutOfStep(ctx, id, rests, hosting.MostFollowing)
+		records, err := outOfStep(ctx, id, rests, hosting.MostFollowing)
 		if err != nil || len(records) == 0 {
 			return err
 		}
-		following := hosting.Following(rests, records)
+		following := hosting.Switching(rests, by, records)
 		added, err := m.execute(ctx, following...)
 		if errors.Is(err, eventstore.ErrConflict) {
 			added, err = m.executeEach(ctx, following)

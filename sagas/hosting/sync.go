@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -127,8 +128,7 @@ func (d *Deps) findLimits(ctx context.Context, found *comparison) error {
 	}
 	for _, r := range found.records {
 		if r.kind.Owner {
-			r.limits = hosting.OwnLimits(found.tenant.Spec)
-			hosting.LimitsAtEngine(r.limits, rows[ref].Spec)
+			r.limits = hosting.OwnLimits(hosting.AtEngine(maps.Clone(found.tenant.Spec), rows[ref].Spec))
 		}
 	}
 	return nil

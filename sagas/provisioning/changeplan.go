@@ -31,7 +31,10 @@ type ChangePlanInput struct {
 	Grants  field.Values `json:"grants,omitempty"`
 }
 
-func (p *Provisioner) registerChangePlan() {
+// PlanChanges bring tenants what their changed plans grant.
+type PlanChanges struct{ *Provisioner }
+
+func (p PlanChanges) register() {
 	patient := sagas.Policy{Timeout: p.local.Timeout, Base: p.local.Base, Cap: p.local.Cap, First: p.deps.Policies.Ready.First, Last: p.deps.Policies.Ready.Last}
 	p.changePlan = sagas.Register(p.deps.Runner, sagas.Saga[ChangePlanInput]{
 		Name: "change-plan", Definition: "change-plan/1",
@@ -53,7 +56,7 @@ func subscriptionOf(order uuid.UUID) domain.Stream { return billing.Advance{Orde
 
 // planChanging is the run that a change of the plan starts, in the append that records it:
 // "change-plan:<order>/<version>".
-func (p *Provisioner) planChanging(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
+func (p PlanChanges) planChanging(r eventstore.RecordedEvent) (sagas.Start, bool, error) {
 	e := r.Event.(billing.PlanChanged) //nolint:forcetypeassert // the caller has looked
 	id := uuid.MustParse(r.Stream.ID)
 	return p.changePlan.Start(fmt.Sprintf("%s/%d", id, r.Version), ChangePlanInput{Order: id, Version: r.Version, Grants: e.Grants}, id), true, nil
@@ -61,7 +64,7 @@ func (p *Provisioner) planChanging(r eventstore.RecordedEvent) (sagas.Start, boo
 
 // changeLimits asks for the limits of the plan. A tenant that has no place at the engine
 // gets none because of them.
-func (p *Provisioner) changeLimits(ctx context.Context, in *ChangePlanInput) (sagas.Work, error) {
+func (p PlanChanges) changeLimits(ctx context.Context, in *ChangePlanInput) (sagas.Work, error) {
 	if err := p.deps.Runner.AfterEarlier(ctx, subscriptionOf(in.Order), in.Version); err != nil {
 		return sagas.Work{}, err
 	}
@@ -93,7 +96,7 @@ func isPlaceless(t hosting.Resource) bool {
 }
 
 // limitsApplied is when the engine has taken the last change of the tenant.
-func (p *Provisioner) limitsApplied(ctx context.Context, in *ChangePlanInput) (bool, sagas.Work, error) {
+func (p PlanChanges) limitsApplied(ctx context.Context, in *ChangePlanInput) (bool, sagas.Work, error) {
 	ref, now, err := p.tenantAt(ctx, in.Order)
 	if err != nil {
 		return false, sagas.Work{}, err
@@ -109,7 +112,7 @@ func (p *Provisioner) limitsApplied(ctx context.Context, in *ChangePlanInput) (b
 }
 
 // tenantAt is the tenant of a subscription as the log has it.
-func (p *Provisioner) tenantAt(ctx context.Context, order uuid.UUID) (ref hosting.Ref, t hosting.Resource, err error) {
+func (p PlanChanges) tenantAt(ctx context.Context, order uuid.UUID) (ref hosting.Ref, t hosting.Resource, err error) {
 	s, _, err := eventstore.Fold(ctx, p.deps.Store, billing.Subscriptions, subscriptionOf(order))
 	if err != nil {
 		return ref, t, err
@@ -119,7 +122,7 @@ func (p *Provisioner) tenantAt(ctx context.Context, order uuid.UUID) (ref hostin
 	return ref, t, err
 }
 
-func (p *Provisioner) recorded(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
+func (p PlanChanges) recorded(ctx context.Context, ref hosting.Ref) (projections.Resource, error) {
 	found, err := p.deps.Tables.For(projections.System).Recorded(ctx, ref)
 	row, known := found[ref]
 	if err == nil && !known {
@@ -141,7 +144,7 @@ func differing(row projections.Resource, values field.Values) field.Values {
 
 // Grants are the fields of a tenant's record that a plan sets: the same as provisioning
 // sets for who orders it.
-func (*Provisioner) Grants(plan projections.Plan) field.Values {
+func (PlanChanges) Grants(plan projections.Plan) field.Values {
 	t := hosting.Tenant{Limits: hosting.NoLimits()}
 	give(&t, bought(plan))
 	values := t.Fields().Values()
@@ -159,7 +162,7 @@ func (*Provisioner) Grants(plan projections.Plan) field.Values {
 }
 
 // Overruns are the limits of a plan that are lower than what a tenant uses, by name.
-func (p *Provisioner) Overruns(ctx context.Context, tenant int64, grants field.Values) ([]billing.Overrun, error) {
+func (p PlanChanges) Overruns(ctx context.Context, tenant int64, grants field.Values) ([]billing.Overrun, error) {
 	_, limited := grants["package"]
 	if !limited {
 		return nil, nil
@@ -195,7 +198,7 @@ func (p *Provisioner) Overruns(ctx context.Context, tenant int64, grants field.V
 
 // limitsWith are the limits of a tenant whose record has other values: those of the
 // package, or its own without one.
-func (p *Provisioner) limitsWith(ctx context.Context, tenant int64, grants field.Values) (hosting.Limits, error) {
+func (p PlanChanges) limitsWith(ctx context.Context, tenant int64, grants field.Values) (hosting.Limits, error) {
 	row, err := p.recorded(ctx, hosting.Ref{Kind: "tenant", ID: tenant})
 	if err != nil {
 		return hosting.Limits{}, err
@@ -208,7 +211,7 @@ func (p *Provisioner) limitsWith(ctx context.Context, tenant int64, grants field
 		return hosting.Limits{}, fmt.Errorf("read what a plan grants: %w", err)
 	}
 	if t.Package == nil {
-		return t.Limits, nil
+		return t.MayHave(t.Limits), nil
 	}
 	pack, err := p.recorded(ctx, hosting.Ref{Kind: "package", ID: *t.Package})
 	if err != nil {
@@ -216,12 +219,12 @@ func (p *Provisioner) limitsWith(ctx context.Context, tenant int64, grants field
 	}
 	var of hosting.Package
 	err = pack.Load(&of)
-	return of.Allows(), err
+	return t.MayHave(of.Allows()), err
 }
 
 // EngineCalls are the calls at the engine that would bring what a plan grants to a tenant.
 // A tenant without a place there needs none.
-func (p *Provisioner) EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error) {
+func (p PlanChanges) EngineCalls(ctx context.Context, tenant int64, grants field.Values) ([]hosting.EngineCall, error) {
 	ref := hosting.Ref{Kind: "tenant", ID: tenant}
 	row, err := p.recorded(ctx, ref)
 	if err != nil {

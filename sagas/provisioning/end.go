@@ -23,7 +23,9 @@ import (
 // A DeprovisionInput is what the end of a service works with.
 type DeprovisionInput struct {
 	ProvisionInput       // as the order's own run knew it
-	Until          int64 `json:"until,omitempty"` // Unix time: how long the service is kept
+	Until          int64 `json:"until,omitempty"`   // Unix time: how long the service is kept
+	Keeps          bool  `json:"keeps,omitempty"`   // the tenant stays, because it has another service
+	Emptied        bool  `json:"emptied,omitempty"` // of such a tenant: its sites were removed
 }
 
 func (p *Provisioner) registerDeprovision() {
@@ -102,7 +104,7 @@ func (p *Provisioner) suspendService(ctx context.Context, job *DeprovisionInput)
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	commands, err := p.suspension(ctx, job.Tenant, hosting.ByOrder, true)
+	commands, _, err := p.standing(ctx, job.Tenant)
 	job.Until = p.deps.Runner.Now().Add(p.deps.Times.RefundGrace).Unix()
 	return sagas.Work{Commands: append(commands, billing.End{Order: job.Order, Reason: endOfService(o), At: p.deps.Runner.Now()})}, err
 }
@@ -150,6 +152,14 @@ func (p *Provisioner) EndGrace(ctx context.Context, cause domain.Metadata, id uu
 // of the tenant, each by its name: an engine's own way to delete everything is
 // never used.
 func (p *Provisioner) removeService(ctx context.Context, job *DeprovisionInput) (sagas.Work, error) {
+	t, is, err := p.tenancyOf(ctx, job.Tenant)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	if is && (len(t.serving(job.Order).services) > 0 || t.begunOtherwise()) {
+		job.Keeps = true
+		return p.removeOwn(ctx, job, &t)
+	}
 	if err := p.deps.Empty(ctx, job.Tenant, "deprovision:"+job.Order.String()); err != nil {
 		return sagas.Work{}, err
 	}
@@ -166,22 +176,38 @@ func (p *Provisioner) nothingLeft(ctx context.Context, job *DeprovisionInput) (b
 	if gone, err := p.recordsGone(ctx, job); err != nil || !gone {
 		return false, sagas.Work{}, err
 	}
-	live, err := p.LiveEffects(ctx, job.Order)
+	jobs, err := p.leftOutside(ctx, job)
 	if err != nil {
 		return false, sagas.Work{}, err
 	}
+	stays := map[string]bool{"tenant.engine": job.Keeps, "site": job.Keeps && !job.Emptied} // with the tenant
 	var rows []eventstore.TxStatement
-	for _, name := range live {
-		gone, err := p.goneOutside(ctx, job, name)
-		if err != nil || !gone {
+	for _, of := range jobs {
+		live, err := p.LiveEffects(ctx, of.Order)
+		if err != nil {
 			return false, sagas.Work{}, err
 		}
-		rows = append(rows, sagas.UndoneOutside(sagas.EffectKey(job.Order, name))) // claims have ended with the records
+		for _, name := range live {
+			if stays[name] {
+				continue
+			}
+			gone, err := p.goneOutside(ctx, &of, name)
+			if err != nil || !gone {
+				return false, sagas.Work{}, err
+			}
+			rows = append(rows, sagas.UndoneOutside(sagas.EffectKey(of.Order, name))) // claims have ended with the records
+		}
 	}
 	return true, sagas.Work{Rows: rows}, nil
 }
 
 func (p *Provisioner) recordsGone(ctx context.Context, job *DeprovisionInput) (bool, error) {
+	if job.Keeps {
+		return ownGone(ctx, p.deps.Tables.For(projections.System), job)
+	}
+	if gone, err := p.subTenantsGone(ctx, job.Tenant); err != nil || !gone {
+		return false, err
+	}
 	scope := p.deps.Tables.For(projections.System)
 	refs := []hosting.Ref{{Kind: "tenant", ID: job.Tenant}, {Kind: "vm", ID: job.VM}}
 	found, err := scope.Recorded(ctx, refs...)
@@ -213,9 +239,9 @@ func (p *Provisioner) LiveEffects(ctx context.Context, id uuid.UUID) (names []st
 
 // goneOutside tells whether the object of a step is gone. An object of another owner
 // with the same name does not count.
-func (p *Provisioner) goneOutside(ctx context.Context, job *DeprovisionInput, step string) (bool, error) {
+func (p *Provisioner) goneOutside(ctx context.Context, job *ProvisionInput, step string) (bool, error) {
 	makers := map[string]func(context.Context, *ProvisionInput) (sagas.Call, error){"site": p.siteCall, "tenant.engine": p.tenantCall, "vm": p.vmCall}
-	call, err := makers[step](ctx, &job.ProvisionInput)
+	call, err := makers[step](ctx, job)
 	if err != nil {
 		return false, err
 	}

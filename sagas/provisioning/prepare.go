@@ -126,7 +126,7 @@ func (s *Service) checkPayment(d *order.Draft, plan projections.Plan, taxed tax.
 	}
 	offer, usable := s.Offers.Configured(d.PaymentMethod)
 	if offer.Test {
-		usable = usable && d.TestMoney
+		usable = usable && d.TestMoney // of a key of that mode, or where there is no other money
 	}
 	if usable && !wrong.Has("plan_id") && !wrong.Has("billing_period") {
 		cost := taxed.Totals(plan.Price, plan.SetupFee, plan.Currency, d.Period == order.Yearly)
@@ -145,7 +145,7 @@ func (s *Service) agreed(d *order.Draft, plan projections.Plan, taxed tax.Decisi
 		Price: plan.Price, SetupFee: plan.SetupFee, TaxRate: taxed.Rate, Tax: taxed.Treatment, Currency: plan.Currency,
 		Method: offer.Method, Test: !offer.Live,
 		Domain: d.Domain, OS: d.OS, Language: d.Language, Widget: d.Widget, APIKey: d.APIKey, Owner: d.Owner,
-		Return: d.Return,
+		Return: d.Return, Joins: d.Joins,
 	}
 }
 

@@ -28,6 +28,12 @@ var provisionLists = map[string][]string{
 	"hosting with domain": {"account", "tenant", "tenant.engine", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
 	"vps":                 {"account", "tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
 	"saas":                {"account", "tenant", "billing", "welcome", "activate"},
+
+	// What joins a tenant makes neither an account nor a tenant.
+	"joining hosting":             {"tenant", "tenant.ready", "billing", "welcome", "activate"},
+	"joining hosting with domain": {"tenant", "tenant.ready", "site", "site.ready", "billing", "welcome", "activate"},
+	"joining vps":                 {"tenant", "vm", "vm.ready", "billing", "welcome", "activate"},
+	"joining saas":                {"tenant", "billing", "welcome", "activate"},
 }
 
 // A ProvisionInput is what the provisioning of an order works with.
@@ -42,6 +48,8 @@ type ProvisionInput struct {
 	Client int64     `json:"client,omitempty"`    // the engine's id of the tenant
 	Domain string    `json:"domain,omitempty"`    // instead of the one that was ordered
 	OS     string    `json:"os_choice,omitempty"` // likewise
+	Joins  bool      `json:"joins,omitempty"`     // the tenant was there before
+	Again  bool      `json:"again,omitempty"`     // the customer has a tenant of the same name
 }
 
 func (p *Provisioner) registerProvision() {
@@ -124,10 +132,14 @@ func keyed(step string) func(ProvisionInput) string {
 
 // listFor picks the list for an order.
 func listFor(o projections.Order) []string {
+	list := o.ResourceType
 	if o.ResourceType == "hosting" && o.Domain != "" {
-		return provisionLists["hosting with domain"]
+		list += " with domain"
 	}
-	return provisionLists[o.ResourceType]
+	if o.OrderedBy != nil {
+		list = "joining " + list
+	}
+	return provisionLists[list]
 }
 
 // provisioning is the run that a paid order starts. The numbers of everything
@@ -140,7 +152,13 @@ func (p *Provisioner) provisioning(ctx context.Context, id uuid.UUID) (run sagas
 	}
 	list := listFor(o)
 	job := ProvisionInput{Order: id, Type: o.ResourceType}
-	names, at := []string{"user", "tenant"}, []*int64{&job.User, &job.Tenant}
+	names := []string{}
+	var at []*int64
+	if o.OrderedBy != nil {
+		job.User, job.Tenant, job.Joins = *o.OrderedBy, domain.OrZero(o.Tenant), true
+	} else {
+		names, at = []string{"user", "tenant"}, []*int64{&job.User, &job.Tenant}
+	}
 	if slices.Contains(list, "site") {
 		names, at = append(names, "site"), append(at, &job.Site)
 	}
@@ -179,7 +197,8 @@ func (p *Provisioner) openAccount(ctx context.Context, job *ProvisionInput) (sag
 	}
 	if known {
 		job.User, job.Opened = user, false
-		return sagas.Work{}, nil
+		job.Again, err = hasNamesake(ctx, p.deps.Tables.For(projections.System), job, o)
+		return sagas.Work{}, err
 	}
 	open := account.Open{
 		User: job.User, SubjectID: o.Subject, Email: email, Name: o.CustomerName, Language: o.Language, For: forOrder(job), At: p.deps.Runner.Now(),
@@ -212,18 +231,24 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 	if err != nil {
 		return sagas.Work{}, err
 	}
-	tenant, err := p.tenantOf(ctx, job, o)
-	if err != nil {
-		return sagas.Work{}, err
-	}
 	ask := func(kind string, id int64, spec hosting.Spec) domain.Command {
 		return hosting.Request{
 			Ref: hosting.Ref{Kind: kind, ID: id}, Tenant: job.Tenant, Spec: spec.Fields().Values(), Subject: o.Subject, For: forOrder(job),
 		}
 	}
-	commands := []domain.Command{
-		ask("tenant", job.Tenant, tenant),
-		account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.deps.Runner.Now()},
+	commands, err := p.joining(ctx, job, o)
+	if err != nil {
+		return sagas.Work{}, err
+	}
+	if !job.Joins {
+		tenant, err := p.tenantOf(ctx, job, o)
+		if err != nil {
+			return sagas.Work{}, err
+		}
+		commands = []domain.Command{
+			ask("tenant", job.Tenant, tenant),
+			account.GrantMembership{User: job.User, Tenant: job.Tenant, Role: account.Admin, At: p.deps.Runner.Now()},
+		}
 	}
 	if job.Site != 0 {
 		commands = append(commands, ask("site", job.Site, siteOf(job, o)))
@@ -238,11 +263,14 @@ func (p *Provisioner) openTenant(ctx context.Context, job *ProvisionInput) (saga
 func (p *Provisioner) closeTenant(_ context.Context, job *ProvisionInput) (sagas.Work, error) {
 	var work sagas.Work
 	for _, ref := range []hosting.Ref{{Kind: "vm", ID: job.VM}, {Kind: "site", ID: job.Site}, {Kind: "tenant", ID: job.Tenant}} {
-		if ref.ID != 0 { // the steps before this one have removed it outside
+		if ref.ID != 0 && (ref.Kind != "tenant" || !job.Joins) { // the steps before this one have removed it outside
 			work = work.And(sagas.Work{
 				Commands: []domain.Command{hosting.Remove{Ref: ref}, hosting.Confirm{Ref: ref}}, Rows: []eventstore.TxStatement{sagas.FreeClaims(ref.Stream(), sagas.Claim{})},
 			})
 		}
+	}
+	if job.Joins {
+		return work, nil
 	}
 	return work.And(sagas.Work{Commands: []domain.Command{account.RevokeMembership{User: job.User, Tenant: job.Tenant, At: p.deps.Runner.Now()}}}), nil
 }

@@ -107,7 +107,7 @@ func NewProvisioner(d Deps) *Provisioner {
 	}
 	p.registerProvision()
 	p.registerDeprovision()
-	p.registerChangePlan()
+	PlanChanges{p}.register()
 	d.Runner.OnAppend(p.starts)
 	d.Runner.OnEvent(p.react, sagas.NamesOf(order.Activated{}, order.DisputeOpened{}, order.DisputeClosed{}, order.CancelRequested{}, order.RefundCompleted{},
 		billing.SubscriptionSuspended{}, billing.PeriodRenewed{}, billing.PaymentExtended{}, billing.SubscriptionEnded{})...)
@@ -127,7 +127,7 @@ func (p *Provisioner) starts(ctx context.Context, events []eventstore.RecordedEv
 			}
 			return p.serviceEnding(ctx, uuid.MustParse(r.Stream.ID))
 		case billing.PlanChanged:
-			return p.planChanging(r)
+			return PlanChanges{p}.planChanging(r)
 		}
 		return sagas.Start{}, false, nil
 	})
@@ -147,7 +147,7 @@ func (p *Provisioner) react(ctx context.Context, r eventstore.RecordedEvent) err
 	case billing.SubscriptionSuspended, billing.PeriodRenewed, billing.PaymentExtended:
 		return p.keepPaid(ctx, r)
 	case billing.SubscriptionEnded:
-		return p.endUnpaid(ctx, r, e.Reason)
+		return errors.Join(p.endUnpaid(ctx, r, e.Reason), p.keepOthers(ctx, r))
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package provisioning
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,9 +25,9 @@ import (
 // tenantOf is the tenant as the order has bought it: new, named after the
 // company or the customer, with the plan's package or limits.
 func (p *Provisioner) tenantOf(ctx context.Context, job *ProvisionInput, o projections.Order) (*hosting.Tenant, error) {
-	name := o.CustomerCompany
-	if name == "" {
-		name = o.CustomerName
+	name := nameOf(o)
+	if job.Again { // so that both can be told apart
+		name += " (" + o.OrderNumber + ")"
 	}
 	login := hosting.CustomerNumber(job.Tenant)
 	t := &hosting.Tenant{
@@ -59,6 +61,18 @@ func give(t *hosting.Tenant, p order.Plan) {
 	case p.Package == nil && p.ResourceType == "hosting":
 		t.Limits = hosting.PackageFrom(p.Quotas)
 	}
+}
+
+// nameOf is what the tenant of an order is named after.
+func nameOf(o projections.Order) string { return cmp.Or(o.CustomerCompany, o.CustomerName) }
+
+// hasNamesake tells whether the customer belongs to another tenant of the name that the new
+// one is to have.
+func hasNamesake(ctx context.Context, scope projections.Scope, job *ProvisionInput, o projections.Order) (bool, error) {
+	known, err := scope.Memberships(ctx, job.User)
+	return slices.ContainsFunc(known, func(m projections.Membership) bool {
+		return m.Tenant != job.Tenant && m.TenantName == nameOf(o)
+	}), err
 }
 
 // slug makes a name fit for URLs; the number keeps it unique.
@@ -104,6 +118,37 @@ func machineOf(job *ProvisionInput, o projections.Order) *hosting.Machine {
 // changed since is not what the order makes.
 const asked = 1
 
+// joining are the commands that prepare the tenant that an order joins; none, if the order
+// makes its own. One without a place at the engine gets it now, if it needs one.
+func (p *Provisioner) joining(ctx context.Context, job *ProvisionInput, o projections.Order) ([]domain.Command, error) {
+	if !job.Joins {
+		return nil, nil
+	}
+	t, is, err := p.tenancyOf(ctx, job.Tenant)
+	switch {
+	case err != nil:
+		return nil, err
+	case !is || t.row.TrashedAt != nil:
+		return nil, domain.Fail(domain.Permanent, "no_tenant", errors.New("the tenant that the service was to join has ended"))
+	case o.ResourceType == "hosting" && t.row.EngineID == nil:
+		return []domain.Command{hosting.Push{Ref: t.row.Ref()}}, nil
+	}
+	return nil, nil
+}
+
+// findClient finds the engine's id of a tenant that the order has not made.
+func (p *Provisioner) findClient(ctx context.Context, job *ProvisionInput) error {
+	if !job.Joins || job.Client != 0 {
+		return nil
+	}
+	ref := hosting.Ref{Kind: "tenant", ID: job.Tenant}
+	found, err := p.deps.Tables.For(projections.System).Recorded(ctx, ref)
+	if row := found[ref]; row.EngineID != nil {
+		job.Client = *row.EngineID
+	}
+	return err
+}
+
 // tenantCall makes the engine's client for the tenant.
 func (p *Provisioner) tenantCall(ctx context.Context, job *ProvisionInput) (sagas.Call, error) {
 	o, err := p.order(ctx, job.Order)
@@ -146,6 +191,9 @@ func (p *Provisioner) siteCall(ctx context.Context, job *ProvisionInput) (sagas.
 	if err != nil {
 		return sagas.Call{}, err
 	}
+	if err := p.findClient(ctx, job); err != nil {
+		return sagas.Call{}, err
+	}
 	return p.engineCall("site", job.Site, siteObject(job, o), func(int64) {}), nil
 }
 
@@ -168,6 +216,10 @@ func (p *Provisioner) engineCall(kind string, id int64, o hosting.EngineObject, 
 }
 
 func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
+	if job.Joins {
+		err := p.findClient(ctx, job)
+		return job.Client != 0, sagas.Work{}, err
+	}
 	ready, err := p.deps.Outside.IsMade(ctx, clientOf(job))
 	return ready, sagas.Work{}, err
 }
@@ -175,6 +227,9 @@ func (p *Provisioner) tenantReady(ctx context.Context, job *ProvisionInput) (boo
 func (p *Provisioner) siteReady(ctx context.Context, job *ProvisionInput) (bool, sagas.Work, error) {
 	o, err := p.order(ctx, job.Order)
 	if err != nil {
+		return false, sagas.Work{}, err
+	}
+	if err := p.findClient(ctx, job); err != nil {
 		return false, sagas.Work{}, err
 	}
 	ready, err := p.deps.Outside.IsMade(ctx, siteObject(job, o))

@@ -127,7 +127,7 @@ func (w *desired) asObject() hosting.EngineObject {
 		o.Values["is_active"] = strconv.AppendBool(nil, w.row.Active)
 	}
 	if w.kind.Owner {
-		hosting.LimitsAtEngine(o.Values, w.beside[w.needs()[0]].Spec)
+		hosting.AtEngine(o.Values, w.beside[w.needs()[0]].Spec)
 		return o
 	}
 	o.Owner, o.Parents = engineID(w.beside[w.tenant()]), map[string]int64{}

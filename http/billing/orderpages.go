@@ -1,0 +1,152 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/order"
+	"hostpanel/http/caller"
+	"hostpanel/http/record"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// orderService is the form by which an administrator orders a service into the tenant.
+const orderService = "order_service"
+
+// orderPages are what was ordered for a tenant, and the plans on offer with the form that
+// orders one.
+func (s *handlers) orderPages() []route.Route {
+	page := web.FormPage{Forms: map[string]web.FormHandler{orderService: s.orderByForm}, Show: s.showOrders}
+	return []route.Route{
+		web.View(web.TenantOrdersPath, "The tenant's orders, and what can be ordered", page.Look).As("tenant_orders_page").
+			Taking(field.Int("page", new(int64)).Doc("Which page of the orders, from 1 on.")),
+		s.Press(web.TenantOrdersPath, "Order a service into the tenant", page).As("tenant_orders_form").For(caller.AdminSession(s.Callers)).
+			Failing(http.StatusServiceUnavailable, "The payment provider does not answer."),
+	}
+}
+
+// An orderRow is an order in a list, and an offer a plan that can be ordered.
+type (
+	orderRow struct {
+		Number, Plan, Total, Status, StatusText, Text, PaymentURL string
+		At                                                        web.Aspect
+	}
+	offer struct{ Name, Price, Setup, About string }
+)
+
+func rowOfOrder(w web.Words, row projections.Order) orderRow {
+	o := newTenantOrder(row)
+	shown := orderRow{
+		Number: o.OrderNumber, Plan: o.PlanName, Total: w.Money(o.Total, o.Currency), Status: string(o.Status), StatusText: w["tenant_order_state_"+string(o.Status)],
+		Text: o.message, At: w.Moment("", &o.CreatedAt, ""),
+	}
+	if o.payAt != nil {
+		shown.PaymentURL = *o.payAt
+	}
+	return shown
+}
+
+func (s *handlers) showOrders(ctx context.Context, c route.Call, back *web.Returned) (*route.Document, error) {
+	if seesNone(c) {
+		return nil, route.SeeOther(web.TenantsPath)
+	}
+	w := web.Texts[web.Readers(c)]
+	asked, bar := web.Asked(c, w)
+	found, err := s.Scope(c).TenantOrders(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]orderRow, len(found.Rows))
+	for i, one := range found.Rows {
+		rows[i] = rowOfOrder(w, one)
+	}
+	plans, err := s.System().Plans(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	offers := make([]offer, len(plans))
+	for i, p := range plans {
+		offers[i] = offer{Name: p.Name, Price: w.Money(p.Price, p.Currency), About: p.Description}
+		if !p.SetupFee.IsZero() {
+			offers[i].Setup = w.Money(p.SetupFee, p.Currency)
+		}
+	}
+	ways := s.Offers.For(s.testMoneyAlone())
+	d, err := s.Sheet(c, back.StatusOf(), "tenantorders", "tenant_orders_title", web.Paged(c, bar, found.Count, map[string]any{
+		"Orders": rows, "Offers": offers, "Order": s.orderFormOf(c, plans, ways, back),
+	}))
+	if err == nil {
+		d.FormAction = web.PaymentOrigins(ways, s.PublicURL())
+	}
+	return d, err
+}
+
+// orderFormOf is the form of the administrators of a tenant; nil: the reader is none, or
+// there is nothing to order.
+func (s *handlers) orderFormOf(c route.Call, plans []projections.Plan, ways order.Offers, back *web.Returned) *web.Form {
+	who := caller.Of(c)
+	if !who.Administers() || who.Tenant() == 0 || len(plans) == 0 || len(ways) == 0 {
+		return nil
+	}
+	w := web.Texts[web.Readers(c)]
+	plan, method := web.Input{Name: "plan_id", Type: "select", Required: true}, web.Input{Name: "payment_method", Type: "select", Required: true}
+	for _, p := range plans {
+		plan.Options = append(plan.Options, web.Option{Value: strconv.FormatInt(p.ID, 10), Text: p.Name + " · " + w.Money(p.Price, p.Currency)})
+	}
+	for _, o := range ways {
+		method.Options = append(method.Options, web.Option{Value: o.Name, Text: s.methodName(web.Readers(c), o.Name)})
+	}
+	period := web.Input{Name: "billing_period", Type: "select", Required: true, Options: []web.Option{
+		{Value: string(order.Monthly), Text: w["period_monthly"]}, {Value: string(order.Yearly), Text: w["period_yearly"]},
+	}}
+	f := s.Fill(c, web.Form{Name: orderService, Action: c.Path, Inputs: []web.Input{
+		plan, period, {Name: "domain", Plain: true}, {Name: "os_choice", Plain: true}, method, web.NumberInput(),
+	}}, back)
+	return &f
+}
+
+// orderByForm places the order and sends the reader to pay. Sent again, it leads to the
+// same page.
+func (s *handlers) orderByForm(ctx context.Context, c route.Call, sent url.Values) (*route.Document, error) {
+	f := &orderForm{methods: s.Offers.Names()}
+	if err := web.DecodeForm(f, sent); err != nil {
+		return nil, err
+	}
+	if err := s.barClosed(ctx, c); err != nil {
+		return nil, err
+	}
+	var id uuid.UUID
+	isRepeat, location, err := caller.FormOnce(ctx, s.Callers, c, sent.Get("number"), func(c route.Call) error {
+		var wrong field.Errors
+		if err := s.checkOrder(ctx, c, f, &wrong); err != nil {
+			return err
+		}
+		if err := wrong.Err(); err != nil {
+			return err
+		}
+		var err error
+		id, err = s.place(ctx, c, f)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if isRepeat {
+		if id, err = orderAt(location); err != nil {
+			return web.SeeOther(web.TenantOrdersPath), nil //nolint:nilerr // the list shows it
+		}
+	}
+	placed, err := s.Orders.ToPayment(ctx, id)
+	page, err := record.ToPay(ctx, s.Log(), placed, err, s.Unavailable)
+	if err != nil {
+		return nil, err
+	}
+	return web.SeeOther(page.PaymentURL), nil
+}
