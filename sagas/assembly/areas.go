@@ -97,7 +97,7 @@ func (s *Panel) addProvisioning(p Policy) {
 		CancelUnpaid: s.Payments.CancelUnpaid, Empty: s.Maintenance.Empty, UserNamed: s.userNamed,
 		Times: provisioning.Times{RefundGrace: s.times.RefundGrace, Look: s.times.BinLook}, KeepDisputed: p.KeepDisputed, Seller: p.Seller, Terms: p.Terms,
 	})
-	s.Maintenance.OwnServices = s.Provisioner.KeepSubTenant
+	s.Maintenance.OwnServices = s.KeepSubTenant
 }
 
 // addBilling adds what renews subscriptions.
