@@ -54,7 +54,11 @@ func callableIn(t *testing.T, document []byte) (all callable) {
 				}
 			}
 			_, o.endless = described.Responses["200"].Content["text/event-stream"]
-			_, o.isFile = described.Responses["200"].Content["application/pdf"]
+			for _, media := range []string{"application/pdf", "text/csv"} {
+				if _, is := described.Responses["200"].Content[media]; is {
+					o.isFile = true
+				}
+			}
 			all = append(all, o)
 		}
 	}
