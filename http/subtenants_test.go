@@ -409,3 +409,26 @@ func TestASubTenantThatComesToASuspendedParentRests(t *testing.T) {
 	s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: 1}, Spec: field.Values{"status": field.AppendText(nil, "active")}})
 	waitFor(t, func() bool { return s.reasons(t, made) == "active[]" })
 }
+
+// A sub-tenant that operators give to another parent is out of reach at once, also for an
+// administrator who acts in it at that moment.
+func TestASubTenantWithAnotherParentIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	s.reseller(t, 3, false)
+	one, id := s.subTenant(t, "Client")
+	s.answers(t, "POST", one+"activate/", "", map[string]int{"ana": 200})
+	var me struct {
+		ActiveTenant *int64 `json:"active_tenant"`
+	}
+	for _, reach := range []bool{true, false} {
+		decode(t, s.call("GET", "/api/me/", "", bearer(s.known["ana"])...), http.StatusOK, &me)
+		if acts := me.ActiveTenant != nil && *me.ActiveTenant == id; acts != reach {
+			t.Errorf("ana acts in it: %t, not %t", acts, reach)
+		}
+		if reach {
+			s.do(t, hosting.Change{Ref: hosting.Ref{Kind: "tenant", ID: id}, Spec: field.Values{"parent": []byte("2")}})
+			s.answers(t, "POST", "/hosting/api/rest/sites/", `{}`, map[string]int{"ana": 403})
+		}
+	}
+}

@@ -106,9 +106,10 @@ var countIfStands = ratelimit.TakeIf(stands("$4", "$5", "$6", "$7", "$8"))
 
 // stands is the row of the user, if the standing is still the same. Every event
 // that changes what a user may do raises the version, but the erasure and the
-// end of the tenant for which they act, and the sign-out.
+// end of the tenant for which they act, or its move to another parent, and the sign-out.
 func stands(user, session, version, tenant, signIn string) string {
 	return ` from users u where u.id = ` + user + ` and u.session_version = ` + session + ` and ` + version + ` in (0, u.version) and u.is_active and ` + notErased +
+		` and (` + version + ` = 0 or u.active_through is null or ` + subTenant(`u.active_tenant`) + `)` +
 		` and not exists (select from resources ended where ended.kind = 'tenant' and ended.id = ` + tenant + ` and not ended.present)` +
 		` and not exists (select from refresh_families f where f.family = ` + signIn + ` and f.revoked_at is not null)`
 }

@@ -120,9 +120,10 @@ func SignInOf(c route.Call) uuid.UUID {
 }
 
 // Person is the subject of a user who belongs to the active tenant; zero: no such user. An
-// operator who visits a tenant does not belong to it.
+// operator who visits a tenant does not belong to it, nor does an administrator of its
+// parent.
 func (i Identity) Person() uuid.UUID {
-	if i.Role == "" || i.Tenant() == 0 {
+	if i.Role == "" || i.Tenant() == 0 || i.Through != nil {
 		return uuid.Nil
 	}
 	return i.Subject
