@@ -147,8 +147,9 @@ func confirmed(at eventstore.RecordedEvent, e hosting.EngineConfirmed) Change {
 // ownTenants is the condition for the tenants that a user is a member of.
 const ownTenants = `kind = 'tenant' and id = any ((select scope_tenants())::bigint[])`
 
-// subTenants is the condition for the sub-tenants of the tenant for which a user acts.
-const subTenants = `kind = 'tenant' and parent = (select scope_tenant())`
+// subTenants is the condition for the sub-tenants of the tenant for which an administrator
+// acts. Those that orders made are none.
+const subTenants = `kind = 'tenant' and parent = (select scope_administered()) and requested_for = '' and present`
 
 // resourcesSQL fills in the search text of each kind: its searchable fields in
 // lower case, one line each.
