@@ -272,3 +272,45 @@ func TestAChargeOfAnInvoiceThatIsPaidMeanwhileGoesBack(t *testing.T) {
 		t.Error("A charge that was paid by other means has failed.")
 	}
 }
+
+// again lets the reactions to the last event of a name happen a second time, as after a
+// crash.
+func (w *renewing) again(id uuid.UUID, name string) {
+	w.t.Helper()
+	history, err := w.store.Read(w.t.Context(), billing.Advance{Order: id}.Stream())
+	w.must(err)
+	for _, r := range slices.Backward(history) {
+		if r.Name == name {
+			w.must(w.React(w.t.Context(), r))
+			return
+		}
+	}
+	w.t.Fatal("there is no " + name)
+}
+
+// A charge whose bank takes days has not failed because what began it happens again.
+func TestAChargeThatSettlesSlowlyIsNoFailure(t *testing.T) {
+	t.Parallel()
+	w := newRenewing(t)
+	id, _ := w.servesWithCard(ordering{kind: "saas"})
+	w.pay.tell(func(call, _ string) error {
+		if call == "capture" {
+			return domain.Fail(domain.Transient, "busy", errors.New("later"))
+		}
+		return nil
+	}, nil)
+	w.until(id, "billing.charge_started", 1)
+	w.eventually("the charge is under way", func() bool { return len(w.charges(id)) == 1 && w.charges(id)[0].SessionID != "" })
+	charge := w.charges(id)[0].ID
+	pays := order.Payment{ID: sessionOf(charge), State: order.StatePending, Minor: 1210, Currency: "EUR", At: w.Now()}
+	w.pay.put(order.Fetched{Provider: "test", Session: sessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
+	w.must(w.Payments.Hint(t.Context(), charge, "webhook"))
+	w.eventually("the bank takes its time", func() bool { return w.order(charge).Settling })
+	w.again(id, "billing.charge_started")
+	w.equal("a charge is under way", w.subscription(id).Pending, true)
+	pays.State = order.StatePaid
+	w.pay.put(order.Fetched{Provider: "test", Session: sessionOf(charge), Order: charge, State: order.SessionComplete, ByCapture: true, Payments: []order.Payment{pays}})
+	w.must(w.Payments.Hint(t.Context(), charge, "webhook"))
+	w.eventually("it is renewed", func() bool { return w.subscription(id).Period == 1 })
+	w.equal("orders that charge", len(w.charges(id)), 1)
+}

@@ -338,20 +338,22 @@ func TestUnusedTimeIsRefundedWhenAServiceIsCancelledAtOnce(t *testing.T) {
 	renewal := w.pays(id)
 	w.becomes(renewal, order.StatusActive)
 	s := w.subscription(id)
-	w.must(w.store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/2).Sub(w.Now())))
+	w.must(w.store.Clock().Advance(t.Context(), s.PeriodStart.Add(s.PeriodEnd.Sub(s.PeriodStart)/4).Sub(w.Now())))
 	w.must(w.Billing.CancelNow(t.Context(), caused(), id))
 	w.becomes(id, order.StatusCancelled)
 	history, err := w.store.Read(t.Context(), billing.Advance{Order: id}.Stream())
 	w.must(err)
 	ended := history[len(history)-1].Event.(billing.SubscriptionEnded)
-	half := decimal.RequireFromString("6.05")
-	if ended.Refund.Sub(half).Abs().GreaterThan(decimal.RequireFromString("0.01")) {
-		t.Errorf("Half of the period is worth %s.", ended.Refund)
+	unused := decimal.RequireFromString("9.08")
+	if ended.Refund.Sub(unused).Abs().GreaterThan(decimal.RequireFromString("0.01")) {
+		t.Errorf("Three quarters of the period are worth %s.", ended.Refund)
 	}
 	w.eventually("the refund is credited on the invoice of the renewal", func() bool {
 		return w.invoice(w.invoices(id)[1].ID).Credited.Total.Equal(ended.Refund)
 	})
-	w.equal("kept by the provider", money.Major(w.pay.kept(renewal), "EUR").Add(ended.Refund).StringFixed(2), "12.10")
+	w.again(id, "billing.subscription_ended")
+	w.equal("kept after it happens again", money.Major(w.pay.kept(renewal), "EUR").Add(ended.Refund).StringFixed(2), "12.10")
+	w.equal("refunds that were asked for", w.count(`select count(*) from saga_run where key like 'refund:%'`), 1)
 	w.equal("kept of the first payment", money.Major(w.pay.kept(id), "EUR").StringFixed(2), "12.10")
 	w.equal("a second time", domain.CodeOf(w.Billing.CancelNow(t.Context(), caused(), id)), domain.Conflict)
 }

@@ -2,12 +2,14 @@ package billing
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/money"
 	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
@@ -17,40 +19,55 @@ import (
 const mostRefunded = 24
 
 // refundUnused refunds an amount of a subscription that has ended, from the newest payments
-// on. What was paid by other means than a provider is for an operator to give back.
+// on. All parts are asked for in one append, so a repeat asks for no other. What was paid by
+// other means than a provider, or has gone back, is for an operator.
 func (s *Service) refundUnused(ctx context.Context, r eventstore.RecordedEvent, amount decimal.Decimal) error {
 	if !amount.IsPositive() {
 		return nil
 	}
-	invoices, err := s.Tables.For(projections.System).Invoices(ctx, projections.Listing{
-		Limit: mostRefunded, Filters: []projections.Filter{{Field: "order", Op: "=", Value: uuid.MustParse(r.Stream.ID)}, {Field: "status", Op: "=", Value: string(billing.Paid)}},
-	})
+	asks, left, err := s.unusedParts(ctx, uuid.MustParse(r.Stream.ID), amount)
 	if err != nil {
 		return err
 	}
+	if len(asks) > 0 {
+		err = s.follow(ctx, r, "refund unused time", asks...)
+	}
+	if code := domain.CodeOf(err); err != nil && code != domain.Conflict && code != domain.Invalid || errors.Is(err, eventstore.ErrConflict) {
+		return err
+	}
+	if err != nil || left.IsPositive() {
+		s.Runner.Alarm(ctx, "unused time was not refunded as a whole", "subscription", r.Stream.ID, "left", left.String())
+	}
+	return nil
+}
+
+// unusedParts spread an amount over the payments of a subscription. left is what no payment
+// covers.
+func (s *Service) unusedParts(ctx context.Context, subscription uuid.UUID, amount decimal.Decimal) (asks []domain.Command, left decimal.Decimal, err error) {
+	invoices, err := s.Tables.For(projections.System).Invoices(ctx, projections.Listing{
+		Limit: mostRefunded, Filters: []projections.Filter{{Field: "order", Op: "=", Value: subscription}, {Field: "status", Op: "=", Value: string(billing.Paid)}},
+	})
+	left = amount
 	for n, row := range invoices.Rows {
 		if n == 0 {
-			amount = row.Without(amount, row.Currency)
+			left = row.Without(amount, row.Currency)
 		}
 		i, _, err := eventstore.Fold(ctx, s.Store, billing.Invoices, billing.Pay{ID: row.ID}.Stream())
 		if err != nil {
-			return err
+			return nil, left, err
 		}
-		part := decimal.Min(amount, i.Total.Sub(i.Credited.Total))
-		if !part.IsPositive() || i.PaidBy == uuid.Nil {
+		o, _, err := eventstore.Fold(ctx, s.Store, order.Decider, order.Stream(i.PaidBy))
+		if err != nil {
+			return nil, left, err
+		}
+		part := decimal.Min(left, money.Major(o.Left(o.Confirmed), o.Currency)).Truncate(o.Decimals)
+		if !part.IsPositive() {
 			continue
 		}
-		ask := order.RequestRefund{ID: i.PaidBy, Amount: &part, Reason: "unused time", Why: order.RefundOfUnused, At: s.Runner.Now()}
-		cause := domain.Metadata{ID: uuid.NewSHA1(r.ID, append([]byte("unused"), i.PaidBy[:]...)), Actor: "system:billing"}
-		if _, err := s.Store.Execute(ctx, cause, ask); err != nil && domain.CodeOf(err) != domain.Conflict && domain.CodeOf(err) != domain.Invalid {
-			return err
-		} else if err != nil {
-			continue // it has gone back already, or is disputed
-		}
-		if amount = amount.Sub(part); !amount.IsPositive() {
-			return nil
+		asks = append(asks, order.RequestRefund{ID: i.PaidBy, Amount: &part, Reason: "unused time", Why: order.RefundOfUnused, At: s.Runner.Now()})
+		if left = left.Sub(part); !left.IsPositive() {
+			break
 		}
 	}
-	s.Runner.Alarm(ctx, "unused time was not refunded as a whole", "subscription", r.Stream.ID, "left", amount.String())
-	return nil
+	return asks, left, err
 }

@@ -61,7 +61,11 @@ func (s *Service) ChargeInvoice(ctx context.Context, cause domain.Metadata, id, 
 	if err != nil {
 		return err
 	}
-	if b.last().Settling && mayBePaid(b.last().Status) {
+	last := b.last()
+	switch {
+	case last.ID == id:
+		return nil // placed already
+	case last.Settling && mayBePaid(last.Status):
 		return errBeingPaid
 	}
 	offer, err := s.methodFor(b, provider)
