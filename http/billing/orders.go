@@ -43,14 +43,12 @@ func (s *handlers) orderRoutes() []route.Route {
 
 func orderFilters() field.Set {
 	return field.Set{
-		field.Text("status", new(string)).Among(orderStatuses...).Doc("Only those in this status."),
+		field.Text("status", new(string)).Among(record.OrderStatuses...).Doc("Only those in this status."),
 		field.Int("tenant", new(int64)).Doc("Only those of this tenant."),
 		field.Text("number", new(string)).Doc("Only the one with this number."),
 		field.Int("plan", new(int64)).Doc("Only those of this plan."),
 	}
 }
-
-var orderStatuses = []string{"pending", "payment_processing", "paid", "provisioning", "active", "failed", "cancelled", "refunded"}
 
 // An orderForm is the form of the storefront without the customer, who is the caller.
 type orderForm struct {
@@ -237,7 +235,7 @@ func (o *tenantOrder) Fields() field.Set {
 		field.UUID("id", &o.ID).ReadOnly(),
 		field.Text("order_number", &o.OrderNumber).ReadOnly(),
 		field.NullInt("tenant", &o.Tenant).ReadOnly(),
-		field.Text("status", (*string)(&o.Status)).Among(orderStatuses...).ReadOnly(),
+		field.Text("status", (*string)(&o.Status)).Among(record.OrderStatuses...).ReadOnly(),
 		field.Text("status_message", &o.message).ReadOnly(),
 		field.Int("plan", &o.PlanID).ReadOnly(),
 		field.Text("plan_name", &o.PlanName).ReadOnly(),

@@ -13,6 +13,7 @@ import (
 	"hostpanel/domain/notice"
 	"hostpanel/domain/order"
 	"hostpanel/http/caller"
+	"hostpanel/http/record"
 	"hostpanel/http/route"
 	"hostpanel/http/web"
 	"hostpanel/projections"
@@ -45,7 +46,7 @@ type orderRow struct {
 
 func (s *orders) showOrders(ctx context.Context, c route.Call) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "order_", Values: orderStatuses}, web.Choice{Name: "hold", Text: "hold_", Values: orderHolds})
+	listing, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "order_", Values: record.OrderStatuses}, web.Choice{Name: "hold", Text: "hold_", Values: orderHolds})
 	listing.Search = bar.Searched(c, w["orders_search"])
 	found, err := s.Scope(c).OrdersListed(ctx, listing)
 	if err != nil {

@@ -57,17 +57,14 @@ const (
 	orderPath  = ordersPath + "{uuid:uuid}/"
 )
 
-var (
-	orderStatuses = []string{"pending", "payment_processing", "paid", "provisioning", "active", "failed", "cancelled", "refunded"}
-	orderHolds    = []string{"payment_mismatch", "duplicate_payment", "dispute", "refund_failed", "needs_operator"}
-)
+var orderHolds = []string{"payment_mismatch", "duplicate_payment", "dispute", "refund_failed", "needs_operator"}
 
 func (s *orders) orderFileRoutes() []route.Route {
 	return append([]route.Route{
 		listing.Pages[orderEntry](ordersPath, "Orders", listing.Spec{
 			Filters: func() field.Set {
 				return field.Set{
-					field.Text("status", new(string)).Among(orderStatuses...).Doc("Only orders in this status."),
+					field.Text("status", new(string)).Among(record.OrderStatuses...).Doc("Only orders in this status."),
 					field.Text("hold", new(string)).Among(orderHolds...).Doc("Only orders that a person has to look at for this reason."),
 					field.Text("payment_method", new(string)).Among(s.PaymentMethods...).Doc("Only orders that are paid this way."),
 					field.Ref("plan", new(int64)).Doc("Only orders of this plan."),
@@ -90,7 +87,7 @@ func (o *orderEntry) Fields() field.Set {
 	return field.Set{
 		field.UUID("id", &o.ID).ReadOnly(),
 		field.Text("order_number", &o.OrderNumber).ReadOnly(),
-		field.Text("status", (*string)(&o.Status)).Among(orderStatuses...).ReadOnly(),
+		field.Text("status", (*string)(&o.Status)).Among(record.OrderStatuses...).ReadOnly(),
 		field.Texts("holds", &holds, nil).ReadOnly().Doc("Why a person has to look at it."),
 		field.Text("customer_email", &o.CustomerEmail).ReadOnly(),
 		field.Text("customer_name", &o.CustomerName).ReadOnly(),

@@ -21,11 +21,12 @@ func (o *Payable) Fields() field.Set {
 		field.UUID("order_id", &o.ID),
 		field.Text("order_number", &o.Number),
 		field.Text("payment_url", &o.PaymentURL).Doc("Where the customer pays."),
-		field.Text("status", (*string)(&o.Status)).Among(payableStatuses...),
+		field.Text("status", (*string)(&o.Status)).Among(OrderStatuses...),
 	}
 }
 
-var payableStatuses = []string{
+// OrderStatuses are those of an order, as the API names them.
+var OrderStatuses = []string{
 	string(order.StatusPending), string(order.StatusPaymentProcessing), string(order.StatusPaid), string(order.StatusProvisioning),
 	string(order.StatusActive), string(order.StatusFailed), string(order.StatusCancelled), string(order.StatusRefunded),
 }

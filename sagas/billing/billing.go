@@ -61,9 +61,9 @@ type Service struct {
 // New registers what billing does by itself with the runner.
 func New(d Deps) *Service {
 	s := &Service{d, make(chan struct{}, 1)}
-	d.Runner.Background(s.renew)
+	d.Runner.Background(s.renewals().keeping(s))
 	if d.Writers.PDF != nil {
-		d.Runner.Background(s.document)
+		d.Runner.Background(s.documents().keeping(s))
 	}
 	d.Runner.OnEvent(s.react, sagas.NamesOf(
 		order.PaymentConfirmed{}, order.Reopened{}, billing.SubscriptionEnded{}, billing.CancellationRequested{},

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -44,78 +42,26 @@ func (s *Service) soon() {
 	}
 }
 
-// document makes the documents of what was issued, until ctx ends. One that has begun goes
-// on in the context work.
-func (s *Service) document(ctx, work context.Context) {
-	for ctx.Err() == nil {
-		made, err := s.makeDue(ctx, work)
-		switch {
-		case err == nil || ctx.Err() != nil:
-		case sagas.DatabaseAway(err):
-			s.Runner.Log().WarnContext(ctx, "documents were not made", "error", sagas.Scrub(err))
-		default:
-			s.Runner.Alarm(ctx, "documents were not made", "error", sagas.Scrub(err))
-		}
-		if made == 0 || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(s.Look), s.issued)
-		}
+// documents are those that are not stored yet, the oldest first.
+func (s *Service) documents() backlog[projections.DueDocument] {
+	return backlog[projections.DueDocument]{
+		undone: "documents were not made", atOnce: documentsAtOnce, shuffled: true, wakes: func() <-chan struct{} { return s.issued },
+		read: func(ctx context.Context, after projections.DueDocument) ([]projections.DueDocument, error) {
+			return s.Tables.For(projections.System).DueDocuments(ctx, after, mostDue)
+		},
+		do: func(ctx context.Context, d projections.DueDocument) (bool, error) {
+			made, err := s.makeOne(ctx, d)
+			if err != nil {
+				err = fmt.Errorf("make document %s: %w", d.Number, err)
+			}
+			return made, err
+		},
 	}
 }
 
 // MakeDocuments makes all documents that are not stored yet, and returns how many there were.
 func (s *Service) MakeDocuments(ctx context.Context) (made int, err error) {
-	return s.makeDue(ctx, ctx)
-}
-
-// makeDue makes each document once that is not stored yet, the oldest first. One that fails
-// stops no other.
-func (s *Service) makeDue(ctx, work context.Context) (made int, failures error) {
-	if resting, err := s.Runner.InRecovery(ctx); err != nil || resting {
-		return 0, err
-	}
-	var last projections.DueDocument
-	for ctx.Err() == nil {
-		due, err := s.Tables.For(projections.System).DueDocuments(ctx, last, mostDue)
-		if err != nil || len(due) == 0 {
-			return made, errors.Join(err, failures)
-		}
-		last = due[len(due)-1]
-		n, err := s.makeEach(ctx, work, due)
-		made, failures = made+n, errors.Join(failures, err)
-	}
-	return made, failures
-}
-
-// makeEach shuffles the documents, so that several processes seldom make the same.
-func (s *Service) makeEach(ctx, work context.Context, due []projections.DueDocument) (made int, failures error) {
-	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
-	room := make(chan struct{}, documentsAtOnce)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	for _, d := range due {
-		if ctx.Err() != nil {
-			break
-		}
-		room <- struct{}{}
-		all.Go(func() {
-			defer func() { <-room }()
-			var isNew bool
-			err := sagas.Guarded(func() (err error) {
-				isNew, err = s.makeOne(work, d)
-				return err
-			})
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case isNew:
-				made++
-			case err != nil && domain.CodeOf(err) != domain.Conflict: // another process was faster
-				failures = errors.Join(failures, fmt.Errorf("make document %s: %w", d.Number, err))
-			}
-		})
-	}
-	all.Wait()
-	return made, failures
+	return s.documents().all(ctx, ctx, s.Runner)
 }
 
 // makeOne writes a document in each form, seals and stores it, and records that, all or

@@ -3,9 +3,7 @@ package billing
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,87 +14,30 @@ import (
 	"hostpanel/domain/tax"
 	"hostpanel/eventstore"
 	"hostpanel/projections"
-	"hostpanel/sagas"
 )
 
 // Each subscription has one deadline, which stands in the event that set it. A step is
 // taken when its time has come. Its event sets the next deadline, so what was missed while
 // the panel was off follows in order.
 
-// stepsAtOnce is how many subscriptions one process advances at a time, and mostDue how
-// many it reads at once.
-const (
-	stepsAtOnce = 16
-	mostDue     = 500
-)
+// stepsAtOnce is how many subscriptions one process advances at a time.
+const stepsAtOnce = 16
 
-// renew advances the subscriptions that are due, until ctx ends. A step that has begun
-// goes on in the context work.
-func (s *Service) renew(ctx, work context.Context) {
-	for ctx.Err() == nil {
-		taken, err := s.advanceDue(ctx, work)
-		switch {
-		case err == nil || ctx.Err() != nil:
-		case sagas.DatabaseAway(err):
-			s.Runner.Log().WarnContext(ctx, "subscriptions were not renewed", "error", sagas.Scrub(err))
-		default:
-			s.Runner.Alarm(ctx, "subscriptions were not renewed", "error", sagas.Scrub(err))
-		}
-		if taken == 0 || err != nil {
-			sagas.Pausing(ctx, sagas.Jittered(s.Look), s.Runner.Advanced())
-		}
-	}
-}
-
-// advanceDue takes one step of each subscription that is due, the earliest first, and
-// returns how many steps were taken. One that fails stops no other.
-func (s *Service) advanceDue(ctx, work context.Context) (taken int, err error) {
-	if resting, err := s.Runner.InRecovery(ctx); err != nil || resting {
-		return 0, err
-	}
-	now := s.Runner.Now()
-	var last projections.DueSubscription
-	var failures error
-	for ctx.Err() == nil {
-		due, err := s.Tables.For(projections.System).DueSubscriptions(ctx, now, last, mostDue)
-		if err != nil || len(due) == 0 {
-			return taken, errors.Join(err, failures)
-		}
-		steps, err := s.advanceEach(ctx, work, due)
-		taken, failures = taken+steps, errors.Join(failures, err)
-		last = due[len(due)-1]
-	}
-	return taken, nil
-}
-
-func (s *Service) advanceEach(ctx, work context.Context, due []projections.DueSubscription) (taken int, failures error) {
-	room := make(chan struct{}, stepsAtOnce)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	for _, d := range due {
-		if ctx.Err() != nil {
-			break
-		}
-		room <- struct{}{}
-		all.Go(func() {
-			defer func() { <-room }()
-			var moved bool
-			err := sagas.Guarded(func() (err error) {
-				moved, err = s.Advance(work, d.OrderID)
-				return err
-			})
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case moved:
-				taken++
-			case err != nil && domain.CodeOf(err) != domain.Conflict: // another process was faster
-				failures = errors.Join(failures, fmt.Errorf("advance subscription %s: %w", d.OrderID, err))
+// renewals are the subscriptions whose step is due, the earliest first.
+func (s *Service) renewals() backlog[projections.DueSubscription] {
+	return backlog[projections.DueSubscription]{
+		undone: "subscriptions were not renewed", atOnce: stepsAtOnce, wakes: s.Runner.Advanced,
+		read: func(ctx context.Context, after projections.DueSubscription) ([]projections.DueSubscription, error) {
+			return s.Tables.For(projections.System).DueSubscriptions(ctx, s.Runner.Now(), after, mostDue)
+		},
+		do: func(ctx context.Context, d projections.DueSubscription) (bool, error) {
+			moved, err := s.Advance(ctx, d.OrderID)
+			if err != nil {
+				err = fmt.Errorf("advance subscription %s: %w", d.OrderID, err)
 			}
-		})
+			return moved, err
+		},
 	}
-	all.Wait()
-	return taken, failures
 }
 
 // Advance takes the step of a subscription that is due, and tells whether there was one. A
