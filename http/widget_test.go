@@ -12,7 +12,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"hostpanel/domain/storefront"
-	"hostpanel/domain/tax"
 	"hostpanel/http/browsertest"
 )
 
@@ -356,28 +355,4 @@ window.fetch = async (address, options) => {
 	if said := p.Console(); !strings.Contains(said, "the payment page https://evil.example is none of payment_origins") {
 		t.Errorf("the console says: %s", said)
 	}
-}
-
-// Where tax follows from the buyer, the form asks for the country and the tax id, and shows a
-// business of another member state what it will pay.
-func TestABusinessSeesOnAnotherSiteWhatItPaysWithoutTax(t *testing.T) {
-	t.Parallel()
-	s := openShop(t).stock(t).taxedBy(tax.OSS)
-	s.server.Settings.Tax = s.orders.Tax
-	s.rewire(t).open(t)
-	w := s.site(t)
-	w.form(11, widgetOne, "cards", "en")
-	p := w.page
-	w.visit(`data-widget-id="`+widgetOne+`"`, "key", w.known["key"])
-	w.buy()
-	p.See("Continue to payment · €2.99")
-	p.Type("#hp-customer_tax_id", "FR12345678901")
-	p.See("Continue to payment · €2.99") // a business of the seller's country
-	p.Text(`(([country]) => { country.value = "FR"; country.dispatchEvent(new Event("input", { bubbles: true, composed: true })); })(deepAll("#hp-customer_country"))`)
-	p.See("Tax, which you owe yourself (reverse charge)")
-	p.See("Continue to payment · €2.47")
-	p.Click("dialog button[type=submit]")
-	p.Until(`location.pathname.startsWith("/storefront/checkout/test/")`)
-	p.See("€2.47")
-	w.clean()
 }
