@@ -45,10 +45,11 @@ func (s *Service) PreviewChange(ctx context.Context, subscription uuid.UUID, pla
 	if err != nil {
 		return billing.ChangePreview{}, nil, err
 	}
-	p := billing.ChangePreview{To: c.to, Currency: c.sub.Currency, StartsAt: c.sub.PeriodEnd, Over: c.over, Invoice: billing.Issue{TaxRate: s.TaxRate}}
+	p := billing.ChangePreview{To: c.to, Currency: c.sub.Currency, StartsAt: c.sub.PeriodEnd, Over: c.over}
 	if c.sub.Has(c.to) {
 		p.StartsAt = c.sub.PeriodStart
-		return p, nil, nil
+		p.Invoice, _, err = s.issueTo(ctx, c.sub, c.at)
+		return p, nil, err
 	}
 	if p.Invoice, err = s.invoiceOf(ctx, c, uuid.Nil); err != nil {
 		return p, nil, err
