@@ -198,9 +198,7 @@ func addedBy(ctx context.Context, scope projections.Scope, plan order.Plan) (l h
 	case "hosting":
 		l, err = hostingAdds(ctx, scope, plan)
 	case "saas":
-		s = hosting.SaaSLimits{
-			MaxVMs: plan.SaaS.MaxVMs, MaxHostingAccounts: plan.SaaS.MaxHostingAccounts, MaxAgents: plan.SaaS.MaxAgents, WhiteLabel: plan.SaaS.WhiteLabel,
-		}
+		s = maxima(*plan.SaaS)
 	}
 	return l, s, err
 }
