@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// titles are those of the notifications of a user, the oldest first.
+// titles are those of the notifications of a user, the oldest first. Those of different
+// streams come in any order: reactions to streams run at once.
 func (w *renewing) titles(user int64) string {
 	w.t.Helper()
 	return w.text(`select coalesce(string_agg(title, ', ' order by created_at, title), '') from notifications where user_id = $1`, user)
