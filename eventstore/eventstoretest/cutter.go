@@ -30,6 +30,7 @@ type Cutter struct {
 
 	mu    sync.Mutex
 	links map[net.Conn]bool
+	over  bool // there are no links any more
 }
 
 // A cut is what is still to be cut.
@@ -137,18 +138,22 @@ func (c *Cutter) link(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	c.keep(client, server)
+	if !c.keep(client, server) {
+		c.close(client, server)
+		return
+	}
 	var unanswered atomic.Bool // the last question stays so
 	go c.ask(client, server, &unanswered)
 	c.answer(server, client, &unanswered)
 }
 
-func (c *Cutter) keep(ends ...net.Conn) {
+func (c *Cutter) keep(ends ...net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, end := range ends {
 		c.links[end] = true
 	}
+	return !c.over
 }
 
 // ask hands on questions, until one end is closed or one is to be cut.
@@ -191,6 +196,14 @@ func (c *Cutter) close(ends ...net.Conn) {
 		delete(c.links, end)
 		_ = end.Close()
 	}
+}
+
+// Kill cuts all connections, for good. A server sees the same of a process that is killed.
+func (c *Cutter) Kill() {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	c.Cut()
 }
 
 // Cut cuts all connections at once.

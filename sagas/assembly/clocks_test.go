@@ -20,13 +20,15 @@ import (
 
 // follow gives the world's database a clock with an offset, which a process
 // follows until the test ends.
-func (w *world) follow(i *instance) {
+func (w *world) follow(i *instance) (stop func()) {
 	w.t.Helper()
 	w.must(clock.Install(w.t.Context(), eventstoretest.Owner(w.t, w.url())))
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { i.store.Clock().Follow(ctx); close(ended) }()
-	w.t.Cleanup(func() { stop(); <-ended })
+	stop = func() { cancel(); <-ended }
+	w.t.Cleanup(stop)
+	return stop
 }
 
 func (w *world) url() string { return w.store.Pool().Config().ConnString() }

@@ -2,35 +2,39 @@ package assembly_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/shopspring/decimal"
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
-	"hostpanel/domain/hosting"
 	"hostpanel/domain/money"
 	"hostpanel/domain/order"
-	"hostpanel/projections"
+	"hostpanel/eventstore/eventstoretest"
+	"hostpanel/sagas"
+	"hostpanel/sagas/assembly"
 )
 
 // Services live for years: customers pay early, late, twice or never, webhooks are lost or
 // come twice, payments are declined, cancelled services are kept on, operators waive and
-// take bank transfers, money is refunded, plans are changed there and back, the provider is
-// away, and processes go and come. In the end each period was billed once, limits are those of the plan, the books of panel and provider are equal, and
-// nothing is stuck. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
+// take bank transfers, money is refunded, plans are changed there and back. Provider, engine
+// and mail server are away at times, workers die, and processes are killed. In the end each
+// period was billed once, limits are those of the plan, the books of panel and provider are
+// equal, and nothing is stuck. HOSTPANEL_YEARS_SEED, _SERVICES and _DAYS choose what happens.
 func TestServicesLiveForYears(t *testing.T) {
 	t.Parallel()
 	seed := fromEnvironment("HOSTPANEL_YEARS_SEED", time.Now().UnixNano())
 	services, days := fromEnvironment("HOSTPANEL_YEARS_SERVICES", 8), fromEnvironment("HOSTPANEL_YEARS_DAYS", 200)
 	t.Logf("HOSTPANEL_YEARS_SEED=%d HOSTPANEL_YEARS_SERVICES=%d HOSTPANEL_YEARS_DAYS=%d", seed, services, days)
-	y := &years{renewing: withPlans(t), chance: rand.New(rand.NewPCG(uint64(seed), 16)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
+	y := &years{renewing: withPlans(t, func(o *assembly.Options) { o.Times.Lease = 700 * time.Millisecond }), chance: rand.New(rand.NewPCG(uint64(seed), 16)), death: rand.New(rand.NewPCG(uint64(seed), 17)), happened: map[string]int{}, cards: map[uuid.UUID]string{}}
 	for n := range services {
 		o := ordering{kind: []string{"saas", "hosting"}[n%2], language: "en"}
 		if n%3 == 0 {
@@ -40,22 +44,25 @@ func TestServicesLiveForYears(t *testing.T) {
 		id, card := y.servesWithCard(o)
 		y.services, y.cards[id] = append(y.services, id), card
 	}
-	stop := y.joins()
+	y.mayDie(y.instance)
+	kill := y.joins()
 	for end, n := y.Now().Add(time.Duration(days)*24*time.Hour), 0; y.Now().Before(end); n++ {
 		y.must(y.store.Clock().Advance(t.Context(), time.Duration(1+y.chance.IntN(72))*time.Hour))
 		y.keepsUp()
+		y.outage()
 		for _, id := range y.services {
 			y.lives(id)
 		}
-		if n%20 == 19 { // one process goes, and another comes
-			stop()
-			stop = y.joins()
+		if n%20 == 19 { // one process is killed, and another comes
+			kill()
+			kill = y.joins()
 		}
+		y.outageEnds()
 	}
-	y.pay.reset()
+	y.calm.Store(true)
 	y.keepsUp()
-	t.Logf("happened: %v", y.happened)
 	y.settles()
+	t.Logf("happened: %v", y.happened)
 	y.everyPeriodIsBilledOnce()
 	y.numbersHaveNoGap()
 	y.booksAreEqual()
@@ -70,14 +77,76 @@ type years struct {
 	payments []uuid.UUID          // orders that pay invoices
 	cards    map[uuid.UUID]string // that renewals are charged by
 	happened map[string]int
+	calm     atomic.Bool // no worker dies any more
+	dying    sync.Mutex
+	death    *rand.Rand
 }
 
-// joins starts another process.
-func (y *years) joins() (stop func()) {
+// joins starts another process. It is killed with all that it is at.
+func (y *years) joins() (kill func()) {
 	y.t.Helper()
-	other := y.node(y.url())
-	y.follow(other)
-	return y.passing(other)
+	database := eventstoretest.NewCutter(y.t, y.url(), "")
+	other := y.node(database.URL())
+	y.mayDie(other)
+	unfollow, stop := y.follow(other), y.passing(other)
+	return func() {
+		y.did("a process was killed")
+		database.Kill()
+		unfollow()
+		stop()
+	}
+}
+
+// mayDie lets workers of a process die in moments that are worse than others.
+func (y *years) mayDie(process *instance) {
+	process.fault.to(func(sagas.Point, sagas.Run) error {
+		y.dying.Lock()
+		defer y.dying.Unlock()
+		if !y.calm.Load() && y.death.IntN(200) == 0 {
+			return sagas.ErrKilled
+		}
+		return nil
+	})
+}
+
+// outage lets one of those outside be away until its end, or none.
+func (y *years) outage() {
+	outside := map[string]*lies{"provider": &y.pay.lies, "engine": &y.engine.lies, "mail server": &y.mail.lies}
+	who := []string{"provider", "engine", "mail server", "", "", ""}[y.chance.IntN(6)]
+	if away, is := outside[who]; is {
+		y.did("the " + who + " was away")
+		away.tell(func(string, string) error { return domain.Fail(domain.Transient, "away", errLie) }, nil)
+	}
+}
+
+// operatorsMend does what operators are asked for after an outage: parked runs go on, and
+// refunds that have failed are asked for again.
+func (y *years) operatorsMend() {
+	y.t.Helper()
+	const why = "the outage is over"
+	for _, id := range y.ids(`select id from saga_run where status = 'parked'`) {
+		y.did("an operator let a run go on")
+		y.may(y.RetryRun(y.t.Context(), operator, id, why))
+	}
+	for _, id := range y.ids(`select id from orders where 'refund_failed' = any(holds)`) {
+		y.did("an operator asked for a refund again")
+		y.may(y.Payments.Refund(y.t.Context(), operator, id, nil, why))
+	}
+}
+
+func (y *years) ids(query string) []uuid.UUID {
+	y.t.Helper()
+	rows, err := y.store.Pool().Query(y.t.Context(), query)
+	y.must(err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	y.must(err)
+	return all
+}
+
+func (y *years) outageEnds() {
+	for _, outside := range []*lies{&y.pay.lies, &y.engine.lies, &y.mail.lies} {
+		outside.tell(nil, nil)
+	}
 }
 
 // keepsUp waits until no step is due, and nothing that is removed waits for the engine: a
@@ -141,7 +210,9 @@ func (y *years) lives(id uuid.UUID) {
 // people come back.
 func (y *years) may(err error) {
 	y.t.Helper()
-	if err != nil && domain.CodeOf(err) != domain.Conflict {
+	away, outside := errors.AsType[*domain.Failure](err)
+	again := domain.CodeOf(err) == domain.Conflict || domain.CodeOf(err) == domain.Unavailable || outside && away.Class == domain.Transient
+	if err != nil && !again {
 		y.t.Fatal(err)
 	}
 }
@@ -188,114 +259,6 @@ func (y *years) customerPays(invoice uuid.UUID) {
 		y.did("paid")
 		pays()
 		tells(1)
-	}
-}
-
-// settles lets every payment come to its end.
-func (y *years) settles() {
-	y.t.Helper()
-	y.eventually("every payment has come to its end", func() bool {
-		waiting := y.count(`select count(*) from orders where invoice is not null and status not in ('active', 'refunded', 'cancelled')`)
-		if waiting > 0 {
-			y.must(y.store.Clock().Advance(y.t.Context(), time.Hour))
-		}
-		return waiting == 0
-	})
-	y.keepsUp()
-	y.eventually("every invoice of what has ended is closed", func() bool {
-		return y.count(`select count(*) from invoices i join subscriptions s on s.order_id = i.order_id where i.status = 'open' and s.status in ('ended', 'cancelling')`) == 0
-	})
-	y.eventually("no run is on its way", func() bool {
-		return y.count(`select count(*) from saga_run where status in ('ready', 'running') and not (key like 'deprovision:%')`) == 0
-	})
-	y.equal("runs that are stuck", y.text(`select coalesce(string_agg(key || ' at ' || step, ', '), '') from saga_run where status = 'parked'`), "")
-	y.equal("reactions that failed", y.warned("a reaction failed for good"), false)
-}
-
-// everyPeriodIsBilledOnce replays the subscriptions.
-func (y *years) everyPeriodIsBilledOnce() {
-	y.t.Helper()
-	for _, id := range y.services {
-		history, err := y.store.Read(y.t.Context(), billing.Advance{Order: id}.Stream())
-		y.must(err)
-		period, open := 0, uuid.Nil
-		var s billing.Subscription
-		for _, r := range history {
-			until := s.PeriodEnd
-			s = billing.Subscriptions.Evolve(s, r.Event.(billing.SubscriptionEvent)) //nolint:forcetypeassert // of such a stream
-			switch e := r.Event.(type) {
-			case billing.PlanChanged:
-				y.equal("invoices that are open beside a change", open, uuid.Nil)
-				period = e.Period
-			case billing.PeriodInvoiced:
-				y.equal("beginning of a period", e.PeriodStart, until)
-				y.equal("period", e.Period, period+1)
-				y.equal("invoices that are open before another", open, uuid.Nil)
-				open = e.Invoice
-			case billing.PeriodRenewed:
-				y.equal("renewed by", e.Invoice, open)
-				period, open = e.Period, uuid.Nil
-			case billing.CancellationRequested:
-				open = uuid.Nil
-			}
-		}
-	}
-}
-
-func (y *years) numbersHaveNoGap() {
-	y.t.Helper()
-	for _, table := range []string{"invoices", "credit_notes"} {
-		y.equal("gaps in the numbers of "+table, y.count(`select count(*) from (
-			select right(number, 6)::int - row_number() over (partition by left(number, length(number) - 7) order by number) as gap from `+table+`) numbered where gap <> 0`), 0)
-	}
-}
-
-// booksAreEqual compares what the provider holds with what invoices say.
-func (y *years) booksAreEqual() {
-	y.t.Helper()
-	rows, err := y.store.Pool().Query(y.t.Context(), `select id from orders where invoice is not null`)
-	y.must(err)
-	paying, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	y.must(err)
-	for _, id := range paying {
-		o, err := y.tables.For(projections.System).Order(y.t.Context(), id)
-		y.must(err)
-		owed := decimal.Zero
-		if o.Invoice != nil {
-			i := y.invoice(*o.Invoice)
-			if i.PaidBy == id {
-				owed = i.Total.Sub(i.Credited.Total)
-			}
-		}
-		y.equal("kept of "+o.OrderNumber+" ("+string(o.Status)+")", money.Major(y.pay.kept(id), "EUR").StringFixed(2), owed.StringFixed(2))
-	}
-}
-
-// restsWhoHasNotPaid compares tenants with their subscriptions.
-func (y *years) restsWhoHasNotPaid() {
-	y.t.Helper()
-	for _, id := range y.services {
-		s := y.subscription(id)
-		if s.Status == billing.Over {
-			continue
-		}
-		tenant := hosting.Ref{Kind: "tenant", ID: s.Tenant}
-		y.eventually("the tenant is as its subscription", func() bool {
-			return slices.Contains(y.reasons(tenant), hosting.ByInvoice) == (s.Status == billing.Suspended)
-		})
-	}
-}
-
-// limitsAreThoseOfThePlan compares tenants at the engine with their subscriptions.
-func (y *years) limitsAreThoseOfThePlan() {
-	y.t.Helper()
-	for _, id := range y.services {
-		s := y.subscription(id)
-		if s.Status == billing.Over || y.provision(id).Job.Type != "hosting" {
-			continue
-		}
-		want := map[string]string{"Basic": "5", "Large": "10", "Small": "1"}[s.PlanName]
-		y.eventually("the engine has the limits of "+s.PlanName, func() bool { return y.sitesAtEngine(id) == want })
 	}
 }
 
