@@ -78,7 +78,9 @@ func TestBuyersAreForgottenWithTheYearOfIssue(t *testing.T) {
 		t.Error(verdict, err)
 	}
 
-	until(first + 12)
+	until(first + 12) // on a database that was restored, whose recovery mode is on
+	_, err = w.owner().Exec(ctx, `insert into recovery (number, head, reason, is_ready) values (1, 1, 'restored', true)`)
+	w.must(err)
 	years, err = w.Billing.DestroyFiscalKeys(ctx)
 	w.must(err)
 	w.equal("years, one year later", years, 1)
@@ -108,4 +110,17 @@ func documentsOf(history []eventstore.RecordedEvent) (numbers []string) {
 		}
 	}
 	return numbers
+}
+
+// The keys are destroyed by a process itself, once the clock says so.
+func TestAYearEndsByItself(t *testing.T) {
+	t.Parallel()
+	w := renewingOn(newWorld(t, plainly))
+	id, year := w.issuedTo(buyer.Details{Country: "ES"}), w.Now().UTC().Year()
+	w.eventually("its documents are stored", func() bool { return w.count(`select count(*) from invoice_documents where invoice = $1`, id) == 6 })
+	w.must(w.store.Clock().Advance(t.Context(), time.Date(year+11, 1, 1, 0, 0, 1, 0, time.UTC).Sub(w.Now())))
+	w.eventually("no key of the year is left", func() bool {
+		return w.count(`select count(*) from subject_keys where year = $1 and wrapped <> ''`, year) == 0
+	})
+	w.forgets(id)
 }
