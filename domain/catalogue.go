@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -33,8 +34,27 @@ type Purpose string
 
 const (
 	Contact Purpose = "contact" // erased when the person asks for it
-	Fiscal  Purpose = "fiscal"  // invoices: erased when the legal period ends
+	Fiscal  Purpose = "fiscal"  // invoices: erased when the legal period ends; see [FiscalOf]
 )
+
+// A FiscalEvent has texts that are kept for the legal period of a year. Its type declares
+// them for the purpose [Fiscal]; they are sealed for [FiscalOf] that year.
+type FiscalEvent interface {
+	Event
+	FiscalYear() int // of its number
+}
+
+// FiscalOf is the purpose of texts that are kept until the legal period of a year ends.
+func FiscalOf(year int) Purpose { return Fiscal + Purpose(fmt.Sprintf("-%d", year)) }
+
+// Year is that of a purpose that [FiscalOf] has made; nil: it is another purpose.
+func (p Purpose) Year() *int {
+	digits, is := strings.CutPrefix(string(p), string(Fiscal)+"-")
+	if year, err := strconv.Atoi(digits); is && err == nil {
+		return &year
+	}
+	return nil
+}
 
 // A Numbered event carries a number without gaps, which only the log's
 // transaction can give. Number one is the first of a series.
@@ -61,6 +81,9 @@ func Register[E Event](past ...upcast) EventType {
 // names, in the object that holds the text or in the nearest one around it.
 // States never depend on personal texts. Sealing panics if E has no such text.
 func (t EventType) Sealing(purpose Purpose, paths ...string) EventType {
+	if purpose == Fiscal && !t.shape.Implements(reflect.TypeFor[FiscalEvent]()) {
+		panic(fmt.Sprintf("domain: %s has texts of a year, and no year", t.name))
+	}
 	personal := maps.Clone(t.personal)
 	if personal == nil {
 		personal = map[string]Purpose{}

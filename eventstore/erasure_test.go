@@ -59,6 +59,7 @@ type taxReported struct {
 
 func (taxReported) EventName() string { return "till.tax_reported" }
 func (taxReported) Says() string      { return "tax reported" }
+func (taxReported) FiscalYear() int   { return 2026 }
 
 var taxFacts = domain.NewCatalogue([]domain.EventType{
 	domain.Register[coinsPut](), domain.Register[tillOpened]().Sealing(domain.Contact, "owner"), domain.Register[taxReported]().Sealing(domain.Fiscal, "name"),

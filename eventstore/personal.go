@@ -30,13 +30,14 @@ func (s *Store) draft(r RecordedEvent) (draft, error) {
 		return draft{}, fmt.Errorf("encode %s: %w", r.Name, err)
 	}
 	d := draft{data: sealing.Escape(data)}
-	d.find(s.catalogue.Personal(r.Name))
+	d.find(s.catalogue.Personal(r.Name), r.Event)
 	return d, nil
 }
 
 // find finds the personal texts that an event type declares. The subject of a
-// text is the member "subject" of the nearest object around it that has one.
-func (d *draft) find(declared map[string]domain.Purpose) {
+// text is the member "subject" of the nearest object around it that has one. Its year is
+// that of the event.
+func (d *draft) find(declared map[string]domain.Purpose, event domain.Event) {
 	if len(declared) == 0 {
 		return
 	}
@@ -50,6 +51,9 @@ func (d *draft) find(declared map[string]domain.Purpose) {
 		}
 		purpose, personal := declared[string(pattern[1:])]
 		if personal = personal && len(quoted) > len(`""`); personal {
+			if fiscal, is := event.(domain.FiscalEvent); is && purpose == domain.Fiscal {
+				purpose = domain.FiscalOf(fiscal.FiscalYear())
+			}
 			purposes = append(purposes, purpose)
 		}
 		return personal

@@ -66,8 +66,8 @@ func (c *subjectKeys) insert(k subjectKey, key []byte) TxStatement {
 	id, wrapped := c.wrap(k, key)
 	return TxStatement{
 		Key:  keyRow(k),
-		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped) values ($1, $2, $3, $4) on conflict do nothing`,
-		Args: []any{k.subject, string(k.purpose), id, wrapped},
+		SQL:  `insert into subject_keys (subject, purpose, key_id, wrapped, year) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+		Args: []any{k.subject, string(k.purpose), id, wrapped, k.purpose.Year()},
 		// Another request about the subject was faster: decide again, with its key.
 		WantRows: 1, ErrIfNot: errLost,
 	}
@@ -159,4 +159,36 @@ func (c *subjectKeys) cache(found map[subjectKey][]byte) {
 	for k, key := range found {
 		c.known[k] = knownKey{key, clock.Now().Add(keysCachedFor)}
 	}
+}
+
+// A FiscalYear is a year of issue of which keys are left.
+type FiscalYear struct {
+	Year int
+	Keys int64
+}
+
+// FiscalYears are the years up to the last one of which keys are left, the earliest first.
+func (s *Store) FiscalYears(ctx context.Context, last int) ([]FiscalYear, error) {
+	rows, _ := s.pool.Query(ctx, `select year, count(*) from subject_keys where year <= $1 and wrapped <> '' group by year order by year`, last)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FiscalYear])
+	if err != nil {
+		return nil, fmt.Errorf("read the years of fiscal keys: %w", Unavailable(err))
+	}
+	return found, nil
+}
+
+// errOtherKeys means that the keys of a year are not those that were counted.
+var errOtherKeys = domain.Refuse(domain.Conflict, "The keys of this year have changed.")
+
+// EraseYear destroys the keys of a year, and stored evidence packs, which may open texts of
+// it. It belongs to the transaction of the event that says so, like [EraseRows]. If there
+// are more or fewer keys, nothing happens and the answer is a conflict.
+func EraseYear(y FiscalYear) []TxStatement {
+	return []TxStatement{{
+		Key:  fmt.Sprint("subject_keys/year/", y.Year),
+		SQL:  `update subject_keys set key_id = '', wrapped = '' where year = $1 and wrapped <> ''`,
+		Args: []any{y.Year}, WantRows: y.Keys, ErrIfNot: errOtherKeys,
+	}, {
+		Key: "evidence_packs/year", SQL: `delete from evidence_packs`, WantRows: AnyRows,
+	}}
 }

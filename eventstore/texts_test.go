@@ -33,6 +33,7 @@ type (
 
 func (meetingHeld) EventName() string { return "meeting.held" }
 func (meetingHeld) Says() string      { return "held" }
+func (meetingHeld) FiscalYear() int   { return 2026 }
 
 // reported is the same event in a later program: fields have other names and
 // places, and other purposes.
@@ -47,6 +48,7 @@ type reported struct {
 
 func (reported) EventName() string { return "meeting.held" }
 func (reported) Says() string      { return "held" }
+func (reported) FiscalYear() int   { return 2026 }
 
 func report(old meetingHeld) (next reported) {
 	next.Organiser, next.Text.Where, next.Text.About = old.Host, old.Address.Street+", "+old.Address.City, old.Topic

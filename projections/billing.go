@@ -8,6 +8,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/billing"
+	"hostpanel/domain/buyer"
 	"hostpanel/eventstore"
 )
 
@@ -77,6 +78,7 @@ var subscriptions = New("billing", `
 		payment_method   text    not null default '', -- by which it was paid
 		reference        text    not null default '', -- of that payment
 		documented_at    timestamptz, -- when its document was stored; null: it is not yet
+		erased           boolean not null default false, -- the legal period is over, and the buyer's data destroyed
 		created_at       timestamptz not null, -- the moment of issue
 		updated_at       timestamptz not null,
 		version          int     not null, -- of the invoice's stream
@@ -261,6 +263,11 @@ var subscriptions = New("billing", `
 			return update("invoices", Row{{"id", at.Stream.ID}}, append(version, Column{"documented_at", e.At}))
 		}
 		return update("invoices", Row{{"id", at.Stream.ID}}, version).with(update("credit_notes", Row{{"id", e.CreditNote}}, Row{{"documented_at", e.At}}))
+	}),
+	On(func(_ eventstore.RecordedEvent, e billing.FiscalKeysDestroyed) Change { // as much as a rebuild would no longer find
+		return update("invoices", Row{{"erased", false}}, append(Row{
+			{"erased", true}, {"customer_name", ""}, {"customer_email", ""}, {"customer_company", ""},
+		}, detailColumns(buyer.Details{})...)).provided(before(col("created_at"), e.Until()))
 	}),
 	On(func(at eventstore.RecordedEvent, e billing.CreditNoteIssued) Change {
 		note := insert("credit_notes", append(Row{

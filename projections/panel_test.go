@@ -85,6 +85,7 @@ func openPanelAt(t testing.TB, url string) *panel {
 	eventstore.Serve(p.Store, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(p.Store, billing.PaymentMethodCategory, billing.PaymentMethods)
 	eventstore.Serve(p.Store, billing.InvoiceCategory, billing.Invoices)
+	eventstore.Journal(p.Store, billing.FiscalYearCategory, billing.FiscalYears)
 	eventstore.Serve(p.Store, notice.NotificationCategory, notice.Notifications)
 	eventstore.Serve(p.Store, notice.InboxCategory, notice.Inboxes)
 	eventstore.Serve(p.Store, notice.PreferencesCategory, notice.Preferring)

@@ -15,6 +15,7 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
 	"hostpanel/eventstore"
 )
 
@@ -209,7 +210,8 @@ func (p *Past) erase(ctx context.Context) error {
 	w := &window{}
 	err := p.made.log.Replay(ctx, p.seen, func(event eventstore.RecordedEvent) error {
 		p.seen = event.Position
-		if _, is := event.Event.(account.SubjectErased); is {
+		switch event.Event.(type) {
+		case account.SubjectErased, billing.FiscalKeysDestroyed:
 			w.events = append(w.events, event)
 		}
 		return nil

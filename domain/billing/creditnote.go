@@ -54,6 +54,9 @@ func (e CreditNoteIssued) Series() string { return e.Ledger }
 // WithNumber is the credit note with its number.
 func (e CreditNoteIssued) WithNumber(n int64) domain.Event { e.Sequence = n; return e }
 
+// FiscalYear is the year in which the credit note was issued.
+func (e CreditNoteIssued) FiscalYear() int { return yearOf(e.Ledger) }
+
 // Number is what people call the credit note: "CN-2026-000001".
 func (e CreditNoteIssued) Number() string { return numbered(e.Ledger, e.Sequence) }
 

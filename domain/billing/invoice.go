@@ -2,6 +2,7 @@ package billing
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,6 +100,7 @@ var EventTypes = []domain.EventType{
 	domain.Register[ChangeDropped](),
 	domain.Register[PlanChanged](),
 	domain.Register[DocumentMade](),
+	domain.Register[FiscalKeysDestroyed](),
 }
 
 // Issue writes an invoice, with totals that are frozen from then on.
@@ -249,6 +251,15 @@ func (e InvoiceIssued) Series() string { return e.Ledger }
 
 // WithNumber is the invoice with its number.
 func (e InvoiceIssued) WithNumber(n int64) domain.Event { e.Sequence = n; return e }
+
+// FiscalYear is the year in which the invoice was issued.
+func (e InvoiceIssued) FiscalYear() int { return yearOf(e.Ledger) }
+
+// yearOf is the year of a series, with which its name ends.
+func yearOf(series string) int {
+	year, _ := strconv.Atoi(series[strings.LastIndexByte(series, '-')+1:])
+	return year
+}
 
 // Number is what people call the invoice: "INV-2026-000001".
 func (e InvoiceIssued) Number() string { return numbered(e.Ledger, e.Sequence) }

@@ -1,11 +1,13 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
 
 	"hostpanel/domain"
+	invoices "hostpanel/domain/billing"
 	incidents "hostpanel/domain/operations"
 	"hostpanel/eventstore"
 	"hostpanel/eventstore/ratelimit"
@@ -108,7 +110,8 @@ func (s *Panel) addBilling(o Options) {
 	})
 	s.Billing = billing.New(billing.Deps{
 		Runner: s.Runner, Store: s.store, Tables: s.tables, Orders: orders, Places: provisioning.PlanChanges{Provisioner: s.Provisioner},
-		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused, Writers: o.Documents, Offers: o.Offers,
+		Terms: p.Terms, Seller: p.Seller, TaxRate: p.TaxRate, Tax: p.Tax, Look: s.times.BillingLook, RefundUnused: p.RefundUnused,
+		YearsKept: cmp.Or(p.YearsKept, invoices.UsualYearsKept), Writers: o.Documents, Offers: o.Offers,
 	})
 }
 

@@ -63,6 +63,7 @@ type Policy struct {
 	KeepDisputed bool            // a dispute does not suspend the service: operators are told, and decide
 	RefundLate   bool            // late payments go back; none reopens its order
 	RefundUnused bool            // of a subscription that is cancelled at once
+	YearsKept    int             // of buyers' data, from the end of the year of issue; 0: the usual
 	RefundGrace  *time.Duration  // for which a service that has ended is kept; nil: as in [Times]
 	Seller       billing.Seller  // as invoices name it; zero: they name none
 	TaxRate      decimal.Decimal // percent that prices include, in the mode of the single rate

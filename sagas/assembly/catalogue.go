@@ -30,6 +30,7 @@ func Serve(s *eventstore.Store) {
 	eventstore.Serve(s, account.SubjectCategory, account.Subjects)
 	eventstore.Journal(s, account.SecurityCategory, account.Security)
 	eventstore.Serve(s, billing.InvoiceCategory, billing.Invoices)
+	eventstore.Journal(s, billing.FiscalYearCategory, billing.FiscalYears)
 	eventstore.Serve(s, billing.SubscriptionCategory, billing.Subscriptions)
 	eventstore.Serve(s, billing.PaymentMethodCategory, billing.PaymentMethods)
 	for _, kind := range hosting.Kinds {

@@ -13,12 +13,13 @@ import (
 // A backlog is what each process works on by itself, as long as something in it is due.
 // Several processes may do so at once: what is done has happened once.
 type backlog[D any] struct {
-	undone   string // what is said if it fails: "subscriptions were not renewed"
-	atOnce   int    // how many one process works on at a time
-	shuffled bool   // in any order, so that several processes seldom work on the same
-	read     func(ctx context.Context, after D) ([]D, error)
-	do       func(ctx context.Context, d D) (done bool, err error)
-	wakes    func() <-chan struct{}
+	undone     string // what is said if it fails: "subscriptions were not renewed"
+	atOnce     int    // how many one process works on at a time
+	inRecovery bool   // also while a restored panel is in recovery mode
+	shuffled   bool   // in any order, so that several processes seldom work on the same
+	read       func(ctx context.Context, after D) ([]D, error)
+	do         func(ctx context.Context, d D) (done bool, err error)
+	wakes      func() <-chan struct{}
 }
 
 // mostDue is how many are read at once.
@@ -46,7 +47,7 @@ func (b backlog[D]) keeping(s *Service) func(ctx, work context.Context) {
 // all works on each that is due, and returns how many were done. One that fails stops no
 // other.
 func (b backlog[D]) all(ctx, work context.Context, runner *sagas.Runner) (done int, failures error) {
-	if resting, err := runner.InRecovery(ctx); err != nil || resting {
+	if resting, err := runner.InRecovery(ctx); err != nil || resting && !b.inRecovery {
 		return 0, err
 	}
 	var last D

@@ -35,6 +35,7 @@ type Deps struct {
 	Look    time.Duration // between two looks at what is due
 
 	RefundUnused bool // when a subscription is cancelled at once
+	YearsKept    int  // of buyers' data, from the end of the year of issue
 
 	Places  Places
 	Writers Writers      // of documents; zero: none are made
@@ -62,6 +63,7 @@ type Service struct {
 func New(d Deps) *Service {
 	s := &Service{d, make(chan struct{}, 1)}
 	d.Runner.Background(s.renewals().keeping(s))
+	d.Runner.Background(s.fiscalYears().keeping(s))
 	if d.Writers.PDF != nil {
 		d.Runner.Background(s.documents().keeping(s))
 	}

@@ -84,7 +84,7 @@ func (s *Service) makeOne(ctx context.Context, d projections.DueDocument) (bool,
 		if err != nil {
 			return false, err
 		}
-		sealed, living, err := s.Store.SealFile(ctx, said.subject, domain.Fiscal, placeOf(d.Number, format), clear)
+		sealed, living, err := s.Store.SealFile(ctx, said.subject, domain.FiscalOf(said.year), placeOf(d.Number, format), clear)
 		if err != nil {
 			return false, err
 		}
@@ -127,6 +127,7 @@ func placeOf(number, format string) sealing.Place {
 type saying struct {
 	document    document.Document
 	subject     uuid.UUID
+	year        int          // of its number, whose fiscal key seals it
 	cause       domain.Cause // the event of its issue
 	correlation uuid.UUID
 	made        *billing.DocumentMade // nil: it is not stored yet
@@ -149,14 +150,14 @@ func (s *Service) said(ctx context.Context, invoice uuid.UUID, number string) (f
 			}
 			found.subject = e.SubjectID
 			if issued = e.Number() == number; issued {
-				found.document = own
+				found.document, found.year = own, e.FiscalYear()
 			}
 		case billing.InvoicePaid:
 			own.Method = s.methodName(own.Language, e.Method)
 		case billing.CreditNoteIssued:
 			own.Withdrawn = e.Closes
 			if issued = e.Number() == number; issued {
-				found.document = document.OfCreditNote(e, own, reasonOf(own, e))
+				found.document, found.year = document.OfCreditNote(e, own, reasonOf(own, e)), e.FiscalYear()
 			}
 		case billing.DocumentMade:
 			if e.Number == number {
@@ -227,7 +228,7 @@ func (s *Service) Document(ctx context.Context, invoice uuid.UUID, number, forma
 	if hash := sha256.Sum256(sealed); hex.EncodeToString(hash[:]) != file.SHA256 {
 		return nil, fmt.Errorf("document %s, %s: the stored bytes are not those of the log", number, format)
 	}
-	clear, living, err := s.Store.OpenFile(ctx, said.subject, domain.Fiscal, placeOf(number, format), sealed)
+	clear, living, err := s.Store.OpenFile(ctx, said.subject, domain.FiscalOf(said.year), placeOf(number, format), sealed)
 	if err == nil && !living {
 		err = billing.ErrDocumentErased
 	}

@@ -18,6 +18,7 @@ import (
 
 	"hostpanel/adapters/engine/ispconfig"
 	"hostpanel/cmd/hostpanel/console"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/dns"
 	"hostpanel/domain/field"
 	"hostpanel/sagas/assembly"
@@ -235,6 +236,9 @@ func (c *Config) policy(s Settings) (err error) {
 	if c.Policy.RefundLate, err = oneOf("HOSTPANEL_LATE_PAYMENTS", s.LatePayments, "reopen", "refund"); err != nil {
 		return err
 	}
+	if c.Policy.YearsKept, err = yearsKept(s.FiscalYears); err != nil {
+		return err
+	}
 	if s.RefundGrace == "" {
 		return nil
 	}
@@ -246,6 +250,18 @@ func (c *Config) policy(s Settings) (err error) {
 	grace := time.Duration(days) * 24 * time.Hour
 	c.Policy.RefundGrace = &grace
 	return nil
+}
+
+// yearsKept is for how long buyers' data on invoices is kept.
+func yearsKept(setting string) (int, error) {
+	if setting == "" {
+		return billing.UsualYearsKept, nil
+	}
+	years, err := strconv.Atoi(setting)
+	if err != nil || years < billing.LeastYearsKept || years > billing.MostYearsKept {
+		return 0, console.Misused("HOSTPANEL_FISCAL_YEARS: %q is not a number of years from %d to %d", setting, billing.LeastYearsKept, billing.MostYearsKept)
+	}
+	return years, nil
 }
 
 // oneOf tells whether a setting has its other value instead of the default.

@@ -94,6 +94,8 @@ func TestAMistakeInASettingNamesIt(t *testing.T) {
 		{Settings{Payments: kong.Plugins{&test.Settings{Payments: "yes"}}}, "HOSTPANEL_TEST_PAYMENTS"},
 		{Settings{AbuseLimits: "1"}, "HOSTPANEL_ABUSE_LIMITS"},
 		{Settings{SecondFactor: "yes"}, "HOSTPANEL_REQUIRE_SECOND_FACTOR"},
+		{Settings{FiscalYears: "0"}, "HOSTPANEL_FISCAL_YEARS"},
+		{Settings{FiscalYears: "31"}, "HOSTPANEL_FISCAL_YEARS"},
 		{Settings{TaxRate: "much"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "-1"}, "HOSTPANEL_TAX_RATE"},
 		{Settings{TaxRate: "101"}, "HOSTPANEL_TAX_RATE"},

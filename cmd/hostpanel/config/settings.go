@@ -57,6 +57,7 @@ type Settings struct {
 	Language     string `name:"default-language" group:"settings" env:"HOSTPANEL_LANGUAGE" placeholder:"es" help:"Of people, orders and widgets that name none: es or en."`
 	Disputes     string `group:"settings" env:"HOSTPANEL_DISPUTES" placeholder:"suspend" help:"What a disputed payment does to its service: suspend it, or notify operators only."`
 	LatePayments string `group:"settings" env:"HOSTPANEL_LATE_PAYMENTS" placeholder:"reopen" help:"What money for an expired order does: reopen it, or refund."`
+	FiscalYears  string `group:"settings" env:"HOSTPANEL_FISCAL_YEARS" placeholder:"10" help:"Years, 1 to 30, after the year of issue, when buyers' data on invoices is destroyed."`
 	UnusedTime   string `group:"settings" env:"HOSTPANEL_UNUSED_TIME" placeholder:"keep" help:"Whether paid time that is not used is refunded when a subscription is cancelled at once: keep or refund."`
 	RefundGrace  string `group:"settings" env:"HOSTPANEL_REFUND_GRACE" placeholder:"7" help:"Days, 0 to 90, for which a service that has ended is kept."`
 	AbuseLimits  string `group:"settings" env:"HOSTPANEL_ABUSE_LIMITS" placeholder:"on" help:"Limit orders by address: on or off."`
