@@ -110,6 +110,8 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, err := s.Subscriptions(ctx, Listing{Limit: 20})
 			return err
 		}},
+		{"a service", everyone, func(ctx context.Context, s Scope) error { _, err := s.Service(ctx, ofOrder, false); return err }},
+		{"what orders have made", everyone, func(ctx context.Context, s Scope) error { _, err := s.MadeBy(ctx, ofOrder); return err }},
 		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Invoices(ctx, Listing{Limit: 20}); return err }},
 		{"an order of a key", own, func(ctx context.Context, s Scope) error { _, err := s.OrderView(ctx, ofOrder); return err }},
 		{"an order", program, func(ctx context.Context, s Scope) error { _, err := s.Order(ctx, ofOrder); return err }},

@@ -26,6 +26,8 @@ type Deps struct {
 	Orders        Orders
 	Subscriptions Subscriptions
 	Documents     Documents
+	Machines      Machines
+	KeepDisputed  bool         // an open dispute does not suspend a service
 	Offers        order.Offers // payment methods
 	PublicURL     func() string
 
@@ -71,6 +73,7 @@ const (
 	subscriptionsPath = prefix + "subscriptions/"
 	invoicesPath      = prefix + "invoices/"
 	creditNotesPath   = prefix + "credit-notes/"
+	servicesPath      = prefix + "services/"
 )
 
 type handlers struct{ Deps }
@@ -82,7 +85,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.orderRoutes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
+		Routes: slices.Concat(s.orderRoutes(), served{s}.routes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
 	}
 }
 

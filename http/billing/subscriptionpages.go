@@ -93,11 +93,13 @@ func (s *handlers) showSubscriptions(ctx context.Context, c route.Call) (*route.
 	return s.Sheet(c, http.StatusOK, "subscriptions", "subscriptions_title", web.Paged(c, bar, found.Count, map[string]any{"Subscriptions": rows}))
 }
 
+// newestInvoices is how many invoices the page of what they bill shows.
+const newestInvoices = 12
+
 // showSubscription is the page of a subscription with its invoices.
 func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	const newest = 12
-	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newest, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
 	if err != nil {
 		return nil, err
 	}
