@@ -27,6 +27,7 @@ type Deps struct {
 	Subscriptions Subscriptions
 	Documents     Documents
 	Machines      Machines
+	Lookback      web.Lookback
 	KeepDisputed  bool         // an open dispute does not suspend a service
 	Offers        order.Offers // payment methods
 	PublicURL     func() string

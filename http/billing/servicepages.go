@@ -75,15 +75,15 @@ func (s served) show(ctx context.Context, c route.Call) (*route.Document, error)
 		if err != nil {
 			return nil, err
 		}
-		vm = m.facts(w, language)
+		vm = m.aspects(w, language)
 	}
 	return s.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
-		"Title": d.PlanName, "Service": rowOfService(w, d.Service), "Facts": d.facts(w), "Machine": vm, "Made": d.madeFacts(w), "Grants": d.grantFacts(w, language), "Invoices": invoices, "Wide": true,
+		"Title": d.PlanName, "Service": rowOfService(w, d.Service), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
 	})
 }
 
-// facts are the order and the subscription.
-func (d *serviceDetail) facts(w web.Words) []web.Aspect {
+// aspects are those of the order and the subscription.
+func (d *serviceDetail) aspects(w web.Words) []web.Aspect {
 	ordered := w.Moment("", &d.CreatedAt, "")
 	ordered.Name = w["service_ordered"]
 	all := web.Told(web.Aspect{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}, ordered, web.Aspect{Name: w["service_domain"], Text: d.Domain})
@@ -97,18 +97,18 @@ func (d *serviceDetail) facts(w web.Words) []web.Aspect {
 	return all
 }
 
-func (d *serviceDetail) madeFacts(w web.Words) (all []web.Aspect) {
+func (d *serviceDetail) madeAspects(w web.Words) (all []web.Aspect) {
 	for _, m := range d.made {
-		if m.kind != "vm" {
+		if !m.isMachine {
 			all = append(all, web.Aspect{Name: w["service_made_"+m.kind], Text: m.name, Path: m.page})
 		}
 	}
 	return all
 }
 
-// grantFacts are what the service lets its tenant have, in words. None of something is
+// grantAspects are what the service lets its tenant have, in words. None of something is
 // left out.
-func (d *serviceDetail) grantFacts(w web.Words, language string) (all []web.Aspect) {
+func (d *serviceDetail) grantAspects(w web.Words, language string) (all []web.Aspect) {
 	if d.machine != nil {
 		return nil // its sizes are those of the machine
 	}
@@ -143,7 +143,7 @@ func grantName(w web.Words, language, limit string) string {
 	return limit
 }
 
-func (m *machine) facts(w web.Words, language string) []web.Aspect {
+func (m *machine) aspects(w web.Words, language string) []web.Aspect {
 	state := web.Aspect{Name: w["service_vm_state"], Text: w["service_vm_"+m.state]}
 	if m.seenAt != nil {
 		state.Text = texts.Say(language, "page.service_vm_seen", "state", state.Text, "at", w.Moment("", m.seenAt, "").Text)

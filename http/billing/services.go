@@ -109,7 +109,7 @@ func newService(row projections.Service, made []projections.Resource) service {
 		kind, _ := hosting.KindNamed(r.Kind)
 		switch {
 		case kind.Backend == hosting.Compute:
-			one.url, s.machine = servicesPath+row.OrderID.String()+"/vm/", &made[i]
+			one.isMachine, one.url, s.machine = true, servicesPath+row.OrderID.String()+"/vm/", &made[i]
 		default:
 			one.url, one.page = hostingAPI+kind.Collection+"/"+strconv.FormatInt(r.ID, 10)+"/", kind.Page(r.ID)
 		}
@@ -177,13 +177,14 @@ func (s *subscribed) Fields() field.Set {
 type madeResource struct {
 	kind, name, url string
 	page            string // of it in a browser; blank: none
+	isMachine       bool
 	id              int64
 }
 
 // Fields are the resource.
 func (m *madeResource) Fields() field.Set {
 	return field.Set{
-		field.Text("kind", &m.kind).Among("tenant", "site", "vm").ReadOnly(),
+		field.Text("kind", &m.kind).ReadOnly().Doc("Such as tenant, site and vm."),
 		field.Int("id", &m.id).ReadOnly(),
 		field.Text("name", &m.name).ReadOnly(),
 		field.Text("url", &m.url).ReadOnly().Doc("Where this API has it."),

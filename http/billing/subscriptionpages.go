@@ -26,6 +26,7 @@ func (s *handlers) subscriptionPages() []route.Route {
 			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(methods{s}.chooseByForm)},
 		},
 	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
+	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
 	return slices.Concat([]route.Route{
 		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page").
@@ -110,13 +111,17 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
 	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
+	past, err := s.HistoryOf(ctx, c, s.Lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
+	if err != nil {
+		return nil, err
+	}
 	change := ""
 	if isCancellable(sub) {
 		change = row.Path + "change/"
 	}
 	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
-		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true,
+		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
 		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),
 	})
 }
