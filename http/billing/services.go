@@ -107,10 +107,9 @@ func newService(row projections.Service, made []projections.Resource) service {
 		}
 		one := madeResource{kind: r.Kind, id: r.ID, name: nameOf(r)}
 		kind, _ := hosting.KindNamed(r.Kind)
-		switch {
-		case kind.Backend == hosting.Compute:
+		if kind.Backend == hosting.Compute {
 			one.isMachine, one.url, s.machine = true, servicesPath+row.OrderID.String()+"/vm/", &made[i]
-		default:
+		} else {
 			one.url, one.page = hostingAPI+kind.Collection+"/"+strconv.FormatInt(r.ID, 10)+"/", kind.Page(r.ID)
 		}
 		s.made = append(s.made, one)
@@ -271,6 +270,9 @@ func (s served) see(ctx context.Context, row *projections.Resource) (*machine, e
 	m := &machine{id: row.ID, state: machineUnknown, recorded: row.UpdatedAt}
 	if err := row.Load(&m.Machine); err != nil {
 		return nil, err
+	}
+	if !s.AsOf.IsZero() { // the hypervisor tells of the present alone
+		return m, nil
 	}
 	seen, is, err := s.Machines.SeeMachine(ctx, row.Ref())
 	if err != nil || !is {
