@@ -117,6 +117,7 @@ func (s *shop) billedForExamples(t testing.TB) *shop {
 	invoice, note := s.billed(t, 1)
 	s.known["invoice"], s.known["credit_note"], s.known["open_invoice"] = invoice.String(), note.String(), s.owes(t, 1, invoice).String()
 	s.documented(t)
+	s.machined(t, 1, invoice)
 	other, _ := s.billed(t, 2)
 	s.known["card"] = s.keepsCard(t, 1, s.buyerOf(t, invoice), invoice).String()
 	s.known["waived_invoice"], s.known["subscription"] = s.owes(t, 2, other).String(), s.subscribed(t, 2).String()

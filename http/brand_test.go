@@ -128,6 +128,7 @@ func TestNoTenantsSheetCoversThePanelOrFetchesFromElsewhere(t *testing.T) {
 	isOnTop := func(what string) {
 		t.Helper()
 		p.Until(`[...document.querySelectorAll("` + what + `")].length > 0 && [...document.querySelectorAll("` + what + `")].every((el) => {
+			el.scrollIntoView({block: "nearest"}); // a long menu does not fit on the screen
 			const r = el.getBoundingClientRect();
 			return el.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
 		})`)

@@ -42,6 +42,8 @@ func (s *shop) objects(t *testing.T) []object {
 	nowhere := "00000000-0000-4000-8000-000000000000"
 	billA, noteA := s.billed(t, tenantA)
 	billB, noteB := s.billed(t, tenantB)
+	s.machined(t, tenantA, billA)
+	s.machined(t, tenantB, billB)
 	cardA, cardB := s.keepsCard(t, tenantA, uuid.New(), billA), s.keepsCard(t, tenantB, uuid.New(), billB)
 	s.documented(t)
 	var run string
@@ -64,6 +66,8 @@ func (s *shop) objects(t *testing.T) []object {
 		{"/panel/whitelabel/{id:int}/colors/", map[string]string{existing: "1 " + colors, missing: none + " " + colors, deformed: "1 x"}},
 		{"/panel/{kind:", map[string]string{existing: "mail-domains", deformed: "nothing"}},
 		{onePanelPage(), map[string]string{ofA: "mail-domains 1", ofB: "mail-domains 2", missing: "mail-domains " + none, deformed: "mail-domains x"}},
+		{"/billing/services/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
+		{"/billing/api/v1/services/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/subscriptions/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/invoices/", map[string]string{ofA: billA.String(), ofB: billB.String(), missing: nowhere, deformed: "x"}},
 		{"/billing/payment-methods/", map[string]string{ofA: cardA.String(), ofB: cardB.String(), missing: nowhere, deformed: "x"}},
@@ -289,7 +293,7 @@ func isPage(path string) bool {
 	if strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js") {
 		return false
 	}
-	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/payment-methods/", "/billing/orders/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
+	return path == "/" || among("/panel/", "/billing/invoices/", "/billing/payment-methods/", "/billing/orders/", "/billing/services/", "/billing/subscriptions/", "/login/", "/logout/", "/password-reset/", "/account/", "/set-password/", "/notifications/unsubscribe/")
 }
 
 // outcome classifies an answer: allowed, or how it was refused.

@@ -12,8 +12,10 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/account"
+	"hostpanel/domain/billing"
 	"hostpanel/domain/hosting"
 	"hostpanel/eventstore"
+	"hostpanel/http/web"
 )
 
 // An operator goes through the events of an order, sees it as it stood after each, and
@@ -92,14 +94,14 @@ func TestThePageOfARecordTellsItsHistory(t *testing.T) {
 	text := b.get("/panel/sites/7/").Body.String()
 	b.isForEverybody(t, "en", text)
 	has(t, past(text), `<span class="count">26</span>`, "<strong>Changed</strong>", "to be changed: ip_address", "Alex Kim", `href="?events=100#past"`)
-	if n := strings.Count(past(text), "<li>"); n != 20 || strings.Contains(past(text), "Created") {
+	if n := strings.Count(past(text), "<li id="); n != 20 || strings.Contains(past(text), "Created") {
 		t.Errorf("%d events: %s", n, past(text))
 	}
 	all := past(b.get("/panel/sites/7/?events=100").Body.String())
-	if n := strings.Count(all, "<li>"); n != 26 || strings.Contains(all, "?events=") || !strings.Contains(all, "<strong>Created</strong>") {
+	if n := strings.Count(all, "<li id="); n != 26 || strings.Contains(all, "?events=") || !strings.Contains(all, "<strong>Created</strong>") {
 		t.Errorf("%d events: %s", n, all)
 	}
-	if n := strings.Count(past(b.get("/panel/sites/7/?events=x").Body.String()), "<li>"); n != 20 {
+	if n := strings.Count(past(b.get("/panel/sites/7/?events=x").Body.String()), "<li id="); n != 20 {
 		t.Errorf("%d events", n)
 	}
 	if text := s.visiting(t, ben).get("/panel/sites/7/").Body.String(); !strings.Contains(text, "bread7.example") || past(text) != "" {
@@ -117,4 +119,34 @@ func TestThePageOfARecordTellsItsHistory(t *testing.T) {
 	}
 	operator := s.visiting(t, root)
 	has(t, past(operator.get("/storefront/tenants/1/?events=5").Body.String()), "<strong>Created</strong>", "tenant wanted by tenant 1")
+}
+
+// A renewal has a deadline as its cause. The page leads to the event that has set it.
+func TestADeadlineLeadsToTheEventThatHasSetIt(t *testing.T) {
+	t.Parallel()
+	s := openShop(t).people(t)
+	service, _ := s.billed(t, 1)
+	advance := billing.Advance{Order: service, Invoice: uuid.New(), Terms: billing.UsualTerms}
+	sub, version, err := eventstore.Fold(t.Context(), s.Store, billing.Subscriptions, advance.Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	advance.At = sub.NextAt
+	cause := domain.DeadlineCause(advance.Stream(), version)
+	if _, err := s.ExecuteWith(t.Context(), domain.Metadata{Actor: "system:billing", Cause: cause}, nil, advance); err != nil {
+		t.Fatal(err)
+	}
+	page := web.SubscriptionsPath + service.String() + "/"
+	for language, words := range map[string]string{"en": "deadline set by", "es": "plazo fijado por"} {
+		s.do(t, speaks(ana, language))
+		b := s.visiting(t, ana)
+		text := b.get(page).Body.String()
+		b.isForEverybody(t, language, text)
+		link := fmt.Sprintf("%s?events=500#event-%d", page, version)
+		has(t, past(text), words, `<a href="`+link+`">subscription-`+service.String(), fmt.Sprintf(`<li id="event-%d">`, version), fmt.Sprintf(`<li id="event-%d">`, version+1))
+		has(t, past(b.get(link[:strings.IndexByte(link, '#')]).Body.String()), fmt.Sprintf(`<li id="event-%d">`, version))
+	}
+	if text := s.visiting(t, ben).get(page).Body.String(); past(text) != "" {
+		t.Error("a member sees the history:", past(text))
+	}
 }

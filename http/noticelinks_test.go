@@ -112,11 +112,11 @@ func TestEveryNoticeToCustomersLeadsToThePageOfWhatItIsAbout(t *testing.T) {
 		last(web.InvoicesPath + invoice.String() + "/")
 	}
 	for _, template := range []string{notice.PlanCancelled, notice.PlanEnded, notice.ChangePlanned, notice.ChangeLapsed, notice.PlanChanged} {
-		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, "S", ends, "en"), InApp: true, Mail: true, At: time.Now()})
-		last(web.SubscriptionsPath)
+		s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.PlanNews(template, invoice, "S", ends, "en"), InApp: true, Mail: true, At: time.Now()})
+		last(web.ServicesPath + invoice.String() + "/")
 	}
-	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped("S", "7 sites of 5", "en"), InApp: true, Mail: true, At: time.Now()})
-	last(web.SubscriptionsPath)
+	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.ChangeDropped(invoice, "S", "7 sites of 5", "en"), InApp: true, Mail: true, At: time.Now()})
+	last(web.ServicesPath + invoice.String() + "/")
 
 	s.do(t, notice.Raise{ID: uuid.New(), User: reader, Text: notice.MethodNews("S", "visa …4242", "en"), InApp: true, Mail: true, At: time.Now()})
 	last(web.PaymentMethodsPath)

@@ -80,6 +80,8 @@ var rights = []right{
 	{path: "/billing/invoices/", may: visitors},
 	{path: "/billing/invoices/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/orders/", may: visitors, write: administratorsInABrowser},
+	{path: "/billing/services/", may: visitors},
+	{path: "/billing/services/{id:uuid}/", may: membersInABrowser},
 	{path: "/billing/subscriptions/", may: visitors},
 	{path: "/billing/subscriptions/{id:uuid}/", may: membersInABrowser, write: administratorsInABrowser},
 	{path: "/billing/payment-methods/", may: visitors},

@@ -47,6 +47,7 @@ type Server struct {
 	Storefront       Orders
 	Subscriptions    billing.Subscriptions
 	Documents        billing.Documents
+	Machines         billing.Machines
 	Payments         Payments
 	HostedCheckout   storefront.HostedCheckout // nil: no configured provider has one
 	Runs             storefront.Runs
@@ -98,6 +99,7 @@ type Settings struct {
 	EngineWait time.Duration  // longest wait of an answer for the hosting engine; 0: none
 	Offers     order.Offers   // payment methods, in the order in which the API names them
 	Tax        tax.Policy     // by which orders are taxed
+	Disputed   bool           // whether services go on while their payment is disputed
 	Abuse      bool           // whether the rate limits apply
 	Factor     bool           // whether superusers need a second factor
 	Webhooks   []netip.Prefix // networks that tenants' webhooks may reach besides public addresses

@@ -30,9 +30,9 @@ const aLot = `
 		from generate_series(1, 4000) n, unnest(array['tenant', 'site']) kind;
 	insert into orders (id, order_number, status, subject, customer_name, customer_email, customer_phone, customer_company, plan_id, plan_name,
 			resource_type, plan, billing_period, price, period_price, setup_fee, tax_rate, total, subtotal, tax, currency, minor, payment_method, test,
-			domain, os_choice, language, widget_id, api_key, owner, created_at, updated_at, version)
+			domain, os_choice, language, widget_id, api_key, owner, tenant, subscribed, created_at, updated_at, version)
 		select md5('o' || n)::uuid, 'ORD-' || n, case n % 100 when 0 then 'failed' else 'active' end, md5('s' || n)::uuid, '', '', '', '', n, '', 'hosting', '{}', 'yearly', 1, 1, 1, 1, 1, 1, 1,
-			'EUR', 1, 'test', true, '', '', 'en', '', '', n, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
+			'EUR', 1, 'test', true, '', '', 'en', '', '', n, n, true, now() + n * interval '1s', now(), 1 from generate_series(1, 4000) n;
 	insert into subscriptions (order_id, tenant, user_id, plan_id, plan_name, billing_period, price, currency, status, period_start, period_end, created_at, updated_at, version)
 		select md5('o' || n)::uuid, n, n, 1, '', 'yearly', 1, 'EUR', 'active', now(), now(), now(), now(), 1 from generate_series(1, 4000) n;
 	insert into invoices (id, number, order_id, tenant, subject, customer_name, customer_email, customer_company, seller, lines, total, subtotal, tax, tax_rate, currency, status, created_at, updated_at, version)
@@ -110,6 +110,8 @@ func TestNoLookUpReadsAWholeTableBecauseOfTheWall(t *testing.T) {
 			_, err := s.Subscriptions(ctx, Listing{Limit: 20})
 			return err
 		}},
+		{"a service", everyone, func(ctx context.Context, s Scope) error { _, err := s.Service(ctx, ofOrder, false); return err }},
+		{"what orders have made", everyone, func(ctx context.Context, s Scope) error { _, err := s.MadeBy(ctx, ofOrder); return err }},
 		{"invoices", []Caller{member, {User: 42, Superuser: true, Tenant: 42}}, func(ctx context.Context, s Scope) error { _, err := s.Invoices(ctx, Listing{Limit: 20}); return err }},
 		{"an order of a key", own, func(ctx context.Context, s Scope) error { _, err := s.OrderView(ctx, ofOrder); return err }},
 		{"an order", program, func(ctx context.Context, s Scope) error { _, err := s.Order(ctx, ofOrder); return err }},

@@ -249,6 +249,79 @@ func (s OrderReader) ServicesOf(ctx context.Context, tenant int64) ([]Served, er
 		from subscriptions s join orders o on o.id = s.order_id`, w, ` order by s.created_at, s.order_id`)
 }
 
+// A Service is what a tenant has bought: an order that is paid, with its subscription.
+type Service struct {
+	OrderID       uuid.UUID
+	OrderNumber   string
+	Tenant        int64
+	ResourceType  string
+	Status        ServiceStatus
+	PlanID        int64 // that counts now
+	PlanName      string
+	Plan          order.Plan // as it was bought
+	Domain        string
+	Made          bool // the order has made the tenant
+	Subscribed    bool
+	BillingPeriod string
+	Price         decimal.Decimal // of one period
+	Currency      string
+	PeriodEnd     *time.Time // the first moment that is not paid for; nil: no subscription has begun
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	Version       int // of the order's stream
+}
+
+// A ServiceStatus is how a service stands.
+type ServiceStatus string
+
+// ServiceStatuses are all of them. Those in the middle are of the subscription.
+var ServiceStatuses = []string{string(ServiceProvisioning), "active", "past_due", string(ServiceSuspended), "cancelling", string(ServiceEnded)}
+
+// The statuses that follow from more than the subscription.
+const (
+	ServiceProvisioning ServiceStatus = "provisioning" // paid for, and not set up yet
+	ServiceSuspended    ServiceStatus = "suspended"    // not paid, or the payment is disputed
+	ServiceEnded        ServiceStatus = "ended"
+)
+
+// isService picks the orders that have bought a service for a tenant, and were paid.
+const isService = `o.invoice is null and o.tenant is not null and (o.subscribed or o.status in ('paid', 'provisioning', 'failed'))`
+
+// servicesBy is how services are listed. They are no table: each is an order beside its
+// subscription. An open dispute suspends one unless the installation keeps disputed ones.
+func servicesBy(keepDisputed bool) listedBy {
+	const its = `(select x.status from subscriptions x where x.order_id = o.id)`
+	disputed := `'dispute' = any(o.holds)`
+	if keepDisputed {
+		disputed = `false`
+	}
+	status := `(case when ` + its + ` = 'ended' or o.status in ('cancelled', 'refunded') then 'ended' when o.status in ('paid', 'provisioning', 'failed') then 'provisioning'
+		when ` + disputed + ` then 'suspended' else coalesce(` + its + `, 'provisioning') end)`
+	const updated = `greatest(o.updated_at, (select x.updated_at from subscriptions x where x.order_id = o.id))`
+	return listedBy{
+		columns: `o.id as order_id, o.order_number, o.tenant, o.resource_type, ` + status + ` as status, coalesce(s.plan_id, o.plan_id) as plan_id, coalesce(s.plan_name, o.plan_name) as plan_name,
+			o.plan, o.domain, o.ordered_by is null as made, s.order_id is not null as subscribed, coalesce(s.billing_period, o.billing_period) as billing_period, coalesce(s.price, o.period_price) as price,
+			o.currency, s.period_end, o.created_at, ` + updated + ` as updated_at, o.version`,
+		from: "orders o", joined: ` left join subscriptions s on s.order_id = o.id`, id: "o.id", key: "id",
+		fields: with(fieldsOf("o", "tenant"), "status", status, "kind", "o.resource_type", "updated_at", updated),
+	}
+}
+
+// Services lists those of the caller's tenant; superusers without one see all.
+func (s OrderReader) Services(ctx context.Context, l Listing, keepDisputed bool) (Listed[Service], error) {
+	w := s.tenant("o.tenant")
+	w.conditions = append(w.conditions, isService)
+	return part[Service](ctx, s, servicesBy(keepDisputed), w, l)
+}
+
+// Service is one of the caller's tenant, by its order.
+func (s OrderReader) Service(ctx context.Context, order uuid.UUID, keepDisputed bool) (Service, error) {
+	w, by := s.tenantOrAll("o.tenant"), servicesBy(keepDisputed)
+	w.conditions = append(w.conditions, isService)
+	w.and("o.id = ?", order)
+	return one[Service](ctx, s, "Service", `select `+by.columns+` from `+by.from+by.joined, w)
+}
+
 // An OrderFilter picks orders; the zero value of a field sets no condition.
 type OrderFilter struct {
 	Status order.Status

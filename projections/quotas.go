@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"hostpanel/domain"
 	"hostpanel/domain/field"
 	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"hostpanel/eventstore"
 )
 
@@ -148,4 +150,59 @@ func (s ResourceReader) Limit(ctx context.Context, kind hosting.Kind, tenant int
 		return 0, hosting.Unlimited, err
 	}
 	return found[0].Used, found[0].Most, nil
+}
+
+// PlanAdds is what a plan lets a tenant have that its service joins.
+func (s Scope) PlanAdds(ctx context.Context, plan order.Plan) (l hosting.Limits, saas hosting.SaaSLimits, err error) {
+	switch plan.ResourceType {
+	case "hosting":
+		l, err = s.hostingAdds(ctx, plan.Package, plan.Quotas)
+	case "saas":
+		saas = SaaSMaxima(plan.SaaS)
+	}
+	return l, saas, err
+}
+
+// SaaSMaxima are what a SaaS plan lets a tenant have.
+func SaaSMaxima(p *order.SaaS) (l hosting.SaaSLimits) {
+	if p != nil {
+		l = hosting.SaaSLimits{MaxVMs: p.MaxVMs, MaxHostingAccounts: p.MaxHostingAccounts, MaxAgents: p.MaxAgents, WhiteLabel: p.WhiteLabel}
+	}
+	return l
+}
+
+func (s Scope) hostingAdds(ctx context.Context, pack *int64, quotas map[string]int64) (hosting.Limits, error) {
+	if pack == nil {
+		return hosting.HostingAdds(nil, quotas), nil
+	}
+	ref := hosting.Ref{Kind: "package", ID: *pack}
+	found, err := s.Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known || row.Status == hosting.Gone {
+		return hosting.HostingAdds(nil, quotas), err
+	}
+	var of hosting.Package
+	err = row.Load(&of)
+	return hosting.HostingAdds(&of, nil), err
+}
+
+// Grants is what a service lets its tenant have. That of the order that made the tenant
+// stands in the tenant's record, where a change of the plan sets it.
+func (s Scope) Grants(ctx context.Context, of Service) (hosting.Limits, hosting.SaaSLimits, error) {
+	ref := hosting.Ref{Kind: "tenant", ID: of.Tenant}
+	found, err := s.Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known || !of.Made || row.Status == hosting.Gone {
+		l, saas, failed := s.PlanAdds(ctx, of.Plan)
+		return l, saas, cmp.Or(err, failed)
+	}
+	var t hosting.Tenant
+	if err := row.Load(&t); err != nil {
+		return hosting.Limits{}, hosting.SaaSLimits{}, err
+	}
+	if t.Package == nil {
+		return t.Limits, t.SaaS, nil
+	}
+	l, err := s.hostingAdds(ctx, t.Package, nil)
+	return l, t.SaaS, err
 }

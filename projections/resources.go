@@ -287,6 +287,19 @@ func (s ResourceReader) ResourcesOfOrder(ctx context.Context, order uuid.UUID) (
 	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
 }
 
+// MadeBy lists what orders have made for the caller's tenant and what is still there,
+// oldest first.
+func (s ResourceReader) MadeBy(ctx context.Context, orders ...uuid.UUID) ([]Resource, error) {
+	names := make([]string, len(orders))
+	for i, id := range orders {
+		names[i] = "order:" + id.String()
+	}
+	w := s.tenantOrAll("r.tenant")
+	w.conditions = append(w.conditions, present, "r.requested_for <> ''")
+	w.and("r.requested_for = any(?)", names)
+	return list[Resource](ctx, s, `select `+resourceColumns+fromResources, w, " order by r.created_at, r.kind, r.id")
+}
+
 // issuances are what certificates go through beside the life of all kinds
 // (docs/certificates.md): it stands in their specs, where lists find it.
 func issuances() []Handler {

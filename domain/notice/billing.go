@@ -27,9 +27,10 @@ func (b Bill) News(template, language string) Text {
 		"number", b.Number, "plan", b.Plan, "amount", texts.Money(language, b.Total, b.Currency), "day", texts.Date(language, b.Day)).At(InvoicePage(b.Invoice))
 }
 
-// PlanNews is what is told of a plan whose invoice does not matter.
-func PlanNews(template, plan string, day time.Time, language string) Text {
-	return say(template, language, "plan", plan, "day", texts.Date(language, day)).At(SubscriptionsPath)
+// PlanNews is what is told of the plan of a service whose invoice does not matter. It leads
+// to the service, by its order.
+func PlanNews(template string, service uuid.UUID, plan string, day time.Time, language string) Text {
+	return say(template, language, "plan", plan, "day", texts.Date(language, day)).At(ServicePage(service))
 }
 
 // MethodNews is what is told of a payment method that is kept for renewals of a plan.
@@ -39,8 +40,8 @@ func MethodNews(plan, method, language string) Text {
 
 // ChangeDropped tells a customer that a planned change of the plan has not come, and what
 // there is too much of.
-func ChangeDropped(plan, over, language string) Text {
-	return say("change_dropped", language, "plan", plan, "over", over).At(SubscriptionsPath)
+func ChangeDropped(service uuid.UUID, plan, over, language string) Text {
+	return say("change_dropped", language, "plan", plan, "over", over).At(ServicePage(service))
 }
 
 // ChangeDroppedOf tells an operator the same of the subscription of an order.

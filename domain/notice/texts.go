@@ -49,7 +49,7 @@ const (
 	AccountPath        = "/account/"
 	FactorPath         = AccountPath + "second-factor/"
 	InvoicesPath       = "/billing/invoices/"
-	SubscriptionsPath  = "/billing/subscriptions/"
+	ServicesPath       = "/billing/services/"
 	PaymentMethodsPath = "/billing/payment-methods/"
 	OrdersPath         = "/storefront/orders/"
 	IncidentsPath      = "/storefront/incidents/"
@@ -57,6 +57,9 @@ const (
 
 // InvoicePage is the path of the page of an invoice, for its tenant.
 func InvoicePage(invoice uuid.UUID) string { return InvoicesPath + invoice.String() + "/" }
+
+// ServicePage is the path of the page of a service, by its order, for its tenant.
+func ServicePage(order uuid.UUID) string { return ServicesPath + order.String() + "/" }
 
 // OrderPage is the path of the page of an order, for operators.
 func OrderPage(order uuid.UUID) string { return OrdersPath + order.String() + "/" }

@@ -26,6 +26,9 @@ type Deps struct {
 	Orders        Orders
 	Subscriptions Subscriptions
 	Documents     Documents
+	Machines      Machines
+	Lookback      web.Lookback
+	KeepDisputed  bool         // an open dispute does not suspend a service
 	Offers        order.Offers // payment methods
 	PublicURL     func() string
 
@@ -71,6 +74,7 @@ const (
 	subscriptionsPath = prefix + "subscriptions/"
 	invoicesPath      = prefix + "invoices/"
 	creditNotesPath   = prefix + "credit-notes/"
+	servicesPath      = prefix + "services/"
 )
 
 type handlers struct{ Deps }
@@ -82,7 +86,7 @@ func Routes(d Deps) route.Area {
 	return route.Area{
 		Name: "Billing", Prefix: prefix, Access: d.User(),
 		About:  "What the caller's tenant is billed. Superusers without an active tenant see all tenants.",
-		Routes: slices.Concat(s.orderRoutes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
+		Routes: slices.Concat(s.orderRoutes(), served{s}.routes(), s.subscriptionRoutes(), s.invoiceRoutes(), s.creditNoteRoutes(), methods{s}.routes(), bookkeeper{s}.routes()),
 	}
 }
 

@@ -25,7 +25,7 @@ func PageRoutes(d Deps) route.Area {
 	return route.Area{
 		Name: "Invoices in the browser", Access: d.Session(),
 		About:  "What a tenant was billed and pays for, in the browsers of its users.",
-		Routes: slices.Concat(s.invoicePages(), s.subscriptionPages(), s.orderPages(), methods{s}.pages()),
+		Routes: slices.Concat(served{s}.pages(), s.invoicePages(), s.subscriptionPages(), s.orderPages(), methods{s}.pages()),
 	}
 }
 

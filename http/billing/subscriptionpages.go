@@ -26,6 +26,7 @@ func (s *handlers) subscriptionPages() []route.Route {
 			{Name: "choose_method", IsOpen: hasMethods, Inputs: methodInputs, Do: web.Pressed(methods{s}.chooseByForm)},
 		},
 	}.Routes(path, "subscription", "Subscription", "A subscription", "Cancel a subscription, take that back, or say how renewals are paid")
+	pages[0] = pages[0].Taking(field.Int("events", new(int64)).Doc("How many events of its history are shown."))
 	pages[1] = pages[1].For(caller.AdminSession(s.Callers))
 	return slices.Concat([]route.Route{
 		web.View(web.SubscriptionsPath, "The tenant's subscriptions", s.showSubscriptions).As("subscriptions_page").
@@ -93,11 +94,13 @@ func (s *handlers) showSubscriptions(ctx context.Context, c route.Call) (*route.
 	return s.Sheet(c, http.StatusOK, "subscriptions", "subscriptions_title", web.Paged(c, bar, found.Count, map[string]any{"Subscriptions": rows}))
 }
 
+// newestInvoices is how many invoices the page of what they bill shows.
+const newestInvoices = 12
+
 // showSubscription is the page of a subscription with its invoices.
 func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subscription, acts []web.ActForm, back *web.Returned) (*route.Document, error) {
 	w := web.Texts[web.Readers(c)]
-	const newest = 12
-	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newest, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
+	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: sub.OrderID}}})
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +111,17 @@ func (s *handlers) showSubscription(ctx context.Context, c route.Call, sub *subs
 	row := rowOfSubscription(w, web.Readers(c), sub.Subscription)
 	until, begun := w.Moment("", &sub.PeriodEnd, ""), w.Moment("", &sub.CreatedAt, "")
 	until.Name, begun.Name = w["subscription_until"], w["subscription_begun"]
+	past, err := s.HistoryOf(ctx, c, s.Lookback, billing.KeepOn{Order: sub.OrderID}.Stream())
+	if err != nil {
+		return nil, err
+	}
 	change := ""
 	if isCancellable(sub) {
 		change = row.Path + "change/"
 	}
 	return s.Sheet(c, back.StatusOf(), "subscription", "subscription_title", map[string]any{
 		"Pending": pendingNote(w, web.Readers(c), &sub.Subscription), "ChangePath": change,
-		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true,
+		"Title": sub.PlanName, "Subscription": row, "Invoices": invoices, "Acts": acts, "Wide": true, "Past": past,
 		"Facts": web.Told(web.Aspect{Name: w["subscription_price"], Text: row.Price}, begun, until, chargedBy(w, sub)),
 	})
 }

@@ -63,8 +63,15 @@ func (s *pages) showStart(ctx context.Context, c route.Call) (*route.Document, e
 	return s.sheet(ctx, c, http.StatusOK, "panel_start", w["panel_title"], data)
 }
 
+// kindCards begin with the services that were bought.
 func (s *pages) kindCards(ctx context.Context, c route.Call) (any, error) {
-	return s.kindCardsOf(ctx, c, actsFor(c))
+	bought, err := s.Scope(c).Services(ctx, projections.Listing{Limit: 1}, false)
+	if err != nil {
+		return nil, err
+	}
+	cards, err := s.kindCardsOf(ctx, c, actsFor(c))
+	own := kindCard{Path: web.ServicesPath, Name: web.Texts[web.Readers(c)]["services_title"], Count: bought.Count}
+	return append([]kindCard{own}, cards...), err
 }
 
 // kindCardsOf are what a tenant has of each kind.

@@ -181,7 +181,7 @@ func (w *webhookDetail) text() *string {
 }
 
 func (w *webhookDetail) Tag() string {
-	return "webhook-" + strconv.FormatInt(w.ID, 10) + "-" + shown(w.Fields())
+	return "webhook-" + strconv.FormatInt(w.ID, 10) + "-" + record.Fingerprint(w.Fields())
 }
 
 // A replay says which webhooks are acted on again.

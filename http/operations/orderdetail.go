@@ -1,8 +1,6 @@
 package operations
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,13 +100,7 @@ func (o *orderDetail) Fields() field.Set {
 
 // Tag changes with everything that the file shows.
 func (o *orderDetail) Tag() string {
-	return record.Tag(order.Category, o.ID.String(), o.Version) + "." + shown(o.Fields())
-}
-
-// shown is a short fingerprint of what is shown.
-func shown(fields field.Set) string {
-	sum := sha256.Sum256(fields.AppendJSON(nil))
-	return hex.EncodeToString(sum[:6])
+	return record.Tag(order.Category, o.ID.String(), o.Version) + "." + record.Fingerprint(o.Fields())
 }
 
 func (o *orderDetail) keyPrefix() string {

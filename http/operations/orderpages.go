@@ -194,7 +194,7 @@ func (s *orders) stoodThen(ctx context.Context, c route.Call, w web.Words, o *or
 		return nil, err
 	}
 	e := &found.Events[0]
-	then := &stood{Path: c.Path, Version: version, Count: int(found.Count), Ways: waysFrom(w, version, int(found.Count)), Event: w.Moved(e)}
+	then := &stood{Path: c.Path, Version: version, Count: int(found.Count), Ways: waysFrom(w, version, int(found.Count)), Event: w.Moved(c, e)}
 	if then.Fields, err = s.fieldsThen(ctx, w, who, stream, version); err != nil {
 		return nil, err
 	}

@@ -189,7 +189,7 @@ func (r *runDetail) Fields() field.Set {
 }
 
 func (r *runDetail) Tag() string {
-	return record.Tag(operations.RunCategory, r.ID.String(), int(r.Version)) + "." + shown(r.Fields())
+	return record.Tag(operations.RunCategory, r.ID.String(), int(r.Version)) + "." + record.Fingerprint(r.Fields())
 }
 
 // An attemptEntry is one attempt at a step.

@@ -4,6 +4,8 @@ package record
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
@@ -59,6 +61,12 @@ func Subject[PA Versioned](record PA, err error) (any, string, error) {
 
 // Tag names a version: "plan-3-2".
 func Tag(sort, id string, version int) string { return sort + "-" + id + "-" + strconv.Itoa(version) }
+
+// Fingerprint is a short one of what is shown.
+func Fingerprint(fields field.Set) string {
+	sum := sha256.Sum256(fields.AppendJSON(nil))
+	return hex.EncodeToString(sum[:6])
+}
 
 // Map makes a list of records out of a list of rows.
 func Map[Row, A any](found projections.Listed[Row], err error, record func(Row) A) (projections.Listed[A], error) {

@@ -7,6 +7,9 @@ import (
 
 	"hostpanel/domain"
 	"hostpanel/domain/audit"
+	"hostpanel/domain/billing"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/order"
 	"hostpanel/http/caller"
 	"hostpanel/http/route"
 	"hostpanel/projections"
@@ -37,15 +40,55 @@ type History struct {
 	Seen  []Aspect // who has looked at it; none: not for this caller
 }
 
-// A Move is one event of a history, in words.
+// A Move is one event of a history, in words. Mark is its place on the page.
 type Move struct {
-	At                Aspect
-	Kind, Text, Actor string
+	At                      Aspect
+	Mark, Kind, Text, Actor string
+	Cause                   Aspect // the event that led to it, or that set its deadline; blank: none that is known
 }
 
 // Moved is an event in words.
-func (w Words) Moved(e *audit.Event) Move {
-	return Move{At: w.Instant(e.RecordedAt), Kind: cmp.Or(w["kind_"+e.Type], e.Type), Text: e.Text, Actor: w.actor(e.Actor)}
+func (w Words) Moved(c route.Call, e *audit.Event) Move {
+	return Move{
+		At: w.Instant(e.RecordedAt), Mark: markOf(e.Version), Kind: cmp.Or(w["kind_"+e.Type], e.Type), Text: e.Text, Actor: w.actor(e.Actor), Cause: w.causeOf(c, e.Cause),
+	}
+}
+
+// markOf is the place of an event on a page that shows the history of its stream.
+func markOf(version int) string { return "event-" + strconv.Itoa(version) }
+
+// causeOf names the event behind a cause, and leads to it where a page shows it. A deadline
+// leads to the event that has set it.
+func (w Words) causeOf(c route.Call, text string) Aspect {
+	cause, err := domain.ParseCause(text)
+	if err != nil {
+		return Aspect{} // it is not shown to this reader
+	}
+	stream, version, named := cause.Event()
+	if !named {
+		return Aspect{}
+	}
+	told := Aspect{Name: w["cause_"+string(cause.Kind())], Text: stream.String() + "/" + strconv.Itoa(version)}
+	if page := pageOfStream(c, stream, version); page != "" {
+		told.Path = page + "#" + markOf(version)
+	}
+	return told
+}
+
+// pageOfStream is the page that shows an event of a stream to a reader; blank: there is
+// none.
+func pageOfStream(c route.Call, stream domain.Stream, version int) string {
+	all := "?events=" + strconv.Itoa(mostEvents)
+	kind, known := hosting.KindNamed(stream.Category)
+	switch id, err := strconv.ParseInt(stream.ID, 10, 64); {
+	case stream.Category == billing.SubscriptionCategory:
+		return SubscriptionsPath + stream.ID + "/" + all
+	case stream.Category == order.Category && caller.Of(c).IsSuperuser:
+		return OrdersPath + stream.ID + "/?version=" + strconv.Itoa(version)
+	case known && kind.HasPages() && err == nil:
+		return kind.Page(id) + all
+	}
+	return ""
 }
 
 // actor is who did something: by name, or else by number.
@@ -73,7 +116,7 @@ func (s *Renderer) HistoryOf(ctx context.Context, c route.Call, log Lookback, st
 	w, last := Texts[Readers(c)], len(found.Events)-1
 	h := &History{Count: found.Count, Moves: make([]Move, last+1)}
 	for i := range found.Events {
-		h.Moves[last-i] = w.Moved(&found.Events[i])
+		h.Moves[last-i] = w.Moved(c, &found.Events[i])
 	}
 	if found.Count > int64(most) && most < mostEvents {
 		h.More = "?events=" + strconv.Itoa(min(most*5, mostEvents)) + "#past"

@@ -22,6 +22,7 @@ const (
 	PanelPath          = hosting.PanelPath              // where customers land
 	TenantsPath        = PanelPath + "tenants/"         // where users choose for which tenant they act
 	InvoicesPath       = "/billing/invoices/"           // what the tenant was billed
+	ServicesPath       = notice.ServicesPath            // what the tenant has bought
 	SubscriptionsPath  = "/billing/subscriptions/"      // what the tenant pays for
 	PaymentMethodsPath = "/billing/payment-methods/"    // that are charged for it
 	TenantOrdersPath   = "/billing/orders/"             // what was ordered for the tenant, and what can be

@@ -68,7 +68,7 @@ func (n *Notifier) tellActivated(ctx context.Context, r eventstore.RecordedEvent
 	if err != nil || o.Invoice != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.OrderActive(o.ResourceType, o.OrderNumber, o.PlanName, o.Language))
+	return n.tellCustomer(ctx, r, o, notice.OrderActive(o.ResourceType, o.OrderNumber, o.PlanName, o.Language).At(notice.ServicePage(id)))
 }
 
 // tellBuyer notifies the customer of an order of something that its number
@@ -140,7 +140,7 @@ func (n *Notifier) tellOfMachine(ctx context.Context, r eventstore.RecordedEvent
 	if err != nil {
 		return nil //nolint:nilerr // it was not ordered
 	}
-	return n.tellBuyer(ctx, r, id, what)
+	return n.tellBuyer(ctx, r, id, func(number, language string) notice.Text { return what(number, language).At(notice.ServicePage(id)) })
 }
 
 func isMachine(r eventstore.RecordedEvent) bool {

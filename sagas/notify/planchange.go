@@ -53,7 +53,7 @@ func (n payers) tellOfNewPlan(ctx context.Context, r eventstore.RecordedEvent, t
 	if err != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, plan, day, o.Language))
+	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, o.ID, plan, day, o.Language))
 }
 
 func (n payers) tellOfDropped(ctx context.Context, r eventstore.RecordedEvent, e billing.ChangeDropped) error {
@@ -61,7 +61,7 @@ func (n payers) tellOfDropped(ctx context.Context, r eventstore.RecordedEvent, e
 	if err != nil {
 		return err
 	}
-	if err := n.tellCustomer(ctx, r, o, notice.ChangeDropped(e.PlanName, overruns(e.Over, o.Language), o.Language)); err != nil {
+	if err := n.tellCustomer(ctx, r, o, notice.ChangeDropped(o.ID, e.PlanName, overruns(e.Over, o.Language), o.Language)); err != nil {
 		return err
 	}
 	return n.tellOperatorsOfOrder(ctx, r, func(id uuid.UUID, number, language string) notice.Text {

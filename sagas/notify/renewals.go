@@ -107,7 +107,7 @@ func (n payers) tellOfPlan(ctx context.Context, r eventstore.RecordedEvent, temp
 	if err != nil {
 		return err
 	}
-	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, plan, day, o.Language))
+	return n.tellCustomer(ctx, r, o, notice.PlanNews(template, o.ID, plan, day, o.Language))
 }
 
 // bought is the order whose customer is told of an order: that which started the

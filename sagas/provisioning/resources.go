@@ -53,17 +53,12 @@ func give(t *hosting.Tenant, p order.Plan) {
 	t.Package = p.Package
 	switch {
 	case p.SaaS != nil:
-		t.SaaS = maxima(*p.SaaS)
+		t.SaaS = projections.SaaSMaxima(p.SaaS)
 	case p.ResourceType == "vps":
 		t.Limits = hosting.Limits{} // the machine is all that was bought
 	case p.Package == nil && p.ResourceType == "hosting":
 		t.Limits = hosting.PackageFrom(p.Quotas)
 	}
-}
-
-// maxima are what a SaaS plan lets a tenant have.
-func maxima(s order.SaaS) hosting.SaaSLimits {
-	return hosting.SaaSLimits{MaxVMs: s.MaxVMs, MaxHostingAccounts: s.MaxHostingAccounts, MaxAgents: s.MaxAgents, WhiteLabel: s.WhiteLabel}
 }
 
 // nameOf is what the tenant of an order is named after.

@@ -173,7 +173,7 @@ func (t *tenancy) wanted(ctx context.Context, scope projections.Scope) (field.Va
 		if s.Made || !s.runs() {
 			continue
 		}
-		limits, saas, err := addedBy(ctx, scope, s.Plan)
+		limits, saas, err := scope.PlanAdds(ctx, s.Plan)
 		if err != nil {
 			return nil, err
 		}
@@ -190,32 +190,6 @@ func (t *tenancy) wanted(ctx context.Context, scope projections.Scope) (field.Va
 	next.SitesRest = !hosts && (t.orphan || t.any(service.hosts))
 	next.SubTenantsRest = t.any(service.resells) && !t.any(service.resells, service.runs)
 	return changed(&t.spec, &next), nil
-}
-
-// addedBy is what a plan adds to the tenant that it joins.
-func addedBy(ctx context.Context, scope projections.Scope, plan order.Plan) (l hosting.Limits, s hosting.SaaSLimits, err error) {
-	switch plan.ResourceType {
-	case "hosting":
-		l, err = hostingAdds(ctx, scope, plan)
-	case "saas":
-		s = maxima(*plan.SaaS)
-	}
-	return l, s, err
-}
-
-func hostingAdds(ctx context.Context, scope projections.Scope, plan order.Plan) (hosting.Limits, error) {
-	if plan.Package == nil {
-		return hosting.HostingAdds(nil, plan.Quotas), nil
-	}
-	ref := hosting.Ref{Kind: "package", ID: *plan.Package}
-	found, err := scope.Recorded(ctx, ref)
-	row, known := found[ref]
-	if err != nil || !known || row.Status == hosting.Gone {
-		return hosting.HostingAdds(nil, plan.Quotas), err
-	}
-	var pack hosting.Package
-	err = row.Load(&pack)
-	return hosting.HostingAdds(&pack, nil), err
 }
 
 // changed are the fields that differ.

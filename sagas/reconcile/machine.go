@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"time"
 
 	"hostpanel/domain"
 	"hostpanel/domain/hosting"
@@ -85,4 +86,24 @@ func (r *Reconciler) machineApplied(ctx context.Context, run *hosting.Generation
 	wanted := map[bool]string{true: "running", false: "stopped"}[row.Active]
 	seen := hosting.Confirm{Ref: row.Ref(), External: found.External, Version: row.Wish}
 	return found.State == wanted, sagas.Work{Commands: []domain.Command{seen}}, err
+}
+
+// lookTime is how long a look at a machine waits for the hypervisor.
+const lookTime = 5 * time.Second
+
+// SeeMachine tells what the hypervisor says of a machine now. False: it does not know the
+// machine, or does not answer.
+func (r *Reconciler) SeeMachine(ctx context.Context, ref hosting.Ref) (hosting.VM, bool, error) {
+	found, err := r.system().Recorded(ctx, ref)
+	row, known := found[ref]
+	if err != nil || !known {
+		return hosting.VM{}, false, err
+	}
+	asking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	seen, is, err := r.ourMachine(asking, row)
+	if _, failed := errors.AsType[*domain.Failure](err); failed || asking.Err() != nil {
+		return hosting.VM{}, false, nil
+	}
+	return seen, is, err
 }

@@ -25,11 +25,11 @@ func (p *Program) Server() *panel.Server {
 		Now: p.Store.Clock().Now,
 		Settings: panel.Settings{
 			Version: BuildOf().Version, PublicURL: p.PublicURL, Currency: p.Config.Currency, Language: p.Config.Language,
-			EngineWait: p.Config.EngineWait, Offers: p.offers(), Tax: p.Config.Policy.Tax,
+			EngineWait: p.Config.EngineWait, Offers: p.offers(), Tax: p.Config.Policy.Tax, Disputed: p.Config.Policy.KeepDisputed,
 			Abuse: p.Config.AbuseLimits, Factor: p.Config.SecondFactor, Trusted: p.Config.TrustedProxies, Webhooks: p.Config.Webhooks, Origins: p.Config.Origins, LogAccess: p.Config.LogAccess, Unavailable: isAway,
 		},
 		AsOf: p.Config.AsOf, Commands: p.commands(), Subjects: p.Store, Numbers: p.Store, Once: idempotency.Open(p.present(), p.Keys), Limits: ratelimit.Open(p.present()), Tables: p.Tables,
-		Storefront: p.storefront(), Subscriptions: p.Sagas.Billing, Documents: p.Sagas.Billing, Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
+		Storefront: p.storefront(), Subscriptions: p.Sagas.Billing, Documents: p.Sagas.Billing, Machines: p.Sagas.Reconciler, Payments: p.Sagas.Payments, Runs: p.Sagas.Progress(), Accounts: p.Sagas.Accounts, Hosting: p.hosting(), Jobs: p.Sagas.Jobs, WebhookEndpoints: p.Sagas.Notify.Endpoints(), Changes: p.Store, Feed: liveEventsOf(p.Store), Health: p, Log: p.Log,
 		OrderDetails: p.Sagas.Operations, Orders: p.Sagas, RunAdmin: p.Sagas, IncidentAdmin: p.Sagas.Operations, Lookback: p.Sagas.Audit, Transparency: p.Sagas.Audit, Packs: p.Sagas.Audit, Watch: p.Sagas.Operations, Rebuilds: p.Sagas.Operations,
 		Credentials: vault, Tokens: vault, TokenKeys: p.tokenKeys(), Sessions: vault,
 		UnsubscribeKeys: p.unsubscribeKeys(), Mails: p.Sagas.Notify,

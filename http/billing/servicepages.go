@@ -1,0 +1,161 @@
+package billing
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"hostpanel/domain/field"
+	"hostpanel/domain/hosting"
+	"hostpanel/domain/texts"
+	"hostpanel/http/route"
+	"hostpanel/http/web"
+	"hostpanel/projections"
+)
+
+// pages are what a tenant has bought.
+func (s served) pages() []route.Route {
+	return []route.Route{
+		web.View(web.ServicesPath, "What the tenant has bought", s.showList).As("services_page").
+			Taking(field.Text("status", new(string)).Doc("Only services in this status.")).
+			Taking(field.Int("page", new(int64)).Doc("Which page of the services, from 1 on.")),
+		web.View(web.ServicesPath+"{id:uuid}/", "A service", s.show).As("service_page").Of("Service"),
+	}
+}
+
+// A serviceRow is a service in a list.
+type serviceRow struct{ Path, Plan, Kind, About, Status, StatusText string }
+
+func rowOfService(w web.Words, of projections.Service) serviceRow {
+	row := serviceRow{
+		Path: web.ServicesPath + of.OrderID.String() + "/", Plan: of.PlanName, Kind: w["service_kind_"+of.ResourceType], About: of.Domain,
+		Status: string(of.Status), StatusText: w["service_state_"+string(of.Status)],
+	}
+	if row.About == "" {
+		row.About = of.OrderNumber
+	}
+	return row
+}
+
+func (s served) showList(ctx context.Context, c route.Call) (*route.Document, error) {
+	if seesNone(c) {
+		return nil, route.SeeOther(web.TenantsPath)
+	}
+	w := web.Texts[web.Readers(c)]
+	asked, bar := web.Asked(c, w, web.Choice{Name: "status", Text: "service_state_", Values: projections.ServiceStatuses})
+	found, err := s.Scope(c).Services(ctx, asked, s.KeepDisputed)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]serviceRow, len(found.Rows))
+	for i, one := range found.Rows {
+		rows[i] = rowOfService(w, one)
+	}
+	return s.Sheet(c, http.StatusOK, "services", "services_title", web.Paged(c, bar, found.Count, map[string]any{"Services": rows}))
+}
+
+// show is the page of a service: what it costs, what it has made and what it grants.
+func (s served) show(ctx context.Context, c route.Call) (*route.Document, error) {
+	w, language := web.Texts[web.Readers(c)], web.Readers(c)
+	d, err := s.service(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Scope(c).Invoices(ctx, projections.Listing{Limit: newestInvoices, Filters: []projections.Filter{{Field: "order", Op: "=", Value: d.OrderID}}})
+	if err != nil {
+		return nil, err
+	}
+	invoices := make([]documentRow, len(found.Rows))
+	for i, one := range found.Rows {
+		invoices[i] = rowOfInvoice(w, one)
+	}
+	var vm []web.Aspect
+	if d.machine != nil {
+		m, err := s.see(ctx, d.machine)
+		if err != nil {
+			return nil, err
+		}
+		vm = m.aspects(w, language)
+	}
+	return s.Sheet(c, http.StatusOK, "service", "services_title", map[string]any{
+		"Title": d.PlanName, "Service": rowOfService(w, d.Service), "Facts": d.aspects(w), "Machine": vm, "Made": d.madeAspects(w), "Grants": d.grantAspects(w, language), "Invoices": invoices, "Wide": true,
+	})
+}
+
+// aspects are those of the order and the subscription.
+func (d *serviceDetail) aspects(w web.Words) []web.Aspect {
+	ordered := w.Moment("", &d.CreatedAt, "")
+	ordered.Name = w["service_ordered"]
+	all := web.Told(web.Aspect{Name: w["service_order"], Text: d.OrderNumber, Path: web.TenantOrdersPath}, ordered, web.Aspect{Name: w["service_domain"], Text: d.Domain})
+	if sub := d.subscription; sub != nil {
+		until := w.Moment("", &sub.end, "")
+		until.Name = w["subscription_until"]
+		all = append(all, web.Aspect{
+			Name: w["service_subscription"], Text: w.Money(sub.price, sub.currency) + " · " + w["period_"+sub.cycle], Path: web.SubscriptionsPath + sub.id.String() + "/",
+		}, until)
+	}
+	return all
+}
+
+func (d *serviceDetail) madeAspects(w web.Words) (all []web.Aspect) {
+	for _, m := range d.made {
+		if !m.isMachine {
+			all = append(all, web.Aspect{Name: w["service_made_"+m.kind], Text: m.name, Path: m.page})
+		}
+	}
+	return all
+}
+
+// grantAspects are what the service lets its tenant have, in words. None of something is
+// left out.
+func (d *serviceDetail) grantAspects(w web.Words, language string) (all []web.Aspect) {
+	if d.machine != nil {
+		return nil // its sizes are those of the machine
+	}
+	for _, g := range d.grants {
+		if g.most != 0 {
+			all = append(all, web.Aspect{Name: grantName(w, language, g.name), Text: amountOf(w, g.most)})
+		}
+	}
+	if d.whiteLabel {
+		all = append(all, web.Aspect{Name: w["service_white_label"], Text: w["service_yes"]})
+	}
+	return all
+}
+
+func amountOf(w web.Words, most int64) string {
+	if most == hosting.Unlimited {
+		return w["service_unlimited"]
+	}
+	return strconv.FormatInt(most, 10)
+}
+
+// grantName is what a limit is called: as its kind, or by a text of its own.
+func grantName(w web.Words, language, limit string) string {
+	for _, kind := range hosting.Kinds {
+		if kind.Quota == limit && kind.HasPages() {
+			return kind.Several(language)
+		}
+	}
+	if name, known := w["service_limit_"+limit]; known {
+		return name
+	}
+	return limit
+}
+
+func (m *machine) aspects(w web.Words, language string) []web.Aspect {
+	state := web.Aspect{Name: w["service_vm_state"], Text: w["service_vm_"+m.state]}
+	if m.seenAt != nil {
+		state.Text = texts.Say(language, "page.service_vm_seen", "state", state.Text, "at", w.Moment("", m.seenAt, "").Text)
+	}
+	size := texts.Say(language, "page.service_vm_size",
+		"cores", strconv.FormatInt(m.Cores, 10), "memory", strconv.FormatInt(m.MemoryMB, 10), "disk", strconv.FormatInt(m.DiskGB, 10), "traffic", strconv.FormatInt(m.TrafficTB, 10))
+	return web.Told(
+		state,
+		web.Aspect{Name: w["service_vm_address"], Text: m.Address},
+		web.Aspect{Name: w["service_vm_name"], Text: m.Name},
+		web.Aspect{Name: w["service_vm_os"], Text: m.OS},
+		web.Aspect{Name: w["service_vm_sizes"], Text: size},
+		w.Moment(w["service_vm_recorded"], &m.recorded, ""),
+	)
+}
