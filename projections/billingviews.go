@@ -65,15 +65,25 @@ type Invoice struct {
 	TaxRate         decimal.Decimal
 	Currency        string
 	Status          billing.InvoiceStatus
-	DueAt           *time.Time // nil: it was paid before
-	PaidAt          *time.Time // nil: likewise, or it is not paid
-	PaymentMethod   string     // by which it was paid
-	Reference       string     // of that payment
-	CreatedAt       time.Time  // the moment of issue
+	AmountDue       decimal.Decimal // what has yet to be paid
+	DueAt           *time.Time      // nil: it was paid before
+	PaidAt          *time.Time      // nil: likewise, or it is not paid
+	PaymentMethod   string          // by which it was paid
+	Reference       string          // of that payment
+	CreatedAt       time.Time       // the moment of issue
 	UpdatedAt       time.Time
 	Version         int // of the invoice's stream
 	Buyer
 	tax.Treatment
+}
+
+// AmountPaid is what was paid of the invoice. Of a withdrawn one all has gone back to the
+// credit balance.
+func (i Invoice) AmountPaid() decimal.Decimal {
+	if i.Status == billing.Withdrawn {
+		return decimal.Zero
+	}
+	return i.Total.Sub(i.AmountDue)
 }
 
 // A CreditNote is what a customer was given back of an invoice.
@@ -118,7 +128,7 @@ const subscriptionColumns = `s.order_id, s.tenant, s.user_id, s.plan_id, s.plan_
 	s.change_plan_id, s.change_plan_name, s.change_period, s.change_price, s.change_invoice, s.change_at, s.created_at, s.updated_at, s.version`
 
 const invoiceColumns = `i.id, i.number, i.order_id, i.tenant, i.subject, i.customer_name, i.customer_email, i.customer_company, ` + buyerColumns + `, i.seller, i.lines,
-	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status,
+	i.total, i.subtotal, i.tax, i.tax_rate, ` + taxColumnNames + `, i.currency, i.status, i.amount_due,
 	i.due_at, i.paid_at, i.payment_method, i.reference, i.created_at, i.updated_at, i.version`
 
 const creditNoteColumns = `n.id, n.number, n.order_id, n.tenant, n.invoice_id, n.invoice, n.refund, n.total, n.subtotal, n.tax, n.tax_rate, ` + taxColumnNames + `, n.currency, n.created_at, n.updated_at`
@@ -301,7 +311,7 @@ func (s OrderReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) 
 	w := s.operators()
 	return list[InvoiceTotal](ctx, s, `
 		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited from (
-			`+of+`1 as invoices, total, tax, case when status = 'open' then total else 0 end as unpaid, 0 as credited from invoices`+w.String()+`
+			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited from invoices`+w.String()+`
 			union all `+of+`0, 0, 0, 0, total from credit_notes`+w.String()+`) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
 }
 
