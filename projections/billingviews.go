@@ -303,51 +303,20 @@ type InvoiceTotal struct {
 	Tax      decimal.Decimal // of Total
 	Unpaid   decimal.Decimal // of Total
 	Credited decimal.Decimal // by credit notes of that month, whatever the month of the invoice
+	Received decimal.Decimal // booked in that month without a provider, less what was reversed in it
+	PaidOut  decimal.Decimal // of credit, in that month
 }
 
-// InvoiceTotals adds up invoices and credit notes by month of issue, the latest first.
+// InvoiceTotals adds up invoices, credit notes and booked payments by month, the latest
+// first.
 func (s OrderReader) InvoiceTotals(ctx context.Context) ([]InvoiceTotal, error) {
-	const of = `select date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month, currency, number like 'TEST%' as test, `
+	const month = `select date_trunc('month', created_at at time zone 'UTC') at time zone 'UTC' as month, currency, `
+	const of = month + `number like 'TEST%' as test, `
 	w := s.operators()
 	return list[InvoiceTotal](ctx, s, `
-		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited from (
-			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited from invoices`+w.String()+`
-			union all `+of+`0, 0, 0, 0, total from credit_notes`+w.String()+`) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
-}
-
-// A Booked document is an invoice or a credit note, as an operator's books have it.
-type Booked struct {
-	Number          string
-	OfInvoice       string // the number of the invoice that is credited; "": it is an invoice
-	OrderID         uuid.UUID
-	Tenant          int64
-	CustomerName    string
-	CustomerCompany string
-	CustomerCountry string
-	CustomerTaxID   string
-	Status          string // of an invoice
-	DueAt           *time.Time
-	PaidAt          *time.Time
-	PaymentMethod   string
-	Reference       string
-	Subtotal        decimal.Decimal
-	TaxRate         decimal.Decimal
-	Tax             decimal.Decimal
-	Total           decimal.Decimal
-	Currency        string
-	CreatedAt       time.Time
-}
-
-// Booked lists the invoices and credit notes that were issued in a time, the earliest
-// first.
-func (s OrderReader) Booked(ctx context.Context, from, until time.Time) ([]Booked, error) {
-	w := s.operators()
-	w.and("created_at >= ?", from)
-	w.and("created_at < ?", until)
-	return list[Booked](ctx, s, `
-		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency, created_at from credit_notes`+w.String()+`)
-		select * from (select number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
-			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`
-		union all select n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company, i.customer_country, i.customer_tax_id, '', null, null, '', '',
-			n.subtotal, n.tax_rate, n.tax, n.total, n.currency, n.created_at from noted n join invoices i on i.id = n.invoice_id) booked`, w, ` order by created_at, number`)
+		select month, currency, test, sum(invoices) as invoices, sum(total) as total, sum(tax) as tax, sum(unpaid) as unpaid, sum(credited) as credited, sum(received) as received, sum(paid_out) as paid_out from (
+			`+of+`1 as invoices, total, tax, amount_due as unpaid, 0 as credited, 0 as received, 0 as paid_out from invoices`+w.String()+`
+			union all `+of+`0, 0, 0, 0, total, 0, 0 from credit_notes`+w.String()+`
+			union all `+month+`test_money, 0, 0, 0, 0, 0, case when kind = 'paid_out' then 0 else amount end, case when kind = 'paid_out' then -amount else 0 end
+				from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) documents`, w, ` group by month, currency, test order by month desc, currency, test`)
 }

@@ -22,7 +22,7 @@ var credit = New("credit", `
 		id         uuid    primary key,
 		tenant     bigint  not null,
 		currency   text    not null,
-		test       boolean not null, -- no real money
+		test_money boolean not null, -- no real money
 		balance    numeric not null,
 		created_at timestamptz not null,
 		updated_at timestamptz not null,
@@ -36,7 +36,7 @@ var credit = New("credit", `
 		id         uuid    primary key,
 		tenant     bigint  not null,
 		currency   text    not null,
-		test       boolean not null,
+		test_money boolean not null,
 		kind       text    not null, -- booked, applied, returned, paid_out, reversed
 		amount     numeric not null, -- below zero: it takes from the balance
 		balance    numeric not null, -- after it
@@ -93,7 +93,7 @@ func movement[E domain.Event](of func(E) moved) Handler {
 		if m.id == uuid.Nil {
 			m.id = at.ID
 		}
-		whose := Row{{"tenant", m.Tenant}, {"currency", m.Currency}, {"test", m.Test}, {"balance", m.left.String()}, {"created_at", m.at}, {"version", at.Version}}
+		whose := Row{{"tenant", m.Tenant}, {"currency", m.Currency}, {"test_money", m.Test}, {"balance", m.left.String()}, {"created_at", m.at}, {"version", at.Version}}
 		row := slices.Concat(whose, Row{{"id", m.id}, {"kind", m.kind}, {"amount", m.amount.String()}, {"actor", at.Metadata.Actor}}, m.more)
 		return insert("credit_movements", row).with(upsert("credit_balances", Row{{"id", CreditBalanceID(m.CreditAccount)}},
 			append(whose, Column{"updated_at", m.at}), Row{{"balance", excluded("balance")}, {"updated_at", excluded("updated_at")}, {"version", excluded("version")}}))
@@ -152,8 +152,8 @@ func (m CreditMovement) Account() billing.CreditAccount {
 var CreditKinds = []string{"booked", "applied", "returned", "paid_out", "reversed"}
 
 const (
-	creditBalanceColumns  = `b.id, b.tenant, b.currency, b.test, b.balance, b.created_at, b.updated_at, b.version`
-	creditMovementColumns = `m.id, m.tenant, m.currency, m.test, m.kind, m.amount, m.balance, m.invoice, (select i.number from invoices i where i.id = m.invoice) as number,
+	creditBalanceColumns  = `b.id, b.tenant, b.currency, b.test_money as test, b.balance, b.created_at, b.updated_at, b.version`
+	creditMovementColumns = `m.id, m.tenant, m.currency, m.test_money as test, m.kind, m.amount, m.balance, m.invoice, (select i.number from invoices i where i.id = m.invoice) as number,
 	m.method, m.reference, m.reason, m.received, m.reversed, m.actor, m.created_at, m.version`
 )
 
@@ -164,7 +164,7 @@ var (
 	}
 	creditMovementsBy = listedBy{
 		columns: creditMovementColumns, from: "credit_movements m", id: "m.id", key: "id",
-		fields: fieldsOf("m", "tenant", "currency", "kind", "invoice"),
+		fields: fieldsOf("m", "tenant", "currency", "test_money", "kind", "invoice"),
 	}
 )
 
@@ -323,4 +323,45 @@ func (s OperationsReader) Backlog(ctx context.Context, since time.Time) (found B
 		found.Held[h.Hold] = h.Orders
 	}
 	return found, nil
+}
+
+// A Booked document is an invoice, a credit note or a payment without a provider, as an
+// operator's books have it.
+type Booked struct {
+	Kind            string // invoice, credit_note, payment, payment_reversed, payout
+	Number          string
+	OfInvoice       string     // the number of the invoice that is credited; "": it is none
+	OrderID         *uuid.UUID // nil: it is a payment
+	Tenant          int64
+	CustomerName    string
+	CustomerCompany string
+	CustomerCountry string
+	CustomerTaxID   string
+	Status          string // of an invoice
+	DueAt           *time.Time
+	PaidAt          *time.Time
+	PaymentMethod   string
+	Reference       string
+	Subtotal        decimal.Decimal
+	TaxRate         decimal.Decimal
+	Tax             decimal.Decimal
+	Total           decimal.Decimal
+	Currency        string
+	CreatedAt       time.Time
+}
+
+// Booked lists the invoices and credit notes that were issued in a time, and the payments
+// that were booked in it, the earliest first.
+func (s OrderReader) Booked(ctx context.Context, from, until time.Time) ([]Booked, error) {
+	w := s.operators()
+	w.and("created_at >= ?", from)
+	w.and("created_at < ?", until)
+	return list[Booked](ctx, s, `
+		with noted as (select number, invoice, invoice_id, order_id, tenant, subtotal, tax_rate, tax, total, currency, created_at from credit_notes`+w.String()+`)
+		select * from (select 'invoice' as kind, number, '' as of_invoice, order_id, tenant, customer_name, customer_company, customer_country, customer_tax_id, status, due_at, paid_at, payment_method, reference,
+			subtotal, tax_rate, tax, total, currency, created_at from invoices`+w.String()+`
+		union all select 'credit_note', n.number, n.invoice, n.order_id, n.tenant, i.customer_name, i.customer_company, i.customer_country, i.customer_tax_id, '', null, null, '', '',
+			n.subtotal, n.tax_rate, n.tax, n.total, n.currency, n.created_at from noted n join invoices i on i.id = n.invoice_id
+		union all select case kind when 'booked' then 'payment' when 'reversed' then 'payment_reversed' else 'payout' end, '', '', null, tenant, '', '', '', '', '', null, received, method, reference,
+			0, 0, 0, amount, currency, created_at from credit_movements`+w.String()+` and kind in ('booked', 'reversed', 'paid_out')) booked`, w, ` order by created_at, number`)
 }
